@@ -9,7 +9,7 @@ import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import type { Policy } from './policy.js'
 
-/** What the service is made of, from outside. */
+/** The ports and the policy that the service runs on. */
 export type Platform = {
   readonly storage: Storage
   readonly sender: WebhookSender

@@ -3,16 +3,19 @@ import { defaultLimits, type Limits } from './domain/limits.js'
 import { defaultDispatchPolicy, type DispatchPolicy } from './domain/message.js'
 import { defaultWebhookHealthPolicy, type WebhookHealthPolicy } from './domain/webhook-health.js'
 
-/** Numbers and choices of the operator. */
+/** The operator's numbers and choices. */
 export type Policy = {
   readonly limits: Limits
-  /** How long a send waits for its answer when the caller does not say (S§8). */
+  /** How long a send waits for its answer if the caller does not say (S§8). */
   readonly syncWaitMs: number
-  /** The fallback poll of waiting callers (S§8), and of the workers. */
+  /** The interval of polls: for waiting callers (S§8) and for the workers. */
   readonly pollMs: number
-  /** Callers of one project that wait at once; one more is answered without waiting. */
+  /** The most waiting callers of one project. Another caller is answered without a wait. */
   readonly maxWaitingPerProject: number
-  /** A key reused with another request: `reuse` its message (S§4.1 rule 4) or `reject`. */
+  /**
+   * A key that is used with another request returns its message (`reuse`, S§4.1 rule 4) or an
+   * error (`reject`).
+   */
   readonly onKeyMismatch: 'reuse' | 'reject'
   readonly stream: StreamPolicy
   readonly dispatch: DispatchPolicy
@@ -23,52 +26,64 @@ export type Policy = {
   readonly deliver: DeliverPolicy
   readonly retention: RetentionPolicy
   readonly disabledBacklog: DisabledBacklogPolicy
-  /** Of the three headers of S§6. */
+  /** The prefix of the three headers of S§6. */
   readonly headerPrefix: string
 }
 
-/** What the request of an attempt goes by. */
+/** The part of the policy that an attempt needs. */
 export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & {
   readonly deliver: Pick<DeliverPolicy, 'deadlineMs'>
 }
 
 export type StreamPolicy = {
-  /** Of what a run emits, the last so many UTF-16 units are kept for those who come late, and at times twice as many. */
+  /**
+   * The UTF-16 units of a run's output that are kept for late readers, and up to twice as many for
+   * a time.
+   */
   readonly bufferLength: number
-  /** Streams of one project at once; one more is refused. */
+  /** The most streams of one project. Another one is refused. */
   readonly maxPerProject: number
-  /** A stream on which nothing happens says so this often. */
+  /** The interval of heartbeats on a quiet stream. */
   readonly heartbeatMs: number
-  /** A stream ends when its reader has not taken the last event for so long. */
+  /** A stream ends if its reader has not taken the last event for this long. */
   readonly stalledMs: number
 }
 
-/** How agents are asked whether they are well. */
+/** When agents are asked for their health. */
 export type AgentHealthPolicy = {
-  /** This often while they are, and soon again when one was not. */
+  /** The interval while the agent is healthy. `recheckMs` is the interval after a failure. */
   readonly intervalMs: number
   readonly recheckMs: number
-  /** One that has not said by then is not well. */
+  /** An agent that does not answer within this time is unhealthy. */
   readonly timeoutMs: number
-  /** One that was not well so many times in a row is in error. */
+  /** An agent that fails this many checks in a row goes into the state error. */
   readonly failuresBeforeError: number
 }
 
-/** How long what is final is kept: deliveries with their attempts, and messages. `Infinity`: for ever. */
+/**
+ * How long final rows are kept: deliveries with their attempts, and messages. `Infinity` keeps
+ * them.
+ */
 export type RetentionPolicy = { readonly deliveriesMs: number; readonly messagesMs: number }
 
-/** What may wait for a disabled webhook: `max` due deliveries, each for `maxAgeMs` from when it was due. */
+/**
+ * Deliveries that can wait for a disabled webhook: `max` due deliveries, each for `maxAgeMs` after
+ * it was due.
+ */
 export type DisabledBacklogPolicy = { readonly max: number; readonly maxAgeMs: number }
 
 export type DeliverPolicy = {
-  /** One total deadline of an attempt: DNS, connect and body. */
+  /** The total deadline of an attempt: DNS, connecting and the body. */
   readonly deadlineMs: number
-  /** Longer than the deadline; what a dead process was sending is due again after it. */
+  /** Longer than the deadline. A delivery of a dead process is due again after its lease. */
   readonly leaseMs: number
-  /** Requests at a time. Retries have three quarters of them at most; a project three times as many as it leaves free. */
+  /**
+   * Parallel requests. Retries get three quarters at most. A project gets at most three times as
+   * many as it leaves free.
+   */
   readonly maxInFlight: number
   readonly maxInFlightPerWebhook: number
-  /** Deliveries claimed ahead of their turn; the same shares hold. */
+  /** Deliveries that are claimed in advance. The same shares apply. */
   readonly prefetch: number
 }
 
@@ -98,7 +113,7 @@ export const defaultPolicy: Policy = {
   headerPrefix: 'X-Service',
 }
 
-/** An attempt is begun only if its lease covers the whole of it. */
+/** Throws if a lease can end before its attempt. */
 export function requireFittingLease({ deliver: { leaseMs, deadlineMs } }: Policy): void {
   if (leaseMs <= deadlineMs)
     throw new RangeError(

@@ -21,20 +21,23 @@ export type ServiceOptions = {
   readonly storage: Storage
   readonly sender: WebhookSender
   readonly runtimes: readonly AgentRuntime[]
-  /** These four come from `nodePlatform` in `./node`, or from `./testing`. */
+  /** The next four come from `nodePlatform` in `./node`, or from `./testing`. */
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
   readonly crypto: Crypto
-  /** Signs and sends webhook requests. Absent: done here, through `sender`; an adapter may have another thread do it. */
+  /** Signs and sends webhook requests. Default: in this thread, through `sender`. */
   readonly attempts?: AttemptMaker
-  /** Wakes callers in this process when absent. */
+  /** Wakes waiting callers. Default: only in this process. */
   readonly signal?: ResponseSignal
-  /** Without one, work that another process is to take is found by its next poll. */
+  /** Announces work to other processes. Without it, they find the work at their next poll. */
   readonly workSignal?: WorkSignal
-  /** Without one, leases are extended by the dispatcher's loop alone: a run that blocks it for longer than its lease may run twice. */
+  /**
+   * Extends leases from a thread. Without it, a run that blocks the event loop for longer than its
+   * lease can run twice.
+   */
   readonly leaseKeeper?: LeaseKeeper
-  /** Records nothing when absent. */
+  /** Default: records nothing. */
   readonly telemetry?: Telemetry
   readonly policy?: Partial<Policy>
 }

@@ -5,27 +5,30 @@ import type { DefaultExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
 import type { Reseal, Sealed } from './sealed.js'
 
-/** An addressable worker. Two agents of one project never share a `name`. */
+/** An addressable worker. Agents of one project have different names. */
 export type Agent = {
   readonly id: string
   readonly projectId: string
-  /** A slug that does not look like a UUID, so that a path may hold either. */
+  /** A slug that does not look like a UUID, so a path can contain the name or the id. */
   readonly name: string
   readonly defaultExecutionPrincipal: DefaultExecutionPrincipal
   readonly runtime: AgentRuntimeConfig
   readonly desiredState: 'running' | 'stopped'
   readonly state: AgentState
-  /** Runs at once, in each process. */
+  /** Parallel runs in each process. */
   readonly concurrency: number
-  /** Runs of one message at most, crashes included; 1 means never run twice. */
+  /** The most runs of one message, crashes included. 1 means that no message runs twice. */
   readonly maxAttempts: number
-  /** Messages of one session that may be ahead of a new one. */
+  /** The most messages of a session that can be ahead of a new one. */
   readonly maxQueued: number
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
 
-/** The runtime's own adapter checks `options`; `secrets` is a sealed JSON object that is never shown. */
+/**
+ * The runtime's adapter checks `options`. `secrets` is an encrypted JSON object that is never
+ * shown.
+ */
 export type AgentRuntimeConfig = {
   readonly kind: string
   readonly options: JsonObject
@@ -37,7 +40,7 @@ export type AgentState =
   | { readonly kind: 'running'; readonly startedAt: Instant }
   | FailedAgent
 
-/** `failures` in a row. Without `retryAt` it is left alone until somebody starts it. */
+/** `failures` counts failures in a row. Without `retryAt`, only a person's start tries again. */
 export type FailedAgent = {
   readonly kind: 'error'
   readonly lastError: RunError
@@ -45,18 +48,24 @@ export type FailedAgent = {
   readonly retryAt?: Instant
 }
 
-/** What becomes of a message whose session has an open one: it waits its turn, or it is refused. */
+/** A message whose session has an open message waits, or is refused. */
 export type OnBusy = 'queue' | 'reject'
 export const onBusyOf = ({ maxQueued }: Pick<Agent, 'maxQueued'>): OnBusy =>
   maxQueued === 0 ? 'reject' : 'queue'
 
-/** `onBusy` is `maxQueued` in two words: to refuse is to let none wait; to queue, as many as already may, or the default number. */
+/**
+ * Translates `onBusy` to `maxQueued`: `reject` is 0, and `queue` is the given number, or the
+ * default instead of 0.
+ */
 export function decideMaxQueued(onBusy: OnBusy | undefined, maxQueued: number): number {
   if (onBusy === 'reject') return 0
   return onBusy === 'queue' && maxQueued === 0 ? agentDefaults.maxQueued : maxQueued
 }
 
-/** Whoever runs must not find another runtime's options under it. */
+/**
+ * The runtime can change only while the agent is stopped, so no run sees another runtime's
+ * options.
+ */
 export const mayChangeRuntime = ({
   desiredState,
   state,
@@ -71,15 +80,16 @@ export const isAgentName = (text: string): boolean => SLUG.test(text) && !isUuid
 
 export const agentDefaults = { concurrency: 16, maxAttempts: 3, maxQueued: 100 } as const
 
-/** Waits before the first new tries to bring up an agent that should run (ms); after those it is a minute each time. */
+/** Pauses before the first restarts of a failed agent, in ms. Later pauses are a minute. */
 const RESTART_DELAYS_MS: readonly number[] = [1_000, 5_000, 30_000]
 const LATER_RESTART_DELAY_MS = 60_000
-/** So many failures in a row, and it is not tried again. */
+/** After this many failures in a row, the supervisor stops trying. */
 const MAX_FAILURES = 10
 
 /**
- * What becomes of an agent that failed to start, whose runtime ended or that is not well. `failures` counts from 1. One that is
- * not well is tried again for ever: a remote agent that is down comes back without anybody's doing.
+ * Decides the state of an agent that failed to start, whose runtime ended, or that is unhealthy.
+ * `failures` counts from 1. An unhealthy agent is always tried again, because a remote agent that
+ * was down can come back.
  */
 export function decideAfterFailure(failures: number, error: RunError, now: Instant): FailedAgent {
   if (failures < MAX_FAILURES || error.code === 'RUNTIME_UNHEALTHY') {
@@ -90,10 +100,13 @@ export function decideAfterFailure(failures: number, error: RunError, now: Insta
   return { kind: 'error', lastError: { code: error.code, message }, failures }
 }
 
-/** A moment for what takes none at all, or is about to happen. */
+/** A pause for a state that ends soon. */
 const SOON_MS = 1_000
 
-/** When it is worth while to ask again whether an agent that does not run does; undefined when only a person can tell. */
+/**
+ * Returns when a caller can ask again for an agent that does not run, or undefined if only a
+ * person can start it.
+ */
 export function comesBackInMs(
   { desiredState, state }: Pick<Agent, 'desiredState' | 'state'>,
   now: Instant,
@@ -103,7 +116,7 @@ export function comesBackInMs(
   return state.retryAt === undefined ? undefined : Math.max(SOON_MS, state.retryAt - now)
 }
 
-/** What webhooks are told when `agent` goes from the state it has to `to`. */
+/** Returns the event of the agent's change to the state `to`. */
 export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPayload | undefined {
   const { id: agentId, runtime } = agent
   if (to.kind === 'running')
@@ -122,10 +135,13 @@ export function agentEvent(agent: Agent, to: AgentState, now: Instant): EventPay
   return undefined
 }
 
-/** What sealed runtime secrets are bound to. */
+/** The context that encrypted runtime secrets are bound to. */
 export const runtimeSecretsContext = (agentId: string): string => `agents/${agentId}/runtime`
 
-/** With its runtime's secrets sealed anew; itself when there is nothing to do, undefined when they cannot be opened. */
+/**
+ * Reseals the runtime's secrets. Returns the same agent if there is nothing to do, and undefined
+ * if a secret cannot be opened.
+ */
 export function resealAgent(agent: Agent, reseal: Reseal): Agent | undefined {
   const { id, runtime } = agent
   if (runtime.secrets === undefined) return agent
@@ -134,7 +150,7 @@ export function resealAgent(agent: Agent, reseal: Reseal): Agent | undefined {
   return secrets === runtime.secrets ? agent : { ...agent, runtime: { ...runtime, secrets } }
 }
 
-/** Nothing was done, for the agent does not run. `retryInMs`: when it may, if that can be told. */
+/** The agent does not run, so nothing was stored. `retryInMs` is set if a later try can succeed. */
 export type NotRunning = {
   readonly kind: 'agent_not_running'
   readonly state: Agent['state']['kind']

@@ -9,7 +9,9 @@ export const PERMISSIONS = [
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** A bearer credential of one project. The key itself is shown once and kept as a SHA-256 digest only. */
+/**
+ * A credential of one project. The key is shown once. The service stores only its SHA-256 digest.
+ */
 export type ApiKey = {
   readonly id: string
   readonly projectId: string
@@ -26,7 +28,7 @@ const RANDOM_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const KEY = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
 
-/** `amk_`, 32 random base62 characters and 6 of checksum. */
+/** Returns a key: `amk_`, 32 random base62 characters and 6 characters of checksum. */
 export function newApiKey(randomBytes: RandomBytes): string {
   let random = ''
   while (random.length < RANDOM_LENGTH) {
@@ -38,7 +40,10 @@ export function newApiKey(randomBytes: RandomBytes): string {
   return PREFIX + random + checksum(random)
 }
 
-/** Whether a key of our own form is mistyped: such a one is refused without a read. Other forms (a bootstrap key) are looked up. */
+/**
+ * Returns true if a key of our form has a wrong checksum: such a key is refused without a read.
+ * Keys of another form, such as bootstrap keys, are looked up.
+ */
 export function isMistyped(key: string): boolean {
   if (!key.startsWith(PREFIX)) return false
   return (
@@ -47,10 +52,13 @@ export function isMistyped(key: string): boolean {
   )
 }
 
-/** Bootstrap keys (tests, containers) may be any 20 or more printable ASCII characters without space or comma. */
+/**
+ * A bootstrap key, for tests and containers, is any 20 or more printable ASCII characters without
+ * space and comma.
+ */
 export const isBootstrapKey = (key: string): boolean => /^[!-+\--~]{20,255}$/.test(key)
 
-/** CRC-32 as six base62 digits: catches typing errors; it is no secret and no signature. */
+/** Returns the CRC-32 as six base62 digits. It catches typing errors and protects nothing. */
 function checksum(text: string): string {
   let crc = 0xffffffff
   for (let i = 0; i < text.length; i++) {

@@ -1,19 +1,25 @@
-/** Headers that a customer wants on the requests to its own receiver or agent, beside ours. The values are secrets. */
+/** A customer's headers for requests to its receiver or agent. The values are secrets. */
 export type CustomHeaders = Readonly<Record<string, string>>
 
 export type CustomHeaderRules = {
   readonly maxHeaders: number
   readonly maxValueLength: number
-  /** Of the three headers of S§6, where they are sent: all names that begin with it are the service's. */
+  /** The prefix of the headers of S§6. Every name with this prefix belongs to the service. */
   readonly headerPrefix?: string
 }
 
 const MAX_NAME_LENGTH = 128
-/** RFC 9110 `token`, and field values in Latin-1 without control characters: anything else would throw when a request is sent. */
+/**
+ * RFC 9110 `token`, and field values in Latin-1 without control characters. Other text would throw
+ * when a request is sent.
+ */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** What we set ourselves, and what belongs to the connection. `accept-encoding`: answers are never inflated. */
+/**
+ * Headers that the service or the connection sets. `accept-encoding` is one, because answers are
+ * never decompressed.
+ */
 const OURS = new Set([
   ...[
     'content-type',
@@ -39,7 +45,10 @@ const OURS = new Set([
 ])
 const STANDARD_WEBHOOKS = 'webhook-'
 
-/** The first header that cannot be sent, and why: the rest of a sentence that begins with the field's name. */
+/**
+ * Returns the reason why a header cannot be sent, as the rest of a sentence that starts with the
+ * field's name.
+ */
 export function customHeadersProblem(
   headers: CustomHeaders,
   { maxHeaders, maxValueLength, headerPrefix }: CustomHeaderRules,
@@ -76,7 +85,10 @@ export function customHeadersProblem(
   return undefined
 }
 
-/** Ours and the customer's. Ours win in any case: a prefix that the operator chose later may have made a customer's header one of ours. */
+/**
+ * Joins the service's headers and the customer's. The service's win: an operator can choose a
+ * prefix after a customer chose a header.
+ */
 export function withCustomHeaders(
   ours: Readonly<Record<string, string>>,
   custom: CustomHeaders,
@@ -88,17 +100,23 @@ export function withCustomHeaders(
 
 const REDACTED = '[redacted]'
 
-/** As `withCustomHeaders`, to be kept and shown. */
+/**
+ * Joins the headers as `withCustomHeaders` does, without the customer's values, for storing and
+ * showing.
+ */
 export const withRedactedHeaders = (
   ours: Readonly<Record<string, string>>,
   custom: CustomHeaders,
 ): Record<string, string> =>
   withCustomHeaders(ours, Object.fromEntries(Object.keys(custom).map((name) => [name, REDACTED])))
 
-/** What is shorter is no secret, and may stand in any text. */
+/** Shorter values are not treated as secrets, because they can occur in any text. */
 const SHORTEST_SECRET = 8
 
-/** A text of somebody's who was sent these headers, to be kept and shown: without their values, with their scheme or without it. */
+/**
+ * Removes the header values, with and without their scheme, from a text that a receiver of them
+ * returned.
+ */
 export const withoutHeaderValues = (text: string, custom: CustomHeaders): string =>
   Object.values(custom)
     .flatMap((value) => [value, value.replace(/^\w+ (?=\S+$)/, '')])

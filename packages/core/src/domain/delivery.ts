@@ -1,7 +1,7 @@
 import type { EventName } from './event.js'
 import type { Instant } from './instant.js'
 
-/** One event on its way to one webhook. */
+/** One event for one webhook. */
 export type WebhookDelivery = {
   readonly id: string
   readonly projectId: string
@@ -14,9 +14,10 @@ export type WebhookDelivery = {
 }
 
 /**
- * `step` is the place in the retry schedule; it and the attempt number are two things.
- * `sending` is claimed: `pending` on the wire, and due again at `leaseUntil` if its process died.
- * `resumeAt`: the attempt before it is an extra one, asked for by an operator; if it fails, the schedule goes on then.
+ * `step` is the position in the retry schedule, which differs from the attempt number. `sending`
+ * is claimed: `pending` on the wire, and due again at `leaseUntil` if its process died. `resumeAt`
+ * means that the next attempt is an operator's extra one. If it fails, the schedule continues
+ * then.
  */
 export type DeliveryState =
   | {
@@ -35,7 +36,10 @@ export type DeliveryState =
   | { readonly kind: 'exhausted'; readonly exhaustedAt: Instant }
   | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: CancelReason }
 
-/** Its webhook was deleted, or was disabled for too long or with too much waiting; or an operator did it. */
+/**
+ * The webhook was deleted, or was disabled for too long or with too many due deliveries, or an
+ * operator cancelled.
+ */
 export type CancelReason = 'webhook_deleted' | 'webhook_disabled' | 'operator'
 
 export type AfterAttempt = Extract<DeliveryState, { kind: 'pending' | 'delivered' | 'exhausted' }>
@@ -43,25 +47,28 @@ export type SendingDelivery = WebhookDelivery & {
   readonly state: Extract<DeliveryState, { kind: 'sending' }>
 }
 
-/** On the wire `sending` is `pending`: who holds a claim is nobody's business outside. */
+/** `sending` is `pending` on the wire, because a claim is internal. */
 export type DeliveryStatus = Exclude<DeliveryState['kind'], 'sending'>
 export const deliveryStatusOf = (state: DeliveryState): DeliveryStatus =>
   state.kind === 'sending' ? 'pending' : state.kind
 
-/** One HTTP request for a delivery; `attemptNumber` counts from 1. */
+/** One HTTP request for a delivery. `attemptNumber` counts from 1. */
 export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: Instant
   readonly durationMs: number
   /**
-   * As they were signed and sent, but for those of the connection; the customer's own without their values. Absent when nothing was sent,
-   * or it is not known.
+   * The headers as signed and sent, without connection headers and without the customer's values.
+   * Absent if nothing was sent or the headers are unknown.
    */
   readonly requestHeaders?: Readonly<Record<string, string>>
   readonly outcome: Outcome
 }
 
-/** `accepted` is a 2xx and nothing else (S§6 receiver requirement 4). `responseBody` is the first 16 KiB of the answer. */
+/**
+ * `accepted` is a 2xx and nothing else (S§6 receiver requirement 4). `responseBody` is the first
+ * 16 KiB of the answer.
+ */
 export type Outcome =
   | { readonly kind: 'accepted'; readonly statusCode: number; readonly responseBody: string }
   | {
@@ -80,12 +87,18 @@ export type UnreachableError =
   | 'reset'
   | 'timeout'
   | 'protocol'
-  /** The secret, or a header of the customer's own, could not be decrypted: nothing was sent, for an unsigned request never is. */
+  /**
+   * A secret or a customer's header could not be decrypted. Nothing was sent, because a request is
+   * never unsigned.
+   */
   | 'unsealable_secret'
-  /** Something of ours ended while it was sending: what the receiver made of it is not known. */
+  /** A part of the service ended during the request. The receiver's answer is unknown. */
   | 'interrupted'
 
-/** `delaysMs[step]` follows the failure at that step; none left means exhausted. Jitter lengthens only. */
+/**
+ * `delaysMs[step]` follows the failure at that step. Without a delay the delivery is exhausted.
+ * Jitter only lengthens.
+ */
 export type RetryPolicy = {
   readonly delaysMs: readonly number[]
   readonly jitter: number
@@ -112,13 +125,15 @@ export const defaultRetryPolicy: RetryPolicy = {
   maxRetryAfterMs: 24 * HOUR,
 }
 
-/** By us: it says nothing of the receiver. */
+/** True if the service interrupted the attempt. The outcome says nothing about the receiver. */
 export const isInterrupted = (outcome: Outcome): boolean =>
   outcome.kind === 'unreachable' && outcome.error === 'interrupted'
 
 /**
- * delay = max(delaysMs[step] × (1 + jitter × random), min(retryAfter, cap)): `Retry-After` only ever lengthens. What we
- * interrupted ourselves goes through the schedule once more before that ends a delivery: the receiver may never have had its last attempt.
+ * Decides the next state after an attempt. The delay is max(delaysMs[step] × (1 + jitter ×
+ * random), min(retryAfter, cap)): `Retry-After` only lengthens. Attempts that the service
+ * interrupted go through the schedule once more before they exhaust the delivery, because the
+ * receiver can have missed the last one.
  */
 export function decideNextState(
   delivery: SendingDelivery,
@@ -133,7 +148,7 @@ export function decideNextState(
     outcome.kind === 'refused' ? (outcome.retryAfterMs ?? 0) : 0,
     policy.maxRetryAfterMs,
   )
-  // A failed extra attempt costs no step of the schedule, so it can never cancel what was still to come.
+  // A failed extra attempt costs no step of the schedule.
   if (resumeAt !== undefined)
     return { kind: 'pending', nextAttemptAt: Math.max(resumeAt, now + retryAfter), step }
   const scheduled =
@@ -145,8 +160,8 @@ export function decideNextState(
 }
 
 /**
- * What becomes of a delivery that an operator wants sent again now: one extra attempt of an open one, a fresh schedule for
- * a final one. Undefined when there is nothing to do: it is being sent, or due already, by the end of its lease too.
+ * Decides the state of a delivery that an operator redelivers: one extra attempt for an open one,
+ * a new schedule for a final one. Returns undefined if it is being sent or is due already.
  */
 export function decideRedelivery(
   state: DeliveryState,

@@ -5,7 +5,7 @@ import { endUserMark, isEndUser, type ExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
 import type { TraceContext } from './trace.js'
 
-/** What a webhook can subscribe to. */
+/** The events that a webhook can subscribe to. */
 export const EVENT_NAMES = [
   'message.responded',
   'agent.started',
@@ -14,17 +14,17 @@ export const EVENT_NAMES = [
   'webhook.disabled',
 ] as const
 export type SubscribableEvent = (typeof EVENT_NAMES)[number]
-/** `webhook.test` goes to one webhook, because an operator asked for it. */
+/** `webhook.test` goes to one webhook, at an operator's request. */
 export type EventName = SubscribableEvent | 'webhook.test'
 
-/** S§6: the metadata as sent, and two of its keys once more at the top when it has them. */
+/** S§6: the metadata as sent, and two of its keys at the top if it has them. */
 type Echo = {
   readonly metadata: JsonObject
   readonly channel?: Json
   readonly correlationId?: Json
 }
 
-/** A fact that webhooks report (S§6, with the fields that it leaves open). */
+/** A fact that webhooks report (S§6, with the fields that the specification leaves open). */
 export type EventPayload =
   | {
       readonly event: 'message.responded'
@@ -34,7 +34,7 @@ export type EventPayload =
         readonly sessionId: string
         readonly response: string
         readonly executionPrincipal: ExecutionPrincipal
-        /** From the start of the answering run to its answer. */
+        /** The time from the start of the answering run to its answer. */
         readonly responseTimeMs: number
       }
     }
@@ -59,7 +59,7 @@ export type EventPayload =
       readonly data: Partial<Echo> & {
         readonly agentId: string
         readonly error: RunError
-        /** These three are there when a message caused it. */
+        /** The next three fields are set if a message caused the event. */
         readonly messageId?: string
         readonly sessionId?: string
         readonly executionPrincipal?: ExecutionPrincipal
@@ -67,7 +67,10 @@ export type EventPayload =
     }
   | {
       readonly event: 'webhook.disabled'
-      /** Without its URL, which may hold a secret: this goes to other receivers. */
+      /**
+       * The data leaves out the URL, which can contain a secret, because other receivers get this
+       * event.
+       */
       readonly data: {
         readonly webhookId: string
         readonly reason: 'failing' | 'gone'
@@ -78,14 +81,17 @@ export type EventPayload =
     }
   | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }
 
-/** An event as stored; `agentId` if it is an agent's. `body` is frozen: every attempt of every delivery sends exactly these characters as UTF-8. */
+/**
+ * An event as stored. `agentId` is set for an agent's event. Every attempt of every delivery sends
+ * exactly the characters of `body`, as UTF-8.
+ */
 export type WebhookEvent = {
   readonly id: string
   readonly projectId: string
   readonly agentId?: string
   readonly name: EventName
   readonly body: string
-  /** Of the request that caused it. */
+  /** The trace context of the request that caused the event. */
   readonly trace?: TraceContext
   readonly createdAt: Instant
 }
@@ -98,7 +104,7 @@ export function echoOf(metadata: JsonObject = {}): Echo {
   return echo
 }
 
-/** Makes the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
+/** Creates the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
 export function freezeEvent(
   payload: EventPayload,
   id: string,
@@ -115,7 +121,7 @@ export function freezeEvent(
   return { id, projectId, ...agent, name: payload.event, body, createdAt: now }
 }
 
-/** Whether the body of an event says that it was on behalf of this end user. What metadata says of anybody does not count. */
+/** Returns true if the event's principal is this end user. Metadata does not count. */
 export function isForEndUser(body: string, endUserId: string): boolean {
   if (!body.includes(endUserMark(endUserId))) return false
   const { data } = JSON.parse(body) as {

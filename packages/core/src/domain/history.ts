@@ -1,6 +1,6 @@
 import type { ExecutionPrincipal } from './principal.js'
 
-/** One message of the past, and its answer. */
+/** An earlier message and its answer. */
 export type Turn = {
   readonly messageId: string
   readonly message: string
@@ -11,7 +11,10 @@ export type Turn = {
 /** `maxLength` counts the UTF-16 units of messages and answers together. */
 export type HistoryLimit = { readonly maxTurns: number; readonly maxLength: number }
 
-/** As many of the newest turns as fit, without a gap; `newestFirst` is read no further than that. Gives them oldest first. */
+/**
+ * Returns the newest turns that fit, without a gap, oldest first. Reads `newestFirst` no further
+ * than that.
+ */
 export function newestThatFit(
   newestFirst: Iterable<Turn>,
   { maxTurns, maxLength }: HistoryLimit,

@@ -1,17 +1,17 @@
 import { err, type Err } from 'neverthrow'
 import { isStorableText } from './json.js'
 
-/** The request breaks a rule. `path` is the field, dotted. */
+/** A field that breaks a rule. `path` is the field's name, with dots. */
 export type Issue = { readonly path: string; readonly message: string }
 export type Invalid = { readonly kind: 'invalid'; readonly issues: readonly Issue[] }
 
 export const invalid = (path: string, message: string): Err<never, Invalid> =>
   err({ kind: 'invalid', issues: [{ path, message }] })
 
-/** Ends with a sentence for the caller, or is undefined when the rule holds. */
+/** The end of a sentence for the caller, or undefined if the value is valid. */
 export type Rule = string | undefined
 
-/** The rules that do not hold, each under its field's name; undefined when all do. */
+/** Returns the broken rules, each with its field's name, or undefined if there is none. */
 export function broken(rules: Readonly<Record<string, Rule>>): Err<never, Invalid> | undefined {
   const issues: Issue[] = []
   for (const [path, message] of Object.entries(rules))
@@ -19,14 +19,14 @@ export function broken(rules: Readonly<Record<string, Rule>>): Err<never, Invali
   return issues.length === 0 ? undefined : err({ kind: 'invalid', issues })
 }
 
-/** Non-empty, storable text of at most `max` UTF-16 units. */
+/** Accepts non-empty, storable text of at most `max` UTF-16 units. */
 export function textRule(value: unknown, max: number): Rule {
   if (typeof value !== 'string' || value === '') return 'must be a non-empty string'
   if (value.length > max) return `must have at most ${max} characters`
   return isStorableText(value) ? undefined : 'must not hold NUL or lone surrogates'
 }
 
-/** A whole number from `min` to `max`. */
+/** Accepts a whole number from `min` to `max`. */
 export function integerRule(value: unknown, min: number, max: number): Rule {
   const fits = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
   return fits ? undefined : `must be a whole number from ${min} to ${max}`

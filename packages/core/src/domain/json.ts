@@ -1,11 +1,14 @@
 export type Json = null | boolean | number | string | Json[] | JsonObject
 export type JsonObject = { [key: string]: Json }
 
-/** PostgreSQL refuses NUL and lone surrogates and SQLite alters them, so no text that has one is ever stored. */
+/**
+ * PostgreSQL refuses NUL and lone surrogates, and SQLite alters them, so the service stores no
+ * such text.
+ */
 const UNSTORABLE = /\0|\p{Surrogate}/u
 export const isStorableText = (text: string): boolean => !UNSTORABLE.test(text)
 
-/** Of at most `maxLength` UTF-16 units: a cut between the halves of a surrogate pair would leave text that may not be stored. */
+/** Returns the first `maxLength` UTF-16 units at most, and never half of a surrogate pair. */
 export const beginningOf = (text: string, maxLength: number): string =>
   text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')
 
@@ -13,8 +16,9 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Why `value` cannot be stored as JSON and read back the same, or undefined when it can.
- * `maxDepth` counts nested objects and arrays: `{}` is 1 deep. The walk never goes deeper than that, so depth cannot cost more.
+ * Returns the reason why `value` cannot be stored as JSON and read back unchanged, or undefined if
+ * it can. `maxDepth` counts nested objects and arrays: `{}` has depth 1. The walk stops at that
+ * depth.
  */
 export function jsonProblem(value: unknown, maxDepth: number): string | undefined {
   if (value === null || typeof value === 'boolean') return undefined
@@ -33,7 +37,7 @@ export function jsonProblem(value: unknown, maxDepth: number): string | undefine
   return undefined
 }
 
-/** The same text for the same value, whatever the order of its keys: what a fingerprint is taken of. */
+/** Returns the same text for equal values, in any order of their keys. Fingerprints use it. */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (!isJsonObject(value)) return JSON.stringify(value)

@@ -1,16 +1,16 @@
-/** Sizes that one request may have. Lengths are UTF-16 units unless the name says bytes. */
+/** Sizes that one request can have. Lengths are UTF-16 units unless the name says bytes. */
 export type Limits = {
   readonly messageLength: number
   readonly sessionIdLength: number
   readonly metadataLength: number
   readonly metadataDepth: number
   readonly responseLength: number
-  /** Of what a runtime may keep about a session. */
+  /** The most state that a runtime can store for a session. */
   readonly sessionStateLength: number
   readonly idempotencyKeyLength: number
   readonly webhooksPerProject: number
   readonly agentsPerProject: number
-  /** Of those that are good: neither revoked nor expired. */
+  /** Keys that are neither revoked nor expired. */
   readonly keysPerProject: number
 }
 

@@ -2,8 +2,8 @@ import type { Instant } from '../domain/instant.js'
 import type { MessageStateKind } from '../domain/message.js'
 
 /**
- * What a project did from `since` on, counted in buckets of `bucketMs`, which begin at its multiples since 1970. `newest` bounds the
- * reading, however much there was: no more rows than that are looked at, newest first.
+ * Asks for a project's activity since `since`, counted in buckets of `bucketMs` that begin at
+ * multiples of it since 1970. A store reads the `newest` rows at most.
  */
 export type ActivityQuery = {
   readonly projectId: string
@@ -12,14 +12,17 @@ export type ActivityQuery = {
   readonly newest: number
 }
 
-/** Messages that were accepted in the bucket beginning at `at`, by the state that they are in now. */
+/** Messages accepted in the bucket that begins at `at`, by their state now. */
 export type MessageCount = {
   readonly at: Instant
   readonly state: MessageStateKind
   readonly count: number
 }
 
-/** Attempts that were begun in that bucket. `statusCode` is the receiver's; 0 when it was not reached. */
+/**
+ * Attempts that began in the bucket. `statusCode` is the receiver's, or 0 if the request did not
+ * reach it.
+ */
 export type AttemptCount = {
   readonly at: Instant
   readonly webhookId: string

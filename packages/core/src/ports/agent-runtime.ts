@@ -6,28 +6,32 @@ import type { ExecutionPrincipal } from '../domain/principal.js'
 import type { RunError, RunOutcome } from '../domain/run.js'
 import type { TraceContext } from '../domain/trace.js'
 
-/** Brings agents of one kind to life. */
+/** Starts agents of one kind. */
 export interface AgentRuntime {
-  /** Names the runtime in an agent's `runtime.kind`. */
+  /** The value of an agent's `runtime.kind`. */
   readonly kind: string
-  /** Whether requests to such an agent are signed: each agent then gets a signing secret of its own, shown once. */
+  /** True if requests to an agent are signed. Each agent then gets a signing secret, shown once. */
   readonly signsRequests: boolean
   /**
-   * Its agents keep something in the process that runs them. One process at a time then runs such an agent, all of its sessions, and
-   * another takes it over when that one stops or dies. Agents of other runtimes run wherever there is room.
+   * True if an agent keeps state in the process that runs it. Then one process at a time runs the
+   * agent with all its sessions, and another one takes over when that process stops or dies.
    */
   readonly exclusive?: boolean
-  /** Whether this process can start an agent with such options, or only another one may be able to. All of its kind if absent. */
+  /**
+   * Returns false if only another process can start an agent with these options. If absent, this
+   * process can start every agent of its kind.
+   */
   has?(options: JsonObject): boolean
   /**
-   * Checks the options of a create or update request and takes what is secret out of what may be shown. Each error is a
-   * sentence for the caller that starts with the field's name. Options come from requests: they name entries of the
-   * operator's configuration, never a program or an argument.
+   * Checks the options of a create or update request, and separates the secret ones. An error is a
+   * sentence for the caller that starts with the field's name. Options come from requests: they
+   * name entries of the operator's configuration, never a program or an argument.
    */
   parseOptions(options: JsonObject): Promise<Result<ParsedOptions, string>>
   /**
-   * Ok once the agent takes runs. `onExit` is called at most once, after that, when it ends without having been stopped. A start that may take
-   * long ends soon after `signal` aborts, which says that this process stops.
+   * Resolves with Ok when the agent takes runs. Calls `onExit` at most once, later, if the agent
+   * ends without a stop. A slow start ends soon after `signal` aborts, at the stop of this
+   * process.
    */
   start(
     agent: RuntimeAgent,
@@ -36,22 +40,29 @@ export interface AgentRuntime {
   ): Promise<Result<RunningAgent, RunError>>
 }
 
-/** `isSacrifice`: the runtime has ended it, to be rid of a run that would not end. That is no failure to stay up: it is started again at once. */
-export type OnExit = (error: RunError, isSacrifice?: boolean) => void
+/**
+ * `isForced`: the runtime ended the agent itself, to get rid of a run that did not end. The
+ * supervisor starts such an agent again at once and counts no failure.
+ */
+export type OnExit = (error: RunError, isForced?: boolean) => void
 
 export type ParsedOptions = { readonly options: JsonObject; readonly secrets: JsonObject }
 
 export type RuntimeAgent = {
   readonly agent: Agent
-  /** What `parseOptions` took out, decrypted; and `signingSecret` when the runtime signs. */
+  /**
+   * The secrets that `parseOptions` separated, decrypted, and `signingSecret` if the runtime
+   * signs.
+   */
   readonly secrets: JsonObject
 }
 
-/** An agent that takes runs; never two at once in one session. */
+/** An agent that takes runs. Runs of one session never overlap. */
 export interface RunningAgent {
   /**
-   * One turn. Never rejects, whatever the agent does, and ends soon after `signal` aborts. The signal's reason is an `Error` whose
-   * `cause` says why: `timeout` or `cancelled` when the work is to end; `drain` or `lost` when another attempt goes on with it.
+   * Runs one turn. Never rejects, and ends soon after `signal` aborts. The signal's reason is an
+   * `Error`. Its `cause` is `timeout` or `cancelled` if the work must end, and `drain` or `lost`
+   * if another attempt continues it.
    */
   run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome>
   health(signal: AbortSignal): Promise<{ ok: boolean; detail?: string }>
@@ -66,21 +77,27 @@ export type RunRequest = {
   readonly message: string
   readonly metadata?: JsonObject
   readonly executionPrincipal: ExecutionPrincipal
-  /** 1-based; above 1 an earlier run of this message was lost or failed. */
+  /** Counts from 1. Above 1, an earlier run of this message failed or was lost. */
   readonly attempt: number
-  /** Opens the callback route for this run alone. */
+  /** Authorizes the callback for this run only. */
   readonly runToken: string
-  /** For the agent's own tracing, when the client sent one: its trace id, and a parent id of this run. */
+  /**
+   * The client's trace context for the agent's tracing: the trace id, and a parent id of this run.
+   */
   readonly trace?: TraceContext
-  /** What `remember` last kept of this session, by whichever run and process. */
+  /** The last state that `remember` stored for this session, in any process. */
   readonly sessionState?: string
   /**
-   * Keeps what the runtime has to know at the session's next run, such as its own id of the conversation; durable when it
-   * resolves, and before the run ends. At most 16 Ki characters. Rejects when this run has lost its lease: then it is to end.
+   * Stores state for the session's next run, such as the runtime's conversation id. Durable when
+   * it resolves. Call it before the run ends, with at most 16 Ki characters. Rejects if this run
+   * has lost its lease: then the run must end.
    */
   remember(sessionState: string): Promise<void>
-  /** The session's turns before this message that were answered, oldest first: of the newest ones as many as fit. Rejects while the storage is away. */
+  /**
+   * Returns the answered turns of the session before this message, oldest first. Drops the oldest
+   * ones that do not fit the limit. Rejects while the storage is unavailable.
+   */
   history(limit: HistoryLimit): Promise<readonly Turn[]>
-  /** Shows those who stream this message a piece of the answer now. Never throws; the answer that counts is the outcome's. */
+  /** Streams a piece of the answer. Never throws. The outcome's answer is the one that counts. */
   emit(chunk: string): void
 }

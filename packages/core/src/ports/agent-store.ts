@@ -3,48 +3,54 @@ import type { Instant } from '../domain/instant.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
 import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
 
-/** Agents: what is wanted of them and what is observed. */
+/** Agents, with their desired and their observed state. */
 export interface AgentStore {
-  /** `limit_reached` when the project has `limit` agents already. */
+  /** Creates the agent. Returns `limit_reached` if the project has `limit` agents already. */
   create(agent: Agent, limit: number): Stored<'created' | 'name_taken' | 'limit_reached'>
-  /** By id or by name. */
+  /** Finds an agent by its id or its name. */
   get(projectId: string, idOrName: string): Stored<Agent | undefined>
-  /** Newest first. */
+  /** Lists agents, newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Agent>>
-  /** A change of the runtime only takes place while the agent is stopped, and is to be. */
+  /**
+   * Changes the given fields. Returns `not_stopped`, and changes nothing, if the change includes
+   * the runtime and the agent's desired or observed state is not stopped.
+   */
   update(
     projectId: string,
     id: string,
     change: AgentChange,
   ): Stored<Agent | 'name_taken' | 'not_stopped' | undefined>
   /**
-   * Deletes the agent with its sessions and messages: from the commit on nothing finds them, and `MessageStore.sweep` frees
-   * their room. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered. Deliveries of
-   * past events stay.
+   * Deletes the agent with its sessions and messages: nothing finds them after the commit, and
+   * `MessageStore.sweep` frees their space. Returns `busy` if messages are open, unless `force` is
+   * true: then they end without an answer. Deliveries of past events stay.
    */
   delete(
     projectId: string,
     id: string,
     options: { readonly force: boolean },
   ): Stored<'deleted' | 'busy' | undefined>
-  /** Compare and set on the kind of state, with its event in the same commit: one caller gets `changed`, so it is reported once. */
+  /**
+   * Sets the state if its kind is still `from`, and commits the event with it. Only one caller
+   * gets `changed`, so each change is reported once.
+   */
   changeState(
     change: StateChange,
   ): Stored<{ readonly changed: boolean; readonly deliveries: readonly ClaimedDelivery[] }>
   /**
-   * Leases to `owner`, until `until`, those of the agents that nobody else holds past `now`; its own are extended. Gives the ids of
-   * those that are its own now.
+   * Leases to `owner`, until `until`, the given agents that no other owner holds past `now`.
+   * Extends leases that `owner` has. Returns the ids of all agents that `owner` holds now.
    */
   own(request: OwnRequest): Stored<string[]>
-  /** Gives up all that `owner` holds. */
+  /** Releases every agent that `owner` holds. */
   disown(owner: string): Stored<void>
-  /** Agents of every project that should run or are not stopped: what a supervisor looks after. */
+  /** Returns the agents of all projects that should run or are not stopped. */
   listActive(): Stored<Agent[]>
-  /** What is sealed of them, running or not. All else of them stays. */
+  /** Reseals the secrets of agents, whatever their state, and changes nothing else. */
   reseal(step: ResealStep<Agent>): Stored<ResealedRows>
 }
 
-/** Absent: left as it is. */
+/** An absent field stays as it is. */
 export type AgentChange = Partial<
   Pick<
     Agent,

@@ -4,25 +4,28 @@ import type { TraceContext } from '../domain/trace.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { Lease } from './stored.js'
 
-/** Makes the request of an attempt: signs it, sends it, and tells what came of it. */
+/** Signs and sends the request of one attempt. */
 export interface AttemptMaker {
-  /** Never rejects, and outlives neither the policy's deadline nor the order's lease, after which another process may send it. */
+  /**
+   * Never rejects. Ends before the policy's deadline and before the order's lease, because another
+   * process can send the delivery after that.
+   */
   make(order: AttemptOrder): Promise<MadeAttempt>
 }
 
-/** What the request is made of. It is data and nothing else, so that another thread can be asked to make it. */
+/** The data of one request. It contains no functions, so another thread can make the attempt. */
 export type AttemptOrder = {
   readonly delivery: Pick<SendingDelivery, 'id' | 'event'>
   readonly webhook: Pick<Webhook, 'id' | 'url' | 'secret' | 'previousSecret' | 'headers'>
   readonly lease: Pick<Lease, 'until'>
   readonly body: string
-  /** Of the event. */
+  /** The event's trace context. */
   readonly trace?: TraceContext
 }
 
 /**
- * `requestHeaders` is what people may see of them; absent when a secret could not be unsealed, for then nothing was sent, and when it is
- * not known what was.
+ * `requestHeaders` are the headers that people can see. They are absent if a secret could not be
+ * decrypted, because nothing was sent, and if it is unknown which headers were sent.
  */
 export type MadeAttempt = {
   readonly startedAt: Instant

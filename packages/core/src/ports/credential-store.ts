@@ -4,37 +4,42 @@ import type { Page, PageOf, Stored } from './stored.js'
 
 export type Project = { readonly id: string; readonly name: string; readonly createdAt: Instant }
 
-/** A person's visit to the operator's pages, begun with an API key. `until`: when it ends by itself. */
+/** A person's visit to the console, begun with an API key. The visit ends at `until`. */
 export type SignIn = { readonly id: string; readonly until: Instant }
 
-/** Projects and API keys; a key is known by its digest (SHA-256, hex) only. */
+/** Projects and API keys. The store knows a key only by its digest (SHA-256, hex). */
 export interface CredentialStore {
   createProject(project: Project): Stored<void>
   getProject(id: string): Stored<Project | undefined>
-  /** Oldest first. */
+  /** Lists projects, oldest first. */
   listProjects(page: PageOf): Stored<Page<Project>>
   /**
-   * `digest_taken`: a key with this digest exists already, in whatever project. `limit_reached` when the project has `limit` keys already
-   * that are neither revoked nor, when this one is created, expired.
+   * Creates a key. Returns `digest_taken` if any project has a key with this digest, and
+   * `limit_reached` if the project has `limit` keys that are neither revoked nor expired.
    */
   createKey(
     key: ApiKey,
     digest: string,
     limit: number,
   ): Stored<'created' | 'digest_taken' | 'project_not_found' | 'limit_reached'>
-  /** Finds revoked and expired keys too: the use case refuses them in the same words as unknown ones. */
+  /**
+   * Finds a key by its digest, also a revoked or expired one: the use case refuses all of them
+   * with one error.
+   */
   findByDigest(digest: string): Stored<ApiKey | undefined>
-  /** Newest first. */
+  /** Lists keys, newest first. */
   listKeys(projectId: string, page: PageOf): Stored<Page<ApiKey>>
   revokeKey(projectId: string, id: string, now: Instant): Stored<boolean>
-  /** Ends it before its time: known to every process, and kept until it would have ended by itself. */
+  /** Ends a visit early. Every process knows it until the visit's time has passed. */
   endSignIn(signIn: SignIn, now: Instant): Stored<void>
-  /** Whether it was ended before its time. */
+  /** Returns true if the visit was ended early. */
   isSignInEnded(id: string): Stored<boolean>
-  /** Something that the service keeps about itself, such as the canary that tells a wrong master key. */
+  /**
+   * Reads a value that the service keeps about the database, such as the check of the master key.
+   */
   readSetting(name: string): Stored<string | undefined>
-  /** Sets it only if it has no value yet; answers the value that holds. */
+  /** Sets the value if the setting has none. Returns the value that the setting has now. */
   initSetting(name: string, value: string): Stored<string>
-  /** Compare and set; gives whether it was `from`. */
+  /** Replaces the value if it is `from`. Returns true if it was. */
   replaceSetting(name: string, from: string, to: string): Stored<boolean>
 }

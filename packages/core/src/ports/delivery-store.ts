@@ -12,30 +12,38 @@ import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { ActivityQuery, AttemptCount } from './activity.js'
 import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
-/** Deliveries and their attempts. A fact's deliveries are born in the commit of the fact, one per subscribed webhook. */
+/**
+ * Deliveries and their attempts. The commit of an event creates its deliveries, one per subscribed
+ * webhook.
+ */
 export interface DeliveryStore {
   /**
-   * Claims due deliveries of enabled webhooks: at most `perWebhook` of each, `perProject` of each project's, and `limit` in
-   * all, of them at most `retries` that were attempted before. Oldest due first within a webhook, going round the webhooks
-   * from call to call, so that no backlog delays another's. Skips the webhooks and the projects whose ids are in `except`,
-   * and webhooks whose circuit is open. Of a half-open one it takes one delivery and holds the circuit open to the end of
-   * that claim, so that one process probes at a time; the claimed webhook shows this.
+   * Claims due deliveries of enabled webhooks: at most `limit` in all, `perWebhook` of each
+   * webhook, `perProject` of each project, and `retries` with an earlier attempt. Takes the oldest
+   * due delivery of a webhook first, and continues with the next webhooks at the next call, so no
+   * backlog delays another webhook. Skips the webhooks and projects in `except` and webhooks with
+   * an open circuit. Takes one delivery of a webhook with a half-open circuit, and moves the
+   * circuit's time to the end of that claim: one process probes at a time. The claimed webhook
+   * shows this.
    */
   claimDue(query: ClaimDue): Stored<ClaimedDelivery[]>
   /**
-   * Numbers and keeps the attempt and moves the delivery to `state`, or neither. A superseded token is refused, but for an
-   * accepted attempt of a delivery that is not final: what a receiver took is delivered, however late we learn it.
-   * In the same commit goes what `decideHealth` makes of the webhook, with its event. A deleted webhook is not judged.
+   * Numbers and stores the attempt and moves the delivery to `state`, in one commit. Refuses an
+   * outdated token, except for an accepted attempt of an open delivery: the receiver has it. The
+   * same commit changes the webhook as `decideHealth` says, with its event. A deleted webhook
+   * stays as it is.
    */
   recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
   /**
-   * Gives these claims up, as far as they still hold: their deliveries are due now, at the same place in their schedule, and a circuit that
-   * its probe still holds open is half-open. Answers how many; what somebody else is writing at this moment may be left to its lease.
+   * Releases the claims that still hold. Their deliveries are due now, at the same step of their
+   * schedule, and a circuit that a released probe held open is half-open. Returns their number. A
+   * row that another writer has locked can stay until its lease ends.
    */
   release(claims: readonly ReleasedClaim[], now: Instant): Stored<number>
   /**
-   * Commits the event with one delivery, due now, to this webhook, subscribed or not; an open circuit becomes half-open.
-   * Undefined when the webhook is not of the event's project.
+   * Commits the event with one delivery, due now, to this webhook, subscribed or not. An open
+   * circuit becomes half-open. Returns undefined if the webhook does not belong to the event's
+   * project.
    */
   publishTo(
     webhookId: string,
@@ -43,14 +51,15 @@ export interface DeliveryStore {
     deliveryId: string,
   ): Stored<WebhookDelivery | undefined>
   /**
-   * Makes matching deliveries of webhooks that still exist due now, as `decideRedelivery` says, newest first; looks at
-   * `page.limit` of them at most. `count` is of those that it changed; with `nextCursor`, as in `list`, the caller goes on. The circuits of
-   * the webhooks that it looked at, where open, become half-open.
+   * Makes matching deliveries of existing webhooks due now, as `decideRedelivery` says, newest
+   * first. Looks at `page.limit` deliveries at most. `count` is the number of changed deliveries.
+   * With `nextCursor`, as in `list`, the caller continues. Open circuits of the webhooks of these
+   * deliveries become half-open.
    */
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
   /**
-   * Ends an open delivery. One that is being sent may still arrive, and counts as delivered only if that was recorded before. A circuit that
-   * it holds open, as its probe, is half-open.
+   * Ends an open delivery. A running attempt can still arrive, and counts only if it was recorded
+   * before. A circuit that this delivery holds open, as its probe, is half-open.
    */
   cancel(
     projectId: string,
@@ -58,31 +67,40 @@ export interface DeliveryStore {
     now: Instant,
   ): Stored<WebhookDelivery | 'already_final' | undefined>
   get(projectId: string, deliveryId: string): Stored<DeliveryDetail | undefined>
-  /** Newest first. A page may hold fewer than its limit, or none, and still have a `nextCursor`: a store may look at so many rows a call only. */
+  /**
+   * Lists deliveries, newest first. A page can have fewer rows than its limit, or none, and still
+   * a `nextCursor`, because a store can limit the rows that it looks at.
+   */
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
-  /** Cancels up to `limit` open deliveries whose webhook was deleted; answers how many. */
+  /** Cancels up to `limit` open deliveries of deleted webhooks. Returns their number. */
   cancelOrphans(query: { now: Instant; limit: number }): Stored<number>
   /**
-   * Cancels what waits too long, or is too much, for disabled webhooks: what was due before `dueBefore`, and of each one's due
-   * deliveries all but `keep`. Those that were attempted go first, then the longest due; up to `limit` in all. Answers how many.
+   * Cancels due deliveries of disabled webhooks: those due before `dueBefore`, and all but `keep`
+   * of each webhook. Deliveries with an attempt go first, then the longest due, up to `limit` in
+   * all. Returns their number.
    */
   cancelStale(query: CancelStale): Stored<number>
-  /** Deletes final deliveries with their attempts, and with the last delivery of an event the event. Answers how many deliveries. */
+  /**
+   * Deletes final deliveries with their attempts, and an event with its last delivery. Returns the
+   * number of deliveries.
+   */
   purge(purge: Purge): Stored<number>
   /**
-   * Deletes the deliveries whose event says that it was on behalf of an end user, whatever their state, with their attempts and that event.
-   * One that is being sent may still arrive; a circuit that it holds open, as its probe, is half-open. With `next` there may be more from that place on.
+   * Deletes the deliveries of events on behalf of an end user, in any state, with their attempts
+   * and events. A running attempt can still arrive. A circuit that such a delivery holds open, as
+   * its probe, is half-open. With `next` there can be more after that position.
    */
   erasePrincipal(step: PrincipalStep): Stored<ErasedDeliveries>
-  /** What is open at this moment, over all projects. */
+  /** Counts open deliveries of all projects. */
   backlog(now: Instant): Stored<DeliveryBacklog>
-  /** Attempts of late, in any order: those of the project's `newest` deliveries. */
+  /** Counts attempts of the project's `newest` deliveries, in any order. */
   activity(query: ActivityQuery): Stored<AttemptCount[]>
 }
 
 /**
- * An event to commit with the fact it reports. `claim`: its deliveries to enabled webhooks whose circuit is closed are born
- * claimed by the caller, but for the webhooks and projects whose ids are in `except`. `notTo` gets none, subscribed or not.
+ * An event to commit with the change that it reports. With `claim`, its deliveries to enabled
+ * webhooks with a closed circuit are born claimed, except for webhooks and projects in `except`.
+ * The webhook `notTo` gets no delivery.
  */
 export type Outgoing = {
   readonly event: WebhookEvent
@@ -101,37 +119,46 @@ export type ClaimDue = {
   readonly except: ReadonlySet<string>
 }
 
-/** All that an attempt needs. */
+/** Everything that an attempt needs. */
 export type ClaimedDelivery = {
   readonly delivery: SendingDelivery
   readonly lease: Lease
   readonly webhook: Webhook
   readonly body: string
-  /** Of the event. */
+  /** The event's trace context. */
   readonly trace?: TraceContext
 }
 
-/** The right to send a delivery, as its claim gave it. */
+/** The right to send a delivery, from its claim. */
 export type HeldDelivery = { readonly deliveryId: string; readonly token: number }
 
-/** `isProbe`: the claim showed its webhook with an open circuit, which it holds so to its end. */
+/** `isProbe`: at the claim the webhook's circuit was open, and this claim holds it open. */
 export type ReleasedClaim = HeldDelivery & { readonly isProbe: boolean }
 
 export type AttemptRecord = HeldDelivery & {
   readonly attempt: Omit<DeliveryAttempt, 'attemptNumber'>
   readonly state: AfterAttempt
-  /** Called with the webhook as it is in that commit; perhaps more than once, so it has no effects. Absent: it stays as it is. */
+  /**
+   * Called with the webhook in the state of that commit, possibly more than once, so it has no
+   * effects. If absent, the webhook stays as it is.
+   */
   readonly decideHealth?: (webhook: Webhook) => WebhookUpdate | undefined
-  /** Beside `decideHealth`: whose it is. What one instance is told of a webhook is judged in the order of the calls, so that results count as they came. */
+  /**
+   * The webhook of `decideHealth`. One process's decisions for a webhook apply in the order of its
+   * calls.
+   */
   readonly webhookId?: string
 }
 
-/** What an attempt makes of its webhook. The deliveries of its event are born due, for it is rare. */
+/**
+ * A change of the webhook by an attempt, with an event. The event's deliveries are born due, not
+ * claimed.
+ */
 export type WebhookUpdate = {
   readonly change: WebhookChange
   readonly outgoing?: Omit<Outgoing, 'claim'>
 }
-/** `webhook`: before and after the verdict, if there was one. */
+/** `webhook`: before and after the change, if there was one. */
 export type RecordedAttempt =
   | {
       readonly kind: 'recorded'
@@ -146,17 +173,20 @@ export type CancelStale = {
   readonly limit: number
 }
 
-/** They were erased, or would be. */
+/** `deliveries` were erased, or would be with `countOnly`. */
 export type ErasedDeliveries = { readonly deliveries: number; readonly next?: number }
 
-/** Numbers of deliveries, and of webhooks that are not deleted. */
+/** Counts of deliveries, and of webhooks that are not deleted. */
 export type DeliveryBacklog = {
-  /** Neither delivered nor given up. */
+  /** Deliveries that are not final. */
   readonly open: number
-  /** Of them, those that may be claimed now. `oldestDueAt`: since when the first of these may. */
+  /**
+   * Open deliveries that can be claimed now. `oldestDueAt` is the time since which the first of
+   * them can.
+   */
   readonly due: number
   readonly oldestDueAt?: Instant
-  /** Due, but their webhook is disabled or its circuit open. */
+  /** Deliveries that are due while their webhook is disabled or its circuit is open. */
   readonly held: number
   readonly disabledWebhooks: number
   readonly openCircuits: number
@@ -176,7 +206,7 @@ export type DeliveryFilter = {
   readonly status?: DeliveryStatus
   readonly createdAfter?: Instant
   readonly createdBefore?: Instant
-  /** What the last attempt was answered with; `none` when it reached nobody. */
+  /** The status class of the last answer. `none` if the last attempt reached no receiver. */
   readonly lastAnswer?: ResponseClass
 }
 

@@ -2,16 +2,18 @@ import type { Instant } from '../domain/instant.js'
 import type { Held } from './message-store.js'
 
 /**
- * Extends the leases of runs from where agents' code cannot hold it up, such as a thread with a connection of its own: a run that
- * blocks the event loop for longer than its lease is then not begun a second time by another process. Neither method throws
- * or waits. The dispatcher extends the same leases from its own loop, and alone notices the ones that are lost.
+ * Extends the leases of runs from a place that an agent's code cannot block, such as a thread with
+ * a connection. Then no other process starts a run a second time while it blocks the event loop.
+ * No method throws or waits. The dispatcher extends the same leases from its loop, and alone
+ * notices lost ones.
  */
 export interface LeaseKeeper {
   /**
-   * Called before the run begins. Every third of a lease its lease is extended, if the token still has it, but never beyond `until`:
-   * what a process holds that hangs for good becomes due in the end.
+   * Extends the run's lease every third of a lease, while the token holds it, but never beyond
+   * `until`: a run that hangs for good becomes due again. The dispatcher calls it before the run
+   * begins.
    */
   hold(run: Held & { readonly until: Instant }): void
-  /** The run has ended; its lease, if it still has one, is left as it is. */
+  /** Stops extending the lease when the run has ended. */
   release(run: Held): void
 }

@@ -13,81 +13,115 @@ import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
 import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
 /**
- * Messages, and the sessions that they queue in. A session is the queue and the lock: it hands out one message at a time,
- * in the order of acceptance, and the next only when that one is final.
+ * Messages and their sessions. A session is a queue and a lock: it hands out one message at a
+ * time, in the order of acceptance, and the next one only when that message is final.
  */
 export interface MessageStore {
   /**
-   * Finds the message of the idempotency key, else checks that the agent exists in the project, that it runs and that the
-   * session has room, and commits the message; all in one snapshot. With `claimUntil` and an idle session it is born
-   * running, under a lease. Repeated with the same id it answers `existing`.
+   * Accepts a message, in one snapshot: returns the message of the idempotency key, or refuses
+   * because of the agent or a full session, or commits the message with its key. With `claimUntil`
+   * and an idle session the message is born running, under a lease. A repeated call with the same
+   * id returns `existing`.
    */
   accept(message: NewMessage): Stored<Accepted>
   /**
-   * Claims the heads of due sessions: queued, backed off, past a deferral's deadline, or of a dead process. Oldest due
-   * first, at most `free` a lane; no two callers get the same one. A claim counts an attempt.
+   * Claims the first messages of due sessions: queued, after a backoff, past a deferral's
+   * deadline, or left by a dead process. Oldest due first, and at most `free` per lane. No two
+   * callers get the same message. A claim counts as an attempt.
    */
   claimRunnable(query: ClaimRunnable): Stored<ClaimedMessage[]>
-  /** Moves every lease that still holds to `until`; answers the ids of those that do not, whose runs are to be aborted. */
+  /**
+   * Extends the leases that still hold to `until`. Returns the ids of the others: the caller must
+   * abort their runs.
+   */
   extendLeases(held: readonly Held[], until: Instant): Stored<string[]>
-  /** The runtime answers later: the session stays held, without a lease, until `state.deadlineAt`; the token stays good. */
+  /**
+   * Marks the run as answered later. The session stays held without a lease until
+   * `state.deadlineAt`, and the token stays valid.
+   */
   defer(deferral: Deferral): Stored<'deferred' | 'lease_lost'>
-  /** State, event, deliveries and the session's next head in one commit; or none of them, and `lease_lost`. */
+  /**
+   * Commits the message's state, the event, its deliveries and the session's next message
+   * together. Returns `lease_lost`, and changes nothing, if the token is outdated.
+   */
   recordRun(run: RunRecord): Stored<RecordedRun>
   /**
-   * Ends a message that is not final, whoever runs it: state, event and deliveries in one commit, and a lease on it is lost. The
-   * others of its session keep their order.
+   * Ends an open message, whether or not it runs: its state, event and deliveries in one commit. A
+   * run loses its lease. Other messages of the session keep their order.
    */
   cancel(cancellation: Cancellation): Stored<Cancelled | undefined>
-  /** Puts a failed or cancelled message at the end of its session's queue, with no attempts counted: its old place has passed. */
+  /**
+   * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0.
+   */
   retry(retry: Retry): Stored<Retried | undefined>
-  /** Keeps what the runtime has to know at the session's next runs, whose claims hand it over. The newest counts. */
+  /**
+   * Stores the runtime's state for the session. Later claims of the session return it. The last
+   * write counts.
+   */
   rememberSession(memory: SessionMemory): Stored<'remembered' | 'lease_lost'>
   /**
-   * The answered turns before the message's place in its session, oldest first: of the newest ones as many as fit. Looks at
-   * no more than the 5,000 messages before it.
+   * Returns the answered turns before the message's place in its session, oldest first, without
+   * the oldest ones that do not fit. Reads at most 5,000 messages.
    */
   history(query: HistoryOf): Stored<Turn[]>
   get(ref: MessageRef): Stored<Message | undefined>
-  /** Any project's message; for a caller that proves its right by a run token. */
+  /** Reads a message of any project, for a caller with a run token. */
   getHeld(messageId: string): Stored<{ message: Message; token: number } | undefined>
-  /** Those of the ids that are final. One query, however many. */
+  /** Returns the final messages among the ids, with one query. */
   findFinal(messageIds: readonly string[]): Stored<Message[]>
-  /** Those of the ids that there are, in any order. One query, however many. */
+  /** Returns the existing messages among the ids, in any order, with one query. */
   find(messageIds: readonly string[]): Stored<Message[]>
-  /** Newest first unless `order` is `asc`; those of one session by their places in it, where a retried one is behind the rest. */
+  /**
+   * Lists messages, newest first unless `order` is `asc`. Messages of one session come in the
+   * order of their places, where a retried one is last.
+   */
   list(filter: MessageFilter, page: PageOf): Stored<Page<Message>>
-  /** Deletes final messages with their idempotency keys, which are free again, and idle sessions with their last message. Answers how many messages. */
+  /**
+   * Deletes final messages with their idempotency keys, and idle sessions with their last message.
+   * The keys can be used again. Returns the number of messages.
+   */
   purge(purge: Purge): Stored<number>
-  /** What is open at this moment, over all projects. */
+  /** Counts the open messages of all projects. */
   backlog(now: Instant): Stored<MessageBacklog>
-  /** What came of late, in any order. `newest` holds for each agent. */
+  /** Counts recent messages, in any order. `newest` applies per agent. */
   activity(query: ActivityQuery): Stored<MessageCount[]>
-  /** Those with the newest messages first. `nextCursor` is the id of the newest message of the page's last session. */
+  /**
+   * Lists sessions, the one with the newest message first. `nextCursor` is the id of the newest
+   * message of the page's last session.
+   */
   listSessions(agent: SessionsOf, page: PageOf): Stored<Page<SessionSummary>>
   /**
-   * Erases the session with its messages, their keys and what was remembered: from the commit on nothing finds them, and the
-   * session begins afresh. Refuses with `busy` while messages are open, unless `force`: those are then gone, unanswered.
+   * Erases the session with its messages, their keys and the runtime's state. Nothing finds them
+   * after the commit, and the session starts afresh. Returns `busy` if messages are open, unless
+   * `force` is true: then they end without an answer.
    */
   erase(session: SessionErasure): Stored<'erased' | 'busy' | undefined>
   /**
-   * Erases an agent's messages of an end user with their keys, and what their sessions remembered; a session without others goes whole.
-   * Those that are not final are counted and kept, unless `force`: then their runs have lost their leases, and who is behind them is next.
-   * With `next` there may be more from that place on. A store may look at so many rows a call as it likes, up to all.
+   * Erases an agent's messages of an end user with their keys, and the runtime's state of their
+   * sessions. A session without other messages goes whole. Open messages are counted and kept,
+   * unless `force` is true: then their runs lose their leases, and the next messages of their
+   * sessions are due. With `next` there can be more after that position. A store can look at any
+   * number of rows per call.
    */
   erasePrincipal(step: MessageErasure): Stored<ErasedMessages>
-  /** Frees the room of what was erased, and of what deleted agents had: at most `limit` rows. Gives how many. */
+  /**
+   * Frees the space of erased sessions and deleted agents, at most `limit` rows. Returns the
+   * number of rows.
+   */
   sweep(query: { readonly limit: number }): Stored<number>
 }
 
-/** `messages` were erased, or would be; `openMessages` were kept. */
+/** `messages` were erased, or would be with `countOnly`. `openMessages` were kept. */
 export type ErasedMessages = {
   readonly messages: number
   readonly openMessages: number
   readonly next?: number
 }
 
-/** Numbers of messages. `oldestDueAt`: since when the one that waits longest could run; agents that do not run have none. */
+/**
+ * Counts of messages. `oldestDueAt` is the time since which the longest waiting message could run.
+ * Agents that do not run have none.
+ */
 export type MessageBacklog = {
   readonly queued: number
   readonly running: number
@@ -109,7 +143,7 @@ export type Accepted =
   | { readonly kind: 'agent_not_running' }
   | { readonly kind: 'session_full' }
 
-/** An agent that this process runs, and how many more runs it can take now. */
+/** An agent that this process runs, and its free run slots. */
 export type Lane = { readonly agentId: string; readonly free: number }
 export type Held = { readonly messageId: string; readonly token: number }
 export type MessageRef = {
@@ -138,7 +172,10 @@ export type SessionErasure = SessionsOf & { readonly sessionId: string; readonly
 export type MessageErasure = PrincipalStep & { readonly agentId: string; readonly force: boolean }
 
 export type HistoryOf = HistoryLimit & { readonly messageId: string }
-/** `lost` says what an earlier run left undone: it died, or its callback never came. `sessionState` is what was last remembered. */
+/**
+ * `lost`: an earlier run died, or its callback never came. `sessionState` is the last state that
+ * `rememberSession` stored.
+ */
 export type ClaimedMessage = {
   readonly message: RunningMessage
   readonly lease: Lease
@@ -155,7 +192,10 @@ export type RecordedRun =
     }
   | { readonly kind: 'lease_lost' }
 
-/** `already_final`: there was nothing left to cancel. `sessionWaits`: another of its session may be claimed, now or later. */
+/**
+ * `already_final`: the message was final before. `sessionWaits`: another message of the session
+ * can be claimed, now or later.
+ */
 export type Cancelled =
   | {
       readonly kind: 'cancelled'
@@ -172,7 +212,10 @@ export type Retried =
   | { readonly kind: 'session_full' }
 
 export type SessionsOf = { readonly projectId: string; readonly agentId: string }
-/** `openCount`: its messages that are not final. `lastMessageAt`: when its newest one was accepted. */
+/**
+ * `openCount` counts messages that are not final. `lastMessageAt` is the acceptance of the newest
+ * one.
+ */
 export type SessionSummary = {
   readonly sessionId: string
   readonly openCount: number

@@ -1,10 +1,10 @@
 import type { Instant } from '../domain/instant.js'
 import type { Reseal, Sealed } from '../domain/sealed.js'
 
-/** Time. The domain never reads it: `now` is handed in. */
+/** Time. The domain never reads the clock: `now` is an argument. */
 export interface Clock {
   now(): Instant
-  /** Ends after `ms`, or early when `signal` aborts; never rejects. */
+  /** Resolves after `ms`, or earlier when `signal` aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -13,30 +13,31 @@ export interface Random {
   next(): number
 }
 
-/** UUIDv7 in lower case, growing within the process. */
+/** UUIDv7 in lower case. Later ids of a process are greater. */
 export interface Ids {
   next(): string
 }
 
 /**
- * Synchronous on purpose: signing is the hot path, and WebCrypto costs ten times what node:crypto does.
- * `seal` and `mac` use the service's master key; what another key made is still opened and known, if the service was given that one too.
+ * Cryptography. It is synchronous because signing is the hot path, and WebCrypto costs ten times
+ * as much as node:crypto. `seal` and `mac` use the master key. `unseal` and `isMac` also accept
+ * the other master keys that the service was given.
  */
 export interface Crypto {
   randomBytes(length: number): Uint8Array
-  /** Lower-case hex. */
+  /** Returns lower-case hex. */
   sha256(data: string): string
   hmacSha256(key: string | Uint8Array, data: string, encoding: 'hex' | 'base64'): string
-  /** A code that only holders of the master key can make. `purpose` separates uses; base64url. */
+  /** Returns a code, as base64url, that needs the master key. `purpose` separates uses. */
   mac(purpose: string, data: string): string
-  /** Whether `code` is the `mac` of it, by any of the keys. */
+  /** Returns true if `code` is the `mac` of the data with any of the keys. */
   isMac(purpose: string, data: string, code: string): boolean
-  /** Whether two texts are equal, in a time that does not tell where they differ. */
+  /** Compares two texts in a time that does not depend on where they differ. */
   equal(a: string, b: string): boolean
-  /** Encrypts and authenticates `plain`, bound to `context` (the row that it belongs to). */
+  /** Encrypts and authenticates `plain`, bound to `context`, which names its row. */
   seal(plain: string, context: string): Sealed
-  /** Undefined when none of the keys or not this context is the one it was sealed with, or when it was altered. */
+  /** Decrypts. Returns undefined if no key or another context was used, or the text was altered. */
   unseal(sealed: Sealed, context: string): string | undefined
-  /** Itself when it is sealed with the master key. */
+  /** Returns the same text if the master key sealed it. */
   readonly reseal: Reseal
 }

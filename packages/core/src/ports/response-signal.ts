@@ -1,11 +1,14 @@
 import type { Message } from '../domain/message.js'
 
 /**
- * Wakes those that wait for a message's answer. It may lose a wake-up: every listener also polls (S§8).
- * Listeners hear what is notified after `listen` returned.
+ * Wakes callers that wait for a message's answer. A wake-up can get lost: every listener also
+ * polls (S§8). A listener hears notifications from the return of `listen` on.
  */
 export interface ResponseSignal {
   notify(message: Message): void
-  /** `hear` gets the message itself where it is at hand, and undefined where only the wake-up came through. */
+  /**
+   * Calls `hear` with the message, or with undefined if only the wake-up arrived. Returns a
+   * function that stops listening.
+   */
   listen(messageId: string, hear: (message: Message | undefined) => void): () => void
 }

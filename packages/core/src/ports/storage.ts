@@ -6,9 +6,10 @@ import type { Stored } from './stored.js'
 import type { WebhookStore } from './webhook-store.js'
 
 /**
- * Everything that is kept. Each method of each store is one atomic meaning: it happens whole and durably before its
- * result is Ok, or not at all. The core never opens a transaction and never batches; adapters coalesce concurrent calls.
- * Every write may be repeated after `Unavailable`. A row of another project answers as a missing one.
+ * Stores everything. Each method is one atomic, durable operation: when its result is Ok, all of
+ * it has happened; otherwise none of it, or the result is `Unavailable`. Core opens no transaction
+ * and batches nothing: adapters combine concurrent calls. Core can repeat every write after
+ * `Unavailable`. A row of another project is answered like a missing row.
  */
 export interface Storage {
   readonly messages: MessageStore
@@ -16,15 +17,21 @@ export interface Storage {
   readonly webhooks: WebhookStore
   readonly agents: AgentStore
   readonly credentials: CredentialStore
-  /** Nobody else had it open when it was opened: what it says is running was left so. Absent where that cannot be told. */
+  /**
+   * True if no other process had the database open. Rows marked running are then leftovers of a
+   * crash. Absent if the store cannot tell.
+   */
   readonly alone?: boolean
-  /** Whether reads and writes work now. */
+  /** Checks that reads and writes work now. */
   ping(): Stored<void>
-  /** Waits for writes under way; later calls are `Unavailable`. */
+  /** Waits for running writes. Later calls are `Unavailable`. */
   close(): Promise<void>
 }
 
-/** The two store methods that accept a message: the storage itself, or an adapter's view of a host's transaction. */
+/**
+ * The two store methods that accept a message: the storage itself, or an adapter's view of a
+ * host's transaction.
+ */
 export type AcceptStores = {
   readonly agents: Pick<AgentStore, 'get'>
   readonly messages: Pick<MessageStore, 'accept'>

@@ -1,8 +1,9 @@
 import type { Json } from '../domain/json.js'
 
 /**
- * One wide fact per thing that happened; adapters make log lines, metrics and spans of it.
- * Never throws and never waits. Facts hold ids, durations and outcomes, never message text, secrets or keys.
+ * Receives one wide fact per event in the service. Adapters turn facts into log lines, metrics and
+ * spans. `record` never throws and never waits. A fact has ids, durations and outcomes, never
+ * message text, secrets or keys.
  */
 export interface Telemetry {
   record(fact: Fact): void
@@ -14,13 +15,13 @@ export type Fact = {
     | 'message.cancelled'
     | 'message.retried'
     | 'run.finished'
-    | 'run.refused' // its lease was lost, or it ended more than once
+    | 'run.refused' // the run had lost its lease, or ended twice
     | 'delivery.attempted'
-    | 'delivery.refused' // its lease was lost and its outcome changes nothing
-    | 'webhook.circuit' // it opened, or closed
-    | 'webhook.disabled' // by its failures
+    | 'delivery.refused' // the delivery's lease was lost
+    | 'webhook.circuit' // a circuit opened or closed
+    | 'webhook.disabled' // after failures
     | 'agent.changed'
     | 'maintenance.done'
     | 'store.unavailable'
-    | 'worker.failed' // something threw that must not, which is a defect; or what helps a worker lost its connection or its thread
+    | 'worker.failed' // a defect, or a helper lost its connection or thread
 } & { readonly [detail: string]: Json | undefined }

@@ -4,11 +4,15 @@ import type { Outcome } from '../domain/delivery.js'
 /** Sends webhook requests. */
 export interface WebhookSender {
   /**
-   * One POST of exactly these characters as UTF-8, with these headers and those of the connection. Never rejects, never outlives
-   * `deadlineMs` (DNS, connect and body included), follows no redirect, never connects to an address that the operator did not allow.
+   * Sends one POST with exactly this body as UTF-8, with these headers and those of the
+   * connection. Never rejects. Ends within `deadlineMs`, which includes DNS, connecting and
+   * reading. Follows no redirect. Never connects to an address that the operator does not allow.
    */
   send(request: SendRequest): Promise<Outcome>
-  /** Whether `url` may be registered; the error says why not, in words for the caller. A name that does not resolve yet may. */
+  /**
+   * Checks whether `url` can be registered. The error is the reason, for the caller. A name that
+   * does not resolve yet is accepted.
+   */
   vet(url: string): Promise<Result<void, string>>
 }
 

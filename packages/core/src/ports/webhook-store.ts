@@ -2,19 +2,25 @@ import type { Instant } from '../domain/instant.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
 
-/** Receivers. What changes here holds for the next event and the next claim. */
+/** Webhooks. A change applies to the next event and the next claim. */
 export interface WebhookStore {
-  /** `limit_reached` when the project has `limit` webhooks already. */
+  /** Creates the webhook. Returns `limit_reached` if the project has `limit` webhooks already. */
   create(webhook: Webhook, limit: number): Stored<'created' | 'limit_reached'>
   get(projectId: string, id: string): Stored<Webhook | undefined>
-  /** Newest first. */
+  /** Lists webhooks, newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Webhook>>
   update(projectId: string, id: string, change: WebhookChange): Stored<Webhook | undefined>
-  /** The current secret becomes the previous one until `previousUntil`, and `secret` the current one, in one step. */
+  /**
+   * Sets `secret`, and keeps the present secret as the previous one until `previousUntil`, in one
+   * step.
+   */
   rotateSecret(projectId: string, id: string, rotation: SecretRotation): Stored<Webhook | undefined>
-  /** At once and cheap, whatever its backlog: its open deliveries are never claimed again, and `cancelOrphans` ends them. */
+  /**
+   * Deletes the webhook at once, whatever its backlog. No claim takes its open deliveries after
+   * the commit, and `cancelOrphans` ends them.
+   */
   delete(projectId: string, id: string): Stored<boolean>
-  /** What is sealed of those that are not deleted. All else of them stays. */
+  /** Reseals the secrets of webhooks that are not deleted, and changes nothing else. */
   reseal(step: ResealStep<Webhook>): Stored<ResealedRows>
 }
 

@@ -1,14 +1,18 @@
-/** Messages that wait for a process that runs their agent, or deliveries that wait for one that sends. */
+/**
+ * Work for another process: messages of an agent that this process does not run, or due
+ * deliveries.
+ */
 export type WaitingWork =
   | { readonly kind: 'messages'; readonly agentId: string }
   | { readonly kind: 'deliveries' }
 
 /**
- * Tells the processes on one storage of work that waits, and that the one which made it does not take now: it does not run the agent, has
- * no slot free for it, or is about to stop. It may lose what it is told, and may tell it to the one that says it: every worker also polls.
+ * Tells the processes on one storage about work that its creator does not take: it does not run
+ * the agent, has no free slot, or stops. An announcement can get lost, and can reach its sender:
+ * every worker also polls.
  */
 export interface WorkSignal {
   announce(work: WaitingWork): void
-  /** Hears what is announced from the call on, until what it gives is called. */
+  /** Calls `hear` with each announcement from now on. Returns a function that stops that. */
   onAnnounced(hear: (work: WaitingWork) => void): () => void
 }

@@ -12,7 +12,7 @@ import { integerRule } from '../domain/input-rules.js'
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
 type NotFound = { readonly kind: 'delivery_not_found' }
 
-/** One delivery with its body and every attempt. */
+/** Returns one delivery with its body and every attempt. */
 export const getDelivery =
   (d: Platform) =>
   ({ projectId, deliveryId }: DeliveryRef): ResultAsync<DeliveryDetail, Unavailable | NotFound> =>
@@ -20,16 +20,16 @@ export const getDelivery =
       .get(projectId, deliveryId)
       .andThen((found) => (found ? ok(found) : fail('delivery_not_found')))
 
-/** Newest first. */
+/** Lists deliveries, newest first. */
 export const listDeliveries =
   (d: Platform) =>
   (filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>> =>
     d.storage.deliveries.list(filter, page)
 
 /**
- * Sends it again now; where the webhook's circuit is open, its longest waiting delivery goes first. An open delivery gets one
- * extra attempt, and its schedule stays as it was; a final one starts a fresh schedule. One that is due already, by the end of a
- * lease too, stays as it is; `delivery_busy` while it is being sent.
+ * Sends the delivery again now. An open delivery gets one extra attempt and keeps its schedule. A
+ * final one starts a new schedule. A due delivery stays as it is. Returns `delivery_busy` during
+ * an attempt. If the webhook's circuit is open, its longest waiting delivery is sent first.
  */
 export const redeliver =
   (d: WebhooksContext) =>
@@ -50,7 +50,10 @@ export const redeliver =
       return ok((yield* getDelivery(d)(ref)).delivery)
     })
 
-/** Its next attempt is not made. One that is under way may still arrive, or that another process has claimed and is about to make. */
+/**
+ * Cancels an open delivery. An attempt in flight, or one that another process has claimed, can
+ * still arrive.
+ */
 export const cancelDelivery =
   (d: WebhooksContext) =>
   ({
@@ -70,15 +73,18 @@ export const cancelDelivery =
 export type RecoverInput = {
   readonly projectId: string
   readonly webhookId: string
-  /** Exhausted ones unless told otherwise. */
+  /** Exhausted deliveries if absent. */
   readonly filter?: Omit<DeliveryFilter, 'projectId' | 'webhookId'>
-  /** `limit`: 1 to 1,000 deliveries looked at in this call. */
+  /** `limit` is 1 to 1,000 deliveries to look at in this call. */
   readonly page: PageOf
 }
 
 const MOST_RECOVERED = 1_000
 
-/** Redelivers what matches, a page at a time: `count` were made due, `nextCursor` goes on. */
+/**
+ * Redelivers matching deliveries, a page at a time. `count` deliveries are due now, and
+ * `nextCursor` continues.
+ */
 export const recoverDeliveries =
   (d: WebhooksContext) =>
   ({

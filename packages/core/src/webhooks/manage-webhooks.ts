@@ -20,23 +20,23 @@ import { integerRule, textRule } from '../domain/input-rules.js'
 
 export type WebhookSettings = {
   readonly url: string
-  /** Event names, or `'*'` for all, those of later versions too. */
+  /** Event names, or `'*'` for all events, also in later versions. */
   readonly events: readonly (SubscribableEvent | '*')[]
-  /** Only this agent's events: its id. */
+  /** The id of an agent, to get only its events. */
   readonly agentId?: string | null | undefined
   readonly description?: string | null | undefined
-  /** Sent with each request, beside ours. The values are secret: names alone are shown. */
+  /** Additional headers of each request. The values are secret: only the names are shown. */
   readonly headers?: CustomHeaders | null | undefined
   readonly enabled?: boolean | undefined
-  /** Whether an answer of 410 disables it; no unless told. */
+  /** True if an answer of 410 disables the webhook. Default: false. */
   readonly disableOnGone?: boolean | undefined
 }
 export type CreateWebhookInput = WebhookSettings & {
   readonly projectId: string
-  /** The caller's own: `whsec_` and base64 of 24 to 64 bytes. Made when absent. */
+  /** The caller's secret: `whsec_` and the base64 of 24 to 64 bytes. Created if absent. */
   readonly secret?: string | undefined
 }
-/** `secret` is shown this once (S§2). */
+/** The response contains the secret. It is shown only once (S§2). */
 export type CreatedWebhook = { readonly webhook: Webhook; readonly secret: string }
 export type CreateWebhookError = Invalid | Unavailable | { readonly kind: 'too_many_webhooks' }
 
@@ -91,10 +91,11 @@ export type WebhookChanges = {
 export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
 
 /**
- * Changes what is given. A URL on another origin takes the headers of its own along only if they are given anew: whoever may change a
- * webhook has not seen their values, and could send them to himself. Holds for the next event and the next attempt, but for what another process has claimed before: that
- * is sent within its lease, or not at all. Enabling sends what was kept meanwhile: one delivery
- * first, and once that is accepted the rest, no more at a time than ever.
+ * Changes the given fields. A URL on another origin keeps the custom headers only if the call
+ * gives them again: a caller has not seen their values and could otherwise send them anywhere. The
+ * change applies to the next event and the next attempt, except deliveries that another process
+ * has claimed. Enabling sends the stored deliveries: one first, and the rest after that one is
+ * accepted.
  */
 export const updateWebhook =
   (d: WebhooksContext) =>
@@ -119,18 +120,20 @@ export const updateWebhook =
       return ok(updated)
     })
 
-/** Again sent to, if it was not. */
+/** Enables the webhook. */
 export const enableWebhook = (d: WebhooksContext) => (ref: WebhookRef) =>
   updateWebhook(d)({ ...ref, change: { enabled: true } })
 
-/** What it would get is made and kept, and sent once it is enabled. */
+/** Disables the webhook. Its deliveries are stored, and sent after it is enabled. */
 export const disableWebhook = (d: WebhooksContext) => (ref: WebhookRef) =>
   updateWebhook(d)({ ...ref, change: { enabled: false } })
 
 export type RotateSecretInput = WebhookRef & {
-  /** The caller's own; made when absent. */
+  /** The caller's secret. Created if absent. */
   readonly secret?: string | undefined
-  /** For so long deliveries are signed with the old secret too; 24 hours when absent, 0 for at once. */
+  /**
+   * How long deliveries are also signed with the old secret. Default: 24 hours. 0 ends it at once.
+   */
   readonly graceMs?: number | undefined
 }
 
@@ -138,8 +141,9 @@ const DEFAULT_GRACE_MS = 24 * 3_600_000
 const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
 
 /**
- * A new secret, shown this once. During the grace the S§6 header stays signed with the old one, and the Standard Webhooks
- * header carries both signatures; a rotation within a grace ends the grace of the oldest.
+ * Rotates the secret, and shows the new one once. During the grace period, the header of S§6 is
+ * signed with the old secret, and the Standard Webhooks header has both signatures. A second
+ * rotation within the period drops the oldest secret.
  */
 export const rotateSecret =
   (d: WebhooksContext) =>
@@ -170,7 +174,7 @@ export const rotateSecret =
       return ok({ webhook, secret })
     })
 
-/** Ends a rotation's grace now: the old secret signs nothing more. */
+/** Ends the grace period of a rotation now. */
 export const finishRotation =
   (d: WebhooksContext) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
@@ -184,7 +188,10 @@ export const finishRotation =
       return ok(webhook)
     })
 
-/** Sends a `webhook.test` event to this webhook alone, subscribed or not; its delivery is retried as any other. */
+/**
+ * Sends a `webhook.test` event to this webhook only, subscribed or not. Its delivery is retried as
+ * any other.
+ */
 export const sendTestEvent =
   (d: WebhooksContext) =>
   ({
@@ -209,7 +216,7 @@ export const sendTestEvent =
       return ok(delivery)
     })
 
-/** Its open deliveries are cancelled; what it was sent stays on record. */
+/** Deletes the webhook and cancels its open deliveries. Its history stays. */
 export const deleteWebhook =
   (d: WebhooksContext) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<void, Unavailable | NotFound> =>
@@ -275,7 +282,7 @@ const takesHeadersElsewhere = (
 ): boolean =>
   kept !== undefined && headers === undefined && to !== undefined && originOf(to) !== originOf(from)
 
-/** What is no URL, which a sender of the host's own may take, is a place of its own. */
+/** Text that is no URL, which a host's sender can accept, counts as an origin. */
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
 function changeOf(d: Platform, change: WebhookChanges, before: Webhook): WebhookChange {
@@ -293,7 +300,7 @@ function changeOf(d: Platform, change: WebhookChanges, before: Webhook): Webhook
   }
 }
 
-/** Null for none. */
+/** Encrypts the headers. Returns null if there are none. */
 function sealedHeaders(
   { crypto }: Platform,
   webhookId: string,
@@ -305,7 +312,7 @@ function sealedHeaders(
     : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
 }
 
-/** Nothing when it is so already: a webhook that was disabled for its failures keeps that reason. */
+/** Returns undefined if the status is set already, so a webhook that failed keeps that reason. */
 function toggled(
   { status, health }: Webhook,
   enabled: boolean | undefined,
