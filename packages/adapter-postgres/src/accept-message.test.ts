@@ -24,7 +24,7 @@ const stopped = anAgent({ state: { kind: 'stopped' } })
 const claim = { claimUntil: NOW + 1_000 }
 const to = (agent: typeof busy, sessionId: string, more: Partial<NewMessage> = {}) =>
   newMessage(agent, { sessionId, ...more })
-// Of a process whose clock is behind.
+// From a process whose clock is behind.
 const late = ['b', 'ä', '😀'].map((id) => to(other, id, { now: NOW - 5_000 }))
 const fresh = [
   to(busy, 'c', claim),
@@ -98,7 +98,7 @@ async function scene() {
   return { pool, storage, tables }
 }
 
-it('messages that come together come to what they come to one by one', async () => {
+it('a batch of messages has the same results as the messages one by one', async () => {
   const [together, apart] = [await scene(), await scene()]
   for (const [name, drafts] of Object.entries(BATCHES)) {
     expect([name, await all(together.storage, drafts)]).toEqual([
@@ -109,7 +109,7 @@ it('messages that come together come to what they come to one by one', async () 
   }
 })
 
-it('one whose session fills up in that moment is refused, and the others are accepted', async () => {
+it('a message whose session fills up during the batch is refused, and the others are accepted', async () => {
   const { pool, storage } = await scene()
   await done(storage.messages.accept(to(busy, 'full')))
   const host = await pool.connect()

@@ -3,7 +3,7 @@ import { coded, committing, heldFlush, turns } from '../test/committing.js'
 import { BatchSlots } from './batch-slots.js'
 import type { CommitterOptions } from './committer.js'
 
-// What happens to other writes when one write of a batch fails, waits for a lock or gets stuck.
+// Other writes when one write of a batch fails, waits for a lock or gets stuck.
 
 const LOCKED = '55P03'
 const keyOf = (input: string) => input

@@ -4,7 +4,7 @@ import { connectionOf } from './connection-of.js'
 
 const place = { host: 'db.internal', port: 5432, user: 'host', database: 'd' }
 
-it('gives a thread all that a pool connects by, with what pg hides and with certificates as bytes', () => {
+it('connectionOf returns the options of a pool, with hidden ones and certificates as bytes', () => {
   const ssl = {
     ca: Buffer.from('authority'),
     key: 'key',
@@ -13,12 +13,13 @@ it('gives a thread all that a pool connects by, with what pg hides and with cert
   }
   const pool = new pg.Pool({ ...place, password: 'secret', ssl: { ...ssl } })
   expect(structuredClone(connectionOf(pool))).toEqual({
-    ...{ ...place, password: 'secret' },
+    ...place,
+    password: 'secret',
     ssl: { ...ssl, ca: new Uint8Array(Buffer.from('authority')) },
   })
 })
 
-it('leaves out what no thread can be given, and what is not there', () => {
+it('connectionOf leaves out functions and missing options', () => {
   const ssl = { ca: 'authority', checkServerIdentity: () => undefined }
   expect(connectionOf(new pg.Pool({ ...place, password: () => 'asked for', ssl }))).toEqual({
     ...place,
@@ -27,6 +28,7 @@ it('leaves out what no thread can be given, and what is not there', () => {
   expect(
     connectionOf(new pg.Pool({ connectionString: 'postgres://db.internal/d', ssl: true })),
   ).toEqual({
-    ...{ connectionString: 'postgres://db.internal/d', ssl: true },
+    connectionString: 'postgres://db.internal/d',
+    ssl: true,
   })
 })

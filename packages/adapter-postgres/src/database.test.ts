@@ -20,7 +20,7 @@ async function open() {
 }
 
 describe('a transaction', () => {
-  it('commits all of it, or nothing', async () => {
+  it('commits all its statements or none', async () => {
     const { database } = await open()
     const insert = sql<{ id: string; value: number }>(
       'insert into counters (id, value) values (@id, @value)',
@@ -40,7 +40,7 @@ describe('a transaction', () => {
     ).toEqual([{ id: 'a' }])
     await database.close()
   })
-  it('keeps its connection when it fails', async () => {
+  it('keeps its connection after a failure', async () => {
     const { database } = await open()
     const pid = sql<object, { pid: number }>('select pg_backend_pid() as pid')
     let before: { pid: number } | undefined
@@ -51,7 +51,7 @@ describe('a transaction', () => {
     expect((await database.read(({ one }) => one(pid, {})))._unsafeUnwrap()).toEqual(before)
     await database.close()
   })
-  it('runs again when another one was first, and then finds its row', async () => {
+  it('runs again after a unique violation, and then finds the row', async () => {
     const { database } = await open()
     const find = sql<{ id: string }, { value: number }>('select value from counters where id = @id')
     const insert = sql<{ id: string; value: number }>(
@@ -69,7 +69,7 @@ describe('a transaction', () => {
     await database.close()
   })
   it.each(['40001', '40P01', '23505'])(
-    'runs again after %s, from whatever copy of the driver it comes',
+    'runs again after %s from any copy of the driver',
     async (code) => {
       const { database } = await open()
       let runs = 0
@@ -85,7 +85,7 @@ describe('a transaction', () => {
       await database.close()
     },
   )
-  it('sees what others have committed, and lets go of its locks if it hangs, whatever the database is set to', async () => {
+  it('sets its isolation level and timeouts itself', async () => {
     const { database, pool } = await open()
     await pool.query('set session characteristics as transaction isolation level serializable')
     const settings = sql<object, { isolation: string; idle: string; lock: string }>(`
@@ -95,7 +95,7 @@ describe('a transaction', () => {
     expect(seen._unsafeUnwrap()).toEqual({ isolation: 'read committed', idle: '10s', lock: '10s' })
     await database.close()
   })
-  it('is unavailable, and ends nothing else, when the server cuts its connection', async () => {
+  it('is unavailable if the server closes its connection, and the next one succeeds', async () => {
     const { database, pool } = await open()
     const cut = await database.write(async ({ one }) => {
       const own = await one(sql<object, { pid: number }>('select pg_backend_pid() as pid'), {})
@@ -108,7 +108,7 @@ describe('a transaction', () => {
     ).toEqual({ one: 1 })
     await database.close()
   })
-  it('is finished before a close, and refused after it', async () => {
+  it('that runs finishes before a close, and a later one is refused', async () => {
     const { database } = await open()
     const writing = database.write(({ one }) => one(sql('select pg_sleep(0.05), 1 as one'), {}))
     await database.close()
@@ -117,10 +117,10 @@ describe('a transaction', () => {
   })
 })
 
-describe('a connection that says nothing any more', () => {
+describe('a dead connection', () => {
   const one = sql<object, { one: number }>('select 1 as one')
 
-  /** All connections that there are have gone silent; others can be opened. */
+  /** All open connections are dead. New ones can be opened. */
   async function silenced() {
     const wire = await openWire(await postgres.database())
     onTestFinished(wire.close)
@@ -131,12 +131,12 @@ describe('a connection that says nothing any more', () => {
   it.each<[string, (database: Database) => Stored<unknown>]>([
     ['a read', ({ read }) => read((db) => db.one(one, {}))],
     ['a call', ({ call }) => call((db) => db.one(one, {}))],
-    ['a transaction that begins', ({ write }) => write((db) => db.one(one, {}))],
+    ['the begin of a transaction', ({ write }) => write((db) => db.one(one, {}))],
     [
       'what goes in groups',
       ({ grouped }) => grouped({ maxBatchSize: 1, flush: (db, all) => db.all(one, all) })({}),
     ],
-  ])('fails %s, and the next one has another', async (_, use) => {
+  ])('fails %s, and the next one uses another connection', async (_, use) => {
     const { database, wire } = await silenced()
     expect((await use(database)).isOk()).toBe(true)
     wire.silence()
@@ -145,7 +145,7 @@ describe('a connection that says nothing any more', () => {
     await database.close()
   })
   it.each(['its statement', 'its end'])(
-    'fails a transaction under way at %s, and leaves no connection behind',
+    'fails a running transaction at %s, and is closed',
     async (at) => {
       const { database, wire } = await silenced()
       for (let n = 0; n < 6; n++) {
@@ -163,7 +163,7 @@ describe('a connection that says nothing any more', () => {
 })
 
 describe('named parameters', () => {
-  it('are numbered in the order of their first use, and leave all else alone', () => {
+  it('are numbered in the order of their first use, and nothing else changes', () => {
     expect(sql("select @b, @a, @b, 'x@y', a @> b where t = @b::text[]")).toEqual({
       text: "select $1, $2, $1, 'x@y', a @> b where t = $1::text[]",
       names: ['b', 'a'],

@@ -21,7 +21,7 @@ const made: string[] = []
 
 let postgres: TestPostgres
 let database: Database
-/** 35 deliveries of one webhook; the 3rd, the 4th and the 30th are of `agent.error`. */
+/** 35 deliveries of one webhook. The 3rd, the 4th and the 30th have the event `agent.error`. */
 beforeAll(async () => {
   postgres = await testPostgres()
   const pool = await postgres.pool()
@@ -56,7 +56,7 @@ it.each<Partial<RedeliverFilter>>([
   { webhookId: webhook.id },
   { webhookId: webhook.id, status: 'pending' },
 ])(
-  'a page looks at so many deliveries at most, and the next one goes on behind them (%j)',
+  'a page looks at a bounded number of deliveries, and the next page continues (%j)',
   async (where) => {
     const pages: string[][] = []
     let cursor: string | null | undefined
@@ -69,7 +69,7 @@ it.each<Partial<RedeliverFilter>>([
   },
 )
 
-it('one delivery is found however many came after it', async () => {
+it('a single delivery is found although many newer ones exist', async () => {
   const deliveryId = made[0] ?? ''
   expect(await list({ projectId: PROJECT_ID, deliveryId })).toMatchObject({
     data: [{ id: deliveryId }],

@@ -55,10 +55,7 @@ const fill = (name: string, isOpen: boolean): string => `
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
     select '${name} ' || told.seq, w.project_id, w.seq, told.seq, ${isOpen ? "'pending', 0, 0, told.seq, 0, null" : "'delivered', 0, 1, null, 1, 1"}, 0
     from told, agent_messaging.webhooks w`
-/**
- * One answered message for each of many agents, so that an agent's messages look as few as those
- * with one key.
- */
+/** One final message for each of many agents. The statistics then expect one for any agent. */
 const SPREAD = `
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
       concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -215,12 +212,10 @@ async function roundOf(
   })
   const answer = (messageId: string, token: number) =>
     messages.recordRun({
-      ...{
-        messageId,
-        token,
-        now: NOW,
-        state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 },
-      },
+      messageId,
+      token,
+      now: NOW,
+      state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 },
       outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
     })
   const taken = await all(drafts.map((draft) => messages.accept(draft)))

@@ -8,7 +8,7 @@ import { openPostgresStorage, postgresLeaseKeeper } from './index.js'
 const ID = '01890000-0000-7000-8000-00000000000a'
 const OTHER = '01890000-0000-7000-8000-00000000000b'
 const NEVER = Number.MAX_SAFE_INTEGER
-/** Within a third of it a connection has to be made. */
+/** The thread must connect within a third of it. */
 const LEASE_MS = 1_200
 
 let postgres: TestPostgres
@@ -26,7 +26,7 @@ afterAll(async () => {
   await postgres.close()
 })
 
-/** Two messages that run under lease 3, which ends at 1,000; and a lease keeper. */
+/** Two running messages with lease 3, which ends at 1,000, and a lease keeper. */
 async function scene(
   place: { pool: pg.Pool } | { connectionString: string } = { pool },
   leaseMs = LEASE_MS,
@@ -61,7 +61,7 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await delay(10)
 }
 
-it('extends what is held, again and again, while this thread does nothing else', async () => {
+it('the thread extends a held lease repeatedly while this thread is blocked', async () => {
   const { leaseKeeper, dueAt } = await scene()
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   await until(async () => (await dueAt()) > 1_000)
@@ -71,7 +71,7 @@ it('extends what is held, again and again, while this thread does nothing else',
   expect(await dueAt()).toBeLessThanOrEqual(Date.now() + LEASE_MS)
 })
 
-it('hears of a run before the first step of that blocks this thread', async () => {
+it('the thread hears of a run before the run can block this thread', async () => {
   const { leaseKeeper, dueAt } = await scene()
   leaseKeeper.hold({ messageId: OTHER, token: 3, until: NEVER })
   await until(async () => (await dueAt(2)) > 1_000) // so the thread is at work
@@ -81,7 +81,7 @@ it('hears of a run before the first step of that blocks this thread', async () =
   expect(await dueAt()).toBeGreaterThan(1_000)
 })
 
-it('extends nothing beyond its end', async () => {
+it('the thread extends a lease at most to its end', async () => {
   const { leaseKeeper, dueAt } = await scene()
   leaseKeeper.hold({ messageId: ID, token: 3, until: 2_000 })
   await until(async () => (await dueAt()) > 1_000)
@@ -89,20 +89,20 @@ it('extends nothing beyond its end', async () => {
 })
 
 it.each([
-  ['a superseded token', 'update agent_messaging.sessions set lease = 4 where seq = 1'],
+  ['a replaced token', 'update agent_messaging.sessions set lease = 4 where seq = 1'],
   [
-    'a message that is deferred',
+    'a deferred message',
     `update agent_messaging.messages set state = 'deferred' where id = '${ID}'`,
   ],
   [
-    'a message that is no longer next',
+    'a message that is not the head',
     'update agent_messaging.sessions set head_position = 2 where seq = 1',
   ],
   [
-    'a lease that is longer already',
+    'a lease that is longer',
     'update agent_messaging.sessions set due_at = 9999999999999 where seq = 1',
   ],
-])('leaves alone %s', async (_, change) => {
+])('the thread does not extend the lease of %s', async (_, change) => {
   const { leaseKeeper, dueAt } = await scene()
   await pool.query(change)
   const before = await dueAt()
@@ -112,7 +112,7 @@ it.each([
   expect(await dueAt()).toBe(before)
 })
 
-it('lets go of what is released', async () => {
+it('the thread does not extend a released lease', async () => {
   const { leaseKeeper, dueAt } = await scene()
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   await until(async () => (await dueAt()) > 1_000)
@@ -121,7 +121,7 @@ it('lets go of what is released', async () => {
   expect(await dueAt()).toBeGreaterThan(1_000)
 })
 
-it('waits for no session that another one locks, and comes back to it', async () => {
+it('the thread skips a locked session until the next round', async () => {
   const { leaseKeeper, dueAt, said } = await scene()
   const client = await pool.connect()
   await client.query('begin; select 1 from agent_messaging.sessions where seq = 1 for update')
@@ -135,7 +135,7 @@ it('waits for no session that another one locks, and comes back to it', async ()
   expect(said).toEqual([])
 })
 
-it('goes on after the server has cut its connection, and says so once', async () => {
+it('the thread reconnects after the server closed its connection, and reports the outage once', async () => {
   const { leaseKeeper, dueAt, said } = await scene()
   await pool.query('alter table agent_messaging.sessions rename to moved')
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
@@ -148,7 +148,7 @@ it('goes on after the server has cut its connection, and says so once', async ()
   expect(said[0]).toContain('does not exist')
 })
 
-it('loses no lease to a connection that goes silent', async () => {
+it('no lease ends because of a dead connection', async () => {
   const wire = await openWire(connectionString)
   onTestFinished(wire.close)
   const { leaseKeeper, dueAt, said } = await scene({ connectionString: wire.url }, 6_000)
@@ -161,7 +161,7 @@ it('loses no lease to a connection that goes silent', async () => {
   expect(said).toEqual([expect.stringContaining('timeout')])
 })
 
-it('says why when nobody listens, without the password, and can still be closed', async () => {
+it('an outage is reported without the password, and the lease keeper can be closed', async () => {
   const said: string[] = []
   const leaseKeeper = postgresLeaseKeeper({
     connectionString: 'postgres://me:hunter2@127.0.0.1:1/app',

@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 
-// Who locks several sessions locks them by agent and session id, in whatever order they came: two
-// who did not would wait for each other.
+// A transaction that locks several sessions locks them in the order of agent id and session id.
+// Otherwise two transactions could wait for each other.
 
 /** Connections that wait for a lock. */
 const WAITING =
@@ -35,7 +35,7 @@ async function begun(sessionId: string) {
   return { messageId: message.id, token: lease.token }
 }
 
-/** Which of these sessions the work has locked while it waits for `b`, which another one has. */
+/** Returns the sessions that the work has locked while it waits for session `b`. */
 async function lockedBefore(
   sessionIds: readonly string[],
   work: () => Promise<unknown>,
@@ -65,7 +65,7 @@ it.each([
   expect(await lockedBefore(sessionIds, () => Promise.all(sessionIds.map(send)))).toEqual(['a'])
 })
 
-it('records runs', async () => {
+it('recording runs locks sessions in order', async () => {
   const runs = [await begun('c'), await begun('b'), await begun('a')]
   const state = {
     kind: 'responded',
@@ -78,7 +78,7 @@ it('records runs', async () => {
   expect(await lockedBefore(['c', 'b', 'a'], record)).toEqual(['a'])
 })
 
-it('extends leases', async () => {
+it('extending leases locks sessions in order', async () => {
   const held = [await begun('c'), await begun('b'), await begun('a')]
   expect(
     await lockedBefore(['c', 'b', 'a'], () =>

@@ -12,8 +12,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 
-// Who looks for work passes over what another one has locked: he does not wait for it, and does the
-// rest.
+// Statements that look for work skip locked rows and do the rest.
 
 const CLAIM_ALL = {
   limit: 100,
@@ -39,7 +38,7 @@ beforeEach(async () => {
   ;({ pool, storage, agent } = await storeScene(postgres))
 })
 
-/** What comes of the work while another one has locked the first of two rows. */
+/** Returns the result of the work while another transaction holds the first of two rows. */
 async function whileLocked<T>(
   table: 'sessions' | 'deliveries' | 'webhooks',
   work: () => Promise<T>,
@@ -67,17 +66,15 @@ async function send(sessionId: string): Promise<Message> {
 const cancel = ({ id: messageId }: Message) =>
   done(
     storage.messages.cancel({
-      ...{
-        messageId,
-        agentId: agent.id,
-        projectId: PROJECT_ID,
-        state: { kind: 'cancelled', cancelledAt: NOW },
-      },
+      messageId,
+      agentId: agent.id,
+      projectId: PROJECT_ID,
+      state: { kind: 'cancelled', cancelledAt: NOW },
       outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
     }),
   )
 
-/** Deliveries of one webhook each. */
+/** Publishes one delivery to each of several webhooks. */
 async function publish(count: number): Promise<readonly string[]> {
   const webhooks = Array.from({ length: count }, () =>
     aWebhook({ id: ids.next(), agentId: agent.id }),
@@ -97,7 +94,7 @@ async function publish(count: number): Promise<readonly string[]> {
 
 const claimDue = (): Promise<ClaimedDelivery[]> => done(storage.deliveries.claimDue(CLAIM_ALL))
 
-it('a claim of runs', async () => {
+it('a claim of messages skips a locked session', async () => {
   await send('first')
   const second = await send('second')
   const claim = () =>
@@ -114,13 +111,13 @@ it('a claim of runs', async () => {
   expect(await claim()).toHaveLength(1)
 })
 
-it('a claim of deliveries', async () => {
+it('a claim of deliveries skips a locked delivery', async () => {
   await publish(2)
   expect(await whileLocked('deliveries', claimDue)).toHaveLength(1)
   expect(await claimDue()).toHaveLength(1)
 })
 
-it('a claim of the probe of a webhook whose circuit is half open', async () => {
+it('a claim of a probe skips a locked webhook', async () => {
   const webhooks = await publish(2)
   const health = {
     consecutiveFailures: 5,
@@ -134,7 +131,7 @@ it('a claim of the probe of a webhook whose circuit is half open', async () => {
   expect(await claimDue()).toHaveLength(1)
 })
 
-it('who gives claims up', async () => {
+it('a release skips a locked delivery', async () => {
   await publish(2)
   const claims = (await claimDue()).map(({ delivery, lease }) => ({
     deliveryId: delivery.id,
@@ -147,7 +144,7 @@ it('who gives claims up', async () => {
   expect(await done(storage.deliveries.release(claims, NOW))).toBe(1)
 })
 
-it('who gives a probe up', async () => {
+it('a release of a probe skips a locked webhook', async () => {
   const [id = ''] = await publish(1)
   const health = {
     consecutiveFailures: 5,
@@ -162,14 +159,14 @@ it('who gives a probe up', async () => {
   expect(await whileLocked('webhooks', () => done(storage.deliveries.release(claims, NOW)))).toBe(1)
 })
 
-it('who cancels what deleted webhooks were still to get', async () => {
+it('cancelOrphans skips a locked delivery', async () => {
   for (const id of await publish(2)) await done(storage.webhooks.delete(PROJECT_ID, id))
   const cancelOrphans = () => done(storage.deliveries.cancelOrphans({ now: NOW, limit: 10 }))
   expect(await whileLocked('deliveries', cancelOrphans)).toBe(1)
   expect(await cancelOrphans()).toBe(1)
 })
 
-it('who cancels what disabled webhooks have long been due', async () => {
+it('cancelStale skips a locked delivery', async () => {
   const status = { kind: 'disabled', reason: 'operator', at: NOW } as const
   for (const id of await publish(2))
     await done(storage.webhooks.update(PROJECT_ID, id, { status, updatedAt: NOW }))
@@ -179,7 +176,7 @@ it('who cancels what disabled webhooks have long been due', async () => {
   expect(await cancelStale()).toBe(1)
 })
 
-it('who purges deliveries', async () => {
+it('a purge of deliveries skips a locked delivery', async () => {
   await publish(2)
   for (const { delivery } of await claimDue())
     await done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
@@ -188,7 +185,7 @@ it('who purges deliveries', async () => {
   expect(await purge()).toBe(1)
 })
 
-it('who purges messages', async () => {
+it('a purge of messages skips a locked session', async () => {
   for (const sessionId of ['first', 'second']) await cancel(await send(sessionId))
   const purge = () => done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 10 }))
   expect(await whileLocked('sessions', purge)).toBe(1)

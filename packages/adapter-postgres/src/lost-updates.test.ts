@@ -15,7 +15,7 @@ import { done } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
-// Of two that change one row at once the second changes what the first has made of it.
+// If two transactions change a row at once, the second one starts from the first one's result.
 
 const CLAIM_ALL = {
   limit: 100,
@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 
 let pool: pg.Pool
-/** Of two processes. */
+/** The storages of two processes. */
 let one: Storage
 let other: Storage
 beforeEach(async () => {
@@ -54,7 +54,7 @@ beforeEach(async () => {
   await done(one.credentials.createProject(aProject()))
 })
 
-/** Both have begun before one of them gets the row. */
+/** Starts both changes before either gets the row. */
 async function atOnce(
   table: 'agents' | 'webhooks',
   works: readonly (() => Promise<unknown>)[],
@@ -70,7 +70,7 @@ async function atOnce(
   await Promise.all(working)
 }
 
-it('an agent', async () => {
+it('concurrent changes of an agent are all kept', async () => {
   const agent = anAgent()
   await done(one.agents.create(agent, 10))
   await atOnce('agents', [
@@ -83,7 +83,7 @@ it('an agent', async () => {
   })
 })
 
-it('a webhook', async () => {
+it('concurrent changes of a webhook are all kept', async () => {
   const webhook = aWebhook()
   await done(one.webhooks.create(webhook, 10))
   await atOnce('webhooks', [
@@ -104,7 +104,7 @@ it('a webhook', async () => {
   })
 })
 
-it('what is sealed anew', async () => {
+it('resealing keeps a concurrent change', async () => {
   const [agent, webhook] = [anAgent(), aWebhook()]
   await done(one.agents.create(agent, 10))
   await done(one.webhooks.create(webhook, 10))
@@ -125,7 +125,7 @@ it('what is sealed anew', async () => {
   })
 })
 
-it('failures of a webhook: both count', async () => {
+it('concurrent failures of a webhook both count', async () => {
   const [agent, webhook] = [anAgent(), aWebhook()]
   await done(one.agents.create(agent, 10))
   await done(one.webhooks.create(webhook, 10))
@@ -144,7 +144,9 @@ it('failures of a webhook: both count', async () => {
   const record = ({ deliveries }: Storage, { delivery, lease }: ClaimedDelivery) =>
     done(
       deliveries.recordAttempt({
-        ...{ deliveryId: delivery.id, webhookId: webhook.id, token: lease.token },
+        deliveryId: delivery.id,
+        webhookId: webhook.id,
+        token: lease.token,
         attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
         state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
         decideHealth: ({ health }) => ({

@@ -30,7 +30,7 @@ async function query<Row extends pg.QueryResultRow>(
 }
 
 describe('opening', () => {
-  it('brings a new database up to date, however many do so at once', async () => {
+  it('creates the schema once when many processes start at once', async () => {
     const connectionString = await postgres.database()
     const storages = await Promise.all(
       Array.from({ length: 8 }, () => openPostgresStorage({ connectionString, maxConnections: 1 })),
@@ -44,7 +44,7 @@ describe('opening', () => {
     }
   })
 
-  it('keeps what was written', async () => {
+  it('keeps the data of an earlier storage', async () => {
     const connectionString = await postgres.database()
     const project = aProject()
     const first = await openPostgresStorage({ connectionString })
@@ -55,7 +55,7 @@ describe('opening', () => {
     await second.close()
   })
 
-  it("works on a host's own pool, beside the host's tables, and leaves the pool open", async () => {
+  it("uses a host's pool beside the host's tables, and leaves the pool open", async () => {
     const pool = await postgres.pool({
       max: 2,
       options: '-c default_transaction_isolation=serializable',
@@ -63,8 +63,7 @@ describe('opening', () => {
     await pool.query('create table messages (text text)')
     const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
     expect((await storage.ping()).isOk()).toBe(true)
-    // Whatever its default isolation is: of those that come at once with one key, each sees what
-    // the others have committed.
+    // With another default isolation level, too, concurrent sends with one key see each other.
     ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
     const sends = Array.from({ length: 8 }, () =>
       storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })),
@@ -73,12 +72,12 @@ describe('opening', () => {
     expect(kinds.sort()).toEqual(['created', ...Array.from({ length: 7 }, () => 'existing')])
     await storage.close()
     expect((await pool.query('select * from messages')).rows).toEqual([])
-    // A host may open it again and again.
+    // A host can open the storage repeatedly.
     expect([pool.listenerCount('error'), pool.listenerCount('connect')]).toEqual([1, 0])
     await pool.end()
   })
 
-  it('tells a user without rights which one, whether nothing is there yet or what is there is of somebody else', async () => {
+  it('names the missing right, for an empty database and for a schema of another user', async () => {
     const url = await postgres.database()
     const user = `powerless_${process.pid}`
     await query(url, `create role ${user} login password 'x'`)
@@ -93,7 +92,7 @@ describe('opening', () => {
     await query(url, `drop role ${user}`)
   })
 
-  it('works for a user who may not create schemas, in one that an administrator made', async () => {
+  it('works for a user without CREATE in a schema that an administrator created', async () => {
     const url = await postgres.database()
     const user = `limited_${process.pid}`
     await query(url, `create role ${user} login password 'x'`)
@@ -107,13 +106,13 @@ describe('opening', () => {
   })
 })
 
-describe('refuses, in one line without the password', () => {
+describe('opening refuses, in one line without the password,', () => {
   const refusal = async (connectionString: string): Promise<string> => {
     const error: unknown = await openPostgresStorage({ connectionString }).then(
       (storage) => storage.close(),
       (reason: unknown) => reason,
     )
-    if (!(error instanceof PostgresOpenError)) throw new Error('it was opened')
+    if (!(error instanceof PostgresOpenError)) throw new Error('the storage was opened')
     const { password } = URL.canParse(connectionString)
       ? new URL(connectionString)
       : { password: 'hunter2' }
@@ -122,7 +121,7 @@ describe('refuses, in one line without the password', () => {
     return error.message
   }
 
-  it('a database that loses in a crash what it has answered for', async () => {
+  it('a database without synchronous commits', async () => {
     const url = await postgres.database()
     await query(url, `alter database ${nameOf(url)} set synchronous_commit = off`)
     expect(await refusal(url)).toMatch(
@@ -153,18 +152,18 @@ describe('refuses, in one line without the password', () => {
 
   it.each([
     [
-      'a port where nobody listens',
+      'a port without a server',
       (url: URL) => Object.assign(url, { port: '1' }),
       'no server listens there',
     ],
     [
-      'a database that is not there',
+      'a missing database',
       (url: URL) => Object.assign(url, { pathname: '/nowhere' }),
       'this database does not exist',
     ],
-    ['a user that is not there', (url: URL) => Object.assign(url, { username: 'nobody' }), 'user'],
+    ['a missing user', (url: URL) => Object.assign(url, { username: 'nobody' }), 'user'],
     [
-      'a certificate that it lacks',
+      'a server without a certificate',
       (url: URL) => Object.assign(url, { search: '?sslmode=require' }),
       'SSL',
     ],
@@ -172,7 +171,7 @@ describe('refuses, in one line without the password', () => {
     expect(await refusal(change(new URL(await postgres.database())).href)).toContain(words)
   })
 
-  it('a port where what is in front of PostgreSQL ends every connection', async () => {
+  it('a proxy that closes every connection', async () => {
     const front = createServer((socket) => socket.end()).listen(0, '127.0.0.1')
     await once(front, 'listening')
     expect(
@@ -203,19 +202,19 @@ describe('refuses, in one line without the password', () => {
       'its certificate is not trusted (unable to verify); add',
     ],
     ['ERR_INVALID_URL', 'postgres://me:hunter2@db', 'cannot be opened; check the URL.'],
-  ])('what fails with %s, in words about that', (code, message, words) => {
+  ])('%s with an explanation', (code, message, words) => {
     expect(
       explainOpenFailure('postgres://db/app', Object.assign(new Error(message), { code })).message,
     ).toContain(`postgres://db/app: ${words}`)
   })
 
-  it('what is no URL', async () => {
+  it('an invalid URL', async () => {
     expect(await refusal('postgres://me:hunter2@host:port/app')).toBe(
       'the PostgreSQL URL: cannot be opened; check the URL.',
     )
   })
 
-  it('a clock that differs from ours', async () => {
+  it('a server with another clock', async () => {
     const connectionString = await postgres.database()
     const now = Date.now
     Date.now = () => now() + 60_000

@@ -9,8 +9,7 @@ import { messageById } from './message-row.js'
 import { finishedDeliveriesSql, finishedMessagesSql } from './purge.js'
 import { sql, type Sql } from './sql.js'
 
-// Over many finished rows, with the statistics that autovacuum would have: none of the hot
-// statements reads a table from end to end.
+// With many final rows and current statistics, no frequent statement scans a table.
 
 let postgres: TestPostgres
 let client: pg.Client
@@ -116,7 +115,7 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   ],
   ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
 ])(
-  'to %s it goes by %s, and reads no table from end to end',
+  'the statement to %s uses the index %s and scans no table',
   async (_, index, statement, parameters) => {
     const plan = await planOf(statement, parameters)
     expect(plan).toMatch(new RegExp(`(using|on) ${index}\\b`))

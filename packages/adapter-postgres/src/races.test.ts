@@ -26,8 +26,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
-// What one writer at a time makes impossible elsewhere. Each pair is raced many times over, on
-// connections of its own.
+// Races that cannot happen in a store with one writer. Each test repeats its race many times, with
+// a connection for each side.
 
 const ROUNDS = Array.from({ length: 30 }, (_, round) => round)
 const CLAIM_ALL = {
@@ -52,7 +52,7 @@ beforeAll(async () => {
   pool = await postgres.pool({ max: 20 })
   storage = await openPostgresStorage({ pool })
   await done(storage.credentials.createProject(aProject()))
-  // Who first has to connect comes too late for a race.
+  // A side that must connect first comes too late for a race.
   await Promise.all(Array.from({ length: 20 }, () => pool.query('select pg_sleep(0.1)')))
 })
 afterAll(async () => {
@@ -74,7 +74,7 @@ async function newAgent(): Promise<Agent> {
   return agent
 }
 
-/** One that is final, in whatever way. */
+/** A final message. */
 async function finished(
   agent: Agent,
   sessionId: string,
@@ -122,7 +122,7 @@ async function publish(agent: Agent, webhooks: number): Promise<void> {
   )
 }
 
-it('sends that share a commit with one whose session is locked are made while it is, and that one afterwards', async () => {
+it('a send whose session is locked waits, and the other sends of its batch do not', async () => {
   const agent = await newAgent()
   const send = (sessionId: string) =>
     done(storage.messages.accept(newMessage(agent, { sessionId })))
@@ -141,7 +141,7 @@ it('sends that share a commit with one whose session is locked are made while it
   expect(await waiting).toBe(true)
 })
 
-it('of sends with a key that an erased message still holds one gets it', async () => {
+it('one of several sends gets the key of an erased message', async () => {
   const agent = await newAgent()
   await finished(agent, 'old', 'key')
   await done(
@@ -162,7 +162,7 @@ it('of sends with a key that an erased message still holds one gets it', async (
   )
 })
 
-it('a run is answered or cancelled, not both', async () => {
+it('a run is answered or cancelled, never both', async () => {
   const agent = await newAgent()
   for (const round of ROUNDS) {
     const accepted = await done(
@@ -190,7 +190,7 @@ it('a run is answered or cancelled, not both', async () => {
   }
 })
 
-it('a run is deferred or cancelled, not both', async () => {
+it('a run is deferred or cancelled, never both', async () => {
   const agent = await newAgent()
   for (const round of ROUNDS) {
     const accepted = await done(
@@ -208,7 +208,7 @@ it('a run is deferred or cancelled, not both', async () => {
   }
 })
 
-it('a failed message is retried or purged, not both', async () => {
+it('a failed message is retried or purged, never both', async () => {
   const agent = await newAgent()
   for (const round of ROUNDS) {
     const message = await finished(agent, `${round}`)
@@ -235,7 +235,7 @@ const cancelledNow = (agent: Agent) => ({
   outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
 })
 
-it('an end user is erased by force while others send, answer and purge: who is left is next, in order', async () => {
+it('a forced erasure of an end user during other work leaves the other messages in order', async () => {
   const agent = await newAgent()
   const step = {
     projectId: PROJECT_ID,
@@ -312,9 +312,9 @@ it('an end user is erased by force while others send, answer and purge: who is l
   expect(astray.rows).toEqual([])
 })
 
-// Else they are, for the ten seconds of any other transaction.
+// With the usual lock timeout the erasure would block them for ten seconds.
 it(
-  'an end user is erased when a session of theirs is free, and meanwhile their other sessions are not held up',
+  'an erasure waits for a locked session without blocking the other sessions of the end user',
   { timeout: 9_000 },
   async () => {
     const agent = await newAgent()
@@ -347,7 +347,7 @@ it(
   },
 )
 
-it('deliveries of an end user are erased while they are attempted and purged: nothing is left behind, and nothing fails', async () => {
+it('an erasure of deliveries during attempts and purges leaves nothing behind and fails nothing', async () => {
   const agent = await newAgent()
   const data = {
     agentId: agent.id,
@@ -382,12 +382,10 @@ it('deliveries of an end user are erased while they are attempted and purged: no
       ...claims.map(({ delivery, lease }) =>
         done(
           storage.deliveries.recordAttempt({
-            ...{
-              deliveryId: delivery.id,
-              token: lease.token,
-              attempt,
-              state: { kind: 'exhausted', exhaustedAt: NOW },
-            },
+            deliveryId: delivery.id,
+            token: lease.token,
+            attempt,
+            state: { kind: 'exhausted', exhaustedAt: NOW },
           }),
         ),
       ),
@@ -399,7 +397,7 @@ it('deliveries of an end user are erased while they are attempted and purged: no
   expect(await rows('events')).toBe(before)
 })
 
-it('an agent is deleted or takes a message, not both', async () => {
+it('an agent is deleted or accepts a message, never both', async () => {
   for (const _ of ROUNDS) {
     const agent = await newAgent()
     const [accepted, deleted] = await Promise.all([
@@ -412,7 +410,7 @@ it('an agent is deleted or takes a message, not both', async () => {
   }
 })
 
-it('an agent is deleted or has a message tried again, not both', async () => {
+it('an agent is deleted or has a message retried, never both', async () => {
   for (const _ of ROUNDS) {
     const agent = await newAgent()
     const message = await finished(agent, 'session')
@@ -424,7 +422,7 @@ it('an agent is deleted or has a message tried again, not both', async () => {
   }
 })
 
-it('purges that each delete a delivery of one event leave no event behind', async () => {
+it('concurrent purges of the deliveries of one event delete the event', async () => {
   const agent = await newAgent()
   await publish(agent, 10)
   for (const { delivery } of await done(storage.deliveries.claimDue(CLAIM_ALL))) {
@@ -439,10 +437,7 @@ it('purges that each delete a delivery of one event leave no event behind', asyn
   expect([await rows('events'), await rows('deliveries')]).toEqual([0, 0])
 })
 
-/**
- * Two deliveries that were refused once and wait for their next attempt, with the claims that they
- * are recorded under.
- */
+/** Two deliveries after one refused attempt, with the claims of that attempt. */
 async function refusedOnce(): Promise<ClaimedDelivery[]> {
   await publish(await newAgent(), 2)
   const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
@@ -454,7 +449,8 @@ async function refusedOnce(): Promise<ClaimedDelivery[]> {
 const refuse = ({ delivery, lease }: ClaimedDelivery) =>
   done(
     storage.deliveries.recordAttempt({
-      ...{ deliveryId: delivery.id, token: lease.token },
+      deliveryId: delivery.id,
+      token: lease.token,
       attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
       state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
     }),
@@ -466,7 +462,7 @@ async function endAll(): Promise<void> {
   await done(storage.deliveries.purge({ finishedBefore: NOW + 1, limit: 100 }))
 }
 
-it('a delivery that operators redeliver, many at once, is claimed once', async () => {
+it('a delivery that several operators redeliver at once is claimed once', async () => {
   const redeliver = () =>
     done(storage.deliveries.redeliver({ projectId: PROJECT_ID }, { limit: 100 }, NOW))
   for (const _ of ROUNDS) {
@@ -492,7 +488,7 @@ it('a delivery that operators redeliver, many at once, is claimed once', async (
   }
 })
 
-it('a delivery that was cancelled stays so, whatever is recorded in the same moment', async () => {
+it('a cancelled delivery stays cancelled after a concurrent attempt', async () => {
   for (const _ of ROUNDS) {
     await publish(await newAgent(), 2)
     const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
@@ -505,7 +501,7 @@ it('a delivery that was cancelled stays so, whatever is recorded in the same mom
   }
 })
 
-it('an attempt that waits for another one of its delivery is numbered after that, and of two refusals one counts', async () => {
+it('concurrent attempts of a delivery get different numbers, and only a valid claim records a refusal', async () => {
   await publish(await newAgent(), 2)
   const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
   const client = await pool.connect()
@@ -514,11 +510,9 @@ it('an attempt that waits for another one of its delivery is numbered after that
   )
   const [first, second] = claims as [ClaimedDelivery, ClaimedDelivery]
   const record = storage.deliveries.recordAttempt({
-    ...{
-      deliveryId: first.delivery.id,
-      token: first.lease.token,
-      attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
-    },
+    deliveryId: first.delivery.id,
+    token: first.lease.token,
+    attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
     state: { kind: 'delivered', deliveredAt: NOW },
   })
   const refusal = refuse(second)
@@ -541,7 +535,7 @@ it('an attempt that waits for another one of its delivery is numbered after that
   ).toBe(5)
 })
 
-it('attempts that wait for their webhooks leave connections to who sends', async () => {
+it('attempts that wait for their webhooks leave connections for sends', async () => {
   const agent = await newAgent()
   await publish(agent, 30)
   const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
@@ -550,21 +544,16 @@ it('attempts that wait for their webhooks leave connections to who sends', async
   await client.query('begin; select 1 from agent_messaging.webhooks for update')
   const recorded = claims.map(({ delivery, lease }) =>
     storage.deliveries.recordAttempt({
-      ...{
-        deliveryId: delivery.id,
-        token: lease.token,
-        attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
-      },
-      ...{
-        state: { kind: 'delivered', deliveredAt: NOW },
-        decideHealth: ({ health }) => ({
-          change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
-        }),
-      },
+      deliveryId: delivery.id,
+      token: lease.token,
+      attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+      state: { kind: 'delivered', deliveredAt: NOW },
+      decideHealth: ({ health }) => ({
+        change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
+      }),
     }),
   )
-  // Not by the client: within its transaction it would see no connection that is newer than its
-  // first look.
+  // Through the pool: a transaction sees only the connections of its first look.
   while (Number((await pool.query(WAITING)).rowCount) < 4) await setTimeout(10)
   expect(await done(storage.messages.accept(newMessage(agent)))).toMatchObject({ kind: 'created' })
   await client.query('commit')
@@ -572,7 +561,7 @@ it('attempts that wait for their webhooks leave connections to who sends', async
   for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
 })
 
-it('a name, and the last place for an agent or a webhook, go to one of those who want them', async () => {
+it('one of several concurrent creates gets a name, or the last place for an agent or a webhook', async () => {
   const agents = Array.from({ length: 8 }, () => anAgent({ name: 'wanted' }))
   const named = await Promise.all(agents.map((agent) => done(storage.agents.create(agent, 1_000))))
   expect(named.filter((kind) => kind === 'created')).toHaveLength(1)
@@ -589,7 +578,7 @@ it('a name, and the last place for an agent or a webhook, go to one of those who
   expect(made.filter((kind) => kind === 'created')).toHaveLength(3)
 })
 
-it('a webhook that is enabled while a claim looks at it gets a probe, and not all that is due', async () => {
+it('a webhook that is enabled during a claim gets one probe', async () => {
   const agent = await newAgent()
   const webhook = aWebhook({
     id: ids.next(),

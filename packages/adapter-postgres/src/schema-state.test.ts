@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-it('how far the schema has come is read without changing anything', async () => {
+it('readPostgresSchema returns the version and changes nothing', async () => {
   const connectionString = await server.database()
   const { newest } = await readPostgresSchema({ connectionString })
   expect(newest).toBeGreaterThan(0)
@@ -25,7 +25,7 @@ it('how far the schema has come is read without changing anything', async () => 
   expect((await readPostgresSchema({ connectionString })).version).toBe(99)
 })
 
-it('a server that is not there is named, without the password', async () => {
+it('readPostgresSchema names a missing server without the password', async () => {
   const reading = readPostgresSchema({ connectionString: 'postgres://me:hush@127.0.0.1:9/db' })
   await expect(reading).rejects.toThrow(/^postgres:\/\/127\.0\.0\.1:9\/db: no server listens there/)
 })

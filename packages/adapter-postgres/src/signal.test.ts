@@ -29,10 +29,7 @@ function open(onError?: (reason: string) => void): PostgresSignal {
   return signal
 }
 
-/**
- * A wake-up may be lost while a connection is made: says it again until it was heard, as no caller
- * has to.
- */
+/** Repeats a wake-up until the listener hears it, because one is lost while the signal connects. */
 async function heardBy(from: PostgresSignal, to: PostgresSignal): Promise<unknown> {
   const told = message()
   const heard = vi.fn<(message: Message | undefined) => void>()
@@ -48,11 +45,11 @@ async function heardBy(from: PostgresSignal, to: PostgresSignal): Promise<unknow
   return heard.mock.calls[0]?.[0]
 }
 
-it('wakes the listeners of another process, without the message', async () => {
+it('a notification wakes listeners in another process, without the message', async () => {
   expect(await heardBy(open(), open())).toBeUndefined()
 })
 
-it('wakes those of its own at once, with the message, and no longer than they listen', () => {
+it('a notification wakes local listeners at once, with the message, until they stop listening', () => {
   const signal = open()
   const [told, heard] = [message(), vi.fn<() => void>()]
   const stop = signal.listen(told.id, heard)
@@ -63,7 +60,7 @@ it('wakes those of its own at once, with the message, and no longer than they li
   expect(heard).toHaveBeenCalledOnce()
 })
 
-it('wakes every listener of a thousand messages that end at once', async () => {
+it('a thousand notifications at once wake all their listeners', async () => {
   const [from, to] = [open(), open()]
   await heardBy(from, to)
   const told = Array.from({ length: 1_000 }, message)
@@ -78,7 +75,7 @@ describeWorkSignalContract('NOTIFY', async () => {
   return { from, to, close: async () => undefined }
 })
 
-it('says what was still to be said before it closes', async () => {
+it('a close sends waiting notifications', async () => {
   const [from, to] = [open(), open()]
   await heardBy(from, to)
   const [told, heard] = [message(), vi.fn<() => void>()]
@@ -88,7 +85,7 @@ it('says what was still to be said before it closes', async () => {
   await vi.waitFor(() => expect(heard).toHaveBeenCalled(), { timeout: 10_000 })
 })
 
-it('wakes again after the server has cut its connections', async () => {
+it('the signal reconnects after the server closed its connections', async () => {
   const [from, to] = [open(), open()]
   await heardBy(from, to)
   const admin = new pg.Client({ connectionString })
@@ -101,7 +98,7 @@ it('wakes again after the server has cut its connections', async () => {
   expect(await heardBy(from, to)).toBeUndefined()
 })
 
-it('says once why it cannot connect, and closes all the same', async () => {
+it('an outage is reported once, and the signal can be closed', async () => {
   const reasons: string[] = []
   const signal = postgresSignal({
     connectionString: 'postgres://me:hunter2@127.0.0.1:1/app',
@@ -114,10 +111,9 @@ it('says once why it cannot connect, and closes all the same', async () => {
   expect(reasons[0]).not.toContain('hunter2')
 })
 
-it('shows the password of a pool that was made of parts, which pg hides from who copies its options', async () => {
+it('the signal connects with the password of a pool, which pg hides from copies of the options', async () => {
   const shown: string[] = []
-  // As much of a PostgreSQL as it takes to be shown a password: it asks for one in clear text, and
-  // hangs up.
+  // A server that asks for a password in clear text and closes the connection.
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     socket.once('data', () => {

@@ -63,8 +63,8 @@ async function within(
   }
 }
 
-describe("a message in a transaction of the host's own", () => {
-  it('is there when that is committed, queued, and is then run like any other', async () => {
+describe("a message in a host's transaction", () => {
+  it('exists after the commit and runs like any other', async () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
       const sent = (
@@ -80,7 +80,7 @@ describe("a message in a transaction of the host's own", () => {
       .toMatchObject([{ message: 'o-1', state: { kind: 'responded', response: 're: o-1' } }])
   })
 
-  it('goes with it when that is rolled back, and its key is free', async () => {
+  it('does not exist after a rollback, and its key is free', async () => {
     const sent = order('o-1', { idempotencyKey: 'k' })
     await within('rollback', async (client) => {
       await client.query("insert into orders values ('o-1')")
@@ -112,7 +112,7 @@ describe("a message in a transaction of the host's own", () => {
     expect(await messages()).toHaveLength(2)
   })
 
-  it('is made once for a key, also by two transactions at once', async () => {
+  it('is created once for a key, also by two transactions at once', async () => {
     const both = ['o-1', 'o-2'].map((id) =>
       within('commit', async (client) => {
         await client.query('insert into orders values ($1)', [id])
@@ -131,7 +131,7 @@ describe("a message in a transaction of the host's own", () => {
     expect(await messages()).toHaveLength(1)
   })
 
-  it('holds up its own session alone', async () => {
+  it('blocks only its own session', async () => {
     const waiting = async () =>
       (await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).rowCount
     const sent: string[] = []
@@ -155,7 +155,7 @@ describe("a message in a transaction of the host's own", () => {
     expect(sent).toEqual(['another', 's', 's'])
   })
 
-  it('that is refused leaves the transaction as it was', async () => {
+  it('leaves the transaction usable when it is refused', async () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
       const stores = inTransaction(client)
@@ -171,7 +171,7 @@ describe("a message in a transaction of the host's own", () => {
     expect(await orders()).toEqual(['o-1'])
   })
 
-  it('is unavailable in a transaction that would not see what others commit', async () => {
+  it('is unavailable in a transaction that is not read committed', async () => {
     await within('commit', async (client) => {
       await client.query('set transaction isolation level serializable')
       await client.query("insert into orders values ('o-1')")

@@ -9,14 +9,17 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-it('of a deleted webhook nothing is kept that may be secret, its URL neither', async () => {
+it('a deleted webhook keeps no secret and no URL', async () => {
   const pool = await postgres.pool()
   const storage = await openPostgresStorage({ pool })
   const project = aProject()
   const { secret } = aWebhook()
   const webhook = aWebhook({
-    ...{ projectId: project.id, url: 'https://chat.example/hooks/canary', description: 'canary' },
-    ...{ headers: { names: ['canary'], sealed: secret }, previousSecret: { secret, until: 1 } },
+    projectId: project.id,
+    url: 'https://chat.example/hooks/canary',
+    description: 'canary',
+    headers: { names: ['canary'], sealed: secret },
+    previousSecret: { secret, until: 1 },
   })
   await storage.credentials.createProject(project)
   await storage.webhooks.create(webhook, 1)

@@ -13,7 +13,8 @@ import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { startPostgres, type PostgresServer } from './postgres-server.mjs'
 
-// The database goes away under load and comes back. Whoever gets `unavailable` says the same again, as the core and its callers do.
+// The database stops under load and returns. A caller that gets `unavailable` repeats its call, as
+// core does.
 
 const [SENDERS, MESSAGES, LEASE_MS] = [16, 12, 60_000]
 const ids = fakeIds()
@@ -33,7 +34,7 @@ afterEach(async () => {
   await postgres.stop()
 })
 
-async function insisted<T>(store: () => Stored<T>): Promise<T> {
+async function untilStored<T>(store: () => Stored<T>): Promise<T> {
   for (;;) {
     const result = await store()
     if (result.isOk()) return result.value
@@ -41,24 +42,24 @@ async function insisted<T>(store: () => Stored<T>): Promise<T> {
   }
 }
 
-/** Each message is accepted, answered with an event and its delivery, and that delivered; gives how often a step was the first to be done. */
+/** Accepts messages, answers them with an event, delivers the event. Returns the message ids. */
 async function workload(progress: { answered: number }) {
   const [agent, now] = [anAgent({ concurrency: 1_000 }), Date.now()]
-  await insisted(() => storage.credentials.createProject(aProject()))
-  await insisted(() => storage.agents.create(agent, 1_000))
-  await insisted(() => storage.webhooks.create(aWebhook({ id: ids.next() }), 10))
+  await untilStored(() => storage.credentials.createProject(aProject()))
+  await untilStored(() => storage.agents.create(agent, 1_000))
+  await untilStored(() => storage.webhooks.create(aWebhook({ id: ids.next() }), 10))
   async function send(sessionId: string): Promise<string> {
     const message = newMessage(agent, {
       sessionId,
       idempotencyKey: `${sessionId} ${ids.next()}`,
       claimUntil: now + LEASE_MS,
     })
-    const accepted = await insisted(() => storage.messages.accept(message))
-    // Committed, though the connection was lost before that could be said: the lease is found by its token.
+    const accepted = await untilStored(() => storage.messages.accept(message))
+    // The message was committed before the connection broke, so read the token of its lease.
     const token =
       accepted.kind === 'claimed'
         ? accepted.claimed.lease.token
-        : (await insisted(() => storage.messages.getHeld(message.id)))?.token
+        : (await untilStored(() => storage.messages.getHeld(message.id)))?.token
     const state = {
       kind: 'responded',
       response: message.message,
@@ -70,7 +71,7 @@ async function workload(progress: { answered: number }) {
       nextDeliveryId: ids.next,
       claim: { until: now + LEASE_MS, except: new Set<string>() },
     })
-    const recorded = await insisted(() =>
+    const recorded = await untilStored(() =>
       storage.messages.recordRun({
         messageId: message.id,
         token: token ?? 0,
@@ -92,7 +93,7 @@ async function workload(progress: { answered: number }) {
         attempt,
         state: { kind: 'delivered', deliveredAt: now },
       } as const
-      await insisted(() => storage.deliveries.recordAttempt(record))
+      await untilStored(() => storage.deliveries.recordAttempt(record))
     }
     return message.id
   }
@@ -112,9 +113,9 @@ async function count(query: string): Promise<number> {
 }
 
 it.each<[string, () => Promise<void>]>([
-  ['is stopped at once, and started again', () => postgres.kill().then(postgres.start)],
+  ['crashes and restarts', () => postgres.kill().then(postgres.start)],
   [
-    'ends all connections',
+    'closes all connections',
     async () => {
       const others =
         "application_name <> 'nobody' and pid <> pg_backend_pid() and datname = current_database()"
@@ -122,7 +123,7 @@ it.each<[string, () => Promise<void>]>([
     },
   ],
 ])(
-  'nothing is lost, and nothing is there twice, when the database %s under load',
+  'nothing is lost or duplicated when the database %s under load',
   async (_, fault) => {
     const progress = { answered: 0 }
     const working = workload(progress)
@@ -136,7 +137,7 @@ it.each<[string, () => Promise<void>]>([
     const sent = await working
     expect(await count("messages where state = 'responded'")).toBe(sent.length)
     expect(await count('messages')).toBe(sent.length)
-    // One event and one delivery for each answer, whether or not its caller was told of it.
+    // Each answer has one event and one delivery, even if its caller got no result.
     expect([await count('events'), await count('deliveries')]).toEqual([sent.length, sent.length])
     expect(await count('attempts')).toBe(await count("deliveries where state = 'delivered'"))
     expect(

@@ -25,7 +25,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     await postgres.close()
   })
 
-  it('any number of processes open, migrate, accept and answer over a few connections', async () => {
+  it('several processes migrate, accept and answer over a few connections', async () => {
     const storages = await Promise.all(
       Array.from({ length: 4 }, () => openPostgresStorage({ connectionString: bouncer.url })),
     )
@@ -56,7 +56,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     for (const storage of storages) await storage.close()
   })
 
-  it('wake-ups come through on a connection past it', async () => {
+  it('wake-ups arrive over a direct connection', async () => {
     const [from, to] = [
       postgresSignal({ connectionString: direct }),
       postgresSignal({ connectionString: direct }),
@@ -73,7 +73,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     await Promise.all([from.close(), to.close()])
   })
 
-  it('a lease keeper keeps no state in its connection, so that it beats through it as well', async () => {
+  it('a lease keeper extends leases through the pooler', async () => {
     const [storage, agent] = [
       await openPostgresStorage({ connectionString: bouncer.url }),
       anAgent(),

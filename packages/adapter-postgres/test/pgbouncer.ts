@@ -6,7 +6,7 @@ import path from 'node:path'
 import { freePort } from '../../../scripts/free-port.mjs'
 import { answering, unprivileged } from './postgres-server.mjs'
 
-/** A PgBouncer in transaction mode before the database of `url`, with few connections to share. */
+/** Starts a PgBouncer in transaction mode with few connections to the database of `url`. */
 export async function testPgBouncer(
   url: string,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {

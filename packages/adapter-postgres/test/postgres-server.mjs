@@ -1,5 +1,4 @@
-// Starts PostgreSQL for tests, benchmarks and fault runs from the programs that npm installs, without
-// Docker.
+// Starts PostgreSQL for tests, benchmarks and fault runs, from the programs that npm installs.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -26,8 +25,8 @@ const START_LIMIT_MS = 30_000
  */
 
 /**
- * Starts a server on a free port of 127.0.0.1, with the default settings except for `settings`, such
- * as `fsync=off`. `stop` removes the server's folder.
+ * Starts a server on a free port of 127.0.0.1, with default settings except for `settings`, such as
+ * `fsync=off`. `stop` removes the server's folder.
  *
  * @param {readonly string[]} settings
  * @returns {Promise<PostgresServer>}
@@ -119,7 +118,7 @@ function programsFolder() {
   return path.join(path.dirname(package_.resolve(PLATFORM)), '..', 'native')
 }
 
-/** PostgreSQL refuses to run as root. Returns another user, undefined if this process is not root. */
+/** PostgreSQL refuses to run as root. Returns another user if this process runs as root. */
 export async function unprivileged() {
   if (process.getuid?.() !== 0) return undefined
   const idOf = async (flag) => Number((await promisify(execFile)('id', [flag, 'nobody'])).stdout)

@@ -1,4 +1,6 @@
-// How long a wake-up takes from one process's signal to another's: node packages/adapter-postgres/test/wake-latency.mjs postgres://…
+// Measures the latency of a wake-up between two processes:
+//
+//   node packages/adapter-postgres/test/wake-latency.mjs postgres://…
 import { setTimeout as sleep } from 'node:timers/promises'
 import { postgresSignal } from '@org/agent-messaging-postgres'
 

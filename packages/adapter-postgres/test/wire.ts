@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** Between a client and its database. */
+/** A proxy between a client and its database. */
 export type Wire = {
-  /** The database's URL by way of this wire. */
+  /** The database's URL through the proxy. */
   readonly url: string
-  /** What is connected goes silent for good, as when the machine behind it is gone: nothing comes through, and nothing ends. */
+  /** Makes all open connections dead, as if the machine disappeared: no data and no end arrives. */
   silence(): void
   close(): Promise<void>
 }
