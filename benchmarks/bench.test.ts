@@ -35,7 +35,7 @@ const TINY = {
 const bench = (...args: readonly string[]) => promisify(execFile)(process.execPath, [RUN, ...args])
 const sizes = Object.entries(TINY).map(([name, size]) => `--${name}=${size}`)
 
-/** The cells of the table's lines, by row. */
+/** Returns the cells of the table by row. */
 const linesOf = (output: string) =>
   new Map(
     output
@@ -52,25 +52,25 @@ describe('each row, with tiny sizes', () => {
     lines = linesOf((await bench('--markdown', ...sizes, ...chosen)).stdout)
   }, 600_000)
 
-  it.each(ROWS)('%s gives figures of ours and of the floor, and their ratio', (row) => {
+  it.each(ROWS)('%s prints figures of the service and the floor, and their ratio', (row) => {
     const [, ours, floor, , ratio] = lines.get(row) ?? []
     expect(ours).toMatch(/^\d/)
     expect(floor).toMatch(/: \d/)
     expect(ratio).toMatch(/\d/)
   })
 
-  it.each(MORE_ROWS)('%s gives a figure of ours', (row) => {
+  it.each(MORE_ROWS)('%s prints a figure of the service', (row) => {
     const [, ours] = lines.get(row) ?? []
     expect(ours).toMatch(/^-?\d/)
   })
 
-  it('deliver-postgres gives figures of the peers that are dependencies', () => {
+  it('deliver-postgres prints figures of the peers that are dependencies', () => {
     const [, , , peers] = lines.get('deliver-postgres') ?? []
     expect(peers).toMatch(/graphile-worker: \d.*pg-boss: \d/)
   })
 })
 
-it('says in the table why a row could not be measured, and ends well', async () => {
+it('the table contains the reason if a row cannot be measured', async () => {
   const env = { ...process.env, TEST_DATABASE_URL: 'postgres://127.0.0.1:1/nobody' }
   const { stdout } = await promisify(execFile)(
     process.execPath,
@@ -80,16 +80,16 @@ it('says in the table why a row could not be measured, and ends well', async () 
   expect(linesOf(stdout).get('send-postgres')?.[1]).toMatch(/^– \(.*ECONNREFUSED/)
 })
 
-it('leaves no file and no server behind when it is interrupted', { timeout: 300_000 }, async () => {
+it('an interrupted run leaves no files and no servers behind', { timeout: 300_000 }, async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-interrupted-'))
-  await chmod(folder, 0o755) // PostgreSQL may run as somebody else
+  await chmod(folder, 0o755) // PostgreSQL can run as another user.
   const running = spawn(process.execPath, [RUN, '--row=deliver-postgres', ...sizes], {
     env: { ...process.env, TMPDIR: folder },
   })
-  let told = ''
+  let printed = ''
   for await (const text of running.stderr.setEncoding('utf8')) {
-    told += String(text)
-    if (told.includes('ours, PostgreSQL')) running.kill('SIGINT')
+    printed += String(text)
+    if (printed.includes('ours, PostgreSQL')) running.kill('SIGINT')
   }
   const [code] =
     running.exitCode === null ? ((await once(running, 'exit')) as [number]) : [running.exitCode]

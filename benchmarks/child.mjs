@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 const running = new Map()
-const PATIENCE_MS = 2_000
+const KILL_AFTER_MS = 2_000
 
 /**
- * A program of `processes/` as its own process, which answers each command of ours with a message of its own. Servers, load and
- * receivers never share a process: they would measure each other. Node's own options are ours too, such as `--cpu-prof`.
+ * Starts a program of `processes/`, which answers each command with a message. Servers, load and
+ * receivers have separate processes, so that they do not disturb each other. The programs get
+ * Node's options of this process, such as `--cpu-prof`.
  */
 export async function child(program, options = {}) {
   const file = fileURLToPath(new URL(`processes/${program}.mjs`, import.meta.url))
@@ -37,19 +38,19 @@ export async function child(program, options = {}) {
   }
 }
 
-/** Sees to it that the process ends with the run, and tells when it did, and with what. */
+/** Ends the process with the run. Returns a promise of its exit. */
 export function track(started) {
   const exited = once(started, 'exit').finally(() => running.delete(started))
   running.set(started, exited)
   return exited
 }
 
-/** Ends what still runs. */
+/** Ends all running processes. */
 export async function endAll() {
   for (const one of running.keys()) one.kill('SIGTERM')
   const late = setTimeout(
     () => [...running.keys()].forEach((one) => one.kill('SIGKILL')),
-    PATIENCE_MS,
+    KILL_AFTER_MS,
   )
   await Promise.allSettled(running.values())
   clearTimeout(late)

@@ -1,6 +1,9 @@
-// `npm run bench`: each row is ours beside its floor and its peers, measured in turns in one run, because only ratios mean something on
-// another machine. Asserts nothing and exits with 0, also when something is not at hand: then the table says what. `-- --row send` runs
-// one row, `-- --rounds 5` measures more often, `-- --markdown` prints the table as docs/performance.md has it; each size is an option too.
+// `npm run bench`: measures the service next to a floor and peers, because only ratios compare
+// between machines. Asserts nothing and exits with 0. The table says why a figure is missing.
+//   -- --row send    runs one row
+//   -- --rounds 5    measures more often
+//   -- --markdown    prints the table of docs/performance.md
+// Each size is an option too.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { deliver, deliverPostgres } from './rows/deliver.mjs'
@@ -11,9 +14,9 @@ import { pendingDeliveries, waitingCallers } from './rows/memory.mjs'
 import { send, sendPostgres } from './rows/send.mjs'
 import { soak } from './rows/soak.mjs'
 import { twoServers } from './rows/two-servers.mjs'
-import { clearStage, postgresVersion } from './stage.mjs'
+import { cleanUp, postgresVersion } from './environment.mjs'
 import { line, table } from './table.mjs'
-import { takeTurns } from './turns.mjs'
+import { measureRounds } from './rounds.mjs'
 
 const rows = {
   send,
@@ -31,17 +34,17 @@ const rows = {
   soak,
 }
 
-/** What the targets speak of, unless given. */
+/** The default sizes. The targets refer to them. */
 const SIZES = {
-  seconds: 5, // of load
+  seconds: 5, // Duration of the load.
   connections: 50,
-  messages: 4_000, // of one caller
-  beside: 200, // messages a second beside a hanging receiver
+  messages: 4_000, // Messages of one caller.
+  beside: 200, // Messages per second next to a hanging receiver.
   deliveries: 50_000,
   pending: 100_000,
   waiting: 5_000,
   stored: 1_000_000,
-  minutes: 10, // of the soak
+  minutes: 10, // Duration of the soak.
 }
 
 const sizeOptions = Object.fromEntries(
@@ -69,12 +72,12 @@ if (
 }
 
 for (const end of ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException']) {
-  process.on(end, () => void clearStage().finally(() => process.exit(1)))
+  process.on(end, () => void cleanUp().finally(() => process.exit(1)))
 }
 try {
   await run()
 } finally {
-  await clearStage()
+  await cleanUp()
 }
 
 async function run() {
@@ -82,7 +85,7 @@ async function run() {
   const receivers = []
   for (const name of chosen) {
     console.error(`${name}: ${rows[name].measures(sizes)}`)
-    const measured = await takeTurns(rows[name].contenders(sizes), rounds)
+    const measured = await measureRounds(rows[name].contenders(sizes), rounds)
     lines.push(line(name, rows[name], { sizes, measured }))
     receivers.push(...measured.map(({ sample }) => ({ name, busy: sample?.receiverBusy ?? 0 })))
   }
@@ -91,10 +94,11 @@ async function run() {
   )
 }
 
-/** A receiver that had no core to itself left would have been what we measured. */
+/** Names the busiest receiver, because a receiver without a free core would be the bottleneck. */
 function busiest(receivers) {
   const { name, busy } = receivers.reduce((most, one) => (one.busy > most.busy ? one : most))
-  return `The receiver took ${busy.toFixed(2)} of a core where it took the most, in ${name}${busy > 0.8 ? ': it may have been the bottleneck there' : ''}.`
+  const warning = busy > 0.8 ? ' The receiver was possibly the bottleneck there.' : ''
+  return `The receiver used at most ${busy.toFixed(2)} of a core, in ${name}.${warning}`
 }
 
 async function machine() {

@@ -1,10 +1,10 @@
-// `node benchmarks/sizes.mjs [messages]`: what a message takes of the disk, with its answer (200 characters each), its event, one delivery and one
-// attempt, ten messages a session; and what it takes to purge all that again, in the steps of maintenance.
+// `node benchmarks/sizes.mjs [messages]`: measures the disk space of a message and the time of its
+// purge. A message has an answer (200 characters each), an event, a delivery and an attempt.
 import { statSync } from 'node:fs'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import pg from 'pg'
-import { clearStage, onStage } from './stage.mjs'
+import { cleanUp, inEnvironment } from './environment.mjs'
 
 const messages = Number(process.argv[2] ?? 20_000)
 /** Rows a step, as in core's `workers/maintenance.ts`. */
@@ -15,7 +15,7 @@ const each = (bytes) => Math.round(Number(bytes) / messages)
 
 try {
   for (const kind of ['sqlite', 'postgres']) {
-    await onStage(async ({ start, database }) => {
+    await inEnvironment(async ({ start, database }) => {
       const at = await database(kind)
       await (await start('fill', { database: at, messages })).ask('fill')
       console.log(`\n${kind}, ${messages} messages, bytes a message:`)
@@ -30,19 +30,21 @@ try {
     })
   }
 } finally {
-  await clearStage()
+  await cleanUp()
 }
 
 async function purged({ deliveries, messages: stored, close }) {
-  const [before, since] = [Date.now() + 1, performance.now()]
+  const before = Date.now() + 1
+  const since = performance.now()
   const steps = [await stepsOf(deliveries, before), await stepsOf(stored, before)]
   const ms = performance.now() - since
   await close()
   const slowest = Math.max(...steps.flat())
-  return `purging: ${((1_000 * ms) / messages).toFixed(0)} µs a message, the longest of ${steps.flat().length} steps ${slowest.toFixed(0)} ms`
+  const each = ((1_000 * ms) / messages).toFixed(0)
+  return `purge: ${each} µs per message, the longest of ${steps.flat().length} steps took ${slowest.toFixed(0)} ms`
 }
 
-/** How long each took, in ms. */
+/** Purges a store. Returns the duration of each step in ms. */
 async function stepsOf(store, before) {
   const steps = []
   for (let rows = 1; rows > 0;) {

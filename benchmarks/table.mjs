@@ -14,10 +14,12 @@ const HEADINGS = [
   'RSS MiB',
 ]
 
-/** A line of the table: `measured` are the contenders with their medians, or with why there are none. */
+/** Returns a line of the table. Each contender has its medians, or a reason if they are missing. */
 export function line(name, row, { sizes, measured }) {
   const having = (role) => measured.filter((contender) => contender.role === role)
-  const [[ours], [floor], peers] = [having('ours'), having('floor'), having('peer')]
+  const [ours] = having('ours')
+  const [floor] = having('floor')
+  const peers = having('peer')
   const read = (contender) =>
     contender.missing === undefined ? row.figure(contender.sample) : `– (${contender.missing})`
   const named = (contender) => `${contender.name}: ${read(contender)}`
@@ -44,7 +46,7 @@ const costs = ({ cpuMicros, p50, p99, rss } = {}) => [
   rss === undefined ? '' : String(Math.round(rss / MiB)),
 ]
 
-/** As Markdown, and padded to be read as it is unless `bare`. */
+/** Returns the table as Markdown. Pads its cells unless `bare`. */
 export function table(lines, { bare }) {
   const rows = [HEADINGS, HEADINGS.map(() => '---'), ...lines]
   const widths = HEADINGS.map((_, n) => (bare ? 0 : Math.max(...rows.map((row) => row[n].length))))

@@ -1,19 +1,19 @@
 /**
- * Answers each message of the benchmark's own process with what the named command gives, and `usage` with what this process took
- * so far: CPU (µs), memory (bytes), handles. Ends with the parent, however that ends.
+ * Answers each message of the parent with the result of the command. The command `usage` returns
+ * CPU time (µs), memory (bytes) and handles. The process ends with its parent.
  */
 export function answer(ready, commands = {}) {
   const all = { usage, ...commands }
   process.on('disconnect', () => process.exit())
   process.on('SIGTERM', () => process.exit())
-  process.on('SIGINT', () => undefined) // Ctrl-C reaches us too; the parent ends us
+  process.on('SIGINT', () => undefined) // After Ctrl-C, the parent ends this process.
   process.on('message', async ({ command, ...details }) =>
     process.send((await all[command](details)) ?? {}),
   )
   process.send(ready)
 }
 
-/** With `collect`, memory is what is left after a collection. */
+/** With `collect`, collects garbage first. */
 export function usage({ collect = false } = {}) {
   if (collect) globalThis.gc()
   const { user, system } = process.cpuUsage()

@@ -1,11 +1,12 @@
-// Our server with a backlog: events of webhooks whose receivers are dead, or which are disabled until the backlog is to be drained.
+// A server with a backlog of deliveries. The receivers are dead, or the webhooks are disabled until
+// the drain.
 import { answer } from './answer.mjs'
 import { drained } from './drained.mjs'
 import { must, openService } from './service.mjs'
 
 const { database, url, deliveries, enabled = false } = JSON.parse(process.argv[2])
 const WEBHOOKS = 10
-const AT_ONCE = 100
+const CONCURRENCY = 100
 let delivered = 0
 const { service, projectId, webhookIds } = await openService({
   database,
@@ -18,14 +19,16 @@ const { service, projectId, webhookIds } = await openService({
 })
 
 async function fill() {
-  for (let sent = 0; sent < deliveries / WEBHOOKS; sent += AT_ONCE) {
-    const batch = Array.from({ length: Math.min(AT_ONCE, deliveries / WEBHOOKS - sent) }, (_, n) =>
-      service.messages.send({
-        projectId,
-        agent: 'bench',
-        sessionId: `${sent + n}`,
-        message: 'x'.repeat(200),
-      }),
+  for (let sent = 0; sent < deliveries / WEBHOOKS; sent += CONCURRENCY) {
+    const batch = Array.from(
+      { length: Math.min(CONCURRENCY, deliveries / WEBHOOKS - sent) },
+      (_, n) =>
+        service.messages.send({
+          projectId,
+          agent: 'bench',
+          sessionId: `${sent + n}`,
+          message: 'x'.repeat(200),
+        }),
     )
     for (const result of await Promise.all(batch)) must(result)
   }

@@ -1,5 +1,5 @@
-// Callers that are not always busy. `send`: one on one connection, who sends when the last answer is there and `pauseMs` have passed. `pace`:
-// as many as it takes for `rate` messages a second, evenly, whether the last ones are answered or not. Latencies in ms.
+// Callers with pauses. `send` sends on one connection, `pauseMs` after each answer. `pace` sends
+// `rate` messages a second at even intervals. Latencies are in ms.
 import { Client, Pool } from 'undici'
 import { percentiles } from '../rows/figures.mjs'
 import { answer } from './answer.mjs'

@@ -1,4 +1,4 @@
-// A peer: BullMQ and `fetch`. It is no dependency of ours, so it is not named where tools look for those.
+// A peer: BullMQ and `fetch`. The variable hides the import from tools that check dependencies.
 import { answer } from './answer.mjs'
 import { drained } from './drained.mjs'
 import { body, deliver, IN_FLIGHT } from './webhook.mjs'

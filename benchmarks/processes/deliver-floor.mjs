@@ -1,4 +1,4 @@
-// What no design beats on this stack: sign and send, with nothing stored.
+// The floor: signs and sends requests without storing them.
 import { Pool } from 'undici'
 import { answer } from './answer.mjs'
 import { drained } from './drained.mjs'

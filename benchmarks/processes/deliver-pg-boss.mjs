@@ -1,4 +1,4 @@
-// A peer: pg-boss in batches, each asked for as soon as the one before is done, and `fetch`.
+// A peer: pg-boss in batches without pauses, and `fetch`.
 import PgBoss from 'pg-boss'
 import { answer } from './answer.mjs'
 import { drained } from './drained.mjs'
@@ -6,7 +6,7 @@ import { body, deliver, IN_FLIGHT } from './webhook.mjs'
 
 const { database: connectionString, url, deliveries } = JSON.parse(process.argv[2])
 const BATCH = 1_000
-const WORKERS = 2 // one delivers while the other asks for its next batch
+const WORKERS = 2 // One delivers while the other gets its next batch.
 const boss = new PgBoss({ connectionString, schedule: false, supervise: false })
 boss.on('error', (error) => console.error(error))
 await boss.start()

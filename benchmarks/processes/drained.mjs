@@ -1,9 +1,10 @@
 import { usage } from './answer.mjs'
 
-/** What it took to deliver all but the first `uncounted`, of which `made` says how many it was. */
+/** Returns the usage of all deliveries after the first `uncounted`, and `made`, their number. */
 export async function drained(delivered, { uncounted, deliveries }) {
   await reached(delivered, uncounted)
-  const [before, from] = [usage(), delivered()]
+  const before = usage()
+  const from = delivered()
   await reached(delivered, deliveries)
   return { before, after: usage(), made: deliveries - from }
 }

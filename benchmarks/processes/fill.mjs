@@ -1,4 +1,5 @@
-// Stores `messages` answered messages, ten a session, each with its event and a delivery that was made: through the store, since HTTP would take hours.
+// Stores `messages` answered messages, ten per session, each with an event and a finished delivery.
+// Calls the store, because HTTP would take hours.
 import { freezeEvent } from '@org/agent-messaging-core/storage'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { answer } from './answer.mjs'
@@ -6,12 +7,12 @@ import { must, openService } from './service.mjs'
 import { signed } from './webhook.mjs'
 
 const { database, messages } = JSON.parse(process.argv[2])
-const AT_ONCE = 250
+const CONCURRENCY = 250
 const PER_SESSION = 10
 const LEASE_MS = 60_000
 const NONE = new Set()
 const text = 'x'.repeat(200)
-/** As long as those that the server keeps. */
+/** Headers of the same length as the server's. */
 const requestHeaders = {
   ...signed(text),
   'webhook-id': 'x'.repeat(36),
@@ -31,10 +32,10 @@ async function fill() {
     for (let session = queue.pop(); session !== undefined; session = queue.pop())
       await fillSession(ids.next())
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
-  // Its deliveries stay; what is measured later has webhooks of its own.
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
+  // The deliveries stay. Measurements create other webhooks.
   for (const webhookId of webhookIds) must(await service.webhooks.delete({ projectId, webhookId }))
-  await stop() // also puts the log into the file
+  await stop() // Also merges the log into the database file.
 }
 
 async function fillSession(sessionId) {

@@ -1,4 +1,4 @@
-// What no design beats: the answer is there, and is sent.
+// The floor: sends each answer immediately.
 import { Pool } from 'undici'
 import { answer } from './answer.mjs'
 import { signed } from './webhook.mjs'

@@ -1,10 +1,10 @@
-// The callers: keep every connection busy, each request with an idempotency key of its own.
+// Callers without pauses on all connections. Each request has a new idempotency key.
 import autocannon from 'autocannon'
 import { answer } from './answer.mjs'
 
 let runs = 0
 
-/** Takes longer when nobody was answered yet: a figure of nothing is none. Autocannon gives up on a request after ten seconds. */
+/** Doubles the time if no request ended. Autocannon aborts a request after ten seconds. */
 async function load(options) {
   const result = await loadFor(options)
   return result.requests + result.failed > 0
@@ -23,7 +23,7 @@ async function loadFor({ url, headers, seconds, connections }) {
     idReplacement: true,
     body: JSON.stringify({
       sessionId: 'session-[<id>]',
-      message: 'Hello, is anybody there?',
+      message: 'Hello, can you help me?',
       metadata: { channel: 'C1', correlationId: '42' },
     }),
   })

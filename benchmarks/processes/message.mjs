@@ -1,9 +1,9 @@
 let sent = 0
 
-/** Sends one message, in a session and with an idempotency key of its own; gives how long its answer took, in ms. */
+/** Sends a message with a new session and idempotency key. Returns its latency in ms. */
 export async function sendMessage(dispatcher, { path, headers }) {
   const id = `${process.pid}-${sent++}`
-  const body = JSON.stringify({ sessionId: id, message: 'Hello, is anybody there?' })
+  const body = JSON.stringify({ sessionId: id, message: 'Hello, can you help me?' })
   const since = performance.now()
   const own = { 'content-type': 'application/json', 'idempotency-key': id }
   const response = await dispatcher.request({

@@ -1,5 +1,5 @@
-// Answers 204 to everything but `/hang`, and counts, on a raw socket: node:http would be the bottleneck of what it is to measure. With
-// `log` it notes when the first byte of each message's event came.
+// Counts requests and answers 204, except to `/hang`. Uses raw sockets, because node:http would be
+// the bottleneck. With `log`, records the arrival of the first byte of each event.
 import { createServer } from 'node:net'
 import { answer } from './answer.mjs'
 

@@ -1,5 +1,4 @@
-// What no design beats on this stack: the same framework, validation and answer; with nothing behind them, or with two durable commits
-// and nothing else.
+// The floor: the same framework, validation and answer, with no store or with two durable commits.
 import { serve } from '@hono/node-server'
 import { zValidator } from '@hono/zod-validator'
 import { Hono } from 'hono'

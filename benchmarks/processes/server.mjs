@@ -1,10 +1,11 @@
-// Our server, with an instant agent unless told otherwise. Tells how many messages it accepted and, with `log`, which ones it ran and when
-// each answer was committed.
+// A server with an instant agent. Counts accepted messages. With `log`, records the messages that
+// it ran and the time of each answer's commit.
 import { answer } from './answer.mjs'
 import { openService } from './service.mjs'
 
 const { log = false, ...options } = JSON.parse(process.argv[2])
-const [ran, finished] = [[], []]
+const ran = []
+const finished = []
 let accepted = 0
 
 function logged({ messageId, message }) {

@@ -3,7 +3,7 @@ import { createServer } from '@org/agent-messaging-server'
 const never = () => new Promise(() => undefined)
 const KEY = 'the-api-key-of-the-benchmark'
 
-/** Our server on `database`, whole, with a running agent and webhooks, as an application would have it. */
+/** Starts a complete server on `database` with an agent and webhooks. */
 export async function openService({
   database,
   handler = 'echo',
@@ -19,7 +19,7 @@ export async function openService({
     masterKey: Buffer.alloc(32, 1),
     addresses: { allowLoopback: true, allowHttp: true },
     bootstrapApiKey: KEY,
-    overrideGlobalObjects: true, // as the CLI has it
+    overrideGlobalObjects: true, // Like the CLI.
     agents: { never, ...agents },
     ...options,
   })
@@ -59,5 +59,5 @@ const createAgent = (service, { projectId, handler, concurrency }) =>
     concurrency,
   })
 
-/** A benchmark that fails measures nothing. */
+/** Returns the value, or throws and so ends the measurement. */
 export const must = (result) => result._unsafeUnwrap()

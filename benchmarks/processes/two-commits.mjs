@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import pg from 'pg'
 
-/** The least that a durable service commits for a message, its acceptance and its answer, each in a group with those of other callers. */
+/** Commits each message and each answer. Groups the commits of several callers. */
 export const twoCommits = (database) =>
   database.startsWith('postgres:') ? onPostgres(database) : onSqlite(database)
 
@@ -51,7 +51,7 @@ async function onPostgres(connectionString) {
   }
 }
 
-/** Writes together what comes in one turn of the event loop, or while a write is under way. */
+/** Joins the values of one iteration of the event loop, and of a running write, into one write. */
 function grouped(write) {
   const waiting = []
   let writing = false

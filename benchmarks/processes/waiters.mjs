@@ -1,14 +1,14 @@
-// Callers who wait, each on a connection of its own, with as little as can be behind it.
+// Waiting callers. Each has a connection and almost no memory.
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { answer } from './answer.mjs'
 
-const AT_ONCE = 100
+const CONCURRENCY = 100
 
 async function enter({ url, headers, waiting }) {
-  for (let n = 0; n < waiting; n += AT_ONCE) {
+  for (let n = 0; n < waiting; n += CONCURRENCY) {
     await Promise.all(
-      Array.from({ length: Math.min(AT_ONCE, waiting - n) }, (_, i) =>
+      Array.from({ length: Math.min(CONCURRENCY, waiting - n) }, (_, i) =>
         request(url, headers, `session-${n + i}`),
       ),
     )
@@ -19,7 +19,7 @@ async function request(url, headers, sessionId) {
   const { hostname, port, pathname, host } = new URL(url)
   const socket = connect(Number(port), hostname)
   await once(socket, 'connect')
-  const body = JSON.stringify({ sessionId, message: 'Hello, is anybody there?' })
+  const body = JSON.stringify({ sessionId, message: 'Hello, can you help me?' })
   const all = {
     host,
     ...headers,

@@ -1,4 +1,4 @@
-// What no design beats: requests on the same framework that get no answer, and nothing else.
+// The floor: requests on the same framework without an answer.
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { answer } from './answer.mjs'

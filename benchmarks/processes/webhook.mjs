@@ -1,4 +1,4 @@
-// What the floor and the peers send: a payload of the size of ours, signed.
+// The signed request of the floor and the peers. Its size equals the service's.
 import { createHmac } from 'node:crypto'
 
 export const IN_FLIGHT = 64
@@ -12,7 +12,7 @@ export function signed(text) {
   return { 'content-type': 'application/json', 'x-service-signature': signature }
 }
 
-/** As a team writes it: a job is done when its receiver answered 2xx. */
+/** Sends a request. Throws if the receiver does not answer 2xx. */
 export async function deliver(url, text) {
   const response = await fetch(url, {
     method: 'POST',

@@ -1,11 +1,11 @@
-import { onStage } from '../stage.mjs'
-import { count, rate, taken } from './figures.mjs'
+import { inEnvironment } from '../environment.mjs'
+import { count, rate, usageBetween } from './figures.mjs'
 
 const WARM = 0.2
-/** Deliveries come in so many, one for each webhook. */
+/** A message has one delivery per webhook. */
 const WEBHOOKS = 10
 
-/** A backlog drained over real sockets: claimed, signed, sent and recorded. */
+/** Drains a backlog over real sockets: claims, signs, sends and records each delivery. */
 export const deliver = {
   ...rate,
   measures: ({ deliveries }) =>
@@ -18,7 +18,7 @@ export const deliver = {
   ],
 }
 
-/** A job queue and `fetch`: what Node teams build. */
+/** The same on PostgreSQL, next to job queues with `fetch`. */
 export const deliverPostgres = {
   ...rate,
   ratio: ({ ours, floor, peers }) =>
@@ -50,11 +50,11 @@ const floor = (sizes) => ({
 })
 
 const drain = (program, sizes, kind) =>
-  onStage(async ({ start, database }) =>
+  inEnvironment(async ({ start, database }) =>
     drainFrom({ start, program, ...sizes, ...(kind && { database: await database(kind) }) }),
   )
 
-/** Not a dependency: `npm install --no-save bullmq ioredis` brings it, and Redis is to be there. */
+/** Needs Redis and `npm install --no-save bullmq ioredis`. */
 async function drainBullMq(sizes) {
   if (!['bullmq', 'ioredis'].every(isInstalled)) throw new Error('not installed')
   return drain('deliver-bullmq', sizes, 'redis')
@@ -68,7 +68,7 @@ function isInstalled(name) {
   }
 }
 
-/** The first ones are not counted: as they are made, the code of all that makes them is compiled. */
+/** Does not count the first deliveries, because Node compiles the code during them. */
 export async function drainFrom({ start, program, deliveries, database }) {
   const receiver = await start('receiver')
   const all = deliveries + Math.ceil((deliveries * WARM) / WEBHOOKS) * WEBHOOKS
@@ -76,13 +76,13 @@ export async function drainFrom({ start, program, deliveries, database }) {
   await sender.ask('fill')
   const receiverBefore = await receiver.ask('usage')
   const { before, after, made } = await sender.ask('drain', { uncounted: all - deliveries })
-  const receiverUse = taken(receiverBefore, await receiver.ask('usage'), all)
+  const receiverUse = usageBetween(receiverBefore, await receiver.ask('usage'), all)
   const { received } = await receiver.ask('count')
   if (received !== all) throw new Error(`the receiver got ${received} of ${all}`)
   const seconds = (after.at - before.at) / 1_000
   return {
     perSecond: made / seconds,
-    ...taken(before, after, made),
+    ...usageBetween(before, after, made),
     receiverBusy: receiverUse.busy,
   }
 }

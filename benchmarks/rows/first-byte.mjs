@@ -1,11 +1,14 @@
-import { onStage } from '../stage.mjs'
-import { latency, percentiles, taken } from './figures.mjs'
+import { inEnvironment } from '../environment.mjs'
+import { latency, percentiles, usageBetween } from './figures.mjs'
 import { refuseFailures } from './send.mjs'
 
 const IDLE_MS = 5
 const WEBHOOKS = 10
 
-/** How soon a receiver hears of an answer, while nothing else happens. As much is sent before, and not counted: code that is new takes longer. */
+/**
+ * Measures the time from an answer's commit to its arrival on an idle server. Sends the same number
+ * of messages first, because new code is slower.
+ */
 export const firstByte = {
   ...latency,
   ratio: ({ ours, floor }) => `p50 ${(ours.p50 / floor.p50).toFixed(2)} ×`,
@@ -18,7 +21,7 @@ export const firstByte = {
   ],
 }
 
-/** The same, under load, for the receivers beside one that takes requests and never answers. */
+/** The same under load, for nine receivers next to a tenth that never answers. */
 export const hanging = {
   ...latency,
   ratio: ({ ours, floor }) => `p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
@@ -33,7 +36,7 @@ export const hanging = {
 }
 
 const measureFloor = ({ messages }) =>
-  onStage(async ({ start }) => {
+  inEnvironment(async ({ start }) => {
     const receiver = await start('receiver', { log: true })
     const sender = await start('first-byte-floor', receiver.ready)
     await sender.ask('send', { messages, pauseMs: IDLE_MS })
@@ -42,7 +45,7 @@ const measureFloor = ({ messages }) =>
   })
 
 const measureIdle = ({ messages }) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const receiver = await start('receiver', { log: true })
     const server = await start('server', {
       database: await database('sqlite'),
@@ -53,14 +56,14 @@ const measureIdle = ({ messages }) =>
     await caller.ask('send', { ...server.ready, messages, pauseMs: IDLE_MS })
     const before = await server.ask('usage')
     await caller.ask('send', { ...server.ready, messages, pauseMs: IDLE_MS })
-    const use = taken(before, await server.ask('usage'), messages)
+    const use = usageBetween(before, await server.ask('usage'), messages)
     const finished = (await server.ask('finished')).slice(messages)
     return { ...delays(finished, await arrivalsOf(receiver, 2 * messages)), ...use }
   })
 
-/** `tenth`: where the receiver's process has the tenth webhook's path. */
+/** `tenth` names the URL of the tenth webhook. */
 const measureBeside = ({ seconds, beside }, tenth) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const others = await start('receiver', { log: true })
     const one = await start('receiver')
     const webhooks = [
@@ -75,15 +78,16 @@ const measureBeside = ({ seconds, beside }, tenth) =>
     const caller = await start('caller')
     const paced = { ...server.ready, connections: 10, rate: beside, seconds }
     await caller.ask('pace', paced)
-    const [before, { length: warm }] = [await server.ask('usage'), await server.ask('finished')]
+    const before = await server.ask('usage')
+    const { length: warm } = await server.ask('finished')
     const { requests, ...failures } = await caller.ask('pace', paced)
     refuseFailures({ requests, ...failures })
-    const use = taken(before, await server.ask('usage'), requests)
+    const use = usageBetween(before, await server.ask('usage'), requests)
     const arrivals = await arrivalsOf(others, (warm + requests) * (WEBHOOKS - 1))
     return { ...delays((await server.ask('finished')).slice(warm), arrivals), ...use }
   })
 
-/** What is still on its way when the load ends arrives too, within a bound. */
+/** Waits for the last requests, at most 10 s. */
 async function arrivalsOf(receiver, expected) {
   for (let look = 0; look < 200; look++) {
     const { received } = await receiver.ask('count')
@@ -93,12 +97,12 @@ async function arrivalsOf(receiver, expected) {
   return receiver.ask('arrivals')
 }
 
-/** From the commit of each message to each of its arrivals. */
+/** Returns the percentiles of the times from each commit to its arrivals. */
 function delays(finished, arrivals) {
   const commits = new Map(finished.map(({ messageId, at }) => [messageId, at]))
   const times = arrivals
     .filter(({ messageId }) => commits.has(messageId))
     .map(({ messageId, at }) => (at - commits.get(messageId)) / 1e6)
-  if (times.length === 0) throw new Error('nothing arrived')
+  if (times.length === 0) throw new Error('no delivery arrived')
   return percentiles(times)
 }

@@ -1,19 +1,20 @@
 import { copyFileSync, existsSync, openSync, closeSync, fsyncSync } from 'node:fs'
-import { onStage, scratchFile } from '../stage.mjs'
+import { inEnvironment, scratchFile } from '../environment.mjs'
 import { drainFrom } from './deliver.mjs'
 import { count, rate } from './figures.mjs'
 import { underLoad } from './send.mjs'
 
 const STEPS = [10_000, 100_000]
 
-/** What it costs to have stored much. The empty database is one that fills as it is measured. */
+/** Measures sends with many stored messages. The empty database fills during the measurement. */
 export const growthSend = {
   ...rate,
   measures: ({ stored }) =>
     `send → 200 with ${count(stored)} messages and deliveries stored, SQLite FULL`,
   must: '0.9 of the empty database',
   aims: '1.0',
-  contenders: (sizes) => contenders(sizes, (stage, stored) => sendOn(stage, stored, sizes)),
+  contenders: (sizes) =>
+    contenders(sizes, (environment, stored) => sendOn(environment, stored, sizes)),
 }
 
 export const growthDeliver = {
@@ -22,15 +23,16 @@ export const growthDeliver = {
     `deliveries of a backlog of ${count(deliveries / 5)} with ${count(stored)} stored, SQLite FULL`,
   must: '0.9 of the empty database',
   aims: '1.0',
-  contenders: (sizes) => contenders(sizes, (stage, stored) => deliverOn(stage, stored, sizes)),
+  contenders: (sizes) =>
+    contenders(sizes, (environment, stored) => deliverOn(environment, stored, sizes)),
 }
 
-/** The smaller steps stand where other rows have their peers. */
+/** Returns the contenders. The smaller steps take the place of the peers. */
 function contenders({ stored: most }, measureOn) {
   const contender = (role, stored) => ({
     role,
     name: stored === 0 ? 'empty' : count(stored),
-    measure: () => onStage((stage) => measureOn(stage, stored)),
+    measure: () => inEnvironment((environment) => measureOn(environment, stored)),
   })
   return [
     contender('floor', 0),
@@ -57,7 +59,7 @@ const deliverOn = async ({ start, database }, stored, { deliveries }) =>
     database: await copyOf(stored, await database('sqlite')),
   })
 
-/** Each measurement starts from the same file, filled once a run; it is on the disk before we measure. */
+/** Copies the file that is filled once per run, and flushes it to the disk. */
 async function copyOf(stored, file) {
   if (stored === 0) return file
   copyFileSync(await filled(stored), file)
@@ -71,7 +73,7 @@ async function filled(messages) {
   const file = scratchFile(`stored-${messages}.db`)
   if (existsSync(file)) return file
   console.error(`  filling a database with ${messages} messages`)
-  await onStage(async ({ start, database }) => {
+  await inEnvironment(async ({ start, database }) => {
     const at = await database('sqlite')
     const filler = await start('fill', { database: at, messages })
     await filler.ask('fill')

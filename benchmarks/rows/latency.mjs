@@ -1,7 +1,7 @@
-import { onStage } from '../stage.mjs'
-import { latency as times, percentiles, taken } from './figures.mjs'
+import { inEnvironment } from '../environment.mjs'
+import { latency as times, percentiles, usageBetween } from './figures.mjs'
 
-/** One caller: no other one's commit to share, and nothing to wait for but our own work. As many messages before are not counted. */
+/** Measures one caller, which shares no commits. Sends the same number of messages first. */
 export const latency = {
   ...times,
   ratio: ({ ours, floor }) => `p50 ${(ours.p50 / floor.p50).toFixed(2)} ×`,
@@ -20,7 +20,7 @@ export const latency = {
 }
 
 const measure = ({ messages }, program, webhooks = 0) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const receiver = await start('receiver')
     const urls = Array.from({ length: webhooks }, () => receiver.ready.url)
     const server = await start(program, { database: await database('sqlite'), webhooks: urls })
@@ -28,5 +28,8 @@ const measure = ({ messages }, program, webhooks = 0) =>
     await caller.ask('send', { ...server.ready, messages })
     const before = await server.ask('usage')
     const latencies = await caller.ask('send', { ...server.ready, messages })
-    return { ...percentiles(latencies), ...taken(before, await server.ask('usage'), messages) }
+    return {
+      ...percentiles(latencies),
+      ...usageBetween(before, await server.ask('usage'), messages),
+    }
   })

@@ -1,11 +1,11 @@
-import { onStage } from '../stage.mjs'
-import { MiB, count, taken } from './figures.mjs'
+import { inEnvironment } from '../environment.mjs'
+import { MiB, count, usageBetween } from './figures.mjs'
 
-const NOBODY = 'http://127.0.0.1:9/hook' // refused at once
-/** What the first ones take is not what one more takes. */
+const CLOSED_PORT = 'http://127.0.0.1:9/hook'
+/** The share of callers that is not counted, because the first ones cost more. */
 const WARM = 0.05
 
-/** What a process keeps of deliveries that it cannot make. */
+/** Measures the memory of deliveries to dead receivers. */
 export const pendingDeliveries = {
   measures: ({ pending }) =>
     `memory of ${count(pending)} pending deliveries to dead receivers, over idle`,
@@ -16,7 +16,7 @@ export const pendingDeliveries = {
   contenders: (sizes) => [{ role: 'ours', name: 'SQLite', measure: () => measurePending(sizes) }],
 }
 
-/** A caller who waits costs its connection and its request, and what is ours. */
+/** Measures the memory of waiting callers with their connections and requests. */
 export const waitingCallers = {
   measures: ({ waiting }) =>
     `memory of ${count(waiting)} waiting callers, each with its connection`,
@@ -35,27 +35,27 @@ export const waitingCallers = {
 }
 
 const measurePending = ({ pending, seconds }) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const options = {
       database: await database('sqlite'),
-      url: NOBODY,
+      url: CLOSED_PORT,
       deliveries: pending,
       enabled: true,
     }
     const server = await start('backlog-server', options)
     const idle = await server.ask('usage')
     await server.ask('fill')
-    await pause(seconds) // circuits open, probes fail
+    await pause(seconds) // Circuits open, and probes fail.
     const after = await server.ask('usage')
     return {
-      ...taken(idle, after, pending),
+      ...usageBetween(idle, after, pending),
       over: after.rss - idle.rss,
       peak: after.peakRss - idle.rss,
     }
   })
 
 const measureWaiting = ({ waiting }, program) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const options = {
       database: await database('sqlite'),
       handler: 'never',
@@ -67,15 +67,18 @@ const measureWaiting = ({ waiting }, program) =>
     const before = await server.ask('usage', { collect: true })
     await enter(callers, server, waiting)
     const after = await server.ask('usage', { collect: true })
-    return { ...taken(before, after, waiting), perWaiter: (after.rss - before.rss) / waiting }
+    return {
+      ...usageBetween(before, after, waiting),
+      perWaiter: (after.rss - before.rss) / waiting,
+    }
   })
 
-/** Ends when the server has all of them. */
+/** Sends callers and waits until the server has accepted all of them. */
 async function enter(callers, server, waiting) {
   const before = await server.ask('count')
   await callers.ask('enter', { ...server.ready, waiting })
   for (let look = 0; (await server.ask('count')).accepted < before.accepted + waiting; look++) {
-    if (look === 100) throw new Error('not all callers came in')
+    if (look === 100) throw new Error('the server did not accept all callers')
     await pause(0.1)
   }
   await pause(0.5)

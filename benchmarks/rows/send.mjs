@@ -1,9 +1,12 @@
-import { onStage } from '../stage.mjs'
-import { rate, taken } from './figures.mjs'
+import { inEnvironment } from '../environment.mjs'
+import { rate, usageBetween } from './figures.mjs'
 
 const ours = (kind) => ({ program: 'server', kind })
 
-/** Send → 200, whole: API key, idempotency key, one webhook subscribed and delivered meanwhile, every commit fsynced. */
+/**
+ * Measures complete sends: with an API key, an idempotency key, one delivered webhook per message,
+ * and an fsync of each commit.
+ */
 export const send = {
   ...rate,
   measures: ({ connections }) =>
@@ -40,38 +43,39 @@ export const sendPostgres = {
 }
 
 const measureSend = (sizes, { program, kind }) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const receiver = await start('receiver')
     const at = kind && { database: await database(kind) }
     const server = await start(program, { ...at, webhooks: [receiver.ready.url] })
     return underLoad({ server, receiver, load: await start('load') }, sizes)
   })
 
-/** What a server does while all connections are kept busy. It was busy for as long before: until then it compiles more than it serves. */
+/** Measures a server under full load, after the same time of load for the compiler. */
 export async function underLoad({ server, receiver, load }, { seconds, connections }) {
   const busy = { ...server.ready, connections, seconds }
   await load.ask('load', busy)
   return figuresOf({ server, receiver }, () => load.ask('load', busy))
 }
 
-/** What a server does while `callers` send. */
+/** Measures a server while `callers` send. */
 export async function figuresOf({ server, receiver }, callers) {
-  const [before, receiverBefore] = [await server.ask('usage'), await receiver.ask('usage')]
+  const before = await server.ask('usage')
+  const receiverBefore = await receiver.ask('usage')
   const { requests, seconds: took, p50, p99, ...failures } = await callers()
   const after = await server.ask('usage')
-  const { busy: receiverBusy } = taken(receiverBefore, await receiver.ask('usage'), requests)
+  const { busy: receiverBusy } = usageBetween(receiverBefore, await receiver.ask('usage'), requests)
   refuseFailures({ requests, ...failures })
   return {
     perSecond: requests / took,
     p50,
     p99,
-    ...taken(before, after, requests),
+    ...usageBetween(before, after, requests),
     handles: after.handles,
     receiverBusy,
   }
 }
 
-/** A rate with failures in it is of something else. */
+/** Throws if a request failed, because the figure would be wrong. */
 export function refuseFailures({ requests, failed, reasons }) {
   if (failed > 0) throw new Error(`${failed} of ${requests + failed} requests failed: ${reasons}`)
 }

@@ -1,15 +1,15 @@
-import { onStage } from '../stage.mjs'
+import { inEnvironment } from '../environment.mjs'
 import { MiB, count, ms } from './figures.mjs'
 import { figuresOf, underLoad } from './send.mjs'
 
 const WINDOWS = 10
 const KEPT_MS = 60_000
 
-/** Half of what it can do, for long, while what was done is purged: nothing may grow. Takes its `--minutes`, whatever the rounds. */
+/** Runs half of the full load for `--minutes`, with purges. No figure should grow. */
 export const soak = {
   isLong: true,
   measures: ({ minutes }) =>
-    `half of what send can do for ${minutes} minutes, purged after one: RSS, handles, latency`,
+    `half the rate of send for ${minutes} minutes, purged after one: RSS, handles, latency`,
   figure: ({ rss, handles, p50, p99 }) =>
     `${count(rss / MiB)} MiB, ${handles} handles, ${ms(p50)} / ${ms(p99)} ms`,
   ratio: ({ ours, floor }) => `RSS ${(ours.rss / floor.rss).toFixed(2)} ×`,
@@ -26,7 +26,7 @@ export const soak = {
 }
 
 const soakFor = (sizes) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const receiver = await start('receiver')
     const policy = { retention: { deliveriesMs: KEPT_MS, messagesMs: KEPT_MS } }
     const server = await start('server', {

@@ -1,8 +1,8 @@
-import { onStage } from '../stage.mjs'
-import { rate, taken } from './figures.mjs'
+import { inEnvironment } from '../environment.mjs'
+import { rate, usageBetween } from './figures.mjs'
 import { refuseFailures } from './send.mjs'
 
-/** More processes are worth their while, and run nothing twice: then there would be no figure at all. */
+/** Measures two processes against one. Fails if a message runs twice. */
 export const twoServers = {
   ...rate,
   ratio: (all) => `${rate.ratio(all)}, 0 double runs`,
@@ -15,7 +15,7 @@ export const twoServers = {
 }
 
 const measure = ({ seconds, connections }, processes) =>
-  onStage(async ({ start, database }) => {
+  inEnvironment(async ({ start, database }) => {
     const receiver = await start('receiver')
     const at = { database: await database('postgres'), log: true, concurrency: 16 }
     const servers = [await start('server', { ...at, webhooks: [receiver.ready.url] })]
@@ -32,7 +32,7 @@ const measure = ({ seconds, connections }, processes) =>
         ),
       )
 
-    // Each process compiles for itself, and is to have served as much before as the one alone.
+    // Each process compiles its code, so each one serves as much before as the single process.
     await loadAll(seconds * processes)
     const before = await askAll(servers, 'usage')
     const results = await loadAll(seconds)
@@ -40,11 +40,9 @@ const measure = ({ seconds, connections }, processes) =>
     const requests = sum(results.map((result) => result.requests))
     results.forEach(refuseFailures)
     await refuseDoubleRuns(servers)
-    const uses = before.map((use, n) => taken(use, after[n], requests))
-    const [cpuMicros, rss] = [
-      sum(uses.map((use) => use.cpuMicros)),
-      sum(uses.map((use) => use.rss)),
-    ]
+    const uses = before.map((use, n) => usageBetween(use, after[n], requests))
+    const cpuMicros = sum(uses.map((use) => use.cpuMicros))
+    const rss = sum(uses.map((use) => use.rss))
     const worst = (key) => Math.max(...results.map((result) => result[key]))
     return {
       perSecond: requests / worst('seconds'),
@@ -55,7 +53,7 @@ const measure = ({ seconds, connections }, processes) =>
     }
   })
 
-/** Every message was run once, by one of them. */
+/** Throws if a message ran twice. */
 async function refuseDoubleRuns(servers) {
   const ids = (await askAll(servers, 'ran')).flat()
   const double = ids.length - new Set(ids).size

@@ -11,7 +11,7 @@ export const unquote = (literal) =>
   ` ${literal.slice(1, -1)} `.replace(/\\u\{?[0-9a-f]+\}?|\\x[0-9a-f]{2}|\\[^]/gi, blank)
 
 const SQL_START =
-  /^\s*(?:--|select|insert into|update \w+|delete from|with (?:recursive )?\w+|create \w+|alter \w+|drop \w+|on conflict|order by|returning|left join|pragma|begin|where [\w.]+ =)\b/i
+  /^\s*(?:-- \w+|select|insert into|update \w+|delete from|with (?:recursive )?\w+|create \w+|alter \w+|drop \w+|on conflict|order by|returning|left join|pragma|begin|where [\w.]+ =)\b/i
 const SQL_PART = /[<>=] *[$@?:]\w*|\bis (?:not )?null\b/i
 
 export const isSql = (text) => SQL_START.test(text) || SQL_PART.test(text)

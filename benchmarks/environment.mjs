@@ -10,19 +10,19 @@ import { child, endAll, track } from './child.mjs'
 const folder = mkdtempSync(path.join(tmpdir(), 'agent-messaging-bench-'))
 let made = 0
 
-/** One measurement's processes, databases and files: all of them end with `use`. */
-export async function onStage(use) {
-  if (cleared) throw new Error('interrupted')
+/** Gives processes and databases to one measurement, and removes them after it. */
+export async function inEnvironment(use) {
+  if (cleaned) throw new Error('interrupted')
   const endings = []
   try {
     return await use({
-      /** A program of `processes/`, with these options. */
+      /** Starts a program of `processes/`. */
       start: async (program, options) => {
         const started = await child(program, options)
         endings.push(started.end)
         return started
       },
-      /** A new one on `sqlite`, which is a file, `postgres`, which is a URL, or `redis`, which is a socket. */
+      /** Creates a database. Returns its file (`sqlite`), URL (`postgres`) or socket (`redis`). */
       database: async (kind) => {
         const database = await databases[kind]()
         endings.push(database.drop)
@@ -34,7 +34,7 @@ export async function onStage(use) {
   }
 }
 
-/** A place for what several measurements use. */
+/** Returns the path of a file that several measurements share. */
 export const scratchFile = (name) => path.join(folder, name)
 
 async function sqliteFile() {
@@ -53,7 +53,7 @@ async function postgresDatabase() {
   return { at: Object.assign(new URL(url), { pathname: `/${name}` }).href, drop }
 }
 
-/** On disk each second, as Redis is mostly run. */
+/** Starts Redis with its usual flush every second. */
 async function redisServer() {
   const own = mkdtempSync(path.join(folder, 'redis-'))
   const at = path.join(own, 'socket')
@@ -80,7 +80,7 @@ async function redisServer() {
 
 const databases = { sqlite: sqliteFile, postgres: postgresDatabase, redis: redisServer }
 
-/** The server at `TEST_DATABASE_URL`, or one of our own with the settings that it comes with: every commit is fsynced. Started once. */
+/** Returns the server at `TEST_DATABASE_URL`, or starts one with default settings. */
 const postgres = () => (started ??= startServer())
 let started
 
@@ -89,20 +89,20 @@ async function startServer() {
   const server =
     given === undefined ? await startPostgres([]) : { url: given, stop: async () => undefined }
   const admin = new pg.Client({ connectionString: server.url })
-  admin.on('error', () => undefined) // Ctrl-C ends the server before us
+  admin.on('error', () => undefined) // Ctrl-C ends the server first.
   await admin.connect()
   const { rows } = await admin.query('show server_version')
   return { ...server, admin, version: rows[0].server_version }
 }
 
-/** Of the PostgreSQL that was measured on; undefined when none was. */
+/** Returns the version of the PostgreSQL server, or undefined if no row needed one. */
 export const postgresVersion = async () => (await started?.catch(() => undefined))?.version
 
-/** Ends whatever is left, at the end of the run or when it is interrupted. */
-export const clearStage = () => (cleared ??= clear())
-let cleared
+/** Removes all processes, databases and files at the end of the run or after an interrupt. */
+export const cleanUp = () => (cleaned ??= clean())
+let cleaned
 
-async function clear() {
+async function clean() {
   await endAll()
   const server = await started?.catch(() => undefined)
   await server?.admin.end().catch(() => undefined)

@@ -1,7 +1,7 @@
 import { median } from './rows/figures.mjs'
 
-/** Rounds go A B A B, so that a machine that slows down slows everybody. Who fails once is out, and the table says why. */
-export async function takeTurns(contenders, rounds) {
+/** Measures A B A B, so that a slow machine slows all contenders. A failed contender leaves. */
+export async function measureRounds(contenders, rounds) {
   const results = contenders.map(({ role, name, measure }) => ({
     role,
     name,
