@@ -45,13 +45,8 @@ export function releaseAgents(db: Database): void {
   db.exec('update agents set owner = null, owned_until = null where owner is not null')
 }
 
-export function agentStore(
-  db: Database,
-  committer: Committer,
-  { sessions, fanOut, erasure }: Parts,
-): AgentStore {
-  const sql = prepare(db)
-  const start = pageStart(db, 'agents')
+export function agentStore(db: Database, committer: Committer, parts: Parts): AgentStore {
+  const agents = new AgentRows(db, parts)
   const cache = new VersionedCache<string, Agent | undefined>(db)
 
   const write: Committer['write'] = (operation) =>
@@ -60,75 +55,103 @@ export function agentStore(
       return operation()
     })
 
-  function find(projectId: string, idOrName: string): Agent | undefined {
-    const row = sql.byId.get(idOrName, projectId) ?? sql.byName.get(idOrName, projectId)
+  return {
+    create: (agent, limit) => write(() => agents.create(agent, limit)),
+    get: (projectId, idOrName) =>
+      committer.read(() =>
+        cache.get(`${projectId} ${idOrName}`, () => agents.find(projectId, idOrName)),
+      ),
+    list: (projectId, page) => committer.read(() => agents.list(projectId, page)),
+    update: (projectId, id, changes) => write(() => agents.update(projectId, id, changes)),
+    delete: (projectId, id, { force }) => write(() => agents.delete(projectId, id, force)),
+    changeState: (request) => write(() => agents.changeState(request)),
+    own: (request) => committer.write(() => agents.own(request)),
+    disown: (owner) => committer.write(() => agents.disown(owner)),
+    listActive: () => committer.read(() => agents.listActive()),
+    reseal: (step) => write(() => agents.reseal(step)),
+  }
+}
+
+class AgentRows {
+  readonly #sql: ReturnType<typeof prepare>
+  readonly #pageStart: ReturnType<typeof pageStart>
+  readonly #parts: Parts
+
+  constructor(db: Database, parts: Parts) {
+    this.#sql = prepare(db)
+    this.#pageStart = pageStart(db, 'agents')
+    this.#parts = parts
+  }
+
+  find(projectId: string, idOrName: string): Agent | undefined {
+    const row = this.#sql.byId.get(idOrName, projectId) ?? this.#sql.byName.get(idOrName, projectId)
     return row && toAgent(row)
   }
 
-  function create(agent: Agent, limit: number): 'created' | 'name_taken' | 'limit_reached' {
-    if (sql.byId.get(agent.id, agent.projectId)) return 'created'
-    if (sql.byName.get(agent.name, agent.projectId)) return 'name_taken'
-    if ((sql.count.get(agent.projectId) ?? 0) >= limit) return 'limit_reached'
-    sql.insert.run(agentColumns(agent))
+  list(projectId: string, page: PageOf): Page<Agent> {
+    const rows = this.#sql.newest.all(projectId, this.#pageStart(page), page.limit + 1)
+    return toPage(rows, page.limit, toAgent)
+  }
+
+  listActive(): Agent[] {
+    return this.#sql.active.all().map(toAgent)
+  }
+
+  create(agent: Agent, limit: number): 'created' | 'name_taken' | 'limit_reached' {
+    const { byId, byName, count, insert } = this.#sql
+    if (byId.get(agent.id, agent.projectId)) return 'created'
+    if (byName.get(agent.name, agent.projectId)) return 'name_taken'
+    if ((count.get(agent.projectId) ?? 0) >= limit) return 'limit_reached'
+    insert.run(agentColumns(agent))
     return 'created'
   }
 
-  function change(
+  update(
     projectId: string,
     id: string,
     changes: AgentChange,
   ): Agent | 'name_taken' | 'not_stopped' | undefined {
-    const row = sql.byId.get(id, projectId)
+    const row = this.#sql.byId.get(id, projectId)
     if (!row) return undefined
     const agent = toAgent(row)
     if (changes.runtime && !mayChangeRuntime(agent)) return 'not_stopped'
     const changed = { ...agent, ...changes }
-    const named = sql.byName.get(changed.name, projectId)
+    const named = this.#sql.byName.get(changed.name, projectId)
     if (named && named.id !== id) return 'name_taken'
-    sql.update.run(agentColumns(changed))
+    this.#sql.update.run(agentColumns(changed))
     return changed
   }
 
-  function remove(projectId: string, id: string, force: boolean): 'deleted' | 'busy' | undefined {
-    if (!sql.byId.get(id, projectId)) return undefined
-    if (!force && sessions.hasOpen(id)) return 'busy'
-    sql.removeAgent.run(id)
-    erasure.add(id)
+  delete(projectId: string, id: string, force: boolean): 'deleted' | 'busy' | undefined {
+    if (!this.#sql.byId.get(id, projectId)) return undefined
+    if (!force && this.#parts.sessions.hasOpen(id)) return 'busy'
+    this.#sql.delete.run(id)
+    this.#parts.erasure.add(id)
     return 'deleted'
   }
 
-  function changeState({ agentId, from, to, outgoing }: StateChange): {
+  changeState({ agentId, from, to, outgoing }: StateChange): {
     changed: boolean
     deliveries: ReturnType<FanOut>
   } {
-    const changed = sql.setState.run({ ...agentStateColumns(to), agentId, from }).changes === 1
-    return { changed, deliveries: changed && outgoing ? fanOut(outgoing) : [] }
+    const columns = { ...agentStateColumns(to), agentId, from }
+    const changed = this.#sql.setState.run(columns).changes === 1
+    return { changed, deliveries: changed && outgoing ? this.#parts.fanOut(outgoing) : [] }
   }
 
-  function reseal(step: ResealStep<Agent>): ResealedRows {
-    const { changed, result } = resealRows(sql.after.all(step.after, step.limit), toAgent, step)
-    for (const agent of changed) sql.update.run(agentColumns(agent))
+  own({ agentIds, ...terms }: OwnRequest): string[] {
+    return agentIds.filter((agentId) => this.#sql.own.run({ agentId, ...terms }).changes === 1)
+  }
+
+  disown(owner: string): void {
+    this.#sql.disown.run(owner)
+  }
+
+  reseal(step: ResealStep<Agent>): ResealedRows {
+    const rows = this.#sql.after.all(step.after, step.limit)
+    const { changed, result } = resealRows(rows, toAgent, step)
+    for (const agent of changed) this.#sql.update.run(agentColumns(agent))
     return result
-  }
-
-  const own = ({ agentIds, ...terms }: OwnRequest): string[] =>
-    agentIds.filter((agentId) => sql.lease.run({ agentId, ...terms }).changes === 1)
-
-  const pageOf = (projectId: string, page: PageOf): Page<Agent> =>
-    toPage(sql.newest.all(projectId, start(page), page.limit + 1), page.limit, toAgent)
-
-  return {
-    create: (agent, limit) => write(() => create(agent, limit)),
-    get: (projectId, idOrName) =>
-      committer.read(() => cache.get(`${projectId} ${idOrName}`, () => find(projectId, idOrName))),
-    list: (projectId, page) => committer.read(() => pageOf(projectId, page)),
-    update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
-    delete: (projectId, id, { force }) => write(() => remove(projectId, id, force)),
-    changeState: (request) => write(() => changeState(request)),
-    own: (request) => committer.write(() => own(request)),
-    disown: (owner) => committer.write(() => void sql.disown.run(owner)),
-    listActive: () => committer.read(() => sql.active.all().map(toAgent)),
-    reseal: (step) => write(() => reseal(step)),
   }
 }
 
@@ -154,11 +177,11 @@ const prepare = (db: Database) => ({
   setState: db.prepare<[StateColumns]>(
     `update agents set ${assignments(AGENT_STATE)} where id = @agentId and state = @from`,
   ),
-  lease: db.prepare<[{ readonly agentId: string } & Omit<OwnRequest, 'agentIds'>]>(`
+  own: db.prepare<[{ readonly agentId: string } & Omit<OwnRequest, 'agentIds'>]>(`
     update agents set owner = @owner, owned_until = @until
     where id = @agentId and (owner is null or owner = @owner or owned_until <= @now)`),
   disown: db.prepare<[string]>(
     'update agents set owner = null, owned_until = null where owner = ?',
   ),
-  removeAgent: db.prepare<[string]>('delete from agents where id = ?'),
+  delete: db.prepare<[string]>('delete from agents where id = ?'),
 })

@@ -29,7 +29,8 @@ it('a new process finds the one due delivery behind thousands of webhooks withou
     new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }),
     rows,
   )
-  const [ids, agent] = [fakeIds(), anAgent()]
+  const ids = fakeIds()
+  const agent = anAgent()
   await Promise.all(Array.from({ length: MANY }, () => create(aWebhook({ id: ids.next() }), MANY)))
   fanOutOf(db, rows)({ event: anEvent(agent), nextDeliveryId: ids.next })
   const claim = dueClaims(db, rows)

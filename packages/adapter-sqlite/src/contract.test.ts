@@ -24,7 +24,8 @@ describeStorageContract('SQLite on a file', async () => {
 describeStorageContract('SQLite on a file that two connections share', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'agent-messaging-'))
   const path = join(directory, 'data.db')
-  const [storage, second] = [openSqliteStorage({ path }), openSqliteStorage({ path })]
+  const storage = openSqliteStorage({ path })
+  const second = openSqliteStorage({ path })
   return {
     storage,
     second,

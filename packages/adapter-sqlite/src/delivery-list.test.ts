@@ -9,13 +9,14 @@ import { migrate } from './schema.js'
 import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
-const LOOK_AT = 10
+const MOST_READ = 10
 
 /** 35 deliveries of one webhook. The 3rd, the 4th and the 30th are of `agent.error`. */
 async function deliveries() {
   const db = openConnection(':memory:', 0)
   migrate(db)
-  const [ids, agent] = [fakeIds(), anAgent()]
+  const ids = fakeIds()
+  const agent = anAgent()
   const rows = new WebhookRows(db)
   const webhook = aWebhook({ id: ids.next() })
   await webhookStore(db, new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), rows).create(
@@ -29,7 +30,7 @@ async function deliveries() {
     const name = [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started'
     fanOut({ event: anEvent(agent, { id: ids.next(), name }), nextDeliveryId })
   }
-  return { list: deliveryList(db, LOOK_AT), made, webhook }
+  return { list: deliveryList(db, MOST_READ), made, webhook }
 }
 
 it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }])(

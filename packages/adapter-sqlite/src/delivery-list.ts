@@ -22,14 +22,14 @@ const joined =
 const selectDelivery = `select ${columns} ${joined}`
 export const selectDeliveryWithBody = `select ${columns}, e.body, e.trace ${joined}`
 
-type ListFilter = RedeliverFilter & { readonly isOfLivingWebhook?: true }
+type ListFilter = RedeliverFilter & { readonly ofExistingWebhook?: true }
 type Place = { readonly seq: number; readonly id: string }
 
 /**
  * A page reads this many deliveries at most, so that a rare match among millions does not block
  * other operations.
  */
-const MOST_LOOKED_AT = 10_000
+const MOST_READ = 10_000
 
 /**
  * `DeliveryStore.list`. A filter for a status other than `delivered` reads only the few undelivered
@@ -37,18 +37,18 @@ const MOST_LOOKED_AT = 10_000
  */
 export function deliveryList(
   db: Database,
-  lookAt = MOST_LOOKED_AT,
+  mostRead = MOST_READ,
 ): (filter: ListFilter, page: PageOf) => Page<WebhookDelivery> {
   const start = pageStart(db, 'deliveries')
   const rowsOf = preparedOnce<
     ListFilter & { before: number; last: number; rows: number },
     DeliveryRow
   >(db)
-  const lastOf = preparedOnce<ListFilter & { before: number; lookAt: number }, Place>(db)
-  return ({ isOfLivingWebhook, ...filter }, page) => {
+  const lastOf = preparedOnce<ListFilter & { before: number; mostRead: number }, Place>(db)
+  return ({ ofExistingWebhook, ...filter }, page) => {
     const before = start(page)
-    const last = lastOf(lastLookedAtSql(filter)).get({ ...filter, before, lookAt })
-    const sql = deliveryListSql({ ...filter, ...(isOfLivingWebhook && { isOfLivingWebhook }) })
+    const last = lastOf(lastReadSql(filter)).get({ ...filter, before, mostRead })
+    const sql = deliveryListSql({ ...filter, ...(ofExistingWebhook && { ofExistingWebhook }) })
     const rows = rowsOf(sql).all({ ...filter, before, last: last?.seq ?? 0, rows: page.limit + 1 })
     const { data, nextCursor } = toPage(rows, page.limit, toDelivery)
     return { data, nextCursor: nextCursor ?? last?.id ?? null }
@@ -56,18 +56,18 @@ export function deliveryList(
 }
 
 /** Finds the last delivery that a page can read, if there are that many. */
-export const lastLookedAtSql = (filter: ListFilter): string =>
-  `select d.seq, d.id from deliveries d where ${looksAt(filter)} and d.seq < @before order by d.seq desc limit 1 offset @lookAt - 1`
+export const lastReadSql = (filter: ListFilter): string =>
+  `select d.seq, d.id from deliveries d where ${readBy(filter)} and d.seq < @before order by d.seq desc limit 1 offset @mostRead - 1`
 
 export function deliveryListSql(filter: ListFilter): string {
-  const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, isOfLivingWebhook } =
+  const { webhookId, event, status, createdAfter, createdBefore, lastAnswer, ofExistingWebhook } =
     filter
-  const conditions = [looksAt(filter), 'd.seq < @before and d.seq >= @last']
+  const conditions = [readBy(filter), 'd.seq < @before and d.seq >= @last']
   if (status !== undefined) conditions.push('d.state = @status')
   // The plus sign keeps the planner from the webhook's index.
   if (webhookId !== undefined) conditions.push(`+d.webhook_seq = ${WEBHOOK}`)
   if (event !== undefined) conditions.push('e.name = @event')
-  if (isOfLivingWebhook) conditions.push('w.is_deleted = 0')
+  if (ofExistingWebhook) conditions.push('w.is_deleted = 0')
   if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
   if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
   if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${LAST_ANSWER}`)
@@ -80,7 +80,7 @@ const LAST_ANSWER = `(select coalesce(((outcome ->> 'statusCode') / 100) || 'xx'
   where delivery_seq = d.seq and attempt_number = d.attempt_count)`
 
 /** Chooses the index with the fewest rows that gives the order. */
-function looksAt({ deliveryId, status, webhookId }: ListFilter): string {
+function readBy({ deliveryId, status, webhookId }: ListFilter): string {
   if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
   if (status !== undefined && status !== 'delivered')
     return "d.project_id = @projectId and d.state <> 'delivered'"

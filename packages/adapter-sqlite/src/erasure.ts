@@ -1,4 +1,6 @@
+import type { SessionErasure, SessionsOf } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
+import type { SessionRows } from './session-rows.js'
 import { atMost } from './statements.js'
 
 /**
@@ -47,5 +49,25 @@ export function erasureOf(db: Database): Erasure {
       }
       return removed
     },
+  }
+}
+
+/** `MessageStore.erase`, in a transaction. */
+export function sessionErasure(
+  db: Database,
+  sessions: SessionRows,
+  erasure: Erasure,
+): (session: SessionErasure) => 'erased' | 'busy' | undefined {
+  const agentExists = db
+    .prepare<[SessionsOf], 1>(
+      'select 1 from agents where id = @agentId and project_id = @projectId',
+    )
+    .pluck()
+  return ({ agentId, projectId, sessionId, force }) => {
+    const session = agentExists.get({ agentId, projectId }) && sessions.find(agentId, sessionId)
+    if (!session) return undefined
+    if (session.openCount > 0 && !force) return 'busy'
+    erasure.add(sessions.disown(session.seq))
+    return 'erased'
   }
 }

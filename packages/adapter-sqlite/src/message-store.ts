@@ -1,18 +1,12 @@
 import type { Database } from 'better-sqlite3'
-import {
-  toMessage,
-  type MessageRow,
-  type MessageStore,
-  type SessionErasure,
-  type SessionsOf,
-} from '@org/agent-messaging-core/storage'
+import { toMessage, type MessageRow, type MessageStore } from '@org/agent-messaging-core/storage'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { runnableClaims } from './claim-runnable.js'
 import type { Committer } from './committer.js'
 import { principalMessages } from './erase-principal.js'
-import type { Erasure } from './erasure.js'
+import { sessionErasure, type Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
@@ -37,16 +31,12 @@ export function messageStore(
   const history = sessionHistory(db)
   const list = messageList(db)
   const purge = messagePurge(db)
+  const erase = sessionErasure(db, sessions, erasure)
   const erasePrincipal = principalMessages(db, sessions)
   const activity = messageActivity(db)
   const backlog = messageBacklog(db)
   const listSessions = sessionList(db)
   const byRef = messageByRef(db)
-  const isOurs = db
-    .prepare<[SessionsOf], 1>(
-      'select 1 from agents where id = @agentId and project_id = @projectId',
-    )
-    .pluck()
   const byId = messageById(db)
   const ofIds = db.prepare<[string], MessageRow>(
     `${selectMessage} where m.id in (select value from json_each(?))`,
@@ -54,19 +44,6 @@ export function messageStore(
   const finalOnes = db.prepare<[string], MessageRow>(
     `${selectMessage} where m.id in (select value from json_each(?)) and m.state in ('responded', 'failed', 'cancelled')`,
   )
-
-  function erase({
-    agentId,
-    projectId,
-    sessionId,
-    force,
-  }: SessionErasure): 'erased' | 'busy' | undefined {
-    const session = isOurs.get({ agentId, projectId }) && sessions.find(agentId, sessionId)
-    if (!session) return undefined
-    if (session.openCount > 0 && !force) return 'busy'
-    erasure.add(sessions.disown(session.seq))
-    return 'erased'
-  }
 
   return {
     accept: (message) => committer.write(() => accept(message)),

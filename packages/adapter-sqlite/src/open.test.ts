@@ -34,7 +34,8 @@ it('G1: the connection syncs each commit, also of a reopened file', async () => 
 it('the storage keeps rows when it is reopened', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
-  const [project, agent] = [aProject(), anAgent()]
+  const project = aProject()
+  const agent = anAgent()
   await storage.credentials.createProject(project)
   await storage.agents.create(agent, 1_000)
   await storage.close()
@@ -68,10 +69,8 @@ it('new files are readable only by their owner, and existing files keep their mo
 })
 
 it('two storages in memory share no rows, and both are alone', async () => {
-  const [one, other] = [
-    openSqliteStorage({ path: ':memory:' }),
-    openSqliteStorage({ path: ':memory:' }),
-  ]
+  const one = openSqliteStorage({ path: ':memory:' })
+  const other = openSqliteStorage({ path: ':memory:' })
   await one.credentials.createProject(aProject())
   expect((await other.credentials.getProject(aProject().id))._unsafeUnwrap()).toBeUndefined()
   expect([one.alone, other.alone]).toEqual([true, true])

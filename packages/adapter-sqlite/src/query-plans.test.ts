@@ -4,7 +4,7 @@ import { attemptActivitySql, messageActivitySql } from './activity.js'
 import { dueSql, nextWebhookSql } from './claim-due.js'
 import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
-import { deliveryListSql, lastLookedAtSql } from './delivery-list.js'
+import { deliveryListSql, lastReadSql } from './delivery-list.js'
 import { messageListSql } from './message-list.js'
 import { migrate } from './schema.js'
 import { storesOf } from './open.js'
@@ -150,7 +150,7 @@ function listStatements(): string[] {
   ] as const
   const deliveries = deliveryFilters.flatMap((filter) =>
     [{}, { webhookId: 'w' }].flatMap((webhook) =>
-      [deliveryListSql, lastLookedAtSql].map((sqlOf) =>
+      [deliveryListSql, lastReadSql].map((sqlOf) =>
         sqlOf({ projectId: '', ...filter, ...webhook }),
       ),
     ),

@@ -43,7 +43,7 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
 
   return {
     redeliver: (filter, page, now) => {
-      const { data, nextCursor } = list({ ...filter, isOfLivingWebhook: true }, page)
+      const { data, nextCursor } = list({ ...filter, ofExistingWebhook: true }, page)
       for (const webhookId of new Set(data.map((delivery) => delivery.webhookId)))
         ready(webhookId, now)
       const changed = data.filter(({ id, state }) => {

@@ -6,7 +6,8 @@ import { openSqliteStorage, readSqliteTables } from './index.js'
 it('a delivery that was cancelled while it was claimed is read as cancelled', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path })
-  const [agent, deliveryId] = [anAgent(), fakeIds().next()]
+  const agent = anAgent()
+  const deliveryId = fakeIds().next()
   await storage.agents.create(agent, 1)
   await storage.webhooks.create(aWebhook(), 1)
   await storage.agents.changeState({

@@ -33,7 +33,8 @@ it('the cache loads a value once until this connection clears it', async () => {
 })
 
 it('the cache sees a commit of another connection in the next turn of the event loop', async () => {
-  const [one, other] = [open(), open()]
+  const one = open()
+  const other = open()
   one.db.exec("insert into words values ('a', 'one')")
   expect(one.read('a')).toBe('one')
   other.db.exec("update words set word = 'two'")
@@ -62,7 +63,8 @@ it('the cache loads values again in a transaction that writes, and does not stor
 })
 
 it('the cache sees in a transaction what other connections committed before it', () => {
-  const [one, other] = [open(), open()]
+  const one = open()
+  const other = open()
   one.db.exec("insert into words values ('a', 'one')")
   expect(one.read('a')).toBe('one')
   other.db.exec("update words set word = 'two'")

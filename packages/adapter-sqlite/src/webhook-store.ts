@@ -22,87 +22,96 @@ import type { Committer } from './committer.js'
 import { atMost, pageStart } from './statements.js'
 import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
 
-export function webhookStore(
-  db: Database,
-  committer: Committer,
-  webhooks: WebhookRows,
-): WebhookStore {
-  const sql = prepare(db)
-  const start = pageStart(db, 'webhooks')
+export function webhookStore(db: Database, committer: Committer, cache: WebhookRows): WebhookStore {
+  const webhooks = new Webhooks(db)
 
   const write: Committer['write'] = (operation) =>
     committer.write(() => {
-      webhooks.changed()
+      cache.changed()
       return operation()
     })
 
-  function subscribe({ id, projectId, events }: Webhook): void {
-    // The wildcard contains all names. One row per event makes one delivery.
-    const names = events.includes('*') ? ['*'] : new Set(events)
-    for (const name of names) sql.subscribe.run(projectId, name, id)
+  return {
+    create: (webhook, limit) => write(() => webhooks.create(webhook, limit)),
+    get: (projectId, id) => committer.read(() => webhooks.get(projectId, id)),
+    list: (projectId, page) => committer.read(() => webhooks.list(projectId, page)),
+    update: (projectId, id, changes) => write(() => webhooks.update(projectId, id, changes)),
+    rotateSecret: (projectId, id, rotation) =>
+      write(() => webhooks.rotateSecret(projectId, id, rotation)),
+    delete: (projectId, id) => write(() => webhooks.delete(projectId, id)),
+    reseal: (step) => write(() => webhooks.reseal(step)),
+  }
+}
+
+class Webhooks {
+  readonly #sql: ReturnType<typeof prepare>
+  readonly #pageStart: ReturnType<typeof pageStart>
+
+  constructor(db: Database) {
+    this.#sql = prepare(db)
+    this.#pageStart = pageStart(db, 'webhooks')
   }
 
-  function create(webhook: Webhook, limit: number): 'created' | 'limit_reached' {
-    if (sql.exists.get(webhook.id)) return 'created'
-    if ((sql.count.get(webhook.projectId) ?? 0) >= limit) return 'limit_reached'
-    sql.insert.run(webhookColumns(webhook))
-    subscribe(webhook)
+  get(projectId: string, id: string): Webhook | undefined {
+    const row = this.#sql.one.get(id, projectId)
+    return row && toWebhook(row)
+  }
+
+  list(projectId: string, page: PageOf): Page<Webhook> {
+    const rows = this.#sql.list.all(projectId, this.#pageStart(page), page.limit + 1)
+    return toPage(rows, page.limit, toWebhook)
+  }
+
+  create(webhook: Webhook, limit: number): 'created' | 'limit_reached' {
+    if (this.#sql.exists.get(webhook.id)) return 'created'
+    if ((this.#sql.count.get(webhook.projectId) ?? 0) >= limit) return 'limit_reached'
+    this.#sql.insert.run(webhookColumns(webhook))
+    this.#subscribe(webhook)
     return 'created'
   }
 
-  function change(projectId: string, id: string, changes: WebhookChange): Webhook | undefined {
-    const row = sql.one.get(id, projectId)
+  update(projectId: string, id: string, changes: WebhookChange): Webhook | undefined {
+    const row = this.#sql.one.get(id, projectId)
     if (!row) return undefined
     const changed = changeWebhook(toWebhook(row), changes)
-    sql.update.run(webhookColumns(changed))
-    sql.unsubscribe.run(projectId, row.seq)
-    subscribe(changed)
+    this.#sql.update.run(webhookColumns(changed))
+    this.#sql.unsubscribe.run(projectId, row.seq)
+    this.#subscribe(changed)
     return changed
   }
 
-  function rotateSecret(
+  rotateSecret(
     projectId: string,
     id: string,
     { secret, previousUntil, updatedAt }: SecretRotation,
   ): Webhook | undefined {
-    const row = sql.one.get(id, projectId)
-    if (!row) return undefined
-    const webhook = toWebhook(row)
+    const webhook = this.get(projectId, id)
+    if (!webhook) return undefined
     const previousSecret = { secret: webhook.secret, until: previousUntil }
     const rotated = { ...webhook, secret, previousSecret, updatedAt }
-    sql.update.run(webhookColumns(rotated))
+    this.#sql.update.run(webhookColumns(rotated))
     return rotated
   }
 
-  function remove(projectId: string, id: string): boolean {
-    const row = sql.one.get(id, projectId)
+  delete(projectId: string, id: string): boolean {
+    const row = this.#sql.one.get(id, projectId)
     if (!row) return false
-    sql.unsubscribe.run(projectId, row.seq)
-    sql.erase.run(row.seq)
+    this.#sql.unsubscribe.run(projectId, row.seq)
+    this.#sql.erase.run(row.seq)
     return true
   }
 
-  const pageOf = (projectId: string, page: PageOf): Page<Webhook> =>
-    toPage(sql.list.all(projectId, start(page), page.limit + 1), page.limit, toWebhook)
-
-  function reseal(step: ResealStep<Webhook>): ResealedRows {
-    const { changed, result } = resealRows(sql.after.all(step.after, step.limit), toWebhook, step)
-    for (const webhook of changed) sql.update.run(webhookColumns(webhook))
+  reseal(step: ResealStep<Webhook>): ResealedRows {
+    const rows = this.#sql.after.all(step.after, step.limit)
+    const { changed, result } = resealRows(rows, toWebhook, step)
+    for (const webhook of changed) this.#sql.update.run(webhookColumns(webhook))
     return result
   }
 
-  return {
-    create: (webhook, limit) => write(() => create(webhook, limit)),
-    get: (projectId, id) =>
-      committer.read(() => {
-        const row = sql.one.get(id, projectId)
-        return row && toWebhook(row)
-      }),
-    list: (projectId, page) => committer.read(() => pageOf(projectId, page)),
-    update: (projectId, id, changes) => write(() => change(projectId, id, changes)),
-    rotateSecret: (projectId, id, rotation) => write(() => rotateSecret(projectId, id, rotation)),
-    delete: (projectId, id) => write(() => remove(projectId, id)),
-    reseal: (step) => write(() => reseal(step)),
+  #subscribe({ id, projectId, events }: Webhook): void {
+    // The wildcard contains all names. One row per event makes one delivery.
+    const names = events.includes('*') ? ['*'] : new Set(events)
+    for (const name of names) this.#sql.subscribe.run(projectId, name, id)
   }
 }
 

@@ -26,8 +26,12 @@ async function storageWithWork(path: string): Promise<{ agent: Agent; messages: 
   const agent = anAgent()
   await storage.agents.create(agent, 1_000)
   await storage.webhooks.create(aWebhook(), 1)
-  const [from, outgoing] = ['running', { event: anEvent(agent), nextDeliveryId: ids.next }] as const
-  await storage.agents.changeState({ agentId: agent.id, from, to: agent.state, outgoing })
+  await storage.agents.changeState({
+    agentId: agent.id,
+    from: 'running',
+    to: agent.state,
+    outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+  })
   const messages = ['a', 'b', 'c'].map((sessionId) => newMessage(agent, { sessionId }))
   for (const message of messages) await storage.messages.accept(message)
   await storage.close()

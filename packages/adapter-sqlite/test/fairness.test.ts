@@ -118,12 +118,12 @@ it.for([
     const costs = []
     for (const backlog of [10, BACKLOG]) {
       const lab = await openLab()
-      const dead = await register(lab, state)
-      const living = await register(lab)
-      pileUp(lab, dead, backlog, 0)
-      pileUp(lab, living, 3, 0)
-      const { claimed, rows } = await claim(lab, query(dead))
-      expect(claimed.map(({ webhook }) => webhook.id)).toEqual([living.id, living.id, living.id])
+      const blocked = await register(lab, state)
+      const healthy = await register(lab)
+      pileUp(lab, blocked, backlog, 0)
+      pileUp(lab, healthy, 3, 0)
+      const { claimed, rows } = await claim(lab, query(blocked))
+      expect(claimed.map(({ webhook }) => webhook.id)).toEqual([healthy.id, healthy.id, healthy.id])
       costs.push(rows)
       await lab.storage.close()
     }
@@ -176,7 +176,7 @@ it('other receivers get their events at once while 100,000 deliveries wait for a
     (await service.webhooks.create({ projectId: PROJECT_ID, url, events: [event] }))._unsafeUnwrap()
       .webhook
   pileUp(lab, await webhookTo('https://hangs.example', 'agent.error'), BACKLOG, 0)
-  await webhookTo('https://lives.example', 'message.responded')
+  await webhookTo('https://fast.example', 'message.responded')
   await lab.storage.agents.create(anAgent({ name: 'bot' }), 1_000)
   clock.set(LATER)
   await service.start()
@@ -189,7 +189,7 @@ it('other receivers get their events at once while 100,000 deliveries wait for a
       sessionId: `s${n}`,
       message: 'hi',
     })
-    await clock.until(() => ioTurn().then(() => countOf('https://lives.example') === n), {
+    await clock.until(() => ioTurn().then(() => countOf('https://fast.example') === n), {
       stepMs: 1,
       maxMs: 100,
     })

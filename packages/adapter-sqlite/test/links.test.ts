@@ -22,7 +22,9 @@ it(
   'backup and restore work without hard links, and replace no existing file',
   needs('strace'),
   async () => {
-    const [path, copy, taken] = [tempFile(), tempFile('copy.db'), tempFile('taken.db')]
+    const path = tempFile()
+    const copy = tempFile('copy.db')
+    const taken = tempFile('taken.db')
     await openSqliteStorage({ path }).close()
     writeFileSync(taken, 'mine')
     const said = execFileSync(
