@@ -3,7 +3,7 @@ import { memoryDedupe, nodeWebhookHandler } from '@org/agent-messaging-client/we
 
 const receive = nodeWebhookHandler({
   secret: process.env.WEBHOOK_SECRET,
-  dedupe: memoryDedupe(), // for one process; several processes need a shared store
+  dedupe: memoryDedupe(), // For one process. Several processes need a shared store.
   on: {
     'message.responded': ({ data }) => console.log(data.sessionId, data.response),
     'webhook.test': ({ data }) => console.log('test of', data.webhookId),

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-var seen sync.Map // delivery ids; keep them in storage that outlives the process
+var seen sync.Map // Delivery ids. Keep them in storage that outlives the process.
 
 // keyOf returns the key bytes of a webhook secret. An empty key would verify forged requests.
 func keyOf(secret string) ([]byte, error) {

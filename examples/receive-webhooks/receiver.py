@@ -9,7 +9,7 @@ except ValueError:
 if not SECRET.startswith(PREFIX) or not KEY:  # an empty key would verify forged requests
     sys.exit("WEBHOOK_SECRET must be the webhook's secret: whsec_ followed by base64")
 MAX_BYTES = 8 * 1024 * 1024  # the service sends at most 6 MiB
-seen = set()  # delivery ids; keep them in storage that outlives the process
+seen = set()  # Delivery ids. Keep them in storage that outlives the process.
 
 
 def is_genuine(headers, body):

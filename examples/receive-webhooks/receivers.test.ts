@@ -144,7 +144,7 @@ const SECRET_REFUSED = /set WEBHOOK_SECRET|secret must be whsec_|WEBHOOK_SECRET 
 const BARE = 'whsec_'
 const REFUSED = Array.from({ length: 5 }, () => [1, expect.stringMatching(SECRET_REFUSED)])
 
-/** Starts a receiver with each kind of unusable secret. Returns its exit codes and error outputs. */
+/** Starts a receiver with each kind of unusable secret. Returns exit codes and error outputs. */
 function startsWithoutSecret(command: string, ...args: readonly string[]): unknown[] {
   return [undefined, '', BARE, `${BARE}***`, SECRET.slice(BARE.length)].map((secret) => {
     const { WEBHOOK_SECRET: _, ...env } = process.env

@@ -1,6 +1,6 @@
 import { memoryDedupe, webhookHandler } from '@org/agent-messaging-client/webhooks'
 
-// Lives as long as the isolate. Keep delivery ids in KV or a Durable Object to know duplicates for longer.
+// Lives as long as the isolate. A store such as KV knows duplicates for longer.
 const dedupe = memoryDedupe()
 
 export default {
