@@ -64,7 +64,7 @@ export type RunningServer = {
 
 const GRACE_MS = 8_000
 
-/** Starts a server in this process. Rejects with an `OperatorError` if the server cannot start. */
+/** Starts a server in this process. Rejects with a `SetupError` if the server cannot start. */
 export async function createServer(options: ServerOptions): Promise<RunningServer> {
   const { logger = silentLogger, host = '127.0.0.1', port = 3000, overrideGlobalObjects } = options
   let listener: Listener | undefined

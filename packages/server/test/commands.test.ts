@@ -93,7 +93,7 @@ describe('the commands on the database', SLOWLY, () => {
 
   it('show and update agents', async () => {
     await cli('projects create default')
-    const made = await json('agents create first --handler echo --max-queued 7')
+    const made = await json('agents create first --handler echo --max-queued 7 --stopped')
     expect(made).toMatchObject({
       defaultExecutionPrincipal: { type: 'service' },
       maxQueued: 7,

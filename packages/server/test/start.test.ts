@@ -100,7 +100,7 @@ describe('agent-messaging start', () => {
     })
     expect([code, said]).toEqual([
       2,
-      'SERVICE_MASTER_KEY does not match this database; set it to the key that encrypted the database\n',
+      'the master key does not match this database; use the key that encrypted the database\n',
     ])
   })
 
