@@ -44,7 +44,7 @@ export class A2aAgent implements RunningAgent {
     return { ...outcome, error: { ...outcome.error, message } }
   }
 
-  /** Reads the agent's card again, which every A2A agent serves. Later runs use the new card. */
+  /** Reads the agent's card again. Later runs use the new card. */
   async health(signal: AbortSignal): Promise<{ ok: boolean; detail?: string }> {
     try {
       const limited = AbortSignal.any([signal, AbortSignal.timeout(HEALTH_TIMEOUT_MS)])
@@ -55,7 +55,7 @@ export class A2aAgent implements RunningAgent {
     }
   }
 
-  /** Ends the runs as in a drain: the tasks go on, and the next attempts continue them. */
+  /** Ends the runs as in a drain: the tasks go on, and the next attempts find them. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the agent is being stopped', { cause: 'drain' }))
     await Promise.all(this.#turns)

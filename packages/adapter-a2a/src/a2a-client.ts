@@ -9,15 +9,14 @@ import {
 export type Fetch = typeof globalThis.fetch
 
 export type Remote = {
-  /** The agent's base URL, which leads to its card, or the card's own URL if it ends in `.json`. */
+  /** The agent's base URL, or the URL of its card if it ends in `.json`. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs?: number
 }
 
 /**
- * Reads the agent's card and selects a transport that both sides support. Rejects if the agent is
- * down or has no such transport. `signal` ends the request for the card.
+ * Reads the agent's card and selects a common transport. `signal` ends the request for the card.
  */
 export async function connect(fetch: Fetch, remote: Remote, signal: AbortSignal): Promise<Client> {
   const fetchImpl = withHeaders(fetch, remote)
@@ -37,9 +36,7 @@ export async function connect(fetch: Fetch, remote: Remote, signal: AbortSignal)
     : factory.createFromUrl(url.endsWith('/') ? url : `${url}/`)
 }
 
-/**
- * Sends the secret headers only to the agent's own origin, because a card can name any endpoint.
- */
+/** Sends the secret headers to the agent's origin only, because a card can name any endpoint. */
 function withHeaders(fetch: Fetch, { url, headers }: Remote): Fetch {
   const { origin } = new URL(url)
   return (input, init) => {

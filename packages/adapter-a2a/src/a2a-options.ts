@@ -19,7 +19,7 @@ const options = z.strictObject({
     .optional(),
 })
 
-/** Checks the text of the options. The caller checks whether requests can reach the URL. */
+/** Checks the text of the options, but not whether the URL is reachable. */
 export function parseA2aOptions(
   input: JsonObject,
 ): Result<ParsedOptions & { readonly url: string }, string> {

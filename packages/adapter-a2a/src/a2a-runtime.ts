@@ -12,12 +12,9 @@ import { parseA2aOptions } from './a2a-options.js'
 import { describeError, safeText } from './error-text.js'
 
 export type A2aRuntimeOptions = {
-  /** Sends every request. It must block private addresses and limit the size of responses. */
+  /** Sends every request. Must block private addresses and limit the size of responses. */
   readonly fetch: Fetch
-  /**
-   * Checks whether requests can go to a URL. The error continues a sentence that starts with the
-   * field's name.
-   */
+  /** Checks a URL. The error continues a sentence that starts with the field's name. */
   readonly vet: (url: string) => Promise<Result<void, string>>
   readonly clock: Pick<Clock, 'sleep'>
 }
@@ -26,10 +23,8 @@ const CARD_TIMEOUT_MS = 10_000
 
 /**
  * Runs remote agents that speak A2A 1.0 over JSON-RPC or HTTP+JSON. A session maps to a context of
- * the agent. A message maps to a task, which the runtime starts without blocking and then polls.
- *
- * The options are `{url, headers?, timeoutMs?}`. Headers are secret and go only to the origin of
- * `url`.
+ * the agent, and a message to a task, which the runtime polls. The options are `{url, headers?,
+ * timeoutMs?}`. Headers are secret and go only to the origin of `url`.
  */
 export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRuntime {
   return {

@@ -12,9 +12,9 @@ import { questionOf, waitForTask, type PollDeps } from './task-poll.js'
 import { answerOf, lastMessage, textOf } from './task-text.js'
 
 /**
- * Runs one turn: sends the message, or finds the task of an earlier attempt, and waits for the
- * task. Stores the task's id before the first poll, so that a restart does not send the message
- * again. The failure of a run contains the agent's unfiltered text.
+ * Sends the message, or finds the task of an earlier attempt, and waits for the task. Stores the
+ * task's id before the first poll, so that a restart does not send the message again. Failures
+ * contain the agent's unfiltered text.
  */
 export async function runTurn(
   d: PollDeps,
@@ -34,9 +34,8 @@ export async function runTurn(
 }
 
 /**
- * Returns the task of an earlier attempt at this message. The first attempt always starts a new
- * task, because a retry by the caller asks for another result. A cancelled task is of no use
- * either: this service cancels the task of an attempt that takes too long.
+ * Returns the task of an earlier attempt. The first attempt starts a new task, because a retry by
+ * the caller asks for another result. So does an attempt after a timeout, which cancels the task.
  */
 async function resume(
   client: Client,
@@ -70,7 +69,6 @@ async function send(client: Client, run: RunRequest, signal: AbortSignal): Promi
   }
 }
 
-/** True if the agent has dropped or ended the task with the open question. */
 const isTaskGone = (error: unknown): boolean =>
   error instanceof TaskNotFoundError ||
   error instanceof UnsupportedOperationError ||
@@ -95,7 +93,7 @@ function requestOf(run: RunRequest, contextId: string, taskId: string): SendMess
   return { tenant: '', message, configuration: undefined, metadata: undefined }
 }
 
-/** Returns the question of this task that the message answers, if the agent identified it. */
+/** Returns the question that the message answers, if the agent identified it. */
 function answeredQuestion(
   { sessionState, messageId }: RunRequest,
   taskId: string,
@@ -135,7 +133,7 @@ async function outcomeOf(run: RunRequest, task: Task): Promise<FinishedRun> {
 const failed = (message: string, retryable = false): FinishedRun =>
   failedRun('RUNTIME_ERROR', message, retryable)
 
-/** A protocol error or a 4xx is final. Network errors can pass, and a dropped task starts again. */
+/** Protocol errors and most 4xx are final. Network errors can pass, and a lost task restarts. */
 const isRetryable = (error: unknown): boolean =>
   error instanceof TaskNotFoundError ||
   (!(error instanceof A2AError) &&

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /**
- * The state of a session between its runs: the agent's context, and the latest task with the
- * message that started or continued it. `question` is set if the agent asked a question. The next
- * message then continues this task. It tells this question from a later one.
+ * The stored state of a session: the agent's context, and the latest task with the message that
+ * started or continued it. `question` identifies an open question of the agent. The next message
+ * then continues the task.
  */
 export type SessionState = z.infer<typeof sessionState>
 

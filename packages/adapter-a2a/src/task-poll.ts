@@ -11,9 +11,7 @@ const CANCEL_TIMEOUT_MS = 3_000
 
 export type PollDeps = { readonly client: Client; readonly clock: Pick<Clock, 'sleep'> }
 
-/**
- * Polls the task until it stops working. `answered`: the question that the sent message answers.
- */
+/** Polls the task until it rests. `answered`: the question that the sent message answers. */
 export async function waitForTask(
   { client, clock }: PollDeps,
   started: Task,
@@ -38,7 +36,7 @@ export async function waitForTask(
   return task
 }
 
-/** Identifies the agent's question. The result is empty if the agent gave it no id and no time. */
+/** Identifies the agent's question. Empty if the agent gave it no id and no time. */
 export const questionOf = ({ status }: Task): string =>
   [status?.message?.messageId, status?.timestamp].filter(Boolean).join('@')
 
@@ -47,13 +45,13 @@ const isWorking = ({ status }: Task): boolean =>
   status.state === TaskState.TASK_STATE_SUBMITTED ||
   status.state === TaskState.TASK_STATE_WORKING
 
-/** True if the task still shows the answered question. Agents can process the new message later. */
+/** An agent can show the answered question until it processes the new message. */
 const isOutdated = (task: Task, answered: string | undefined): boolean =>
   answered !== undefined &&
   task.status?.state === TaskState.TASK_STATE_INPUT_REQUIRED &&
   questionOf(task) === answered
 
-/** Cancels the task, unless the run moves to another process or restarts and continues the task. */
+/** Cancels the task, unless another attempt continues it after a drain or a lost lease. */
 async function cancel(client: Client, { id }: Task, { reason }: AbortSignal): Promise<void> {
   const cause = reason instanceof Error ? reason.cause : undefined
   if (cause === 'drain' || cause === 'lost') return

@@ -13,9 +13,7 @@ import {
   type RequestContext,
 } from '@a2a-js/sdk/server'
 
-/**
- * An A2A agent on a real socket, built on the protocol's SDK. Each message selects its behaviour.
- */
+/** An A2A agent of the protocol's SDK. Each message selects its behaviour. */
 export type SdkAgent = {
   readonly url: string
   /** All received messages, in order. */

@@ -244,7 +244,7 @@ describe('the URL check (row S)', () => {
     ['', 'must be a full URL that begins with https://'],
     ['https://[::1', 'must be a full URL that begins with https://'],
     ['https://1.2.3.4.5/', 'must be a full URL that begins with https://'],
-  ])('rejects %j: it %s', (url, problem) => expect(problemOf(url)).toBe(problem))
+  ])('rejects %j, which %s', (url, problem) => expect(problemOf(url)).toBe(problem))
 
   it('remembers a limited number of URLs', () => {
     const { checkUrl } = addressGuard({})

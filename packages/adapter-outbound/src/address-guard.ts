@@ -7,20 +7,17 @@ export type AddressPolicy = {
   /** Allows 127.0.0.0/8 and ::1, for development. */
   readonly allowLoopback?: boolean
   /**
-   * Allows `http:` URLs for every host. Without it, `http:` works only for IP literals that
-   * `allowedCidrs` or `allowLoopback` lists, and for `localhost` with `allowLoopback`.
+   * Allows `http:` for every host. Otherwise `http:` works only for IP literals that `allowedCidrs`
+   * or `allowLoopback` lists, and for `localhost` with `allowLoopback`.
    */
   readonly allowHttp?: boolean
-  /**
-   * Networks such as `10.1.0.0/16` or `fd00::/8`. An IPv4 network also covers its addresses in
-   * IPv4-mapped IPv6 notation.
-   */
+  /** Networks such as `10.1.0.0/16` or `fd00::/8`. IPv4 includes IPv4-mapped IPv6. */
   readonly allowedCidrs?: readonly string[]
 }
 
 /**
- * Decides which addresses requests can reach. The guard does not resolve names: the dialer does,
- * and asks the guard about each address before it connects.
+ * Decides which addresses requests can reach. The dialer resolves names and asks the guard about
+ * each address before it connects.
  */
 export type AddressGuard = {
   /**
@@ -36,7 +33,7 @@ const MAX_URL_LENGTH = 2_048
 const MAX_CHECKED_URLS = 1_000
 /**
  * Characters that the WHATWG URL parser silently drops or repairs. Other parsers treat them
- * differently, so the guard rejects a URL that contains one.
+ * differently.
  */
 const REPAIRED = /[\0-\x20\x7f\\]|\p{Surrogate}/u
 const AUTHORITY = /^https?:\/\/([^/?#]+)/i
@@ -108,8 +105,8 @@ export const isLocalhost = (host: string): boolean => /^(?:.+\.)?localhost\.?$/i
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /**
- * Addresses that are never allowed: those with a zone, and IPv4-compatible ones (`::127.0.0.1`),
- * which ipaddr.js confuses with IPv4-mapped ones.
+ * Never allowed: addresses with a zone, and IPv4-compatible ones (`::127.0.0.1`), which ipaddr.js
+ * confuses with IPv4-mapped ones.
  */
 const UNREADABLE = /%|^::\d+\./
 
@@ -132,8 +129,8 @@ function isPublic(address: Address): boolean {
 }
 
 /**
- * Parses a CIDR more strictly than ipaddr.js, which reads `10/8` as 0.0.0.10/8. Rejects host bits,
- * because `10.1.2.3/8` is more likely a typing error than 10.0.0.0/8.
+ * Stricter than ipaddr.js, which reads `10/8` as 0.0.0.10/8. Rejects host bits, because
+ * `10.1.2.3/8` is more likely a typing error than 10.0.0.0/8.
  */
 function parseCidr(text: string): [Address, number] {
   const [, base = '', digits = ''] = /^([^/%]+)\/(\d{1,3})$/.exec(text) ?? []

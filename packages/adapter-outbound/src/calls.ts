@@ -5,8 +5,8 @@ export class Calls {
   readonly #running = new Map<AbortController, Promise<unknown>>()
 
   /**
-   * Runs a call with a signal that aborts with the caller's signal, after `timeoutMs`, and on
-   * `stop`. After `timeoutMs` its reason is a `Fault`.
+   * Runs a call with a signal that aborts with the caller's, on `stop`, and after `timeoutMs` with
+   * a `Fault`.
    */
   async run<T>(
     caller: AbortSignal,

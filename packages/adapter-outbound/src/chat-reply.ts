@@ -6,9 +6,7 @@ import {
   type RunOutcome,
 } from '@org/agent-messaging-core/runtime'
 
-/**
- * An error that a server reports inside a response. `status` is the HTTP status, if it names one.
- */
+/** An error that a server reports inside a response. `status` is the HTTP status, if named. */
 class ChatError extends Error {
   readonly status: number | undefined
 
@@ -18,9 +16,7 @@ class ChatError extends Error {
   }
 }
 
-/**
- * A chat completion, in one piece or in chunks. Every field is optional, because servers omit many.
- */
+/** A chat completion, whole or in chunks. Servers omit many fields. */
 export class ChatReply {
   readonly #maxLength: number
   #text = ''
@@ -36,8 +32,7 @@ export class ChatReply {
   }
 
   /**
-   * Adds a `chat.completion` or a chunk of one. Returns its text. Throws a `ChatError` for an
-   * error.
+   * Adds a `chat.completion` or a chunk and returns its text. Throws a `ChatError` for an error.
    */
   add(json: Json): string {
     const piece = isJsonObject(json) ? json : {}

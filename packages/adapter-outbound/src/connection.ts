@@ -11,11 +11,11 @@ const MAX_IDLE_MS = 60_000
 const CLOSED = new Fault('connect', 'the connection was closed')
 
 /**
- * One connection to one origin, for one request at a time. It dials when a request needs a socket,
- * and again after the socket ended.
+ * One connection to one origin, for one request at a time. The connection dials when a request
+ * needs a socket, and again after the socket ended.
  *
- * It uses undici's `Client`. The `Pool` of undici dials again for a request that was just aborted,
- * and loses count of clients whose dial failed.
+ * undici's `Pool` is not usable: the pool dials again for a request that was just aborted, and
+ * loses count of clients whose dial failed.
  */
 export class Connection {
   readonly #client: Client
@@ -58,9 +58,9 @@ export class Connection {
 
 /**
  * undici reads ECONNRESET as the end of a response without a length, so a broken response would
- * pass for a complete one. If that response is paused, an assertion in undici fails and ends the
- * process. The same assertion fails when a connection ends under a paused response. The `resume`
- * above prevents that, because it runs before undici learns of the end.
+ * pass for a complete one. If that response is paused, an assertion in undici ends the process. The
+ * same assertion fails when a connection ends under a paused response. The `resume` above prevents
+ * that, because it runs before undici learns of the end.
  */
 function renameReset(error: NodeJS.ErrnoException): void {
   if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'

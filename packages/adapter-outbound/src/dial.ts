@@ -13,15 +13,12 @@ export type DialOptions = {
   readonly ca?: string | readonly string[]
 }
 
-/**
- * Returns a connected socket. Rejects with a `Fault` or the signal's reason, and leaves no socket.
- */
+/** Returns a connected socket. Rejects with a `Fault` or the signal's reason. */
 export type Dial = (options: buildConnector.Options, signal: AbortSignal) => Promise<Socket>
 
 /**
- * Resolves and checks the addresses for each connection, and connects to exactly those addresses.
- * That defeats DNS rebinding. IP literals are checked too, although Node calls no `lookup` for
- * them.
+ * Resolves and checks the addresses for each connection, and connects to them only. That
+ * defeats DNS rebinding. IP literals are checked too: Node calls no `lookup` for them.
  */
 export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
   const secure = buildConnector({
@@ -55,8 +52,8 @@ export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
 
 /**
  * Returns the addresses of a host. One forbidden address makes the whole name forbidden. Otherwise
- * the owner of the name could retry until a forbidden one gets through. Throws a `Fault` or the
- * signal's reason.
+ * the owner of the name could retry until one gets through. Throws a `Fault` or the signal's
+ * reason.
  */
 export async function allowedAddresses(
   { guard, resolve }: Pick<DialOptions, 'guard' | 'resolve'>,

@@ -12,13 +12,11 @@ export type HttpRequest = {
   /** A string is sent as UTF-8. */
   readonly body?: string | Uint8Array
   /**
-   * Covers everything: the wait for a connection, DNS, connect, TLS and the whole response.
-   * A request without a deadline needs a `signal` that ends it.
+   * Covers the wait for a connection, DNS, connect, TLS and the whole response. Without a deadline,
+   * `signal` must end the request.
    */
   readonly deadlineMs?: number
-  /**
-   * Limits the response's body. Reading stops there, and the connection closes if there is more.
-   */
+  /** Limits the response's body. Reading stops there, and the connection closes. */
   readonly maxBodyBytes: number
   readonly signal?: AbortSignal
 }
@@ -29,7 +27,7 @@ const MAX_INTERIM_RESPONSES = 64
 /** `isComplete`: the response was read to its end, so the connection can carry another request. */
 type OnEnd = (exchange: Exchange, isComplete: boolean) => void
 
-/** One request, from its dispatch to the end of its response. It ends exactly once. */
+/** One request, from its dispatch to the end of its response. */
 export class Exchange implements Dispatcher.DispatchHandler, Flow {
   /** The request in undici's form. */
   readonly dispatched: Dispatcher.DispatchOptions
@@ -52,7 +50,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
     signal?.addEventListener('abort', this.#onAbort)
   }
 
-  /** Ends the exchange now. Its connection cannot be reused. */
+  /** Ends the exchange. Its connection cannot be reused. */
   abort(reason: Unreachable): void {
     if (this.#finish(false)) this.#handler.fail(reason)
   }

@@ -1,9 +1,7 @@
 import type { Outcome, UnreachableError } from '@org/agent-messaging-core/runtime'
 import { errors } from 'undici'
 
-/**
- * Why a request got no response. `detail` is for customers and reveals nothing about our network.
- */
+/** Why there is no response. `detail` is for customers and reveals nothing about our network. */
 export type Unreachable = Extract<Outcome, { kind: 'unreachable' }>
 
 export const unreachable = (error: UnreachableError, detail: string): Unreachable => ({
@@ -12,7 +10,7 @@ export const unreachable = (error: UnreachableError, detail: string): Unreachabl
   detail,
 })
 
-/** A failure with its class. It is a `TypeError`, like the failures of `fetch`. */
+/** A failure with its class. Like the failures of `fetch`, a `TypeError`. */
 export class Fault extends TypeError {
   readonly code: UnreachableError
   readonly outcome: Unreachable

@@ -16,8 +16,8 @@ export type FetchLimits = {
 }
 
 /**
- * A body can hold the service's longest text with every character escaped. An event stream can hold
- * the same text in events of one word each. The deadline is longer than any caller's.
+ * A body can hold the longest text with every character escaped. An event stream can hold the same
+ * text in events of one word. The deadline is longer than any caller's.
  */
 const LIMITS = {
   maxBodyBytes: 8 * 1024 * 1024,
@@ -27,14 +27,12 @@ const LIMITS = {
 }
 
 /**
- * A `fetch` over the service's own connections, for libraries that take one. It is safer than the
- * global `fetch`:
- * - The address guard checks every dial.
- * - Redirects are returned, never followed.
- * - Bodies are not decompressed, and a body beyond its limit fails.
+ * A `fetch` over the service's own connections. Unlike the global `fetch`, the address guard checks
+ * every dial, redirects are returned, bodies are not decompressed, and a body beyond its limit
+ * fails.
  *
- * A failure is a `TypeError` whose `code` is an `UnreachableError` such as `address_blocked`,
- * `timeout` or `reset`. An aborted call fails with the signal's reason.
+ * A failure is a `TypeError` whose `code` is an `UnreachableError`. An aborted call fails with the
+ * signal's reason.
  */
 export function guardedFetch(
   http: Pick<OutboundHttp, 'stream'>,

@@ -9,10 +9,7 @@ const options = z.strictObject({
   timeoutMs: timeoutMs.optional(),
 })
 
-/**
- * Checks the text of the options. The caller checks whether requests can reach the URL.
- * Header names and values are secrets.
- */
+/** Checks the text of the options, but not whether the URL is reachable. Headers are secrets. */
 export function parseHttpOptions(
   input: JsonObject,
   headerPrefix: string,

@@ -330,7 +330,7 @@ describe('an agent’s answer', () => {
   it.each([201, 204, 206])('of %d is invalid', async (status) => {
     const error = {
       code: 'RESPONSE_INVALID',
-      message: `the runtime answered ${status}; it must answer 200 or 202`,
+      message: `the runtime answered ${status} instead of 200 or 202`,
     }
     expect(await outcomeOf(http(`${status} Hm`))).toEqual({
       kind: 'failed',

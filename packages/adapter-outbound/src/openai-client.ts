@@ -4,9 +4,7 @@ import type { OpenaiOptions } from './openai-options.js'
 /** Effectively none, because the signal of a run ends its request. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
-/**
- * Builds the request headers. An agent's own headers win, because some servers take a key in one.
- */
+/** An agent's own headers win, because some servers take a key in one. */
 export function chatHeaders({
   apiKey,
   headers,
@@ -18,10 +16,9 @@ export function chatHeaders({
 }
 
 /**
- * Creates a client whose `fetch` replaces all headers. The SDK reads keys and headers from
- * `OPENAI_*` in the environment and would send them to any server that an agent names. The SDK does
- * not retry, because the service does. It loads on first use, because loading takes as long as all
- * other code.
+ * The SDK reads keys and headers from `OPENAI_*` in the environment and would send them to any
+ * server that an agent names. So `fetch` replaces all headers. The service retries, not the SDK.
+ * The SDK loads on first use, because loading takes as long as all other code.
  */
 export async function openaiClient(
   baseURL: string,

@@ -60,7 +60,7 @@ const schema = z.strictObject({
 
 export type OpenaiOptions = z.infer<typeof schema>
 
-/** Checks the text of the options. The caller checks whether requests can reach the URL. */
+/** Checks the text of the options, but not whether the URL is reachable. */
 export function parseOpenaiOptions(input: JsonObject): Result<OpenaiOptions, string> {
   const parsed = schema.safeParse(input)
   if (!parsed.success) return err(describeProblem(parsed.error, 'openai'))

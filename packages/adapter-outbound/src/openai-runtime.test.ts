@@ -49,9 +49,7 @@ async function runtime({
   })
 }
 
-/**
- * Starts an agent from the options and secrets that `parseOptions` returns, as the service does.
- */
+/** Starts an agent from the results of `parseOptions`, like the service. */
 async function running(options: JsonObject, setting: Setting = {}) {
   const kind = await runtime(setting)
   const parsed = (await kind.parseOptions({ model: 'parrot', ...options }))._unsafeUnwrap()

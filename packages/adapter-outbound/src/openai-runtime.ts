@@ -36,10 +36,9 @@ const DEFAULT_TURNS = 20
 const DEFAULT_HISTORY_LENGTH = 32 * 1024
 
 /**
- * Runs agents on an OpenAI-compatible chat endpoint, such as Ollama, vLLM, LiteLLM or OpenAI.
- *
- * Each run sends one `POST {baseUrl}/chat/completions` with the system prompt, the session's
- * history and the message. The options are `OpenaiOptions`. `apiKey` and `headers` are secret.
+ * Runs agents on an OpenAI-compatible chat endpoint: Ollama, vLLM, LiteLLM, OpenAI itself. Each run
+ * sends one `POST {baseUrl}/chat/completions` with the system prompt, the session's history and the
+ * message. The options are `OpenaiOptions`, with secret `apiKey` and `headers`.
  */
 export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
   const settings: Settings = { maxAnswerLength: MAX_ANSWER_LENGTH, ...options }
@@ -152,7 +151,7 @@ async function chatRequest(
   }
 }
 
-/** A stable pseudonym of the end user. It differs between agents and does not reveal the id. */
+/** A stable pseudonym of the end user, different for each agent. */
 function userField(
   { sendUser }: OpenaiOptions,
   { agentId, executionPrincipal }: RunRequest,

@@ -4,9 +4,7 @@ import { z } from 'zod'
 const MAX_TIMEOUT_MS = 24 * 3_600_000
 const HEADER_LIMITS = { maxHeaders: 32, maxValueLength: 8 * 1024 }
 
-/**
- * A whole number from `min` to `max`. Each error continues a sentence that starts with the name.
- */
+/** A whole number. Each error continues a sentence that starts with the field's name. */
 export const wholeNumber = (min: number, max: number) =>
   z
     .int('must be a whole number')
@@ -20,8 +18,8 @@ export const timeoutMs = wholeNumber(1, MAX_TIMEOUT_MS)
 export const agentHeaders = z.record(z.string(), z.string('must be a string'), 'must be an object')
 
 /**
- * Returns why a request cannot carry these headers, as a sentence that starts with the field's
- * name. `headerPrefix` starts the names of headers that the service sets.
+ * Returns the problem with these headers, as a sentence. `headerPrefix` starts the names of the
+ * service's own headers.
  */
 export function headersProblem(headers: CustomHeaders, headerPrefix?: string): string | undefined {
   const problem = customHeadersProblem(headers, {

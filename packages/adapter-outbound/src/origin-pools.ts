@@ -8,8 +8,8 @@ export type OriginLimits = { readonly connectionsPerOrigin: number; readonly max
 const UNUSED = unreachable('reset', 'the connection was not used any more')
 
 /**
- * One pool of connections for each origin. A new origin beyond `maxOrigins` closes the pool that
- * was unused longest. A pool with running requests is never closed to make room.
+ * One pool of connections per origin. A new origin beyond `maxOrigins` closes the least recently
+ * used idle pool.
  */
 export class OriginPools {
   readonly #dial: Dial

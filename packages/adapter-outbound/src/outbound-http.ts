@@ -9,8 +9,8 @@ import { CollectedResponse, type HttpOutcome, type ResponseHandler } from './res
 import { StreamedResponse, type HttpStream, type StreamRequest } from './streamed-response.js'
 
 /**
- * Sends all requests that leave the service. The guard checks every address when the service
- * connects. Redirects are returned, never followed.
+ * Sends all outgoing requests. The guard checks every address at the dial. Redirects are returned,
+ * never followed.
  */
 export type OutboundHttp = {
   /** Sends a request. Never rejects and never exceeds the request's deadline. */
@@ -19,7 +19,7 @@ export type OutboundHttp = {
   stream(request: StreamRequest): Promise<HttpStream | Unreachable>
   /**
    * Checks whether requests can go to `url`. The error continues a sentence that starts with the
-   * field's name. A name that does not resolve is accepted, because every dial checks it again.
+   * field's name. An unresolvable name is accepted, because every dial checks again.
    */
   vet(url: string): Promise<Result<void, string>>
   /** Closes every connection. Running and later requests end as `interrupted`. */
@@ -29,9 +29,9 @@ export type OutboundHttp = {
 export type OutboundOptions = {
   readonly guard: AddressGuard
   /**
-   * Connections to one origin. More requests wait, and their deadlines run. The default is no
-   * limit: deliveries and the `concurrency` of agents are already limited, and a lower limit would
-   * let one agent's long requests block other agents on the same host.
+   * Connections to one origin. More requests wait, and their deadlines run. Unlimited by default:
+   * deliveries and the `concurrency` of agents have limits, and a lower one would let an agent's
+   * long requests block other agents on the same host.
    */
   readonly connectionsPerOrigin?: number
   /** How many origins keep idle connections. */

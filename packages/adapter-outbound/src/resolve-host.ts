@@ -3,8 +3,7 @@ import { isLocalhost } from './address-guard.js'
 import { Fault } from './fault.js'
 
 /**
- * Returns all addresses of a name, at least one, IPv4 first. Rejects with a `Fault` of class `dns`
- * or with the signal's reason.
+ * Returns at least one address, IPv4 first. Rejects with a `dns` `Fault` or the signal's reason.
  */
 export type ResolveHost = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
@@ -18,10 +17,9 @@ const TRY_TIMEOUT_MS = 2_000
 const TRIES = 2
 
 /**
- * Queries name servers directly. `dns.lookup` blocks one of libuv's four threads while a name
- * server hangs, and cannot be cancelled. In exchange, this resolver ignores the hosts file, except
- * for `localhost`, and tries no search domains. Each call has its own resolver, because `cancel`
- * ends all queries of a resolver.
+ * Queries name servers directly, because `dns.lookup` cannot be cancelled and blocks one of libuv's
+ * four threads while a name server hangs. Ignores the hosts file, except for `localhost`, and
+ * search domains. Each call has its own resolver, because `cancel` ends all queries of one.
  */
 export function hostResolver({ servers }: ResolverOptions): ResolveHost {
   const newResolver = () => {

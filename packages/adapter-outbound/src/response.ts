@@ -5,8 +5,8 @@ import type { Unreachable } from './fault.js'
 export type Head = { readonly statusCode: number; readonly headers: IncomingHttpHeaders }
 
 /**
- * A whole response. The body is as received: requests ask for no compression, and nothing is
- * decompressed. `truncated` means that the body has more than `maxBodyBytes`.
+ * A whole response. The body is not decompressed. `truncated`: the body has more than
+ * `maxBodyBytes`.
  */
 export type HttpResponse = Head & {
   readonly kind: 'response'
@@ -23,10 +23,7 @@ export type Flow = {
   abort(reason: Unreachable): void
 }
 
-/**
- * Receives one response: its head, then its data, then its end. `fail` can come at any time and is
- * then the last call.
- */
+/** Receives one response: head, data, end. `fail` can replace the rest at any time. */
 export interface ResponseHandler {
   begin(head: Head, flow: Flow): void
   /** Returns false to end the exchange. No other method is called after that. */

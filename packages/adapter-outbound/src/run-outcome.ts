@@ -11,7 +11,6 @@ import { parseRetryAfter } from './retry-after.js'
 /** A retry after one of these statuses can succeed. The same holds for every 5xx. */
 const RETRYABLE_STATUS = new Set([408, 425, 429])
 
-/** Turns the response of an agent into the outcome of its run. */
 export const runOutcomeOf = (outcome: HttpOutcome, now: number): RunOutcome =>
   outcome.kind === 'response' ? fromResponse(outcome, now) : unreachedRun(outcome)
 
@@ -35,10 +34,7 @@ function fromResponse(response: HttpResponse, now: number): RunOutcome {
   if (statusCode === 200) return answered(response)
   if (statusCode === 202) return { kind: 'deferred', ...deadlineOf(response) }
   if (statusCode < 300)
-    return failedRun(
-      'RESPONSE_INVALID',
-      `the runtime answered ${statusCode}; it must answer 200 or 202`,
-    )
+    return failedRun('RESPONSE_INVALID', `the runtime answered ${statusCode} instead of 200 or 202`)
   const message = `the runtime answered ${statusCode}`
   if (statusCode < 500 && !RETRYABLE_STATUS.has(statusCode))
     return failedRun('RUNTIME_ERROR', message)
@@ -66,10 +62,7 @@ function answered(response: HttpResponse): RunOutcome {
       )
 }
 
-/**
- * Returns true if the response states where it ends. Otherwise it ends with its connection, even if
- * the agent crashed (RFC 9112 §6.3).
- */
+/** False if the response ends with its connection, even after a crash (RFC 9112 §6.3). */
 const hasFraming = ({ headers }: HttpResponse): boolean =>
   'content-length' in headers || 'transfer-encoding' in headers
 

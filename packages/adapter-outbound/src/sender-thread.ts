@@ -21,9 +21,7 @@ export type ThreadData = {
   readonly addresses: AddressPolicy
   readonly outbound: Omit<OutboundOptions, 'guard'>
 }
-/**
- * A message to the thread: all orders of one event loop turn, by number. `close` is the last one.
- */
+/** A message to the thread: the orders of one event loop turn by number, or the last message. */
 export type ThreadRequest = readonly (readonly [number, AttemptOrder])[] | 'close'
 /** A message from the thread: all results of one event loop turn. */
 type ThreadResponse = readonly (readonly [number, MadeAttempt])[]
@@ -122,7 +120,7 @@ export class SenderThread {
   }
 }
 
-/** Copies only the fields that make the request, because a host's storage can return functions. */
+/** Copies only the used fields, because a host's storage can return functions. */
 function cloneable({ delivery, webhook, lease, body, trace }: AttemptOrder): AttemptOrder {
   const { id, url, secret, previousSecret, headers } = webhook
   return {

@@ -4,21 +4,16 @@ import { Fault, unreachable, type Unreachable } from './fault.js'
 import type { Flow, Head, ResponseHandler } from './response.js'
 
 export type StreamRequest = HttpRequest & {
-  /**
-   * Replaces `maxBodyBytes` for a 200 of type `text/event-stream`. A reader of such a response
-   * needs to hold only one event at a time.
-   */
+  /** Replaces `maxBodyBytes` for an event stream, whose reader holds only one event at a time. */
   readonly maxEventStreamBytes?: number
   /**
-   * The longest time from the head to the first read, and from each read to the next. A body that
-   * the caller does not read then frees its connection.
+   * The longest time from the head to the first read, and between reads. Frees the connection of an
+   * unread body.
    */
   readonly idleMs: number
 }
 
-/**
- * If the response breaks off, `body` fails with a `Fault` or the reason of the request's signal.
- */
+/** `body` fails with a `Fault` or the reason of the request's signal. */
 export type HttpStream = Head & {
   readonly kind: 'stream'
   readonly body: ReadableStream<Uint8Array>

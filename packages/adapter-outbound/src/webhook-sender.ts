@@ -6,7 +6,7 @@ import { parseRetryAfter } from './retry-after.js'
 /** How much of a receiver's response is stored. */
 const MAX_BODY_BYTES = 16 * 1024
 
-/** `now` is the time from which a date in `Retry-After` counts. */
+/** Dates in `Retry-After` count from `now`. */
 export function httpWebhookSender(
   http: Pick<OutboundHttp, 'send' | 'vet'>,
   { now = Date.now }: { readonly now?: () => number } = {},

@@ -1,5 +1,5 @@
-// The entry of the thread that sends webhooks. It is plain JavaScript and imports packages by name,
-// so that Node can load it from `src` and from `dist`.
+// The entry of the thread that sends webhooks. Plain JavaScript and package names let Node load the
+// file from `src` and from `dist`.
 import { parentPort, workerData } from 'node:worker_threads'
 import { attemptMaker } from '@org/agent-messaging-core/runtime'
 import { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
@@ -29,7 +29,10 @@ function postResults() {
   results = []
 }
 
-/** @param {number} number @param {import('@org/agent-messaging-core/runtime').AttemptOrder} order */
+/**
+ * @param {number} number
+ * @param {import('@org/agent-messaging-core/runtime').AttemptOrder} order
+ */
 async function make(number, order) {
   const made = await maker.make(order)
   if (results.length === 0) setImmediate(postResults)

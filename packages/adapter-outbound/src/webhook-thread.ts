@@ -28,12 +28,11 @@ export type WebhookThread = AttemptMaker & {
 }
 
 /**
- * Signs and sends webhooks in a separate thread, so that the main thread's event loop stays free
- * for the API and the store.
+ * Signs and sends webhooks in a thread, so that the main event loop stays free for the API and the
+ * store. The first attempt starts the thread.
  *
- * The first attempt starts the thread. If the thread ends unexpectedly, its attempts end as
- * `interrupted`, and the next attempt starts a new thread. The thread keeps the process alive only
- * while attempts are running.
+ * If the thread ends unexpectedly, its attempts end as `interrupted`, and the next attempt starts a
+ * new one. Only running attempts keep the process alive.
  */
 export function webhookThread({
   onError = () => undefined,
@@ -68,7 +67,7 @@ export function webhookThread({
   }
 }
 
-/** Copies only the needed fields of the policy, because a host's policy can hold functions. */
+/** Copies only the used fields, because a host's policy can contain functions. */
 function threadData({
   masterKey,
   otherMasterKeys = [],

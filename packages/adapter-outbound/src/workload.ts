@@ -4,7 +4,7 @@ const HEALTH_TIMEOUT_MS = 5_000
 /** Shorter than core's own timeout, so that a busy server still counts as healthy. */
 const BUSY_HEALTH_TIMEOUT_MS = 2_000
 
-/** Tells from an agent's runs whether its server is busy or hangs. */
+/** Whether an agent's server is busy, judged by its runs. */
 export class Workload {
   #runs = 0
   #hasTimedOut = false

@@ -1,6 +1,4 @@
-/**
- * A self-signed test certificate for `localhost`, `receiver.test` and 127.0.0.1, valid until 2126.
- */
+/** Self-signed, for `localhost`, `receiver.test` and 127.0.0.1, valid until 2126. */
 export const certificate = `-----BEGIN CERTIFICATE-----
 MIIBszCCAVigAwIBAgIUF/JoFdhS8MWYZ2F9fiup/1tzrlQwCgYIKoZIzj0EAwIw
 GDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjAgFw0yMDAxMDEwMDAwMDBaGA8yMTI2

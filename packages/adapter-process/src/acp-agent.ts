@@ -17,23 +17,19 @@ import type { Child } from './child.js'
 import { within } from './within.js'
 
 export type AcpLimits = {
-  /**
-   * From the start to the end of the handshake. The default gives `npx` time to fetch a package.
-   */
+  /** From the start to the end of the handshake. By default `npx` has time to fetch a package. */
   readonly startTimeoutMs: number
-  /** The time to open a session. Some agents read a long session from disk. */
+  /** Opening a session is slow for agents that read it from disk. */
   readonly sessionTimeoutMs: number
-  /** From a cancellation to the end of the run. Core waits 5 s for an aborted run. */
+  /** The time to end a cancelled run. Core waits 5 s. */
   readonly cancelGraceMs: number
   /** From SIGTERM to SIGKILL. */
   readonly stopGraceMs: number
-  /** In UTF-16 units. */
   readonly maxAnswerLength: number
 }
 
 export type AcpAgentOptions = {
   readonly limits: AcpLimits
-  /** The working directory of the agent's sessions. The default is the service's own. */
   readonly cwd: string | undefined
   readonly connection: AcpConnection
   readonly info: AgentInfo
@@ -42,12 +38,10 @@ export type AcpAgentOptions = {
   onExit(error: RunError): void
 }
 
-/**
- * From the end of the connection to SIGTERM. Agents exit when stdin ends, with a meaningful code.
- */
+/** From the end of the connection to SIGTERM. Most agents exit when stdin ends. */
 const EXIT_TIMEOUT_MS = 1_000
 
-/** An agent that runs as one program and speaks the Agent Client Protocol. */
+/** An agent that speaks the Agent Client Protocol in one program. */
 export class AcpAgent implements RunningAgent {
   readonly #options: AcpAgentOptions
   readonly #sessions: AcpSessions
@@ -96,7 +90,7 @@ export class AcpAgent implements RunningAgent {
   }
 }
 
-/** Ends the program after its connection has ended. Resolves with the reason of the end. */
+/** Ends the program after its connection ended. Resolves with the reason. */
 export async function programEnd(
   child: Child,
   { closed }: AcpConnection,

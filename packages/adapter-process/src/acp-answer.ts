@@ -1,15 +1,15 @@
 import type { ToolKind } from '@agentclientprotocol/sdk'
-import type { AgentUpdate } from './acp-updates.js'
+import { z } from 'zod'
+import { TOOL_KINDS } from './acp-permissions.js'
 
 export type AnswerOptions = {
-  /** In UTF-16 units. */
   readonly maxLength: number
   emit(chunk: string): void
   /** Called once. The answer collects no text after that. */
   onTooLong(): void
 }
 
-/** How many tool calls of a turn keep their kind. Further calls have the kind `other`. */
+/** Further tool calls of a turn have the kind `other`. */
 const MAX_TOOL_CALLS = 10_000
 
 /** The text and the tool calls of an agent in one turn. */
@@ -32,7 +32,6 @@ export class AcpAnswer {
     return this.#length > this.#options.maxLength
   }
 
-  /** The kind that the agent's reports gave this tool call. */
   kindOf(toolCallId: string): ToolKind | undefined {
     return this.#kinds.get(toolCallId)
   }
@@ -44,7 +43,7 @@ export class AcpAnswer {
       this.#kinds.set(update.toolCallId, update.kind)
   }
 
-  /** Separates the text before and after a tool call, so that the words do not run together. */
+  /** Separates the text before and after a tool call. */
   #addText(text: string): void {
     if (text === '') return
     if (this.#toolCallSinceText && this.#length > 0) this.#append('\n\n')
@@ -60,3 +59,24 @@ export class AcpAnswer {
     this.#options.emit(chunk)
   }
 }
+
+/** A report of the agent about text of the answer or about a tool call. */
+type AgentUpdate = z.infer<typeof update>
+
+const update = z.discriminatedUnion('sessionUpdate', [
+  z.object({
+    sessionUpdate: z.literal('agent_message_chunk'),
+    content: z.object({ type: z.literal('text'), text: z.string() }),
+  }),
+  z.object({
+    sessionUpdate: z.enum(['tool_call', 'tool_call_update']),
+    toolCallId: z.string(),
+    kind: z.enum(TOOL_KINDS).nullish().catch(undefined),
+  }),
+])
+
+const notification = z.object({ sessionId: z.string(), update })
+
+/** Returns undefined for other reports: thoughts, plans, images and kinds of later versions. */
+export const readUpdate = (params: unknown): z.infer<typeof notification> | undefined =>
+  notification.safeParse(params).data

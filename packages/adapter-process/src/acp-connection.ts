@@ -5,11 +5,10 @@ import {
   type RequestPermissionResponse,
   type ToolKind,
 } from '@agentclientprotocol/sdk'
-import type { AcpAnswer } from './acp-answer.js'
+import { readUpdate, type AcpAnswer } from './acp-answer.js'
 import { AgentTimeout } from './acp-failure.js'
 import { decidePermission, type PermissionPolicy } from './acp-permissions.js'
 import { agentStream, type AgentPipes } from './acp-stream.js'
-import { readUpdate } from './acp-updates.js'
 
 export type RequestLimits = {
   readonly signal?: AbortSignal | undefined
@@ -19,7 +18,6 @@ export type RequestLimits = {
 /** `signal` aborts when the service has asked the agent to end the turn. */
 type OpenTurn = { readonly answer: AcpAnswer; readonly signal: AbortSignal }
 
-/** A permission request in the agent's words, and the answer to it. */
 type PermissionDecision = {
   readonly line: string
   readonly toolKind: ToolKind
@@ -28,7 +26,7 @@ type PermissionDecision = {
 
 export type ConnectionEvents = {
   onDecision(decision: PermissionDecision): void
-  /** Receives each unusable line of the agent's stdout. */
+  /** Receives invalid lines of stdout. */
   onStray(line: string, why: string): void
 }
 
@@ -65,8 +63,8 @@ export class AcpConnection {
   }
 
   /**
-   * Sends a request and returns the agent's unchecked result. Rejects with the agent's
-   * `RequestError`, with `AgentTimeout`, with the signal's reason, and when the connection closes.
+   * Sends a request and returns the unchecked result. Rejects with the agent's `RequestError`, with
+   * `AgentTimeout`, with the signal's reason, and when the connection closes.
    */
   async request(
     method: string,

@@ -26,9 +26,7 @@ const NOT_FOUND = RequestError.resourceNotFound().code
 export const isSessionUnknown = (error: unknown): boolean =>
   error instanceof RequestError && error.code === NOT_FOUND
 
-/**
- * Turns an error into the outcome of a run. `logins` are the login methods that the agent offers.
- */
+/** Turns an error into the outcome of a run. `logins` are the agent's login methods. */
 export function failureOf(error: unknown, logins: readonly string[]): FinishedRun {
   const reason = reasonOf(error)
   if (error instanceof AgentTimeout) return failedRun('RUNTIME_TIMEOUT', reason, true)
@@ -39,7 +37,7 @@ export function failureOf(error: unknown, logins: readonly string[]): FinishedRu
   return failedRun('RUNTIME_ERROR', reason, retryable)
 }
 
-/** The operator chooses the login method, and logs in beforehand if that needs a browser. */
+/** A login that needs a browser must take place before. */
 function loginRequired(reason: string, logins: readonly string[]): string {
   const choice =
     logins.length > 0 ? `, or set the program's login to one of: ${logins.join(', ')}` : ''

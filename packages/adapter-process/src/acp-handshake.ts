@@ -8,7 +8,7 @@ import { z } from 'zod'
 import type { AcpConnection, RequestLimits } from './acp-connection.js'
 import { InvalidResponse } from './acp-failure.js'
 
-/** What an agent says about itself in the handshake. */
+/** The agent's description of itself. */
 export type AgentInfo = {
   readonly canLoad: boolean
   readonly canResume: boolean
@@ -28,8 +28,8 @@ const initializeResponse = z.object({
 })
 
 /**
- * Initializes the connection and logs in if `login` is set. Rejects like `request`, and when the
- * agent uses another version of the protocol.
+ * Initializes the connection and logs in if `login` is set. Rejects like `request`, and for another
+ * protocol version.
  */
 export async function shakeHands(
   connection: AcpConnection,
@@ -47,7 +47,7 @@ export async function shakeHands(
   if (!data) throw new InvalidResponse('its response to initialize is not valid')
   if (data.protocolVersion !== PROTOCOL_VERSION)
     throw new InvalidResponse(
-      `it uses protocol version ${data.protocolVersion}, and this service supports ${PROTOCOL_VERSION}`,
+      `the protocol version is ${data.protocolVersion}, and this service supports ${PROTOCOL_VERSION}`,
     )
   if (login !== undefined) {
     const params: AuthenticateRequest = { methodId: login }

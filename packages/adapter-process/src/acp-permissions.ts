@@ -16,13 +16,13 @@ export const TOOL_KINDS = [
 
 /**
  * Which tools an agent can use when it asks: none, all, or these kinds. The agent reports the kind,
- * so the policy restrains a model that makes mistakes, but not a program that lies.
+ * so the policy stops a mistaken model, but not a lying program.
  */
 export type PermissionPolicy = 'deny' | 'allow' | { readonly allow: readonly ToolKind[] }
 
 /**
- * Returns the option to choose, if one fits. Never grants a permission permanently, because agents
- * store such a permission, and a stricter policy would then come too late.
+ * Returns the option to choose, if one fits. Never allows permanently, because agents store that,
+ * and a stricter policy would come too late.
  */
 export function decidePermission(
   policy: PermissionPolicy,

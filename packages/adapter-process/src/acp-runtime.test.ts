@@ -55,7 +55,7 @@ async function startError(program: AcpProgram, setting: Setting = {}): Promise<R
 
 const never = new AbortController().signal
 
-/** Runs of one session. Like the service, it keeps the session state between runs. */
+/** Runs of one session, with its state between runs. */
 function session(
   sessionId = 'session-1',
   past: readonly { message: string; response: string }[] = [],
@@ -592,7 +592,7 @@ describe('a program that does not start', () => {
     ['no-answer', 'the agent did not start: its response to initialize is not valid'],
     [
       'other-version',
-      'the agent did not start: it uses protocol version 99, and this service supports 1',
+      'the agent did not start: the protocol version is 99, and this service supports 1',
     ],
     ['endless', expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/)],
     ['leaves', 'the agent exited with code 4: no licence found'],

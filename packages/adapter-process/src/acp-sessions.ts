@@ -13,7 +13,6 @@ import type { AgentInfo } from './acp-handshake.js'
 export type AcpSessionsOptions = {
   readonly connection: Pick<AcpConnection, 'request'>
   readonly agent: AgentInfo
-  /** An absolute path. */
   readonly cwd: string
   readonly timeoutMs: number
 }
@@ -26,16 +25,13 @@ const AUTH_REQUIRED = RequestError.authRequired().code
 
 const created = z.object({ sessionId: z.string().min(1).max(MAX_ID_LENGTH).refine(isStorableText) })
 
-/**
- * `new`: the agent does not know the history yet. `abandoned`: a cancelled turn can still be
- * running in the session.
- */
+/** `new`: the agent lacks the history. `abandoned`: a cancelled turn can still be running. */
 type Session = { readonly serviceSession: string; readonly state: 'new' | 'open' | 'abandoned' }
 
 /** The agent's sessions. Each belongs to one session of the service. */
 export class AcpSessions {
   readonly #options: AcpSessionsOptions
-  /** All sessions that this agent process has opened, by the agent's id. */
+  /** The sessions that this agent process opened, by the agent's id. */
   readonly #sessions = new Map<string, Session>()
 
   constructor(options: AcpSessionsOptions) {
@@ -43,9 +39,8 @@ export class AcpSessions {
   }
 
   /**
-   * Returns the session for a run: the session of the earlier runs, reopened if necessary and
-   * possible, or else a new one. `remember` stores a new session's id before this resolves. The
-   * prompt must include the turns in `history`, which the agent does not know.
+   * Returns the session of the earlier runs, reopened if necessary and possible, or else a new one.
+   * `remember` stores the id of a new one first. The agent does not know the turns in `history`.
    */
   async open(
     run: RunRequest,
@@ -58,17 +53,17 @@ export class AcpSessions {
     return { id, history: isNew ? await run.history(HISTORY) : [] }
   }
 
-  /** The agent has ended a turn in the session, so it knows the history. */
+  /** The agent ended a turn, so it knows the history. */
   turnEnded(id: string): void {
     this.#setState(id, 'open')
   }
 
-  /** Excludes the session from further turns, because a turn in it did not end. */
+  /** Excludes a session with a turn that did not end. */
   abandon(id: string): void {
     this.#setState(id, 'abandoned')
   }
 
-  /** The agent has dropped the session. The next run reopens it. */
+  /** The agent dropped the session. The next run reopens it. */
   forget(id: string): void {
     this.#sessions.delete(id)
   }
@@ -85,8 +80,7 @@ export class AcpSessions {
     if (known) return known.serviceSession === serviceSession && known.state !== 'abandoned'
     const { connection, agent, cwd, timeoutMs } = this.#options
     if (!agent.canResume && !agent.canLoad) return false
-    // The agent replays the conversation when it loads a session. The connection ignores the
-    // replay.
+    // An agent replays a session that it loads. The connection ignores the replay.
     const method = agent.canResume ? methods.agent.session.resume : methods.agent.session.load
     const params: LoadSessionRequest = { sessionId: id, cwd, mcpServers: [] }
     try {
@@ -116,8 +110,6 @@ export class AcpSessions {
   }
 }
 
-/**
- * True if the agent does not know the session or cannot read it. Agents use many codes for that.
- */
+/** The agent does not know the session or cannot read it. Agents use many codes for that. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof RequestError && error.code !== REQUEST_CANCELLED && error.code !== AUTH_REQUIRED

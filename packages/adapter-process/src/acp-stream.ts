@@ -13,7 +13,7 @@ export type AgentPipes = { readonly stdin: Writable; readonly stdout: Readable }
 export type StreamEvents = {
   /** Receives the unchecked params of each `session/update`. */
   onUpdate(params: unknown): void
-  /** Receives each line that is not a message or answers no open request. */
+  /** Receives lines that are not messages or answer no open request. */
   onStray(line: string, why: string): void
 }
 
@@ -26,12 +26,11 @@ export class MessageTooLong extends Error {
 }
 
 /**
- * Turns a child's pipes into a stream for the SDK. The SDK's own stream answers each invalid line
- * and waits until the agent reads the answer. An agent that logs to stdout and reads late would
- * then block forever.
+ * Turns a child's pipes into a stream for the SDK. The SDK's own stream answers invalid lines and
+ * waits until the agent reads. An agent that logs to stdout and reads late would block forever.
  *
- * Updates bypass the SDK, in the order of the pipe. So all updates of a turn arrive before its end,
- * and unknown kinds of update are not errors.
+ * Updates bypass the SDK in the order of the pipe. All updates of a turn arrive before its end, and
+ * unknown kinds are no errors.
  */
 export function agentStream(
   { stdin, stdout }: AgentPipes,

@@ -19,9 +19,7 @@ import type { AcpSessions } from './acp-sessions.js'
 export type TurnDeps = {
   readonly connection: AcpConnection
   readonly sessions: AcpSessions
-  /** In UTF-16 units. */
   readonly maxAnswerLength: number
-  /** How long an agent can take to end a cancelled turn. */
   readonly cancelGraceMs: number
 }
 
@@ -30,25 +28,23 @@ const META_KEY = 'agent-messaging'
 
 const promptResponse = z.object({ stopReason: z.string() })
 
-/**
- * Runs one turn: opens the session, sends the prompt and waits for the end. Rejects like `request`.
- */
+/** Runs one turn, from opening the session to the agent's last word. Rejects like `request`. */
 export async function runTurn(
-  { connection, sessions, maxAnswerLength, cancelGraceMs }: TurnDeps,
+  d: TurnDeps,
   run: RunRequest,
   signal: AbortSignal,
 ): Promise<FinishedRun> {
+  const { connection, sessions, maxAnswerLength } = d
   const { id: sessionId, history } = await sessions.open(run, signal)
   signal.throwIfAborted()
-  const cancellation = new TurnCancellation(connection, sessionId, cancelGraceMs)
-  const cancel = () => cancellation.start()
+  const cancellation = cancellationOf(d, sessionId)
   const answer = new AcpAnswer({
     maxLength: maxAnswerLength,
     emit: (chunk) => run.emit(chunk),
-    onTooLong: cancel,
+    onTooLong: cancellation.start,
   })
   connection.turns.set(sessionId, { answer, signal: cancellation.started })
-  signal.addEventListener('abort', cancel)
+  signal.addEventListener('abort', cancellation.start)
   try {
     const response = await connection.request(
       methods.agent.session.prompt,
@@ -67,46 +63,28 @@ export async function runTurn(
       : failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when it was cancelled')
   } finally {
     cancellation.dispose()
-    signal.removeEventListener('abort', cancel)
+    signal.removeEventListener('abort', cancellation.start)
     connection.turns.delete(sessionId)
   }
 }
 
-/** Asks the agent once to end a turn, and waits for a limited time. */
-class TurnCancellation {
-  readonly #connection: AcpConnection
-  readonly #sessionId: string
-  readonly #graceMs: number
-  readonly #started = new AbortController()
-  readonly #expired = new AbortController()
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(connection: AcpConnection, sessionId: string, graceMs: number) {
-    this.#connection = connection
-    this.#sessionId = sessionId
-    this.#graceMs = graceMs
-  }
-
-  get started(): AbortSignal {
-    return this.#started.signal
-  }
-
-  /** Aborts when the agent has not ended the turn in time. */
-  get expired(): AbortSignal {
-    return this.#expired.signal
-  }
-
-  start(): void {
-    if (this.started.aborted) return
-    this.#started.abort()
-    const params: CancelNotification = { sessionId: this.#sessionId }
-    this.#connection.notify(methods.agent.session.cancel, params)
-    const expire = () => this.#expired.abort(new AgentTimeout('the agent did not end its turn'))
-    this.#timer = setTimeout(expire, this.#graceMs)
-  }
-
-  dispose(): void {
-    clearTimeout(this.#timer)
+/** Asks the agent once to end a turn. `expired` aborts if the agent has not done so in time. */
+function cancellationOf({ connection, cancelGraceMs }: TurnDeps, sessionId: string) {
+  const started = new AbortController()
+  const expired = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  return {
+    started: started.signal,
+    expired: expired.signal,
+    start() {
+      if (started.signal.aborted) return
+      started.abort()
+      const params: CancelNotification = { sessionId }
+      connection.notify(methods.agent.session.cancel, params)
+      const expire = () => expired.abort(new AgentTimeout('the agent did not end its turn'))
+      timer = setTimeout(expire, cancelGraceMs)
+    },
+    dispose: () => clearTimeout(timer),
   }
 }
 
@@ -127,7 +105,7 @@ function promptOf(sessionId: string, history: readonly Turn[], run: RunRequest):
   }
 }
 
-/** Formats the history as JSON, so that no text in it can pass for another turn. */
+/** As JSON, so that no text in the history can pass for another turn. */
 function historyBlocks(history: readonly Turn[]): ContentBlock[] {
   if (history.length === 0) return []
   const turns = history.map(({ message, response }) => ({ user: message, you: response }))

@@ -3,43 +3,36 @@ import { PassThrough, type Readable, type Writable } from 'node:stream'
 import { readLines } from './lines.js'
 import { childEnvironment, type Environment, type Program } from './program.js'
 
-/** A running or ended program. It leads its own process group. */
+/** A running or ended program, which leads its own process group. */
 export type Child = {
   /** Undefined if the operating system did not start the program. */
   readonly pid: number | undefined
-  /** Discards writes after the program ended or closed its input. Emits no `error`. */
+  /** Discards writes after the program ended or closed its input. Never emits `error`. */
   readonly stdin: Writable
   readonly stdout: Readable
   /** Resolves when the whole group has ended and its output is read. Never rejects. */
   readonly exited: Promise<ChildExit>
-  /**
-   * Sends SIGTERM to the group, and SIGKILL after `graceMs`. Processes of the group that outlive
-   * the program are killed. Resolves like `exited`.
-   */
+  /** Sends SIGTERM to the group, and SIGKILL after `graceMs`. Kills what outlives the program. */
   stop(graceMs: number): Promise<void>
 }
 
 type ChildExit = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /**
-   * The end and the last meaningful stderr line: `exited with code 1: ValueError: no such model`.
-   */
+  /** The exit and the last useful stderr line: `exited with code 1: ValueError: no such model`. */
   readonly reason: string
 }
 
 export type ChildOptions = {
-  /**
-   * The service's environment. `childEnvironment` selects the variables that the program inherits.
-   */
+  /** The service's environment. The program inherits a few variables. */
   readonly environment: Environment
-  /** Receives lines of at most 4 KiB, without NUL. */
+  /** Receives lines without NUL, cut at 4 KiB. */
   readonly onStderrLine: (line: string) => void
 }
 
 /**
- * `/bin/sh` starts a watchdog in the program's group and then becomes the program. The watchdog
- * reads file 3, which stays silent until the service ends, even by SIGKILL. Then it kills the group
+ * `/bin/sh` starts a watchdog in the program's group and then becomes the program. File 3 stays
+ * silent until the service ends, even by SIGKILL. Then the watchdog kills the group
  * (docs/decisions/0006).
  */
 const WITH_WATCHDOG = `(trap '' HUP INT QUIT PIPE ALRM TERM USR1 USR2; read -r line; kill -KILL 0) <&3 3<&- >/dev/null 2>&1 &
@@ -49,10 +42,10 @@ const MAX_STDERR_LINE_BYTES = 4 * 1024
 const MAX_REASON_BYTES = 500
 /** Lines that explain no exit: stack frames, lone braces and carets, and Node's version line. */
 const MEANINGLESS = /^\s|^[^\p{L}\p{N}]*$|^Node\.js v\d/u
-/** How long the output can stay open after the exit. A process that left the group can hold it. */
+/** How long a process that left the group can keep the output open after the exit. */
 const OUTPUT_TIMEOUT_MS = 1_000
 
-/** Starts a program. Never throws: a program that cannot start is a child that has exited. */
+/** Never throws: a program that cannot start is a child that has exited. */
 export function startChild(program: Program, { environment, onStderrLine }: ChildOptions): Child {
   const spawned = spawnWithWatchdog(program, childEnvironment(program, environment))
   return typeof spawned === 'string'
@@ -73,7 +66,6 @@ class StartedChild implements Child {
   readonly stdout: Readable
   readonly exited: Promise<ChildExit>
   readonly #process: Spawned
-  /** The last stderr line that can explain the exit. */
   #lastLine = ''
 
   constructor(spawned: Spawned, program: Program, onStderrLine: (line: string) => void) {
@@ -109,7 +101,7 @@ class StartedChild implements Child {
   }
 }
 
-/** `detached`: the program leads a session and a group, and gets no signals of our terminal. */
+/** `detached`: the program leads a session and a group, without our terminal's signals. */
 function spawnWithWatchdog(
   { command, args = [], cwd }: Program,
   env: Readonly<Record<string, string>>,
@@ -130,7 +122,6 @@ function spawnWithWatchdog(
   }
 }
 
-/** Resolves when the program has exited and its output has ended. */
 function endOf(child: Spawned, { cwd }: Program): Promise<Ended> {
   return new Promise((resolve) => {
     child.on('error', ({ message }) => {

@@ -1,6 +1,7 @@
 export type { AcpLimits } from './acp-agent.js'
 export { TOOL_KINDS, type PermissionPolicy } from './acp-permissions.js'
 export { acpRuntime, type AcpProgram, type AcpRuntimeOptions } from './acp-runtime.js'
+export type { ProgramOptions } from './named-programs.js'
 export type { ProcessLimits } from './process-agent.js'
 export { processRuntime, type ProcessRuntimeOptions } from './process-runtime.js'
 export type { ProgramLog } from './program-log.js'

@@ -1,27 +1,24 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/**
- * Receives a line without its end. `isCut`: the line exceeds the limit, and `line` is its start.
- */
+/** Receives a line without its end, or only its start if it exceeds the limit (`isCut`). */
 export type OnLine = (line: string, isCut: boolean) => void
 
 const NEWLINE = 0x0a
-/** Small pieces of one line are joined regularly, because each costs far more than its bytes. */
+/** Pieces of a line are joined regularly, because each costs far more than its bytes. */
 const MAX_PIECES = 1_000
 
 /**
- * Reading pauses for 50 ms after 1,000 lines or 16 MiB, so that a program that prints endlessly
- * does not block this process. The pipe fills, and the program waits.
+ * Reading pauses regularly, so that a program that prints endlessly does not block this process.
+ * The pipe fills, and the program waits.
  */
 const LINES_PER_PAUSE = 1_000
 const BYTES_PER_LINE = 16 * 1024
 const PAUSE_MS = 50
 
 /**
- * Calls `onLine` for each line of a UTF-8 stream and for the text after the last newline. Resolves
- * at the end of the stream or when it is destroyed. Keeps at most `maxBytes` of a line in memory.
- * Lines contain no lone surrogates.
+ * Calls `onLine` for each line of a UTF-8 stream, including an unfinished last line. Resolves when
+ * the stream ends or is destroyed. Keeps at most `maxBytes` of a line. Yields no lone surrogates.
  */
 export async function readLines(stream: Readable, maxBytes: number, onLine: OnLine): Promise<void> {
   const line = new LineBuffer(maxBytes, onLine)

@@ -1,26 +1,44 @@
-import type { AgentRuntime } from '@org/agent-messaging-core/runtime'
-import { err, ok } from 'neverthrow'
-import type { Program } from './program.js'
+import type { AgentRuntime, Clock, RunError, RuntimeAgent } from '@org/agent-messaging-core/runtime'
+import { err, ok, type Result } from 'neverthrow'
+import { startChild, type Child } from './child.js'
+import { limitedLog, type ProgramLog } from './program-log.js'
+import type { Environment, Program } from './program.js'
 
 const NO_PROGRAMS =
   'program must name a configured program, and this server has none (start it with --agents)'
 
-/**
- * Resolves the operator's programs by the agents' option `program`. Agents have no other option.
- */
+export type ProgramOptions<P extends Program> = {
+  /** Programs by name. An agent's option `program` names one. */
+  readonly programs: Readonly<Record<string, P>>
+  /** The service's environment. A program inherits a few basic and the named variables. */
+  readonly environment: Environment
+  readonly clock: Pick<Clock, 'now'>
+  /** Receives at most 100 lines in ten seconds: stderr, invalid stdout, and ACP permissions. */
+  readonly log?: ProgramLog
+}
+
+type Started<P> = {
+  readonly program: P
+  readonly child: Child
+  readonly log: ReturnType<typeof limitedLog>
+}
+
+/** The operator's programs. Agents name one in `program`, their only option. */
 export type NamedPrograms<P extends Program> = Required<
   Pick<AgentRuntime, 'parseOptions' | 'has'>
-> & { find(name: unknown): P | undefined }
+> & {
+  /** Starts the agent's program and logs its stderr. */
+  start(agent: RuntimeAgent['agent']): Result<Started<P>, RunError>
+}
 
 export function namedPrograms<P extends Program>(
   kind: string,
-  programs: Readonly<Record<string, P>>,
+  { programs, environment, clock, log = () => undefined }: ProgramOptions<P>,
 ): NamedPrograms<P> {
   const names = Object.keys(programs)
   const find = (name: unknown): P | undefined =>
     typeof name === 'string' && Object.hasOwn(programs, name) ? programs[name] : undefined
   return {
-    find,
     has: ({ program }) => find(program) !== undefined,
     parseOptions: async ({ program, ...rest }) => {
       if (names.length === 0) return err(NO_PROGRAMS)
@@ -29,6 +47,19 @@ export function namedPrograms<P extends Program>(
       return unknown === undefined
         ? ok({ options: { program: program as string }, secrets: {} })
         : err(`${unknown} is not an option of ${kind} agents`)
+    },
+    start({ id: agentId, runtime }) {
+      const { program: name } = runtime.options
+      const program = find(name)
+      const message = `this process has no program ${JSON.stringify(name)}`
+      if (!program) return err({ code: 'RUNTIME_EXITED', message })
+      const limited = limitedLog(log, { agentId, program: name }, clock)
+      const onStderrLine = (line: string) => limited({ line }, 'program.stderr')
+      return ok({
+        program,
+        child: startChild(program, { environment, onStderrLine }),
+        log: limited,
+      })
     },
   }
 }

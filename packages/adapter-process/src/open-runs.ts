@@ -13,7 +13,10 @@ type OpenRun = { readonly end: (reply: Reply) => void; readonly emit: (chunk: st
 
 const MAX_ERROR_LENGTH = 1_000
 
-/** The runs that a program has not answered yet. Each attempt at a message has its own run id. */
+/**
+ * The runs that a program has not answered. Each attempt at a message has its own run id. `emit`
+ * and `end` return false if no such run is open.
+ */
 export class OpenRuns {
   readonly #runs = new Map<string, OpenRun>()
 
@@ -35,13 +38,11 @@ export class OpenRuns {
     return { id, reply }
   }
 
-  /** Returns false if no such run is open. */
   emit(id: string, chunk: string): boolean {
     this.#runs.get(id)?.emit(chunk)
     return this.#runs.has(id)
   }
 
-  /** Returns false if no such run is open. */
   end(id: string, reply: Reply): boolean {
     this.#runs.get(id)?.end(reply)
     return this.#runs.delete(id)
@@ -57,7 +58,6 @@ export class OpenRuns {
   }
 }
 
-/** The failure that a program reports, with text that can be stored. */
 export function programError(message: string, retryable: boolean): FinishedRun {
   const text = beginningOf(message, MAX_ERROR_LENGTH)
   const isUsable = isStorableText(text) && text !== ''

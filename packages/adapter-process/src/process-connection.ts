@@ -13,15 +13,15 @@ import {
 
 export type ConnectionOptions = {
   readonly maxLineBytes: number
-  /** Receives each unusable line. A message of the protocol comes without its text. */
+  /** Receives unusable lines. A message of the protocol comes without its text. */
   readonly onStray: (line: string, why: string) => void
 }
 
-/** How much of a line that is too long is searched for the id of its run. */
+/** How much of a long line is searched for the id of its run. */
 const HEAD_LENGTH = 1_000
 const NO_RUN = 'no open run has this id: the message is late, repeated, or its id is wrong'
 
-/** The JSON lines between this process and one program. Never rejects, and survives any output. */
+/** The JSON lines to and from one program. Never rejects, and survives any output. */
 export class ProcessConnection {
   readonly runs = new OpenRuns()
   /** Resolves with the program's ready message, or with the problem in it. */
@@ -47,7 +47,7 @@ export class ProcessConnection {
     this.#stdin.write(line)
   }
 
-  /** Sends a ping, unless one is open, and resolves at the next pong. */
+  /** Resolves at the next pong. Sends a ping unless one is open. */
   ping(): Promise<true> {
     if (!this.#ping) {
       this.#ping = deferred()
@@ -71,7 +71,7 @@ export class ProcessConnection {
     this.#reject({ type: 'unusable', why, ...(id !== undefined && { of: 'answer', id }) }, head)
   }
 
-  /** Returns the problem with a message that does not fit the state of the connection. */
+  /** Returns why a message does not fit the state of the connection. */
   #apply(message: FromProgram): string | undefined {
     switch (message.type) {
       case 'ready':
@@ -112,7 +112,7 @@ const answered = ({ response, sessionState }: Extract<FromProgram, { type: 'answ
 
 type Deferred<T> = {
   readonly promise: Promise<T>
-  /** Returns false if the promise was resolved before. */
+  /** Returns false if the promise is already resolved. */
   resolve(value: T): boolean
 }
 

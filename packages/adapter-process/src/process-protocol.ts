@@ -42,7 +42,7 @@ const incoming = z.discriminatedUnion('type', [
 /** A message from a program. */
 export type FromProgram = z.infer<typeof incoming>
 export type Ready = Extract<FromProgram, { type: 'ready' }>
-/** A line that is no valid message. `of` is its type if known, and `id` the run that it names. */
+/** An invalid message. `of` is its type if known, and `id` the run that it names. */
 export type Unusable = {
   readonly type: 'unusable'
   readonly why: string
@@ -68,9 +68,7 @@ export function parseLine(line: string): FromProgram | Unusable {
   }
 }
 
-/**
- * Parses only lines that can be objects. A parse error is expensive, and programs can print a lot.
- */
+/** Parses only lines that can be objects, because parse errors are expensive. */
 function objectIn(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith('{')) return undefined
   try {

@@ -54,7 +54,7 @@ function runtimeOf(
   return { runtime, log }
 }
 
-/** A ready program. It stops at the end of the test. */
+/** A ready program that stops at the end of the test. */
 async function started(
   ...[program = PROGRAM, ...more]: Partial<Parameters<typeof runtimeOf>>
 ): Promise<Started> {

@@ -1,25 +1,14 @@
-import type { AgentRuntime, Clock } from '@org/agent-messaging-core/runtime'
+import type { AgentRuntime } from '@org/agent-messaging-core/runtime'
 import { err, type Result } from 'neverthrow'
-import { startChild, type Child } from './child.js'
-import { namedPrograms } from './named-programs.js'
+import type { Child } from './child.js'
+import { namedPrograms, type ProgramOptions } from './named-programs.js'
 import { FAULTY_GRACE_MS, ProcessAgent, type ProcessLimits } from './process-agent.js'
 import { ProcessConnection } from './process-connection.js'
 import type { Ready } from './process-protocol.js'
-import { limitedLog, type ProgramLog } from './program-log.js'
-import type { Environment, Program } from './program.js'
+import type { Program } from './program.js'
 import { within } from './within.js'
 
-export type ProcessRuntimeOptions = {
-  /** Programs by name. An agent's option `program` names one. */
-  readonly programs: Readonly<Record<string, Program>>
-  /**
-   * The service's environment. A program inherits `PATH`, `HOME`, `LANG`, `LC_ALL`, `TZ`, `TMPDIR`
-   * and the variables in its `inheritEnv`.
-   */
-  readonly environment: Environment
-  readonly clock: Pick<Clock, 'now'>
-  /** Receives the lines on stderr and invalid lines on stdout, at most 100 in ten seconds. */
-  readonly log?: ProgramLog
+export type ProcessRuntimeOptions = ProgramOptions<Program> & {
   readonly limits?: Partial<ProcessLimits>
 }
 
@@ -33,18 +22,11 @@ const defaultLimits: ProcessLimits = {
 
 /**
  * Runs agents as child processes that exchange JSON lines on stdin and stdout (docs/runtimes.md).
- * Each agent has one process for all its runs. The only option is `{program}`, the name of a
- * program that the operator configures.
+ * Each agent has one process for all runs. The only option is `{program}`, a configured name.
  */
-export function processRuntime({
-  programs,
-  environment,
-  clock,
-  log = () => undefined,
-  limits,
-}: ProcessRuntimeOptions): AgentRuntime {
+export function processRuntime({ limits, ...options }: ProcessRuntimeOptions): AgentRuntime {
   const settings = { ...defaultLimits, ...limits }
-  const { find, has, parseOptions } = namedPrograms('process', programs)
+  const { has, parseOptions, start } = namedPrograms('process', options)
   return {
     kind: 'process',
     signsRequests: false,
@@ -52,22 +34,16 @@ export function processRuntime({
     has,
     parseOptions,
     start: async ({ agent }, onExit, signal) => {
-      const name = agent.runtime.options['program']
-      const program = find(name)
-      if (!program)
-        return err({
-          code: 'RUNTIME_EXITED',
-          message: `this process has no program ${JSON.stringify(name)}`,
-        })
-      const write = limitedLog(log, { agentId: agent.id, program: name }, clock)
-      const onStderrLine = (line: string) => write({ line }, 'program.stderr')
-      const onStray = (line: string, why: string) => write({ line, why }, 'program.stray_line')
-      const child = startChild(program, { environment, onStderrLine })
-      const { maxLineBytes } = settings
+      const started = start(agent)
+      if (started.isErr()) return err(started.error)
+      const { child, log } = started.value
+      const onStray = (line: string, why: string) => log({ line, why }, 'program.stray_line')
+      const { maxLineBytes, startTimeoutMs } = settings
       const connection = new ProcessConnection(child, { maxLineBytes, onStray })
-      const ready = await readyMessage(child, connection, settings.startTimeoutMs, signal)
+      const ready = await readyMessage(child, connection, startTimeoutMs, signal)
+      const parts = { child, connection, limits: settings, onExit }
       return ready
-        .map((message) => new ProcessAgent(child, connection, message, settings, onExit))
+        .map(({ history }) => new ProcessAgent({ ...parts, history }))
         .mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `the program ${reason}` }))
     },
   }

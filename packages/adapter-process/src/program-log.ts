@@ -1,18 +1,13 @@
 import type { Clock } from '@org/agent-messaging-core/runtime'
 
-/**
- * Receives the details first and then the text, like pino. The details include lines that programs
- * print, so they can contain secrets of the programs.
- */
+/** Receives the details and then the text, like pino. Lines of programs can contain secrets. */
 export type ProgramLog = (details: Readonly<Record<string, unknown>>, text: string) => void
 
 const MAX_LINES = 100
 const PERIOD_MS = 10_000
 const MAX_LINE_LENGTH = 1_000
 
-/**
- * Logs at most 100 lines in ten seconds and counts the others, so that no program floods the log.
- */
+/** Logs at most 100 lines in ten seconds and counts the others. */
 export function limitedLog(
   log: ProgramLog,
   facts: Readonly<Record<string, unknown>>,

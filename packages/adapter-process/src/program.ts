@@ -1,7 +1,4 @@
-/**
- * A program that agents can run. Programs come from the operator's configuration, not from
- * requests.
- */
+/** A program that agents can run. The operator configures programs, and requests cannot. */
 export type Program = {
   /** A path, or a name that is looked up in `PATH`. */
   readonly command: string

@@ -1,5 +1,4 @@
-// Starts the given program from the built package and forwards its output, until this process is
-// killed. On SIGTERM, it stops the program with a grace of ten minutes.
+// Starts the given program and forwards its output. A SIGTERM stops it with a grace of ten minutes.
 import { startChild } from '../dist/child.js'
 
 const child = startChild(JSON.parse(process.argv[2]), {

@@ -12,7 +12,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits up to ten seconds for these processes to end. Returns those that still run. */
+/** Waits up to ten seconds for processes to end, and returns the running ones. */
 export async function leftOf(pids: readonly number[]): Promise<readonly number[]> {
   const end = Date.now() + 10_000
   while (pids.some(isAlive) && Date.now() < end) await delay(20)

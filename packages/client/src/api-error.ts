@@ -2,9 +2,7 @@
 export class ApiError extends Error {
   /** The HTTP status. */
   readonly status: number
-  /**
-   * A code such as `NOT_FOUND`. `UNKNOWN` if the response came from something else, like a proxy.
-   */
+  /** A code such as `NOT_FOUND`, or `UNKNOWN` for a response of a proxy. */
   readonly code: string
   /** The invalid fields of the request, if any. */
   readonly issues: readonly { readonly path: string; readonly message: string }[]

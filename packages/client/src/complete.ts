@@ -8,8 +8,8 @@ export type CompleteOptions = Omit<SendOptions, 'waitSeconds'> & {
 
 /**
  * The service accepted the message, but the answer did not come in time, or the connection was lost
- * (`cause`). The agent continues. `messages.get` and the webhooks return the answer later. Another
- * send without the same idempotency key creates another message.
+ * (`cause`). The agent continues, and `messages.get` and the webhooks return the answer later. A
+ * new send without the idempotency key creates another message.
  */
 export class NotCompletedError extends Error {
   readonly messageId: string
@@ -62,9 +62,7 @@ export async function complete(
   throw new NotCompletedError(messageId, `after ${timeoutMs} ms`)
 }
 
-/**
- * True if the service itself rejected the request. A proxy's 5xx says nothing about the message.
- */
+/** The service rejected the request. A proxy's 5xx says nothing about the message. */
 const isServiceError = (error: unknown): boolean =>
   error instanceof ApiError && error.status < 500 && error.status !== 429
 

@@ -1,16 +1,13 @@
 import { ApiError } from './api-error.js'
 
 export type ClientOptions = {
-  /**
-   * The service's URL, such as `https://messages.example`. A browser can use a path of its own
-   * origin.
-   */
+  /** Such as `https://messages.example`, or a path in a browser. */
   readonly baseUrl: string
-  /** The API key. `undefined`, as from an unset environment variable, is rejected immediately. */
+  /** `undefined`, as from an unset environment variable, is rejected immediately. */
   readonly apiKey: string | undefined
   /** The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
-  /** How often a failed request is retried if that is safe. The default is 4. */
+  /** How often a request is retried if that is safe. The default is 4. */
   readonly retries?: number
 }
 
@@ -131,10 +128,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   )
 }
 
-/**
- * Returns how long to wait before the next attempt, at least `Retry-After`. Returns undefined if a
- * retry is not worthwhile.
- */
+/** The time before the next attempt, at least `Retry-After`. Undefined: no retry. */
 function pauseAfter({ status, headers }: Response, attempt: number): number | undefined {
   if (!RETRYABLE_STATUS.includes(status)) return undefined
   const retryAfter = Number(headers.get('retry-after') ?? 0) * 1_000

@@ -7,9 +7,7 @@ import type { Message, MessageState } from './resources.js'
 export type StreamEvent =
   /** A state with a new attempt makes the pieces of earlier attempts invalid. */
   | { readonly event: 'state'; readonly state: MessageState; readonly attempt: number }
-  /**
-   * `offset`: the UTF-16 units before this piece in the attempt. A gap means that pieces were lost.
-   */
+  /** `offset` counts the UTF-16 units before this piece. A gap means that pieces were lost. */
   | {
       readonly event: 'chunk'
       readonly attempt: number
@@ -22,9 +20,8 @@ export type StreamEvent =
 const SILENCE_MS = 45_000
 
 /**
- * Follows a message to its end. Reconnects when a connection breaks or falls silent, and continues
- * after the last event. `path` is the path of the stream. Stopping the iteration does not affect
- * the message.
+ * Follows a message to its end. Reconnects after a broken or silent connection, and continues after
+ * the last event. `path` is the path of the stream.
  */
 export async function* streamOf(
   http: Http,

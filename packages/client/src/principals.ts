@@ -3,12 +3,9 @@ import type { PrincipalTraces } from './resources.js'
 
 type Page = PrincipalTraces & { readonly nextCursor: string | null }
 
-/**
- * The data of end users, by the `endUserId` of the messages on their behalf. All methods need the
- * permission `project:admin`.
- */
+/** The data of end users, by their `endUserId`. Needs the permission `project:admin`. */
 export function principalsOf(http: Http) {
-  /** Each request covers a limited number of messages. An erasure is safe to repeat. */
+  /** Each request covers a limited number of messages, and is safe to repeat. */
   async function sumOfPages(
     method: 'GET' | 'DELETE',
     endUserId: string,
@@ -31,10 +28,7 @@ export function principalsOf(http: Http) {
 
   return {
     count: (endUserId: string): Promise<PrincipalTraces> => sumOfPages('GET', endUserId, {}),
-    /**
-     * Erases the messages and their deliveries. Keeps and counts open messages, unless `force` is
-     * set.
-     */
+    /** Erases messages and their deliveries. Keeps open messages unless `force` is set. */
     erase: (endUserId: string, { force = false } = {}): Promise<PrincipalTraces> =>
       sumOfPages('DELETE', endUserId, { force }),
   }

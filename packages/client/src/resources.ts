@@ -15,14 +15,9 @@ export type NewMessage = {
 }
 
 export type SendOptions = {
-  /**
-   * One key creates one message, even if it is sent several times. By default each call uses a new
-   * key for all its retries.
-   */
+  /** One key creates one message. By default each call has a new key for all its retries. */
   readonly idempotencyKey?: string
-  /**
-   * How many seconds the service waits for the answer. 0 means no wait. The service has a default.
-   */
+  /** How many seconds the service waits for the answer. 0 means no wait. */
   readonly waitSeconds?: number
   readonly signal?: AbortSignal
 }
@@ -94,7 +89,7 @@ export type NewAgent = Pick<Agent, 'name' | 'runtime'> &
   >
 /** `start` and `stop` change the desired state. */
 export type AgentChange = Partial<Omit<NewAgent, 'desiredState'>>
-/** `signingSecret`: set for a runtime that signs its requests. It is shown only once. */
+/** `signingSecret`: only for a runtime that signs requests. Shown only once. */
 export type CreatedAgent = Agent & { readonly signingSecret?: string }
 
 export type Webhook = {
@@ -113,10 +108,7 @@ export type Webhook = {
   readonly failingSince?: string
   readonly lastSuccessAt?: string
   readonly lastFailureAt?: string
-  /**
-   * `open`: no delivery is sent until `circuitOpenUntil`. `half_open`: one delivery tests the
-   * receiver.
-   */
+  /** `open`: no deliveries until `circuitOpenUntil`. `half_open`: one delivery is a test. */
   readonly circuit: 'closed' | 'open' | 'half_open'
   readonly circuitOpenUntil?: string
   readonly previousSecretUntil?: string
@@ -126,9 +118,7 @@ export type Webhook = {
 export type NewWebhook = Pick<Webhook, 'url' | 'events'> &
   Partial<Pick<Webhook, 'agentId' | 'description' | 'enabled' | 'disableOnGone'>> & {
     readonly headers?: { readonly [name: string]: string }
-    /**
-     * Your own secret: `whsec_` and base64 of 24 to 64 bytes. The service creates one by default.
-     */
+    /** Your own secret: `whsec_` and base64 of 24 to 64 bytes. */
     readonly secret?: string
   }
 type Clearable = 'agentId' | 'description' | 'headers'

@@ -17,10 +17,7 @@ export function webhooksOf(http: Http) {
       http.json({ method: 'POST', path: '/v1/webhooks', body: settings }),
     get: (id: string): Promise<Webhook> => http.json({ method: 'GET', path: path(id) }),
     list: (): AsyncGenerator<Webhook, void, undefined> => rowsOf(http, '/v1/webhooks'),
-    /**
-     * `null` clears an optional field. A `url` on another origin requires new `headers`, or `null`
-     * for none.
-     */
+    /** `null` clears a field. A `url` on another origin requires new `headers`, or `null`. */
     update: (id: string, change: WebhookChange): Promise<Webhook> =>
       http.json({ method: 'PATCH', path: path(id), body: change, retryable: true }),
     delete: (id: string): Promise<void> => http.json({ method: 'DELETE', path: path(id) }),
@@ -38,10 +35,7 @@ export function webhooksOf(http: Http) {
       http.json({ method: 'POST', path: path(id, '/rotate-secret'), body: rotation }),
     finishRotation: (id: string): Promise<Webhook> =>
       http.json({ method: 'POST', path: path(id, '/rotate-secret/finish'), retryable: true }),
-    /**
-     * Redelivers one page of matching deliveries, by default 1,000. A `nextCursor` means that more
-     * can follow.
-     */
+    /** Redelivers one page, by default 1,000. With a `nextCursor`, more can follow. */
     recover: (
       id: string,
       filter: Omit<DeliveryFilter, 'webhookId'> & {

@@ -1,6 +1,6 @@
 /**
- * Remembers deliveries, so that a duplicate is not processed twice. The service delivers at least
- * once: again if the receiver's response was lost, or if an operator redelivers.
+ * Detects duplicates. The service delivers at least once: again if the receiver's response was
+ * lost, or if an operator redelivers.
  */
 export interface DedupeStore {
   /** Starts a delivery. `busy`: another call is processing it. `done`: a call has processed it. */
@@ -13,10 +13,7 @@ export interface DedupeStore {
 
 const MAX_REMEMBERED = 10_000
 
-/**
- * Remembers the newest deliveries in memory, by default 10,000. Several processes need a shared
- * store instead.
- */
+/** Keeps the newest deliveries, by default 10,000. Several processes need a shared store. */
 export function memoryDedupe(max = MAX_REMEMBERED): DedupeStore {
   const known = new Map<string, 'busy' | 'done'>()
   return {

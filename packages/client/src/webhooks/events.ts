@@ -7,7 +7,7 @@ export type Json =
   | { readonly [key: string]: Json }
 export type JsonObject = { readonly [key: string]: Json }
 
-/** The caller on whose behalf the agent ran. */
+/** The principal of the run. */
 export type ExecutionPrincipal =
   | { readonly type: 'service' }
   | { readonly type: 'end_user'; readonly endUserId: string }

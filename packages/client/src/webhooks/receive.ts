@@ -11,8 +11,8 @@ export type EventHandlers = {
 
 export type ReceiverOptions = VerifyOptions & {
   /**
-   * The webhook's secret, or several during a rotation. A missing or malformed secret is rejected
-   * when the handler is created. An empty list can be filled later.
+   * The webhook's secret, or several during a rotation. Checked when the handler is created. An
+   * empty list can be filled later.
    */
   readonly secret: Secret
   /** Events without a handler are accepted and ignored. */
@@ -35,9 +35,7 @@ export function checked(options: ReceiverOptions): ReceiverOptions {
   return options
 }
 
-/**
- * Reads and verifies a request, skips a duplicate, and calls the event's handler. Never rejects.
- */
+/** Verifies a request, skips a duplicate, and calls the event's handler. Never rejects. */
 export async function receive(
   options: ReceiverOptions,
   read: () => unknown,

@@ -1,16 +1,11 @@
 import { WebhookVerificationError } from './verification-error.js'
 
-/**
- * A webhook's secret, or several during a rotation. An unset environment variable is `undefined`.
- */
+/** A webhook's secret, or several during a rotation. An unset variable is `undefined`. */
 export type Secret = string | readonly string[] | undefined
 
 const PREFIX = 'whsec_'
 
-/**
- * Returns the bytes of each key.
- * @throws WebhookVerificationError if a secret is missing or malformed
- */
+/** @throws WebhookVerificationError if a secret is missing or malformed */
 export function keysIn(secret: Secret): Uint8Array<ArrayBuffer>[] {
   const given = typeof secret === 'string' ? [secret] : (secret ?? [])
   if (given.length === 0 || given.includes('')) throw new WebhookVerificationError('SECRET_MISSING')

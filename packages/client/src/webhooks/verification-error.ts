@@ -1,6 +1,6 @@
 const messages = {
   BODY_ALREADY_PARSED:
-    'The body was parsed before it was verified. The signature covers the raw bytes: pass those. ' +
+    'The body was parsed before it was verified. The signature covers the raw bytes: pass them. ' +
     'In Express, use express.raw({ type: "application/json", limit: "8mb" }) for this route, ' +
     'before express.json(). Elsewhere, use await request.text()',
   BODY_TOO_LONG:
@@ -8,7 +8,7 @@ const messages = {
   HEADERS_MISSING:
     'The request is no webhook: webhook-id, webhook-timestamp or webhook-signature is missing',
   TIMESTAMP_TOO_FAR:
-    'The request was signed too long ago or in the future: it can be a replay, or a clock is wrong',
+    'The request was signed too long ago or in the future. A replay or a wrong clock can be the cause',
   SIGNATURE_MISMATCH:
     'No signature matches the body and the secret: the secret is wrong, or the body was changed',
   SECRET_MISSING:

@@ -71,13 +71,13 @@ describe('the webhook catcher', () => {
 
   it('names the received events at its timeout', async () => {
     await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow(
-      'no webhook.test arrived within 10 ms; received nothing',
+      'no webhook.test arrived within 10 ms, but nothing else',
     )
     await post(started)
     await post(test, 'd-2', `whsec_${Buffer.alloc(32).toString('base64')}`)
     const message =
-      'no webhook.test arrived within 10 ms; ' +
-      'received: agent.started, an invalid request (SIGNATURE_MISMATCH)'
+      'no webhook.test arrived within 10 ms, but ' +
+      'agent.started, an invalid request (SIGNATURE_MISMATCH)'
     await expect(catcher.next('webhook.test', { timeoutMs: 10 })).rejects.toThrow(message)
     await post(test)
     expect((await catcher.next('webhook.test')).event).toEqual(test)

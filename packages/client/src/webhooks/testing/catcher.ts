@@ -46,16 +46,15 @@ export type RefusedRequest = {
 }
 
 export type WebhookCatcher = {
-  /** The URL to register with `secret`. It is on 127.0.0.1. */
+  /** The URL to register with `secret`, on 127.0.0.1. */
   readonly url: string
   readonly secret: string
   /** All valid requests so far, including retries. */
   readonly received: readonly CaughtEvent[]
   readonly refused: readonly RefusedRequest[]
   /**
-   * Returns the oldest event of this name, or of any name, that no `next` has returned before.
-   * Waits for one if necessary. Rejects after `timeoutMs` and names the other received events. The
-   * default is 5 s.
+   * Returns the oldest event of this name, or of any name, that `next` has not returned. Waits for
+   * one if necessary. Rejects after `timeoutMs`, by default 5 s, and names the received events.
    */
   next<Name extends EventName = EventName>(
     name?: Name,
@@ -118,7 +117,7 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
         ({ event }) => name === undefined || event.event === name,
         timeoutMs,
         () =>
-          `no ${name ?? 'event'} arrived within ${timeoutMs} ms; ${received(caught.all, refused)}`,
+          `no ${name ?? 'event'} arrived within ${timeoutMs} ms, but ${received(caught.all, refused)}`,
       ) as Promise<CaughtEvent<Name>>,
     answerNext: (...more) => void answers.push(...more),
     close,
@@ -131,7 +130,7 @@ function received(caught: readonly CaughtEvent[], refused: readonly RefusedReque
     ...caught.map(({ event }) => event.event),
     ...refused.map(({ error }) => `an invalid request (${error.code})`),
   ]
-  return names.length === 0 ? 'received nothing' : `received: ${names.join(', ')}`
+  return names.length === 0 ? 'nothing else' : names.join(', ')
 }
 
 async function closed(server: Server): Promise<void> {
