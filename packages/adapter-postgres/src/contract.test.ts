@@ -39,8 +39,19 @@ describeStorageContract('PostgreSQL that two processes share', async () => {
 })
 
 const TABLES = [
-  ...['settings', 'projects', 'api_keys', 'agents', 'messages', 'sessions', 'erasures'],
-  ...['attempts', 'deliveries', 'events', 'header_names', 'subscriptions', 'webhooks'],
+  'settings',
+  'projects',
+  'api_keys',
+  'agents',
+  'messages',
+  'sessions',
+  'erasures',
+  'attempts',
+  'deliveries',
+  'events',
+  'header_names',
+  'subscriptions',
+  'webhooks',
 ]
 
 /** Takes a tenth of the time of a new database for each test. */
