@@ -6,7 +6,7 @@ import type { ExecutionPrincipal } from './principal.js'
 import type { FinishedRun, RunError } from './run.js'
 import type { TraceContext } from './trace.js'
 
-/** What a client sent to an agent, with what became of it. */
+/** A client's message to an agent, with its state. */
 export type Message = {
   readonly id: string
   readonly projectId: string
@@ -15,17 +15,22 @@ export type Message = {
   readonly message: string
   readonly metadata?: JsonObject
   readonly executionPrincipal: ExecutionPrincipal
-  /** Digest of the request; tells a reuse of the key with another body. */
+  /** A digest of the request. It shows whether a key is used with another request. */
   readonly fingerprint?: string
-  /** Of the request that made it; its runs and deliveries belong to the same trace. */
+  /**
+   * The trace context of the request. The message's runs and deliveries belong to the same trace.
+   */
   readonly trace?: TraceContext
-  /** Runs begun so far, counted durably before each run: what `maxAttempts: 1` rests on. */
+  /**
+   * The number of started runs. The store counts a run before it starts, so `maxAttempts: 1`
+   * holds.
+   */
   readonly attempt: number
   readonly state: MessageState
   readonly createdAt: Instant
 }
 
-/** S§3 has two words on the wire; inside, `pending` is all but `responded`. */
+/** S§3 has two words on the wire. `pending` is every state except `responded`. */
 export type MessageState =
   | { readonly kind: 'queued'; readonly notBefore: Instant }
   | { readonly kind: 'running'; readonly startedAt: Instant }
@@ -40,7 +45,7 @@ export type MessageState =
   | { readonly kind: 'cancelled'; readonly cancelledAt: Instant }
 
 export type MessageStateKind = MessageState['kind']
-/** What a finished run may turn a message into. */
+/** The states that a finished run can lead to. */
 export type AfterRun = Extract<MessageState, { kind: 'queued' | 'responded' | 'failed' }>
 export type CancelledState = Extract<MessageState, { kind: 'cancelled' }>
 export type DeferredState = Extract<MessageState, { kind: 'deferred' }>
@@ -50,7 +55,7 @@ export type RunningMessage = Message & {
 
 type FailedRun = Extract<FinishedRun, { kind: 'failed' }>
 
-/** Nothing becomes of it by itself any more; a failed or cancelled one can be retried. */
+/** True if the state is final. A person can retry a failed or cancelled message. */
 export const isFinal = (
   state: MessageState,
 ): state is Extract<MessageState, { kind: 'responded' | 'failed' | 'cancelled' }> =>
@@ -61,23 +66,26 @@ export const isRetryable = ({ kind }: MessageState): boolean =>
 
 const CANCELLED: RunError = { code: 'CANCELLED', message: 'the message was cancelled' }
 
-/** Why a message has ended without an answer. */
+/** Returns the reason why a message ended without an answer. */
 export function errorOf(state: MessageState): RunError | undefined {
   if (state.kind === 'failed') return state.error
   return state.kind === 'cancelled' ? CANCELLED : undefined
 }
 
-/** The wire status (S§3). */
+/** Returns the status on the wire (S§3). */
 export const statusOf = (state: MessageState): 'responded' | 'pending' =>
   state.kind === 'responded' ? 'responded' : 'pending'
 
-/** `backoffMs[n]` is the wait after failed run n+1 (its last entry repeats); jitter lengthens it by up to that share. */
+/**
+ * `backoffMs[n]` is the pause after failed run n+1. Its last entry repeats. Jitter lengthens it by
+ * up to that share.
+ */
 export type DispatchPolicy = {
   readonly backoffMs: readonly number[]
   readonly jitter: number
-  /** Deadline of one run. */
+  /** The deadline of one run. */
   readonly runTimeoutMs: number
-  /** How long a deferred run may take to call back. */
+  /** The deadline of a deferred run's callback. */
   readonly deferredTimeoutMs: number
 }
 
@@ -88,10 +96,14 @@ export const defaultDispatchPolicy: DispatchPolicy = {
   deferredTimeoutMs: 60 * 60_000,
 }
 
-/** No agent holds up a session for longer than this by asking for time. */
+/** An agent can delay a session by this much at most. */
 const MAX_RETRY_IN_MS = 60 * 60_000
 
-/** Answered → responded with `message.responded`; retryable with attempts left → queued, no event; else failed with `agent.error`. */
+/**
+ * Decides the state after a run. An answer leads to responded with `message.responded`. A
+ * retryable failure with attempts left leads to queued, without an event. Any other failure leads
+ * to failed with `agent.error`.
+ */
 export function decideAfterRun(
   message: RunningMessage,
   run: FinishedRun,
@@ -110,7 +122,7 @@ export function decideAfterRun(
   }
 }
 
-/** What the agent asks for only ever lengthens the backoff. */
+/** The agent's own delay only lengthens the backoff. */
 function delayOf(
   attempt: number,
   { retryInMs = 0 }: FailedRun,
@@ -120,7 +132,7 @@ function delayOf(
   return retryInMs > backoff ? Math.min(retryInMs, MAX_RETRY_IN_MS) : backoff
 }
 
-/** Receivers hear of a message that will have no answer, whoever ended it. */
+/** Decides a cancellation. Its event tells receivers that the message gets no answer. */
 export const decideCancellation = (
   message: Message,
   now: Instant,

@@ -1,20 +1,26 @@
 import { err, ok, type Result } from 'neverthrow'
 import { isJsonObject, isStorableText } from './json.js'
 
-/** On whose behalf an agent runs (S§2): the service itself, or an end user. */
+/** On whose behalf an agent runs (S§2): the service, or an end user. */
 export type Principal =
   | { readonly type: 'service' }
   | { readonly type: 'end_user'; readonly endUserId: string }
 
-/** The one that a message carries. */
+/** The principal of a message. */
 export type ExecutionPrincipal = Principal
 
-/** An agent's default. Its `endUserId`, if any, describes the default; it never stands in for the caller's (S§4.1 rule 2). */
+/**
+ * An agent's default principal. Its `endUserId` describes the default and never replaces the
+ * caller's (S§4.1 rule 2).
+ */
 export type DefaultExecutionPrincipal =
   | { readonly type: 'service' }
   | { readonly type: 'end_user'; readonly endUserId?: string }
 
-/** `endUserIdMissing` lets the message name the field when the agent's default is `end_user` (S§7). */
+/**
+ * With `endUserIdMissing`, the error message names the field because the agent's default is
+ * `end_user` (S§7).
+ */
 export type PrincipalError =
   | { readonly kind: 'end_user_id_required' }
   | {
@@ -26,8 +32,8 @@ export type PrincipalError =
 export const MAX_END_USER_ID = 256
 
 /**
- * S§4.1 rules 1–3 whole. `sent` is what the request held, unparsed; undefined means that it was omitted.
- * An explicit `{type:'service'}` is valid whatever the default is.
+ * Applies S§4.1 rules 1 to 3. `sent` is the unparsed value of the request, or undefined if it was
+ * omitted. An explicit `{type:'service'}` is always valid.
  */
 export function resolvePrincipal(
   sent: unknown,
@@ -52,7 +58,7 @@ export function resolvePrincipal(
   )
 }
 
-/** Why `value` is not one of the two variants of S§2, or undefined when it is. */
+/** Returns the reason why `value` is neither variant of S§2, or undefined if it is one. */
 export function principalProblem(value: unknown): string | undefined {
   if (!isJsonObject(value)) return 'must be an object'
   if (value['type'] === 'service') {
@@ -67,7 +73,7 @@ export function principalProblem(value: unknown): string | undefined {
   return hasOnlyPrincipalKeys(value) ? undefined : 'type "end_user" takes no field but endUserId'
 }
 
-/** As `principalProblem`, for an agent's default, where `endUserId` may be left out. */
+/** Works as `principalProblem`, for an agent's default, which can omit `endUserId`. */
 export function defaultPrincipalProblem(value: unknown): string | undefined {
   const isBareEndUser =
     isJsonObject(value) && value['type'] === 'end_user' && Object.keys(value).length === 1
@@ -77,7 +83,7 @@ export function defaultPrincipalProblem(value: unknown): string | undefined {
 export const isEndUser = (principal: ExecutionPrincipal, endUserId: string): boolean =>
   principal.type === 'end_user' && principal.endUserId === endUserId
 
-/** Stands in the JSON of every principal that is this end user, and in that of no other. */
+/** Returns a text that the JSON of a principal contains only if it is this end user. */
 export const endUserMark = (endUserId: string): string => `"endUserId":${JSON.stringify(endUserId)}`
 
 const hasOnlyPrincipalKeys = (value: object): boolean =>

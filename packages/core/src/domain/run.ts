@@ -1,17 +1,20 @@
-/** Why a run, or an agent as a whole, failed. The code is ours, the message may be the agent's. */
+/** Why a run or an agent failed. The service sets the code. The message can be the agent's. */
 export type RunError = {
   readonly code:
-    | 'RUNTIME_ERROR' // the agent said so, or threw
+    | 'RUNTIME_ERROR' // the agent reported it, or threw
     | 'RUNTIME_TIMEOUT' // no answer within the run's deadline
-    | 'RUNTIME_LOST' // the process that ran it ended
-    | 'RUNTIME_EXITED' // the runtime itself ended or could not start
-    | 'RUNTIME_UNHEALTHY' // it runs, but said several times in a row that it is not well, or said nothing
+    | 'RUNTIME_LOST' // the process of the run ended
+    | 'RUNTIME_EXITED' // the runtime ended or could not start
+    | 'RUNTIME_UNHEALTHY' // it failed several health checks in a row
     | 'RESPONSE_INVALID' // not a string, too long, or not storable
-    | 'CANCELLED' // somebody who may send messages ended this one
+    | 'CANCELLED' // a caller cancelled the message
   readonly message: string
 }
 
-/** What one run came to, but for `deferred`, which has come to nothing yet. `retryInMs`: sooner the agent does not want to be tried again. */
+/**
+ * The outcome of a run, except `deferred`. `retryInMs` is the agent's wish for the pause before
+ * the next run.
+ */
 export type FinishedRun =
   | { readonly kind: 'answered'; readonly response: string }
   | {
@@ -21,7 +24,10 @@ export type FinishedRun =
       readonly retryInMs?: number
     }
 
-/** `deferred`: the runtime took the message and answers later, by callback, within `deadlineMs` (the service's default if absent). */
+/**
+ * `deferred`: the runtime accepted the message and answers later, by callback, within `deadlineMs`
+ * or the service's default.
+ */
 export type RunOutcome = FinishedRun | { readonly kind: 'deferred'; readonly deadlineMs?: number }
 
 export const failedRun = (
@@ -34,7 +40,10 @@ export const failedRun = (
   retryable,
 })
 
-/** What was thrown, in words, whatever it is: also what throws when it is asked for them, as an agent's own code may. */
+/**
+ * Returns the text of a thrown value, even if reading that text throws, as an agent's code can
+ * cause.
+ */
 export function wordsOf(thrown: unknown): string {
   try {
     return String(thrown)

@@ -1,7 +1,7 @@
 /**
- * How far somebody has read of a message's stream. `offset` counts the UTF-16 units of the attempt's pieces; past the final message
- * it is the kind of state that it was final in, for a message may be retried. As text, `2.120` or `2.failed`, it is the id of a
- * stream's events.
+ * A reader's position in a message's stream. `offset` counts the UTF-16 units of the attempt's
+ * pieces. After the final message it is the kind of the final state, because a message can be
+ * retried. The text form, `2.120` or `2.failed`, is the id of a stream's event.
  */
 export type StreamPosition = { readonly attempt: number; readonly offset: number | string }
 
@@ -9,7 +9,7 @@ const POSITION = /^(\d{1,9})\.(?:(\d{1,12})|([a-z]{1,20}))$/
 
 export const positionText = ({ attempt, offset }: StreamPosition): string => `${attempt}.${offset}`
 
-/** Undefined for what is no position: whoever sends that has read nothing. */
+/** Parses a position. Returns undefined for other text: such a reader starts at the beginning. */
 export function readPosition(text: string): StreamPosition | undefined {
   const [, attempt, offset, state] = POSITION.exec(text) ?? []
   return attempt === undefined

@@ -1,14 +1,17 @@
 import type { RandomBytes } from './signature.js'
 
-/** The two headers of W3C Trace Context, by which tracing tools follow a request from system to system. */
+/** The two headers of W3C Trace Context, which tracing tools use to follow a request. */
 export type TraceContext = { readonly traceparent: string; readonly tracestate?: string }
 
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32})-((?!0{16})[0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
-/** Sampled, and random trace id; all others are to be sent as zero (§3.2.2.5). */
+/** The flags for sampled and random trace ids. Other flags are sent as zero (§3.2.2.5). */
 const KNOWN_FLAGS = 0b11
 
-/** The context of a request, in the form that we hand on: version 00. A malformed one counts as none (§3.2), and costs the `tracestate` too. */
+/**
+ * Returns a request's context in version 00, or undefined if it is malformed (§3.2). A malformed
+ * one also drops the `tracestate`.
+ */
 export function parseTrace(traceparent = '', tracestate = ''): TraceContext | undefined {
   const [, version, trace, parent, flags = '', more] = TRACEPARENT.exec(traceparent) ?? []
   if (version === undefined || (version === '00' && more !== undefined)) return undefined
@@ -20,7 +23,7 @@ export function parseTrace(traceparent = '', tracestate = ''): TraceContext | un
   }
 }
 
-/** The context of work that this one caused: same trace, a parent id of its own. */
+/** Returns the context of work that this context caused: the same trace with a new parent id. */
 export function childTrace(
   { traceparent, ...state }: TraceContext,
   randomBytes: RandomBytes,
@@ -40,7 +43,7 @@ const MAX_STATE_MEMBERS = 32
 const STATE_MEMBER =
   /^(?<key>[a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
-/** Handed on as a whole or not at all (§3.3). */
+/** Returns the whole state, or undefined if it is malformed (§3.3). */
 function checkedState(text: string): string | undefined {
   const members = text
     .split(',')

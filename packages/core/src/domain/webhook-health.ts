@@ -1,33 +1,42 @@
 import type { Outcome, UnreachableError } from './delivery.js'
 import type { Instant } from './instant.js'
 
-/** What a webhook's attempts came to of late. `failingSince`: its first failure after its last success. */
+/**
+ * The recent results of a webhook's attempts. `failingSince` is the first failure after the last
+ * success.
+ */
 export type WebhookHealth = {
   readonly consecutiveFailures: number
   readonly failingSince?: Instant
-  /** Exact to about ten seconds, so that a receiver that answers is not written down at each answer. */
+  /** Exact to about ten seconds, so a healthy receiver does not cause a write per answer. */
   readonly lastSuccessAt?: Instant
   readonly lastFailureAt?: Instant
   readonly circuit: Circuit
 }
 
 /**
- * Open: nothing is sent until `until`. From then on it is half-open: one delivery goes out as a probe, and `until` becomes
- * the end of its lease, so that nobody else probes and a probe whose process died is made again. `trips` counts the
- * openings since it was closed last: each is longer than the one before.
+ * An open circuit sends nothing until `until`. After that it is half-open: one delivery is sent as
+ * a probe, and `until` becomes the end of its lease. So only one process probes, and a lost probe
+ * is repeated. `trips` counts the openings since the circuit was closed. Each one is longer.
  */
 export type Circuit =
   | { readonly kind: 'closed' }
   | { readonly kind: 'open'; readonly until: Instant; readonly trips: number }
 
-/** From the `failures`-th failure in a row the circuit opens, for `openMs` × 2 at each further trip, jitter upwards only. */
+/**
+ * The circuit opens at the `failures`-th failure in a row. It stays open for `openMs`, doubled at
+ * each further trip. Jitter only lengthens.
+ */
 export type WebhookHealthPolicy = {
   readonly failures: number
   readonly openMs: number
   readonly longestOpenMs: number
   readonly jitter: number
   readonly maxRetryAfterMs: number
-  /** Nothing but failure for so long, and so often at least, disables the webhook. */
+  /**
+   * A webhook that fails for this long, and at least `disableFailures` times in a row, is
+   * disabled.
+   */
   readonly disableAfterMs: number
   readonly disableFailures: number
 }
@@ -48,7 +57,7 @@ export const defaultWebhookHealthPolicy: WebhookHealthPolicy = {
 
 export const untried: WebhookHealth = { consecutiveFailures: 0, circuit: { kind: 'closed' } }
 
-/** As an operator's enabling leaves it: no failure counts any more, and one probe goes before the rest. */
+/** The health after a person enables the webhook: no failures count, and one probe goes first. */
 export const resumed = (
   { lastSuccessAt, lastFailureAt }: WebhookHealth,
   now: Instant,
@@ -59,13 +68,16 @@ export const resumed = (
   circuit: { kind: 'open', until: now, trips: 0 },
 })
 
-/** Somebody asks for a try now: an open circuit becomes half-open. Its trips still count. */
+/**
+ * The health after a person asks for an attempt: an open circuit becomes half-open, and its trips
+ * still count.
+ */
 export const readyToProbe = (health: WebhookHealth, now: Instant): WebhookHealth =>
   health.circuit.kind === 'open' && health.circuit.until > now
     ? { ...health, circuit: { ...health.circuit, until: now } }
     : health
 
-/** A probe is under way, and nobody else sends anything before its lease ends. */
+/** The health while a probe runs: no other delivery is sent before the probe's lease ends. */
 export const heldByProbe = (
   { circuit, ...health }: WebhookHealth,
   until: Instant,
@@ -82,7 +94,7 @@ export function circuitAt({ circuit }: WebhookHealth, now: Instant): CircuitStat
 
 export type WebhookAttempt = {
   readonly outcome: Outcome
-  /** The circuit was not closed when it was claimed. */
+  /** True if the circuit was open at the claim. */
   readonly isProbe: boolean
 }
 /** The part of a webhook that its health decision reads. */
@@ -101,8 +113,9 @@ const FRESH_MS = 10 * SECOND
 const OUR_FAULTS: ReadonlySet<UnreachableError> = new Set(['unsealable_secret', 'interrupted'])
 
 /**
- * What an attempt makes of its webhook as it is now; undefined when nothing is worth a write: one more success of a healthy
- * webhook, and a secret that we cannot decrypt or a thread of ours that ended, which is our fault and none of the receiver's.
+ * Decides a webhook's health after an attempt. Returns undefined if nothing is worth a write:
+ * another success of a healthy webhook, or an error of the service, such as a secret that cannot
+ * be decrypted.
  */
 export function decideWebhookHealth(
   { health, status, disableOnGone }: HealthOwner,
@@ -146,7 +159,10 @@ const isFresh = (
   lastSuccessAt !== undefined &&
   now - lastSuccessAt < FRESH_MS
 
-/** A success that was under way when the circuit opened does not close it: the receiver may have named a time since. */
+/**
+ * A success of an earlier attempt does not close an open circuit, because the receiver can have
+ * asked for a pause since.
+ */
 const afterSuccess = (
   { lastFailureAt, circuit }: WebhookHealth,
   { isProbe }: Probing,
@@ -167,7 +183,7 @@ function circuitAfterFailure(
 ): Circuit {
   const isSlow = asksToSlowDown(outcome)
   const retryAfter = isSlow ? Math.min(outcome.retryAfterMs ?? 0, policy.maxRetryAfterMs) : 0
-  // What was under way when the circuit opened says nothing new, but for how long the receiver wants to be left alone.
+  // An earlier attempt adds nothing, except a later time to retry.
   if (circuit.kind === 'open' && !isProbe)
     return { ...circuit, until: Math.max(circuit.until, now + retryAfter) }
   if (circuit.kind === 'closed' && !isSlow && consecutiveFailures < policy.failures) return circuit

@@ -9,17 +9,20 @@ export type Webhook = {
   readonly projectId: string
   readonly url: string
   readonly events: readonly (SubscribableEvent | '*')[]
-  /** Only this agent's events, when set. */
+  /** If set, the webhook gets only this agent's events. */
   readonly agentId?: string
   readonly description?: string
   readonly secret: Sealed
-  /** The one before a rotation, until its grace ends: receivers have that long to learn the new one. */
+  /** The secret before a rotation, until the grace period ends. */
   readonly previousSecret?: { readonly secret: Sealed; readonly until: Instant }
-  /** Headers of the customer's own on each request: their names, and the JSON of names and values. */
+  /**
+   * The customer's headers on each request: their names, and the encrypted JSON of names and
+   * values.
+   */
   readonly headers?: { readonly names: readonly string[]; readonly sealed: Sealed }
-  /** Whether an answer of 410 disables it, instead of being a failure like any other. */
+  /** True if an answer of 410 disables the webhook instead of counting as a failure. */
   readonly disableOnGone: boolean
-  /** Disabled: its deliveries are made and kept, and sent once it is enabled again. */
+  /** A disabled webhook's deliveries are stored, and sent after it is enabled. */
   readonly status:
     | { readonly kind: 'enabled' }
     | { readonly kind: 'disabled'; readonly reason: DisabledReason; readonly at: Instant }
@@ -28,10 +31,10 @@ export type Webhook = {
   readonly updatedAt: Instant
 }
 
-/** An operator, five days of nothing but failure, or a 410 of a webhook that is to be disabled by one. */
+/** An operator, five days of failures only, or a 410 with `disableOnGone`. */
 export type DisabledReason = 'operator' | 'failing' | 'gone'
 
-/** Absent: left as it is. `null` clears an optional field. */
+/** An absent field stays as it is. `null` clears an optional field. */
 export type WebhookChange = {
   readonly url?: Webhook['url']
   readonly events?: Webhook['events']
@@ -41,14 +44,14 @@ export type WebhookChange = {
   readonly disableOnGone?: boolean
   readonly status?: Webhook['status']
   readonly health?: WebhookHealth
-  /** Ends the grace of a rotation. */
+  /** Ends the grace period of a rotation. */
   readonly previousSecret?: null
   readonly updatedAt: Webhook['updatedAt']
 }
 
 /**
- * The webhook with the change made: what was cleared is absent, not null. At another URL an open circuit is half-open: what the receiver at
- * the old one came to, or for how long it wants to be left alone, says nothing of the new one.
+ * Returns the changed webhook. A cleared field is absent, not null. A new URL makes an open
+ * circuit half-open, because the old receiver's failures say nothing about the new one.
  */
 export function changeWebhook(
   { agentId, description, headers, previousSecret, ...webhook }: Webhook,
@@ -73,7 +76,10 @@ export function changeWebhook(
   }
 }
 
-/** The secrets to sign with at this moment: what S§6's header is keyed with, and during a grace the new one beside it. */
+/**
+ * Returns the secrets for a signature now: the key of the S§6 header, and the next secret during a
+ * grace period.
+ */
 export const signingSecrets = (
   { secret, previousSecret }: Pick<Webhook, 'secret' | 'previousSecret'>,
   now: Instant,
@@ -82,13 +88,16 @@ export const signingSecrets = (
     ? { signing: previousSecret.secret, next: secret }
     : { signing: secret }
 
-/** What a sealed webhook secret is bound to. */
+/** The context that an encrypted webhook secret is bound to. */
 export const webhookSecretContext = (webhookId: string): string => `webhooks/${webhookId}/secret`
 
-/** What its sealed headers are bound to. */
+/** The context that encrypted headers are bound to. */
 export const webhookHeadersContext = (webhookId: string): string => `webhooks/${webhookId}/headers`
 
-/** With all that is secret sealed anew; itself when all is so already, undefined when something of it cannot be opened. */
+/**
+ * Reseals all secrets. Returns the same webhook if there is nothing to do, and undefined if a
+ * secret cannot be opened.
+ */
 export function resealWebhook(webhook: Webhook, reseal: Reseal): Webhook | undefined {
   const { id, previousSecret: grace, headers: own } = webhook
   const secret = reseal(webhook.secret, webhookSecretContext(id))

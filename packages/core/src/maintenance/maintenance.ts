@@ -4,18 +4,19 @@ import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
 
 /**
- * Ends what nobody will ever send, frees the room of what was erased, and purges what is finished and past its retention. In small
- * steps, each a commit of its own, so that everybody else's writes come between; nothing here is ever in a hurry.
+ * Cancels deliveries that cannot be sent any more, frees the space of erased rows, and purges
+ * final rows after their retention. It works in small steps, each in one commit, so that other
+ * writes run in between.
  */
 export type Maintenance = {
   wake(): void
-  /** One round: a few steps of each kind. */
+  /** Does a few steps of each kind. */
   tick(): Promise<Maintained>
   start(): void
   stop(): Promise<void>
 }
 
-/** What a round did. `isDone`: there was nothing left for another one. */
+/** The work of one round. `isDone` means that nothing is left. */
 export type Maintained = {
   readonly cancelled: number
   readonly purgedDeliveries: number
@@ -24,9 +25,15 @@ export type Maintained = {
 }
 
 const INTERVAL_MS = 60_000
-/** Rows of one step: a millisecond of SQLite's time, 20 where each has ten failed attempts with long answers, 50 with 1 MiB of text in each. */
+/**
+ * Rows per step: a millisecond of SQLite's time, 20 ms with ten failed attempts each, 50 ms with 1
+ * MiB of text each.
+ */
 const STEP = 100
-/** Of one kind in a round: the last look of each kind, which finds nothing more, can cost as much as ten. */
+/**
+ * Steps of each kind in a round. The last look of a kind, which finds nothing, can cost as much as
+ * ten steps.
+ */
 const MOST_STEPS = 10
 
 export function createMaintenance(
@@ -65,7 +72,10 @@ export function createMaintenance(
       : steps(() => store.purge({ finishedBefore, limit: STEP }))
   }
 
-  /** Rows of up to so many steps: fewer than they can have when there are no more. What the storage refuses is for the next round. */
+  /**
+   * Returns the rows of up to `MOST_STEPS` steps. A step that the storage refuses is left to the
+   * next round.
+   */
   async function steps(step: () => Stored<number>): Promise<number> {
     let rows = 0
     for (let n = 1; n <= MOST_STEPS; n++) {

@@ -22,9 +22,9 @@ export type NodePlatform = {
 }
 
 export type MasterKeys = {
-  /** 32 bytes that seal secrets and run tokens; losing them loses those. */
+  /** 32 bytes that encrypt secrets and sign run tokens. Without the key, both are lost. */
   readonly masterKey: Uint8Array
-  /** Others that open what they have sealed, while one replaces another. */
+  /** Other keys that can still decrypt, while one key replaces another. */
   readonly otherMasterKeys?: readonly Uint8Array[] | undefined
 }
 
@@ -38,7 +38,7 @@ export const nodePlatform = ({ masterKey, otherMasterKeys }: MasterKeys): NodePl
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // By hand: `timers/promises` makes an error of every abort, which costs more than the timer.
+  // Not `timers/promises`, which creates an error per abort. That costs more than the timer.
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()
@@ -82,7 +82,7 @@ export function nodeCrypto(
     isMac: (purpose, data, code) => all.some((keys) => equal(code, macOf(keys, purpose, data))),
     equal,
     seal: (plain, context) => seal(own.sealKey, plain, context),
-    // Each delivery asks for the same few, and opening one costs as much as its two signatures.
+    // Every delivery needs the same secrets. Decrypting one costs as much as two signatures.
     unseal: remembered(unsealed),
     reseal: (sealed, context) => {
       if (unseal(own.sealKey, sealed, context) !== undefined) return sealed
@@ -105,7 +105,10 @@ function derivedKeys(masterKey: Uint8Array): DerivedKeys {
   }
 }
 
-/** Digests have one length, so timingSafeEqual cannot throw and the length of a secret does not show. */
+/**
+ * Compares digests: they have one length, so timingSafeEqual cannot throw and the secret's length
+ * stays hidden.
+ */
 const equal = (a: string, b: string): boolean =>
   timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))
 

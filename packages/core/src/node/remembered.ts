@@ -1,10 +1,11 @@
-/** Answers of each of the two generations. */
+/** Answers per generation. */
 const MOST = 1_000
 const GENERATION_MS = 60_000
 
 /**
- * `ask`, which depends on nothing but its two texts, with its last answers at hand: 1,000 at least, and none given out
- * later than two minutes after it was last asked for, also when the clock is set back. An `undefined` is asked for again.
+ * Caches `ask`, which must depend only on its two texts. Keeps at least 1,000 answers, each for
+ * two minutes after its last use at most, also when the clock is set back. Does not cache
+ * `undefined`.
  */
 export function remembered<A extends string, B>(
   ask: (what: A, of: string) => B | undefined,

@@ -5,7 +5,10 @@ import type { Ids } from '../ports/platform.js'
 const RANDOM_BYTES = 16
 const IDS_A_DRAW = 128
 
-/** Draws the random part of many ids at once: a draw for each costs ten times what the rest of an id does. */
+/**
+ * Draws the random parts of many ids at once: one draw per id would cost ten times as much as the
+ * rest.
+ */
 export function uuidV7(): Ids {
   const pool = Buffer.alloc(RANDOM_BYTES * IDS_A_DRAW)
   let used = pool.length
@@ -25,7 +28,7 @@ export function uuidV7(): Ids {
     next() {
       const random = drawn()
       const now = Date.now()
-      // 31 random bits leave room for more ids than a millisecond has; a clock that was set back makes none that are smaller.
+      // 31 random bits leave room for the ids of a millisecond. A clock that was set back creates no smaller id.
       seq = now > msecs ? random.readUInt32BE() >>> 1 : seq + 1
       msecs = Math.max(now, msecs)
       return v7({ random, msecs, seq })

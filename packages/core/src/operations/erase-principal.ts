@@ -13,7 +13,10 @@ export type CountPrincipalInput = {
 }
 export type ErasePrincipalInput = CountPrincipalInput & { readonly force?: boolean | undefined }
 
-/** Of the rows that this call came by. `openMessages` are not final, and kept. With `nextCursor` the caller goes on, and adds up. */
+/**
+ * Counts of the rows that this call reached. `openMessages` were kept. With `nextCursor` the
+ * caller continues and adds up.
+ */
 export type PrincipalTraces = {
   readonly messages: number
   readonly openMessages: number
@@ -21,14 +24,14 @@ export type PrincipalTraces = {
   readonly nextCursor: string | null
 }
 
-/** Rows of one step, which is a commit of its own: everybody else's writes come between two. */
+/** Rows per commit. Other writes run between two commits. */
 const STEP = 100
-/** Of one call: ten thousand rows. */
+/** Commits per call: ten thousand rows. */
 const MOST_STEPS = 100
 
 /**
- * The walk goes from agent to agent, over the messages of each, and then over the project's deliveries: what was published when a message
- * became final is there by the time its turn comes.
+ * The walk visits the messages of each agent, and then the project's deliveries: an event that
+ * commits during the walk is there by then.
  */
 type Place =
   | { readonly kind: 'agents'; readonly behind: string }
@@ -38,17 +41,18 @@ type Place =
 type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
 type Walk = CountPrincipalInput & { readonly force: boolean; readonly countOnly: boolean }
 
-/** What `erasePrincipal` would find, without `force`. */
+/** Counts the rows that `erasePrincipal` would erase without `force`. */
 export const countPrincipal =
   (d: OperationsContext) =>
   (input: CountPrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
     walk(d, { ...input, force: false, countOnly: true })
 
 /**
- * Erases what is kept of the messages that were sent on behalf of an end user: those with their answers and keys, what their sessions
- * remembered, and the deliveries of their events with all attempts. Messages of others in the same sessions stay; those that are not
- * final stay, unless `force`. What is sent meanwhile may stay, too. Each call goes a bounded way; repeated, from the cursor or from the
- * beginning, it does what is left.
+ * Erases the messages on behalf of an end user, with answers, keys, the runtime's state of their
+ * sessions, and the deliveries of their events with all attempts. Messages of other users in the
+ * same sessions stay. Open messages stay unless `force` is true. Messages sent during the walk can
+ * stay. A call does a bounded part. A repeated call, from the cursor or from the beginning, does
+ * the rest.
  */
 export const erasePrincipal =
   (d: OperationsContext) =>
@@ -77,7 +81,7 @@ const walk = (
         deliveries = 0,
         ...next
       }: Found = yield* stepFrom(d, of, place)
-      if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId) // others may be next in their sessions
+      if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId) // the next messages of these sessions are due
       sum = {
         messages: sum.messages + messages,
         openMessages: sum.openMessages + openMessages,
@@ -138,7 +142,7 @@ const messagesOf = (agentId: string, after = 0): Place => ({ kind: 'messages', a
 const behindMessages = (agentId: string, next: number | undefined): Place =>
   next === undefined ? { kind: 'agents', behind: agentId } : messagesOf(agentId, next)
 
-/** `<agent>.<seq>`, either of which may be missing. */
+/** `<agent>.<seq>`. Each part can be missing. */
 const CURSOR = /^([0-9a-f-]{36})?\.(\d{1,15})?$/
 
 function cursorOf(place: Place): string {

@@ -37,10 +37,13 @@ export type CreateKeyInput = {
   readonly name: string
   readonly permissions: readonly Permission[]
   readonly expiresAt?: number | undefined
-  /** The operator's own key text, 20 or more printable characters, for tests and containers. Made when absent. */
+  /**
+   * An operator's key text, 20 or more printable characters, for tests and containers. Created if
+   * absent.
+   */
   readonly key?: string | undefined
 }
-/** `key` is shown this once. */
+/** The result contains the key. It is shown only once. */
 export type CreatedKey = { readonly apiKey: ApiKey; readonly key: string }
 export type CreateKeyError =
   | Invalid
@@ -81,7 +84,7 @@ export const listKeys =
   (projectId: string, page: PageOf): Stored<Page<ApiKey>> =>
     d.storage.credentials.listKeys(projectId, page)
 
-/** At once for new requests. Revoking a revoked key is fine. */
+/** Revokes a key for all new requests. A revoked key can be revoked again. */
 export const revokeKey =
   (d: Platform) =>
   (
@@ -92,7 +95,10 @@ export const revokeKey =
       .revokeKey(projectId, keyId, d.clock.now())
       .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
-/** The key's project and permissions. Unknown, mistyped, revoked and expired keys are refused in the same words. */
+/**
+ * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
+ * same error.
+ */
 export const authenticate =
   (d: Platform) =>
   (key: string): ResultAsync<ApiKey, AuthenticateError> =>
@@ -110,13 +116,13 @@ async function authenticated(d: Platform, key: string): Promise<Result<ApiKey, A
   return isGood ? ok(apiKey) : fail('unauthorized')
 }
 
-/** Ends a person's visit to the operator's pages before its time, for every process. */
+/** Ends a person's visit to the console early, in every process. */
 export const endSignIn =
   (d: Platform) =>
   (signIn: SignIn): Stored<void> =>
     d.storage.credentials.endSignIn(signIn, d.clock.now())
 
-/** Whether it is over, by its time or because it was ended. */
+/** Returns true if the visit has ended. */
 export const isSignInOver =
   (d: Platform) =>
   ({ id, until }: SignIn): Stored<boolean> =>

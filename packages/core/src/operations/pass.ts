@@ -1,7 +1,7 @@
 import type { OperationsContext } from './context.js'
 import type { Maintained } from '../maintenance/maintenance.js'
 
-/** What one bounded pass did: runs and attempts that it began, deliveries that it ended unsent, rows that it deleted. */
+/** The work of one pass: started runs and attempts, cancelled deliveries, deleted rows. */
 export type Pass = {
   readonly messages: number
   readonly deliveries: number
@@ -17,14 +17,15 @@ const MAINTAINED: Maintained = {
   isDone: true,
 }
 
-/** Each begins what there is room for, and follows the end of something. */
+/** Each round starts what there is room for. */
 const MOST_ROUNDS = 1_000
 
 /**
- * One pass of everything due: agents to look after, queued messages and those of dead processes, deliveries, and with them
- * maintenance until that is done. Whatever ends makes room for what is due next, so that nothing slow holds up the rest. The pass
- * is over when nothing is left, or the budget or the rounds are used up; what it began then goes on behind it, under its lease.
- * Any number of passes may run at once, in any number of processes: claims keep them apart.
+ * Does one bounded pass of all due work: agents, messages, deliveries, and maintenance until it is
+ * done. A finished run or attempt makes room for the next one, so nothing slow holds up the rest.
+ * The pass ends when nothing is left, or the budget or the rounds are used up. Its runs and
+ * attempts then continue under their leases. Any number of passes can run at once, in any number
+ * of processes, because claims keep them apart.
  */
 export const runPass =
   (d: OperationsContext) =>
@@ -58,7 +59,7 @@ export const runPass =
       const attempts = await d.deliverySender.tick()
       pass = sum(pass, { ...rows, messages: runs.length, deliveries: attempts.length })
       for (const work of [...runs, ...attempts]) follow(work)
-      // What ended in this round may have made something due behind the round's back.
+      // Work that ended in this round can have made other work due.
       if (underWay.size === 0 && isDone && !nap.signal.aborted) break
       if (isDone) await d.clock.sleep(Math.max(0, end - d.clock.now()), nap.signal)
     }

@@ -2,8 +2,8 @@ import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 
 /**
- * Whether the storage can be read and written now. That costs a commit, and anybody may ask: so whoever asks while one is under way gets
- * its answer, and there are never two.
+ * Checks that the storage can be read and written. A check costs a commit and needs no permission,
+ * so concurrent calls share one.
  */
 export function pingStorage({ storage }: Platform): () => Stored<void> {
   let underWay: Stored<void> | undefined

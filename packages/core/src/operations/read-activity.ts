@@ -10,20 +10,26 @@ export type ReadActivityInput = {
   readonly buckets: number
 }
 
-/** `since` is where the first bucket begins; the last one is not over yet. Buckets in which nothing happened have no counts. */
+/**
+ * `since` is the start of the first bucket. The last bucket is not over yet. Empty buckets have no
+ * counts.
+ */
 export type Activity = {
   readonly since: Instant
   readonly now: Instant
-  /** So many messages of each agent were looked at, and so many of all deliveries: of what is older nothing is counted. */
+  /**
+   * The number of messages of each agent, and of all deliveries, that were read. Older ones are
+   * not counted.
+   */
   readonly newest: number
   readonly messages: readonly MessageCount[]
   readonly attempts: readonly AttemptCount[]
 }
 
-/** So that a glance at a busy project costs milliseconds: beyond it charts show its newest part. */
+/** A bound that keeps the overview of a busy project fast: charts then show its newest part. */
 const MOST_LOOKED_AT = 5_000
 
-/** What the project did of late: in the last `buckets` stretches of `bucketMs`. */
+/** Returns a project's recent activity: the last `buckets` intervals of `bucketMs`. */
 export const readActivity =
   (d: Platform) =>
   ({ projectId, bucketMs, buckets }: ReadActivityInput): Stored<Activity> =>

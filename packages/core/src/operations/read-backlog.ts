@@ -4,7 +4,7 @@ import type { MessageBacklog } from '../ports/message-store.js'
 import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 
-/** What is kept and not done yet, over all projects and whichever process will do it. */
+/** The open work of all projects, for every process. */
 export type Backlog = { readonly messages: MessageBacklog; readonly deliveries: DeliveryBacklog }
 
 export const readBacklog = (d: Platform) => (): Stored<Backlog> =>

@@ -4,22 +4,26 @@ import { resealWebhook } from '../domain/webhook.js'
 import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 
-/** Where a walk over all that is sealed goes on. */
+/** The position of a walk over all secrets. */
 export type ResealPlace = { readonly of: 'webhooks' | 'agents'; readonly after: number }
 
-/** Of the rows that this call came by, of all projects. `unopened`: none of the keys at hand opens them. With `next` the caller goes on. */
+/**
+ * Counts of the rows that this call reached, in all projects. `unopened`: no key opens them. With
+ * `next` the caller continues.
+ */
 export type ResealedSecrets = {
   readonly resealed: number
   readonly unopened: number
   readonly next?: ResealPlace
 }
 
-/** Rows of one step, which is a commit of its own: everybody else's writes come between two. */
+/** Rows per commit. Other writes run between two commits. */
 const STEP = 100
 
 /**
- * Seals with the present master key what another one has sealed: secrets and headers of webhooks, and secrets of agents. What cannot be
- * opened stays as it is. Each call goes one step; repeated, from any place, it does what is left.
+ * Reseals, with the present master key, the secrets and headers of webhooks and the secrets of
+ * agents. A secret that no key opens stays as it is. A call does one step. A repeated call, from
+ * any position, does the rest.
  */
 export const resealSecrets =
   (d: Platform) =>

@@ -1,11 +1,11 @@
 import type { Platform } from '../platform.js'
 
-/** Runs `tick` every `intervalMs`, and at once when woken; never two at a time. */
+/** Runs `tick` every `intervalMs`, and at once when woken. Ticks never overlap. */
 export type Loop = {
   start(): void
-  /** Soon after the call a tick begins. */
+  /** Starts a tick soon. */
   wake(): void
-  /** Resolves when the tick under way, if any, has ended; none begins after it. */
+  /** Starts no more ticks. Resolves when the running one has ended. */
   stop(): Promise<void>
 }
 

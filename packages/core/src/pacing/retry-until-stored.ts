@@ -5,8 +5,9 @@ const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
 
 /**
- * Repeats a write until the store takes it: for results in hand, which nobody else could record. Once the service is over
- * it gives up after a last try: what the result belongs to is then done again when its lease has ended.
+ * Repeats a write until the store accepts it, because no other process has this result. After the
+ * stop's deadline it tries once more and gives up: the lease then ends, and the work is done
+ * again.
  */
 export async function retryUntilStored<T>(
   d: Pick<Platform, 'clock' | 'telemetry' | 'stopDeadline'>,

@@ -7,8 +7,9 @@ type Collecting = Pick<RunRequest, 'emit'> & {
 }
 
 /**
- * Shows each piece as it comes and answers with all of them. Ends the iteration (`return()`) when the signal aborts, when a
- * piece is no string and when the whole is too long. Rejects with what the iteration throws.
+ * Emits each piece and returns all pieces joined. Ends the iteration when the signal aborts, a
+ * piece is not a string, or the answer is too long. Rejects with the error that the iteration
+ * throws.
  */
 export async function collectPieces(
   pieces: AsyncIterable<string>,
@@ -44,7 +45,10 @@ function nextOrAbort(
   })
 }
 
-/** Not waited for: an agent that is in the middle of something ends its iteration only after that. What its end throws changes nothing. */
+/**
+ * Ends the iteration without waiting for it, because an agent ends only at its next step. Ignores
+ * errors of that end.
+ */
 function leave(iterator: AsyncIterator<string>, run: FinishedRun): FinishedRun {
   void (async () => iterator.return?.())().catch(() => undefined)
   return run

@@ -6,24 +6,30 @@ import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runt
 import { collectPieces } from './collect-pieces.js'
 
 /**
- * An agent as a function. Of an async generator, or anything else that is iterated like one, each piece is shown to those who stream
- * the message and all of them together are the answer. What it throws fails the run; only an error whose `retryable` is true is
- * tried again.
+ * An agent as a function. It returns an answer or yields pieces of it, as an async generator does:
+ * each piece is streamed. An error fails the run. Only an error with `retryable: true` leads to
+ * another run.
  */
 export type AgentFunction = (
   request: RunRequest & { readonly signal: AbortSignal },
 ) => string | AsyncIterable<string> | Promise<string | AsyncIterable<string>>
 
 export type FunctionRuntimeOptions = {
-  /** Of an answer in pieces, in UTF-16 units: it is given up as soon as it is longer. The default limit of answers if absent. */
+  /** The longest answer in pieces, in UTF-16 units. Default: the default limit of answers. */
   readonly maxLength?: number
-  /** The handlers keep something in this process: see `AgentRuntime.exclusive`. Without it, every process that has a handler runs its agents. */
+  /**
+   * True if the handlers keep state in this process: see `AgentRuntime.exclusive`. Otherwise every
+   * process that has a handler runs its agents.
+   */
   readonly exclusive?: boolean
 }
 
 const MAX_ERROR_LENGTH = 1_000
 
-/** Agents that run in this process. An agent's option `handler` names one of `handlers`; requests cannot bring code of their own. */
+/**
+ * Runs agents in this process. An agent's option `handler` names one of `handlers`. Requests
+ * cannot bring code.
+ */
 export function functionRuntime(
   handlers: Readonly<Record<string, AgentFunction>>,
   { maxLength = defaultLimits.responseLength, exclusive = false }: FunctionRuntimeOptions = {},

@@ -21,12 +21,12 @@ export type AttemptMakerOptions = {
   readonly policy: AttemptPolicy
 }
 
-/** Makes attempts where it is called. */
+/** Makes attempts in the calling thread. */
 export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
   return {
     async make(order) {
       const startedAt = d.clock.now()
-      // Less than the policy's deadline only where a thread was slow to come to it.
+      // Shorter than the policy's deadline if a thread was slow to start the attempt.
       const deadlineMs = Math.min(d.policy.deliver.deadlineMs, order.lease.until - startedAt)
       if (deadlineMs <= 0) return { startedAt, endedAt: startedAt, outcome: TOO_LATE }
       const headers = requestHeaders(d, order)
@@ -54,7 +54,7 @@ const UNSEALABLE: Outcome = {
   detail: 'the webhook secret or its headers were sealed with another master key',
 }
 
-/** Some receivers send back what they were sent, to help who is looking for a mistake. */
+/** Some receivers return the request's headers in their answer. */
 const redacted = (outcome: Outcome, { redact }: RequestHeaders): Outcome =>
   outcome.kind === 'unreachable'
     ? outcome
@@ -69,19 +69,25 @@ async function send(
   try {
     return await d.sender.send({ url: webhook.url, headers, body, deadlineMs })
   } catch (error) {
-    // The port forbids a rejection; an adapter with a bug costs an attempt, not the worker.
+    // The port forbids a rejection. A defect of an adapter costs one attempt, not the sender.
     return { kind: 'unreachable', error: 'protocol', detail: String(error) }
   }
 }
 
-/** `kept` is what people may see: the customer's own headers without their values. `redact` takes them out of what the receiver says. */
+/**
+ * `kept` is for people: the customer's headers without their values. `redact` removes the values
+ * from an answer.
+ */
 type RequestHeaders = {
   readonly sent: Readonly<Record<string, string>>
   readonly kept: Readonly<Record<string, string>>
   redact(text: string): string
 }
 
-/** The headers of one attempt, signed now. Undefined when a secret cannot be unsealed: then nothing may be sent. */
+/**
+ * Returns the headers of one attempt, signed now, or undefined if a secret cannot be decrypted:
+ * then nothing is sent.
+ */
 function requestHeaders(
   d: AttemptMakerOptions,
   { delivery, webhook, body, trace }: AttemptOrder,
