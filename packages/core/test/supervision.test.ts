@@ -103,13 +103,13 @@ describe('an agent that runs', () => {
   })
   it.each<[string, () => Health | Promise<Health>, string]>([
     ['says that it is not well', () => ({ ok: false, detail: 'no disk' }), 'no disk'],
-    ['does not say why', () => ({ ok: false }), 'it does not say why'],
+    ['does not say why', () => ({ ok: false }), 'no reason given'],
     ['throws', () => Promise.reject(new Error('a bug')), 'Error: a bug'],
     ['says nothing', () => new Promise(() => {}), 'no answer within 5000 ms'],
     [
       'says what cannot be stored',
       () => ({ ok: false, detail: 'a\0b' }),
-      'it says why in text that cannot be stored',
+      'the reason cannot be stored as text',
     ],
     ['says much', () => ({ ok: false, detail: `${'x'.repeat(499)}😀` }), 'x'.repeat(499)],
   ])('is in error when it %s three times in a row', async (_, health, why) => {
@@ -119,7 +119,7 @@ describe('an agent that runs', () => {
     expect(await stateOf()).toMatchObject({ kind: 'running' })
     await clock.until(async () => (await stateOf()).kind === 'error')
     expect(await stateOf()).toMatchObject({
-      lastError: { code: 'RUNTIME_UNHEALTHY', message: `not well 3 times in a row: ${why}` },
+      lastError: { code: 'RUNTIME_UNHEALTHY', message: `unhealthy 3 times in a row: ${why}` },
       failures: 1,
       retryAt: expect.any(Number) as number,
     })
@@ -151,7 +151,7 @@ describe('an agent that is not well', () => {
     expect(await state(second.id)).toMatchObject({ kind: 'queued' })
     expect(await stateOf()).toMatchObject({
       kind: 'error',
-      lastError: { message: 'still not well: down' },
+      lastError: { message: 'still unhealthy: down' },
     })
     ward.health = () => ({ ok: true })
     await clock.until(() => runtime.openRuns.includes(second.id), { maxMs: 120_000 })

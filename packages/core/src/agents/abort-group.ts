@@ -1,31 +1,29 @@
-/** What can be ended all at once. Each piece has a signal of its own: where more than ten listen to one, Node warns of a leak. */
-export type AbortGroup = {
-  /** Does a piece of the work. Its controller is aborted by the whole group too, at once where that has been. */
-  run<T>(work: (aborter: AbortController) => Promise<T>): Promise<T>
-  abort(reason: string): void
-  readonly aborted: boolean
-}
+/**
+ * Work that is aborted together. Each piece of work gets a signal of its own: Node warns of a leak when
+ * more than ten listeners share one.
+ */
+export class AbortGroup {
+  readonly #aborters = new Set<AbortController>()
+  #reason: string | undefined
 
-export function createAbortGroup(): AbortGroup {
-  const underWay = new Set<AbortController>()
-  let why: string | undefined
-  return {
-    async run(work) {
-      const aborter = new AbortController()
-      if (why !== undefined) aborter.abort(why)
-      underWay.add(aborter)
-      try {
-        return await work(aborter)
-      } finally {
-        underWay.delete(aborter)
-      }
-    },
-    abort(reason) {
-      why = reason
-      for (const aborter of underWay) aborter.abort(reason)
-    },
-    get aborted() {
-      return why !== undefined
-    },
+  get aborted(): boolean {
+    return this.#reason !== undefined
+  }
+
+  /** Runs the work. Its controller is aborted with the group, or at once if the group already is. */
+  async run<T>(work: (aborter: AbortController) => Promise<T>): Promise<T> {
+    const aborter = new AbortController()
+    if (this.#reason !== undefined) aborter.abort(this.#reason)
+    this.#aborters.add(aborter)
+    try {
+      return await work(aborter)
+    } finally {
+      this.#aborters.delete(aborter)
+    }
+  }
+
+  abort(reason: string): void {
+    this.#reason = reason
+    for (const aborter of this.#aborters) aborter.abort(reason)
   }
 }

@@ -12,7 +12,7 @@ import {
   updateAgent,
 } from './manage-agents.js'
 import { eraseSession, listSessions } from './manage-sessions.js'
-import { createSupervisor } from './supervisor.js'
+import { Supervisor } from './supervisor.js'
 
 /** Agents and their sessions: the calls of the service, and the supervisor behind them. */
 export function createAgents(
@@ -21,16 +21,10 @@ export function createAgents(
   messages: Messages,
   { deliverySender }: Webhooks,
 ) {
-  const { answerStreams, dispatcher, waitingRoom } = messages
-  const supervisor = createSupervisor({ ...platform, deliverySender, answerStreams, dispatcher })
-  const context = {
-    ...platform,
-    maintenance,
-    deliverySender,
-    dispatcher,
-    waitingRoom,
-    supervisor,
-  }
+  const { dispatcher, waitingRoom } = messages
+  const supervising = { ...platform, deliverySender, dispatcher }
+  const supervisor = new Supervisor(supervising)
+  const context = { ...supervising, maintenance, waitingRoom, supervisor }
   return {
     supervisor,
     agents: {

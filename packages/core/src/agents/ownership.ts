@@ -1,71 +1,83 @@
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
+import { isExtensionDue } from '../messages/run-leases.js'
 import type { Platform } from '../platform.js'
-import { runtimeHere } from './runtime-here.js'
+import { runtimeFor } from './agent-host.js'
 
-/** Which agents are this process's to look after: of those that run in one process at a time, the ones that it owns; of the others, all. */
-export type Ownership = {
-  /** Takes what nobody living owns and extends what is its own. Never rejects. */
-  claim(agents: readonly Agent[]): Promise<(agent: Agent) => boolean>
-  /** It is stopped or deleted. */
-  forget(agentId: string): void
-  /** Gives up everything, so that others need not wait for the end of a lease. */
-  release(): Promise<void>
-}
+/**
+ * The agents of this process. An agent with an exclusive runtime belongs to the one process that has its
+ * lease. All other agents belong to every process.
+ */
+export class Ownership {
+  readonly #platform: Platform
+  #owner: string | undefined
+  /** When this process last extended each of its leases. */
+  readonly #extendedAt = new Map<string, Instant>()
 
-export function createOwnership(
-  d: Pick<Platform, 'storage' | 'runtimes' | 'ids' | 'clock' | 'policy'>,
-): Ownership {
-  let owner: string | undefined
-  const extendedAt = new Map<string, Instant>()
-
-  const isExclusive = ({ runtime }: Agent): boolean =>
-    d.runtimes.get(runtime.kind)?.exclusive === true
+  constructor(platform: Platform) {
+    this.#platform = platform
+  }
 
   /**
-   * It is to run, and this process lacks what it needs: an owner that cannot run it would keep it from those that can. One that is said to
-   * run is looked at all the same, for where nobody else can be that is not so.
+   * Claims exclusive agents that no live process owns, and extends the leases of this process. Returns a
+   * test of whether this process takes care of an agent. Never rejects.
    */
-  const isLeft = (agent: Agent): boolean =>
-    agent.desiredState === 'running' &&
-    ['running', 'error'].includes(agent.state.kind) &&
-    !runtimeHere(d.runtimes, agent)
-
-  /** Every third of a lease, so that one may be missed. Either way: after a jump of the clock it must not wait for the old time. */
-  function isDue(agentId: string, now: Instant): boolean {
-    const at = extendedAt.get(agentId)
-    return at === undefined || Math.abs(now - at) >= d.policy.runLeaseMs / 3
+  async claim(agents: readonly Agent[]): Promise<(agent: Agent) => boolean> {
+    const { clock, policy } = this.#platform
+    const now = clock.now()
+    const isDue = (agent: Agent): boolean =>
+      isExtensionDue(this.#extendedAt.get(agent.id), now, policy.runLeaseMs)
+    const due = agents.filter(
+      (agent) => this.#isExclusive(agent) && !this.#isLeftToOthers(agent) && isDue(agent),
+    )
+    if (due.length > 0)
+      await this.#extend(
+        due.map(({ id }) => id),
+        now,
+      )
+    return (agent) => this.#isOurs(agent)
   }
 
-  async function extend(agentIds: readonly string[], now: Instant): Promise<void> {
-    owner ??= d.ids.next()
-    const own = await d.storage.agents.own({
-      owner,
-      agentIds,
-      now,
-      until: now + d.policy.runLeaseMs,
-    })
-    // While the store is away nobody else can take them over either; and once it is back, the leases of runs tell who was late.
-    if (own.isErr()) return
-    for (const agentId of agentIds) extendedAt.delete(agentId)
-    for (const agentId of own.value) extendedAt.set(agentId, now)
+  forget(agentId: string): void {
+    this.#extendedAt.delete(agentId)
   }
 
-  return {
-    async claim(agents) {
-      const now = d.clock.now()
-      const due = agents
-        .filter((agent) => isExclusive(agent) && !isLeft(agent) && isDue(agent.id, now))
-        .map(({ id }) => id)
-      if (due.length > 0) await extend(due, now)
-      return (agent) =>
-        !isExclusive(agent) ||
-        (isLeft(agent) ? agent.state.kind === 'running' : extendedAt.has(agent.id))
-    },
-    forget: (agentId) => void extendedAt.delete(agentId),
-    async release() {
-      if (owner !== undefined) await d.storage.agents.disown(owner)
-      extendedAt.clear()
-    },
+  /** Releases all leases, so that other processes do not wait until they end. */
+  async release(): Promise<void> {
+    if (this.#owner !== undefined) await this.#platform.storage.agents.disown(this.#owner)
+    this.#extendedAt.clear()
+  }
+
+  #isExclusive({ runtime }: Agent): boolean {
+    return this.#platform.runtimes.get(runtime.kind)?.exclusive === true
+  }
+
+  /**
+   * True for an agent that should run and that this process cannot run: as its owner, this process would
+   * keep it from the others.
+   */
+  #isLeftToOthers(agent: Agent): boolean {
+    const { kind } = agent.state
+    const isUp = kind === 'running' || kind === 'error'
+    const { runtimes } = this.#platform
+    return agent.desiredState === 'running' && isUp && !runtimeFor(runtimes, agent)
+  }
+
+  /** An agent left to others counts while it is marked running: if no other process lives, the mark is wrong. */
+  #isOurs(agent: Agent): boolean {
+    if (!this.#isExclusive(agent)) return true
+    if (this.#isLeftToOthers(agent)) return agent.state.kind === 'running'
+    return this.#extendedAt.has(agent.id)
+  }
+
+  async #extend(agentIds: readonly string[], now: Instant): Promise<void> {
+    const { ids, policy, storage } = this.#platform
+    this.#owner ??= ids.next()
+    const until = now + policy.runLeaseMs
+    const owned = await storage.agents.own({ owner: this.#owner, agentIds, now, until })
+    // While the storage is unavailable, no other process can claim either.
+    if (owned.isErr()) return
+    for (const agentId of agentIds) this.#extendedAt.delete(agentId)
+    for (const agentId of owned.value) this.#extendedAt.set(agentId, now)
   }
 }

@@ -28,8 +28,8 @@ export type FakeRuntime = AgentRuntime & {
   defer(messageId: string, deadlineMs?: number): void
   /** The next start comes to nothing. */
   failStart(message?: string): void
-  /** The started agent ends by itself, or is sacrificed: its open runs are lost and the supervisor hears of it. */
-  exit(agentId: string, message?: string, isSacrifice?: boolean): void
+  /** Ends the started agent with its open runs, and reports the end. */
+  exit(agentId: string, message?: string, isForced?: boolean): void
 }
 
 type OpenRun = { readonly agentId: string; end(outcome: RunOutcome): void }
@@ -132,11 +132,11 @@ export function fakeRuntime({
     failStart: (message = 'told not to start') => {
       startFailure = { code: 'RUNTIME_EXITED', message }
     },
-    exit: (agentId, message = 'told to exit', isSacrifice = false) => {
+    exit: (agentId, message = 'told to exit', isForced = false) => {
       const onExit = started.get(agentId)
       if (!onExit) throw new Error(`fake runtime: agent ${agentId} does not run`)
       endAgent(agentId, message)
-      onExit({ code: 'RUNTIME_EXITED', message }, isSacrifice)
+      onExit({ code: 'RUNTIME_EXITED', message }, isForced)
     },
   }
 }
