@@ -43,12 +43,15 @@ export type ServiceOptions = {
 }
 
 /**
- * The service, to embed in a host or to put behind HTTP. Every call returns a neverthrow Result with a
- * closed union of errors.
+ * The service, to embed in a host or to put behind HTTP. Every call returns a neverthrow Result
+ * with a closed union of errors.
  */
 export type MessagingService = ReturnType<typeof createService>
 
-/** After the grace period, a stop spends this long on storing the outcomes of runs, aborted ones too. */
+/**
+ * After the grace period, a stop spends this long on storing the outcomes of runs, aborted ones
+ * too.
+ */
 const LAST_TRIES_MS = 2_000
 
 /**
@@ -94,7 +97,10 @@ export function createService(options: ServiceOptions) {
     }),
     /** The clock that the service uses. */
     now: () => clock.now(),
-    /** Starts the workers. Resolves after the first look at the agents. A stopped service cannot start again. */
+    /**
+     * Starts the workers. Resolves after the first look at the agents. A stopped service cannot
+     * start again.
+     */
     async start(): Promise<void> {
       deliverySender.start()
       dispatcher.start()
@@ -103,9 +109,10 @@ export function createService(options: ServiceOptions) {
       supervisor.start()
     },
     /**
-     * Drains: waiting callers get their message as it is, streams end, and no new work begins. Runs and
-     * attempts in flight get `graceMs`. After it, runs are aborted and released for another process or the
-     * next start. If the storage is unavailable, outcomes get a few more tries. The storage stays open.
+     * Drains: waiting callers get their message as it is, streams end, and no new work begins.
+     * Runs and attempts in flight get `graceMs`. After it, runs are aborted and released for
+     * another process or the next start. If the storage is unavailable, outcomes get a few more
+     * tries. The storage stays open.
      */
     async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
       const end = clock.now() + graceMs

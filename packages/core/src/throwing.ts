@@ -9,7 +9,9 @@ type ErrorsOf<Group> = Group extends object
 /** Every error that a call of the service returns. */
 export type ServiceError = ErrorsOf<MessagingService | MessagingService[keyof MessagingService]>
 
-/** A refused call. `kind` and `details` are those of the error that the service returns as a Result. */
+/**
+ * A refused call. `kind` and `details` come from the error of the Result.
+ */
 export class MessagingError extends Error {
   override readonly name = 'MessagingError'
   readonly kind: ServiceError['kind']
@@ -34,7 +36,10 @@ export type ThrowingService = {
   readonly [K in keyof MessagingService]: ThrowingGroup<MessagingService[K]>
 }
 
-/** Turns the Results of a service into values and exceptions. Calls that return no Result stay as they are. */
+/**
+ * Turns the Results of a service into values and exceptions. Calls that return no Result stay as
+ * they are.
+ */
 export function throwing(service: MessagingService): ThrowingService {
   const groups = Object.entries(service).map(([name, group]) => [name, throwingGroup(name, group)])
   return Object.fromEntries(groups) as ThrowingService

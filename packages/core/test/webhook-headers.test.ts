@@ -105,7 +105,7 @@ describe('the headers of a webhook’s own', () => {
       'elsewhere',
     ]) {
       const message =
-        'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
+        'must be given again, or be null, where url leads to another origin: their values were meant for the old one'
       expect((await change({ url: elsewhere }))._unsafeUnwrapErr()).toEqual({
         kind: 'invalid',
         issues: [{ path: 'headers', message }],

@@ -25,7 +25,10 @@ export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' 
   readonly publicUrl?: string
 }
 
-/** The service in this program, for the project `default`. Calls return the value or throw a `MessagingError`. */
+/**
+ * The service in this program, for the project `default`. Calls return the value or throw a
+ * `MessagingError`.
+ */
 export type Messaging = ProjectCalls & {
   readonly projectId: string
   /** The whole service, with Results, for other projects and for the HTTP routes. */

@@ -4,8 +4,8 @@ import { err, ok } from 'neverthrow'
 import { valueOrSetupError } from './setup-error.js'
 
 /**
- * Creates and starts each agent once per project. An agent that a person stopped, changed or deleted
- * since stays so: the storage remembers the names.
+ * Creates and starts each agent once per project. An agent that a person stopped, changed or
+ * deleted since stays so: the storage remembers the names.
  */
 export async function ensureAgents(
   { service, storage }: { readonly service: MessagingService; readonly storage: Storage },

@@ -1,8 +1,8 @@
 import type { ResultAsync } from 'neverthrow'
 
 /**
- * The service cannot be set up as it is configured. The message is for the person who runs the program.
- * As an exit code, 2 means invalid settings; 1 means any other failure.
+ * The service cannot be set up as it is configured. The message is for the person who runs the
+ * program. As an exit code, 2 means invalid settings; 1 means any other failure.
  */
 export class SetupError extends Error {
   override readonly name: string = 'SetupError'

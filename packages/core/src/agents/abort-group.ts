@@ -1,6 +1,6 @@
 /**
- * Work that is aborted together. Each piece of work gets a signal of its own: Node warns of a leak when
- * more than ten listeners share one.
+ * Work that is aborted together. Each piece of work gets a signal of its own: Node warns of a leak
+ * when more than ten listeners share one.
  */
 export class AbortGroup {
   readonly #aborters = new Set<AbortController>()
@@ -10,7 +10,9 @@ export class AbortGroup {
     return this.#reason !== undefined
   }
 
-  /** Runs the work. Its controller is aborted with the group, or at once if the group already is. */
+  /**
+   * Runs the work. Its controller is aborted with the group, or at once if the group already is.
+   */
   async run<T>(work: (aborter: AbortController) => Promise<T>): Promise<T> {
     const aborter = new AbortController()
     if (this.#reason !== undefined) aborter.abort(this.#reason)

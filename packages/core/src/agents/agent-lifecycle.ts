@@ -14,8 +14,8 @@ import { PendingStops } from './pending-stops.js'
 export type LifecycleContext = PublishingContext & { readonly dispatcher: Dispatcher }
 
 /**
- * Starts, checks and stops the runtimes of this process. `decideStep` decides, this class acts. The caller
- * runs all work on one agent in `work`, one piece after the other.
+ * Starts, checks and stops the runtimes of this process. `decideStep` decides, this class acts.
+ * The caller runs all work on one agent in `work`, one piece after the other.
  */
 export class AgentLifecycle {
   readonly #context: LifecycleContext
@@ -54,7 +54,10 @@ export class AgentLifecycle {
     this.#pendingStops.cancel(agentId)
   }
 
-  /** Takes steps until none is left. `isInherited`: the state is from before this process's first tick. */
+  /**
+   * Takes steps until none is left. `isInherited`: the state is from before this process's first
+   * tick.
+   */
   async takeSteps(agent: Agent, isInherited: boolean): Promise<void> {
     let next = await this.#step(agent, isInherited)
     while (next) next = await this.#step(next, false)
@@ -186,8 +189,8 @@ export class AgentLifecycle {
   }
 
   /**
-   * Keeps the runtime if it is healthy again. Otherwise restarts the runtime, once its runs have ended, and
-   * keeps it if that made it healthy.
+   * Keeps the runtime if it is healthy again. Otherwise restarts the runtime, once its runs have
+   * ended, and keeps it if that made it healthy.
    */
   async #recover(runtime: AgentRuntime, agent: Agent): Promise<HostedAgent | RunError> {
     const before = this.#host.get(agent.id)

@@ -6,8 +6,8 @@ import { outgoingOf } from '../webhooks/outbox.js'
 export type PublishingContext = Platform & { readonly deliverySender: DeliverySender }
 
 /**
- * Stores the agent's new state with its event. Returns the agent in that state, or undefined if another
- * process was first or the storage is unavailable.
+ * Stores the agent's new state with its event. Returns the agent in that state, or undefined if
+ * another process was first or the storage is unavailable.
  */
 export async function changeState(
   context: PublishingContext,

@@ -38,12 +38,14 @@ export type CreateAgentError =
   | Invalid
   | Unavailable
   | { readonly kind: 'name_taken' | 'too_many_agents' }
-/** `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown. */
+/**
+ * `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown.
+ */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
 /**
- * Creates an agent and starts it, unless `desiredState` is `stopped`. Resolves when the first start has
- * succeeded or failed, after 10 seconds at most. A slower start goes on.
+ * Creates an agent and starts it, unless `desiredState` is `stopped`. Resolves when the first
+ * start has succeeded or failed, after 10 seconds at most. A slower start goes on.
  */
 export const createAgent =
   (d: AgentsContext) =>
@@ -80,8 +82,9 @@ const FIRST_START_MS = 10_000
 const CHANGE_MS = 2_000
 
 /**
- * Waits up to `ms` for the supervisor to apply a stored change, and returns the agent as it is then.
- * A failed read returns the given agent: the change is stored, and a signing secret is shown only once.
+ * Waits up to `ms` for the supervisor to apply a stored change, and returns the agent as it is
+ * then. A failed read returns the given agent: the change is stored, and a signing secret is shown
+ * only once.
  */
 export async function settleAgent(
   d: AgentsContext,
@@ -129,7 +132,10 @@ function onBusyRule(onBusy: unknown, maxQueued: number | undefined): Rule {
 
 const MAX_OPTIONS_DEPTH = 8
 
-/** The runtime's own adapter checks the options; what is secret among them is sealed for the agent's row. */
+/**
+ * The runtime's own adapter checks the options; what is secret among them is sealed for the
+ * agent's row.
+ */
 export async function runtimeConfig(
   d: Platform,
   agentId: string,

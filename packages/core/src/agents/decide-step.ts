@@ -1,7 +1,10 @@
 import type { Agent, AgentState, FailedAgent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 
-/** The next step of the supervisor for one agent. Each step ends in a change of state, or is the last. */
+/**
+ * The next step of the supervisor for one agent. Each step ends in a change of state, or is the
+ * last.
+ */
 export type Step =
   /** Do nothing. */
   | 'none'
@@ -19,7 +22,10 @@ export type Step =
   | 'cancel stop'
   /** Wait for the runs, stop the runtime, and mark the agent stopped. */
   | 'finish stop'
-  /** Start no more runs. The runtime of an unhealthy agent stays, because its runs can still end well. */
+  /**
+   * Start no more runs. The runtime of an unhealthy agent stays, because its runs can still end
+   * well.
+   */
   | 'suspend'
   /** The same, then check the health of the agent again. */
   | 'recover'
@@ -73,7 +79,8 @@ function stepTowardsRunning(state: AgentState, local: LocalAgent, now: Instant):
     case 'starting':
       return isKnown ? 'bring up' : 'none'
     case 'running': {
-      // Without its runtime here, the agent can run in another process. If there is none, it does not run.
+      // Without its runtime here, the agent can run in another process. If there is none, it does
+      // not run.
       const isLeftover = isInherited && isAlone
       return runtime === 'available' || (isKnown && isLeftover) ? 'bring up' : 'none'
     }

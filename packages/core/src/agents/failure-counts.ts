@@ -23,8 +23,8 @@ export class FailureCounts {
   }
 
   /**
-   * Returns the state of an agent that its runtime ended on purpose, without counting a failure. Callers
-   * that cancel messages must not stop an agent.
+   * Returns the state of an agent that its runtime ended on purpose, without counting a failure.
+   * Callers that cancel messages must not stop an agent.
    */
   forced(agentId: string, lastError: RunError): FailedAgent {
     const failures = this.#counts.get(agentId) ?? 0

@@ -12,8 +12,8 @@ type CheckedAgent = { checkedAt: Instant; failedChecks: number; isChecking: bool
 const MAX_DETAIL_LENGTH = 500
 
 /**
- * True when the next check is due: sooner after a failed check. A clock that was set back counts as well,
- * so no check waits until the old time comes again.
+ * True when the next check is due: sooner after a failed check. A clock that was set back counts
+ * as well, so no check waits until the old time comes again.
  */
 export function isCheckDue(
   { checkedAt, failedChecks }: Pick<CheckedAgent, 'checkedAt' | 'failedChecks'>,

@@ -42,7 +42,10 @@ export type UpdateAgentError =
   | NotFound
   | { readonly kind: 'name_taken' | 'agent_not_stopped' }
 
-/** Changes what is given. A runtime can only be changed while the agent is stopped; it keeps its signing secret. */
+/**
+ * Changes what is given. A runtime can only be changed while the agent is stopped; it keeps its
+ * signing secret.
+ */
 export const updateAgent =
   (d: AgentsContext) =>
   ({
@@ -100,14 +103,22 @@ const want =
       return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
     })
 
-/** Asks for the agent to run, now and after every start of a server; one in error is tried at once. */
+/**
+ * Asks for the agent to run, now and after every start of a server; one in error is tried at once.
+ */
 export const startAgent = want('running')
-/** Asks for the agent to stop: running runs end by themselves, queued messages wait for the next start. */
+/**
+ * Asks for the agent to stop: running runs end by themselves, queued messages wait for the next
+ * start.
+ */
 export const stopAgent = want('stopped')
 
 export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined }
 
-/** Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless forced. */
+/**
+ * Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless
+ * forced.
+ */
 export const deleteAgent =
   (d: AgentsContext) =>
   ({

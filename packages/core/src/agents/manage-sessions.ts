@@ -30,8 +30,9 @@ export type EraseSessionError =
   | { readonly kind: 'session_not_found' | 'session_busy' }
 
 /**
- * Erases a session with its messages, whatever their number: nothing finds them from here on, and a message sent later begins the
- * session afresh. `session_busy` while messages are open, unless forced: their runs lose their leases, and nobody here waits for them any more.
+ * Erases a session with its messages, whatever their number: nothing finds them from here on, and
+ * a message sent later begins the session afresh. `session_busy` while messages are open, unless
+ * forced: their runs lose their leases, and nobody here waits for them any more.
  */
 export const eraseSession =
   (d: AgentsContext) =>

@@ -5,8 +5,8 @@ import type { Platform } from '../platform.js'
 import { runtimeFor } from './agent-host.js'
 
 /**
- * The agents of this process. An agent with an exclusive runtime belongs to the one process that has its
- * lease. All other agents belong to every process.
+ * The agents of this process. An agent with an exclusive runtime belongs to the one process that
+ * has its lease. All other agents belong to every process.
  */
 export class Ownership {
   readonly #platform: Platform
@@ -19,8 +19,8 @@ export class Ownership {
   }
 
   /**
-   * Claims exclusive agents that no live process owns, and extends the leases of this process. Returns a
-   * test of whether this process takes care of an agent. Never rejects.
+   * Claims exclusive agents that no live process owns, and extends the leases of this process.
+   * Returns a test of whether this process takes care of an agent. Never rejects.
    */
   async claim(agents: readonly Agent[]): Promise<(agent: Agent) => boolean> {
     const { clock, policy } = this.#platform
@@ -53,8 +53,8 @@ export class Ownership {
   }
 
   /**
-   * True for an agent that should run and that this process cannot run: as its owner, this process would
-   * keep it from the others.
+   * True for an agent that should run and that this process cannot run: as its owner, this process
+   * would keep it from the others.
    */
   #isLeftToOthers(agent: Agent): boolean {
     const { kind } = agent.state
@@ -63,7 +63,10 @@ export class Ownership {
     return agent.desiredState === 'running' && isUp && !runtimeFor(runtimes, agent)
   }
 
-  /** An agent left to others counts while it is marked running: if no other process lives, the mark is wrong. */
+  /**
+   * An agent left to others counts while it is marked running: if no other process lives, the mark
+   * is wrong.
+   */
   #isOurs(agent: Agent): boolean {
     if (!this.#isExclusive(agent)) return true
     if (this.#isLeftToOthers(agent)) return agent.state.kind === 'running'

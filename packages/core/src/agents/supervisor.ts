@@ -18,8 +18,8 @@ const TICK_WAIT_MS = 2_000
 const STOP_WAIT_MS = 10_000
 
 /**
- * Brings each agent from its observed state to its desired state, for the agents that this process owns.
- * Only the process that changes a state in the storage reports the change.
+ * Brings each agent from its observed state to its desired state, for the agents that this process
+ * owns. Only the process that changes a state in the storage reports the change.
  */
 export class Supervisor {
   readonly #context: LifecycleContext
@@ -50,8 +50,8 @@ export class Supervisor {
   }
 
   /**
-   * Takes all steps for one agent now. Does nothing in a process without workers or passes: that process
-   * only administers agents.
+   * Takes all steps for one agent now. Does nothing in a process without workers or passes: that
+   * process only administers agents.
    */
   async look(projectId: string, agentId: string): Promise<void> {
     if (this.#phase !== 'working') return
@@ -67,8 +67,8 @@ export class Supervisor {
   }
 
   /**
-   * Takes the steps of every agent that should run or is not stopped. An agent that is slow to start or
-   * stop delays neither the tick nor the other agents.
+   * Takes the steps of every agent that should run or is not stopped. An agent that is slow to
+   * start or stop delays neither the tick nor the other agents.
    */
   async tick(): Promise<void> {
     if (this.#phase === 'stopped') return
@@ -95,7 +95,10 @@ export class Supervisor {
     await within(this.#context.clock, TICK_WAIT_MS, Promise.all(work))
   }
 
-  /** Stops the runtimes of this process for good. The agents keep their states for the next process. */
+  /**
+   * Stops the runtimes of this process for good. The agents keep their states for the next
+   * process.
+   */
   async stop(): Promise<void> {
     this.#phase = 'stopped'
     this.#lifecycle.stop()
@@ -112,7 +115,9 @@ export class Supervisor {
     await within(this.#context.clock, STOP_WAIT_MS, released)
   }
 
-  /** Lists and claims agents. Returns undefined if the storage is unavailable or the process stops. */
+  /**
+   * Lists and claims agents. Returns undefined if the storage is unavailable or the process stops.
+   */
   async #list(isFirst: boolean): Promise<Listing | undefined> {
     const { storage, telemetry } = this.#context
     const found = await storage.agents.listActive()

@@ -5,7 +5,7 @@ export type RunError = {
     | 'RUNTIME_TIMEOUT' // no answer within the run's deadline
     | 'RUNTIME_LOST' // the process of the run ended
     | 'RUNTIME_EXITED' // the runtime ended or could not start
-    | 'RUNTIME_UNHEALTHY' // it failed several health checks in a row
+    | 'RUNTIME_UNHEALTHY' // the agent failed several health checks in a row
     | 'RESPONSE_INVALID' // not a string, too long, or not storable
     | 'CANCELLED' // a caller cancelled the message
   readonly message: string
@@ -48,6 +48,6 @@ export function wordsOf(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'what was thrown has no words for itself'
+    return 'the thrown value has no text'
   }
 }

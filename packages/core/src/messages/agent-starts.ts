@@ -15,7 +15,10 @@ export class AgentStarts {
     this.#platform = platform
   }
 
-  /** Resolves when the agent no longer starts, at the deadline, or when the caller leaves or the service stops. */
+  /**
+   * Resolves when the agent no longer starts, at the deadline, or when the caller leaves or the
+   * service stops.
+   */
   async wait(agent: Agent, deadline: Instant, caller?: Caller): Promise<void> {
     const { clock, stopping, policy } = this.#platform
     let seen: Agent | undefined = agent

@@ -22,15 +22,19 @@ export type AnswerError =
   | Unavailable
   | { readonly kind: 'run_token_invalid' | 'message_not_found' | 'run_superseded' }
 
-/** Whether the token is genuine for this message: for refusing a forged one before anything is read. It may be superseded all the same. */
+/**
+ * Whether the token is genuine for this message: for refusing a forged one before anything is
+ * read. It may be superseded all the same.
+ */
 export const isRunToken =
   (d: Platform) =>
   ({ messageId, runToken }: Pick<AnswerInput, 'messageId' | 'runToken'>): boolean =>
     readRunToken(d.crypto, messageId, runToken) !== undefined
 
 /**
- * A runtime answers later, by callback. Repeating the same answer or failure is fine; another one, or one of an older run, is
- * refused. An answer that cannot be kept changes nothing, so that the runtime can send a better one.
+ * A runtime answers later, by callback. Repeating the same answer or failure is fine; another one,
+ * or one of an older run, is refused. An answer that cannot be kept changes nothing, so that the
+ * runtime can send a better one.
  */
 export const answerRun =
   (d: MessagesContext) =>
@@ -71,7 +75,10 @@ export const answerRun =
 const isOpen = (message: Message): message is RunningMessage =>
   message.state.kind === 'running' || message.state.kind === 'deferred'
 
-/** The message is already what the run says. After a failure that may be tried again it waits in the queue, and its token is still the newest. */
+/**
+ * The message is already what the run says. After a failure that may be tried again it waits in
+ * the queue, and its token is still the newest.
+ */
 function isRepeat({ state }: Message, run: FinishedRun, isNewest: boolean): boolean {
   if (run.kind === 'answered') return state.kind === 'responded' && state.response === run.response
   if (state.kind === 'queued') return run.retryable && isNewest

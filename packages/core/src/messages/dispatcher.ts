@@ -39,7 +39,10 @@ export class Dispatcher {
     return this.#running
   }
 
-  /** Opens the agent's lane, or gives it changed settings. Earlier runs keep their slots until they end. */
+  /**
+   * Opens the agent's lane, or gives it changed settings. Earlier runs keep their slots until they
+   * end.
+   */
   openLane(agent: Agent, running: Pick<RunningAgent, 'run'>): void {
     if (this.#phase === 'draining') return
     const lane = this.#lanes.get(agent.id)
@@ -61,7 +64,10 @@ export class Dispatcher {
     return this.#lanes.get(agentId)?.isIdle === false
   }
 
-  /** Reserves a slot for a message that a send is about to store. Returns undefined if there is none here. */
+  /**
+   * Reserves a slot for a message that a send is about to store. Returns undefined if there is
+   * none here.
+   */
   reserve(agentId: string, sessionId: string): Slot | undefined {
     const lane = this.#lanes.get(agentId)
     if (this.#phase !== 'running' || !lane?.reserve(sessionId)) return undefined
@@ -77,7 +83,10 @@ export class Dispatcher {
     }
   }
 
-  /** Looks for due messages of the agent. If this process has no room for them, tells the other processes. */
+  /**
+   * Looks for due messages of the agent. If this process has no room for them, tells the other
+   * processes.
+   */
   wake(agentId: string): void {
     if (this.#hasRoom(agentId)) this.#loop.wake()
     else this.#context.workSignal.announce({ kind: 'messages', agentId })
@@ -110,7 +119,10 @@ export class Dispatcher {
     this.#loop.start()
   }
 
-  /** Starts nothing more. Runs get `graceMs` to end. After it, they are aborted and go back to the queue. */
+  /**
+   * Starts nothing more. Runs get `graceMs` to end. After it, they are aborted and go back to the
+   * queue.
+   */
   async stop(graceMs: number): Promise<void> {
     const { clock, policy } = this.#context
     this.#phase = 'draining'

@@ -79,7 +79,10 @@ export class Lane {
     return this.isIdle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  /** Checks for a free slot on behalf of a due message, and marks the lane starved if there is none. */
+  /**
+   * Checks for a free slot on behalf of a due message, and marks the lane starved if there is
+   * none.
+   */
   hasRoom(): boolean {
     const hasRoom = this.free > 0
     this.isStarved ||= !hasRoom
@@ -118,8 +121,8 @@ export class Lane {
   }
 
   /**
-   * Aborts the runs of a session and returns their ends. The message of such a run was cancelled, or
-   * its lease ended during a long pause of this process.
+   * Aborts the runs of a session and returns their ends. The message of such a run was cancelled,
+   * or its lease ended during a long pause of this process.
    */
   abortSession(sessionId: string): Promise<unknown>[] {
     const ends: Promise<unknown>[] = []

@@ -12,7 +12,9 @@ import { WaitingRoom } from './waiting-room.js'
 
 export type Messages = ReturnType<typeof createMessages>
 
-/** Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them. */
+/**
+ * Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them.
+ */
 export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
   const answerStreams = new AnswerStreams(platform)
   const waitingRoom = new WaitingRoom(platform)

@@ -54,8 +54,8 @@ export type ListMessagesInput = {
 }
 
 /**
- * An agent's messages, newest first unless told otherwise; those of one session by their places in it. A page of long ones ends before
- * its limit.
+ * An agent's messages, newest first unless told otherwise; those of one session by their places in
+ * it. A page of long ones ends before its limit.
  */
 export const listMessages =
   (d: Platform) =>
@@ -84,7 +84,10 @@ export const listMessages =
       return pageOfText(page, (part) => d.storage.messages.list(filter, part))
     })
 
-/** UTF-16 units. A hundred answers of the longest are a hundred times as many, and everybody else would wait while they are read and written. */
+/**
+ * UTF-16 units. A hundred answers of the longest are a hundred times as many, and everybody else
+ * would wait while they are read and written.
+ */
 const MOST_TEXT = 2 * 1024 * 1024
 /** Read at a time: no more than these are read in vain. */
 const PART = 20

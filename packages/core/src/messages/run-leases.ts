@@ -6,8 +6,8 @@ import type { Run } from './run.js'
 import type { AbortReason } from './run-outcome.js'
 
 /**
- * True a third of a lease after the last extension, so that one extension can fail. A clock that was
- * set back counts as well: otherwise the lease would end before the old time comes again.
+ * True a third of a lease after the last extension, so that one extension can fail. A clock that
+ * was set back counts as well: otherwise the lease would end before the old time comes again.
  */
 export const isExtensionDue = (
   extendedAt: Instant | undefined,
@@ -20,11 +20,17 @@ export const newestRuns = (runs: readonly Run[]): Run[] => [
   ...new Map(runs.map((run) => [run.held.messageId, run])).values(),
 ]
 
-/** Returns why a run has no lease any more. `message`: its message now, or undefined if it was erased. */
+/**
+ * Returns why a run has no lease any more. `message`: its message now, or undefined if it was
+ * erased.
+ */
 export const lossReason = (message: Message | undefined): AbortReason =>
   message && !isFinal(message.state) ? 'lost' : 'cancelled'
 
-/** Extends the leases of this process's runs, and aborts runs that are overdue or have lost their lease. */
+/**
+ * Extends the leases of this process's runs, and aborts runs that are overdue or have lost their
+ * lease.
+ */
 export class RunLeases {
   readonly #platform: Platform
   readonly #runs: () => readonly Run[]
@@ -39,8 +45,9 @@ export class RunLeases {
   }
 
   /**
-   * Aborts overdue runs and extends the leases if that is due. Waits for the extension, because the next
-   * claim could return the same messages, but for at most a poll: a session can be locked in the storage.
+   * Aborts overdue runs and extends the leases if that is due. Waits for the extension, because
+   * the next claim could return the same messages, but for at most a poll: a session can be locked
+   * in the storage.
    */
   async keep(): Promise<void> {
     const { clock, policy } = this.#platform
@@ -59,7 +66,10 @@ export class RunLeases {
     )
   }
 
-  /** Calls `keep` at every poll until `stopTimer`: for runs of a pass, in a process without the loop. */
+  /**
+   * Calls `keep` at every poll until `stopTimer`: for runs of a pass, in a process without the
+   * loop.
+   */
   async startTimer(): Promise<void> {
     if (this.#timer) return
     const { clock, policy } = this.#platform

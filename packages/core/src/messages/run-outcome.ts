@@ -15,8 +15,8 @@ export type Conclusion =
   | { readonly kind: 'settle'; readonly run: FinishedRun }
 
 /**
- * Decides what to do with a run's outcome. An answer counts even if the run timed out or the process
- * stops. `outcome` is undefined if the agent did not run or did not end after an abort.
+ * Decides what to do with a run's outcome. An answer counts even if the run timed out or the
+ * process stops. `outcome` is undefined if the agent did not run or did not end after an abort.
  */
 export function concludeRun(
   outcome: RunOutcome | undefined,
@@ -44,8 +44,8 @@ const abortedRun = (reason: 'timeout' | 'drain', timeoutMs: number): FinishedRun
     : failedRun('RUNTIME_LOST', 'the server stopped during the run', true)
 
 /**
- * The outcome of a claim that exceeds the agent's `maxAttempts`. The last attempt was lost, or it failed
- * before `maxAttempts` was lowered.
+ * The outcome of a claim that exceeds the agent's `maxAttempts`. The last attempt was lost, or it
+ * failed before `maxAttempts` was lowered.
  */
 export function exhaustedRun(lost: ClaimedMessage['lost']): FinishedRun {
   if (lost === 'deferred')

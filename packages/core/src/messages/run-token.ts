@@ -1,8 +1,9 @@
 import type { Crypto } from '../ports/platform.js'
 
 /**
- * Opens the callback route for one run of one message, and for nothing else. It carries the run's lease token, so a
- * superseded run's is refused, and it is stored nowhere: whoever has the master key can check it, also one that has been replaced.
+ * Opens the callback route for one run of one message, and for nothing else. It carries the run's
+ * lease token, so a superseded run's is refused, and it is stored nowhere: whoever has the master
+ * key can check it, also one that has been replaced.
  */
 export const runTokenOf = (crypto: Crypto, messageId: string, leaseToken: number): string =>
   `amr_${leaseToken}_${crypto.mac('run', `${messageId}.${leaseToken}`)}`

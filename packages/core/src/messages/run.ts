@@ -151,7 +151,9 @@ export class Run {
     await retryUntilStored(this.#context, () => storage.messages.defer({ ...this.held, state }))
   }
 
-  /** Aborts at once when the message is cancelled, instead of at the next extension of the lease. */
+  /**
+   * Aborts at once when the message is cancelled, instead of at the next extension of the lease.
+   */
   #abortWhenCancelled(): () => void {
     const { signal, storage } = this.#context
     const { messageId } = this.held

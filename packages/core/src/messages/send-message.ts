@@ -34,13 +34,19 @@ export type SendInput = {
   readonly sessionId: string
   readonly message: string
   readonly metadata?: JsonObject | undefined
-  /** Unparsed: an omitted, an incomplete and a malformed one have answers of their own (S§4.1 rules 1–3). */
+  /**
+   * Unparsed: an omitted, an incomplete and a malformed one have answers of their own (S§4.1 rules
+   * 1–3).
+   */
   readonly executionPrincipal?: unknown
   readonly idempotencyKey?: string | undefined
   /** W3C Trace Context, as it came; what is malformed counts as none. */
   readonly traceparent?: string | undefined
   readonly tracestate?: string | undefined
-  /** How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than it. */
+  /**
+   * How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than
+   * it.
+   */
   readonly waitMs?: number | undefined
   /** Ends the waiting, never the work. */
   readonly abort?: Caller | undefined
@@ -65,8 +71,9 @@ export const sendMessage =
   }
 
 /**
- * Accepts the message in a transaction of the host's own, such as the one that writes the order which the message is about: both are
- * committed, or neither. It is born queued, and found by the next look of a process that runs the agent; nobody waits for its answer here.
+ * Accepts the message in a transaction of the host's own, such as the one that writes the order
+ * which the message is about: both are committed, or neither. It is born queued, and found by the
+ * next look of a process that runs the agent; nobody waits for its answer here.
  */
 export const enqueueMessage =
   (d: Platform) =>
@@ -97,7 +104,8 @@ async function send(
   if (drafted.isErr()) return err(drafted.error)
   const { agent, message: born } = drafted.value
 
-  // Undefined when the agent does not run here or has no free slot: the message is then only queued.
+  // Undefined when the agent does not run here or has no free slot: the message is then only
+  // queued.
   const slot = d.dispatcher.reserve(agent.id, born.sessionId)
   const answered = await d.storage.messages.accept(
     slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born,
@@ -114,13 +122,17 @@ async function send(
   const answer = d.waitingRoom.wait(message, deadline, input.abort) // listens from here on: before the run can end
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
-  // Not awaited here: what it took to accept the message would be kept for as long as somebody waits for its answer.
+  // Not awaited here: what it took to accept the message would be kept for as long as somebody
+  // waits for its answer.
   return answer.then((seen) => ok({ attached, message: seen }))
 }
 
 const isStarting = ({ state }: Agent): boolean => state.kind === 'starting'
 
-/** Waits for the agent's start within the caller's own wait, then sends. The message is not stored before the agent runs. */
+/**
+ * Waits for the agent's start within the caller's own wait, then sends. The message is not stored
+ * before the agent runs.
+ */
 async function sendAfterStart(
   d: MessagesContext,
   input: SendInput,

@@ -16,9 +16,9 @@ type UnsettledRun = {
 }
 
 /**
- * Stores a run's outcome (answer, next attempt or failure) with its event and deliveries, in one commit.
- * Retries while the storage is unavailable and the service lives. A late write is safe: the lease's token
- * must still be valid.
+ * Stores a run's outcome (answer, next attempt or failure) with its event and deliveries, in one
+ * commit. Retries while the storage is unavailable and the service lives. A late write is safe:
+ * the lease's token must still be valid.
  */
 export async function settleRun(
   context: RunContext,

@@ -49,9 +49,9 @@ export class WaitingRoom {
   }
 
   /**
-   * Returns the message once it is final. Returns the message as it was at the deadline, when the caller
-   * leaves, when the message is erased, when the room is full, and when the room closes. Listens before it
-   * returns, and never rejects.
+   * Returns the message once it is final. Returns the message as it was at the deadline, when the
+   * caller leaves, when the message is erased, when the room is full, and when the room closes.
+   * Listens before it returns, and never rejects.
    */
   wait(message: Message, deadline: Instant, caller?: Caller): Promise<Message> {
     const { clock, policy } = this.#platform
@@ -61,7 +61,10 @@ export class WaitingRoom {
     return canWait ? this.#enter(message, deadline, caller) : Promise.resolve(message)
   }
 
-  /** Resolves the waits for erased messages of this process. A poll finds those that other processes erase. */
+  /**
+   * Resolves the waits for erased messages of this process. A poll finds those that other
+   * processes erase.
+   */
   dismiss(isErased: (message: Message) => boolean): void {
     for (const waiter of this.#waiters) if (isErased(waiter.message)) this.#leave(waiter)
   }

@@ -28,7 +28,8 @@ export function uuidV7(): Ids {
     next() {
       const random = drawn()
       const now = Date.now()
-      // 31 random bits leave room for the ids of a millisecond. A clock that was set back creates no smaller id.
+      // 31 random bits leave room for the ids of a millisecond. A clock that was set back creates
+      // no smaller id.
       seq = now > msecs ? random.readUInt32BE() >>> 1 : seq + 1
       msecs = Math.max(now, msecs)
       return v7({ random, msecs, seq })

@@ -46,7 +46,7 @@ export interface AgentStore {
   disown(owner: string): Stored<void>
   /** Returns the agents of all projects that should run or are not stopped. */
   listActive(): Stored<Agent[]>
-  /** Reseals the secrets of agents, whatever their state, and changes nothing else. */
+  /** Reseals the secrets of agents in every state, and changes nothing else. */
   reseal(step: ResealStep<Agent>): Stored<ResealedRows>
 }
 

@@ -4,9 +4,9 @@ import type { Outcome } from '../domain/delivery.js'
 /** Sends webhook requests. */
 export interface WebhookSender {
   /**
-   * Sends one POST with exactly this body as UTF-8, with these headers and those of the
-   * connection. Never rejects. Ends within `deadlineMs`, which includes DNS, connecting and
-   * reading. Follows no redirect. Never connects to an address that the operator does not allow.
+   * Sends one POST with exactly this body as UTF-8, with these headers and the connection's. Never
+   * rejects. Ends within `deadlineMs`, which includes DNS, connecting and reading. Follows no
+   * redirect. Never connects to an address that the operator does not allow.
    */
   send(request: SendRequest): Promise<Outcome>
   /**

@@ -16,7 +16,7 @@ export interface WebhookStore {
    */
   rotateSecret(projectId: string, id: string, rotation: SecretRotation): Stored<Webhook | undefined>
   /**
-   * Deletes the webhook at once, whatever its backlog. No claim takes its open deliveries after
+   * Deletes the webhook at once, with any backlog. No claim takes its open deliveries after
    * the commit, and `cancelOrphans` ends them.
    */
   delete(projectId: string, id: string): Stored<boolean>

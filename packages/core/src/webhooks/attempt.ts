@@ -24,7 +24,10 @@ export type WebhookTransition = NonNullable<
   Extract<RecordedAttempt, { kind: 'recorded' }>['webhook']
 >
 
-/** Makes one attempt and decides the delivery's next state. `failing`: ids of webhooks whose last attempt failed. Never rejects. */
+/**
+ * Makes one attempt and decides the delivery's next state. `failing`: ids of webhooks whose last
+ * attempt failed. Never rejects.
+ */
 export async function makeAttempt(
   platform: Platform,
   claimed: ClaimedDelivery,
@@ -52,8 +55,8 @@ export async function makeAttempt(
 }
 
 /**
- * Stores the attempt, and retries while the storage is unavailable. Returns the webhook's transition, if
- * the attempt caused one. Never rejects.
+ * Stores the attempt, and retries while the storage is unavailable. Returns the webhook's
+ * transition, if the attempt caused one. Never rejects.
  */
 export async function recordAttempt(
   platform: Platform,
@@ -73,8 +76,8 @@ export async function recordAttempt(
 }
 
 /**
- * The write of the attempt. A repeat first checks whether an earlier try was stored: an accepted attempt
- * is recorded whatever happened since, so it would count twice after a redelivery.
+ * The write of the attempt. A repeat first checks whether an earlier try was stored: an accepted
+ * attempt is recorded after any other change, so it would count twice after a redelivery.
  */
 function recording(
   { storage: { deliveries } }: Platform,
@@ -107,9 +110,9 @@ const isStored = (
   ) ?? false
 
 /**
- * The health decision that the store makes in the commit of the attempt. Returns undefined, which saves
- * the store a read, if the webhook as claimed gives no reason for a change. `isFailing`: an attempt of
- * this process has failed since the claim, so a success must reset the failure count.
+ * The health decision that the store makes in the commit of the attempt. Returns undefined, which
+ * saves the store a read, if the webhook as claimed gives no reason for a change. `isFailing`: an
+ * attempt of this process has failed since the claim, so a success must reset the failure count.
  */
 function healthDecider(
   { ids, policy, random }: Platform,

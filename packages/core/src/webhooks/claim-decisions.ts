@@ -18,13 +18,16 @@ export const decideClaimBounds = (policy: DeliverPolicy, held: Held): ClaimBound
   retries: Math.max(0, retryShare(policy.prefetch) - held.waitingRetries),
 })
 
-/** A claim that stays below every bound has taken all that is due, except retries when it asked for none. */
+/**
+ * A claim that stays below every bound has taken all that is due, except retries when it asked for
+ * none.
+ */
 export const canMoreBeDue = (bounds: ClaimBounds, claimed: number): boolean =>
   bounds.retries === 0 || (claimed > 0 && claimed >= Math.min(...Object.values(bounds)))
 
 /**
- * Whether to claim now. A claim waits until half of the prefetched deliveries have started: large claims
- * at a low level keep the senders waiting.
+ * Whether to claim now. A claim waits until half of the prefetched deliveries have started: large
+ * claims at a low level keep the senders waiting.
  */
 export const shouldClaimAgain = (state: {
   readonly isClaiming: boolean

@@ -12,18 +12,22 @@ import {
 import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decisions.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
 
-/** The claim for deliveries about to be committed. `skipped`: webhooks and projects that had no room. */
+/**
+ * The claim for deliveries about to be committed. `skipped`: webhooks and projects that had no
+ * room.
+ */
 export type Admission = NonNullable<Outgoing['claim']> & { readonly skipped: readonly string[] }
 
 /**
  * Sends webhook deliveries.
  *
  * A delivery arrives in one of two ways:
- * - `take`: this process committed the delivery and already holds its lease, so no query is needed.
+ * - `take`: this process committed the delivery and already holds its lease, so no query is
+ *   needed.
  * - `tick`: the store hands out deliveries whose time has come.
  *
- * Waiting deliveries share the slots fairly over projects and webhooks (see `FairQueue`). A result is
- * stored after its slot is free again, so a slow store does not slow the receiver.
+ * Waiting deliveries share the slots fairly over projects and webhooks (see `FairQueue`). A result
+ * is stored after its slot is free again, so a slow store does not slow the receiver.
  */
 export class DeliverySender {
   readonly #platform: Platform
@@ -35,7 +39,7 @@ export class DeliverySender {
   readonly #failing = new Set<string>()
   /** Webhooks and projects that had no room when a delivery was committed or claimed. */
   readonly #skipped = new Set<string>()
-  /** Attempts whose slot is free and whose result is not stored yet. */
+  /** Attempts with a free slot and a result that is not stored yet. */
   #unrecorded = 0
   /** More deliveries can be due than this process holds. */
   #moreDue = false
@@ -54,7 +58,10 @@ export class DeliverySender {
     return this.#queue.inFlight
   }
 
-  /** Returns the claim for deliveries about to be committed, or undefined if this process has no room. */
+  /**
+   * Returns the claim for deliveries about to be committed, or undefined if this process has no
+   * room.
+   */
   admit(): Admission | undefined {
     const { clock, policy } = this.#platform
     const { leaseMs, maxInFlight } = policy.deliver
@@ -65,7 +72,10 @@ export class DeliverySender {
     return { until: clock.now() + leaseMs, except: { has }, skipped }
   }
 
-  /** Sends the deliveries that were committed with a claim. Remembers the ones that the admission skipped. */
+  /**
+   * Sends the deliveries that were committed with a claim. Remembers the ones that the admission
+   * skipped.
+   */
   take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void {
     for (const one of claimed) void this.#enqueue(one)
     this.#releaseIfDraining()
@@ -76,7 +86,10 @@ export class DeliverySender {
     if (this.#phase !== 'running') this.wake()
   }
 
-  /** Applies a change of a webhook to its waiting deliveries. Releases them if the webhook is disabled. */
+  /**
+   * Applies a change of a webhook to its waiting deliveries. Releases them if the webhook is
+   * disabled.
+   */
   webhookChanged(webhook: Webhook): void {
     if (webhook.status.kind === 'disabled') this.webhookDeleted(webhook.id)
     else this.#queue.updateWebhook(webhook)
@@ -99,7 +112,9 @@ export class DeliverySender {
     else this.#platform.workSignal.announce({ kind: 'deliveries' })
   }
 
-  /** Claims due deliveries once, as far as there is room. Returns a promise per claimed delivery. */
+  /**
+   * Claims due deliveries once, as far as there is room. Returns a promise per claimed delivery.
+   */
   async tick(): Promise<Promise<void>[]> {
     if (this.#phase === 'draining' || this.#queue.room <= 0) return []
     this.#claim = 'running'
@@ -126,8 +141,8 @@ export class DeliverySender {
   }
 
   /**
-   * Starts nothing more and releases the waiting deliveries. Attempts in flight get `graceMs`; another
-   * process repeats an attempt that takes longer, after its lease.
+   * Starts nothing more and releases the waiting deliveries. Attempts in flight get `graceMs`;
+   * another process repeats an attempt that takes longer, after its lease.
    */
   async stop(graceMs: number): Promise<void> {
     this.#phase = 'draining'
@@ -201,13 +216,19 @@ export class DeliverySender {
     done()
   }
 
-  /** An interruption by a stop or an ended lease costs neither the webhook's health nor a step of the schedule. */
+  /**
+   * An interruption by a stop or an ended lease costs neither the webhook's health nor a step of
+   * the schedule.
+   */
   #wasInterruptedByUs({ claimed, record: { attempt } }: FinishedAttempt): boolean {
     const isOurs = this.#phase === 'draining' || attempt.startedAt >= claimed.lease.until
     return isOurs && isInterrupted(attempt.outcome)
   }
 
-  /** Frees the slot before the record, unless the outcome can change the webhook: then no request may overtake it. */
+  /**
+   * Frees the slot before the record, unless the outcome can change the webhook: then no request
+   * can overtake it.
+   */
   async #record(finished: FinishedAttempt): Promise<void> {
     const { claimed, record } = finished
     if (!record.decideHealth) {

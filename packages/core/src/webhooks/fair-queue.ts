@@ -3,7 +3,10 @@ import type { DeliverPolicy } from '../policy.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import { LeastLoadedQueue } from './least-loaded-queue.js'
 
-/** A delivery that waits for a slot. `done` is called when this process has finished with the delivery. */
+/**
+ * A delivery that waits for a slot. `done` is called when this process has finished with the
+ * delivery.
+ */
 export type Waiting = { readonly claimed: ClaimedDelivery; readonly done: () => void }
 
 type Kind = 'first' | 'retry'
@@ -31,11 +34,12 @@ export const retryShare = (all: number): number => Math.ceil((all * 3) / 4)
 /**
  * The deliveries that this process holds, and the order in which they get slots.
  *
- * The next slot goes to the kind (first attempts or retries) with fewer requests in flight, then to the
- * project with the fewest, then to that project's webhook with the fewest. Two limits keep slots free:
+ * The next slot goes to the kind (first attempts or retries) with fewer requests in flight, then
+ * to the project with the fewest, then to that project's webhook with the fewest. Two limits keep
+ * slots free:
  * - Retries hold at most three quarters of the slots.
- * - A project holds at most three times as many slots as it leaves free. The last free slot goes to a
- *   project with none in flight. So receivers that hang never take the last slot.
+ * - A project holds at most three times as many slots as it leaves free. The last free slot goes
+ *   to a project with none in flight. So receivers that hang never take the last slot.
  *
  * No method visits all webhooks.
  */
@@ -161,7 +165,10 @@ export class FairQueue {
     queue.inFlight += by
   }
 
-  /** Updates the webhook's and its project's place after a change. Removes them when they are empty. */
+  /**
+   * Updates the webhook's and its project's place after a change. Removes them when they are
+   * empty.
+   */
   #reposition(queue: WebhookQueue): void {
     const { project } = queue
     const { maxInFlightPerWebhook, prefetch } = this.#policy

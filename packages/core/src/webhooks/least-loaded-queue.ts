@@ -1,6 +1,7 @@
 /**
- * Items ordered by load. `first` returns the item with the least load; of equal items, the one that has
- * had its load longest. Loads are small whole numbers: `first` visits one set per load level.
+ * Items ordered by load. `first` returns the item with the least load; of equal items, the one
+ * that has had its load longest. Loads are small whole numbers: `first` visits one set per load
+ * level.
  */
 export class LeastLoadedQueue<T> {
   readonly #byLoad: Set<T>[] = []

@@ -274,7 +274,7 @@ const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }
 
 const HEADERS_STAY =
-  'must be given anew, or be null, where url leads to another origin: their values were meant for the old one'
+  'must be given again, or be null, where url leads to another origin: their values were meant for the old one'
 
 const takesHeadersElsewhere = (
   { url: from, headers: kept }: Webhook,

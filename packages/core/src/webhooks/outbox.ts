@@ -9,7 +9,10 @@ type Outbox = Pick<Platform, 'clock' | 'ids'> & { readonly deliverySender: Deliv
 /** The claim is the delivery sender's admission: `take` gets it back after the commit. */
 type OutgoingEvent = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
 
-/** An event ready to commit. Its deliveries are born claimed if the delivery sender has room for them. */
+/**
+ * An event ready to commit. Its deliveries are born claimed if the delivery sender has room for
+ * them.
+ */
 export function outgoingOf(
   { clock, ids, deliverySender }: Outbox,
   payload: EventPayload,

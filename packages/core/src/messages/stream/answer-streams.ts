@@ -14,8 +14,8 @@ type LocalRun = { readonly message: RunningMessage; readonly answer: LiveAnswer 
 const MAX_READ = 100
 
 /**
- * The open streams of this process. Pieces of an answer come from runs of this process, states and final
- * messages from the signal and from a poll: one query serves all streams (S§8).
+ * The open streams of this process. Pieces of an answer come from runs of this process, states and
+ * final messages from the signal and from a poll: one query serves all streams (S§8).
  */
 export class AnswerStreams {
   readonly #platform: Platform
@@ -51,7 +51,10 @@ export class AnswerStreams {
     }
   }
 
-  /** Opens a stream behind the event `after`. Returns undefined if the project has too many streams. */
+  /**
+   * Opens a stream behind the event `after`. Returns undefined if the project has too many
+   * streams.
+   */
   open(message: Message, after?: StreamPosition): AnswerStream | undefined {
     const { signal, policy } = this.#platform
     if (this.#perProject.get(message.projectId) >= policy.stream.maxPerProject) return undefined

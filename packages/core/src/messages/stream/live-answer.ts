@@ -5,8 +5,8 @@ export type Piece = { readonly offset: number; readonly text: string }
 const PIECE_LENGTH = 16 * 1024
 
 /**
- * The last part of the answer that a run has emitted, once for all readers. A reader that falls too far
- * behind finds a gap in the offsets. The final message has the whole answer.
+ * The last part of the answer that a run has emitted, once for all readers. A reader that falls
+ * too far behind finds a gap in the offsets. The final message has the whole answer.
  */
 export class LiveAnswer {
   readonly #maxLength: number
@@ -27,7 +27,10 @@ export class LiveAnswer {
     this.#kept = this.#kept.slice(cut)
   }
 
-  /** Returns the piece at `offset`, or the first kept piece behind it. Undefined if there is none yet. */
+  /**
+   * Returns the piece at `offset`, or the first kept piece behind it. Undefined if there is none
+   * yet.
+   */
   pieceFrom(offset: number): Piece | undefined {
     const from = Math.max(offset, this.#start)
     const at = from - this.#start

@@ -4,7 +4,9 @@ import type { LiveAnswer, Piece } from './live-answer.js'
 
 /** An event of a message's stream. A later stream can continue behind its `id`. */
 export type StreamEvent =
-  /** The message's state, the first event of an open message. Pieces of earlier attempts are void. */
+  /**
+   * The message's state, the first event of an open message. Pieces of earlier attempts are void.
+   */
   | { readonly kind: 'state'; readonly id: string; readonly message: Message }
   /** A piece of the answer. Its offset is the end of the last piece, unless pieces were lost. */
   | ({ readonly kind: 'chunk'; readonly id: string; readonly attempt: number } & Piece)
@@ -27,7 +29,9 @@ export class StreamCursor {
       this.#offset = after.offset
   }
 
-  /** Takes the message's newer state. Ignores an older one: reads and signals overtake each other. */
+  /**
+   * Takes the message's newer state. Ignores an older one: reads and signals overtake each other.
+   */
   see(message: Message): void {
     if (isOlder(message, this.#seen)) return
     if (message.attempt !== this.#seen.attempt) this.#offset = 0
@@ -69,7 +73,10 @@ export class StreamCursor {
   }
 }
 
-/** The order of states within an attempt. A message is queued before its first attempt or after one. */
+/**
+ * The order of states within an attempt. A message is queued before its first attempt or after
+ * one.
+ */
 const ORDER: readonly MessageStateKind[] = ['running', 'deferred', 'queued']
 
 /** A final message is never older: a retry counts its attempts from 1 again. */

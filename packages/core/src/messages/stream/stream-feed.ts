@@ -5,9 +5,9 @@ import type { LiveAnswer } from './live-answer.js'
 import { StreamCursor, type StreamEvent } from './stream-cursor.js'
 
 /**
- * The events of one message. The reader asks for one event at a time, so a slow reader takes no memory.
- * The stream ends after the final message, when the message is deleted, when the service stops, and when
- * the reader has asked for no event for too long.
+ * The events of one message. The reader asks for one event at a time, so a slow reader takes no
+ * memory. The stream ends after the final message, when the message is deleted, when the service
+ * stops, and when the reader has asked for no event for too long.
  */
 export type AnswerStream = AsyncIterableIterator<StreamEvent, undefined, undefined>
 
@@ -65,7 +65,10 @@ export class StreamFeed {
     if (event || this.#isFinished || this.#hasEnded) this.#give(event)
   }
 
-  /** Sends a heartbeat if the stream was quiet for too long. Ends a stream whose reader has stalled. */
+  /**
+   * Sends a heartbeat if the stream was quiet for too long. Ends a stream whose reader has
+   * stalled.
+   */
   elapse(ms: number): void {
     const { heartbeatMs, stalledMs } = this.#options.policy
     this.#quietMs += ms
