@@ -21,10 +21,21 @@ export function configMarkdown(): string {
 export function configEnv(): string {
   const entries = rows().map(
     ({ name, about, allowed, byDefault = '' }) =>
-      `# ${about}\n# Value: ${allowed}\n# ${name}=${byDefault}\n`,
+      `${commented(about)}\n${commented(`Value: ${allowed}`)}\n# ${name}=${byDefault}\n`,
   )
   return [
     '# Copy this file to .env, which the server reads at startup.\n# Environment variables override its lines.\n',
     ...entries,
   ].join('\n')
+}
+
+/** The text as comment lines of at most 100 columns. */
+function commented(text: string): string {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + word.length < 100) lines.push(`${lines.pop()} ${word}`)
+    else lines.push(`# ${word}`)
+  }
+  return lines.join('\n')
 }

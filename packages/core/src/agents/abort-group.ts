@@ -1,5 +1,5 @@
 /**
- * Work that is aborted together. Each piece of work gets a signal of its own: Node warns of a leak
+ * Work that is aborted together. Each piece of work gets a separate signal: Node warns of a leak
  * when more than ten listeners share one.
  */
 export class AbortGroup {

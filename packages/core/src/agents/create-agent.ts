@@ -38,9 +38,7 @@ export type CreateAgentError =
   | Invalid
   | Unavailable
   | { readonly kind: 'name_taken' | 'too_many_agents' }
-/**
- * `signingSecret`: of a runtime that gets signed requests; this is the only time that it is shown.
- */
+/** `signingSecret` is set for a runtime that signs requests. It is shown only once. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
 /**
@@ -133,8 +131,7 @@ function onBusyRule(onBusy: unknown, maxQueued: number | undefined): Rule {
 const MAX_OPTIONS_DEPTH = 8
 
 /**
- * The runtime's own adapter checks the options; what is secret among them is sealed for the
- * agent's row.
+ * Lets the runtime's adapter check the options, and encrypts the secret ones for the agent's row.
  */
 export async function runtimeConfig(
   d: Platform,

@@ -26,7 +26,9 @@ const STATES: Record<string, AgentState> = {
   'unhealthy, no retry': inError('RUNTIME_UNHEALTHY'),
 }
 
-/** The columns: desired state, state, hosted here, runtime, state inherited, process alone, step. */
+/**
+ * The columns: desired state, state, hosted here, runtime, state inherited, process alone, step.
+ */
 const ANY = '*'
 type Row = [string, string | RegExp, boolean | '*', string, boolean | '*', boolean | '*', Step]
 const ROWS: Row[] = [

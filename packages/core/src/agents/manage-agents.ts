@@ -19,7 +19,7 @@ import type { AgentsContext } from './context.js'
 import type { Platform } from '../platform.js'
 import { broken, type Invalid } from '../domain/input-rules.js'
 
-/** `agent`: its id or name. */
+/** `agent` is an id or a name. */
 export type AgentRef = { readonly projectId: string; readonly agent: string }
 type NotFound = { readonly kind: 'agent_not_found' }
 
@@ -43,8 +43,8 @@ export type UpdateAgentError =
   | { readonly kind: 'name_taken' | 'agent_not_stopped' }
 
 /**
- * Changes what is given. A runtime can only be changed while the agent is stopped; it keeps its
- * signing secret.
+ * Changes the given fields. The runtime can change only while the agent is stopped. The agent
+ * keeps its signing secret.
  */
 export const updateAgent =
   (d: AgentsContext) =>
@@ -71,7 +71,7 @@ export const updateAgent =
       const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change)
       if (updated === undefined) return fail('agent_not_found')
       if (updated === 'name_taken') return fail('name_taken')
-      if (updated === 'not_stopped') return fail('agent_not_stopped') // it was started meanwhile
+      if (updated === 'not_stopped') return fail('agent_not_stopped') // the agent was started since the read
       const isNewSecret =
         configured?.signingSecret !== undefined && configured.signingSecret !== kept
       return ok({
@@ -80,7 +80,7 @@ export const updateAgent =
       })
     })
 
-/** What is wanted from now on; the answer shows how far it has come. */
+/** Stores the desired state. The result shows the observed state after a short wait. */
 const want =
   (desiredState: Agent['desiredState']) =>
   (d: AgentsContext) =>
@@ -93,7 +93,7 @@ const want =
         updatedAt,
       })
       if (!updated) return fail('agent_not_found')
-      // A person need not wait for the next try, and may have mended what made the tries end.
+      // A person's start does not wait for the next retry, and also follows the last one.
       if (desiredState === 'running')
         yield* d.storage.agents.changeState({
           agentId: agent.id,
@@ -103,21 +103,16 @@ const want =
       return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
     })
 
-/**
- * Asks for the agent to run, now and after every start of a server; one in error is tried at once.
- */
+/** Starts the agent, now and after every start of a server. An agent in error is tried at once. */
 export const startAgent = want('running')
-/**
- * Asks for the agent to stop: running runs end by themselves, queued messages wait for the next
- * start.
- */
+/** Stops the agent. Its runs end normally, and queued messages wait for the next start. */
 export const stopAgent = want('stopped')
 
 export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined }
 
 /**
- * Deletes the agent, its sessions and its messages; `agent_busy` while messages are open, unless
- * forced.
+ * Deletes the agent, its sessions and its messages. Returns `agent_busy` if messages are open,
+ * unless `force` is true.
  */
 export const deleteAgent =
   (d: AgentsContext) =>

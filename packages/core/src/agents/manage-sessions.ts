@@ -9,7 +9,7 @@ import { getAgent, type AgentRef } from './manage-agents.js'
 type NotFound = { readonly kind: 'agent_not_found' }
 export type ListSessionsInput = AgentRef & { readonly page: PageOf }
 
-/** An agent's sessions, those with the newest messages first. */
+/** Lists an agent's sessions, the one with the newest message first. */
 export const listSessions =
   (d: Platform) =>
   ({
@@ -30,9 +30,9 @@ export type EraseSessionError =
   | { readonly kind: 'session_not_found' | 'session_busy' }
 
 /**
- * Erases a session with its messages, whatever their number: nothing finds them from here on, and
- * a message sent later begins the session afresh. `session_busy` while messages are open, unless
- * forced: their runs lose their leases, and nobody here waits for them any more.
+ * Erases a session with all its messages. Nothing finds them after the commit, and a later message
+ * starts the session afresh. Returns `session_busy` if messages are open, unless `force` is true:
+ * then their runs lose their leases, and waiting callers are answered.
  */
 export const eraseSession =
   (d: AgentsContext) =>

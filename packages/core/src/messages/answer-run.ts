@@ -10,10 +10,10 @@ import { readRunToken } from './run-token.js'
 import { responseProblem, settleRun } from './settle-run.js'
 
 export type AnswerInput = {
-  /** The id or name of the agent that the message has to be of; any when absent. */
+  /** The id or name of the message's agent. Any agent if absent. */
   readonly agent?: string | undefined
   readonly messageId: string
-  /** What the runtime was given with the run. */
+  /** The token that the runtime got with the run. */
   readonly runToken: string
   readonly run: FinishedRun
 }
@@ -23,8 +23,8 @@ export type AnswerError =
   | { readonly kind: 'run_token_invalid' | 'message_not_found' | 'run_superseded' }
 
 /**
- * Whether the token is genuine for this message: for refusing a forged one before anything is
- * read. It may be superseded all the same.
+ * Returns true if the token belongs to this message, so that a forged one is refused before any
+ * read. The run can still be superseded.
  */
 export const isRunToken =
   (d: Platform) =>
@@ -32,9 +32,9 @@ export const isRunToken =
     readRunToken(d.crypto, messageId, runToken) !== undefined
 
 /**
- * A runtime answers later, by callback. Repeating the same answer or failure is fine; another one,
- * or one of an older run, is refused. An answer that cannot be kept changes nothing, so that the
- * runtime can send a better one.
+ * Stores a deferred answer, from the runtime's callback. The same answer or failure can be
+ * repeated. Another one, or one of an earlier run, is refused. An invalid answer changes nothing,
+ * so the runtime can send a better one.
  */
 export const answerRun =
   (d: MessagesContext) =>
@@ -62,7 +62,7 @@ export const answerRun =
         maxAttempts: agent.maxAttempts,
       })
       if (recorded.kind === 'lease_lost') {
-        // Perhaps by this very answer, if the store took it and could not say so.
+        // Possibly by this answer, if the store took it and its confirmation was lost.
         const after = yield* d.storage.messages.getHeld(messageId)
         return after && isRepeat(after.message, run, after.token === token)
           ? ok(after.message)
@@ -76,8 +76,8 @@ const isOpen = (message: Message): message is RunningMessage =>
   message.state.kind === 'running' || message.state.kind === 'deferred'
 
 /**
- * The message is already what the run says. After a failure that may be tried again it waits in
- * the queue, and its token is still the newest.
+ * True if the message already has this outcome. After a retryable failure it waits in the queue,
+ * and its token is still the newest.
  */
 function isRepeat({ state }: Message, run: FinishedRun, isNewest: boolean): boolean {
   if (run.kind === 'answered') return state.kind === 'responded' && state.response === run.response

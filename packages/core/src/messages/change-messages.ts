@@ -11,9 +11,9 @@ type MessageInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'>
 export type CancelMessageError = GetMessageError | { readonly kind: 'message_final' }
 
 /**
- * Ends a message that is not final: whoever waits for it hears at once, a run of it is aborted and
- * its answer refused, and webhooks get `agent.error` with the code CANCELLED. Repeated, it answers
- * as the first time.
+ * Ends an open message. Waiting callers are answered at once, its run is aborted and its answer
+ * refused, and webhooks get `agent.error` with the code CANCELLED. A repeated call returns the
+ * same.
  */
 export const cancelMessage =
   (d: MessagesContext) =>
@@ -49,9 +49,9 @@ export type RetryMessageError =
   | { readonly kind: 'message_not_retryable' | 'session_full' }
 
 /**
- * Puts a failed or cancelled message at the end of its session's queue, with no attempts counted.
- * As a new one it has to find its agent running and room in the session; it keeps its id, its
- * principal and its idempotency key.
+ * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0.
+ * The agent must run and the session must have room, as for a new message. The message keeps its
+ * id, its principal and its idempotency key.
  */
 export const retryMessage =
   (d: MessagesContext) =>

@@ -5,7 +5,7 @@ import type { Run } from './run.js'
 export type LaneLoad = {
   readonly concurrency: number
   readonly runs: number
-  /** Runs whose agent has ended and whose outcome is not stored yet. */
+  /** Runs that have ended with an outcome that is not stored yet. */
   readonly recording: number
   /** Slots for messages that a send or a claim is about to bring. */
   readonly reserved: number

@@ -11,7 +11,7 @@ export type GetMessageInput = {
   /** The agent's id or name. */
   readonly agent: string
   readonly messageId: string
-  /** Waits up to so long for the message to become final (0: not at all). */
+  /** Waits this long for the message to become final. 0 does not wait. */
   readonly waitMs?: number | undefined
   readonly abort?: Caller | undefined
 }
@@ -19,7 +19,7 @@ export type GetMessageError =
   | Unavailable
   | { readonly kind: 'agent_not_found' | 'message_not_found' }
 
-/** The message's later state. */
+/** Returns a message in its present state. */
 export const getMessage =
   (d: MessagesContext) =>
   ({
@@ -37,7 +37,7 @@ export const getMessage =
       const deadline = d.clock.now() + Math.min(waitMs, d.policy.syncWaitMs)
       const seen = await d.waitingRoom.wait(message, deadline, abort)
       if (waitMs === 0 || seen !== message) return ok(seen)
-      // The wait ended without an answer; its state may have moved on all the same.
+      // The wait ended without an answer, but the state can have changed.
       const now = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
       return now ? ok(now) : fail('message_not_found')
     })
@@ -48,14 +48,14 @@ export type ListMessagesInput = {
   readonly sessionId?: string | undefined
   readonly status?: 'pending' | 'responded' | undefined
   readonly state?: MessageStateKind | undefined
-  /** `asc`: oldest first. */
+  /** `asc` lists the oldest first. */
   readonly order?: 'asc' | 'desc' | undefined
   readonly page: PageOf
 }
 
 /**
- * An agent's messages, newest first unless told otherwise; those of one session by their places in
- * it. A page of long ones ends before its limit.
+ * Lists an agent's messages, newest first by default. Messages of one session come in the order of
+ * their places. A page with much text ends before its limit.
  */
 export const listMessages =
   (d: Platform) =>
@@ -85,14 +85,14 @@ export const listMessages =
     })
 
 /**
- * UTF-16 units. A hundred answers of the longest are a hundred times as many, and everybody else
- * would wait while they are read and written.
+ * UTF-16 units. A page of the longest answers would have a hundred times as many, and block other
+ * requests.
  */
 const MOST_TEXT = 2 * 1024 * 1024
-/** Read at a time: no more than these are read in vain. */
+/** Messages per read. Reads no more than this beyond the page. */
 const PART = 20
 
-/** The page, or as much of it as goes to the message with which it has so much text. */
+/** Returns the page up to the message that reaches the limit of text. */
 function pageOfText(
   { limit, cursor: first }: PageOf,
   list: (part: PageOf) => Stored<Page<Message>>,

@@ -1,14 +1,14 @@
 import type { Crypto } from '../ports/platform.js'
 
 /**
- * Opens the callback route for one run of one message, and for nothing else. It carries the run's
- * lease token, so a superseded run's is refused, and it is stored nowhere: whoever has the master
- * key can check it, also one that has been replaced.
+ * Returns a token that authorizes the callback of one run. It contains the run's lease token, so
+ * the token of a superseded run is refused. It is not stored: the master key, or one that it
+ * replaced, checks it.
  */
 export const runTokenOf = (crypto: Crypto, messageId: string, leaseToken: number): string =>
   `amr_${leaseToken}_${crypto.mac('run', `${messageId}.${leaseToken}`)}`
 
-/** The lease token of a run token that is genuine for this message. */
+/** Returns the lease token of a run token that belongs to this message. */
 export function readRunToken(
   crypto: Crypto,
   messageId: string,

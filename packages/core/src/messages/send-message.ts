@@ -35,24 +35,23 @@ export type SendInput = {
   readonly message: string
   readonly metadata?: JsonObject | undefined
   /**
-   * Unparsed: an omitted, an incomplete and a malformed one have answers of their own (S§4.1 rules
-   * 1–3).
+   * Unparsed, because an omitted, an incomplete and a malformed principal have different answers
+   * (S§4.1 rules 1 to 3).
    */
   readonly executionPrincipal?: unknown
   readonly idempotencyKey?: string | undefined
-  /** W3C Trace Context, as it came; what is malformed counts as none. */
+  /** W3C Trace Context as received. A malformed one is ignored. */
   readonly traceparent?: string | undefined
   readonly tracestate?: string | undefined
   /**
-   * How long to wait for the answer; the policy's `syncWaitMs` when absent, and never longer than
-   * it.
+   * How long to wait for the answer: the policy's `syncWaitMs` at most, which is also the default.
    */
   readonly waitMs?: number | undefined
-  /** Ends the waiting, never the work. */
+  /** Ends the wait, never the run. */
   readonly abort?: Caller | undefined
 }
 
-/** `attached`: an earlier send with the same key made the message. */
+/** `attached`: an earlier send with the same key stored the message. */
 export type Sent = { readonly message: Message; readonly attached: boolean }
 
 export type SendError =
@@ -62,7 +61,7 @@ export type SendError =
   | NotRunning
   | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
 
-/** Stores the message durably, once for a key, and waits a bounded time for its answer (S§4.1). */
+/** Stores the message durably, once per key, and waits a bounded time for its answer (S§4.1). */
 export const sendMessage =
   (d: MessagesContext) =>
   (input: SendInput): ResultAsync<Sent, SendError> => {
@@ -71,9 +70,9 @@ export const sendMessage =
   }
 
 /**
- * Accepts the message in a transaction of the host's own, such as the one that writes the order
- * which the message is about: both are committed, or neither. It is born queued, and found by the
- * next look of a process that runs the agent; nobody waits for its answer here.
+ * Accepts the message in a transaction of the host, such as the one that writes the order which
+ * the message is about. Both commit, or neither. The message is queued, and the next poll of a
+ * process that runs the agent finds it. The call does not wait for the answer.
  */
 export const enqueueMessage =
   (d: Platform) =>
@@ -94,7 +93,7 @@ async function enqueue(
   return accepted.isErr() ? err(accepted.error) : sentOf(d, drafted.value, accepted.value)
 }
 
-/** Without `safeTry`: on this path its generators would cost as much as all the rest. */
+/** Avoids `safeTry`, whose generators would double the cost of this path. */
 async function send(
   d: MessagesContext,
   input: SendInput,
@@ -104,8 +103,7 @@ async function send(
   if (drafted.isErr()) return err(drafted.error)
   const { agent, message: born } = drafted.value
 
-  // Undefined when the agent does not run here or has no free slot: the message is then only
-  // queued.
+  // Undefined if the agent does not run here or has no free slot: then the message is queued.
   const slot = d.dispatcher.reserve(agent.id, born.sessionId)
   const answered = await d.storage.messages.accept(
     slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born,
@@ -119,18 +117,18 @@ async function send(
   if (sent.isErr()) return err(sent.error)
 
   const { attached, message } = sent.value
-  const answer = d.waitingRoom.wait(message, deadline, input.abort) // listens from here on: before the run can end
+  // Listens before the run can end.
+  const answer = d.waitingRoom.wait(message, deadline, input.abort)
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
-  // Not awaited here: what it took to accept the message would be kept for as long as somebody
-  // waits for its answer.
+  // An await would keep this frame in memory for the whole wait.
   return answer.then((seen) => ok({ attached, message: seen }))
 }
 
 const isStarting = ({ state }: Agent): boolean => state.kind === 'starting'
 
 /**
- * Waits for the agent's start within the caller's own wait, then sends. The message is not stored
+ * Waits for the agent's start within the caller's wait, and sends again. The message is not stored
  * before the agent runs.
  */
 async function sendAfterStart(
@@ -146,7 +144,7 @@ async function sendAfterStart(
 
 type Draft = { readonly agent: Agent; readonly message: NewMessage }
 
-/** Checks the request, and makes of it a message that nothing has stored yet. */
+/** Checks the request and creates the message to store. */
 async function draft(
   d: Platform,
   input: SendInput,
@@ -210,7 +208,7 @@ function newMessage(
   }
 }
 
-/** Equal for equal requests, whatever the order of their keys. */
+/** Returns equal texts for equal requests, in any order of their keys. */
 function fingerprintOf(
   d: Platform,
   { sessionId, message, metadata, executionPrincipal }: SendInput,

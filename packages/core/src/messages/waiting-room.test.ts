@@ -20,7 +20,10 @@ function roomWith(change: Partial<Platform> = {}) {
   return { ...fakes, room: new WaitingRoom(platform as unknown as Platform) }
 }
 
-/** Callers that wait for answers of another process. Its signal names the message without bringing it. */
+/**
+ * Callers that wait for answers of another process. Its signal names the message without bringing
+ * it.
+ */
 function waitingFor(messages: readonly Message[]) {
   const heard = new Map<string, () => void>()
   const signal: ResponseSignal = {

@@ -5,7 +5,7 @@ import { ProjectCounts } from '../project-counts.js'
 import { LiveAnswer } from './live-answer.js'
 import { StreamFeed, type AnswerStream } from './stream-feed.js'
 
-/** What a run emits. `emit` never throws. After `end` it does nothing. */
+/** The output of a run. `emit` never throws. After `end` it does nothing. */
 export type LiveRun = { readonly emit: (chunk: string) => void; readonly end: () => void }
 
 type LocalRun = { readonly message: RunningMessage; readonly answer: LiveAnswer }
