@@ -204,7 +204,7 @@ describe('a run that fails', () => {
   })
   it.each([
     [new Error('rude'), 'Error: rude'],
-    [Object.create(null), 'what was thrown has no words for itself'],
+    [Object.create(null), 'the thrown value has no text'],
   ])('when the runtime breaks its promise never to reject', async (thrown: Error, message) => {
     const rude: AgentRuntime['start'] = async () => {
       const { ok } = await import('neverthrow')
