@@ -153,7 +153,7 @@ describe('creating an agent', () => {
     await clock.advance(10_000)
     expect((await creating)._unsafeUnwrap().agent.state.kind).toBe(state)
   })
-  it('refuses one more than a project may have', async () => {
+  it('refuses one agent more than the limit of the project', async () => {
     const { service, project } = await scene({
       policy: { limits: { ...defaultLimits, agentsPerProject: 1 } },
     })
@@ -378,7 +378,7 @@ describe('starting and stopping', () => {
     expect(runtime.openRuns).toEqual([second.id])
     expect(await state(third.id)).toMatchObject({ kind: 'queued' })
   })
-  it('can be reversed while it stops: it takes messages again at once, beside the runs that have not ended', async () => {
+  it('can be reversed while the agent stops: the agent takes messages again at once, beside the runs that have not ended', async () => {
     const { service, ref, post, runtime, clock, hook, deliveries } = await scene()
     await hook()
     const { id: long } = await post()
@@ -476,7 +476,7 @@ describe('an agent that fails', () => {
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(eventsOf(await deliveries())).toEqual(['agent.stopped', 'agent.error', 'agent.started'])
   })
-  it('by itself is in error, its runs are lost, and it is started again', async () => {
+  it('without a request to stop is in error, loses its runs, and is started again', async () => {
     const { service, ref, bot, post, runtime, clock, state } = await scene()
     const { id } = await post()
     runtime.exit(bot.id, 'segmentation fault')
@@ -504,7 +504,7 @@ describe('an agent that fails', () => {
     await clock.advance(61_000)
     expect(await exit(3_000)).toBe(1)
   })
-  it('to nobody is one that was sacrificed for a run that would not end: it is started again at once, however often', async () => {
+  it('because its runtime sacrifices it to end a stuck run counts no failure, and is started again at once, however often', async () => {
     const { service, ref, bot, runtime, clock, hook, deliveries } = await scene()
     await hook()
     const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
@@ -525,7 +525,7 @@ describe('an agent that fails', () => {
     await clock.advance(0)
     expect(eventsOf(await deliveries()).slice(0, 2)).toEqual(['agent.error', 'agent.started'])
   })
-  it('before its turn to be stopped has come leaves alone what was started anew', async () => {
+  it('during a reversed stop is started again, and the reversed stop leaves the new runtime alone', async () => {
     const { service, ref, bot, post, runtime, clock } = await scene()
     await post()
     const stopping = service.agents.stop(ref)
@@ -565,7 +565,7 @@ describe('an agent that fails', () => {
     await clock.advance(0)
     expect((await service.agents.stop(ref))._unsafeUnwrap().state.kind).toBe('stopped')
   })
-  it('is stopped rather than started when that was wanted meanwhile', async () => {
+  it('is stopped rather than started when the caller stops it before the start', async () => {
     const { service, ref, storage, bot, clock } = await scene()
     await service.agents.stop(ref)
     await storage.agents.changeState({ agentId: bot.id, from: 'stopped', to: { kind: 'starting' } })
@@ -604,7 +604,7 @@ describe('the supervisor', () => {
     )
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopping')
   })
-  it('does not undo by an old list what a look has done since', async () => {
+  it('does not undo, by an old list, the changes of a later look', async () => {
     const { service, storage, ref, project, clock, runtime, post } = await scene()
     const { changeState } = storage.agents
     const slowly = (change: Parameters<typeof changeState>[0]) =>
@@ -616,7 +616,7 @@ describe('the supervisor', () => {
       runtime: { kind: 'fake' },
       desiredState: 'running',
     })
-    await clock.advance(3_000) // and meanwhile three ticks find it stopped or starting
+    await clock.advance(3_000) // three ticks find the agent stopped or starting in that time
     await creating
     expect((await post('x', { ...ref, agent: 'new' })).state.kind).toBe('running')
     await clock.advance(5_000)
@@ -647,7 +647,7 @@ describe('the supervisor', () => {
     await other.start()
     expect((await other.agents.get(fakes.ref))._unsafeUnwrap().state.kind).toBe('running')
   })
-  it('notices what another process wanted, and what it deleted', async () => {
+  it('notices the stops, starts and deletions of another process', async () => {
     const { another, ref, service, clock, runtime } = await scene()
     const elsewhere = another()
     await elsewhere.agents.stop(ref)
@@ -731,7 +731,7 @@ describe('changing an agent', () => {
 })
 
 describe('a busy session', () => {
-  it('takes what comes, or refuses it, as its agent is told to', async () => {
+  it('takes or refuses new messages, as the settings of its agent say', async () => {
     const { service, ref, post, send, clock, runtime } = await scene({
       agent: { onBusy: 'reject' },
     })
@@ -765,7 +765,7 @@ describe('deleting an agent', () => {
 })
 
 it.each(['start', 'stop', 'update', 'delete'] as const)(
-  '%s answers not found when the agent goes away meanwhile',
+  '%s answers not found when the agent goes away during the call',
   async (action) => {
     const { service, storage, ref, bot } = await scene()
     const { get } = storage.agents
@@ -782,7 +782,7 @@ it.each(['start', 'stop', 'update', 'delete'] as const)(
 )
 
 it.each(['create', 'start', 'stop', 'update'] as const)(
-  '%s answers with what it did when the agent goes away right after',
+  '%s answers with its result when the agent goes away right after',
   async (action) => {
     const { service, storage, ref, project } = await scene()
     const { get, create, update } = storage.agents

@@ -6,7 +6,7 @@ import { runOf, scene } from './scene.js'
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead'
 
 describe('cancelling a message', () => {
-  it('ends its run at once, answers those who wait, and tells the webhooks why', async () => {
+  it('ends its run at once, answers the waiting callers, and tells the webhooks why', async () => {
     const { send, service, ref, hook, deliveries, clock, runtime, state, telemetry } = await scene()
     await hook()
     const sending = send('hi', { metadata: { correlationId: 'c1' } })
@@ -29,7 +29,7 @@ describe('cancelling a message', () => {
     })
   })
 
-  it('refuses what an agent answers that does not listen', async () => {
+  it('refuses the answer of an agent that ignores the cancel', async () => {
     let answer: (outcome: RunOutcome) => void = () => undefined
     const handler = () => new Promise<RunOutcome>((resolve) => (answer = resolve))
     const { post, service, ref, clock, runtime, state, telemetry } = await scene({ handler })
@@ -57,7 +57,7 @@ describe('cancelling a message', () => {
     await runner.start()
     const { id: messageId } = await fakes.post()
     await fakes.clock.until(() => fakes.runtime.openRuns.length === 1)
-    ring() // of something else
+    ring() // The signal is about another message.
     await fakes.clock.advance(0)
     expect(fakes.runtime.openRuns).toEqual([messageId])
     await fakes.service.messages.cancel({ ...fakes.ref, messageId })
@@ -77,7 +77,7 @@ describe('cancelling a message', () => {
   })
 
   it.each(['this process', 'another'])(
-    'tells the agent that the work is to end, cancelled by %s',
+    'tells the agent to end the work, cancelled by %s',
     async (where) => {
       const causes: unknown[] = []
       const handler: NonNullable<Parameters<typeof scene>[0]>['handler'] = (_, signal) =>
@@ -141,7 +141,7 @@ describe('cancelling a message', () => {
     expect(runtime.requests).toHaveLength(1)
   })
 
-  it('runs what is retried meanwhile, for the run before it has the lease to lose alone', async () => {
+  it('runs a message that is retried before its cancelled run ends: only the cancelled run loses its lease', async () => {
     const ends: (() => void)[] = []
     const handler = () =>
       new Promise<RunOutcome>((resolve) =>
@@ -234,7 +234,7 @@ describe('retrying a message', () => {
     const retried = (await service.messages.retry({ ...ref, messageId: failed.id }))._unsafeUnwrap()
     expect(retried).toMatchObject({ id: failed.id, attempt: 0, state: { kind: 'queued' } })
     const attaching = send('hi', { idempotencyKey: 'k' })
-    await clock.advance(500) // the poll, for its run may end before it listens
+    await clock.advance(500) // The caller finds the answer by the poll when the run ends early.
     expect((await attaching)._unsafeUnwrap()).toMatchObject({
       attached: true,
       message: { id: failed.id, state: { kind: 'responded', response: 'mended' } },
@@ -242,7 +242,7 @@ describe('retrying a message', () => {
     expect(runtime.requests.map(({ attempt }) => attempt)).toEqual([1, 1])
   })
 
-  it('refuses what has not failed, and a full session', async () => {
+  it('refuses a message that has not failed, and a full session', async () => {
     const { post, service, ref } = await scene({ agent: { maxQueued: 0 } })
     const first = await post()
     const retry = async (messageId: string) =>

@@ -41,7 +41,7 @@ describe('an API key', () => {
       })
     }
   })
-  it('is refused where its project has as many as it may have', async () => {
+  it('is refused where its project has as many keys as the limit allows', async () => {
     const { service, project } = await scene({
       policy: { limits: { ...defaultLimits, keysPerProject: 1 } },
     })
@@ -62,7 +62,7 @@ describe('an API key', () => {
       'unavailable',
     )
   })
-  it('may be the own text of the operator, once', async () => {
+  it('can be a text that the operator chooses, once', async () => {
     const { service, project } = await scene()
     const input = {
       projectId: project.id,

@@ -7,7 +7,7 @@ const echo = {
 }
 const policy = { retry: { delaysMs: [60_000, 600_000], jitter: 0, maxRetryAfterMs: 86_400_000 } }
 
-/** A delivery whose first attempt failed; the next one is due in a minute. */
+/** A delivery whose first attempt failed. The next attempt is due in a minute. */
 async function failedOnce() {
   const fakes = await scene({ ...echo, policy })
   const { webhook } = await fakes.hook()
@@ -134,7 +134,7 @@ describe('recovering', () => {
     })
     expect(delivered._unsafeUnwrap().count).toBe(4)
   })
-  it('stays with its project and webhook, whatever else a filter holds', async () => {
+  it('stays with its project and webhook, even when the filter names others', async () => {
     const { service, project, send, hook, clock } = await scene(echo)
     const { webhook } = await hook()
     await send()

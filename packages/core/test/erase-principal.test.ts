@@ -17,7 +17,7 @@ async function scene(...options: Parameters<typeof open>) {
     ...scene,
     count: async (more: More = {}) => principals.count({ ...input, ...more }),
     erase: async (more: More = {}) => principals.erase({ ...input, ...more }),
-    /** Until there is nothing to go on with; gives how many calls that took. */
+    /** Erases until no cursor is left, and returns the number of calls. */
     eraseAll: async () => {
       let [calls, cursor]: [number, string | null] = [0, null]
       do {
@@ -33,7 +33,7 @@ async function scene(...options: Parameters<typeof open>) {
 }
 
 describe('an end user', () => {
-  it('is counted, and then erased from all agents with the deliveries of what was answered, failed and cancelled', async () => {
+  it('is counted, and then erased from all agents with the deliveries of the answered, failed and cancelled messages', async () => {
     const { service, ref, project, clock, count, erase, send, post, hook, deliveries } =
       await scene({
         handler: ({ message }) => {
@@ -71,7 +71,7 @@ describe('an end user', () => {
     expect(JSON.stringify(await deliveries())).not.toContain('"endUserId\\":\\"u')
   })
 
-  it('keeps what is not final unless forced; then a run is aborted, and the next one of its session runs', async () => {
+  it('keeps open messages unless forced, and by force has the run aborted and the next message of the session run', async () => {
     const { clock, runtime, count, erase, post, state } = await scene({
       policy: { runLeaseMs: 3_000 },
     })
@@ -89,7 +89,7 @@ describe('an end user', () => {
     expect((await state(id)).kind).toBe('running')
   })
 
-  it('has who was behind what was erased by force run at once, not only at the next poll', async () => {
+  it('has the message behind a message that was erased by force run at once, not only at the next poll', async () => {
     const dispatch = { ...defaultDispatchPolicy, backoffMs: [60_000] }
     const { clock, runtime, erase, post } = await scene({ policy: { dispatch } })
     const [mine, behind] = [await post('mine', u), await post('not mine', endUser('v'))]
@@ -101,7 +101,7 @@ describe('an end user', () => {
     expect(runtime.openRuns).toEqual([behind.id])
   })
 
-  it('G6: lets who waits in another project for an end user of that name wait on', async () => {
+  it('G6: leaves a caller waiting who waits in another project for an end user of that name', async () => {
     const { erase, send, service, clock } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
     const bot = {
@@ -118,7 +118,7 @@ describe('an end user', () => {
     await clock.advance(60_000)
   })
 
-  it('has nobody waiting any more for what was erased by force', async () => {
+  it('leaves no caller waiting for a message that was erased by force', async () => {
     const { clock, runtime, erase, send, service } = await scene()
     const waits = send('mine', u)
     for (const [more, sessionId] of [
@@ -132,7 +132,7 @@ describe('an end user', () => {
     expect(service.load().waitingCallers).toBe(2)
   })
 
-  it('who writes again is kept again', async () => {
+  it('is kept again when the end user writes again', async () => {
     const { erase, count, send } = await scene(ANSWERS)
     await send('first', { ...u, idempotencyKey: 'k' })
     await erase()
@@ -150,7 +150,7 @@ describe('an end user', () => {
     Object.assign(storage.deliveries, {
       erasePrincipal: deliveries.step(storage.deliveries.erasePrincipal),
     })
-    expect(await eraseAll()).toBe(4) // 1 agent, 220 steps, no more agents, 170 steps: of a hundred each
+    expect(await eraseAll()).toBe(4) // 1 agent, 220 steps, no more agents, 170 steps: 100 per call
     expect(messages.places).toEqual(Array.from({ length: 220 }, (_, n) => n))
     expect(deliveries.places).toEqual(Array.from({ length: 170 }, (_, n) => n))
     expect(messages.last).toMatchObject({ agentId: bot.id, projectId: project.id, limit: 100 })
@@ -172,7 +172,7 @@ describe('an end user', () => {
     expect((await erase())._unsafeUnwrap().nextCursor).toBe(`${bot.id}.`)
   })
 
-  it('is refused without an id, with one that nobody can have, and with a cursor of somebody else', async () => {
+  it('is refused without an id, with an impossible id, and with a foreign cursor', async () => {
     const { erase, count } = await scene()
     for (const endUserId of ['', 'x'.repeat(257), 'a\0b']) {
       expect((await erase({ endUserId }))._unsafeUnwrapErr()).toMatchObject({
@@ -188,7 +188,7 @@ describe('an end user', () => {
     }
   })
 
-  it('hears when the storage is away half-way; repeated, the rest is erased', async () => {
+  it('is partly erased, with an error, when the storage is away half-way, and a repeat erases the rest', async () => {
     const { storage, erase, eraseAll, count, send, hook } = await scene(ANSWERS)
     await hook()
     await send('hello', u)
@@ -200,7 +200,7 @@ describe('an end user', () => {
   })
 })
 
-/** A store that takes so many steps, one row each. */
+/** A store that takes the given number of steps, one row each. */
 function countdown(steps: number) {
   const seen = { places: [] as number[], last: {} as object }
   return {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { refused } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
-describe('what is told of', () => {
-  it('an attempt is one fact, with every id, its time, its outcome and what comes next', async () => {
+describe('the facts of telemetry:', () => {
+  it('an attempt is one fact, with every id, its time, its outcome and the next step', async () => {
     const { send, hook, sender, clock, deliveries, telemetry, project } = await scene({
       handler: () => ({ kind: 'answered', response: '' }),
     })

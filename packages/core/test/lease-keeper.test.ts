@@ -38,7 +38,7 @@ it('the lease keeper has a lease before its run begins, until the run is long ov
   expect(said).toEqual([`hold ${id} 1 for 630000 ms`, `run ${id}`, `release ${id} 1`])
 })
 
-it('the lease keeper has the leases of all that was accepted together before the first of their runs begins, which may block', async () => {
+it('the lease keeper has the leases of all messages accepted together before the first of their runs begins, even when that run blocks', async () => {
   const said: string[] = []
   const platform = fakePlatform({
     handler: () => {

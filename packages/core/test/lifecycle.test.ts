@@ -49,7 +49,7 @@ describe('stopping the service', () => {
     await clock.advance(1_000)
     await stopping
   })
-  it('hands back what does not finish, for the next start to run', async () => {
+  it('hands back the runs that do not finish, and the next start runs them', async () => {
     const { post, service, clock, runtime, another, state } = await scene()
     const { id } = await post()
     const stopping = service.stop({ graceMs: 1_000 })
@@ -60,7 +60,7 @@ describe('stopping the service', () => {
     await clock.advance(2_000)
     expect(runtime.requests[1]).toMatchObject({ messageId: id, attempt: 2 })
   })
-  it('never runs a message twice that may run once only', async () => {
+  it('never runs a message twice whose attempts are limited to one', async () => {
     const { post, service, clock, state } = await scene({ agent: { maxAttempts: 1 } })
     const { id } = await post()
     const stopping = service.stop({ graceMs: 0 })
@@ -274,7 +274,7 @@ describe('stopping the service', () => {
     const ids = sender.requests.map(({ headers }) => headers['X-Service-Delivery'])
     expect(new Set(ids).size).toBe(12)
   })
-  it('gives up what a pass is just about to have claimed, and that pass ends', async () => {
+  it('gives up the deliveries that a pass is about to claim, and that pass ends', async () => {
     const { hook, project, service, another, storage, sender, clock } = await scene({ idle: true })
     await service.webhooks.sendTestEvent({
       projectId: project.id,
@@ -302,7 +302,7 @@ describe('stopping the service', () => {
 const NOTHING = { messages: 0, deliveries: 0, cancelled: 0, purgedDeliveries: 0, purgedMessages: 0 }
 
 describe('one bounded pass, for a host without timers', () => {
-  it('runs queued messages and delivers their answers, and says what it did', async () => {
+  it('runs queued messages and delivers their answers, and counts both', async () => {
     const { service, post, hook, sender, state } = await scene({ ...echo, idle: true })
     await hook()
     const ids = [await post('1'), await post('2')].map(({ id }) => id)
@@ -327,7 +327,7 @@ describe('one bounded pass, for a host without timers', () => {
     expect(sender.requests).toHaveLength(60)
     expect(passes.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(30)
   })
-  it('ends when its budget is used, and what it began goes on, its leases kept until then', async () => {
+  it('ends when its budget is used, keeps its leases until then, and its runs go on', async () => {
     const fakes = await scene({ idle: true, policy: { runLeaseMs: 3_000 } })
     const { id } = await fakes.post()
     const passing = fakes.service.tick({ budgetMs: 10_000 })
@@ -367,7 +367,7 @@ describe('one bounded pass, for a host without timers', () => {
     expect(passes).toBe(3)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
   })
-  it('keeps the leases of what it began, and ends it at its deadline, with no pass to come', async () => {
+  it('keeps the leases of its runs, and ends each run at its deadline, without another pass', async () => {
     const dispatch = { ...defaultDispatchPolicy, runTimeoutMs: 60_000 }
     const { post, service, clock, another, runtime, state } = await scene({
       idle: true,
@@ -399,7 +399,7 @@ describe('one bounded pass, for a host without timers', () => {
     await clock.advance(1_000)
     expect(await other).toMatchObject({ messages: 0 })
   })
-  it('waits for a receiver that hangs to the end of its budget, and meanwhile goes on with all others', async () => {
+  it('waits for a receiver that hangs to the end of its budget, and goes on with all others in that time', async () => {
     const { service, post, hook, sender, clock } = await scene({
       ...echo,
       idle: true,
@@ -423,7 +423,7 @@ describe('one bounded pass, for a host without timers', () => {
     // Eight of the other's are under way, and as many wait behind them.
     expect(await passing).toMatchObject({ messages: 30, deliveries: 30 + 16 })
   })
-  it('ends after so many rounds, however much there is', async () => {
+  it('ends after a fixed number of rounds, however much work is left', async () => {
     const { service, post } = await scene({ ...echo, idle: true, agent: { concurrency: 1 } })
     for (let n = 0; n < 1_001; n++) await post('hello', { sessionId: String(n) })
     expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 1_000 })
@@ -450,7 +450,7 @@ describe('reading messages', () => {
         .kind,
     ).toBe('responded')
   })
-  it('shows at its end what the message has become meanwhile, short of an answer', async () => {
+  it('shows, at the end of the wait, the current state of a message without an answer', async () => {
     const { post, service, ref, runtime, clock } = await scene()
     const { id } = await post()
     const reading = service.messages.get({ ...ref, messageId: id, waitMs: 5_000 })
@@ -482,7 +482,7 @@ describe('reading messages', () => {
     expect(await list({ status: 'responded' })).toEqual(['1'])
     expect(await list({ state: 'running' })).toEqual(['3', '2'])
   })
-  it('does not find what is not there', async () => {
+  it('does not find a message that does not exist', async () => {
     const { service, ref, project, post } = await scene()
     const { id } = await post()
     expect(
@@ -500,7 +500,7 @@ describe('reading messages', () => {
   })
 })
 
-it('tells what waits, and what it has in hand', async () => {
+it('the service counts its waiting callers, runs and backlog', async () => {
   const { service, send, post, storage, clock, runtime, hook, sender } = await scene()
   await hook()
   sender.hold()
@@ -520,7 +520,7 @@ it('tells what waits, and what it has in hand', async () => {
   expect((await service.backlog()).isErr()).toBe(true)
 })
 
-it('tells what a project did of late, in buckets of which the last goes on', async () => {
+it('the service tells the recent activity of a project, in buckets of which the last goes on', async () => {
   const { service, send, hook, project, storage, clock } = await scene({
     handler: ({ message }) => ({ kind: 'answered', response: message }),
   })
@@ -542,7 +542,7 @@ it('tells what a project did of late, in buckets of which the last goes on', asy
   }
 })
 
-it('says whether the storage works', async () => {
+it('the service says whether the storage works', async () => {
   const { service, storage } = await scene()
   expect((await service.ping()).isOk()).toBe(true)
   await storage.close()

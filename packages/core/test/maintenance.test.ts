@@ -38,7 +38,7 @@ describe('retention', () => {
     )
     expect((await service.messages.get({ ...ref, messageId: message.id })).isOk()).toBe(true)
   })
-  it('asks the store for nothing that is to be kept for ever: no date of its is that long ago', async () => {
+  it('asks the store to purge nothing that the policy keeps for ever: a store has no date that long ago', async () => {
     const { service, storage, telemetry } = await scene({
       idle: true,
       policy: keepingFor({ deliveriesMs: Infinity, messagesMs: Infinity }),
@@ -48,7 +48,7 @@ describe('retention', () => {
     await service.tick({ budgetMs: 1_000 })
     expect(telemetry.named('store.unavailable')).toEqual([])
   })
-  it('purges by itself, but nothing that is still on its way', async () => {
+  it('purges without a request, but leaves open deliveries alone', async () => {
     const policy = {
       ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }),
       retry: { ...defaultPolicy.retry, delaysMs: [DAY] },
@@ -99,7 +99,7 @@ describe('retention', () => {
   })
 })
 
-it('cancels what is too much, or waits too long, for a disabled webhook', async () => {
+it('maintenance cancels the deliveries for a disabled webhook that are too many, or wait too long', async () => {
   const disabledBacklog = { max: 2, maxAgeMs: 7 * DAY }
   const { post, hook, service, ref, clock, deliveries } = await scene({
     ...echo,

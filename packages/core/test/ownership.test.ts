@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest'
 
 const LEASE_MS = 30_000
 
-/** Two processes on one storage, each with a runtime of its own and one running agent, `bot`. The first one has it. */
+/**
+ * Two processes on one storage, each with its runtime, and one running agent, `bot`.
+ * The first process has the agent.
+ */
 async function twoProcesses({ exclusive = true } = {}) {
   const first = fakePlatform({ exclusive })
   const storage = first.storage.reopen()
@@ -35,7 +38,7 @@ async function twoProcesses({ exclusive = true } = {}) {
   return { ...{ one: first, other: second, services, ref, post, clock: first.clock } }
 }
 
-describe('an agent that keeps something in its process', () => {
+describe('an agent that keeps state in its process', () => {
   it('runs in one process, wherever its messages are accepted', async () => {
     const { one, other, post, clock } = await twoProcesses()
     const { id } = await post(1)
@@ -60,8 +63,9 @@ describe('an agent that keeps something in its process', () => {
   it('is taken over from one that died when its lease is over, and then stays where it is', async () => {
     const { one, other, services, ref, clock } = await twoProcesses()
     await clock.advance(LEASE_MS)
-    one.storage.fail('agents.own', { times: Infinity }) // it hangs, for all that the others see
-    await clock.advance(LEASE_MS - 11_000) // it was extended 10 s ago at most
+    // The other process sees the first one hang.
+    one.storage.fail('agents.own', { times: Infinity })
+    await clock.advance(LEASE_MS - 11_000) // The lease was extended 10 s ago at most.
     expect(other.runtime.starts).toHaveLength(0)
     await clock.advance(22_000)
     expect(other.runtime.starts).toHaveLength(1)
@@ -75,7 +79,7 @@ describe('an agent that keeps something in its process', () => {
     expect(one.runtime.openRuns).toEqual([])
   })
 
-  it('is stopped, and started again, by its owner, whichever process is asked to', async () => {
+  it('is stopped, and started again, by its owner, when another process is asked to', async () => {
     const { one, other, services, ref, clock } = await twoProcesses()
     await services[1].agents.stop(ref)
     await clock.advance(1_000)
@@ -104,8 +108,11 @@ describe('an agent that keeps something in its process', () => {
   })
 })
 
-describe('an agent that keeps something in its process, and that process lacks what it needs', () => {
-  /** Beside two processes, one without the program; and those that come later, with it or without. */
+describe('an agent that keeps state in its process, in a process that lacks its program', () => {
+  /**
+   * Two processes, a third one that lacks the program, and a function that makes later
+   * processes, with the program or without.
+   */
   const withAndWithout = async () => {
     const processes = await twoProcesses()
     const lacking = fakeRuntime({ exclusive: true, has: () => false })
@@ -142,7 +149,7 @@ describe('an agent that keeps something in its process, and that process lacks w
     expect(await stateOf()).toMatchObject({ kind: 'running' })
   })
 
-  it('is said to be in error where it is to start, until one comes that has it', async () => {
+  it('is in error where its start fails, until a process with the program comes', async () => {
     const { services, ref, lacking, process, stateOf, end, clock } = await withAndWithout()
     await services[0].agents.stop(ref)
     await end()

@@ -3,7 +3,7 @@ import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { errAsync, okAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 
-it('asks the storage once for all who ask at a time, and anew for who asks later', async () => {
+it('a ping asks the storage once for all concurrent callers, and once more for a later caller', async () => {
   const platform = fakePlatform()
   const answers = [
     okAsync<void>(undefined),

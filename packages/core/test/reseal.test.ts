@@ -7,7 +7,10 @@ import { webhookSecretContext } from '../src/domain/webhook.js'
 const url = 'https://receiver.example/hook'
 const KEY = 'Bearer canary-7f3a'
 
-/** What a service with the old master key has sealed: two webhooks, one in the grace of a rotation, and two agents, one with secrets. */
+/**
+ * The records that a service with the old master key sealed: two webhooks, one in the grace of
+ * a rotation, and two agents, one with secrets.
+ */
 async function scene() {
   const platform = fakePlatform()
   const runtime = {
@@ -48,7 +51,7 @@ async function reseal({ secrets }: Awaited<ReturnType<typeof scene>>['old']) {
 }
 
 describe('another master key', () => {
-  it('opens, once all is sealed with it, what the old one had sealed', async () => {
+  it('opens the secrets that the old key sealed, once all are sealed with the new one', async () => {
     const { on, projectId, webhook, sender, clock, storage } = await scene()
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 3, unopened: 0 })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 0, unopened: 0 })
@@ -73,13 +76,13 @@ describe('another master key', () => {
     ).toContain('apiKey')
   })
 
-  it('leaves what it cannot open, and says how much', async () => {
+  it('leaves the secrets that it cannot open, and counts them', async () => {
     const { on } = await scene()
     expect(await reseal(on(fakeCrypto('new')))).toEqual({ resealed: 0, unopened: 3 })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 3, unopened: 0 })
   })
 
-  it('leaves a webhook of which one thing cannot be opened, whichever it is', async () => {
+  it('leaves a webhook of which any one secret cannot be opened', async () => {
     const { on, old, projectId, webhook, storage } = await scene()
     const present = (await old.webhooks.get({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
     const lost = fakeCrypto('lost').seal('x', webhookSecretContext(webhook.id))
@@ -102,7 +105,7 @@ describe('another master key', () => {
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 1, unopened: 0 })
   })
 
-  it('seals each secret of a webhook anew that is not so yet, whichever it is', async () => {
+  it('seals again each secret of a webhook that the old key sealed, be it the present or the previous one', async () => {
     const { on, projectId, webhook, storage } = await scene()
     const crypto = fakeCrypto('new')
     const sealed = (by: typeof crypto) => by.seal('x', webhookSecretContext(webhook.id))

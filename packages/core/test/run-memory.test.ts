@@ -4,7 +4,7 @@ import { runOf, scene } from './scene.js'
 
 const ALL = { maxTurns: 10, maxLength: 10_000 }
 type Fact = (request: RunRequest) => Promise<string>
-/** An agent whose answer is what `fact` makes of its request. */
+/** An agent whose answer is the result of `fact` for its request. */
 const answering = (fact: Fact) => ({
   handler: async (request: RunRequest) =>
     ({ kind: 'answered', response: await fact(request) }) as const,
@@ -25,7 +25,7 @@ describe('a run', () => {
     ).toEqual([[], ['one ONE'], ['one ONE', 'two TWO']])
   })
 
-  it('leaves to the next one what it wants to remember, across a restart too', async () => {
+  it('leaves its memory to the next run, across a restart too', async () => {
     const handler = answering(async ({ remember, sessionState = '' }) => {
       await remember(`${sessionState}+`)
       return `had ${sessionState}`
@@ -39,7 +39,7 @@ describe('a run', () => {
     expect(sent._unsafeUnwrap().message.state).toMatchObject({ response: 'had +' })
   })
 
-  it('is told when it has lost its lease and may remember nothing', async () => {
+  it('is told when it has lost its lease and its memory is refused', async () => {
     const { post, clock, runtime, storage } = await scene()
     const { id } = await post()
     await clock.until(() => runtime.openRuns.length === 1)

@@ -57,7 +57,7 @@ describe('messages whose acceptance hangs', () => {
     await clock.advance(1_000)
     expect(runtime.openRuns).toEqual(ids.slice(3, 5))
   })
-  it('look for more only when something was accepted that found no slot', async () => {
+  it('look for more only when an accepted message found no slot', async () => {
     const { post, send, runtime, storage, clock } = await scene({ agent: { concurrency: 1 } })
     const { id } = await post('hi', { idempotencyKey: 'the key' })
     let claims = 0
@@ -102,7 +102,7 @@ describe('a message that comes while the slots are taken by a claim that is too 
   })
 })
 
-describe('a beat that hangs, as when somebody has locked a session', () => {
+describe('a beat that hangs, as when another client has locked a session', () => {
   it('holds up nothing that is queued, and the next one comes when it has ended', async () => {
     const { post, another, clock, ref, runtime, storage, state } = await scene({
       policy: { runLeaseMs: 3_000 },
@@ -131,7 +131,7 @@ describe('a beat that hangs, as when somebody has locked a session', () => {
 })
 
 describe('a run that fails', () => {
-  it('is tried again after a backoff when it may be, with the attempt handed over, and blocks its session', async () => {
+  it('is tried again after a backoff when the failure allows a retry, with the attempt handed over, and blocks its session', async () => {
     const { post, clock, runtime, state } = await scene()
     const [first, second] = [await post('1'), await post('2')]
     await clock.advance(0)
@@ -179,7 +179,7 @@ describe('a run that fails', () => {
     }
     expect(await state(id)).toMatchObject({ kind: 'failed', error })
   })
-  it('is attached to at once, for there is nothing to wait for', async () => {
+  it('is attached to at once, without a wait', async () => {
     const { send } = await scene({ handler: () => failedRun('RUNTIME_ERROR', 'boom') })
     await send('hi', { idempotencyKey: 'k' })
     expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()).toMatchObject({
@@ -286,7 +286,8 @@ describe('the lease of a run', () => {
   it('of a dead process runs out, and another process runs the message, with the attempt counted', async () => {
     const dead = await scene()
     const { id } = await dead.post()
-    dead.storage.fail('messages.extendLeases', { times: Infinity }) // the process is gone: it beats no more
+    // The process is gone, and beats no more.
+    dead.storage.fail('messages.extendLeases', { times: Infinity })
     dead.storage.fail('messages.claimRunnable', { times: Infinity })
     const other = dead.another()
     await other.start()
@@ -298,7 +299,8 @@ describe('the lease of a run', () => {
   it('that is lost ends the run, and its result is refused', async () => {
     const { post, clock, runtime, storage, another, telemetry, state } = await scene()
     const { id } = await post()
-    storage.fail('messages.extendLeases', { times: 3 }) // stopped for longer than its lease, then continued
+    // The process stops for longer than its lease, and then continues.
+    storage.fail('messages.extendLeases', { times: 3 })
     storage.fail('messages.claimRunnable', { times: 100 })
     const other = another()
     await other.start()
@@ -309,7 +311,7 @@ describe('the lease of a run', () => {
     await clock.advance(0)
     expect(await state(id)).toMatchObject({ kind: 'responded', response: 'from the second run' })
   })
-  it('that its own process claims anew ends the earlier run, and leaves the new one alone', async () => {
+  it('that the same process claims again ends the earlier run, and leaves the new one alone', async () => {
     const { post, clock, runtime, storage, state } = await scene()
     const { id } = await post()
     storage.fail('messages.extendLeases', { times: 3 })
@@ -394,7 +396,7 @@ describe('a deferred run', () => {
     })
     expect((await sending)._unsafeUnwrap().message.state).toMatchObject({ response: 'later' })
   })
-  it('may be answered before the runtime has said that it defers', async () => {
+  it('can be answered before the runtime says that the run is deferred', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy })
     const { id } = await post()
     const { runToken } = runOf(runtime)
@@ -430,7 +432,7 @@ describe('a deferred run', () => {
     ['the past', -1, 3_600_000],
     ['more than the policy', 1e12, 3_600_000],
   ])(
-    'has a deadline that every store takes, whatever the runtime asks for: %s',
+    'has a deadline that every store takes, when the runtime asks for %s',
     async (_, asked, given) => {
       const { post, runtime, clock, state } = await scene()
       const { id } = await post()
@@ -439,7 +441,7 @@ describe('a deferred run', () => {
       expect(await state(id)).toMatchObject({ kind: 'deferred', deadlineAt: clock.now() + given })
     },
   )
-  it('whose callback never comes is run again, and its old token is refused', async () => {
+  it('is run again when its callback never comes, and its old token is refused', async () => {
     const { post, clock, runtime, service, state } = await scene({
       policy,
       agent: { maxAttempts: 2 },
@@ -456,7 +458,7 @@ describe('a deferred run', () => {
     await clock.advance(600_500)
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
   })
-  it('hears that it was superseded whatever it says: what could not be kept, or a failure while its message waits for one more try', async () => {
+  it('hears that it was superseded, be its callback an answer that no store keeps, or a failure while the message waits for one more try', async () => {
     const { post, clock, runtime, service, state } = await scene({
       policy: { dispatch: { ...policy.dispatch, backoffMs: [0, 60_000] } },
     })
@@ -487,7 +489,7 @@ describe('a deferred run', () => {
       (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind,
     ).toBe('message_not_found')
   })
-  it('may fail by callback', async () => {
+  it('can fail by callback', async () => {
     const { post, runtime, service, clock } = await scene({ policy })
     const { id } = await post()
     const { runToken } = runOf(runtime)

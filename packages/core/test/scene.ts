@@ -14,7 +14,10 @@ type SceneOptions = {
   readonly idle?: boolean
 }
 
-/** A service on fakes with one project and one running agent, `bot`. With `idle` its workers are not started: work is done in passes. */
+/**
+ * A service on fakes with one project and one running agent, `bot`.
+ * With `idle` the workers are not started, and the work is done in passes.
+ */
 export async function scene({ policy = {}, handler, agent = {}, idle = false }: SceneOptions = {}) {
   const platform = fakePlatform(handler && { handler })
   const service = createService({ ...platform, policy })
@@ -33,10 +36,10 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
   return {
     ...platform,
     ...{ service, project, bot, ref },
-    /** Sends `message` in session `s`; not awaited by the scene. */
+    /** Sends `message` in session `s`. The scene does not await the answer. */
     send: (message = 'hello', more: Partial<SendInput> = {}) =>
       service.messages.send({ ...ref, sessionId: 's', message, ...more }),
-    /** As `send`, without waiting for the answer; gives the message. */
+    /** As `send`, without a wait for the answer. Returns the message. */
     post: async (message = 'hello', more: Partial<SendInput> = {}) =>
       (
         await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0, ...more })
@@ -59,7 +62,10 @@ export async function scene({ policy = {}, handler, agent = {}, idle = false }: 
       )
       return details.map((detail) => detail._unsafeUnwrap()).reverse()
     },
-    /** The same storage, clock and runtime under a new service: the process that starts after a crash, or beside this one. */
+    /**
+     * The same storage, clock and runtime under a new service: the process that starts after a
+     * crash, or beside this one.
+     */
     another: (more: Partial<Policy> = {}) =>
       createService({
         ...platform,

@@ -42,7 +42,7 @@ describe('sending a message', () => {
     expect((await long).isOk()).toBe(true)
   })
 
-  it('lets no one who asks for the message wait longer either', async () => {
+  it('lets a caller who reads the message wait no longer either', async () => {
     const { post, service, ref, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
     const { id: messageId } = await post()
     const asking = service.messages.get({ ...ref, messageId, waitMs: 60_000 })
@@ -50,7 +50,7 @@ describe('sending a message', () => {
     expect((await asking)._unsafeUnwrap().state.kind).toBe('running')
   })
 
-  it('waits no longer when the clock is set back meanwhile', async () => {
+  it('waits no longer when the clock is set back during the wait', async () => {
     const { send, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
     const left: string[] = []
     const sendAndTell = (message: string) => void send(message).then(() => left.push(message))
@@ -108,7 +108,7 @@ describe('an idempotency key', () => {
     expect(runtime.requests).toHaveLength(1)
   })
 
-  it('reuses the message even when the agent has stopped since, and whatever the body says', async () => {
+  it('reuses the message even when the agent has stopped since, and when the body differs', async () => {
     const { send, service, ref } = await scene(echo)
     const first = (await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()
     await service.agents.stop(ref)

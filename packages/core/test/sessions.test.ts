@@ -6,7 +6,7 @@ import { scene } from './scene.js'
 const page = { limit: 10 }
 
 describe('sessions', () => {
-  it('are listed with what is open in them, the most recent first', async () => {
+  it('are listed with the count of their open messages, the most recent first', async () => {
     const { service, ref, post } = await scene()
     await post('1', { sessionId: 'a' })
     const { id } = await post('2', { sessionId: 'b' })
@@ -37,7 +37,7 @@ describe('sessions', () => {
     expect((await post()).attempt).toBe(1)
   })
 
-  it('keep nobody waiting who waits for what is erased by force, nor does an agent that is deleted', async () => {
+  it('keep no caller waiting for a message that is erased by force, nor does an agent that is deleted', async () => {
     const { service, ref, send, clock, runtime } = await scene()
     const other = send('of another session', { sessionId: 'other' })
     const gone = send()
@@ -59,7 +59,7 @@ describe('sessions', () => {
     })
   })
 
-  it('keep nobody waiting at another process, whose next looks find what was erased there', async () => {
+  it('keep no caller waiting at another process, whose next looks find the message erased', async () => {
     const { service, ref, send, storage, clock } = await scene()
     const many = Array.from({ length: 150 }, (_, i) =>
       send('of another session', { sessionId: `other ${i}` }),
@@ -76,7 +76,7 @@ describe('sessions', () => {
     await clock.advance(5_000)
     expect(service.load().waitingCallers).toBe(150)
     expect((await gone)._unsafeUnwrap().message.sessionId).toBe('s')
-    storage.fail('messages.find') // says nothing about who is gone
+    storage.fail('messages.find') // A failed read does not say which messages are gone.
     await clock.advance(500)
     expect(service.load().waitingCallers).toBe(150)
     await storage.agents.delete(projectId, agentId, { force: true })
@@ -84,7 +84,7 @@ describe('sessions', () => {
     expect(await Promise.all(many)).toHaveLength(150)
   })
 
-  it('leave nothing behind: what was erased is swept in bounded rounds, and a store that is away is asked again', async () => {
+  it('leave nothing behind: the erased rows are swept in bounded rounds, and a store that is away is asked again', async () => {
     const { service, ref, post, storage, clock, telemetry } = await scene()
     let sweeps = 0
     const { sweep } = storage.messages
@@ -96,7 +96,7 @@ describe('sessions', () => {
     await service.messages.cancel({ ...ref, messageId })
     await service.sessions.erase({ ...ref, sessionId: 's' })
     await clock.advance(0)
-    expect(sweeps).toBe(2) // the first found as much as it may, so there may be more
+    expect(sweeps).toBe(2) // The first sweep was full, so a second one follows.
     storage.fail('messages.sweep')
     Object.assign(storage.messages, { sweep })
     await clock.advance(60_000)

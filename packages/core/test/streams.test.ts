@@ -27,7 +27,7 @@ function inShort(event: StreamEvent): string {
   return `${event.id} ${event.kind === 'chunk' ? `+${event.text}` : event.message.state.kind}`
 }
 
-/** Reads in the background; `seen` grows. */
+/** Reads in the background and adds each event to `seen`. */
 function reading(stream: AnswerStream) {
   const seen: string[] = []
   const ended = (async () => {
@@ -63,7 +63,7 @@ describe('the stream of a message', () => {
     expect(seen.slice(3)).toEqual(['1.responded'])
     expect(clock.sleepers).toBeGreaterThan(0)
   })
-  it('begins with the attempt for whoever comes late, and goes on behind what a reader has seen', async () => {
+  it('begins with the attempt for a late reader, and goes on behind the last event of a reader who returns', async () => {
     const { open, run, id, runtime, clock } = await streamed()
     run.emit('Hello')
     const late = reading(await open(id))
@@ -98,7 +98,7 @@ describe('the stream of a message', () => {
     ])
     expect(back.seen).toEqual(['2.0 running', '2.6 +second', '2.responded'])
   })
-  it('has nothing of a run that was cancelled and goes on, when the message is tried anew', async () => {
+  it('has nothing of a run that was cancelled and goes on, when the message is retried', async () => {
     const ends: (() => void)[] = []
     const handler = () =>
       new Promise<RunOutcome>((resolve) =>
@@ -137,7 +137,7 @@ describe('the stream of a message', () => {
     await ended
     expect(seen.at(-1)).toBe('1.failed')
   })
-  it('of a message that is final is that message, and nothing for who has seen it', async () => {
+  it('of a message that is final is that message, and nothing for a reader who has seen it', async () => {
     const { service, ref, open, runtime, id, ended } = await streamed()
     runtime.answer(id, 'x')
     await ended
@@ -248,7 +248,7 @@ describe('streams are bounded', () => {
     expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(true)
     expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(false)
   })
-  it('in what is kept of an answer: who comes late finds its end, and the whole of it in the message', async () => {
+  it('in the kept part of an answer: a late reader finds its end, and the whole answer in the message', async () => {
     const { open, run, id, runtime, clock } = await streamed(withStream({ bufferLength: 10 }))
     for (let digit = 0; digit < 30; digit++) run.emit(String(digit % 10))
     const { seen, ended } = reading(await open(id))
@@ -257,7 +257,7 @@ describe('streams are bounded', () => {
     await ended
     expect(seen).toEqual(['1.0 running', '1.30 +1234567890123456789', '1.responded'])
   })
-  it('in time, for a reader who does not read: the place is free for another', async () => {
+  it('in time: the place of a reader who does not read becomes free for another', async () => {
     const { service, ref, id, clock, seen } = await streamed(
       withStream({ maxPerProject: 2, stalledMs: 60_000 }),
     )
@@ -296,7 +296,7 @@ describe('leaving a stream', () => {
     await clock.advance(0)
     expect(await state(id)).toMatchObject({ kind: 'responded' })
   })
-  it('is what the stop of the service makes of it, after what there is to tell', async () => {
+  it('is an effect of a stop of the service, after the last events', async () => {
     const { service, runtime, id, run, open, clock, seen, ended } = await streamed()
     run.emit('last words')
     const unread = await open(id)
@@ -316,7 +316,7 @@ describe('leaving a stream', () => {
   })
 })
 
-it('what an agent emits never hurts it', async () => {
+it('the pieces that an agent emits never hurt its run', async () => {
   const { run, runtime, id, ended, seen, clock } = await streamed()
   run.emit(undefined as never)
   run.emit({} as never)

@@ -6,7 +6,7 @@ import { scene } from './scene.js'
 
 type Health = Awaited<ReturnType<RunningAgent['health']>>
 
-/** A running agent whose health the test decides; `asked` counts how often it was asked. */
+/** A running agent whose health the test decides. `asked` counts the health checks. */
 async function withHealth(options: Parameters<typeof scene>[0] = {}) {
   const fakes = await scene({ ...options, idle: true })
   const { runtime, service, ref } = fakes
@@ -37,7 +37,7 @@ async function withHealth(options: Parameters<typeof scene>[0] = {}) {
 const eventsOf = (deliveries: readonly { body: string }[]) =>
   deliveries.map(({ body }) => (JSON.parse(body) as { event: string }).event)
 
-it('the end of a runtime that was stopped, told of late, is not that of the one which runs since', async () => {
+it('a late report of the end of a stopped runtime does not end the runtime that runs since', async () => {
   const { runtime, service, ref, clock, telemetry } = await scene({ idle: true })
   const ends: Parameters<typeof runtime.start>[1][] = []
   const { start } = runtime
@@ -65,7 +65,7 @@ describe('an agent that runs', () => {
     await clock.advance(62_000)
     expect(ward.asked).toBe(3)
   })
-  it('and its like, however many, are started, asked and stopped without a warning of Node that something leaks', async () => {
+  it('and its like, however many, are started, asked and stopped without a warning of Node about a leak', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): number => warnings.push(warning)
     process.on('warning', onWarning)
@@ -94,7 +94,7 @@ describe('an agent that runs', () => {
     await new Promise(setImmediate) // Node tells of it later
     expect([ward.asked, warnings]).toEqual([13, []])
   })
-  it('is asked as often when the clock is set back meanwhile', async () => {
+  it('is asked as often when the clock is set back', async () => {
     const { ward, clock } = await withHealth()
     await clock.advance(31_000)
     clock.set(clock.now() - 3_600_000)
@@ -107,7 +107,7 @@ describe('an agent that runs', () => {
     ['throws', () => Promise.reject(new Error('a bug')), 'Error: a bug'],
     ['says nothing', () => new Promise(() => {}), 'no answer within 5000 ms'],
     [
-      'says what cannot be stored',
+      'gives a reason that cannot be stored',
       () => ({ ok: false, detail: 'a\0b' }),
       'the reason cannot be stored as text',
     ],
@@ -140,7 +140,7 @@ describe('an agent that is not well', () => {
     return fakes
   }
 
-  it('takes no runs, keeps what waits for it, and goes on when it is well: nothing is lost and no attempt is spent', async () => {
+  it('takes no runs, keeps its queue, and goes on when it is well: nothing is lost and no attempt is spent', async () => {
     const { ward, clock, stateOf, post, runtime, state, hook, deliveries, service } = await sick()
     await hook()
     const [first, second] = [await post('under way'), await post('waits')]
@@ -196,7 +196,7 @@ describe('an agent that is not well', () => {
     await clock.until(async () => (await state(id)).kind === 'responded', { maxMs: 120_000 })
     expect(runtime.requests.at(-1)).toMatchObject({ attempt: 3 })
   })
-  it('and cannot be started anew says why', async () => {
+  it('and cannot be started again says why', async () => {
     const { clock, stateOf, runtime } = await sick()
     await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
     runtime.failStart('no such program')
@@ -246,7 +246,7 @@ describe('an agent that is not well', () => {
     await fakes.clock.advance(120_000)
     expect(await fakes.stateOf()).toMatchObject({ kind: 'error', failures: 1 })
   })
-  it('is not asked after the stop, and what it says then changes nothing', async () => {
+  it('is not asked after the stop, and a late report changes nothing', async () => {
     const { ward, clock, stateOf, service } = await sick()
     await clock.until(() => ward.asked === 2)
     ward.health = () => new Promise(() => {})
@@ -256,7 +256,7 @@ describe('an agent that is not well', () => {
     expect(await stateOf()).toMatchObject({ kind: 'running' })
     expect(clock.sleepers).toBe(0)
   })
-  it('and is stopped and started meanwhile is not blamed for what was', async () => {
+  it('and is stopped and started during a check is not blamed for the old report', async () => {
     const { ward, clock, stateOf, service, ref } = await sick()
     await clock.until(() => ward.asked === 2)
     let say = (_: Health): void => undefined
@@ -417,7 +417,7 @@ describe('two services on one store', () => {
     expect(runtime.starts).toHaveLength(4)
   })
 
-  it('start again, each in its turn, what should run when a server starts', async () => {
+  it('start the agent again, each in its turn, when both start', async () => {
     const { service, another, runtime, ref, hook, deliveries } = await scene()
     await hook()
     await service.stop()
@@ -428,8 +428,8 @@ describe('two services on one store', () => {
   })
 })
 
-describe('a process that lacks what an agent needs', () => {
-  /** `bot` runs in a first process; a second one is made with or without its handler. */
+describe('a process that lacks the handler of an agent', () => {
+  /** `bot` runs in a first process. A second process has the handler of `bot` or lacks it. */
   const processes = async () => {
     const fakes = await scene()
     const stateOf = async () => (await fakes.service.agents.get(fakes.ref))._unsafeUnwrap().state
@@ -442,14 +442,14 @@ describe('a process that lacks what an agent needs', () => {
     return { ...fakes, stateOf, without, lacking }
   }
 
-  it('leaves it to the process that runs it', async () => {
+  it('leaves the agent to the process that runs it', async () => {
     const { without, clock, stateOf, runtime } = await processes()
     await without(false).start()
     await clock.advance(600_000)
     expect(await stateOf()).toMatchObject({ kind: 'running' })
     expect(runtime.starts).toHaveLength(1)
   })
-  it('says why it does not run when nobody else is there, and leaves another try to one that can', async () => {
+  it('says why the agent does not run when no other process is there, and leaves the next try to a process that has the handler', async () => {
     const { service, without, another, clock, stateOf, runtime, lacking } = await processes()
     await service.stop()
     const alone = without(true)

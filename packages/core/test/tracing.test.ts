@@ -10,7 +10,7 @@ const echo = {
 }
 
 describe('a trace (W3C Trace Context)', () => {
-  it('goes from the send to the run and to each attempt, each with a parent id of its own', async () => {
+  it('goes from the send to the run and to each attempt, each with a different parent id', async () => {
     const { send, hook, sender, clock, runtime, telemetry } = await scene(echo)
     await hook()
     sender.script(refused())
@@ -32,7 +32,7 @@ describe('a trace (W3C Trace Context)', () => {
     ])
   })
 
-  it('goes to who hears that the message was cancelled', async () => {
+  it('goes to the webhooks that hear of the cancel', async () => {
     const { post, service, ref, hook, sender, clock, runtime } = await scene()
     await hook()
     const { id: messageId } = await post('hi', { traceparent })

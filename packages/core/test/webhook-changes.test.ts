@@ -9,15 +9,18 @@ const echo = {
 const EARLIER = 1
 const IN_FLIGHT = 8
 
-/** A webhook with as many requests under way as it may have, and two more deliveries that wait for their turn in this process. */
+/**
+ * A webhook with the most requests under way that the limit allows, and two more deliveries
+ * that wait for their turn in this process.
+ */
 async function withWaiting() {
-  // A circuit would end by itself what is to be ended by the change alone.
+  // An open circuit would also end the deliveries that only the change must end.
   const fakes = await scene({
     ...echo,
     policy: { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } },
   })
   const { webhook, secret } = await fakes.hook()
-  // It is known to be well, so that no success looks at it anew.
+  // The webhook is known to be well, so that no success checks its health again.
   await fakes.send('before')
   await fakes.clock.until(() => fakes.sender.requests.length === EARLIER)
   await fakes.clock.advance(0)
@@ -39,7 +42,7 @@ async function withWaiting() {
   }
 }
 
-describe('a change of a webhook holds for the next request, of what waits in this process already too', () => {
+describe('a change of a webhook holds for the next request, also of the deliveries that already wait in this process', () => {
   it('a rotation that is over: the old secret signs nothing more', async () => {
     const { service, which, rest, crypto } = await withWaiting()
     const { secret } = (
@@ -100,7 +103,7 @@ describe('a change of a webhook holds for the next request, of what waits in thi
   })
 })
 
-it('a delivery that is cancelled while it waits in this process is not sent, and those beside it are', async () => {
+it('a delivery that is cancelled while it waits in this process is not sent, and the deliveries beside it are', async () => {
   const { service, project, deliveries, rest } = await withWaiting()
   const [first, second] = (await deliveries())
     .slice(EARLIER + IN_FLIGHT)

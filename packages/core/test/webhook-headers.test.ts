@@ -93,7 +93,7 @@ describe('the headers of a webhook’s own', () => {
     expect((await deliver()).request).not.toHaveProperty('X-New')
   })
 
-  it('go along to another place of the same origin, and to another origin only if they are given anew', async () => {
+  it('go along to another place of the same origin, and to another origin only if the change gives them again', async () => {
     const { change, deliver, sender } = await withHeaders()
     expect((await change({ url: 'https://receiver.example:443/new?a=b' }))._unsafeUnwrap()).toEqual(
       ['Authorization', 'X-Tenant'],

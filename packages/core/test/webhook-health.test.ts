@@ -117,7 +117,7 @@ describe('a receiver that fails', () => {
     await clock.advance(2 * SECOND)
     expect(requests()).toBe(2)
   })
-  it('can be asked again at once for what waited when its circuit opened', async () => {
+  it('can be asked again at once for a delivery that waited when its circuit opened', async () => {
     const { send, clock, sender, requests, deliveries, service, which } = await failingWebhook(
       refused(429, 86_400_000),
     )
@@ -135,7 +135,7 @@ describe('a receiver that fails', () => {
     await clock.advance(0)
     expect(requests()).toBe(8 + 1)
   })
-  it('can be asked again for what nobody could give up, once that lease has ended', async () => {
+  it('can be asked again for a delivery that no process could give up, once its lease has ended', async () => {
     const { send, clock, sender, requests, deliveries, service, which, storage } =
       await failingWebhook(refused(429, 86_400_000))
     storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
@@ -152,7 +152,7 @@ describe('a receiver that fails', () => {
     await clock.advance(0)
     expect(requests()).toBe(8 + 1)
   })
-  it('gives up what waits for it in this process when its circuit opens, and it is sent when that closes', async () => {
+  it('gives up the deliveries that wait for it in this process when its circuit opens, and gets them when the circuit closes', async () => {
     const { send, clock, sender, requests, heal, deliveries } = await failingWebhook(refused(503))
     sender.hold()
     for (let n = 0; n < 14; n++) await send(String(n))
@@ -227,7 +227,7 @@ describe('a webhook that is disabled by its failures', () => {
     await clock.advance(60 * MINUTE)
     expect(requests()).toBe(before)
   })
-  it('at once by a 410, if it is to be; enabling sends what was kept, one delivery first', async () => {
+  it('is disabled at once by a 410 where the webhook asks for that, and enabling sends the kept deliveries, one first', async () => {
     const { service, which, send, clock, requests, shown, sender, heal, deliveries } =
       await failingWebhook(refused(410))
     await service.webhooks.update({ ...which, change: { disableOnGone: true } })
@@ -310,7 +310,7 @@ describe('an operator who wants a try now', () => {
       expect((await shown()).health.circuit.kind).toBe('closed')
     },
   )
-  it('gets one by giving it another URL, where nobody has asked to be left alone', async () => {
+  it('gets one by a change to another URL, whose receiver has not asked to be left alone', async () => {
     const { service, send, clock, sender, which, shown } = await failingWebhook(
       refused(503, 60 * MINUTE),
     )
@@ -428,7 +428,7 @@ describe('fair shares', () => {
     await service.webhooks.disable(which)
     await service.webhooks.enable(which)
     await clock.advance(SECOND)
-    expect(requests()).toBe(before + 2) // enabling asks for a probe of its own
+    expect(requests()).toBe(before + 2) // The enabling asks for one more probe.
     await second.stop({ graceMs: 0 })
   })
 })

@@ -80,7 +80,8 @@ describe('a delivery', () => {
     await hook()
     sender.hold()
     await send()
-    storage.fail('deliveries.recordAttempt', { times: Infinity }) // it sent, and died before it could write that down
+    // The process sends, and dies before the record.
+    storage.fail('deliveries.recordAttempt', { times: Infinity })
     storage.fail('deliveries.claimDue', { times: Infinity })
     sender.release()
     await another().start()
@@ -108,7 +109,7 @@ describe('a delivery', () => {
     ])
   })
 
-  it('whose lease was superseded is not recorded twice', async () => {
+  it('is not recorded twice when its lease was superseded', async () => {
     const { send, hook, sender, another, clock, telemetry, deliveries } = await scene(echo)
     await hook()
     sender.hold()
@@ -223,7 +224,8 @@ describe('many deliveries', () => {
     await hook()
     sender.hold()
     for (let n = 0; n < 3; n++) await send(String(n))
-    await clock.advance(20_000) // two hang; the third waits behind them, its lease now shorter than an attempt
+    // Two deliveries hang. The third waits behind them, its lease now shorter than an attempt.
+    await clock.advance(20_000)
     expect(sender.requests).toHaveLength(2)
     sender.release()
     await clock.advance(0)
@@ -240,7 +242,7 @@ describe('many deliveries', () => {
     storage.fail('deliveries.recordAttempt', { times: Infinity })
     for (let n = 0; n < 10; n++) await send(String(n))
     await clock.advance(5_000)
-    // As many as may wait here, and those that were under way when it became too many.
+    // The records that wait here reach their limit, and the attempts under way add to them.
     expect(sender.requests.length).toBeGreaterThanOrEqual(3 + deliver.prefetch)
     expect(sender.requests.length).toBeLessThan(3 + deliver.prefetch + deliver.maxInFlight)
     storage.fail('deliveries.recordAttempt', { times: 0 })
@@ -298,7 +300,7 @@ describe('registering a webhook', () => {
     )._unsafeUnwrapErr()
     expect(error).toMatchObject({ kind: 'invalid', issues: [{ path }] })
   })
-  it('refuses more than the project may have', async () => {
+  it('refuses more webhooks than the limit of the project', async () => {
     const { defaultLimits } = await import('@org/agent-messaging-core')
     const { service, project } = await scene({
       policy: { limits: { ...defaultLimits, webhooksPerProject: 1 } },
@@ -336,7 +338,7 @@ describe('registering a webhook', () => {
 })
 
 describe('changing a webhook', () => {
-  it('holds for what is sent from then on', async () => {
+  it('holds for the requests from then on', async () => {
     const { service, ref, hook, send, sender, clock } = await scene(echo)
     const { webhook } = await hook()
     const which = { projectId: ref.projectId, webhookId: webhook.id }
@@ -530,7 +532,7 @@ describe('rotating a secret', () => {
 })
 
 describe('deleting a webhook', () => {
-  it('cancels what it was still to get, and keeps what it got on record', async () => {
+  it('cancels its open deliveries, and keeps the finished ones on record', async () => {
     const { service, ref, hook, send, sender, deliveries, clock } = await scene(echo)
     const { webhook } = await hook()
     await send('delivered')
@@ -553,7 +555,7 @@ describe('deleting a webhook', () => {
     await clock.advance(600_000)
     expect(sender.requests).toHaveLength(2)
   })
-  it('cancels a backlog of thousands a part at a time, and those of webhooks that another process deleted', async () => {
+  it('cancels a backlog of thousands a part at a time, also of webhooks that another process deleted', async () => {
     const { another, ref, hook, storage, clock } = await scene()
     const { webhook } = await hook()
     const left = [1_000, 1_000, 7]
@@ -589,7 +591,7 @@ async function stoppedScene() {
   return stopped
 }
 
-it('has what a stop cut short made again at once: that is no failure, and no step of the schedule', async () => {
+it('an attempt that a stop cut short is made again at once, without a failure or a step of the schedule', async () => {
   const { another, sender, clock, deliveries, telemetry } = await stoppedScene()
   sender.release(unreachable('interrupted'))
   await clock.advance(0)
@@ -604,7 +606,7 @@ it('has what a stop cut short made again at once: that is no failure, and no ste
   ])
 })
 
-it('records what ended by itself after its stop', async () => {
+it('a stopped service records an attempt that its receiver ends after the stop', async () => {
   const { sender, clock, deliveries } = await stoppedScene()
   sender.release(unreachable('reset'))
   await clock.advance(0)
@@ -613,7 +615,7 @@ it('records what ended by itself after its stop', async () => {
   ])
 })
 
-it('does not find a delivery of another project', async () => {
+it('the service does not find a delivery of another project', async () => {
   const { send, hook, deliveries, service, clock } = await scene(echo)
   await hook()
   await send()

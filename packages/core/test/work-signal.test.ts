@@ -2,11 +2,14 @@ import { createService, type AgentSettings } from '@org/agent-messaging-core'
 import { fakePlatform, memoryWorkSignal, refused } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
 
-// Nobody finds anything by a poll here, and no time passes but where a test says so.
+// No process finds work by a poll here, and time passes only where a test says so.
 const HOUR_MS = 3_600_000
 const policy = { pollMs: HOUR_MS, runLeaseMs: 24 * HOUR_MS }
 
-/** Two processes on one storage. The first has the only agent, `bot`; the second one only has the API where `isIdle`. */
+/**
+ * Two processes on one storage. The first process has the only agent, `bot`.
+ * With `isIdle` the second process has the API only.
+ */
 async function twoProcesses(
   agent: Partial<AgentSettings> = {},
   { exclusive = true, isIdle = false } = {},
@@ -95,7 +98,7 @@ describe('a message that its process does not run', () => {
     expect(one.runtime.openRuns).toContain(second)
   })
 
-  it('is run again at once when it is to be', async () => {
+  it('is run again at once when the caller retries it', async () => {
     const { one, services, ref, post, settled } = await twoProcesses()
     const id = await post(0)
     one.runtime.fail(id)
@@ -136,7 +139,7 @@ describe('a message that its process does not run', () => {
     await stopping
   })
 
-  it('is not asked for by who has no room or no longer works', async () => {
+  it('is not asked for by a process that has no room or no longer works', async () => {
     const { one, other, services, ref, post, settled, clock } = await twoProcesses(
       { concurrency: 1 },
       { exclusive: false },
