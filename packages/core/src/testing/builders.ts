@@ -85,7 +85,10 @@ export const aRunRequest = (request: Partial<RunRequest> = {}): RunRequest => ({
   ...request,
 })
 
-/** An enabled webhook that wants every event. Its secret is not sealed by anything: give one that your Crypto sealed to sign with it. */
+/**
+ * An enabled webhook that wants every event. Its secret is not sealed by anything: give one that
+ * your Crypto sealed to sign with it.
+ */
 export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
   ...{ id: ids.next(), projectId: PROJECT_ID, url: 'https://receiver.example/hook', events: ['*'] },
   secret: 'not sealed' as Sealed,

@@ -2,9 +2,10 @@ import type { Sealed } from '../domain/sealed.js'
 import type { Crypto } from '../ports/platform.js'
 
 /**
- * Behaves as a Crypto does, deterministically and without any safety: equal inputs have equal digests and unequal ones
- * do not, what is sealed does not show its text and opens only with the same master key, or one of the others, and context, random bytes repeat
- * in every run. Its digests are its own: to check a signature with other software, use the Crypto of `./node`.
+ * Behaves as a Crypto does, deterministically and without any safety: equal inputs have equal
+ * digests and unequal ones do not, what is sealed does not show its text and opens only with the
+ * same master key, or one of the others, and context, random bytes repeat in every run. Its
+ * digests are its own: to check a signature with other software, use the Crypto of `./node`.
  */
 export function fakeCrypto(
   masterKey = 'fake master key',

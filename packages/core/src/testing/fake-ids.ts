@@ -1,8 +1,8 @@
 import type { Ids } from '../ports/platform.js'
 
 /**
- * UUIDs of version 7 that count from 1, so that they grow and are the same in every run. Two generators with different
- * `series` (0 to 4095) never make the same one.
+ * UUIDs of version 7 that count from 1, so that they grow and are the same in every run. Two
+ * generators with different `series` (0 to 4095) never make the same one.
  */
 export function fakeIds(series = 0): Ids {
   let last = 0

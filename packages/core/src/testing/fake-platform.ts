@@ -8,8 +8,8 @@ import { memoryStorage } from './memory-storage.js'
 import { recordingTelemetry } from './recording-telemetry.js'
 
 /**
- * Everything that `createService` asks for, as fakes, each at hand for the test. `runtime` answers as the test says, or as
- * the `handler` given here.
+ * Everything that `createService` asks for, as fakes, each at hand for the test. `runtime` answers
+ * as the test says, or as the `handler` given here.
  */
 export function fakePlatform(options: FakeRuntimeOptions = {}) {
   const runtime = fakeRuntime(options)

@@ -11,28 +11,72 @@ import type {
 export type FakeRuntimeOptions = Partial<
   Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>
 > & {
-  /** Answers every run in the test's place, and alone decides what an abort does. What it throws is a failed run. */
+  /**
+   * Answers every run instead of the test, and decides what an abort does. A thrown error fails
+   * the run.
+   */
   readonly handler?: (request: RunRequest, signal: AbortSignal) => RunOutcome | Promise<RunOutcome>
 }
 
-/** A runtime whose runs the test answers. A run stays open until then, until it is aborted or until its agent ends. */
+/**
+ * A runtime whose runs the test answers. A run stays open until the answer, an abort, or its
+ * agent's end.
+ */
 export type FakeRuntime = AgentRuntime & {
   /** Every agent that was started, in order. */
   readonly starts: readonly RuntimeAgent[]
-  /** Every run that was asked for, in order. */
+  /** Every requested run, in order. */
   readonly requests: readonly RunRequest[]
-  /** Message ids of the runs that nobody has answered yet, in order. */
+  /** The message ids of open runs, in order. */
   readonly openRuns: readonly string[]
   answer(messageId: string, response: string): void
   fail(messageId: string, message?: string, options?: { readonly retryable?: boolean }): void
   defer(messageId: string, deadlineMs?: number): void
-  /** The next start comes to nothing. */
+  /** Makes the next start fail. */
   failStart(message?: string): void
   /** Ends the started agent with its open runs, and reports the end. */
   exit(agentId: string, message?: string, isForced?: boolean): void
 }
 
-type OpenRun = { readonly agentId: string; end(outcome: RunOutcome): void }
+/** Runs that wait for the test. */
+class OpenRuns {
+  readonly #runs = new Map<string, { readonly agentId: string; end(outcome: RunOutcome): void }>()
+
+  get messageIds(): string[] {
+    return [...this.#runs.keys()]
+  }
+
+  wait(agentId: string, { messageId }: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+    return new Promise((resolve) => {
+      const run = {
+        agentId,
+        end: (outcome: RunOutcome): void => {
+          if (this.#runs.get(messageId) === run) this.#runs.delete(messageId)
+          signal.removeEventListener('abort', abort)
+          resolve(outcome)
+        },
+      }
+      const abort = (): void => run.end(failedRun('RUNTIME_ERROR', 'aborted'))
+      this.#runs.set(messageId, run)
+      signal.addEventListener('abort', abort)
+      if (signal.aborted) abort()
+    })
+  }
+
+  end(messageId: string, outcome: RunOutcome): void {
+    const run = this.#runs.get(messageId)
+    if (!run)
+      throw new Error(
+        `fake runtime: no open run of message ${messageId}; open are: ${this.messageIds.join(', ') || 'none'}`,
+      )
+    run.end(outcome)
+  }
+
+  endAgent(agentId: string, message: string): void {
+    for (const run of this.#runs.values())
+      if (run.agentId === agentId) run.end(failedRun('RUNTIME_EXITED', message, true))
+  }
+}
 
 export function fakeRuntime({
   handler,
@@ -44,30 +88,9 @@ export function fakeRuntime({
 }: FakeRuntimeOptions = {}): FakeRuntime {
   const starts: RuntimeAgent[] = []
   const requests: RunRequest[] = []
-  const openRuns = new Map<string, OpenRun>()
+  const open = new OpenRuns()
   const started = new Map<string, OnExit>()
   let startFailure: RunError | undefined
-
-  function waitForTest(
-    agentId: string,
-    { messageId }: RunRequest,
-    signal: AbortSignal,
-  ): Promise<RunOutcome> {
-    return new Promise((resolve) => {
-      const run = {
-        agentId,
-        end: (outcome: RunOutcome): void => {
-          if (openRuns.get(messageId) === run) openRuns.delete(messageId)
-          signal.removeEventListener('abort', abort)
-          resolve(outcome)
-        },
-      }
-      const abort = (): void => run.end(failedRun('RUNTIME_ERROR', 'aborted'))
-      openRuns.set(messageId, run)
-      signal.addEventListener('abort', abort)
-      if (signal.aborted) abort()
-    })
-  }
 
   async function run(
     agentId: string,
@@ -75,7 +98,7 @@ export function fakeRuntime({
     signal: AbortSignal,
   ): Promise<RunOutcome> {
     requests.push(request)
-    if (!handler) return waitForTest(agentId, request, signal)
+    if (!handler) return open.wait(agentId, request, signal)
     try {
       return await handler(request, signal)
     } catch (error) {
@@ -85,17 +108,7 @@ export function fakeRuntime({
 
   function endAgent(agentId: string, message: string): void {
     started.delete(agentId)
-    for (const open of openRuns.values())
-      if (open.agentId === agentId) open.end(failedRun('RUNTIME_EXITED', message, true))
-  }
-
-  function settle(messageId: string, outcome: RunOutcome): void {
-    const open = openRuns.get(messageId)
-    if (!open)
-      throw new Error(
-        `fake runtime: no open run of message ${messageId}; open are: ${[...openRuns.keys()].join(', ') || 'none'}`,
-      )
-    open.end(outcome)
+    open.endAgent(agentId, message)
   }
 
   const runningAgent = (agentId: string): RunningAgent => ({
@@ -122,13 +135,13 @@ export function fakeRuntime({
     starts,
     requests,
     get openRuns() {
-      return [...openRuns.keys()]
+      return open.messageIds
     },
-    answer: (messageId, response) => settle(messageId, { kind: 'answered', response }),
+    answer: (messageId, response) => open.end(messageId, { kind: 'answered', response }),
     fail: (messageId, message = 'told to fail', { retryable = false } = {}) =>
-      settle(messageId, failedRun('RUNTIME_ERROR', message, retryable)),
+      open.end(messageId, failedRun('RUNTIME_ERROR', message, retryable)),
     defer: (messageId, deadlineMs) =>
-      settle(messageId, { kind: 'deferred', ...(deadlineMs !== undefined && { deadlineMs }) }),
+      open.end(messageId, { kind: 'deferred', ...(deadlineMs !== undefined && { deadlineMs }) }),
     failStart: (message = 'told not to start') => {
       startFailure = { code: 'RUNTIME_EXITED', message }
     },

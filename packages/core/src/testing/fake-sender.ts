@@ -23,7 +23,10 @@ export const unreachable = (error: UnreachableError = 'connect'): Outcome => ({
 export type FakeSender = WebhookSender & {
   /** Every request, in order. */
   readonly requests: readonly SendRequest[]
-  /** What the next requests come to, one each; the later ones come to `outcome` of the options again. */
+  /**
+   * What the next requests come to, one each; the later ones come to `outcome` of the options
+   * again.
+   */
   script(...outcomes: readonly Outcome[]): void
   /** Requests stay open from now on. */
   hold(): void
