@@ -57,7 +57,7 @@ export function acceptSuite(it: StorageTest): void {
     expect(canonicalJson(kept ?? null)).toBe(canonicalJson(metadata))
   })
 
-  it('answers the message as it is then kept, without what it was not given', async ({
+  it('returns the stored message, without fields that the caller left out', async ({
     storage: { messages },
     scene,
   }) => {

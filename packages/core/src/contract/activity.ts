@@ -35,7 +35,10 @@ async function attempt(
 }
 
 export function activitySuite(it: StorageTest): void {
-  it('counts messages by when they came and what they are now', async ({ storage, scene }) => {
+  it('counts messages by the time of their acceptance and their present state', async ({
+    storage,
+    scene,
+  }) => {
     const agent = await scene.agent()
     const other = await scene.agent({ projectId: OTHER_PROJECT_ID })
     await scene.send(agent, { sessionId: 'before', now: START - 1 })
@@ -52,7 +55,7 @@ export function activitySuite(it: StorageTest): void {
     ])
   })
 
-  it('counts attempts by webhook and status code, and those that reached nobody under 0', async ({
+  it('counts attempts by webhook and status code, and unreachable receivers under 0', async ({
     storage,
     scene,
   }) => {

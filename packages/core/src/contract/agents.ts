@@ -58,7 +58,7 @@ export function agentsSuite(it: StorageTest): void {
     expect((await agents.list(PROJECT_ID, { limit: 10 })).data).toEqual([agent])
   })
 
-  it('takes at most so many of a project, a repeated one is none more, and a deleted one leaves room', async ({
+  it('limits the agents of a project, counts a repeated creation once, and frees the place of a deleted agent', async ({
     storage: { agents },
   }) => {
     const [first, last] = [anAgent(), anAgent()]
@@ -154,7 +154,7 @@ export function agentsSuite(it: StorageTest): void {
     ).toMatchObject({ changed: false })
   })
 
-  it('lists those that should run or are not stopped, of every project', async ({
+  it('lists the agents of every project that should run or are not stopped', async ({
     storage: { agents },
     scene,
   }) => {
@@ -171,10 +171,7 @@ export function agentsSuite(it: StorageTest): void {
     expect(listed).toEqual(expect.arrayContaining(active))
   })
 
-  it('refuses to delete an agent with open messages, of whatever kind', async ({
-    storage,
-    scene,
-  }) => {
+  it('refuses to delete an agent with open messages in any state', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
@@ -192,7 +189,7 @@ export function agentsSuite(it: StorageTest): void {
     expect(await storage.agents.get(PROJECT_ID, agent.id)).toEqual(agent)
   })
 
-  it('deletes an agent with its messages; the deliveries of its events stay', async ({
+  it('deletes an agent with its messages and keeps the deliveries of its events', async ({
     storage,
     scene,
   }) => {

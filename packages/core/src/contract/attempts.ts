@@ -162,7 +162,7 @@ export function attemptsSuite(it: StorageTest): void {
     })
   })
 
-  it('records an attempt after the end of its lease, as long as nobody claimed the delivery since', async ({
+  it('records an attempt after the end of its lease, until the next claim of the delivery', async ({
     storage,
     scene,
   }) => {
@@ -196,7 +196,10 @@ export function attemptsSuite(it: StorageTest): void {
     })
   })
 
-  it('G4: counts it also when another attempt has failed meanwhile', async ({ storage, scene }) => {
+  it('G4: counts an accepted attempt also after the failure of a later one', async ({
+    storage,
+    scene,
+  }) => {
     const late = await sending(scene)
     await record(storage, await claimAgain(storage, NOW + LEASE_MS), refused(), pending)
     expect(await record(storage, late, accepted(), delivered)).toEqual({ kind: 'recorded' })

@@ -65,7 +65,7 @@ export function backlogSuite(it: StorageTest): void {
     })
   })
 
-  it('counts messages by what they do, and says since when the oldest could run', async ({
+  it('counts messages by state, and returns since when the oldest could run', async ({
     storage,
     scene,
   }) => {

@@ -95,7 +95,7 @@ export function cancelSuite(it: StorageTest): void {
     expect((await scene.claim(agent)).map(({ message }) => message.id)).toEqual([next.id])
   })
 
-  it('G5: those behind a cancelled head follow in their order, and those that were cancelled are stepped over', async ({
+  it('G5: messages behind a cancelled head follow in their order, without the cancelled ones', async ({
     scene,
   }) => {
     const agent = await scene.agent()
@@ -118,9 +118,7 @@ export function cancelSuite(it: StorageTest): void {
     expect((await scene.run(agent)).message.attempt).toBe(1)
   })
 
-  it('G5: those that were cancelled are stepped over too when the one before them is answered', async ({
-    scene,
-  }) => {
+  it('G5: an answer skips the cancelled messages behind it', async ({ scene }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
     const [cancelled, next] = [await scene.send(agent), await scene.send(agent)]
@@ -143,7 +141,7 @@ export function cancelSuite(it: StorageTest): void {
     expect(await messages.accept(newMessage(agent))).toEqual({ kind: 'session_full' })
   })
 
-  it('cancels once: what is final stays as it is, and nobody is told again', async ({
+  it('cancels once: a final message stays as it is and causes no second event', async ({
     storage,
     scene,
   }) => {

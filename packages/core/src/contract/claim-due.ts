@@ -139,7 +139,7 @@ export function claimDueSuite(it: StorageTest): void {
     expect(await claimDue(storage, { perProject: 0 })).toEqual([])
   })
 
-  it('claims at most so many retries, and first attempts beyond them', async ({
+  it('limits the retries of a claim, and claims first attempts beyond that limit', async ({
     storage,
     scene,
   }) => {

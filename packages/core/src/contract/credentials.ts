@@ -36,7 +36,7 @@ export function credentialsSuite(it: StorageTest): void {
     expect((await credentials.listKeys(PROJECT_ID, { limit: 10 })).data).toEqual([full, plain])
   })
 
-  it('refuses the digest of another key, in whatever project, but not the same key again', async ({
+  it('refuses the digest of a key of any project, but not the same key again', async ({
     storage: { credentials },
   }) => {
     const key = anApiKey()
@@ -49,7 +49,7 @@ export function credentialsSuite(it: StorageTest): void {
     expect(await credentials.findByDigest(DIGEST)).toEqual(key)
   })
 
-  it('takes at most so many of a project, and who is revoked or expired leaves room', async ({
+  it('limits the keys of a project, without revoked and expired ones', async ({
     storage: { credentials },
   }) => {
     const [first, second, third] = [
@@ -110,7 +110,7 @@ export function credentialsSuite(it: StorageTest): void {
     expect(await credentials.findByDigest(DIGEST)).toMatchObject({ revokedAt: NOW + 9 })
   })
 
-  it('knows a sign-in that was ended in every process, until it would have ended by itself', async ({
+  it('knows an ended sign-in in every process, until the end of its time', async ({
     storage,
     second,
   }) => {

@@ -31,7 +31,7 @@ const settle =
   ({ messages }, _, run) =>
     messages.recordRun({ ...heldBy(run), state, now: NOW })
 
-/** What happens to a run before a result arrives. */
+/** The history of a run before a result arrives. */
 const RUN_CHANGES: Readonly<Record<string, RunChange>> = {
   running: async () => undefined,
   deferred: ({ messages }, _, run) => messages.defer({ ...heldBy(run), state: DEFERRED }),
@@ -67,7 +67,7 @@ const attempted =
   (storage, claimed) =>
     record(storage, claimed, claimed.lease.token, refused(), state)
 
-/** What happens to a delivery before the result of an attempt arrives. */
+/** The history of a delivery before the result of an attempt arrives. */
 const DELIVERY_CHANGES: Readonly<Record<string, DeliveryChange>> = {
   sending: async () => undefined,
   pending: attempted(PENDING),

@@ -11,7 +11,10 @@ import type { Dice } from '../testing/dice.js'
 import type { RecordedCalls } from './recorder.js'
 import { CLAIM_ALL, SECOND, heldBy } from './scene.js'
 
-/** What one process has in hand. It is late with much of it at any time, and forgets all of it when it crashes. */
+/**
+ * The work of one process. It is late with much of it at any time, and forgets all of it when it
+ * crashes.
+ */
 export type Process = {
   readonly calls: RecordedCalls
   runs: ClaimedMessage[]
@@ -30,7 +33,7 @@ export const LONGEST_WAIT_MS = 60 * SECOND
 
 const ids = fakeIds(0xc0d)
 
-/** What processes do, and how often. */
+/** The operations of processes, with their weights. */
 export function createDeeds(
   dice: Dice,
   agents: readonly Agent[],
@@ -136,7 +139,7 @@ export function createDeeds(
   ]
 }
 
-/** Each run has an answer of its own. */
+/** Each run has a different answer. */
 export const answerOf = ({ message }: ClaimedMessage, now: Instant): AfterRun => ({
   kind: 'responded',
   response: `${message.id}, attempt ${message.attempt}`,

@@ -11,7 +11,10 @@ import {
 
 type Attempted = Extract<DeliveryStep, { kind: 'attempted' }>
 
-/** What the history says against the promises about deliveries, one sentence each; nothing, if they were kept. */
+/**
+ * Violations that the history shows of the promises about deliveries, one sentence each; nothing,
+ * if they were kept.
+ */
 export function deliveryViolations(history: History): string[] {
   return [
     ...violationsOfOutbox(history),
@@ -22,7 +25,10 @@ export function deliveryViolations(history: History): string[] {
   ]
 }
 
-/** G3. Each event that was committed has one delivery for each subscribed webhook, with its body; no other event has any. */
+/**
+ * G3. Each event that was committed has one delivery for each subscribed webhook, with its body;
+ * no other event has any.
+ */
 function violationsOfOutbox({ runs, webhooks, deliveriesLeft }: History): string[] {
   const events = ofKind(runs, 'recorded').flatMap(({ ok, event }) => (ok && event ? [event] : []))
   const left = groupBy(deliveriesLeft, ({ delivery }) => delivery.eventId)
@@ -45,7 +51,10 @@ function violationsOfOutbox({ runs, webhooks, deliveriesLeft }: History): string
 const isSubscribed = ({ events }: Webhook, { name }: EventFact): boolean =>
   events.some((wanted) => wanted === '*' || wanted === name)
 
-/** G4. Every attempt that was taken is kept, numbered 1, 2, 3 …; the delivery ends with one that a receiver took. */
+/**
+ * G4. Every attempt that was taken is kept, numbered 1, 2, 3 …; the delivery ends with one that a
+ * receiver took.
+ */
 function violationsOfAttempts(
   { delivery, attempts }: DeliveryDetail,
   taken: readonly Attempted[],

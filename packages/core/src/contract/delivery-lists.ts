@@ -13,7 +13,10 @@ const ENDS: readonly AfterAttempt[] = [
   { kind: 'pending', nextAttemptAt: NOW + MINUTE, step: 1 },
 ]
 
-/** Of one webhook: three `agent.error` that were attempted and ended so, then an `agent.stopped` that is being sent. */
+/**
+ * Of one webhook: three `agent.error` that were attempted and ended so, then an `agent.stopped`
+ * that is being sent.
+ */
 async function publishFour({ deliveries }: UnwrappedStorage, scene: Scene): Promise<void> {
   const agent = await scene.agent()
   const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
@@ -36,7 +39,7 @@ async function publishFour({ deliveries }: UnwrappedStorage, scene: Scene): Prom
 }
 
 export function deliveryListsSuite(it: StorageTest): void {
-  it('are newest first, by webhook, event and status; what is being sent is pending', async ({
+  it('are newest first, by webhook, event and status, and show a sending delivery as pending', async ({
     storage,
     scene,
   }) => {

@@ -40,7 +40,7 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     )
   })
 
-  it('keep so many of the newest each, and lose the rest a bounded number at a time', async ({
+  it('keep the newest deliveries of each webhook, and lose the rest in bounded steps', async ({
     storage,
     scene,
   }) => {
@@ -60,7 +60,7 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     ])
   })
 
-  it('lose both kinds in one turn, the too old before those that are too many', async ({
+  it('lose deliveries that are too old first, and then the surplus, in one step', async ({
     storage,
     scene,
   }) => {
@@ -73,7 +73,7 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     expect(await open(storage, webhook)).toEqual([3, 4])
   })
 
-  it('lose what was attempted before what was not', async ({ storage, scene }) => {
+  it('lose attempted deliveries before new ones', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent, { createdAt: NOW + 5 })
     const [claim] = (await storage.deliveries.claimDue({
@@ -94,7 +94,7 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     expect(await open(storage, webhook)).toEqual([10, 11])
   })
 
-  it('keep what is not due, and what somebody is sending', async ({ storage, scene }) => {
+  it('keep deliveries that are not due or are being sent', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent)
     await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
@@ -107,7 +107,7 @@ export function disabledWebhooksSuite(it: StorageTest): void {
     expect(await open(storage, webhook)).toEqual([MINUTE])
   })
 
-  it('are the only ones: enabled and deleted webhooks lose nothing, nor do those whose circuit is open', async ({
+  it('are the only webhooks that lose deliveries: enabled and deleted ones and open circuits keep theirs', async ({
     storage,
     scene,
   }) => {

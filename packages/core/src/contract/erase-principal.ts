@@ -71,10 +71,7 @@ async function deliveriesOf(
 }
 
 export function erasePrincipalSuite(it: StorageTest): void {
-  it("erases an end user's messages with their keys, and nobody else's", async ({
-    storage,
-    scene,
-  }) => {
+  it("erases only this end user's messages, with their keys", async ({ storage, scene }) => {
     const agent = await scene.agent()
     for (const [index, principal] of [theirs, others, theirs, {}, theirs].entries()) {
       await scene.answer(
@@ -146,7 +143,7 @@ export function erasePrincipalSuite(it: StorageTest): void {
     ])
   })
 
-  it('G5: by force takes a run its lease, and who is behind in the session follows in order', async ({
+  it('G5: a forced erasure takes the lease of a run, and the session continues in order', async ({
     storage,
     scene,
   }) => {
@@ -200,7 +197,7 @@ export function erasePrincipalSuite(it: StorageTest): void {
     })
   })
 
-  it('knows end users apart, whatever their ids are', async ({ storage, scene }) => {
+  it('distinguishes end users with similar ids', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const ids = ['u', 'U', ' u', 'u"', '"endUserId":"u"', 'u\\', "u'", '%', 'ü', '😀', '{}']
     for (const id of ids)
@@ -217,7 +214,7 @@ export function erasePrincipalSuite(it: StorageTest): void {
     }
   })
 
-  it('erases deliveries of their events in any state, with attempts and event; a late result finds nothing', async ({
+  it('erases deliveries of their events in any state with attempts and event, and refuses a late result', async ({
     storage,
     scene,
   }) => {
@@ -263,7 +260,7 @@ export function erasePrincipalSuite(it: StorageTest): void {
     ).toEqual([])
   })
 
-  it('takes nobody for them whom metadata calls so, and no event for theirs that is nobody’s', async ({
+  it('ignores metadata that names the end user, and events without a principal', async ({
     storage,
     scene,
   }) => {

@@ -25,7 +25,7 @@ export function fencingSuite(it: StorageTest): void {
     expect(newer && (await scene.answer(newer, NOW + LEASE_MS))).toMatchObject({ kind: 'recorded' })
   })
 
-  it('takes an answer after the end of its lease, as long as nobody claimed the run since', async ({
+  it('accepts an answer after the end of its lease, until the next claim of the run', async ({
     scene,
   }) => {
     const run = await scene.run(await scene.agent())
@@ -83,7 +83,7 @@ export function fencingSuite(it: StorageTest): void {
     ).toHaveLength(1)
   })
 
-  it('a token ends with its run: it is no good for the retry of the message', async ({
+  it('a token ends with its run, and is refused for a retry of the message', async ({
     storage: { messages },
     scene,
   }) => {
@@ -131,7 +131,7 @@ export function fencingSuite(it: StorageTest): void {
     }
   })
 
-  it('gives whoever proves its right by a token the message and the token that is good', async ({
+  it('returns the message with its valid token to the holder of a run token', async ({
     storage: { messages },
     scene,
   }) => {

@@ -16,7 +16,10 @@ export type History = {
   readonly deliveriesLeft: readonly DeliveryDetail[]
 }
 
-/** When a call began and when it was answered, counted over all calls: what overlaps may have happened in either order. */
+/**
+ * When a call began and when it was answered, counted over all calls: what overlaps may have
+ * happened in either order.
+ */
 export type Span = { readonly from: number; readonly to: number }
 export const isBefore = (a: Span, b: Span): boolean => a.to < b.from
 

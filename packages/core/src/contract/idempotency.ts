@@ -4,7 +4,7 @@ import { LEASE_MS, NOW, OTHER_PROJECT_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function idempotencySuite(it: StorageTest): void {
-  it('G2: answers the message of the key, whatever else the second send holds', async ({
+  it('G2: returns the message of the key for a second send with any content', async ({
     storage: { messages },
     scene,
   }) => {

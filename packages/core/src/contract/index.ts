@@ -42,9 +42,10 @@ export type { WorkSignalsUnderTest } from './work-signal.js'
 export { describeWorkSignalContract } from './work-signal.js'
 
 /**
- * What every storage must do, as vitest tests: call it at the top of a test file. `open` gives an empty storage for each
- * test, and in `second`, if the adapter can, another instance on the same data, as another process would have. All times are
- * handed in, so nothing here waits. A title's G1 to G6 is the guarantee of ARCHITECTURE.md that the test stands for.
+ * What every storage must do, as vitest tests: call it at the top of a test file. `open` gives an
+ * empty storage for each test, and in `second`, if the adapter can, another instance on the same
+ * data, as another process would have. All times are handed in, so nothing here waits. A title's
+ * G1 to G6 is the guarantee of ARCHITECTURE.md that the test stands for.
  */
 export function describeStorageContract(name: string, open: OpenStorage): void {
   const it = storageTest(open)
@@ -59,10 +60,10 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('retrying messages', () => retrySuite(it))
     describe('sessions', () => sessionsSuite(it))
     describe('erasing an end user', () => erasePrincipalSuite(it))
-    describe('what a session has behind it', () => sessionPastSuite(it))
+    describe('the history of a session', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
     describe('the outbox', () => outboxSuite(it))
-    describe('who gets an event', () => subscriptionsSuite(it))
+    describe('the receivers of an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('claims of deliveries that are given up', () => releasedClaimsSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
@@ -79,7 +80,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('agents that one process owns', () => ownersSuite(it))
     describe('webhooks', () => webhooksSuite(it))
     describe('projects, API keys and settings', () => credentialsSuite(it))
-    describe('secrets that are sealed anew', () => resealSuite(it))
+    describe('resealed secrets', () => resealSuite(it))
     describe('isolation of projects', () => isolationSuite(it))
     describe('pages', () => pagingSuite(it))
     describe('instances', () => instancesSuite(it))

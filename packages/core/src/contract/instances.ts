@@ -4,11 +4,7 @@ import { heldBy, NOW } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
 export function instancesSuite(it: StorageTest): void {
-  it('what one instance has committed, another one reads at once', async ({
-    storage,
-    second,
-    scene,
-  }) => {
+  it('another instance reads a commit at once', async ({ storage, second, scene }) => {
     const agent = await scene.agent()
     expect(await second.agents.get(agent.projectId, agent.name)).toEqual(agent)
     const run = await scene.run(agent)

@@ -5,7 +5,9 @@ import type { StorageTest } from './storage-test.js'
 
 const PAGE = { limit: 10 }
 
-/** Each row is looked for from the other project, by its exact id; and is still there afterwards. */
+/**
+ * Each row is looked for from the other project, by its exact id; and is still there afterwards.
+ */
 export function isolationSuite(it: StorageTest): void {
   it('G6: messages of another project are not there', async ({ storage: { messages }, scene }) => {
     const agent = await scene.agent()
@@ -44,7 +46,10 @@ export function isolationSuite(it: StorageTest): void {
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
   })
 
-  it('G6: two projects may have agents of one name', async ({ storage: { agents }, scene }) => {
+  it('G6: two projects can have agents with the same name', async ({
+    storage: { agents },
+    scene,
+  }) => {
     const here = await scene.agent({ name: 'echo' })
     const there = await scene.agent({ name: 'echo', projectId: OTHER_PROJECT_ID })
     expect(await agents.get(PROJECT_ID, 'echo')).toEqual(here)

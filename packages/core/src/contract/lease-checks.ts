@@ -8,7 +8,10 @@ import {
   type Span,
 } from './history.js'
 
-/** What the history says against the promise that a lease, a deferral, a backoff and a retry's delay are waited for. */
+/**
+ * Violations that the history shows of the promise that a lease, a deferral, a backoff and a
+ * retry's delay are waited for.
+ */
 export function leaseViolations({ runs, deliveries }: History): string[] {
   return [
     ...[...groupBy(runs, ({ messageId }) => messageId)].flatMap(([id, steps]) =>
@@ -23,8 +26,9 @@ export function leaseViolations({ runs, deliveries }: History): string[] {
 type Step = Span & { readonly kind: string; readonly now?: Instant }
 
 /**
- * Each claim must come when what was done before it is over. What overlaps may have happened in either order: steps that
- * overlap with the claim excuse it, and of several that may have been the last before it, the earliest end counts.
+ * Each claim must come when what was done before it is over. What overlaps may have happened in
+ * either order: steps that overlap with the claim excuse it, and of several that may have been the
+ * last before it, the earliest end counts.
  */
 function tooEarly<S extends Step>(
   name: string,

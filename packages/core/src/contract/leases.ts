@@ -23,7 +23,7 @@ export function leasesSuite(it: StorageTest): void {
     expect(await scene.claim(agent, NOW + 3 * LEASE_MS)).toHaveLength(2)
   })
 
-  it('extends a lease whose time is over, as long as nobody claimed the run since', async ({
+  it('extends a lease after its end, until the next claim of the run', async ({
     storage: { messages },
     scene,
   }) => {
@@ -82,7 +82,7 @@ export function leasesSuite(it: StorageTest): void {
     })
   })
 
-  it('takes the answer after the deadline too, as long as nobody claimed the run since', async ({
+  it('accepts the answer after the deadline, until the next claim of the run', async ({
     storage: { messages },
     scene,
   }) => {
@@ -117,7 +117,7 @@ export function leasesSuite(it: StorageTest): void {
     expect(await scene.answer(run)).toMatchObject({ kind: 'recorded' })
   })
 
-  it('refuses to defer what was answered or claimed by another meanwhile', async ({
+  it('refuses to defer a run after its answer or another claim', async ({
     storage: { messages },
     scene,
   }) => {
@@ -131,7 +131,10 @@ export function leasesSuite(it: StorageTest): void {
   })
 }
 
-/** One run that still holds its lease, and one for each way to lose it; each in the session of that name. */
+/**
+ * One run that still holds its lease, and one for each way to lose it; each in the session of that
+ * name.
+ */
 async function createLostRuns(
   { messages }: UnwrappedStorage,
   scene: Scene,

@@ -4,7 +4,10 @@ import { groupBy, isBefore, ofKind, type History, type RunStep, type Send } from
 type Claim = Extract<RunStep, { kind: 'claimed' }>
 type Recorded = Extract<RunStep, { kind: 'recorded' }>
 
-/** What the history says against the promises about messages, one sentence each; nothing, if they were kept. */
+/**
+ * Violations that the history shows of the promises about messages, one sentence each; nothing, if
+ * they were kept.
+ */
 export function messageViolations(history: History): string[] {
   return [
     ...violationsOfOneMessagePerKey(history),
@@ -16,7 +19,9 @@ export function messageViolations(history: History): string[] {
   ]
 }
 
-/** G2. A send without a key, or the first with it, is its own message; every other one finds that. */
+/**
+ * G2. A send without a key, or the first with it, is its own message; every other one finds that.
+ */
 function violationsOfOneMessagePerKey({ sends }: History): string[] {
   const answered = sends.filter(({ messageId }) => messageId !== undefined)
   const groups = groupBy(answered, ({ agentId, key, ownId }) => `${agentId} ${key ?? ownId}`)
@@ -29,7 +34,10 @@ function violationsOfOneMessagePerKey({ sends }: History): string[] {
   })
 }
 
-/** G1. Whatever a send was answered is there in the end, once, and nothing else; and no message is left undone. */
+/**
+ * G1. Whatever a send was answered is there in the end, once, and nothing else; and no message is
+ * left undone.
+ */
 function violationsOfDurability({ sends, messagesLeft }: History): string[] {
   const known = new Set(sends.flatMap(({ messageId }) => messageId ?? []))
   const left = groupBy(messagesLeft, ({ id }) => id)
@@ -72,7 +80,10 @@ function violationsOfAttemptNumbers({ runs }: History): string[] {
   )
 }
 
-/** G5. Once a newer claim was handed out, nothing of an older one is taken: no result, no deferral, no extension. */
+/**
+ * G5. Once a newer claim was handed out, nothing of an older one is taken: no result, no deferral,
+ * no extension.
+ */
 function violationsOfFencing({ runs }: History): string[] {
   const claims = groupBy(ofKind(runs, 'claimed'), ({ messageId }) => messageId)
   return runs.flatMap((step) => {
@@ -89,7 +100,10 @@ function violationsOfFencing({ runs }: History): string[] {
   })
 }
 
-/** G5. When a message is handed out, every one of its session that was accepted or handed out before it is final. */
+/**
+ * G5. When a message is handed out, every one of its session that was accepted or handed out
+ * before it is final.
+ */
 function violationsOfOrder({ sends, runs }: History): string[] {
   const claims = groupBy(ofKind(runs, 'claimed'), ({ messageId }) => messageId)
   const finals = new Map(finalRecords(runs).map((record) => [record.messageId, record]))

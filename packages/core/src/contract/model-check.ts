@@ -11,8 +11,9 @@ import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 /**
- * A failure prints the shortest sequence of steps that shows it, with a seed and two paths: to see it again, put the first path and
- * the seed into PARAMETERS, and `replayPath` beside `maxCommands`.
+ * A failure prints the shortest sequence of steps that shows it, with a seed and two paths: to see
+ * it again, put the first path and the seed into PARAMETERS, and `replayPath` beside
+ * `maxCommands`.
  */
 const PARAMETERS = { numRuns: 60 } as const
 const LONGEST_SEQUENCE = { maxCommands: 60, size: 'max' } as const
@@ -22,7 +23,10 @@ const TIMEOUT_MS = 60_000
 const MAX_QUEUED = 3
 const LEASE_MS = 10
 
-/** The model and the store, and what processes have in hand: claims that hold, and those that are lost and will come too late. */
+/**
+ * The model and the store, and what processes have in hand: claims that hold, and those that are
+ * lost and will come too late.
+ */
 type World = {
   readonly model: SessionModel
   readonly store: UnwrappedStorage['messages']
@@ -94,7 +98,7 @@ const accept =
     model.claim(messageOf(model, message.id), accepted.claimed.lease.token, now + LEASE_MS)
   }
 
-/** Of the due sessions their heads, each under a token of its own. */
+/** Of the due sessions their heads, each under a different token. */
 const claim =
   (free: number): Step =>
   async ({ model, store, agent, now, claims }) => {
@@ -204,7 +208,7 @@ const erasePrincipal =
     )
   }
 
-/** The process forgets what it held: nobody answers, and the lease has to end. */
+/** The process forgets what it held: no answer follows, and the lease has to end. */
 const crash =
   (pick: number): Step =>
   async ({ claims }) =>
@@ -231,7 +235,7 @@ const session = fc.nat(1)
 const user = fc.nat(1)
 const pick = fc.nat(20)
 const wait = fc.nat(2 * LEASE_MS)
-/** What everything else needs. */
+/** The parts that all operations need. */
 const often = [
   step('accept', accept, session, user, fc.nat(30), fc.boolean()),
   step('claim', claim, fc.integer({ min: 1, max: 2 })),

@@ -97,7 +97,7 @@ export function outboxSuite(it: StorageTest): void {
     expect(await deliveries.claimDue({ ...due, now: NOW + LEASE_MS })).toHaveLength(1)
   })
 
-  it('leaves deliveries pending that are not to be born claimed: of excepted and of disabled webhooks', async ({
+  it('leaves deliveries of excepted and of disabled webhooks unclaimed', async ({
     storage: { deliveries },
     scene,
   }) => {
@@ -121,7 +121,7 @@ export function outboxSuite(it: StorageTest): void {
     ])
   })
 
-  it('a run that is to be tried again tells nobody', async ({
+  it('a run that will be tried again causes no event', async ({
     storage: { messages, deliveries },
     scene,
   }) => {

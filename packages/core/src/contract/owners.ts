@@ -5,7 +5,7 @@ import type { StorageTest } from './storage-test.js'
 const AT_FIRST = { now: NOW, until: NOW + LEASE_MS }
 
 export function ownersSuite(it: StorageTest): void {
-  it('G5: gives an agent to the first that asks, and to nobody else while that one lives', async ({
+  it('G5: gives an agent to the first owner, and to no other one during its lease', async ({
     storage: { agents },
     scene,
   }) => {
@@ -24,7 +24,7 @@ export function ownersSuite(it: StorageTest): void {
     ).toEqual([])
   })
 
-  it('takes it over at the end of the lease, and then keeps it from who had it before', async ({
+  it('takes an agent over at the end of the lease, and keeps it from its former owner', async ({
     storage: { agents },
     scene,
   }) => {
@@ -35,7 +35,7 @@ export function ownersSuite(it: StorageTest): void {
     expect(await agents.own({ owner: 'a', ...later })).toEqual([])
   })
 
-  it('extends what is held, also by who was late and whom nobody has followed', async ({
+  it('extends the lease of an owner, also of a late one without a successor', async ({
     storage: { agents },
     scene,
   }) => {

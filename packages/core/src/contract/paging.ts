@@ -8,7 +8,9 @@ import type { StorageTest } from './storage-test.js'
 
 type Row = { readonly id: string }
 
-/** All ids, read page by page; fails when a page is longer than asked for or the pages have no end. */
+/**
+ * All ids, read page by page; fails when a page is longer than asked for or the pages have no end.
+ */
 async function readAll(
   list: (page: PageOf) => Promise<Page<Row>>,
   limit: number,
@@ -102,7 +104,7 @@ export function pagingSuite(it: StorageTest): void {
     expect((await webhooks.list(PROJECT_ID, { limit: 2 })).nextCursor).toBeNull()
   })
 
-  it('go on at the place of a row that was deleted meanwhile', async ({
+  it('continue at the place of a row that was deleted', async ({
     storage: { webhooks, agents },
     scene,
   }) => {

@@ -16,7 +16,7 @@ const STATES: readonly MessageStateKind[] = [
 ]
 
 export function readingSuite(it: StorageTest): void {
-  it('gives each state with what belongs to it', async ({ storage, scene }) => {
+  it('returns each state with its fields', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const messages = await createOneOfEachState(storage, scene, agent)
     expect(messages.map(({ state }) => state)).toEqual([
@@ -34,7 +34,7 @@ export function readingSuite(it: StorageTest): void {
     ])
   })
 
-  it('finds the final ones of many ids, and only those', async ({ storage, scene }) => {
+  it('finds only the final messages of many ids', async ({ storage, scene }) => {
     const messages = await createOneOfEachState(storage, scene, await scene.agent())
     const found = await storage.messages.findFinal([...messages.map(({ id }) => id), UNKNOWN_ID])
     expect(new Set(found.map(({ state }) => state.kind))).toEqual(
@@ -45,7 +45,7 @@ export function readingSuite(it: StorageTest): void {
     expect(await storage.messages.findFinal([])).toEqual([])
   })
 
-  it('finds those of many ids that there are, whatever their state', async ({ storage, scene }) => {
+  it('finds the existing messages of many ids, in any state', async ({ storage, scene }) => {
     const messages = await createOneOfEachState(storage, scene, await scene.agent())
     const found = await storage.messages.find([...messages.map(({ id }) => id), UNKNOWN_ID])
     expect(found.toSorted((a, b) => (a.id < b.id ? -1 : 1))).toEqual(messages)

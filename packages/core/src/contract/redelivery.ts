@@ -102,7 +102,10 @@ export function redeliverySuite(it: StorageTest): void {
     expect(detail?.attempts.map(({ attemptNumber }) => attemptNumber)).toEqual([1, 2, 3])
   })
 
-  it('leaves alone what is being sent, and what is due already', async ({ storage, scene }) => {
+  it('leaves deliveries alone that are being sent or are due already', async ({
+    storage,
+    scene,
+  }) => {
     await scene.webhook()
     await scene.publish(await scene.agent())
     expect(await storage.deliveries.redeliver(project, { limit: 10 }, NOW)).toEqual({

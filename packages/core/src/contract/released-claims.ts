@@ -72,7 +72,7 @@ const idsOf = (claims: readonly ClaimedDelivery[]): string[] =>
   claims.map(({ delivery }) => delivery.id).sort()
 
 export function releasedClaimsSuite(it: StorageTest): void {
-  it('has what is given up due at once, and leaves the rest to who has it', async ({
+  it('makes released deliveries due at once, and leaves other claims alone', async ({
     storage,
     scene,
   }) => {
@@ -96,7 +96,7 @@ export function releasedClaimsSuite(it: StorageTest): void {
       expect(await record(storage, claim, refused(), pending)).toEqual({ kind: 'recorded' })
   })
 
-  it('counts no attempt: a retry stays at its place in the schedule, and so does what was asked for meanwhile', async ({
+  it('counts no attempt: a retry and an extra attempt keep their place in the schedule', async ({
     storage,
     scene,
   }) => {
@@ -112,7 +112,7 @@ export function releasedClaimsSuite(it: StorageTest): void {
     })
   })
 
-  it('takes no failure under a claim that was given up, but a success: what a receiver took is delivered', async ({
+  it('refuses a failure under a released claim, and accepts a success', async ({
     storage,
     scene,
   }) => {

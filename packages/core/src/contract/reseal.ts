@@ -22,7 +22,7 @@ async function walk<Row>(
 const anew = (sealed: Sealed): Sealed => `${sealed} anew` as Sealed
 
 export function resealSuite(it: StorageTest): void {
-  it('seals the secrets of webhooks anew, of all projects, and leaves all else', async ({
+  it('reseals the secrets of the webhooks of all projects, and changes nothing else', async ({
     storage: { webhooks },
     second,
     scene,
@@ -67,7 +67,7 @@ export function resealSuite(it: StorageTest): void {
     expect(other).toEqual({ ...all[1], secret: anew(all[1]?.secret as Sealed) })
   })
 
-  it('what is claimed from then on has them', async ({
+  it('later claims return the resealed secrets', async ({
     storage: { webhooks, deliveries },
     scene,
   }) => {
@@ -78,7 +78,7 @@ export function resealSuite(it: StorageTest): void {
     expect(claimed?.webhook.secret).toBe(anew(secret))
   })
 
-  it('seals the secrets of agents anew, of those that run too', async ({
+  it('reseals the secrets of agents, also of running ones', async ({
     storage: { agents },
     second,
     scene,
@@ -109,7 +109,7 @@ export function resealSuite(it: StorageTest): void {
     expect(await second.agents.get(PROJECT_ID, bare.id)).toEqual(bare)
   })
 
-  it('leaves what is sealed well, and what cannot be opened, and tells them apart', async ({
+  it('leaves well sealed and unopenable secrets as they are, and counts them separately', async ({
     storage: { webhooks, agents },
     scene,
   }) => {

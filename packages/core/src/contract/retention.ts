@@ -143,7 +143,7 @@ export function deliveryRetentionSuite(it: StorageTest): void {
     })
   })
 
-  it('starts anew for what is redelivered', async ({ storage, scene }) => {
+  it('starts again for a redelivered delivery', async ({ storage, scene }) => {
     const [agent] = [await scene.agent(), await scene.webhook()]
     const [claim] = (await claimed(scene, storage, agent)) as [ClaimedDelivery]
     await deliver(storage, [claim])
@@ -272,7 +272,7 @@ export function messageRetentionSuite(it: StorageTest): void {
     expect((await scene.claim(agent)).map(({ message }) => message.id)).toEqual([third.id])
   })
 
-  it('leaves no turn of what is purged behind, and of a session without messages nothing at all', async ({
+  it('leaves no turn of a purged message, and no row of a session without messages', async ({
     storage,
     scene,
   }) => {

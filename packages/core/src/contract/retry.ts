@@ -44,7 +44,7 @@ export function retrySuite(it: StorageTest): void {
     expect(await scene.claim(agent, NOW + MINUTE)).toEqual([])
   })
 
-  it('makes an idle session due with what is retried in it', async ({
+  it('makes an idle session due with a retried message', async ({
     storage: { messages },
     scene,
   }) => {
@@ -78,7 +78,7 @@ export function retrySuite(it: StorageTest): void {
     })
   })
 
-  it('a retried message has the turns behind it that were answered meanwhile', async ({
+  it('a retried message has the turns that were answered since', async ({
     storage: { messages },
     scene,
   }) => {
@@ -96,7 +96,7 @@ export function retrySuite(it: StorageTest): void {
     expect(turns.map(({ messageId }) => messageId)).toEqual([meanwhile.message.id])
   })
 
-  it('retries only what failed or was cancelled, once', async ({
+  it('retries only a failed or cancelled message, once', async ({
     storage: { messages },
     scene,
   }) => {

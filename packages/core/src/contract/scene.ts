@@ -33,7 +33,7 @@ export const CLAIM_ALL = {
   except: new Set<string>(),
 }
 
-/** What the holder of a claim shows to write its result. */
+/** The data that the holder of a claim shows to write its result. */
 export const heldBy = ({ message, lease }: ClaimedMessage): Held => ({
   messageId: message.id,
   token: lease.token,

@@ -103,7 +103,7 @@ export function sessionOrderSuite(it: StorageTest): void {
     expect(await claimedIds(scene, agent)).toEqual([next.id])
   })
 
-  it('says whether somebody waits in the session of a message that ended', async ({ scene }) => {
+  it('returns whether another message waits in the session of an ended one', async ({ scene }) => {
     const agent = await scene.agent()
     const first = await scene.run(agent)
     await scene.send(agent)

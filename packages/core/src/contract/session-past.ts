@@ -28,7 +28,7 @@ export function sessionPastSuite(it: StorageTest): void {
     expect(await messages.history({ messageId: UNKNOWN_ID, ...ALL })).toEqual([])
   })
 
-  it('leaves out of it what has no answer, and what comes after', async ({
+  it('leaves out messages without an answer, and later ones', async ({
     storage: { messages },
     scene,
   }) => {
@@ -65,7 +65,7 @@ export function sessionPastSuite(it: StorageTest): void {
     )
   })
 
-  it('hands what a run remembers to the next runs of its session, whoever claims them', async ({
+  it("hands a run's state to the next runs of its session, in any process", async ({
     storage,
     second,
     scene,

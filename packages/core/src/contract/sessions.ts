@@ -7,7 +7,7 @@ import { heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, refTo, SECOND } from '
 import type { StorageTest } from './storage-test.js'
 
 export function sessionsSuite(it: StorageTest): void {
-  it('lists the sessions of an agent, those with the newest messages first', async ({
+  it('lists the sessions of an agent, the one with the newest message first', async ({
     storage: { messages },
     scene,
   }) => {
@@ -44,7 +44,7 @@ export function sessionsSuite(it: StorageTest): void {
     })
   })
 
-  it('names the newest message that there still is, whichever was purged and whichever was retried', async ({
+  it('returns the newest existing message after purges and retries', async ({
     storage: { messages },
     scene,
   }) => {
@@ -216,7 +216,7 @@ export function sessionsSuite(it: StorageTest): void {
     expect(await scene.reread(run.message)).toMatchObject({ state: { kind: 'responded' } })
   })
 
-  it('frees the room of what was erased little by little, and touches nothing else', async ({
+  it('frees the space of erased rows in small steps, and touches nothing else', async ({
     storage,
     scene,
   }) => {

@@ -24,7 +24,7 @@ type Fixtures = {
 
 export type StorageTest = TestAPI<Fixtures>
 
-/** vitest's `test`, with a storage of its own for each. */
+/** vitest's `test`, with a separate storage for each. */
 export const storageTest = (open: OpenStorage): StorageTest =>
   test.extend<Fixtures>({
     // oxlint-disable-next-line no-empty-pattern -- vitest reads a fixture's needs from this pattern

@@ -80,10 +80,7 @@ export function subscriptionsSuite(it: StorageTest): void {
     expect(await receiversAmong(storage, [webhook])).toEqual([webhook.url])
   })
 
-  it('what is subscribed when the event is committed counts, not before and not after', async ({
-    storage,
-    scene,
-  }) => {
+  it('the subscriptions at the commit of the event count', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const changed = await scene.webhook({ url: 'https://changed.example', events: ['agent.error'] })
     const deleted = await scene.webhook({ url: 'https://deleted.example' })
@@ -99,7 +96,7 @@ export function subscriptionsSuite(it: StorageTest): void {
     ])
   })
 
-  it('an event that nobody wants is no error', async ({ storage, scene }) => {
+  it('an event without a subscriber is no error', async ({ storage, scene }) => {
     const agent = await scene.agent()
     await scene.webhook({ events: ['message.responded'] })
     const recorded = await scene.answer(

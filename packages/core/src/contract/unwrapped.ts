@@ -1,7 +1,10 @@
 import type { Storage } from '../ports/storage.js'
 import type { Stored } from '../ports/stored.js'
 
-/** A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here expects. */
+/**
+ * A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here
+ * expects.
+ */
 export type Unwrapped<S> = {
   readonly [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T>
     ? (...args: A) => Promise<T>

@@ -271,7 +271,7 @@ export function webhookHealthSuite(it: StorageTest): void {
     },
   )
 
-  it('deliveries are born by the webhook as it is, whoever changed it last', async ({
+  it('deliveries are born by the present state of the webhook, after a change by any process', async ({
     storage,
     second,
     scene,

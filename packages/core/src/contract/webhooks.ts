@@ -31,7 +31,7 @@ export function webhooksSuite(it: StorageTest): void {
     expect(await webhooks.get(PROJECT_ID, UNKNOWN_ID)).toBeUndefined()
   })
 
-  it('takes at most so many of a project, and a repeated one is none more', async ({
+  it('limits the webhooks of a project, and counts a repeated creation once', async ({
     storage: { webhooks },
   }) => {
     const last = aWebhook()
@@ -167,10 +167,7 @@ export function webhooksSuite(it: StorageTest): void {
     expect(finished).not.toHaveProperty('previousSecret')
   })
 
-  it('hands both secrets to whoever claims a delivery during the grace', async ({
-    storage,
-    scene,
-  }) => {
+  it('hands both secrets to a claim during the grace period', async ({ storage, scene }) => {
     const { id, secret } = await scene.webhook()
     await scene.publish(await scene.agent())
     await storage.webhooks.rotateSecret(PROJECT_ID, id, {

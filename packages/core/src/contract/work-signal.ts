@@ -2,7 +2,10 @@ import { describe, expect, test, vi } from 'vitest'
 import type { WaitingWork, WorkSignal } from '../ports/work-signal.js'
 
 export type WorkSignalsUnderTest = {
-  /** Of two processes on one storage. They may be one and the same where nothing is between the processes. */
+  /**
+   * Of two processes on one storage. They may be one and the same where nothing is between the
+   * processes.
+   */
   readonly from: WorkSignal
   readonly to: WorkSignal
   close(): Promise<void>
@@ -12,7 +15,9 @@ const DELIVERIES: WaitingWork = { kind: 'deliveries' }
 const AGENTS = 500
 const PATIENCE = { timeout: 15_000, interval: 50 }
 
-/** What every signal of waiting work must do, as vitest tests: call it at the top of a test file. */
+/**
+ * What every signal of waiting work must do, as vitest tests: call it at the top of a test file.
+ */
 export function describeWorkSignalContract(
   name: string,
   open: () => Promise<WorkSignalsUnderTest>,
@@ -28,7 +33,7 @@ export function describeWorkSignalContract(
   })
 
   describe(`${name} keeps the contract of a signal for waiting work`, () => {
-    it('tells another process of messages, and of whose they are', async ({ signals }) => {
+    it('tells another process of messages and of their agent', async ({ signals }) => {
       await heard(signals, { kind: 'messages', agentId: agentId(1) })
     })
 
@@ -47,9 +52,7 @@ export function describeWorkSignalContract(
       stop()
     })
 
-    it('tells each who listens, and nobody who no longer does', async ({
-      signals: { from, to },
-    }) => {
+    it('tells every listener, and no former one', async ({ signals: { from, to } }) => {
       const [gone, one, other] = [vi.fn<() => void>(), vi.fn<() => void>(), vi.fn<() => void>()]
       to.onAnnounced(gone)()
       const stops = [one, other].map((hear) => to.onAnnounced(hear))
@@ -70,7 +73,10 @@ export function describeWorkSignalContract(
   })
 }
 
-/** It may be lost while a connection is made: says it again until it was heard, as no worker has to. */
+/**
+ * It may be lost while a connection is made: says it again until it was heard, as no worker has
+ * to.
+ */
 async function heard({ from, to }: WorkSignalsUnderTest, work: WaitingWork): Promise<void> {
   const hear = vi.fn<(work: WaitingWork) => void>()
   const stop = to.onAnnounced(hear)

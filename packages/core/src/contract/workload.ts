@@ -20,7 +20,10 @@ import { createRecorder, type RecordedCalls } from './recorder.js'
 import { CLAIM_ALL, NOW, SECOND, heldBy } from './scene.js'
 import { unwrapped, type UnwrappedStorage } from './unwrapped.js'
 
-/** `storages` are instances on the same, empty data. A seed asks the same things of storages that answer in the same order. */
+/**
+ * `storages` are instances on the same, empty data. A seed asks the same things of storages that
+ * answer in the same order.
+ */
 export type Workload = {
   readonly storages: readonly [Storage, ...Storage[]]
   readonly seed: number
@@ -33,8 +36,9 @@ const CALLS_AT_ONCE = 16
 const DRAIN_ROUNDS = 100
 
 /**
- * Processes that send, run and deliver on shared keys, sessions and webhooks, many calls at once; they crash, stall past
- * their leases and repeat calls. Then they are healed and work until nothing is due. Time is a number that only grows here.
+ * Processes that send, run and deliver on shared keys, sessions and webhooks, many calls at once;
+ * they crash, stall past their leases and repeat calls. Then they are healed and work until
+ * nothing is due. Time is a number that only grows here.
  */
 export async function runWorkload({ storages, seed, rounds }: Workload): Promise<History> {
   const [first] = storages
@@ -75,7 +79,10 @@ async function populate(
   return { agents, webhooks }
 }
 
-/** One process that neither fails nor stalls does all that is left, every lease and every deadline of the others being over. */
+/**
+ * One process that neither fails nor stalls does all that is left, every lease and every deadline
+ * of the others being over.
+ */
 async function drain(
   calls: RecordedCalls,
   agents: readonly Agent[],
@@ -93,7 +100,7 @@ async function drain(
         ...outgoingOf(run, answerOf(run, now), now),
       })
     const deliveries = await calls.claimDue({ ...CLAIM_ALL, now, until: now + SECOND })
-    // At once: a store may wait a little for others before it commits what nobody waits for.
+    // At once: a store may wait a little for others before a commit without a waiting caller.
     await Promise.all(
       deliveries.map((claimed) => calls.recordAttempt(attemptOf(claimed, now, true))),
     )

@@ -43,10 +43,10 @@ describe("an agent's name", () => {
     'a/b',
     'a'.repeat(64),
     '018f6b1e-0000-7000-8000-000000000000',
-  ])('may not be %j', (name) => expect(isAgentName(name)).toBe(false))
+  ])('cannot be %j', (name) => expect(isAgentName(name)).toBe(false))
 })
 
-describe("what receivers hear of an agent's state", () => {
+describe("the events of an agent's state", () => {
   it('that it started', () => {
     expect(agentEvent(agentIn({ kind: 'starting' }), { kind: 'running', startedAt: 5 }, 5)).toEqual(
       {
@@ -120,7 +120,7 @@ describe('an agent that fails', () => {
 })
 
 describe('a busy session', () => {
-  it('refuses when nothing may wait', () => {
+  it('refuses a message when none can wait', () => {
     expect([0, 1].map((maxQueued) => onBusyOf({ maxQueued }))).toEqual(['reject', 'queue'])
   })
   it('has as much room as it is told, in a number or a word', () => {
@@ -130,7 +130,7 @@ describe('a busy session', () => {
   })
 })
 
-it('may get another runtime once it is stopped and nobody has asked it to start', () => {
+it('can get another runtime while its desired and observed state are stopped', () => {
   const stopped = { kind: 'stopped' } as const
   expect(mayChangeRuntime({ desiredState: 'stopped', state: stopped })).toBe(true)
   expect(mayChangeRuntime({ desiredState: 'running', state: stopped })).toBe(false)

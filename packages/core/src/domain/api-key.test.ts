@@ -45,5 +45,5 @@ describe('a bootstrap key', () => {
     'with space in its middle',
     'with,comma,in,its,middle',
     'ünïcödë-ünïcödë-ünïcödë',
-  ])('may not be %s', (key) => expect(isBootstrapKey(key)).toBe(false))
+  ])('cannot be %s', (key) => expect(isBootstrapKey(key)).toBe(false))
 })

@@ -11,7 +11,7 @@ const problemOf = (...entries: [string, string][]) =>
   customHeadersProblem(Object.fromEntries(entries), rules)
 
 describe('custom headers', () => {
-  it('may be any that can be sent and are not ours', () => {
+  it("can be any sendable headers except the service's", () => {
     expect(
       problemOf(['Authorization', 'Bearer é'], ['x-api-key', ''], ["!#$%&'*+.^_`|~", 'a\tb']),
     ).toBeUndefined()
@@ -88,7 +88,7 @@ describe('custom headers', () => {
     })
   })
 
-  it('are taken out of what is said of them: a value with its scheme or without it, and one within another as a whole', () => {
+  it('are removed from texts: a value with or without its scheme, and a value inside another one', () => {
     const custom = {
       Authorization: 'Bearer canary-7f',
       a: '12345678',
@@ -101,7 +101,7 @@ describe('custom headers', () => {
     )
   })
 
-  it('stand beside ours and never in their place, whatever their case', () => {
+  it("add to the service's headers and never replace them, in any case", () => {
     const ours = { 'X-New-Event': 'e', 'webhook-id': '1' }
     const custom = JSON.parse(
       '{"x-new-event":"forged","WEBHOOK-ID":"2","Authorization":"a","__proto__":"b"}',

@@ -26,7 +26,7 @@ const refused = (retryAfterMs?: number): Outcome => ({
 })
 const policy = { delaysMs: [1_000, 60_000], jitter: 0.2, maxRetryAfterMs: 3_600_000 }
 
-describe('what becomes of a delivery after an attempt', () => {
+describe('the state of a delivery after an attempt', () => {
   it('is delivered once the receiver accepted it', () => {
     const accepted: Outcome = { kind: 'accepted', statusCode: 204, responseBody: '' }
     expect(decideNextState(sending(0), accepted, policy, 5_000, 0)).toEqual({
@@ -76,7 +76,7 @@ describe('what becomes of a delivery after an attempt', () => {
       step: 1,
     })
   })
-  it('has the schedule once more for what we interrupted ourselves, so that this alone seldom ends it', () => {
+  it('goes through the schedule once more after interruptions by the service', () => {
     const interrupted: Outcome = { kind: 'unreachable', error: 'interrupted', detail: '' }
     expect(decideNextState(sending(0), interrupted, policy, 0, 0)).toEqual({
       kind: 'pending',

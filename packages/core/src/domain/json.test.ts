@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { beginningOf, canonicalJson, isStorableText, jsonProblem, type Json } from './json.js'
 
-describe('text that may be stored', () => {
+describe('text that can be stored', () => {
   it.each(['', 'héllo', '😀', '\n'])('%j may', (text) => expect(isStorableText(text)).toBe(true))
   it.each(['a\0b', '\ud800', '\udc00x'])('%j may not', (text) =>
     expect(isStorableText(text)).toBe(false),
@@ -20,10 +20,10 @@ describe('the beginning of a text', () => {
   )
 })
 
-describe('a value that may be stored as JSON', () => {
+describe('a value that can be stored as JSON', () => {
   const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
 
-  it('may be as deep as the limit and no deeper', () => {
+  it('can be as deep as the limit and no deeper', () => {
     expect(jsonProblem(nested(3), 3)).toBeUndefined()
     expect(jsonProblem(nested(4), 3)).toBe('is nested too deeply')
   })
@@ -42,7 +42,7 @@ describe('a value that may be stored as JSON', () => {
     ],
     ['what JSON has not', { a: () => 1 }, 'holds a function, which JSON has not'],
   ])('has no %s', (_, value, problem) => expect(jsonProblem(value, 16)).toBe(problem))
-  it('may hold everything that JSON has', () => {
+  it('can contain everything that JSON has', () => {
     expect(jsonProblem({ a: [null, true, 1.5, 'x', {}], b: {} }, 16)).toBeUndefined()
   })
 })
@@ -50,7 +50,7 @@ describe('a value that may be stored as JSON', () => {
 describe('canonical JSON', () => {
   const parse = (text: string): Json => JSON.parse(text) as Json
 
-  it('is the same whatever the order of keys and the white space', () => {
+  it('does not depend on the order of keys and on white space', () => {
     expect(canonicalJson(parse('{"b":[1,{"d":1,"c":2}],"a":null}'))).toBe(
       canonicalJson(parse(' {"a":null, "b":[1,{"c":2,"d":1}]}')),
     )

@@ -40,7 +40,7 @@ const OF_MESSAGE = {
   executionPrincipal: { type: 'end_user', endUserId: 'u' },
 }
 
-describe('what becomes of a message after a run', () => {
+describe('the state of a message after a run', () => {
   it('is responded when answered, and tells the receivers with metadata, channel and correlationId (S§6)', () => {
     const metadata = { source: 'x', channel: 'C1', correlationId: { any: ['json'] } }
     const { state, event } = decideAfterRun(
@@ -77,7 +77,7 @@ describe('what becomes of a message after a run', () => {
     expect(event?.data).not.toHaveProperty('channel')
     expect(event?.data).not.toHaveProperty('correlationId')
   })
-  it('echoes a channel of null, for the key was there', () => {
+  it('echoes a channel of null, because the key was sent', () => {
     const { event } = decideAfterRun(
       running(1, { channel: null, correlationId: null }),
       failedRun('RUNTIME_ERROR', 'x'),
@@ -92,7 +92,7 @@ describe('what becomes of a message after a run', () => {
       decideAfterRun(running(1), { kind: 'answered', response: '' }, policy, 0, 0).state,
     ).toMatchObject({ responseTimeMs: 0 })
   })
-  it('is queued again after a retryable failure, later each time, and nobody is told', () => {
+  it('is queued again after a retryable failure, later each time, without an event', () => {
     const failure = failedRun('RUNTIME_TIMEOUT', 'slow', true)
     expect(decideAfterRun(running(1), failure, policy, 0, 0)).toEqual({
       state: { kind: 'queued', notBefore: 1_000 },

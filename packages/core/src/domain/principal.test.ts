@@ -75,7 +75,7 @@ describe('the principal of a request (S§4.1 rules 1-3, S§7)', () => {
 })
 
 describe("an agent's default", () => {
-  it('may leave the end user open', () => {
+  it('can leave the end user open', () => {
     expect(defaultPrincipalProblem({ type: 'end_user' })).toBeUndefined()
     expect(defaultPrincipalProblem({ type: 'service' })).toBeUndefined()
   })

@@ -23,7 +23,7 @@ describe('a traceparent (W3C Trace Context)', () => {
     [`${traceparent}, ${traceparent}`, 'two headers'],
     [` ${traceparent}`, 'white space'],
     [`${traceparent}\n`, 'a line break'],
-  ])('%j counts as none: it has %s', (text, _what) =>
+  ])('%j counts as none because of %s', (text, _what) =>
     expect(parseTrace(text, 'a=1')).toBeUndefined(),
   )
 
@@ -37,7 +37,7 @@ describe('a traceparent (W3C Trace Context)', () => {
     expect(parseTrace(`cc-${TRACE}-${PARENT}-00.more`)).toBeUndefined()
   })
 
-  it('leads to children of the same trace and flags, each with a parent id of its own', () => {
+  it('leads to children of the same trace and flags, each with a new parent id', () => {
     const trace = { traceparent, tracestate: 'a=1' }
     expect(childTrace(trace, (length) => new Uint8Array(length).fill(10))).toEqual({
       traceparent: `00-${TRACE}-${'0a'.repeat(8)}-01`,

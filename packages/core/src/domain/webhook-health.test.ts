@@ -80,7 +80,7 @@ describe('a success', () => {
     expect(after(first, accepted, { now: NOW + 9_999 })).toBeUndefined()
     expect(after(first, accepted, { now: NOW + 10_000 })?.health.lastSuccessAt).toBe(NOW + 10_000)
   })
-  it('is noted at once where a failure or an open circuit is to be ended', () => {
+  it('is stored at once when it ends a failure or an open circuit', () => {
     expect(after(failed(1, { lastSuccessAt: NOW }), accepted)?.health.consecutiveFailures).toBe(0)
     const probed = after({ ...untried, lastSuccessAt: NOW, circuit: open(NOW) }, accepted, {
       isProbe: true,
@@ -159,7 +159,7 @@ describe('a webhook is disabled', () => {
       after(failed(50, { failingSince: NOW - 5 * DAY + 1 }), unreachable)?.disable,
     ).toBeUndefined()
   })
-  it('by a 410, if it is to be', () => {
+  it('by a 410, with disableOnGone', () => {
     expect(after(untried, refused(410), { disableOnGone: true })).toMatchObject({
       disable: 'gone',
       health: { consecutiveFailures: 1 },
@@ -168,7 +168,7 @@ describe('a webhook is disabled', () => {
     expect(after(untried, refused(404), { disableOnGone: true })?.disable).toBeUndefined()
     expect(after(untried, unreachable, { disableOnGone: true })?.disable).toBeUndefined()
   })
-  it('once: what comes to it later is counted only', () => {
+  it('once: later failures are only counted', () => {
     const status = { kind: 'disabled', reason: 'operator', at: 0 } as const
     const webhook = { disableOnGone: true, status, health: failed(99, { failingSince: 0 }) }
     const decision = decideWebhookHealth(
@@ -195,7 +195,7 @@ describe('a circuit', () => {
     )
     expect(heldByProbe(untried, NOW + 9)).toEqual(untried)
   })
-  it('becomes half-open when somebody asks for a try', () => {
+  it('becomes half-open when an operator asks for an attempt', () => {
     expect(readyToProbe({ ...untried, circuit: open(NOW + 9, 3) }, NOW).circuit).toEqual(
       open(NOW, 3),
     )

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { remembered } from './remembered.js'
 
-/** What was asked, and the answers: of everything but `nothing`, two texts joined. */
+/** The questions and the answers: of everything but `nothing`, two texts joined. */
 function asked() {
   const questions: string[] = []
   vi.useFakeTimers()

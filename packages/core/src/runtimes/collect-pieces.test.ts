@@ -41,13 +41,13 @@ describe('an agent that answers in pieces', () => {
       outcome: { response: 'hi and bye' },
     })
   })
-  it('may have nothing to say', async () => {
+  it('can be empty', async () => {
     expect(await outcomeOf(async function* () {})).toEqual({
       outcome: { kind: 'answered', response: '' },
       shown: [],
     })
   })
-  it('fails with what it throws in the middle', async () => {
+  it('fails with the error that the iteration throws', async () => {
     const { outcome, shown } = await outcomeOf(async function* () {
       yield 'half'
       throw Object.assign(new Error('torn'), { retryable: true })
@@ -84,7 +84,7 @@ describe('an agent that answers in pieces', () => {
 })
 
 describe('an abort', () => {
-  it('ends the iteration, though the agent is in the middle of something', async () => {
+  it('ends the iteration while the agent works', async () => {
     const aborter = new AbortController()
     let ended = false
     const never: AsyncIterable<string> = {
@@ -103,7 +103,7 @@ describe('an abort', () => {
     expect(outcome).toMatchObject({ kind: 'failed', error: { message: 'the run was aborted' } })
     expect(ended).toBe(true)
   })
-  it('that was first keeps it from beginning, and what cannot be ended is left alone', async () => {
+  it('before the start prevents the iteration, also of an iterator without an end', async () => {
     const unasked: AsyncIterable<string> = {
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error('was asked')) }),
     }

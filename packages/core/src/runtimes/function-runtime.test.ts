@@ -15,7 +15,7 @@ async function outcomeOf(handler: AgentFunction) {
 }
 
 describe('an agent that is a function', () => {
-  it('answers with what it returns or resolves to', async () => {
+  it('answers with the value that the function returns or resolves to', async () => {
     expect(await outcomeOf(({ message }) => message)).toEqual({ kind: 'answered', response: 'hi' })
     expect(await outcomeOf(async ({ signal }) => String(signal.aborted))).toEqual({
       kind: 'answered',
@@ -56,7 +56,7 @@ describe('an agent that is a function', () => {
       () => {
         throw Object.create(null)
       },
-      'what was thrown has no words for itself',
+      'the thrown value has no text',
     ],
     [
       'throws what cannot be stored',
@@ -113,7 +113,7 @@ describe("a function agent's options", () => {
       'code is not an option of function agents',
     )
   })
-  it('may name a handler that this process no longer has: then it does not start', async () => {
+  it('with a handler that this process lacks does not start', async () => {
     const agent = anAgent({ runtime: { kind: 'function', options: { handler: 'gone' } } })
     expect(
       (await runtime.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message,

@@ -15,7 +15,7 @@ import { fakeRandom, seededRandom } from './fake-random.js'
 import { recordingTelemetry } from './recording-telemetry.js'
 
 describe('builders', () => {
-  it('make rows that fit together, each with an id of its own', () => {
+  it('make rows that fit together, each with a different id', () => {
     const agent = anAgent()
     const rows = [
       agent,
@@ -40,7 +40,7 @@ describe('builders', () => {
     })
   })
 
-  it('take whatever else the test says', () => {
+  it('take every field that the test sets', () => {
     const agent = anAgent({ name: 'echo', maxQueued: 0 })
     expect(agent).toMatchObject({ name: 'echo', maxQueued: 0, desiredState: 'running' })
     expect(newMessage(agent, { sessionId: 's', idempotencyKey: 'k' })).toMatchObject({

@@ -16,7 +16,7 @@ export const PROJECT_ID = '00000000-0000-7fff-8000-000000000000'
 /** When everything was built: 1 January 2030. The fake clock starts there too. */
 export const BUILT_AT: Instant = Date.UTC(2030, 0, 1)
 
-/** A series of their own: no built row has an id that a test's `fakeIds()` makes. */
+/** A separate series: no built row has an id that a test's `fakeIds()` makes. */
 const ids = fakeIds(0xb1d)
 
 export const aProject = (project: Partial<Project> = {}): Project => ({
@@ -26,7 +26,7 @@ export const aProject = (project: Partial<Project> = {}): Project => ({
   ...project,
 })
 
-/** A running agent of kind `fake`. Each has a name of its own. */
+/** A running agent of kind `fake`. Each has a different name. */
 export function anAgent(agent: Partial<Agent> = {}): Agent {
   const id = ids.next()
   return {
@@ -43,7 +43,7 @@ export function anAgent(agent: Partial<Agent> = {}): Agent {
 
 type AgentRef = Pick<Agent, 'id' | 'projectId'>
 
-/** What a send hands to the store, for this agent. */
+/** The message that a send hands to the store, for this agent. */
 export const newMessage = (agent: AgentRef, message: Partial<NewMessage> = {}): NewMessage => ({
   ...{
     id: ids.next(),
@@ -73,7 +73,7 @@ export const aMessage = (agent: AgentRef, message: Partial<Message> = {}): Messa
   ...message,
 })
 
-/** What a runtime is handed for a first run, in a session without a past. */
+/** The request that a runtime gets for a first run, in a session without a past. */
 export const aRunRequest = (request: Partial<RunRequest> = {}): RunRequest => ({
   ...{ messageId: ids.next(), agentId: ids.next(), sessionId: 'session', message: 'Hello?' },
   executionPrincipal: { type: 'service' },

@@ -76,7 +76,7 @@ describe('the fake clock', () => {
     expect(listeners.size).toBe(0)
   })
 
-  it('sleeps nobody for less than a turn of the clock: 0 and negative ones wake at the next advance', async () => {
+  it('wakes sleeps of 0 ms and less at the next advance', async () => {
     const clock = fakeClock(0)
     let isAwake = false
     const sleeping = clock.sleep(-5).then(() => (isAwake = true))
@@ -87,7 +87,7 @@ describe('the fake clock', () => {
     await sleeping
   })
 
-  it('changes the time of day without waking anybody', async () => {
+  it('changes the time of day without waking a sleeper', async () => {
     const clock = fakeClock(10_000)
     let wokenAt: number | undefined
     const sleeping = clock.sleep(1_000).then(() => (wokenAt = clock.now()))
@@ -112,7 +112,7 @@ describe('the fake clock', () => {
     await working
   })
 
-  it('says what did not come true, when, and who still sleeps', async () => {
+  it('names the condition, the time and the sleepers', async () => {
     const clock = fakeClock(0)
     const isAnswered = false
     const hopeless = clock.until(() => isAnswered, { maxMs: 1_000 })

@@ -3,7 +3,7 @@ import type { Crypto } from '../ports/platform.js'
 
 /**
  * Behaves as a Crypto does, deterministically and without any safety: equal inputs have equal
- * digests and unequal ones do not, what is sealed does not show its text and opens only with the
+ * digests and unequal ones do not, sealed text is hidden and opens only with the
  * same master key, or one of the others, and context, random bytes repeat in every run. Its
  * digests are its own: to check a signature with other software, use the Crypto of `./node`.
  */
@@ -40,7 +40,7 @@ export function fakeCrypto(
     equal: (a, b) => a === b,
     seal,
     unseal,
-    // Equal texts are sealed equally here: what the master key has sealed comes back as it was.
+    // Equal texts are sealed equally here: text sealed by the master key comes back as it was.
     reseal: (sealed, context) => {
       const plain = unseal(sealed, context)
       return plain === undefined ? undefined : seal(plain, context)

@@ -45,7 +45,7 @@ describe('the fake runtime', () => {
     expect(await running.run(requestOf('b'), aborter.signal)).toMatchObject({ kind: 'failed' })
   })
 
-  it('answers by itself with a handler, and makes a failed run of what that throws', async () => {
+  it('answers with a handler, and fails the run when the handler throws', async () => {
     const { running, signal } = await startAgent({
       handler: ({ message, messageId }) => {
         if (messageId === 'bad') throw new Error('bad luck')
@@ -63,7 +63,7 @@ describe('the fake runtime', () => {
     })
   })
 
-  it('ends its runs and tells it once when the agent exits by itself', async () => {
+  it('ends its runs and reports once when the agent exits', async () => {
     const { runtime, running, exits, signal } = await startAgent()
     const run = running.run(requestOf('a'), signal)
     runtime.exit(agent.id, 'segfault')
@@ -77,7 +77,7 @@ describe('the fake runtime', () => {
     expect(() => runtime.exit(agent.id)).toThrow('does not run')
   })
 
-  it('ends its runs and tells nobody when it is stopped', async () => {
+  it('ends its runs and reports nothing when the agent is stopped', async () => {
     const { runtime, running, exits, signal } = await startAgent()
     expect(await running.health(signal)).toEqual({ ok: true })
     const run = running.run(requestOf('a'), signal)

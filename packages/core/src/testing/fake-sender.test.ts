@@ -40,7 +40,7 @@ describe('the fake sender', () => {
     expect(await sender.send(request)).toEqual(accepted())
   })
 
-  it('vets every URL but those that the test refuses', async () => {
+  it('accepts every URL that the test does not refuse', async () => {
     const sender = fakeSender()
     sender.refuse('http://10.0.0.1', 'the address is private')
     expect((await sender.vet('https://receiver.example')).isOk()).toBe(true)

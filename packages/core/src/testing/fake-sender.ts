@@ -24,13 +24,13 @@ export type FakeSender = WebhookSender & {
   /** Every request, in order. */
   readonly requests: readonly SendRequest[]
   /**
-   * What the next requests come to, one each; the later ones come to `outcome` of the options
+   * The outcome of the next requests, one each; the later ones come to `outcome` of the options
    * again.
    */
   script(...outcomes: readonly Outcome[]): void
   /** Requests stay open from now on. */
   hold(): void
-  /** Ends holding. The held requests come to `outcome`, or else to what they would have come to. */
+  /** Ends holding. The held requests come to `outcome`, or else to their own outcome. */
   release(outcome?: Outcome): void
   /** Requests that are held open now. */
   readonly held: number

@@ -7,7 +7,7 @@ import { aWebhook } from '../testing/builders.js'
 import { fakePlatform } from '../testing/fake-platform.js'
 import { attemptMaker } from './attempt-maker.js'
 
-/** A maker whose turn comes so long before the end of the order's lease. */
+/** A maker that starts this long before the end of the order's lease. */
 function scene(leftMs: number) {
   const platform = fakePlatform()
   const { crypto, clock, sender } = platform
@@ -24,7 +24,7 @@ function scene(leftMs: number) {
   return { made: () => attemptMaker({ ...platform, policy: defaultPolicy }).make(order), sender }
 }
 
-it('gives a request the deadline of the policy, or what is left of its lease', async () => {
+it('gives a request the deadline of the policy, or the rest of its lease', async () => {
   const { deadlineMs } = defaultPolicy.deliver
   for (const leftMs of [deadlineMs + 1, deadlineMs - 1]) {
     const { made, sender } = scene(leftMs)
@@ -35,7 +35,7 @@ it('gives a request the deadline of the policy, or what is left of its lease', a
   }
 })
 
-it('sends nothing when another process may send it already', async () => {
+it('sends nothing when another process can send the delivery already', async () => {
   const { made, sender } = scene(0)
   expect(await made()).toMatchObject({
     outcome: {

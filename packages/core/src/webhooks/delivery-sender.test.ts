@@ -14,7 +14,7 @@ import { attemptMaker } from './attempt-maker.js'
 import { DeliverySender } from './delivery-sender.js'
 
 const { maxInFlightPerWebhook: MOST } = defaultPolicy.deliver
-/** One webhook, and `claims`: how often was looked for what is due. Nothing ever is. */
+/** One webhook, and `claims` counts the claims. None finds a delivery. */
 async function worker(attempts?: AttemptMaker) {
   const platform = fakePlatform()
   platform.sender.hold()
@@ -69,7 +69,7 @@ async function worker(attempts?: AttemptMaker) {
   }
 }
 
-it('looks for what a full webhook was not born with once it has room, and not before', async () => {
+it('claims the skipped deliveries of a full webhook once it has room, and not before', async () => {
   const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
   deliveries.take(committed(2 * MOST), deliveries.admit())
   const admission = deliveries.admit()
@@ -95,7 +95,7 @@ it('looks for it too when there was room again before it was committed', async (
   expect(claimed()).toBe(1)
 })
 
-it('looks again at once for what was passed over by a look during which its webhook has got room', async () => {
+it('claims again at once when a webhook gets room during a claim that skipped it', async () => {
   const { deliveries, committed, claimed, sender, storage, settled } = await worker()
   const looks: (() => void)[] = []
   const { claimDue } = storage.deliveries
@@ -114,7 +114,7 @@ it('looks again at once for what was passed over by a look during which its webh
   expect([looks.length, claimed()]).toEqual([2, 1])
 })
 
-it('G6: asks for no more than a share of each: of a webhook twice what it may be sent, of a project a quarter, of retries what is left', async () => {
+it('G6: limits a claim: per webhook to twice its slots, per project to a quarter, and retries to the rest of their share', async () => {
   const { deliveries, committed, storage, settled } = await worker()
   const asked: unknown[] = []
   const { claimDue } = storage.deliveries
@@ -147,14 +147,14 @@ it('looks for nothing when all were born claimed', async () => {
   expect(claimed()).toBe(0)
 })
 
-it('looks for what was committed without a claim at once', async () => {
+it('claims deliveries at once that were committed without a claim', async () => {
   const { deliveries, claimed, settled } = await worker()
   deliveries.take([], undefined)
   await settled()
   expect(claimed()).toBe(1)
 })
 
-it('goes on with retries that were due when it held as many as it may', async () => {
+it('continues with due retries after it held the most it can', async () => {
   const { deliveries, committed, claimed, crypto, sender, settled } = await worker()
   const retries = committed(7 * 64).map((one, n): ClaimedDelivery => {
     const id = `webhook ${n % 64}`
@@ -171,7 +171,7 @@ it('goes on with retries that were due when it held as many as it may', async ()
   expect(claimed()).toBeGreaterThan(1)
 })
 
-it('lets go of what a thread came to only after its lease: nothing was sent, so it is no attempt', async () => {
+it('releases a delivery that a thread started too late, without an attempt', async () => {
   const outcome = { kind: 'unreachable', error: 'interrupted', detail: 'too late' } as const
   const make: AttemptMaker['make'] = async ({ lease: { until } }) => ({
     startedAt: until,
@@ -197,7 +197,7 @@ function givenUp(storage: Storage): string[][] {
   return calls
 }
 
-it('gives up all that waits when it stops, and what is committed for it after that, and tells the others', async () => {
+it('releases waiting and later deliveries when it stops, and tells other processes', async () => {
   const { deliveries, committed, storage, workSignal, sender } = await worker()
   const [calls, announced] = [givenUp(storage), [] as string[]]
   workSignal.onAnnounced(({ kind }) => announced.push(kind))

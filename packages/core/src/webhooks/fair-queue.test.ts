@@ -148,7 +148,7 @@ describe('FairQueue', () => {
     expect(seen.size).toBe(60)
     expect([queue.waiting, queue.inFlight, queue.full.size]).toEqual([0, 0, 0])
   })
-  it('show what waits a changed webhook, but make no probe of what was claimed as none', () => {
+  it('gives waiting deliveries a changed webhook, and turns none into a probe', () => {
     const queue = new FairQueue(policy)
     add(queue, 1, 'a')
     const circuit = { kind: 'open', until: BUILT_AT, trips: 1 } as const

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { LeastLoadedQueue } from './least-loaded-queue.js'
 
-it('gives the item with the least load, and of those with the same the one that has had it longest', () => {
+it('returns the item with the least load, and of equal items the one that has had it longest', () => {
   const queue = new LeastLoadedQueue<string>()
   expect(queue.first()).toBeUndefined()
   for (const [item, load] of [
