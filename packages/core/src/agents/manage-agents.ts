@@ -71,7 +71,7 @@ export const updateAgent =
       const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change)
       if (updated === undefined) return fail('agent_not_found')
       if (updated === 'name_taken') return fail('name_taken')
-      if (updated === 'not_stopped') return fail('agent_not_stopped') // the agent was started since the read
+      if (updated === 'not_stopped') return fail('agent_not_stopped') // started since the read
       const isNewSecret =
         configured?.signingSecret !== undefined && configured.signingSecret !== kept
       return ok({

@@ -9,7 +9,7 @@ import { runWorkload } from './workload.js'
 const findViolations = async (storage: Storage): Promise<string[]> =>
   violations(await runWorkload({ storages: [storage], seed: 1, rounds: 200 }))
 
-/** Bugs that an adapter may have, each of them put in front of a storage that has none. */
+/** Bugs that an adapter can have, each of them put in front of a storage that has none. */
 const BUGS: readonly {
   readonly bug: string
   readonly seen: RegExp

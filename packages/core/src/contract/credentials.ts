@@ -94,7 +94,7 @@ export function credentialsSuite(it: StorageTest): void {
   it('revokes a key, which is still found', async ({ storage: { credentials } }) => {
     const key = anApiKey()
     await credentials.createKey(key, DIGEST, 1_000)
-    expect(await credentials.findByDigest(DIGEST)).toEqual(key) // from now on it may be known by heart
+    expect(await credentials.findByDigest(DIGEST)).toEqual(key) // a store can cache the key now
     expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)).toBe(true)
     expect(await credentials.findByDigest(DIGEST)).toEqual({ ...key, revokedAt: NOW + 9 })
     expect(await credentials.revokeKey(PROJECT_ID, UNKNOWN_ID, NOW)).toBe(false)

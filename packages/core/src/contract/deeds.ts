@@ -21,7 +21,7 @@ export type Process = {
   deliveries: ClaimedDelivery[]
 }
 
-/** One thing that a process may do next. */
+/** One step that a process can take next. */
 export type Deed = (process: Process, now: Instant) => Promise<void>
 
 const SESSIONS = 4
@@ -85,7 +85,7 @@ export function createDeeds(
   }
 
   const extend: Deed = async (process, now) => {
-    const notices = dice.chance(0.5) // otherwise it goes on with what it has lost, and comes too late
+    const notices = dice.chance(0.5) // otherwise the process goes on and is too late
     // The answer names messages, so of two claims of one message only the newer is asked for.
     const held = new Map(process.runs.map((run) => [run.message.id, heldBy(run)]))
     const lost = await process.calls.extendLeases([...held.values()], now + LEASE_MS)

@@ -14,7 +14,7 @@ const ALL = { now: NOW + MINUTE, dueBefore: 0, keep: 1_000, limit: 1_000 }
 const disable = ({ webhooks }: UnwrappedStorage, { id }: Webhook) =>
   webhooks.update(PROJECT_ID, id, { status: disabled, updatedAt: NOW })
 
-/** Of what is left, when it was made: that tells which these are. */
+/** Returns the creation times of the pending deliveries, which identify them. */
 async function open({ deliveries }: UnwrappedStorage, webhook: Webhook): Promise<number[]> {
   const { data } = await deliveries.list(
     { projectId: PROJECT_ID, webhookId: webhook.id, status: 'pending' },

@@ -6,7 +6,7 @@ import type { Webhook } from '../domain/webhook.js'
 import type { AttemptRecord, ClaimedDelivery, DeliveryDetail } from '../ports/delivery-store.js'
 import type { ClaimedMessage, Held } from '../ports/message-store.js'
 
-/** What a workload asked of the stores, what they answered, and what was left in the end. */
+/** The calls of a workload, the answers of the stores, and the rows at the end. */
 export type History = {
   readonly sends: readonly Send[]
   readonly runs: readonly RunStep[]
@@ -17,8 +17,8 @@ export type History = {
 }
 
 /**
- * When a call began and when it was answered, counted over all calls: what overlaps may have
- * happened in either order.
+ * The start and the end of a call, counted over all calls. Overlapping calls can have happened in
+ * either order.
  */
 export type Span = { readonly from: number; readonly to: number }
 export const isBefore = (a: Span, b: Span): boolean => a.to < b.from

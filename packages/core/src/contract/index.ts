@@ -42,10 +42,10 @@ export type { WorkSignalsUnderTest } from './work-signal.js'
 export { describeWorkSignalContract } from './work-signal.js'
 
 /**
- * What every storage must do, as vitest tests: call it at the top of a test file. `open` gives an
- * empty storage for each test, and in `second`, if the adapter can, another instance on the same
- * data, as another process would have. All times are handed in, so nothing here waits. A title's
- * G1 to G6 is the guarantee of ARCHITECTURE.md that the test stands for.
+ * Registers the storage contract as vitest tests. Call it at the top of a test file. `open`
+ * returns an empty storage for each test, and in `second`, if the adapter can, another instance on
+ * the same data. All times are arguments, so no test waits. G1 to G6 in a title is a guarantee of
+ * ARCHITECTURE.md.
  */
 export function describeStorageContract(name: string, open: OpenStorage): void {
   const it = storageTest(open)

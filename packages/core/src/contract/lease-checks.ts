@@ -26,9 +26,9 @@ export function leaseViolations({ runs, deliveries }: History): string[] {
 type Step = Span & { readonly kind: string; readonly now?: Instant }
 
 /**
- * Each claim must come when what was done before it is over. What overlaps may have happened in
- * either order: steps that overlap with the claim excuse it, and of several that may have been the
- * last before it, the earliest end counts.
+ * Each claim must come after the end of the step before it. Overlapping steps can have happened in
+ * either order: a step that overlaps the claim excuses it. If several steps can have been the last
+ * one, the earliest end counts.
  */
 function tooEarly<S extends Step>(
   name: string,
@@ -48,7 +48,7 @@ function tooEarly<S extends Step>(
   })
 }
 
-/** When the next claim may come after this step; undefined for one that was refused. */
+/** When the next claim can come after this step; undefined for one that was refused. */
 function runDueAt(step: RunStep): Instant | undefined {
   if (step.kind === 'claimed') return step.claimed.lease.until
   if (!step.ok) return undefined

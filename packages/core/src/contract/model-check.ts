@@ -24,7 +24,7 @@ const MAX_QUEUED = 3
 const LEASE_MS = 10
 
 /**
- * The model and the store, and what processes have in hand: claims that hold, and those that are
+ * The model and the store, and the work of processes: claims that hold, and those that are
  * lost and will come too late.
  */
 type World = {

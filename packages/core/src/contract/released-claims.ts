@@ -180,7 +180,7 @@ export function releasedClaimsSuite(it: StorageTest): void {
     scene,
   }) => {
     const [before] = (await sending(scene, 1)) as [ClaimedDelivery]
-    // To the very end of its lease, as a receiver may ask for it.
+    // To the very end of its lease, as a receiver can ask for it.
     const open = { ...untried, circuit: { kind: 'open', until: NOW + LEASE_MS, trips: 1 } } as const
     await storage.webhooks.update(PROJECT_ID, before.webhook.id, { health: open, updatedAt: NOW })
     await storage.deliveries.release([heldOf(before)], NOW + 1)

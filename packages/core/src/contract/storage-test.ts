@@ -7,7 +7,7 @@ export type StorageUnderTest = {
   readonly storage: Storage
   /** Another instance on the same data. */
   readonly second?: Storage
-  /** Closes and removes all of it. A test may have closed `storage` before. */
+  /** Closes and removes all of it. A test can have closed `storage` before. */
   close(): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import type { WaitingWork, WorkSignal } from '../ports/work-signal.js'
 
 export type WorkSignalsUnderTest = {
   /**
-   * Of two processes on one storage. They may be one and the same where nothing is between the
+   * Of two processes on one storage. They can be the same where nothing is between the
    * processes.
    */
   readonly from: WorkSignal
@@ -16,7 +16,7 @@ const AGENTS = 500
 const PATIENCE = { timeout: 15_000, interval: 50 }
 
 /**
- * What every signal of waiting work must do, as vitest tests: call it at the top of a test file.
+ * Registers the contract of a work signal as vitest tests. Call it at the top of a test file.
  */
 export function describeWorkSignalContract(
   name: string,
@@ -74,8 +74,8 @@ export function describeWorkSignalContract(
 }
 
 /**
- * It may be lost while a connection is made: says it again until it was heard, as no worker has
- * to.
+ * An announcement can get lost while a connection is made: says it again until it was heard, as no
+ * worker has to.
  */
 async function heard({ from, to }: WorkSignalsUnderTest, work: WaitingWork): Promise<void> {
   const hear = vi.fn<(work: WaitingWork) => void>()

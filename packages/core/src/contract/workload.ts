@@ -100,7 +100,7 @@ async function drain(
         ...outgoingOf(run, answerOf(run, now), now),
       })
     const deliveries = await calls.claimDue({ ...CLAIM_ALL, now, until: now + SECOND })
-    // At once: a store may wait a little for others before a commit without a waiting caller.
+    // At once: a store can wait a little for others before a commit without a waiting caller.
     await Promise.all(
       deliveries.map((claimed) => calls.recordAttempt(attemptOf(claimed, now, true))),
     )

@@ -31,7 +31,7 @@ const agentIn = (state: AgentState): Agent => ({
 })
 
 describe("an agent's name", () => {
-  it.each(['a', 'echo', 'my-agent-2', 'a'.repeat(63)])('may be %s', (name) =>
+  it.each(['a', 'echo', 'my-agent-2', 'a'.repeat(63)])('can be %s', (name) =>
     expect(isAgentName(name)).toBe(true),
   )
   it.each([

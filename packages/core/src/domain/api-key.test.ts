@@ -36,7 +36,7 @@ describe('an API key', () => {
 })
 
 describe('a bootstrap key', () => {
-  it.each(['x'.repeat(20), '!"#$%&()*+-./:;<=>?@[]~', 'x'.repeat(255)])('may be %s', (key) =>
+  it.each(['x'.repeat(20), '!"#$%&()*+-./:;<=>?@[]~', 'x'.repeat(255)])('can be %s', (key) =>
     expect(isBootstrapKey(key)).toBe(true),
   )
   it.each([

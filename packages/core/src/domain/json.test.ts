@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { beginningOf, canonicalJson, isStorableText, jsonProblem, type Json } from './json.js'
 
 describe('text that can be stored', () => {
-  it.each(['', 'héllo', '😀', '\n'])('%j may', (text) => expect(isStorableText(text)).toBe(true))
-  it.each(['a\0b', '\ud800', '\udc00x'])('%j may not', (text) =>
+  it.each(['', 'héllo', '😀', '\n'])('%j can be stored', (text) =>
+    expect(isStorableText(text)).toBe(true),
+  )
+  it.each(['a\0b', '\ud800', '\udc00x'])('%j cannot be stored', (text) =>
     expect(isStorableText(text)).toBe(false),
   )
 })

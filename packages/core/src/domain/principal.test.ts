@@ -66,7 +66,7 @@ describe('the principal of a request (S§4.1 rules 1-3, S§7)', () => {
   ])('%s', (_, sent, withServiceDefault, withEndUserDefault) => {
     expect(kindOf(sent, service)).toBe(withServiceDefault)
     expect(kindOf(sent, endUser)).toBe(withEndUserDefault)
-    expect(kindOf(sent, namedEndUser)).toBe(withEndUserDefault) // the default's own id never stands in
+    expect(kindOf(sent, namedEndUser)).toBe(withEndUserDefault)
   })
 
   it('takes an id of exactly 256 characters', () => {

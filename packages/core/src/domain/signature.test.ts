@@ -7,7 +7,8 @@ import { isSecret, newSecret, signatureHeaders } from './signature.js'
 const crypto = nodeCrypto(new Uint8Array(32).fill(7))
 const secret = newSecret(crypto.randomBytes)
 const body = '{"event":"message.responded","data":{"response":"grüße 😀"}}'
-const now = Math.floor(Date.now() / 1000) * 1000 // the Standard Webhooks verifier reads the real clock
+// The Standard Webhooks verifier reads the real clock.
+const now = Math.floor(Date.now() / 1000) * 1000
 const headers = signatureHeaders(crypto.hmacSha256, {
   ...{ id: 'dlv-1', event: 'message.responded', body, secret, at: now, headerPrefix: 'X-Service' },
 })

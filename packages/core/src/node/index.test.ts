@@ -65,7 +65,8 @@ describe('the clock', () => {
   it('sleeps until its time has come, or until it is woken', async () => {
     await systemClock.sleep(1)
     const alarm = new AbortController()
-    const long = systemClock.sleep(2 ** 40, alarm.signal) // longer than Node's timers can be: it must not end at once
+    // Longer than a timer of Node can be: the sleep must not end at once.
+    const long = systemClock.sleep(2 ** 40, alarm.signal)
     const first = await Promise.race([
       long.then(() => 'long'),
       systemClock.sleep(20).then(() => 'short'),

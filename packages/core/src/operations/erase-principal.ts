@@ -81,7 +81,8 @@ const walk = (
         deliveries = 0,
         ...next
       }: Found = yield* stepFrom(d, of, place)
-      if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId) // the next messages of these sessions are due
+      // The next messages of these sessions are due.
+      if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId)
       sum = {
         messages: sum.messages + messages,
         openMessages: sum.openMessages + openMessages,

@@ -6,7 +6,7 @@ import {
   type FunctionRuntimeOptions,
 } from './function-runtime.js'
 
-/** Runs the handler; gives what it came to, and what was shown on the way. */
+/** Runs the handler. Returns the outcome and the emitted pieces. */
 async function outcomeOf(
   handler: AgentFunction,
   {

@@ -111,7 +111,7 @@ class SteppedClock implements FakeClock {
     let seen = -1
     for (let rounds = 0; seen !== this.#uses; rounds++) {
       if (rounds > MAX_ROUNDS_WITHOUT_REST)
-        throw new Error('fake clock: something keeps asking for the time without ever sleeping')
+        throw new Error('fake clock: the code keeps asking for the time without a sleep')
       seen = this.#uses
       for (let turn = 0; turn < QUIET_TURNS; turn++) await Promise.resolve()
     }
@@ -123,7 +123,7 @@ class SteppedClock implements FakeClock {
     while (next && next.dueAt <= end) {
       wakes = next.dueAt > this.#elapsed ? 0 : wakes + 1
       if (wakes > MAX_WAKES_AT_ONE_INSTANT)
-        throw new Error('fake clock: something sleeps 0 ms in a loop, so time cannot move on')
+        throw new Error('fake clock: the code sleeps 0 ms in a loop, so the time cannot move on')
       this.#elapsed = Math.max(this.#elapsed, next.dueAt)
       next.wake()
       await this.#settle()
@@ -142,6 +142,6 @@ class SteppedClock implements FakeClock {
     const next = this.#nextSleeper()
     return next
       ? `${this.sleepers} sleep, the next one for another ${next.dueAt - this.#elapsed} ms`
-      : 'nobody sleeps, so time alone changes nothing'
+      : 'no code sleeps, so time alone changes nothing'
   }
 }

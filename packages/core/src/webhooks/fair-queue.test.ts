@@ -36,7 +36,7 @@ function add(
     queue.add({ claimed: claimed(webhookId, more), done: () => undefined })
 }
 
-/** Starts all that may start. */
+/** Starts every delivery that can start. */
 function startAll(queue: FairQueue): ClaimedDelivery[] {
   const started = []
   for (let next = queue.start(); next; next = queue.start()) started.push(next.claimed)
