@@ -2,6 +2,7 @@ import { Client } from 'undici'
 import type { Dial } from './dial.js'
 import type { Exchange } from './exchange.js'
 import { Fault } from './fault.js'
+import { InterimFilter } from './interim-filter.js'
 
 const MAX_HEAD_BYTES = 16 * 1024
 /** Less than common servers allow, so that requests rarely meet a connection that is closing. */
@@ -20,6 +21,7 @@ const CLOSED = new Fault('connect', 'the connection was closed')
 export class Connection {
   readonly #client: Client
   readonly #dialing = new AbortController()
+  readonly #interim = new InterimFilter(MAX_HEAD_BYTES)
   #exchange: Exchange | undefined
 
   /** Calls `onLost` whenever the socket ends. */
@@ -29,6 +31,7 @@ export class Connection {
         dial(options, this.#dialing.signal).then(
           (socket) => {
             socket.once('error', renameReset).once('end', () => this.#exchange?.resume())
+            this.#interim.filter(socket)
             callback(null, socket)
           },
           (error: Error) => callback(error, null),
@@ -46,6 +49,7 @@ export class Connection {
 
   send(exchange: Exchange): void {
     this.#exchange = exchange
+    this.#interim.expectResponse()
     this.#client.dispatch(exchange.dispatched, exchange)
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { classify, unreachable, type Unreachable } from './fault.js'
-import type { Flow, ResponseHandler } from './response.js'
+import type { Flow, Head, ResponseHandler } from './response.js'
 
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
@@ -36,6 +36,8 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
   readonly #signal: AbortSignal | undefined
   readonly #deadline: NodeJS.Timeout | undefined
   #controller: Dispatcher.DispatchController | undefined
+  /** The head of the response has arrived. */
+  #hasBegun = false
   #hasEnded = false
   #interimResponses = 0
 
@@ -73,8 +75,13 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
     statusCode: number,
     headers: IncomingHttpHeaders,
   ): void {
-    if (statusCode >= 200) {
+    if (BODILESS.has(statusCode) && announcesBody(headers)) {
+      this.#endWithHead({ statusCode, headers })
+    } else if (statusCode >= 200) {
+      this.#hasBegun = true
       if (!this.#hasEnded) this.#handler.begin({ statusCode, headers }, this)
+    } else if (statusCode < 100) {
+      this.abort(unreachable('protocol', 'the status of the response is below 100'))
     } else if (statusCode === 101) {
       this.abort(unreachable('protocol', 'the response switches to another protocol'))
     } else if (++this.#interimResponses > MAX_INTERIM_RESPONSES) {
@@ -92,7 +99,14 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
-    this.abort(classify(error))
+    this.abort(classify(error, this.#hasBegun))
+  }
+
+  /** Ends the response without the body that undici expects. The connection cannot be reused. */
+  #endWithHead(head: Head): void {
+    if (!this.#finish(false)) return
+    this.#handler.begin(head, this)
+    this.#handler.end()
   }
 
   readonly #onAbort = (): void => this.abort(ABORTED)
@@ -107,6 +121,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
     return true
   }
 }
+
+/** The head of such a response is the whole response (RFC 9112 §6.3). undici waits for a body. */
+const BODILESS = new Set([204, 304])
+
+const announcesBody = (headers: IncomingHttpHeaders): boolean =>
+  (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 
 export const ABORTED = unreachable('timeout', 'the caller aborted the request')
 

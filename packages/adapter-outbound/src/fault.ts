@@ -22,13 +22,19 @@ export class Fault extends TypeError {
   }
 }
 
-/** Classifies an error on an open connection. The dialer classifies its own. */
-export function classify(error: unknown): Unreachable {
+/**
+ * Classifies an error on an open connection. The dialer classifies its own. `hasHead`: the head of
+ * the response had arrived.
+ */
+export function classify(error: unknown, hasHead: boolean): Unreachable {
   if (error instanceof Fault) return error.outcome
   if (error instanceof errors.HTTPParserError) return parserFailure(error.message)
   const { code, message } = error as { code?: unknown; message?: unknown }
   if (code === 'UND_ERR_SOCKET') return socketFailure(String(message))
   if (typeof code !== 'string') return unreachable('protocol', 'the request failed')
+  // undici reports every malformed head with a length as a body of another length.
+  if (code === LENGTH_MISMATCH && !hasHead)
+    return unreachable('protocol', 'the head of the response has two lengths or a malformed header')
   if (RESETS.has(code)) return ENDED_EARLY
   if (code === 'ETIMEDOUT') return unreachable('timeout', 'the connection stopped responding')
   if (TLS_CODE.test(code)) return unreachable('tls', `the TLS connection failed (${code})`)
@@ -40,12 +46,8 @@ export function classify(error: unknown): Unreachable {
 }
 
 const ENDED_EARLY = unreachable('reset', 'the connection ended before the response was complete')
-const RESETS = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'ECONNABORTED',
-  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-])
+const LENGTH_MISMATCH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'
+const RESETS = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED', LENGTH_MISMATCH])
 const UNSENDABLE = new Set([
   'UND_ERR_INVALID_ARG',
   'UND_ERR_NOT_SUPPORTED',

@@ -3,10 +3,11 @@ const MAX_MS = 366 * 24 * 3_600_000
 
 /**
  * Parses `Retry-After` into milliseconds from `now`. Accepts seconds and the three date formats of
- * RFC 9110 §5.6.7. Returns undefined for anything else.
+ * RFC 9110 §5.6.7, with white space around them. Returns undefined for anything else.
  */
-export function parseRetryAfter(value: unknown, now: number): number | undefined {
-  if (typeof value !== 'string') return undefined
+export function parseRetryAfter(header: unknown, now: number): number | undefined {
+  if (typeof header !== 'string') return undefined
+  const value = header.trim()
   if (/^\d+$/.test(value)) return Math.min(Number(value) * 1_000, MAX_MS)
   const at = parseHttpDate(value, now)
   return at === undefined ? undefined : Math.min(Math.max(0, at - now), MAX_MS)

@@ -204,6 +204,8 @@ describe('a response (row R)', () => {
       })
       expect(await retryAfter('Tue Jan  1 00:01:00 2030')).toMatchObject({ retryAfterMs: 60_000 })
       expect(await retryAfter('Mon, 31 Dec 2029 00:00:00 GMT')).toMatchObject({ retryAfterMs: 0 })
+      expect(await retryAfter('60 ')).toMatchObject({ retryAfterMs: 60_000 })
+      expect(await retryAfter('\t60 \t')).toMatchObject({ retryAfterMs: 60_000 })
       expect(await retryAfter('9'.repeat(100))).toMatchObject({
         retryAfterMs: 366 * 24 * 3_600_000,
       })
@@ -283,6 +285,67 @@ describe('a response (row R)', () => {
       kind: 'accepted',
       responseBody: 'ok',
     })
+  })
+
+  const proceed = 'HTTP/1.1 100 Continue\r\nx-proxy: 1\r\n\r\n'
+  it.each([
+    ['one', proceed],
+    ['several', proceed.repeat(3)],
+    ['one after another interim response', `HTTP/1.1 103 Early Hints\r\n\r\n${proceed}`],
+    ['one of HTTP/1.0', 'HTTP/1.0 100 Continue\r\n\r\n'],
+  ])('counts after a 100 Continue that the request did not ask for: %s', async (_what, early) => {
+    const server = await receiver((socket) => socket.write(early + http('201 Created', 'made')))
+    const sender = newSender()
+    for (let i = 0; i < 2; i++)
+      expect(
+        await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 5_000 }),
+      ).toEqual({ kind: 'accepted', statusCode: 201, responseBody: 'made' })
+    expect(server.connections).toBe(1)
+  })
+
+  it('counts after a 100 Continue that arrives byte by byte', async () => {
+    const server = await receiver((socket) => {
+      const bytes = [...(proceed + http('200 OK', 'HTTP/1.1 100 '))]
+      const next = () => {
+        const byte = bytes.shift()
+        if (byte !== undefined) socket.write(byte, () => setImmediate(next))
+      }
+      socket.setNoDelay(true)
+      next()
+    })
+    expect(await deliver(server.url)).toMatchObject({ responseBody: 'HTTP/1.1 100 ' })
+  })
+
+  it.each([
+    ['204 No Content', 'accepted', 'content-length: 2'],
+    ['204 No Content', 'accepted', 'transfer-encoding: chunked'],
+    ['304 Not Modified', 'refused', 'content-length: 5000'],
+    ['304 Not Modified', 'refused', 'content-length: 5\r\nconnection: close'],
+  ])(
+    'of %s is %s and ends with its head, whatever its headers announce: %s',
+    async (status, kind, header) => {
+      expect(await outcomeOf(`HTTP/1.1 ${status}\r\n${header}\r\n\r\n`)).toEqual({
+        kind,
+        statusCode: Number(status.slice(0, 3)),
+        responseBody: '',
+      })
+    },
+  )
+
+  it('of 204 keeps its connection only if no body can follow', async () => {
+    const server = await receiver((socket, request) =>
+      socket.write(
+        request.endsWith('odd')
+          ? 'HTTP/1.1 204 No Content\r\ncontent-length: 8\r\n\r\nHTTP/1.1'
+          : 'HTTP/1.1 204 No Content\r\n\r\n',
+      ),
+    )
+    const sender = newSender()
+    for (const body of ['even', 'odd', 'even', 'even'])
+      expect(
+        await sender.send({ url: server.url, headers: {}, body, deadlineMs: 5_000 }),
+      ).toMatchObject({ kind: 'accepted', statusCode: 204 })
+    expect(server.connections).toBe(2)
   })
 })
 
@@ -397,7 +460,6 @@ describe('a request without a valid response (row R)', () => {
   })
 
   it.each([
-    ['an unexpected 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
     ['another protocol', 'SSH-2.0-OpenSSH_9.2\r\n'],
     ['HTTP/0.9', '<html>hello</html>'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -415,14 +477,48 @@ describe('a request without a valid response (row R)', () => {
     await eventually('the connection ends', () => server.open.size === 0)
   })
 
+  it('ends at the deadline for a receiver that sends only a 100 Continue', async () => {
+    const server = await receiver((socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\n'))
+    expect(await deliver(server.url, { deadlineMs: 150 })).toEqual(timeout)
+  })
+
+  it.each(['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 100 Continue\r\nx-a: '])(
+    'fails for a flood that begins with %j',
+    async (begin) => {
+      const server = await receiver((socket) => {
+        const more = () => {
+          while (!socket.destroyed && socket.write(begin.repeat(100)));
+        }
+        socket.on('drain', more)
+        more()
+      })
+      expect(await deliver(server.url)).toMatchObject(invalid)
+      await eventually('the connection ends', () => server.open.size === 0)
+    },
+  )
+
+  it.each(['', 'content-length: 0\r\n', 'connection: close\r\n'])(
+    'fails for a status below 100 with %j',
+    async (header) => {
+      expect(await outcomeOf(`HTTP/1.1 099 What\r\n${header}\r\n`)).toEqual({
+        ...invalid,
+        detail: 'the status of the response is below 100',
+      })
+    },
+  )
+
   it.each([
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab'],
+    ['one length twice', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 2\r\n\r\nab'],
     [
       'a length and chunks',
       'HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
     ],
   ])('fails for an ambiguous response with %s', async (_what, answer) => {
-    expect(await outcomeOf(answer)).toMatchObject({ kind: 'unreachable' })
+    expect(await outcomeOf(answer)).toEqual({
+      ...invalid,
+      detail: 'the head of the response has two lengths or a malformed header',
+    })
   })
 
   it('fails as connect for a closed port', async () => {
