@@ -37,6 +37,17 @@ describe('the address guard (row S)', () => {
     'IPv4-translated IPv6': ['::ffff:0:127.0.0.1'],
     NAT64: ['64:ff9b::127.0.0.1', '64:ff9b::a00:1', '64:ff9b:1::1'],
     '6to4': ['2002:7f00:1::', '2002:a00:1::1'],
+    'ISATAP of non-public addresses, under any prefix': [
+      '2606:4700::5efe:127.0.0.1',
+      '2606:4700::5efe:a00:1',
+      '2606:4700::200:5efe:10.0.0.1',
+      '2606:4700:1:2:0:5efe:169.254.169.254',
+      '2606:4700:1:2:200:5efe:192.168.1.1',
+      '2606:4700:1:2:300:5efe:168.63.129.16',
+      '2a00:1450::5efe:100.64.0.1',
+      '::5efe:127.0.0.1',
+      'fe80::5efe:8.8.8.8',
+    ],
     'Teredo and ORCHID': ['2001::1', '2001:0:7f00:1::', '2001:10::1', '2001:20::1'],
     'unassigned IPv6': ['100::1', '200::1', '1000::1', '4000::1', '5f00::1', '8000::1', 'e000::1'],
     'zones and text that is not an address': [
@@ -83,6 +94,10 @@ describe('the address guard (row S)', () => {
       '2606:4700::1111',
       '3fff:1000::1',
       '3ffe::1',
+      '2606:4700::5efe:8.8.8.8',
+      '2606:4700::200:5efe:8.8.8.8',
+      '2606:4700::1:5efe:7f00:1',
+      '2606:4700::5eff:7f00:1',
     ]
     expect([...allowed, ...more, ...ipv6].filter((address) => !strict.isAllowed(address))).toEqual(
       [],
@@ -199,6 +214,8 @@ describe('the URL check (row S)', () => {
     '[fd00::1]',
     '[64:ff9b::7f00:1]',
     '[2002:7f00:1::]',
+    '[2606:4700::5efe:127.0.0.1]',
+    '[2606:4700::200:5efe:a00:1]',
   ]
   it.each([...loopbackForms, ...encoded, ...others])('checks the IP literal %s', (host) => {
     expect(problemOf(`https://${host}/hook`)).toBe(

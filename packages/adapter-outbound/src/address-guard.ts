@@ -123,9 +123,19 @@ const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3]
 /** Public IPv6 lies in 2000::/3. The special ranges of ipaddr.js do not cover everything else. */
 function isPublic(address: Address): boolean {
   if (address.range() !== 'unicast') return false
-  return address instanceof ipaddr.IPv6
-    ? address.match(GLOBAL_UNICAST)
-    : !METADATA_IN_PUBLIC_SPACE.has(address.toString())
+  if (address instanceof ipaddr.IPv4) return !METADATA_IN_PUBLIC_SPACE.has(address.toString())
+  const tunnelled = isatapTarget(address)
+  return address.match(GLOBAL_UNICAST) && (tunnelled === undefined || isPublic(tunnelled))
+}
+
+/**
+ * Returns the IPv4 address in an ISATAP address (RFC 5214), to which a router of the site sends the
+ * packets. Its second half is `::5efe:a.b.c.d` under any prefix, with any universal and group bit.
+ */
+function isatapTarget({ parts }: ipaddr.IPv6): ipaddr.IPv4 | undefined {
+  const [flags = 0, marker, high = 0, low = 0] = parts.slice(4)
+  if ((flags & ~0x0300) !== 0 || marker !== 0x5efe) return undefined
+  return new ipaddr.IPv4([high >> 8, high & 0xff, low >> 8, low & 0xff])
 }
 
 /**
