@@ -23,8 +23,8 @@ export type ThreadData = {
 }
 /** A message to the thread: the orders of one event loop turn by number, or the last message. */
 export type ThreadRequest = readonly (readonly [number, AttemptOrder])[] | 'close'
-/** A message from the thread: all results of one event loop turn. */
-type ThreadResponse = readonly (readonly [number, MadeAttempt])[]
+/** A message from the thread: `ready`, then all results of one event loop turn. */
+export type ThreadResponse = 'ready' | readonly (readonly [number, MadeAttempt])[]
 
 type Pending = { readonly leaseUntil: number; readonly settle: (made?: MadeAttempt) => void }
 
@@ -33,6 +33,9 @@ export class SenderThread {
   readonly #worker: Worker
   readonly #exited: Promise<unknown>
   readonly #watch: NodeJS.Timeout
+  /** Resolves when the thread has loaded, or has ended. Undefined once it has loaded. */
+  #loading: Promise<void> | undefined
+  #onLoaded = (): void => undefined
   /** Attempts without a result, by number. The oldest comes first. */
   readonly #pending = new Map<number, Pending>()
   /** Orders that wait for the end of this event loop turn. */
@@ -43,22 +46,35 @@ export class SenderThread {
   #isClosing = false
   #endReason = 'the thread exited'
 
-  /** Throws if no thread can start. Calls `onEnd` when the thread has ended. */
-  constructor(workerData: ThreadData, onEnd: (reason: string) => void) {
+  /**
+   * Throws if no thread can start. Calls `onEnd` when the thread has ended, and says whether it had
+   * loaded.
+   */
+  constructor(workerData: ThreadData, onEnd: (reason: string, hadLoaded: boolean) => void) {
     this.#worker = new Worker(new URL('./webhook-thread-entry.js', import.meta.url), {
       workerData,
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
     })
-    this.#worker.on('message', (results: ThreadResponse) => this.#settle(results))
+    this.#loading = new Promise((resolve) => (this.#onLoaded = resolve))
+    this.#worker.on('message', (response: ThreadResponse) => {
+      if (response === 'ready') this.#loaded()
+      else this.#settle(response)
+    })
     this.#worker.on('error', (error) => (this.#endReason = String(error)))
     this.#worker.unref()
     this.#watch = setInterval(() => this.#checkLeases(), WATCH_INTERVAL_MS).unref()
     this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve)).then(() => {
       clearInterval(this.#watch)
       for (const { settle } of this.#pending.values()) settle()
-      onEnd(this.#endReason)
+      const hadLoaded = this.#loading === undefined
+      onEnd(this.#endReason, hadLoaded)
+      this.#loaded()
     })
+  }
+
+  get loading(): Promise<void> | undefined {
+    return this.#loading
   }
 
   make(order: AttemptOrder): Promise<MadeAttempt> {
@@ -84,6 +100,11 @@ export class SenderThread {
     clearTimeout(timer)
   }
 
+  #loaded(): void {
+    this.#loading = undefined
+    this.#onLoaded()
+  }
+
   #postOrders(): void {
     this.#post(this.#orders)
     this.#orders = []
@@ -94,7 +115,7 @@ export class SenderThread {
     this.#worker.postMessage(request)
   }
 
-  #settle(results: ThreadResponse): void {
+  #settle(results: Exclude<ThreadResponse, 'ready'>): void {
     for (const [number, made] of results) {
       this.#pending.get(number)?.settle(made)
       this.#pending.delete(number)

@@ -50,3 +50,5 @@ const onRequest = (/** @type {import('./sender-thread.js').ThreadRequest} */ req
   for (const [number, order] of request) void make(number, order)
 }
 parentPort?.on('message', onRequest)
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+parentPort?.postMessage('ready')

@@ -81,6 +81,30 @@ it('the thread uses the address policy, the deadline and the master key', async 
   expect(await errorOf({ masterKey: Buffer.alloc(32, 8) })).toBe('unsealable_secret')
 })
 
+it('the thread says when it has started, and a new one after a crash starts again', async () => {
+  const thread = scene()
+  const starting = nextThread()
+  const first = thread.starting()
+  const worker = await starting
+  await first
+  expect(thread.starting()).toBeUndefined()
+  const exited = once(worker, 'exit')
+  await worker.terminate()
+  await exited
+  await eventually('another thread starts', () => thread.starting() !== undefined)
+  await thread.starting()
+  expect(thread.starting()).toBeUndefined()
+})
+
+it('attempts do not wait again for a thread that ended while it started', async () => {
+  const thread = scene()
+  const starting = nextThread()
+  const first = thread.starting()
+  await (await starting).terminate()
+  await first
+  expect(thread.starting()).toBeUndefined()
+})
+
 it('a crashed thread fails its attempts, reports the reason, and is replaced', async () => {
   const silent = await receiver('')
   const well = await receiver()

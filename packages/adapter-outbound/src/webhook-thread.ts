@@ -40,25 +40,33 @@ export function webhookThread({
 }: WebhookThreadOptions): WebhookThread {
   let thread: SenderThread | undefined
   let isClosed = false
+  /** The last thread ended while it loaded. The next attempts fail instead of waiting. */
+  let failedToLoad = false
 
-  function onEnd(reason: string): void {
+  function onEnd(reason: string, hadLoaded: boolean): void {
     thread = undefined
+    failedToLoad = !hadLoaded
     if (!isClosed) onError(reason)
   }
 
-  async function make(order: AttemptOrder): Promise<MadeAttempt> {
-    if (isClosed) return unsent('the service is stopping')
+  function running(): SenderThread | undefined {
     try {
       thread ??= new SenderThread(threadData(options), onEnd)
     } catch (error) {
       // The platform allows no more threads, or an option cannot be cloned.
       onError(String(error))
-      return unsent(THREAD_ENDED)
+      failedToLoad = true
     }
-    return thread.make(order)
+    return thread
+  }
+
+  async function make(order: AttemptOrder): Promise<MadeAttempt> {
+    if (isClosed) return unsent('the service is stopping')
+    return (await running()?.make(order)) ?? unsent(THREAD_ENDED)
   }
 
   return {
+    starting: () => (isClosed || failedToLoad ? undefined : running()?.loading),
     make,
     async close() {
       isClosed = true

@@ -40,6 +40,55 @@ async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
   return threads.size
 }
 
+/** A server with a webhook thread, which takes a third of a second to load. */
+async function startingServer() {
+  const { service, stop } = await createServer({
+    databasePath: ':memory:',
+    masterKey: Buffer.alloc(32, 1),
+    port: 0,
+    bootstrapApiKey: 'an-api-key-for-the-tests',
+    webhookThread: true,
+    addresses: { allowLoopback: true },
+  })
+  onTestFinished(() => stop())
+  const [project] = (await service.projects.list({ limit: 1 }))._unsafeUnwrap().data
+  const projectId = project?.id ?? ''
+  /** A webhook with a receiver, and a test event that is due. */
+  async function waitingWebhook(own?: string) {
+    const catcher = await createWebhookCatcher()
+    onTestFinished(catcher.close)
+    const { url, secret } = catcher
+    const hook = { projectId, url, secret: own ?? secret, events: ['*' as const] }
+    const { webhook } = (await service.webhooks.create(hook))._unsafeUnwrap()
+    const ref = { projectId, webhookId: webhook.id }
+    ;(await service.webhooks.sendTestEvent(ref))._unsafeUnwrap()
+    return { catcher, ref }
+  }
+  return { service, waitingWebhook }
+}
+
+it.each(['delete', 'disable'] as const)(
+  'a webhook gets nothing after the answer to its %s, also while the thread starts',
+  async (change) => {
+    const { service, waitingWebhook } = await startingServer()
+    const changed = await waitingWebhook()
+    ;(await service.webhooks[change](changed.ref))._unsafeUnwrap()
+    const other = await waitingWebhook()
+    await other.catcher.next()
+    expect(changed.catcher.received).toEqual([])
+  },
+)
+
+it('a webhook gets no old signature after a rotation without grace, also while the thread starts', async () => {
+  const { service, waitingWebhook } = await startingServer()
+  const old = `whsec_${Buffer.alloc(32).toString('base64')}`
+  const { catcher, ref } = await waitingWebhook(old)
+  const { secret } = catcher
+  ;(await service.webhooks.rotateSecret({ ...ref, secret, graceMs: 0 }))._unsafeUnwrap()
+  await catcher.next()
+  expect(catcher.refused).toEqual([])
+})
+
 it('the server uses a webhook thread with two processors, unless the option says otherwise', async () => {
   expect(await threadsOf({})).toBe(availableParallelism() > 1 ? 1 : 0)
   expect(await threadsOf({ webhookThread: true })).toBe(1)

@@ -7,6 +7,12 @@ import type { Lease } from './stored.js'
 /** Signs and sends the request of one attempt. */
 export interface AttemptMaker {
   /**
+   * Starts the maker if it needs a start. Returns undefined if `make` can send at once. Otherwise
+   * the promise resolves when it can. Deliveries wait for it in the sender's queue, where a change
+   * of their webhook still reaches them.
+   */
+  starting(): Promise<void> | undefined
+  /**
    * Never rejects. Ends before the policy's deadline and before the order's lease, because another
    * process can send the delivery after that.
    */

@@ -24,6 +24,7 @@ export type AttemptMakerOptions = {
 /** Makes attempts in the calling thread. */
 export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
   return {
+    starting: () => undefined,
     async make(order) {
       const startedAt = d.clock.now()
       // Shorter than the policy's deadline if a thread was slow to start the attempt.

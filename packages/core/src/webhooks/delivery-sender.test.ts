@@ -178,13 +178,42 @@ it('releases a delivery that a thread started too late, without an attempt', asy
     endedAt: until,
     outcome,
   })
-  const { deliveries, committed, storage, settled } = await worker({ make })
+  const { deliveries, committed, storage, settled } = await worker({
+    starting: () => undefined,
+    make,
+  })
   let records = 0
   const { recordAttempt } = storage.deliveries
   storage.deliveries.recordAttempt = (record) => (records++, recordAttempt(record))
   deliveries.take(committed(1), deliveries.admit())
   await settled()
   expect([records, deliveries.inFlight]).toEqual([0, 0])
+})
+
+it('holds deliveries while the maker starts, where a change of their webhook reaches them', async () => {
+  const started = new AbortController()
+  const sent: string[] = []
+  const { webhook, deliveries, committed, settled } = await worker({
+    starting: () =>
+      started.signal.aborted
+        ? undefined
+        : new Promise((resolve) => started.signal.addEventListener('abort', () => resolve())),
+    make: async ({ webhook: { url } }) => {
+      sent.push(url)
+      return {
+        startedAt: 0,
+        endedAt: 0,
+        outcome: { kind: 'accepted', statusCode: 200, responseBody: '' },
+      }
+    },
+  })
+  deliveries.take(committed(2), deliveries.admit())
+  await settled()
+  expect([sent, deliveries.inFlight]).toEqual([[], 0])
+  deliveries.webhookChanged({ ...webhook, url: 'https://new.example/' })
+  started.abort()
+  await settled()
+  expect(sent).toEqual(['https://new.example/', 'https://new.example/'])
 })
 
 /** Those that are given up with the calls of `release`. */

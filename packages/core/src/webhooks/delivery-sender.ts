@@ -43,6 +43,7 @@ export class DeliverySender {
   #unrecorded = 0
   /** More deliveries can be due than this process holds. */
   #moreDue = false
+  #isMakerStarting = false
   #claim: 'none' | 'running' | 'running, and a slot is free' = 'none'
   #phase: 'stopped' | 'running' | 'draining' = 'stopped'
   #stopListening = (): void => undefined
@@ -173,7 +174,7 @@ export class DeliverySender {
 
   #startWaiting(): void {
     const { prefetch } = this.#platform.policy.deliver
-    while (this.#phase !== 'draining' && this.#unrecorded < prefetch) {
+    while (this.#phase !== 'draining' && this.#unrecorded < prefetch && this.#canMake()) {
       const next = this.#queue.start()
       if (!next) return
       const attempt = this.#send(next)
@@ -183,6 +184,19 @@ export class DeliverySender {
         this.#onSlotFree()
       })
     }
+  }
+
+  /** False while the maker starts. A delivery that it held would miss changes of its webhook. */
+  #canMake(): boolean {
+    const starting = this.#queue.waiting > 0 && this.#platform.attempts.starting()
+    if (!starting) return true
+    if (!this.#isMakerStarting)
+      void starting.then(() => {
+        this.#isMakerStarting = false
+        this.#startWaiting()
+      })
+    this.#isMakerStarting = true
+    return false
   }
 
   #hasRoomForSkipped(): boolean {
