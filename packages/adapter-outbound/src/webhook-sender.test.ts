@@ -322,7 +322,7 @@ describe('a response (row R)', () => {
     ['304 Not Modified', 'refused', 'content-length: 5000'],
     ['304 Not Modified', 'refused', 'content-length: 5\r\nconnection: close'],
   ])(
-    'of %s is %s and ends with its head, whatever its headers announce: %s',
+    'of %s is %s and ends with its head, also with the header %s',
     async (status, kind, header) => {
       expect(await outcomeOf(`HTTP/1.1 ${status}\r\n${header}\r\n\r\n`)).toEqual({
         kind,
