@@ -40,9 +40,11 @@ const selectAgent = `select seq, ${selectList(AGENT_COLUMNS)} from agents`
 
 type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
 
-/** Releases all agents. Their owners must be dead. */
-export function releaseAgents(db: Database): void {
-  db.exec('update agents set owner = null, owned_until = null where owner is not null')
+/** Releases all agents. Their owners must be dead. Returns their number. */
+export function releaseAgents(db: Database): number {
+  return db
+    .prepare('update agents set owner = null, owned_until = null where owner is not null')
+    .run().changes
 }
 
 export function agentStore(db: Database, committer: Committer, parts: Parts): AgentStore {

@@ -122,14 +122,16 @@ const prepare = (db: Database) => ({
 
 /**
  * Makes claimed deliveries due, and lets open circuits be probed that a claimed probe holds open.
+ * Returns the number of deliveries.
  */
-export function releaseDeliveries(db: Database): void {
+export function releaseDeliveries(db: Database): number {
   // A probe holds its circuit open to the end of its lease. The creation time is in the past by any
   // clock.
   db.exec(`
     update webhooks set circuit_until = created_at
     where (seq, circuit_until) in (select webhook_seq, due_at from deliveries where due_at is not null and is_claimed = 1)`)
-  db.exec(
+  const release = db.prepare(
     'update deliveries set is_claimed = 0, due_at = created_at where due_at is not null and is_claimed = 1',
   )
+  return release.run().changes
 }

@@ -1,4 +1,4 @@
-import type { Storage } from '@org/agent-messaging-core/storage'
+import type { Storage, TakenOver } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
 import { agentStore, releaseAgents } from './agent-store.js'
@@ -70,8 +70,11 @@ function openStorage({
       explain: damage.explain,
     })
     const stores = storesOf(db, committer)
-    const liveness =
-      path === ':memory:' ? aloneInMemory : openLiveness(path, () => releaseClaims(db))
+    let takenOver: TakenOver | undefined
+    const takeOver = (): void => {
+      takenOver = releaseClaims(db)
+    }
+    const liveness = path === ':memory:' ? aloneInMemory : openLiveness(path, takeOver)
     // From here until `close`, the committer waits for other writers, not SQLite.
     db.pragma('busy_timeout = 0')
     const close = (): void => {
@@ -81,7 +84,14 @@ function openStorage({
       liveness.close()
     }
     const ping: Storage['ping'] = () => (damage.found ? errAsync(damage.found) : stores.ping())
-    return { ...stores, ping, close: async () => close(), path, alone: liveness.alone }
+    return {
+      ...stores,
+      ping,
+      close: async () => close(),
+      path,
+      alone: liveness.alone,
+      ...(takenOver && { takenOver }),
+    }
   } catch (error) {
     db.close()
     throw error
@@ -90,14 +100,14 @@ function openStorage({
 
 const aloneInMemory: Liveness = { alone: true, close: () => undefined }
 
-/** Releases all claims. Their holders must be dead. */
-function releaseClaims(db: Database): void {
-  const release = db.transaction(() => {
-    releaseSessions(db)
-    releaseDeliveries(db)
-    releaseAgents(db)
-  })
-  release.immediate()
+/** Releases all claims. Their holders must be dead. Returns their numbers. */
+function releaseClaims(db: Database): TakenOver {
+  const release = db.transaction(() => ({
+    messages: releaseSessions(db),
+    deliveries: releaseDeliveries(db),
+    agents: releaseAgents(db),
+  }))
+  return release.immediate()
 }
 
 /** Creates the stores, which prepare their statements once. */

@@ -17,6 +17,8 @@ export type RestoreOptions = {
    * Appended to the names of the replaced files, which are kept. No file of such a name can exist.
    */
   readonly suffix: string
+  /** Returns a reason to refuse the copy, whose settings are given. */
+  readonly refusalOf?: ((settings: ReadonlyMap<string, string>) => string | undefined) | undefined
   /** Aborts the restore before the file is replaced. Rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
@@ -33,6 +35,7 @@ export async function restoreSqlite({
   from,
   path: file,
   suffix,
+  refusalOf = () => undefined,
   signal,
 }: RestoreOptions): Promise<Restored> {
   try {
@@ -41,7 +44,7 @@ export async function restoreSqlite({
     const draft = `${place}.${randomUUID()}.restored`
     try {
       const bytes = await backupSqlite({ path: from, to: draft, signal })
-      requireOurData(draft, from)
+      requireOurData(draft, from, refusalOf)
       const keptAs = existsSync(place) ? `${place}${suffix}` : undefined
       if (keptAs !== undefined) copyOwnerAndMode(place, draft)
       await whileAlone(place, () => swap(draft, place, keptAs))
@@ -55,12 +58,19 @@ export async function restoreSqlite({
   }
 }
 
-function requireOurData(draft: string, from: string): void {
+function requireOurData(
+  draft: string,
+  from: string,
+  refusalOf: NonNullable<RestoreOptions['refusalOf']>,
+): void {
   const db = new Database(draft, { readonly: true })
   try {
     requireOurs(db, from)
     if (db.pragma('user_version', { simple: true }) === 0)
       throw new SqliteOpenError(`${from}: the database is empty.`)
+    const settings = db.prepare<[], [string, string]>('select name, value from settings').raw()
+    const refusal = refusalOf(new Map(settings.all()))
+    if (refusal !== undefined) throw new SqliteOpenError(`${from}: ${refusal}`)
   } finally {
     db.close()
   }

@@ -199,10 +199,14 @@ const prepare = (db: Database) => ({
   ),
 })
 
-/** Ends the leases of all running heads. Their tokens stay valid until the next claim. */
-export function releaseSessions(db: Database): void {
+/**
+ * Ends the leases of all running heads. Their tokens stay valid until the next claim. Returns their
+ * number.
+ */
+export function releaseSessions(db: Database): number {
   // Zero is in the past by any clock. These messages have waited longest.
-  db.exec(`
+  const release = db.prepare(`
     update sessions set due_at = 0 where due_at is not null and exists
       (select 1 from messages m where m.session_seq = sessions.seq and m.position = sessions.head_position and m.state = 'running')`)
+  return release.run().changes
 }

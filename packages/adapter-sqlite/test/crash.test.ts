@@ -70,6 +70,7 @@ it('the claims of a killed process are due at once when the file is opened again
 
   const storage = openSqliteStorage({ path })
   expect(storage.alone).toBe(true)
+  expect(storage.takenOver).toEqual({ messages: messages.length, deliveries: 1, agents: 0 })
   const claimed = await claimAll(storage, agent)
   expect(claimed.messages).toMatchObject(
     messages.map((id) => ({ message: { id, attempt: 2 }, lost: 'running' })),

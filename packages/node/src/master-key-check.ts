@@ -3,6 +3,8 @@ import type { Storage } from '@org/agent-messaging-core/storage'
 import { SetupError, valueOrSetupError } from './setup-error.js'
 
 const CANARY = 'master-key-canary'
+const MISMATCH =
+  'the master key does not match this database; use the key that encrypted the database'
 
 /** Throws unless this master key belongs to the database. Another key could decrypt nothing. */
 export async function checkMasterKey(storage: Storage, crypto: Crypto): Promise<void> {
@@ -10,11 +12,19 @@ export async function checkMasterKey(storage: Storage, crypto: Crypto): Promise<
     storage.credentials.initSetting(CANARY, canaryOf(crypto)),
     'cannot use the database',
   )
-  if (!crypto.isMac(CANARY, 'v1', stored))
-    throw new SetupError(
-      'the master key does not match this database; use the key that encrypted the database',
-      2,
-    )
+  if (!crypto.isMac(CANARY, 'v1', stored)) throw new SetupError(MISMATCH, 2)
+}
+
+/**
+ * Returns why no server could use a copy of a database with this master key. The settings are the
+ * copy's. A copy without any secret matches every key.
+ */
+export function keyMismatch(
+  settings: ReadonlyMap<string, string>,
+  crypto: Crypto,
+): string | undefined {
+  const stored = settings.get(CANARY)
+  return stored === undefined || crypto.isMac(CANARY, 'v1', stored) ? undefined : MISMATCH
 }
 
 /** Makes the present master key the only one that opens the database. */

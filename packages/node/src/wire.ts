@@ -124,6 +124,9 @@ export async function wire(
     await close()
     throw error
   }
+  const { takenOver } = storage
+  if (takenOver && Object.values(takenOver).some((count) => count > 0))
+    telemetry.record({ name: 'work.taken_over', ...takenOver })
   const service = createService({
     ...platform,
     storage,

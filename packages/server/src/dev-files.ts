@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
-import { newApiKey } from '@org/agent-messaging-core/runtime'
+import { newApiKey, type Crypto } from '@org/agent-messaging-core/runtime'
 import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import type { Config } from './config.js'
 import { masterKey as masterKeyText } from './config-values.js'
@@ -60,6 +60,13 @@ export const masterKeyLocation = (config: Config): string =>
     ? devFiles.masterKey
     : 'SERVICE_MASTER_KEY'
 
+/** The crypto of the configured master key, or of the one that `dev` created here. */
+export function configuredCrypto(config: Config): Crypto | undefined {
+  const key =
+    config.masterKey ?? (existsSync(devFiles.masterKey) ? readOrCreateKeyFile() : undefined)
+  return key && nodeCrypto(key, config.otherMasterKeys)
+}
+
 /** Allows receivers and agents on loopback addresses, also over http:. */
 export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({
   allowLoopback: true,
@@ -74,6 +81,10 @@ function readOrCreateMasterKey(databasePath: string): Uint8Array {
       2,
     )
   }
+  return readOrCreateKeyFile()
+}
+
+function readOrCreateKeyFile(): Uint8Array {
   const key = masterKeyText.safeParse(
     readOrCreateText(devFiles.masterKey, () => randomBytes(32).toString('base64')),
   )

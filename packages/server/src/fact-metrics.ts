@@ -14,6 +14,7 @@ export function factMetrics(make: Instruments): Telemetry {
     ...serviceHandlers(make),
     'webhook.circuit': () => undefined,
     'agent.changed': () => undefined,
+    'work.taken_over': () => undefined,
   }
   return { record: (fact) => handlers[fact.name](fact) }
 }

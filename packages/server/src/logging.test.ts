@@ -29,6 +29,7 @@ describe('the telemetry log', () => {
     ['info', { name: 'agent.changed', to: 'running' }],
     ['warn', { name: 'agent.changed', to: 'error' }],
     ['info', { name: 'maintenance.done', cancelled: 1 }],
+    ['warn', { name: 'work.taken_over', messages: 1, deliveries: 0, agents: 0 }],
     ['error', { name: 'store.unavailable' }],
     ['error', { name: 'worker.failed' }],
   ])('has one line of level %s for %j', (level, { name, ...details }) => {

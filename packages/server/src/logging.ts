@@ -110,6 +110,7 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
     case 'run.refused':
     case 'delivery.refused':
     case 'webhook.disabled':
+    case 'work.taken_over':
       return 'warn'
     case 'store.unavailable':
     case 'worker.failed':

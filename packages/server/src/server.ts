@@ -9,6 +9,7 @@ import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
 import { openListener, type Bindings, type Listener } from './http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
+import { OutageLog } from './outage-log.js'
 import { createMetrics, type Metrics } from './metrics.js'
 import { openMetricsListener } from './metrics-listener.js'
 import { wire, type Wiring, type WiringOptions } from '@org/agent-messaging-node/wiring'
@@ -72,7 +73,8 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const { publicUrl: base } = options
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
   const metrics = isMeasured(options) ? createMetrics() : undefined
-  const telemetry = combined(options.telemetry ?? logTelemetry(logger), metrics?.telemetry)
+  const outages = new OutageLog(logger, logTelemetry(logger))
+  const telemetry = combined(options.telemetry ?? outages, metrics?.telemetry)
   const own = {
     telemetry,
     programLog: options.programLog ?? logProgram(logger),
@@ -87,6 +89,14 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     },
     publicUrl,
   )
+  outages.watch({
+    clock: wiring.platform.clock,
+    isUp: () =>
+      wiring.service
+        .ping()
+        .map(() => true)
+        .unwrapOr(false),
+  })
   try {
     if (options.bootstrapApiKey !== undefined)
       await bootstrap(wiring, options.bootstrapApiKey, logger)
@@ -104,10 +114,11 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       metrics,
     )
     if (options.worker ?? true) await wiring.service.start()
-    return running(wiring, listener, metricsListener, pages)
+    return running(wiring, listener, metricsListener, { pages, outages })
   } catch (error) {
     await metricsListener?.close(0)
     await listener?.close(0)
+    outages.stop()
     await wiring.close()
     throw error
   }
@@ -121,12 +132,13 @@ function running(
   { service, storage, close }: Wiring,
   listener: Listener,
   metrics: Listener | undefined,
-  pages: Console | undefined,
+  { pages, outages }: { readonly pages: Console | undefined; readonly outages: OutageLog },
 ): RunningServer {
   let stopped: Promise<void> | undefined
   async function stop(graceMs: number): Promise<void> {
     await Promise.all([listener.close(graceMs), service.stop({ graceMs })])
     await metrics?.close(0)
+    outages.stop()
     await close()
   }
   return {

@@ -149,6 +149,7 @@ describe('restore', SLOWLY, () => {
       file: 'copy.db',
       bytes: expect.any(Number),
       keptAs: expect.any(String),
+      isMasterKeyChecked: true,
     })
     const names = async (database: string) =>
       (
@@ -161,13 +162,30 @@ describe('restore', SLOWLY, () => {
     expect(await names(String(restored['keptAs']))).toEqual(['default', 'late'])
   })
 
+  it('refuses a backup of another master key, and leaves the database as it is', async () => {
+    await cli('projects create default')
+    await cli('backup copy.db')
+    await cli('projects create late')
+    const other = { ...ENV, SERVICE_MASTER_KEY: Buffer.alloc(32, 2).toString('base64') }
+    expect(await cli('restore copy.db', other)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'copy.db: the master key does not match this database; use the key that encrypted the database\n',
+    })
+    const projects = await json<{ name: string }[]>('projects list')
+    expect(projects.map(({ name }) => name)).toEqual(['default', 'late'])
+    const both = { ...other, SERVICE_OTHER_MASTER_KEYS: ENV.SERVICE_MASTER_KEY }
+    expect((await cli('restore copy.db', both)).code).toBe(0)
+  })
+
   it('restores a lost database of dev', async () => {
     await cli('projects create default')
     mkdirSync(path.join(sandbox.directory, 'data'))
     expect(await cli('restore service.db', {})).toEqual({
       code: 0,
       stdout: expect.stringMatching(
-        /^Checked service\.db \(\d+ bytes\) and copied it to data\/agent-messaging\.db\. You can start the server again\.\n$/,
+        /^Checked service\.db \(\d+ bytes\) and copied it to data\/agent-messaging\.db\. You can start the server again\.\nThe master key was not checked/,
       ),
       stderr: '',
     })

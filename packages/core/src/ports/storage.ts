@@ -22,10 +22,19 @@ export interface Storage {
    * crash. Absent if the store cannot tell.
    */
   readonly alone?: boolean
+  /** The work that the open released from processes that ended without a stop, if any. */
+  readonly takenOver?: TakenOver
   /** Checks that reads and writes work now. */
   ping(): Stored<void>
   /** Waits for running writes. Later calls are `Unavailable`. */
   close(): Promise<void>
+}
+
+/** Counts of rows: runs, attempts, and agents that a process owned. */
+export type TakenOver = {
+  readonly messages: number
+  readonly deliveries: number
+  readonly agents: number
 }
 
 /**

@@ -23,5 +23,6 @@ export type Fact = {
     | 'agent.changed'
     | 'maintenance.done'
     | 'store.unavailable'
+    | 'work.taken_over' // at a start after a crash
     | 'worker.failed' // a defect, or a helper lost its connection or thread
 } & { readonly [detail: string]: Json | undefined }

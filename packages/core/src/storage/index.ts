@@ -81,7 +81,7 @@ export type {
   SessionsOf,
 } from '../ports/message-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
-export type { AcceptStores, Storage } from '../ports/storage.js'
+export type { AcceptStores, Storage, TakenOver } from '../ports/storage.js'
 export type {
   Lease,
   Page,

@@ -1,14 +1,16 @@
+import type { Crypto } from '@org/agent-messaging-core/runtime'
 import { fillPostgres } from '@org/agent-messaging-postgres'
 import { readSqliteTables, type SqliteTable } from '@org/agent-messaging-sqlite'
 import { Argument, type Command } from 'commander'
-import { masterKeyLocation } from '../dev-files.js'
+import { configuredCrypto, masterKeyLocation } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
-import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
+import { isPostgresUrl, keyMismatch } from '@org/agent-messaging-node/wiring'
 import { shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
 import { interruptible } from './interruptible.js'
 import { example, jsonOption } from './options.js'
+import { KEY_UNCHECKED } from './master-key-note.js'
 import { print, progress } from './output.js'
 
 type Json = { readonly json?: true }
@@ -41,21 +43,34 @@ async function copy(url: string, json: true | undefined): Promise<void> {
   if (!isPostgresUrl(url))
     throw new OperatorError('the target of the copy must be a postgres:// URL', 2)
   const bar = progress()
+  const crypto = configuredCrypto(config)
   const work = (signal: AbortSignal) =>
     readSqliteTables({
       path: database,
-      work: (tables) => copyTables({ tables, connectionString: url, signal, show: bar.show }),
+      work: (tables) => {
+        if (crypto) requireMasterKey(tables, crypto, database)
+        return copyTables({ tables, connectionString: url, signal, show: bar.show })
+      },
     })
   const rows = await interruptible(work).finally(() => bar.end())
   const to = shownDatabase(url)
   const { projects, messages, deliveries } = rows
   print(
     json,
-    { database, to, rows },
+    { database, to, rows, isMasterKeyChecked: crypto !== undefined },
     `Copied ${database} to ${to}: ${projects} projects, ${messages} messages, ${deliveries} deliveries and all related rows.\n` +
       `Start the server with SERVICE_DATABASE_URL set to that URL and with the same master key (${masterKeyLocation(config)}) and agents.\n` +
-      `Do not start a server on ${database} again, because that server would repeat the open work.`,
+      `Do not start a server on ${database} again, because that server would repeat the open work.${crypto ? '' : `\n${KEY_UNCHECKED}`}`,
   )
+}
+
+/** Throws before the copy begins if no server could read the copied secrets. */
+function requireMasterKey(tables: readonly SqliteTable[], crypto: Crypto, database: string): void {
+  const { columns = [], rows = [] } = tables.find(({ name }) => name === 'settings') ?? {}
+  const [name, value] = [columns.indexOf('name'), columns.indexOf('value')]
+  const settings = new Map([...rows].map((row) => [String(row[name]), String(row[value])]))
+  const mismatch = keyMismatch(settings, crypto)
+  if (mismatch !== undefined) throw new OperatorError(`${database}: ${mismatch}`, 2)
 }
 
 type Copying = {

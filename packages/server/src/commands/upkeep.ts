@@ -3,15 +3,16 @@ import path from 'node:path'
 import { defaultPolicy } from '@org/agent-messaging-core'
 import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
 import type { Command } from 'commander'
-import { devFiles, masterKeyLocation } from '../dev-files.js'
+import { configuredCrypto, devFiles, masterKeyLocation } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
-import { openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
+import { keyMismatch, openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
 import { OperatorError } from '../operator-error.js'
 import { quoted, shellWord } from '../terminal.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
 import { interruptible } from './interruptible.js'
+import { KEY_UNCHECKED } from './master-key-note.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
@@ -98,15 +99,18 @@ async function restore(file: string, json: true | undefined): Promise<void> {
   if (isPostgresUrl(database))
     throw new OperatorError(`for PostgreSQL, run: ${restoreCommand(database, file)}`)
   const suffix = `.replaced-${new Date().toISOString().replaceAll(':', '-')}`
+  const crypto = configuredCrypto(config)
+  const refusalOf = (settings: ReadonlyMap<string, string>) =>
+    crypto && keyMismatch(settings, crypto)
   const { bytes, keptAs } = await interruptible((signal) =>
-    restoreSqlite({ from: file, path: database, suffix, signal }),
+    restoreSqlite({ from: file, path: database, suffix, refusalOf, signal }),
   )
   const kept =
     keptAs === undefined ? '' : ` The replaced database is now ${path.relative('', keptAs)}.`
   print(
     json,
-    { database, file, bytes, keptAs: keptAs ?? null },
-    `Checked ${file} (${bytes} bytes) and copied it to ${database}.${kept} You can start the server again.`,
+    { database, file, bytes, keptAs: keptAs ?? null, isMasterKeyChecked: crypto !== undefined },
+    `Checked ${file} (${bytes} bytes) and copied it to ${database}.${kept} You can start the server again.${crypto ? '' : `\n${KEY_UNCHECKED}`}`,
   )
 }
 

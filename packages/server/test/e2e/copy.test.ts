@@ -6,7 +6,11 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openSqliteStorage, readSqliteTables } from '@org/agent-messaging-sqlite'
-import { fillPostgres, openPostgresStorage } from '@org/agent-messaging-postgres'
+import {
+  fillPostgres,
+  openPostgresStorage,
+  readPostgresSchema,
+} from '@org/agent-messaging-postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runWorkload } from '../../../core/src/contract/workload.js'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
@@ -262,10 +266,13 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
 })
 
 describe('copy', { timeout: 60_000 }, () => {
-  const copy = (to: string, from: string) =>
-    run(process.execPath, [CLI, 'copy', to], { cwd: folder, env: { SERVICE_DATABASE_URL: from } })
-  const failure = (to: string, from = `file:${path.join(folder, 'service.db')}`) =>
-    copy(to, from).then(
+  const copy = (to: string, from: string, env: Record<string, string>) =>
+    run(process.execPath, [CLI, 'copy', to], {
+      cwd: folder,
+      env: { SERVICE_DATABASE_URL: from, ...env },
+    })
+  const failure = (to: string, from = `file:${path.join(folder, 'service.db')}`, env = {}) =>
+    copy(to, from, env).then(
       () => undefined,
       (error: { code: number; stderr: string }) => [error.code, error.stderr],
     )
@@ -283,6 +290,13 @@ describe('copy', { timeout: 60_000 }, () => {
       expect.stringMatching(/is in use by another process; stop that process first\.\n$/),
     ])
     await server.kill('SIGTERM')
+    const key = { SERVICE_MASTER_KEY: Buffer.alloc(32, 2).toString('base64') }
+    const emptyUrl = await postgres.database()
+    expect(await failure(emptyUrl, from, key)).toEqual([
+      2,
+      expect.stringMatching(/service\.db: the master key does not match this database/),
+    ])
+    expect((await readPostgresSchema({ connectionString: emptyUrl })).version).toBe(0)
     expect(await failure(nowhere, from)).toEqual([
       1,
       expect.stringMatching(/^postgres:\/\/127\.0\.0\.1:1\/db: no server listens there/),
