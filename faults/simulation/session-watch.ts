@@ -36,7 +36,7 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
   const breaches: string[] = []
 
   function modelOf(agentId: Agent['id']): SessionModel {
-    const model = models.get(agentId) ?? new SessionModel(maxQueued)
+    const model = models.get(agentId) ?? new SessionModel(maxQueued, Infinity)
     models.set(agentId, model)
     return model
   }
@@ -48,10 +48,12 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
       )
   }
 
-  function begin(model: SessionModel, { message, lease }: ClaimedMessage): void {
+  function begin(model: SessionModel, { message, lease, isExhausted }: ClaimedMessage): void {
     const own = model.messages.get(message.id)
     if (!own) return void breaches.push(`message ${message.id} was claimed but never accepted`)
     model.claim(own, lease.token, lease.until)
+    // The claim starts no run. The model does not know the agent's `maxAttempts`.
+    if (isExhausted) own.attempt--
     expect(`the attempt of ${message.id}`, message.attempt, own.attempt)
   }
 

@@ -1,5 +1,6 @@
 import {
   customHeadersProblem,
+  orMissing,
   type JsonObject,
   type ParsedOptions,
 } from '@org/agent-messaging-core/runtime'
@@ -10,7 +11,7 @@ const HEADER_LIMITS = { maxHeaders: 32, maxValueLength: 8 * 1024 }
 const MAX_TIMEOUT_MS = 24 * 3_600_000
 
 const options = z.strictObject({
-  url: z.string('must be a string'),
+  url: z.string(orMissing('must be a string')),
   headers: z.record(z.string(), z.string('must be a string'), 'must be an object').optional(),
   timeoutMs: z
     .int('must be a whole number')

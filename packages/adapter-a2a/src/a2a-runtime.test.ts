@@ -70,6 +70,27 @@ describe('a turn of an A2A agent', () => {
     ).run(session().request('reply hello'), never)
     expect(outcome).toEqual({ kind: 'answered', response: 'hello' })
   })
+  it.each([
+    ['data:{"total":7}', '2 × data (application/json)'],
+    ['reply data:[1]', '1 × data (application/json)'],
+    ['ask data:{"choose":"one"}', '1 × data (application/json)'],
+  ])('fails and says what came when the answer has no text: %s', async (message, sent) => {
+    const outcome = await (await running(await remote())).run(session().request(message), never)
+    expect(outcome).toEqual({
+      kind: 'failed',
+      error: {
+        code: 'RESPONSE_INVALID',
+        message: `the agent answered without text. It sent ${sent}. This service reads text parts only`,
+      },
+      retryable: false,
+    })
+  })
+  it('takes the text of an answer that has data too', async () => {
+    const outcome = await (
+      await running(await remote())
+    ).run(session().request('seven|data:{"total":7}'), never)
+    expect(outcome).toEqual({ kind: 'answered', response: 'seven' })
+  })
   it('sends the session and the principal', async () => {
     const agent = await remote()
     const executionPrincipal = { type: 'end_user', endUserId: 'u-1' } as const
@@ -280,6 +301,79 @@ describe('an interrupted turn', () => {
   })
 })
 
+describe('an A2A agent of another version', () => {
+  const legacyCard = (url: string, version = '0.3.0') => ({
+    name: 'old agent',
+    description: 'for tests',
+    version: '1',
+    protocolVersion: version,
+    url,
+    preferredTransport: 'JSONRPC',
+    capabilities: {},
+    skills: [],
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+  })
+
+  it('is used if it speaks A2A 0.3', async () => {
+    const agent = await remote({ isLegacy: true, card: legacyCard })
+    const runs = await running(agent, { headers: { authorization: 'Bearer s3cret' } })
+    const { request, session: kept } = session()
+    expect(await runs.run(request('one|two'), never)).toEqual({
+      kind: 'answered',
+      response: 'one\n\ntwo',
+    })
+    expect(await runs.run(request('ask which one?'), never)).toEqual({
+      kind: 'answered',
+      response: 'which one?',
+    })
+    const { taskId } = JSON.parse(kept.state ?? '{}') as { taskId: string }
+    expect(await runs.run(request('that one'), never)).toEqual({
+      kind: 'answered',
+      response: 'that one',
+    })
+    expect(agent.received[2]?.taskId).toBe(taskId)
+    expect(await runs.run(request('fail out of paper'), never)).toMatchObject({
+      error: { message: 'out of paper' },
+    })
+    expect(agent.headers.every(({ authorization }) => authorization === 'Bearer s3cret')).toBe(true)
+    expect(await runs.health(never)).toEqual({ ok: true })
+  })
+  it('is sent the message again if it speaks A2A 0.3 and drops the task', async () => {
+    const agent = await remote({ isLegacy: true, card: legacyCard })
+    const runs = await running(agent)
+    const { request } = session()
+    expect(await runs.run(request('ask which one?'), never)).toMatchObject({ kind: 'answered' })
+    agent.forget()
+    expect(await runs.run(request('the other'), never)).toEqual({
+      kind: 'answered',
+      response: 'the other',
+    })
+  })
+  it.each([
+    ['A2A 0.2.5 over JSONRPC', (url: string) => legacyCard(url, '0.2.5')],
+    [
+      'A2A 2.0 over JSONRPC, A2A 1.0 over GRPC',
+      (url: string) => ({
+        ...legacyCard(url),
+        supportedInterfaces: [
+          { url, protocolBinding: 'JSONRPC', protocolVersion: '2.0' },
+          { url, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+        ],
+      }),
+    ],
+    ['no endpoint', () => ({ name: 'no card' })],
+  ])('does not start, and the error names what it offers: %s', async (offer, card) => {
+    const agent = await remote({ card })
+    expect((await start(agent))._unsafeUnwrapErr()).toEqual({
+      code: 'RUNTIME_EXITED',
+      message:
+        `the agent's card is not usable: the agent offers ${offer}. ` +
+        'This service supports A2A 0.3 and 1.0 over JSONRPC or HTTP+JSON',
+    })
+  })
+})
+
 describe('a failing A2A agent', () => {
   it('is polled again after a short failure', async () => {
     const agent = await remote()
@@ -423,7 +517,7 @@ describe('the options of an A2A agent', () => {
     })
   })
   it.each([
-    [{}, 'url must be a string'],
+    [{}, 'url is required'],
     [{ url: 'https://a.example', command: 'rm' }, 'command is not an option of a2a agents'],
     [
       { url: 'https://a.example', headers: { 'a b': 'x' } },

@@ -1,4 +1,11 @@
-import { Role, TaskState, type Message, type SendMessageRequest, type Task } from '@a2a-js/sdk'
+import {
+  Role,
+  TaskState,
+  type Message,
+  type Part,
+  type SendMessageRequest,
+  type Task,
+} from '@a2a-js/sdk'
 import type { Client } from '@a2a-js/sdk/client'
 import {
   A2AError,
@@ -9,7 +16,7 @@ import {
 import { failedRun, type FinishedRun, type RunRequest } from '@org/agent-messaging-core/runtime'
 import { parseSessionState, type SessionState } from './session-state.js'
 import { questionOf, waitForTask, type PollDeps } from './task-poll.js'
-import { answerOf, lastMessage, textOf } from './task-text.js'
+import { answerOf, answerPartsOf, lastMessage, otherPartsOf, textOf } from './task-text.js'
 
 /**
  * Sends the message, or finds the task of an earlier attempt, and waits for the task. Stores the
@@ -108,18 +115,18 @@ const remember = (run: RunRequest, state: SessionState): Promise<void> =>
 
 async function reply(run: RunRequest, message: Message): Promise<FinishedRun> {
   if (message.contextId !== '') await remember(run, { contextId: message.contextId })
-  return { kind: 'answered', response: textOf(message) }
+  return answered(textOf(message), message.parts)
 }
 
 async function outcomeOf(run: RunRequest, task: Task): Promise<FinishedRun> {
   switch (task.status?.state) {
     case TaskState.TASK_STATE_COMPLETED:
-      return { kind: 'answered', response: answerOf(task) }
+      return answered(answerOf(task), answerPartsOf(task))
     case TaskState.TASK_STATE_INPUT_REQUIRED: {
       const { contextId, id: taskId } = task
       const { messageId } = run
       await remember(run, { contextId, taskId, messageId, question: questionOf(task) })
-      return { kind: 'answered', response: lastMessage(task) }
+      return answered(lastMessage(task), answerPartsOf(task))
     }
     case TaskState.TASK_STATE_AUTH_REQUIRED:
       return failed(`the agent requires credentials: ${lastMessage(task)}`)
@@ -128,6 +135,17 @@ async function outcomeOf(run: RunRequest, task: Task): Promise<FinishedRun> {
     default:
       return failed(lastMessage(task) || 'the agent failed the task')
   }
+}
+
+/** Fails if all parts of the answer are data or files: the service would lose them. */
+function answered(response: string, parts: readonly Part[]): FinishedRun {
+  const lost = response === '' ? otherPartsOf(parts) : ''
+  return lost === ''
+    ? { kind: 'answered', response }
+    : failedRun(
+        'RESPONSE_INVALID',
+        `the agent answered without text. It sent ${lost}. This service reads text parts only`,
+      )
 }
 
 const failed = (message: string, retryable = false): FinishedRun =>

@@ -1,8 +1,26 @@
-import { Role, type Part, type Task } from '@a2a-js/sdk'
+import { Role, type Message, type Part, type Task } from '@a2a-js/sdk'
 
 /** The text of a message or artifact, without files and data. */
 export const textOf = ({ parts }: { readonly parts: readonly Part[] }): string =>
   parts.map(({ content }) => (content?.$case === 'text' ? content.value : '')).join('')
+
+/** Describes the parts that are no text, such as `2 × data (application/json)`. */
+export function otherPartsOf(parts: readonly Part[]): string {
+  const counts = new Map<string, number>()
+  for (const { content, mediaType } of parts) {
+    if (content === undefined || content.$case === 'text') continue
+    const kind = content.$case === 'data' ? 'data' : 'file'
+    const name = mediaType ? `${kind} (${mediaType})` : kind
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return [...counts].map(([name, count]) => `${count} × ${name}`).join(', ')
+}
+
+/** All parts that an answer could be made of. */
+export const answerPartsOf = (task: Task): readonly Part[] => [
+  ...task.artifacts.flatMap(({ parts }) => parts),
+  ...(lastMessageOf(task)?.parts ?? []),
+]
 
 /** The answer of a completed task: its artifacts, or the agent's last message. */
 export function answerOf(task: Task): string {
@@ -11,7 +29,10 @@ export function answerOf(task: Task): string {
 }
 
 /** The text of the current status, or the agent's last message. */
-export function lastMessage({ status, history }: Task): string {
-  const message = status?.message ?? history.findLast(({ role }) => role === Role.ROLE_AGENT)
+export function lastMessage(task: Task): string {
+  const message = lastMessageOf(task)
   return message ? textOf(message) : ''
 }
+
+const lastMessageOf = ({ status, history }: Task): Message | undefined =>
+  status?.message ?? history.findLast(({ role }) => role === Role.ROLE_AGENT)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Role, TaskState, type AgentCard, type Message, type Part } from '@a2a-js/sdk'
+import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
 import {
   AgentEvent,
   DefaultRequestHandler,
@@ -33,16 +34,33 @@ export type SdkAgent = {
   close(): Promise<void>
 }
 
-const text = (value: string): Part => ({
-  content: { $case: 'text', value },
-  metadata: undefined,
-  filename: '',
-  mediaType: 'text/plain',
-})
+/** `data:` starts the JSON of a data part. */
+const partOf = (value: string): Part => {
+  const isData = value.startsWith('data:')
+  return {
+    content: isData
+      ? { $case: 'data', value: JSON.parse(value.slice('data:'.length)) }
+      : { $case: 'text', value },
+    metadata: undefined,
+    filename: '',
+    mediaType: isData ? 'application/json' : 'text/plain',
+  }
+}
+
+type SdkAgentOptions = {
+  /** The endpoint in its card. */
+  readonly endpoint?: string
+  /** The agent's card, instead of a card of A2A 1.0. */
+  readonly card?: (url: string) => object
+  /** Speaks A2A 0.3. */
+  readonly isLegacy?: boolean
+}
 
 export async function startSdkAgent({
   endpoint,
-}: { readonly endpoint?: string } = {}): Promise<SdkAgent> {
+  card: ownCard = cardOf,
+  isLegacy = false,
+}: SdkAgentOptions = {}): Promise<SdkAgent> {
   const received: Message[] = []
   const cancelled: string[] = []
   const headers: IncomingMessage['headers'][] = []
@@ -80,9 +98,10 @@ export async function startSdkAgent({
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/agents/one`
-  let card = cardOf(endpoint ?? url)
+  let card = ownCard(endpoint ?? url)
+  const Handler = isLegacy ? LegacyJsonRpcTransportHandler : JsonRpcTransportHandler
   const handler = () =>
-    new JsonRpcTransportHandler(new DefaultRequestHandler(card, new InMemoryTaskStore(), executor))
+    new Handler(new DefaultRequestHandler(cardOf(url), new InMemoryTaskStore(), executor))
   let rpc = handler()
   return {
     url,
@@ -97,7 +116,7 @@ export async function startSdkAgent({
       rpc = handler()
     },
     moveTo: (elsewhere) => {
-      card = cardOf(elsewhere)
+      card = ownCard(elsewhere)
     },
     close: async () => {
       server.closeAllConnections()
@@ -141,7 +160,7 @@ async function perform(
         artifactId: randomUUID(),
         name: '',
         description: '',
-        parts: [text(part)],
+        parts: [partOf(part)],
         metadata: undefined,
         extensions: [],
       }
@@ -177,7 +196,7 @@ const agentMessage = ({ taskId, contextId }: Place, words: string): Message => (
   contextId,
   taskId,
   role: Role.ROLE_AGENT,
-  parts: [text(words)],
+  parts: [partOf(words)],
   metadata: undefined,
   extensions: [],
   referenceTaskIds: [],

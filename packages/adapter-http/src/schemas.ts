@@ -1,12 +1,6 @@
 import { type JsonObject } from '@org/agent-messaging-core'
-import { isJsonObject, isUuid } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, isUuid, orMissing } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
-
-/** Makes a schema's message: `is required` if the value is missing, else `problem`. */
-export const orMissing = (problem: string) => ({
-  error: ({ input }: { readonly input: unknown }) =>
-    input === undefined ? 'is required' : problem,
-})
 
 /** Keeps the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
 export const jsonObject = z

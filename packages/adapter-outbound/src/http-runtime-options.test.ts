@@ -30,7 +30,7 @@ describe('options of an http agent', () => {
   })
 
   it.each<[JsonObject, string]>([
-    [{}, 'url must be a string'],
+    [{}, 'url is required'],
     [{ url: 7 }, 'url must be a string'],
     [{ url, color: 'red' }, 'color is not an option of http agents'],
     [{ url, timeoutMs: '5' }, 'timeoutMs must be a whole number'],

@@ -1,10 +1,10 @@
-import type { JsonObject, ParsedOptions } from '@org/agent-messaging-core/runtime'
+import { orMissing, type JsonObject, type ParsedOptions } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 import { agentHeaders, describeProblem, headersProblem, timeoutMs } from './option-rules.js'
 
 const options = z.strictObject({
-  url: z.string('must be a string'),
+  url: z.string(orMissing('must be a string')),
   headers: agentHeaders.optional(),
   timeoutMs: timeoutMs.optional(),
 })

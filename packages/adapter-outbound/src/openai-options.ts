@@ -1,4 +1,4 @@
-import type { JsonObject, ParsedOptions } from '@org/agent-messaging-core/runtime'
+import { orMissing, type JsonObject, type ParsedOptions } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 import {
@@ -19,13 +19,13 @@ const MAX_HISTORY_LENGTH = 1024 * 1024
 
 const text = (max: number) =>
   z
-    .string('must be a string')
+    .string(orMissing('must be a string'))
     .min(1, 'must not be empty')
     .max(max, `must have at most ${max} characters`)
 
 const schema = z.strictObject({
   baseUrl: z
-    .string('must be a string')
+    .string(orMissing('must be a string'))
     .refine((url) => !url.includes('?'), 'must not contain a query')
     .refine((url) => !/\/chat\/completions\/*$/.test(url), 'must end before /chat/completions')
     .transform((url) => url.replace(/\/+$/, '')),

@@ -750,7 +750,7 @@ describe('the agent’s baseUrl (row S)', () => {
     )
     expect(await problemOf('http://public.test/v1')).toBe('baseUrl must use https')
     expect(await problemOf('https://public.test/v1/')).toBeUndefined()
-    expect((await kind.parseOptions({}))._unsafeUnwrapErr()).toBe('baseUrl must be a string')
+    expect((await kind.parseOptions({}))._unsafeUnwrapErr()).toBe('baseUrl is required')
   })
 
   it('is checked again at the start and at every dial', async () => {

@@ -21,6 +21,7 @@ type Claim = MessageFacts & {
   readonly token: number
   readonly sessionState: string | null
   readonly was: MessageStateKind
+  readonly isExhausted: boolean
 }
 
 const claimSql = sql<Claims, Claim>(
@@ -35,12 +36,13 @@ export async function claimRunnable(
   const agentIds = lanes.map(({ agentId }) => agentId)
   const free = lanes.map((lane) => Math.max(0, lane.free))
   const claims = await db.all(claimSql, { agentIds, free, now, until })
-  return claims.map(({ token, sessionState, was, ...facts }) => {
+  return claims.map(({ token, sessionState, was, isExhausted, ...facts }) => {
     const lost = was === 'running' || was === 'deferred' ? was : undefined
     return {
       message: messageOf(facts, { kind: 'running', startedAt: now }),
       lease: { token, until },
       ...(lost && { lost }),
+      ...(isExhausted && { isExhausted }),
       ...(sessionState !== null && { sessionState }),
     }
   })

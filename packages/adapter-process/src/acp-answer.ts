@@ -6,7 +6,7 @@ export type AnswerOptions = {
   readonly maxLength: number
   emit(chunk: string): void
   /** Called once. The answer collects no text after that. */
-  onTooLong(): void
+  onRefused(): void
 }
 
 /** Further tool calls of a turn have the kind `other`. */
@@ -19,6 +19,7 @@ export class AcpAnswer {
   readonly #kinds = new Map<string, ToolKind>()
   #length = 0
   #toolCallSinceText = false
+  #problem: string | undefined
 
   constructor(options: AnswerOptions) {
     this.#options = options
@@ -28,8 +29,16 @@ export class AcpAnswer {
     return this.#chunks.join('')
   }
 
-  get isTooLong(): boolean {
-    return this.#length > this.#options.maxLength
+  /** Why the answer cannot count. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** Only the first problem counts. */
+  refuse(problem: string): void {
+    if (this.#problem !== undefined) return
+    this.#problem = problem
+    this.#options.onRefused()
   }
 
   kindOf(toolCallId: string): ToolKind | undefined {
@@ -52,11 +61,13 @@ export class AcpAnswer {
   }
 
   #append(chunk: string): void {
-    if (this.isTooLong) return
+    if (this.#problem !== undefined) return
+    const { maxLength, emit } = this.#options
     this.#length += chunk.length
-    if (this.isTooLong) return this.#options.onTooLong()
+    if (this.#length > maxLength)
+      return this.refuse(`the agent's answer has more than ${maxLength} characters`)
     this.#chunks.push(chunk)
-    this.#options.emit(chunk)
+    emit(chunk)
   }
 }
 

@@ -8,7 +8,7 @@ import {
 import { readUpdate, type AcpAnswer } from './acp-answer.js'
 import { AgentTimeout } from './acp-failure.js'
 import { decidePermission, type PermissionPolicy } from './acp-permissions.js'
-import { agentStream, type AgentPipes } from './acp-stream.js'
+import { agentStream, sentTooLong, type AgentPipes } from './acp-stream.js'
 
 export type RequestLimits = {
   readonly signal?: AbortSignal | undefined
@@ -44,6 +44,7 @@ export class AcpConnection {
     const stream = agentStream(pipes, {
       onUpdate: (params) => this.#onUpdate(params),
       onStray: (line, why) => events.onStray(line, why),
+      onTooLong: (sessionId) => this.turns.get(sessionId)?.answer.refuse(sentTooLong),
     })
     this.#connection = client({ name: 'agent-messaging' })
       .onRequest(methods.client.session.requestPermission, ({ params }) =>

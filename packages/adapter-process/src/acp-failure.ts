@@ -6,6 +6,7 @@ import {
   isStorableText,
   type FinishedRun,
 } from '@org/agent-messaging-core/runtime'
+import { RESPONSE_TOO_LONG } from './acp-stream.js'
 
 /** The agent did not answer a request in time. */
 export class AgentTimeout extends Error {
@@ -32,6 +33,7 @@ export function failureOf(error: unknown, logins: readonly string[]): FinishedRu
   if (error instanceof AgentTimeout) return failedRun('RUNTIME_TIMEOUT', reason, true)
   if (error instanceof InvalidResponse) return failedRun('RESPONSE_INVALID', reason)
   if (!(error instanceof RequestError)) return failedRun('RUNTIME_ERROR', reason, true)
+  if (error.code === RESPONSE_TOO_LONG) return failedRun('RESPONSE_INVALID', reason)
   if (error.code === AUTH_REQUIRED) return failedRun('RUNTIME_ERROR', loginRequired(reason, logins))
   const retryable = error.code === INTERNAL_ERROR || isSessionUnknown(error)
   return failedRun('RUNTIME_ERROR', reason, retryable)

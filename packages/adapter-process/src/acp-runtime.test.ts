@@ -112,7 +112,7 @@ describe('options of acp agents', () => {
   })
 
   it.each([
-    [{}, 'program must be one of: coder'],
+    [{}, 'program is required. It must be one of: coder'],
     [{ program: 'toString' }, 'program must be one of: coder'],
     [{ program: ['coder'] }, 'program must be one of: coder'],
     [{ program: 'coder', command: 'sh' }, 'command is not an option of acp agents'],
@@ -543,16 +543,39 @@ describe('an agent that ends', () => {
     expect(exits).toHaveLength(1)
   })
 
-  it('is ended after a message that is too long', async () => {
+  it.each([
+    ['a report', 'huge'],
+    ['a request', 'hugeRequest'],
+    ['the response', 'hugeResponse'],
+  ])('ends only its own turn after %s that is too long', async (_, behaviour) => {
+    const { agent, exits } = await running()
+    const other = session('session-2')
+    const stopped = new AbortController()
+    const waits = other.run(agent, 'wait', {}, stopped.signal)
+    await expect.poll(() => other.chunks).toEqual(['waiting'])
+    const { run } = session('session-1')
+    expect(await run(agent, `${behaviour} ${9 * 1024 * 1024}`)).toEqual(
+      failed('RESPONSE_INVALID', 'the agent sent a message of more than 8388608 bytes', false),
+    )
+    expect(await run(agent, 'and now?')).toEqual(answered('You said: and now?'))
+    stopped.abort()
+    expect(await waits).toEqual(failed('RUNTIME_ERROR', 'the agent cancelled its turn', false))
+    expect(exits).toEqual([])
+  })
+
+  it('survives a long line that is not a message', async () => {
+    const { agent, exits, log } = await running()
+    expect(await session().run(agent, `hugeLine ${9 * 1024 * 1024}`)).toEqual(answered('done'))
+    expect(exits).toEqual([])
+    expect(log.join()).toContain('the line is a message of more than 8388608 bytes')
+  })
+
+  it('is ended after a long message that names no turn', async () => {
     const { agent, exits } = await running()
     const { run } = session()
     const { response } = (await run(agent, 'pid')) as { response: string }
-    expect(await run(agent, `huge ${9 * 1024 * 1024}`)).toEqual(
-      failed(
-        'RUNTIME_LOST',
-        expect.stringMatching(/^the agent sent a message of more than 8388608 bytes$/),
-        true,
-      ),
+    expect(await run(agent, `hugeUnknown ${9 * 1024 * 1024}`)).toEqual(
+      failed('RUNTIME_LOST', 'the agent sent a message of more than 8388608 bytes', true),
     )
     expect(exits).toHaveLength(1)
     expect(isAlive(Number(response))).toBe(false)

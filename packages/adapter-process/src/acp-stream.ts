@@ -1,11 +1,13 @@
 import type { Readable, Writable } from 'node:stream'
 import {
   CLIENT_METHODS,
+  RequestError,
   type AnyMessage,
   type JsonRpcId,
   type Stream,
 } from '@agentclientprotocol/sdk'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { fieldsOf } from './acp-long-message.js'
 import { readLines } from './lines.js'
 
 export type AgentPipes = { readonly stdin: Writable; readonly stdout: Readable }
@@ -15,14 +17,28 @@ export type StreamEvents = {
   onUpdate(params: unknown): void
   /** Receives lines that are not messages or answer no open request. */
   onStray(line: string, why: string): void
+  /** Receives the session of a report or a request that was too long to read. */
+  onTooLong(sessionId: string): void
 }
 
 /** The limit of one message. A long answer comes in many messages. */
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
+/** A program that never ends its line makes every turn wait. */
+const MAX_LINE_BYTES = 8 * MAX_MESSAGE_BYTES
+const MAX_STRAY_LENGTH = 1_000
 const NEWLINE = 0x0a
+const TOO_LONG = `a message of more than ${MAX_MESSAGE_BYTES} bytes`
+const INVALID_REQUEST = RequestError.invalidRequest().code
 
+/** The code of the error that replaces a response that was too long to read. */
+export const RESPONSE_TOO_LONG = -32_099
+
+/** Names the limit, for the reason of a failed turn. */
+export const sentTooLong = `the agent sent ${TOO_LONG}`
+
+/** A line that is too long and names neither a session nor an open request. */
 export class MessageTooLong extends Error {
-  override readonly message = `a message of more than ${MAX_MESSAGE_BYTES} bytes`
+  override readonly message = TOO_LONG
 }
 
 /**
@@ -34,11 +50,28 @@ export class MessageTooLong extends Error {
  */
 export function agentStream(
   { stdin, stdout }: AgentPipes,
-  { onUpdate, onStray }: StreamEvents,
+  { onUpdate, onStray, onTooLong }: StreamEvents,
 ): Stream {
   const openRequests = new Set<JsonRpcId>()
+  const send = (message: AnyMessage, onSent?: (error?: Error | null) => void): void =>
+    void stdin.write(`${JSON.stringify(message)}\n`, onSent)
 
-  function onLine(line: string, pass: (message: AnyMessage) => void): void {
+  /** Ends only the turn or the request that the message belongs to. Throws if it names none. */
+  function onCutLine(start: string, pass: (message: AnyMessage) => void): void {
+    if (!start.trimStart().startsWith('{'))
+      return onStray(start.slice(0, MAX_STRAY_LENGTH), `the line is ${TOO_LONG}`)
+    const { id, method, sessionId } = fieldsOf(start)
+    const isResponse = method === undefined && id !== undefined
+    if (isResponse && openRequests.delete(id))
+      return pass(failure(id, RESPONSE_TOO_LONG, sentTooLong))
+    if (method !== undefined && id !== undefined)
+      send(failure(id, INVALID_REQUEST, `the service refuses ${TOO_LONG}`))
+    if (sessionId !== undefined) onTooLong(sessionId)
+    else if (method === undefined || id === undefined) throw new MessageTooLong()
+  }
+
+  function onLine(line: string, isCut: boolean, pass: (message: AnyMessage) => void): void {
+    if (isCut) return onCutLine(line, pass)
     if (line.trim() === '') return
     const message = parse(line)
     if (!message) return onStray(line, 'not a JSON object')
@@ -56,11 +89,9 @@ export function agentStream(
     writable: new WritableStream({
       write: (message) => {
         if ('method' in message && 'id' in message) openRequests.add(message.id)
-        return new Promise((resolve, reject) => {
-          stdin.write(`${JSON.stringify(message)}\n`, (error) =>
-            error ? reject(error) : resolve(),
-          )
-        })
+        return new Promise((resolve, reject) =>
+          send(message, (error) => (error ? reject(error) : resolve())),
+        )
       },
     }),
   }
@@ -69,7 +100,7 @@ export function agentStream(
 /** Reads to the end even after the connection has closed, so that the program never blocks. */
 function messagesOf(
   stdout: Readable,
-  onLine: (line: string, pass: (message: AnyMessage) => void) => void,
+  onLine: (line: string, isCut: boolean, pass: (message: AnyMessage) => void) => void,
 ): ReadableStream<AnyMessage> {
   let isOpen = true
   /** Bytes since the last newline. */
@@ -80,26 +111,33 @@ function messagesOf(
         if (isOpen) endStream()
         isOpen = false
       }
-      const tooLong = () => end(() => controller.error(new MessageTooLong()))
+      const fail = (error: unknown) => end(() => controller.error(error))
       const read = readLines(stdout, MAX_MESSAGE_BYTES, (line, isCut) => {
-        if (isCut) tooLong()
-        else if (isOpen) onLine(line, (message) => controller.enqueue(message))
+        if (!isOpen) return
+        try {
+          onLine(line, isCut, (message) => controller.enqueue(message))
+        } catch (error) {
+          fail(error)
+        }
       })
       stdout.on('data', (chunk: Buffer) => {
         const newline = chunk.lastIndexOf(NEWLINE)
         unfinished = newline === -1 ? unfinished + chunk.length : chunk.length - newline - 1
-        if (unfinished > MAX_MESSAGE_BYTES) tooLong()
+        if (unfinished > MAX_LINE_BYTES) fail(new MessageTooLong())
       })
-      void read.then(
-        () => end(() => controller.close()),
-        (error: unknown) => end(() => controller.error(error)),
-      )
+      void read.then(() => end(() => controller.close()), fail)
     },
     cancel() {
       isOpen = false
     },
   })
 }
+
+const failure = (id: JsonRpcId, code: number, message: string): AnyMessage => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message },
+})
 
 /** Returns undefined if the line is not a JSON object. The SDK validates the message itself. */
 function parse(line: string): AnyMessage | undefined {

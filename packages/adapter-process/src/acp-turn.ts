@@ -41,7 +41,7 @@ export async function runTurn(
   const answer = new AcpAnswer({
     maxLength: maxAnswerLength,
     emit: (chunk) => run.emit(chunk),
-    onTooLong: cancellation.start,
+    onRefused: cancellation.start,
   })
   connection.turns.set(sessionId, { answer, signal: cancellation.started })
   signal.addEventListener('abort', cancellation.start)
@@ -53,14 +53,15 @@ export async function runTurn(
     )
     sessions.turnEnded(sessionId)
     const stopReason = promptResponse.safeParse(response).data?.stopReason
-    return answer.isTooLong ? tooLong(maxAnswerLength) : outcomeOf(stopReason, answer.text)
+    return refusedOf(answer) ?? outcomeOf(stopReason, answer.text)
   } catch (error) {
     if (isSessionUnknown(error)) sessions.forget(sessionId)
     if (!cancellation.expired.aborted) throw error
     sessions.abandon(sessionId)
-    return answer.isTooLong
-      ? tooLong(maxAnswerLength)
-      : failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when it was cancelled')
+    return (
+      refusedOf(answer) ??
+      failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when it was cancelled')
+    )
   } finally {
     cancellation.dispose()
     signal.removeEventListener('abort', cancellation.start)
@@ -137,5 +138,5 @@ function outcomeOf(stopReason: string | undefined, text: string): FinishedRun {
   }
 }
 
-const tooLong = (maxLength: number): FinishedRun =>
-  failedRun('RESPONSE_INVALID', `the agent's answer has more than ${maxLength} characters`)
+const refusedOf = ({ problem }: AcpAnswer): FinishedRun | undefined =>
+  problem === undefined ? undefined : failedRun('RESPONSE_INVALID', problem)

@@ -42,7 +42,9 @@ export function namedPrograms<P extends Program>(
     has: ({ program }) => find(program) !== undefined,
     parseOptions: async ({ program, ...rest }) => {
       if (names.length === 0) return err(NO_PROGRAMS)
-      if (!find(program)) return err(`program must be one of: ${names.join(', ')}`)
+      const known = names.join(', ')
+      if (program === undefined) return err(`program is required. It must be one of: ${known}`)
+      if (!find(program)) return err(`program must be one of: ${known}`)
       const [unknown] = Object.keys(rest)
       return unknown === undefined
         ? ok({ options: { program: program as string }, secrets: {} })

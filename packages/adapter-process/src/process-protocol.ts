@@ -1,4 +1,9 @@
-import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core/runtime'
+import {
+  isStorableText,
+  orMissing,
+  type RunRequest,
+  type Turn,
+} from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 /** The limit of `RunRequest.remember`. */
@@ -6,8 +11,8 @@ const MAX_STATE_LENGTH = 16 * 1024
 const MAX_TURNS = 1_000
 const MAX_HISTORY_LENGTH = 1024 * 1024
 
-const id = z.string('must be a string')
-const text = z.string('must be a string')
+const id = z.string(orMissing('must be a string'))
+const text = z.string(orMissing('must be a string'))
 const count = (most: number) =>
   z.int('must be a whole number').min(1, 'must be at least 1').max(most, `must be at most ${most}`)
 

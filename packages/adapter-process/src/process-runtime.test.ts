@@ -105,7 +105,7 @@ describe('the options of a process agent', () => {
   })
 
   it.each([
-    [{}, 'program must be one of: test'],
+    [{}, 'program is required. It must be one of: test'],
     [{ program: '/bin/sh' }, 'program must be one of: test'],
     [{ program: 'toString' }, 'program must be one of: test'],
     [{ program: ['test'] }, 'program must be one of: test'],
@@ -234,7 +234,7 @@ describe('an invalid answer', () => {
   const limits = { maxLineBytes: 10_000 }
 
   it.each([
-    [line({}), "the program's answer is not valid: response must be a string"],
+    [line({}), "the program's answer is not valid: response is required"],
     [line({ response: 5 }), "the program's answer is not valid: response must be a string"],
     [
       line({ response: 'private words', sessionState: '\0' }),
@@ -246,7 +246,7 @@ describe('an invalid answer', () => {
     ],
     [
       { do: 'print', text: '{"type":"error","id":"$id"}\n' },
-      "the program's error is not valid: message must be a string",
+      "the program's error is not valid: message is required",
     ],
   ])('fails its run', async (action, message) => {
     const { run, running, log } = await started(PROGRAM, limits)
@@ -293,7 +293,7 @@ describe('an invalid answer', () => {
       'not a JSON object',
       'not a JSON object',
       'not a JSON object',
-      'id must be a string',
+      'id is required',
       'unknown message type',
       'not a JSON object',
       'ready was already received',

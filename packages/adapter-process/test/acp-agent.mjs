@@ -111,6 +111,20 @@ const behaviours = {
     return 'cancelled'
   },
   huge: ({ say }, length) => say('y'.repeat(Number(length))),
+  async hugeRequest({ say, client, params: { sessionId } }, length) {
+    const file = { sessionId, path: '/file', content: 'y'.repeat(Number(length)) }
+    await client.request('fs/write_text_file', file).catch(({ code }) => say(`refused: ${code}`))
+  },
+  hugeResponse: (_, length) => 'y'.repeat(Number(length)),
+  async hugeLine({ say }, length) {
+    const line = `${'y'.repeat(Number(length))}\n`
+    await new Promise((resolve) => process.stdout.write(line, resolve))
+    await say('done')
+  },
+  async hugeUnknown({ cancelled }, length) {
+    raw({ method: '_of/theirs', params: { text: 'y'.repeat(Number(length)) } })
+    await cancelled
+  },
   async wait({ say, cancelled }) {
     await say('waiting')
     await cancelled

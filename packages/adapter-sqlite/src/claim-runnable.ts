@@ -1,5 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import {
+  claimedAttempt,
+  isExhausted,
   messageOf,
   type ClaimedMessage,
   type ClaimRunnable,
@@ -24,8 +26,8 @@ export function runnableClaims(
   function claim(sessionSeq: number, { now, until }: ClaimRunnable): ClaimedMessage[] {
     const head = headOf.get(sessionSeq)
     if (!head) return []
-    const { token, sessionState } = sessions.claim(sessionSeq, until)
-    const attempt = head.attempt + 1
+    const { token, sessionState, maxAttempts } = sessions.claim(sessionSeq, until)
+    const attempt = claimedAttempt(head.attempt, maxAttempts)
     const state = { kind: 'running', startedAt: now } as const
     writeState(head.seq, attempt, state)
     const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
@@ -35,6 +37,7 @@ export function runnableClaims(
         message,
         lease: { token, until },
         ...(lost && { lost }),
+        ...(isExhausted(head.attempt, maxAttempts) && { isExhausted: true }),
         ...(sessionState !== null && { sessionState }),
       },
     ]

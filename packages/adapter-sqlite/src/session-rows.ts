@@ -39,7 +39,12 @@ type PlaceValues = [
   isHead: 0 | 1,
 ]
 
-type Claimed = { readonly token: number; readonly sessionState: string | null }
+type Claimed = {
+  readonly token: number
+  readonly sessionState: string | null
+  /** The agent's setting. */
+  readonly maxAttempts: number
+}
 
 export const dueSessionsSql = `select seq from sessions where agent_id = ? and due_at <= ? order by due_at ${atMost('?')}`
 
@@ -171,7 +176,9 @@ const prepare = (db: Database) => ({
     .raw(),
   due: db.prepare<[string, Instant, number], number>(dueSessionsSql).pluck(),
   claim: db.prepare<[Instant, number], Claimed>(
-    'update sessions set due_at = ?, lease = lease + 1 where seq = ? returning lease as token, state as sessionState',
+    `update sessions set due_at = ?, lease = lease + 1 where seq = ?
+     returning lease as token, state as sessionState,
+       (select max_attempts from agents where agents.id = agent_id) as maxAttempts`,
   ),
   hold: db.prepare<[Instant, number]>('update sessions set due_at = ? where seq = ?'),
   advance: db

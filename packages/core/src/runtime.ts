@@ -6,6 +6,7 @@ export { customHeadersProblem, withCustomHeaders } from './domain/custom-headers
 export type { CancelReason, DeliveryState, Outcome, UnreachableError } from './domain/delivery.js'
 export type { EventPayload, SubscribableEvent } from './domain/event.js'
 export type { HistoryLimit, Turn } from './domain/history.js'
+export { orMissing } from './domain/input-rules.js'
 export { toIso } from './domain/instant.js'
 export type { Json, JsonObject } from './domain/json.js'
 export { beginningOf, isJsonObject, isStorableText } from './domain/json.js'

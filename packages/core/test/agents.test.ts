@@ -195,6 +195,25 @@ describe('creating an agent', () => {
       issues: [{ path }],
     })
   })
+  it.each(['projectId', 'name', 'runtime'])('says that %s is required', async (path) => {
+    const { service, project } = await scene()
+    const input = { projectId: project.id, name: 'x', runtime: { kind: 'fake' } }
+    expect(
+      (await service.agents.create({ ...input, [path]: undefined }))._unsafeUnwrapErr(),
+    ).toEqual({ kind: 'invalid', issues: [{ path, message: 'is required' }] })
+  })
+  it('refuses a project that does not exist', async () => {
+    const { service, ref } = await scene()
+    const projectId = ref.projectId.replace(/^0/, 'f')
+    const created = await service.agents.create({
+      projectId,
+      name: 'x',
+      runtime: { kind: 'fake' },
+    })
+    expect(created._unsafeUnwrapErr()).toEqual({ kind: 'project_not_found' })
+    const { data } = (await service.agents.list(projectId, { limit: 10 }))._unsafeUnwrap()
+    expect(data).toEqual([])
+  })
   it('refuses options that the runtime does not take, in its words', async () => {
     const fussy = fakeRuntime({ kind: 'fussy', parseOptions: async () => err('url must be https') })
     const fakes = await scene()

@@ -95,6 +95,13 @@ describe('an API key', () => {
       issues: [{ path }],
     })
   })
+  it.each(['projectId', 'name', 'permissions'])('is not made without %s', async (path) => {
+    const { service, project } = await scene()
+    const input = { projectId: project.id, name: 'k', permissions: ['project:message'] as const }
+    expect((await service.keys.create({ ...input, [path]: undefined }))._unsafeUnwrapErr()).toEqual(
+      { kind: 'invalid', issues: [{ path, message: 'is required' }] },
+    )
+  })
   it('is not made for a project, or revoked, that does not exist', async () => {
     const { service, project } = await scene()
     const nowhere = project.id.replace(/^0/, 'f')

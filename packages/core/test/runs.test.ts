@@ -442,7 +442,7 @@ describe('a deferred run', () => {
     },
   )
   it('is run again when its callback never comes, and its old token is refused', async () => {
-    const { post, clock, runtime, service, state } = await scene({
+    const { post, clock, runtime, service, state, ref, telemetry } = await scene({
       policy,
       agent: { maxAttempts: 2 },
     })
@@ -457,6 +457,9 @@ describe('a deferred run', () => {
     runtime.defer(id)
     await clock.advance(600_500)
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
+    const found = await service.messages.get({ ...ref, messageId: id })
+    expect(found._unsafeUnwrap().attempt).toBe(2)
+    expect(telemetry.named('run.finished')).toMatchObject([{ attempt: 2 }])
   })
   it('hears that it was superseded, be its callback an answer that no store keeps, or a failure while the message waits for one more try', async () => {
     const { post, clock, runtime, service, state } = await scene({

@@ -176,6 +176,12 @@ describe('a send is refused, and nothing is stored,', () => {
     const error = await refused(more)
     expect(error.kind === 'invalid' && error.issues.map((issue) => issue.path)).toEqual([path])
   })
+  it.each(['sessionId', 'message'])('and says that %s is required', async (path) => {
+    expect(await refused({ [path]: undefined })).toEqual({
+      kind: 'invalid',
+      issues: [{ path, message: 'is required' }],
+    })
+  })
   it('takes each limit exactly', async () => {
     const { send } = await scene(echo)
     const metadata = { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) }

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentFunctions as Agents, Programs } from '@org/agent-messaging-node/wiring'
+import { orMissing } from '@org/agent-messaging-core/runtime'
 import { TOOL_KINDS } from '@org/agent-messaging-process'
 import { z } from 'zod'
 import { OperatorError } from './operator-error.js'
@@ -59,7 +60,7 @@ function checkedAgents(full: string, agents: unknown): Agents {
   return agents as Agents
 }
 
-const text = z.string('must be a string')
+const text = z.string(orMissing('must be a string'))
 const program = z.strictObject(
   {
     command: text.min(1, 'must not be empty'),

@@ -153,7 +153,7 @@ const about = {
     tag,
     operationId: 'createAgent',
     summary: 'Create an agent',
-    refusals: { name_taken: true, too_many_agents: true },
+    refusals: { project_not_found: true, name_taken: true, too_many_agents: true },
     answers: {
       201: {
         description: 'The agent. Its signing secret, if it has one, is shown only here',

@@ -1,5 +1,5 @@
 import type { Webhook, WebhookSettings } from '@org/agent-messaging-core'
-import { isJsonObject, type CustomHeaders } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, orMissing, type CustomHeaders } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { basePathOf, reply, replyEmpty } from '../answer.js'
@@ -10,7 +10,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, id, orMissing, pageOf, paging, text } from '../schemas.js'
+import { boolean, id, pageOf, paging, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -129,7 +129,7 @@ const about = {
     tag,
     operationId: 'createWebhook',
     summary: 'Create a webhook',
-    refusals: { too_many_webhooks: true },
+    refusals: { project_not_found: true, too_many_webhooks: true },
     answers: {
       201: {
         description: 'The webhook. Its secret is shown only here',

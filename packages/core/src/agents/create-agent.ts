@@ -17,7 +17,15 @@ import type { Unavailable } from '../ports/stored.js'
 import { within } from '../pacing/deadline.js'
 import type { AgentsContext } from './context.js'
 import type { Platform } from '../platform.js'
-import { broken, integerRule, invalid, type Invalid, type Rule } from '../domain/input-rules.js'
+import {
+  broken,
+  integerRule,
+  invalid,
+  required,
+  type Invalid,
+  type Rule,
+} from '../domain/input-rules.js'
+import { requireProject, type ProjectNotFound } from '../webhooks/require-project.js'
 
 export type AgentSettings = {
   readonly name: string
@@ -37,6 +45,7 @@ export type CreateAgentInput = AgentSettings & {
 export type CreateAgentError =
   | Invalid
   | Unavailable
+  | ProjectNotFound
   | { readonly kind: 'name_taken' | 'too_many_agents' }
 /** `signingSecret` is set for a runtime that signs requests. It is shown only once. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
@@ -49,15 +58,18 @@ export const createAgent =
   (d: AgentsContext) =>
   (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
     safeTry(async function* () {
-      const problem = broken(agentRules(input))
+      const { projectId, name, runtime: wanted } = input
+      const problem =
+        broken(required({ projectId, name, runtime: wanted })) ?? broken(agentRules(input))
       if (problem) return problem
+      yield* requireProject(d, projectId)
       const id = d.ids.next()
       const now = d.clock.now()
-      const { runtime, signingSecret } = yield* await runtimeConfig(d, id, input.runtime)
+      const { runtime, signingSecret } = yield* await runtimeConfig(d, id, wanted)
       const agent: Agent = {
         id,
-        projectId: input.projectId,
-        name: input.name,
+        projectId,
+        name,
         defaultExecutionPrincipal: input.defaultExecutionPrincipal ?? { type: 'service' },
         runtime,
         desiredState: input.desiredState ?? 'running',

@@ -38,6 +38,30 @@ export function claimRunnableSuite(it: StorageTest): void {
     expect(third).toMatchObject({ lost: 'running', message: { attempt: 3 } })
   })
 
+  it('counts no attempt beyond the agent’s maxAttempts, and says that none is left', async ({
+    storage: { messages },
+    scene,
+  }) => {
+    const agent = await scene.agent({ maxAttempts: 2 })
+    const runs = [await scene.run(agent)]
+    for (const turn of [1, 2, 3]) runs.push(...(await scene.claim(agent, NOW + turn * LEASE_MS)))
+    expect(runs.map(({ message, isExhausted }) => [message.attempt, isExhausted])).toEqual([
+      [1, undefined],
+      [2, undefined],
+      [2, true],
+      [2, true],
+    ])
+    const last = runs.at(-1)
+    expect(last).toMatchObject({ lost: 'running' })
+    expect(await scene.reread(last?.message ?? newMessage(agent))).toMatchObject({ attempt: 2 })
+    const error = { code: 'RUNTIME_LOST', message: 'the process that ran it ended' } as const
+    const state = { kind: 'failed', error, failedAt: NOW } as const
+    for (const [index, run] of runs.entries())
+      expect(await messages.recordRun({ ...heldBy(run), state, now: NOW })).toMatchObject(
+        index < 3 ? { kind: 'lease_lost' } : { kind: 'recorded', message: { attempt: 2, state } },
+      )
+  })
+
   it('waits for the end of a backoff, and calls nothing lost then', async ({
     storage: { messages },
     scene,

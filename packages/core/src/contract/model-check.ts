@@ -21,6 +21,7 @@ const LONGEST_SEQUENCE = { maxCommands: 60, size: 'max' } as const
 const TIMEOUT_MS = 60_000
 
 const MAX_QUEUED = 3
+const MAX_ATTEMPTS = 2
 const LEASE_MS = 10
 
 /**
@@ -44,10 +45,10 @@ export function modelSuite(it: StorageTest): void {
       const property = fc.asyncProperty(
         fc.commands([...steps], LONGEST_SEQUENCE),
         async (sequence) => {
-          const agent = await scene.agent({ maxQueued: MAX_QUEUED })
+          const agent = await scene.agent({ maxQueued: MAX_QUEUED, maxAttempts: MAX_ATTEMPTS })
           const world = {
             ...{ store: storage.messages, agent, scene },
-            model: new SessionModel(MAX_QUEUED),
+            model: new SessionModel(MAX_QUEUED, MAX_ATTEMPTS),
             now: NOW,
             claims: [],
           }

@@ -67,7 +67,7 @@ export async function runWorkload({ storages, seed, rounds }: Workload): Promise
 async function populate(
   storage: UnwrappedStorage,
 ): Promise<{ agents: Agent[]; webhooks: Webhook[] }> {
-  const agents = Array.from({ length: AGENTS }, () => anAgent({ maxQueued: 8 }))
+  const agents = Array.from({ length: AGENTS }, () => anAgent({ maxQueued: 8, maxAttempts: 1_000 }))
   const webhooks = [
     aWebhook(),
     aWebhook({ events: ['message.responded'] }),

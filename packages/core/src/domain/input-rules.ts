@@ -19,8 +19,26 @@ export function broken(rules: Readonly<Record<string, Rule>>): Err<never, Invali
   return issues.length === 0 ? undefined : err({ kind: 'invalid', issues })
 }
 
+/** The rules of fields that a caller without types can omit. Each field must be given. */
+export const required = (fields: Readonly<Record<string, unknown>>): Record<string, Rule> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([path, value]) => [
+      path,
+      value === undefined ? IS_REQUIRED : undefined,
+    ]),
+  )
+
+const IS_REQUIRED = 'is required'
+
+/** The error of a zod schema: `is required` if the value is missing, else `problem`. */
+export const orMissing = (problem: string) => ({
+  error: ({ input }: { readonly input: unknown }): string =>
+    input === undefined ? IS_REQUIRED : problem,
+})
+
 /** Accepts non-empty, storable text of at most `max` UTF-16 units. */
 export function textRule(value: unknown, max: number): Rule {
+  if (value === undefined) return IS_REQUIRED
   if (typeof value !== 'string' || value === '') return 'must be a non-empty string'
   if (value.length > max) return `must have at most ${max} characters`
   return isStorableText(value) ? undefined : 'must not hold NUL or lone surrogates'

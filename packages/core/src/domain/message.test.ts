@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JsonObject } from './json.js'
 import {
+  claimedAttempt,
   decideAfterRun,
   decideCancellation,
   errorOf,

@@ -64,6 +64,16 @@ export const isFinal = (
 export const isRetryable = ({ kind }: MessageState): boolean =>
   kind === 'failed' || kind === 'cancelled'
 
+/**
+ * Returns the number of the attempt that a claim starts. A message without attempts left keeps its
+ * number: the claim starts no run and only ends the message.
+ */
+export const claimedAttempt = (attempt: number, maxAttempts: number): number =>
+  isExhausted(attempt, maxAttempts) ? attempt : attempt + 1
+
+/** True if a message with this number of started runs gets no other run. */
+export const isExhausted = (attempt: number, maxAttempts: number): boolean => attempt >= maxAttempts
+
 const CANCELLED: RunError = { code: 'CANCELLED', message: 'the message was cancelled' }
 
 /** Returns the reason why a message ended without an answer. */

@@ -44,7 +44,7 @@ const abortedRun = (reason: 'timeout' | 'drain', timeoutMs: number): FinishedRun
     : failedRun('RUNTIME_LOST', 'the server stopped during the run', true)
 
 /**
- * The outcome of a claim that exceeds the agent's `maxAttempts`. The last attempt was lost, or it
+ * The outcome of a claim of a message without attempts left. The last attempt was lost, or it
  * failed before `maxAttempts` was lowered.
  */
 export function exhaustedRun(lost: ClaimedMessage['lost']): FinishedRun {

@@ -83,14 +83,13 @@ export class Run {
 
   async #execute(): Promise<RunEnd> {
     const stopListening = this.#abortWhenCancelled()
-    const { agent, claimed } = this.#input
+    const { claimed } = this.#input
     const abandoned = new Promise<undefined>((resolve) => {
       this.#abandon = () => resolve(undefined)
     })
-    const outcome =
-      claimed.message.attempt > agent.maxAttempts
-        ? exhaustedRun(claimed.lost)
-        : await Promise.race([this.#runAgent(), abandoned])
+    const outcome = claimed.isExhausted
+      ? exhaustedRun(claimed.lost)
+      : await Promise.race([this.#runAgent(), abandoned])
     this.#onAgentEnded()
     const end = await this.#conclude(outcome)
     stopListening()

@@ -12,7 +12,7 @@ import type { Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
-import { textRule } from '../domain/input-rules.js'
+import { required, textRule } from '../domain/input-rules.js'
 
 const MAX_NAME = 100
 const OWN_KEY_RULE =
@@ -55,10 +55,11 @@ export const createKey =
   (input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError> =>
     safeTry(async function* () {
       const now = d.clock.now()
-      const problem = broken(keyRules(input, now))
+      const { projectId, name, permissions, expiresAt } = input
+      const problem =
+        broken(required({ projectId, name, permissions })) ?? broken(keyRules(input, now))
       if (problem) return problem
       const key = input.key ?? newApiKey(d.crypto.randomBytes)
-      const { projectId, name, permissions, expiresAt } = input
       const apiKey: ApiKey = {
         ...{
           id: d.ids.next(),

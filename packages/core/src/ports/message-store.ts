@@ -27,7 +27,7 @@ export interface MessageStore {
   /**
    * Claims the first messages of due sessions: queued, after a backoff, past a deferral's
    * deadline, or left by a dead process. Oldest due first, and at most `free` per lane. No two
-   * callers get the same message. A claim counts as an attempt.
+   * callers get the same message. A claim counts as an attempt, as `claimedAttempt` says.
    */
   claimRunnable(query: ClaimRunnable): Stored<ClaimedMessage[]>
   /**
@@ -174,12 +174,14 @@ export type MessageErasure = PrincipalStep & { readonly agentId: string; readonl
 export type HistoryOf = HistoryLimit & { readonly messageId: string }
 /**
  * `lost`: an earlier run died, or its callback never came. `sessionState` is the last state that
- * `rememberSession` stored.
+ * `rememberSession` stored. `isExhausted`: the message had no attempts left before this claim, so
+ * the caller ends the message without a run.
  */
 export type ClaimedMessage = {
   readonly message: RunningMessage
   readonly lease: Lease
   readonly lost?: 'running' | 'deferred'
+  readonly isExhausted?: true
   readonly sessionState?: string
 }
 

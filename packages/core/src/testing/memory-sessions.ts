@@ -1,4 +1,5 @@
 import type { Instant } from '../domain/instant.js'
+import { claimedAttempt, isExhausted } from '../domain/message.js'
 import type { ClaimedMessage } from '../ports/message-store.js'
 import type { Memory, MessageRow, Session } from './memory.js'
 
@@ -84,9 +85,11 @@ export function claimHead(
 ): ClaimedMessage {
   const { kind } = head.message.state
   const lost = kind === 'running' || kind === 'deferred' ? kind : undefined
+  const maxAttempts = memory.agents.get(session.agentId)?.maxAttempts ?? Infinity
+  const hasNoneLeft = isExhausted(head.message.attempt, maxAttempts)
   const message = {
     ...head.message,
-    attempt: head.message.attempt + 1,
+    attempt: claimedAttempt(head.message.attempt, maxAttempts),
     state: { kind: 'running', startedAt: now },
   } as const
   head.message = message
@@ -97,6 +100,7 @@ export function claimHead(
     message,
     lease: { token: head.token, until },
     ...(lost && { lost }),
+    ...(hasNoneLeft && { isExhausted: true }),
     ...(sessionState !== undefined && { sessionState }),
   }
 }

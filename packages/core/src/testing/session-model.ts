@@ -30,11 +30,13 @@ export class SessionModel {
   readonly sessions = new Map<string, ModelSession>()
   readonly messages = new Map<string, ModelMessage>()
   readonly #maxQueued: number
+  readonly #maxAttempts: number
   /** Message ids by idempotency key. */
   readonly #keys = new Map<string, string>()
 
-  constructor(maxQueued: number) {
+  constructor(maxQueued: number, maxAttempts: number) {
     this.#maxQueued = maxQueued
+    this.#maxAttempts = maxAttempts
   }
 
   /** Returns the messages that can be claimed. */
@@ -71,7 +73,7 @@ export class SessionModel {
 
   claim(message: ModelMessage, token: number, until: Instant): void {
     message.kind = 'running'
-    message.attempt += 1
+    message.attempt = Math.min(message.attempt + 1, this.#maxAttempts)
     message.token = token
     this.#sessionOf(message).dueAt = until
   }

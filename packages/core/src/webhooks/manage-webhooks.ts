@@ -16,7 +16,8 @@ import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
 import { broken, invalid, type Invalid, type Rule } from '../domain/input-rules.js'
-import { integerRule, textRule } from '../domain/input-rules.js'
+import { integerRule, required, textRule } from '../domain/input-rules.js'
+import { requireProject, type ProjectNotFound } from './require-project.js'
 
 export type WebhookSettings = {
   readonly url: string
@@ -38,24 +39,32 @@ export type CreateWebhookInput = WebhookSettings & {
 }
 /** The response contains the secret. It is shown only once (S§2). */
 export type CreatedWebhook = { readonly webhook: Webhook; readonly secret: string }
-export type CreateWebhookError = Invalid | Unavailable | { readonly kind: 'too_many_webhooks' }
+export type CreateWebhookError =
+  | Invalid
+  | Unavailable
+  | ProjectNotFound
+  | { readonly kind: 'too_many_webhooks' }
 
 export const createWebhook =
   (d: Platform) =>
   (input: CreateWebhookInput): ResultAsync<CreatedWebhook, CreateWebhookError> =>
     safeTry(async function* () {
-      yield* await check(d, input.projectId, input)
+      const { projectId, url, events } = input
+      const missing = broken(required({ projectId, url, events }))
+      if (missing) return missing
+      yield* await check(d, projectId, input)
       const problem = broken({ secret: secretRule(input.secret) })
       if (problem) return problem
+      yield* requireProject(d, projectId)
       const secret = input.secret ?? newSecret(d.crypto.randomBytes)
       const id = d.ids.next()
       const headers = sealedHeaders(d, id, input.headers)
       const now = d.clock.now()
       const webhook: Webhook = {
         id,
-        projectId: input.projectId,
-        url: input.url,
-        events: [...new Set(input.events)],
+        projectId,
+        url,
+        events: [...new Set(events)],
         ...(typeof input.agentId === 'string' && { agentId: input.agentId }),
         ...(typeof input.description === 'string' && { description: input.description }),
         secret: d.crypto.seal(secret, webhookSecretContext(id)),
