@@ -193,3 +193,12 @@ it('is cancelled with the reason in the event, and a final message without an an
   ).toMatchObject({ code: 'RUNTIME_LOST' })
   expect(errorOf({ kind: 'queued', notBefore: 0 })).toBeUndefined()
 })
+
+it.each([
+  [0, 1],
+  [1, 2],
+  [2, 2],
+  [3, 3],
+])('numbers the claim after %i of at most two attempts as attempt %i', (attempt, claimed) => {
+  expect(claimedAttempt(attempt, 2)).toBe(claimed)
+})
