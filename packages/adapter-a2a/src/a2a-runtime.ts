@@ -23,8 +23,8 @@ const CARD_TIMEOUT_MS = 10_000
 
 /**
  * Runs remote agents that speak A2A 1.0 or 0.3 over JSON-RPC or HTTP+JSON. A session maps to a
- * context of the agent, and a message to a task, which the runtime polls. The options are `{url, headers?,
- * timeoutMs?}`. Headers are secret and go only to the origin of `url`.
+ * context of the agent, and a message to a task, which the runtime polls. The options are `{url,
+ * headers?, timeoutMs?}`. Headers are secret and go only to the origin of `url`.
  */
 export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRuntime {
   return {
