@@ -525,7 +525,7 @@ describe('the options of an A2A agent', () => {
     ],
     [
       { url: 'https://a.example', headers: { a: 'x\ny' } },
-      'headers.a must not hold line breaks, control characters or characters beyond Latin-1',
+      'headers.a must not contain line breaks, control characters or characters beyond Latin-1',
     ],
     [
       { url: 'https://a.example', headers: { Host: 'b' } },

@@ -56,7 +56,7 @@ describe('options of an http agent', () => {
     'reject the header value %j',
     (value) => {
       expect(problemOf(headers('X-A', value))).toBe(
-        'headers.X-A must not hold line breaks, control characters or characters beyond Latin-1',
+        'headers.X-A must not contain line breaks, control characters or characters beyond Latin-1',
       )
     },
   )

@@ -66,8 +66,8 @@ const revokeSql = sql<Id & { readonly projectId: string; readonly now: number }>
 const settingSql = sql<Setting, { readonly value: string }>(
   'select value from agent_messaging.settings where name = @name',
 )
-const initSettingSql = sql<Setting & { readonly value: string }>(`
-  insert into agent_messaging.settings (name, value) values (@name, @value) on conflict do nothing`)
+const insertSettingSql = sql<Setting & { readonly to: string }>(`
+  insert into agent_messaging.settings (name, value) values (@name, @to) on conflict do nothing`)
 const replaceSettingSql = sql<Setting & { readonly from: string; readonly to: string }>(
   'update agent_messaging.settings set value = @to where name = @name and value = @from',
 )
@@ -98,13 +98,14 @@ export function credentialStore({ read, write, gathered }: Database): Credential
     isSignInEnded: (id) =>
       read(async (db) => (await db.one(settingSql, { name: ENDED_SIGN_IN + id })) !== undefined),
     readSetting: (name) => read(async (db) => (await db.one(settingSql, { name }))?.value),
-    initSetting: (name, value) =>
-      write(async (db) => {
-        await db.run(initSettingSql, { name, value })
-        return (await db.one(settingSql, { name }))?.value ?? value
-      }),
     replaceSetting: (name, from, to) =>
-      write(async (db) => (await db.run(replaceSettingSql, { name, from, to })) === 1),
+      write(async (db) => {
+        const replaced =
+          from === undefined
+            ? db.run(insertSettingSql, { name, to })
+            : db.run(replaceSettingSql, { name, from, to })
+        return (await replaced) === 1
+      }),
   }
 }
 

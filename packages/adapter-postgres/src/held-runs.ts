@@ -1,7 +1,7 @@
 import {
   holdsRun,
   type Deferral,
-  type Held,
+  type HeldRun,
   type Instant,
   type MessageRow,
   type SessionMemory,
@@ -20,7 +20,10 @@ type Leases = {
 }
 
 /** Locks the message's session. Returns the message if this token holds its run. */
-async function lockHeld(db: Queries, { messageId, token }: Held): Promise<MessageRow | undefined> {
+async function lockHeld(
+  db: Queries,
+  { messageId, token }: HeldRun,
+): Promise<MessageRow | undefined> {
   await lockSessionsOf(db, messageId)
   const row = await db.one(messageById, { messageId })
   if (!row) return undefined
@@ -40,7 +43,7 @@ const extendSql = sql<Leases, { readonly place: number }>(`
 /** `MessageStore.extendLeases`. */
 export async function extendLeases(
   db: Queries,
-  leases: readonly Held[],
+  leases: readonly HeldRun[],
   until: Instant,
 ): Promise<string[]> {
   const messageIds = leases.map(({ messageId }) => messageId)

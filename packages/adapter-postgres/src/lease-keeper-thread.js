@@ -11,10 +11,10 @@ const { connection, leaseMs, sql } = workerData
 const roundMs = Math.ceil(leaseMs / 3)
 const closing = new AbortController()
 
-/** @type {Map<string, import('@org/agent-messaging-core/storage').Held & { until: number }>} */
+/** @type {Map<string, import('@org/agent-messaging-core/storage').HeldRun & { until: number }>} */
 const held = new Map()
 const keyOf = (
-  /** @type {import('@org/agent-messaging-core/storage').Held} */ { messageId, token },
+  /** @type {import('@org/agent-messaging-core/storage').HeldRun} */ { messageId, token },
 ) => `${messageId} ${token}`
 
 parentPort?.on(

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { Held, LeaseKeeper } from '@org/agent-messaging-core/storage'
+import type { HeldRun, LeaseKeeper } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { connectionOf } from './connection-of.js'
 
@@ -34,7 +34,7 @@ export type ThreadData = {
 /** A message to the thread. */
 export type Command =
   | { readonly hold: Parameters<LeaseKeeper['hold']>[0] }
-  | { readonly release: Held }
+  | { readonly release: HeldRun }
   | { readonly close: true }
 
 /**

@@ -23,6 +23,8 @@ export type CommitterOptions = {
   readonly busyTimeoutMs: number
   /** Describes a database error to the caller. */
   readonly explain?: (error: unknown) => Unavailable
+  /** Returns the reason why no write can be committed now, if there is one. */
+  readonly obstacle?: () => Unavailable | undefined
 }
 
 type Write = {
@@ -50,6 +52,7 @@ export class Committer {
   readonly #maxQueued: number
   readonly #busyTimeoutMs: number
   readonly #explain: (error: unknown) => Unavailable
+  readonly #obstacle: () => Unavailable | undefined
   /** Writes that wait for their commit, oldest first. */
   readonly #queue: Write[] = []
   /** True while a flush is scheduled that must not wait for `#lingerTimer`. */
@@ -60,12 +63,18 @@ export class Committer {
 
   constructor(
     db: Database,
-    { maxQueued, busyTimeoutMs, explain = unavailableBecause }: CommitterOptions,
+    {
+      maxQueued,
+      busyTimeoutMs,
+      explain = unavailableBecause,
+      obstacle = () => undefined,
+    }: CommitterOptions,
   ) {
     this.#transactions = new Transactions(db)
     this.#maxQueued = maxQueued
     this.#busyTimeoutMs = busyTimeoutMs
     this.#explain = explain
+    this.#obstacle = obstacle
   }
 
   /** Runs `query` now, on committed data. */
@@ -150,6 +159,11 @@ export class Committer {
   }
 
   #commitBatch(batch: readonly Write[]): Postponed {
+    const obstacle = this.#obstacle()
+    if (obstacle) {
+      for (const write of batch) write.resolve(err(obstacle))
+      return NOTHING_POSTPONED
+    }
     const result = this.#transactions.run(batch.map(({ operation }) => operation))
     if (result.isOk()) {
       for (const [i, write] of batch.entries()) write.resolve(ok(result.value[i]))

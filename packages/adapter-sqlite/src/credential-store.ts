@@ -83,13 +83,14 @@ export function credentialStore(db: Database, committer: Committer): CredentialS
       }),
     isSignInEnded: (id) => committer.read(() => sql.setting.get(ENDED_SIGN_IN + id) !== undefined),
     readSetting: (name) => committer.read(() => sql.setting.get(name)),
-    initSetting: (name, value) =>
-      committer.write(() => {
-        sql.initSetting.run(name, value)
-        return sql.setting.get(name) ?? value
-      }),
     replaceSetting: (name, from, to) =>
-      committer.write(() => sql.replaceSetting.run(to, name, from).changes === 1),
+      committer.write(() => {
+        const replaced =
+          from === undefined
+            ? sql.insertSetting.run(name, to)
+            : sql.replaceSetting.run(to, name, from)
+        return replaced.changes === 1
+      }),
   }
 }
 
@@ -124,7 +125,7 @@ const prepare = (db: Database) => ({
     'delete from settings where name > ? and name < ? and value <= ?',
   ),
   setting: db.prepare<[string], string>('select value from settings where name = ?').pluck(),
-  initSetting: db.prepare<[string, string]>(
+  insertSetting: db.prepare<[string, string]>(
     'insert into settings (name, value) values (?, ?) on conflict do nothing',
   ),
   replaceSetting: db.prepare<[string, string, string]>(

@@ -1,11 +1,19 @@
-import { anAgent, aProject, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import type { StateChange } from '@org/agent-messaging-core/storage'
+import {
+  accepted,
+  anAgent,
+  anEvent,
+  aProject,
+  aWebhook,
+  PROJECT_ID,
+} from '@org/agent-messaging-core/testing'
 import Database from 'better-sqlite3'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { backupSqlite, findSqliteDamage, openSqliteStorage } from './index.js'
 
-const DAMAGED = /is a damaged SQLite database/
+const DAMAGED = /SQLite reports damage/
 
 /** Creates a file with an index entry whose row is missing, as after replaying the wrong log. */
 async function damagedFile(): Promise<string> {
@@ -68,7 +76,9 @@ it('a storage reports damage once, and its pings fail from then on', async () =>
     expect(listed._unsafeUnwrapErr().reason).toMatch(DAMAGED)
   }
   expect((await storage.ping())._unsafeUnwrapErr().reason).toMatch(DAMAGED)
-  expect(reported).toEqual([`${path}: is a damaged SQLite database; restore it from a backup.`])
+  expect(reported).toEqual([
+    expect.stringMatching(/Restore a backup only if the check finds damage/),
+  ])
   await storage.close()
 })
 
@@ -79,4 +89,80 @@ it('a backup of a damaged file names the source, and leaves no file', async () =
     /storage\.db: is a damaged SQLite database \(wrong # of entries in index agents_\w+\); restore it from an earlier backup\.$/,
   )
   expect(existsSync(to)).toBe(false)
+})
+
+/** Creates a file with a webhook's due deliveries, whose table of attempts is damaged. */
+async function fileWithDamagedAttempts(): Promise<string> {
+  const path = tempFile()
+  const storage = openSqliteStorage({ path })
+  const agent = anAgent()
+  await storage.credentials.createProject(aProject())
+  await storage.agents.create(agent, 1_000)
+  await storage.webhooks.create(aWebhook(), 100)
+  for (const id of ['one', 'two']) await storage.agents.changeState(stateChange(agent.id, id))
+  await storage.close()
+  const db = new Database(path)
+  const [page, pageSize] = [
+    db.prepare("select rootpage from sqlite_master where name = 'attempts'").pluck().get(),
+    db.pragma('page_size', { simple: true }),
+  ].map(Number)
+  db.close()
+  const bytes = readFileSync(path)
+  bytes.fill(0xff, ((page ?? 0) - 1) * (pageSize ?? 0), (page ?? 0) * (pageSize ?? 0))
+  writeFileSync(path, bytes)
+  return path
+}
+
+const stateChange = (agentId: string, id: string): StateChange => ({
+  agentId,
+  from: 'running',
+  to: { kind: 'running', startedAt: NOW },
+  outgoing: {
+    event: anEvent(anAgent({ id: agentId }), { id, name: 'agent.error' }),
+    nextDeliveryId: () => `delivery ${id}`,
+  },
+})
+
+const NOW = 1_900_000_000_000
+const claimOne = {
+  now: NOW,
+  until: NOW + 1_000,
+  limit: 1,
+  perWebhook: 1,
+  perProject: 1,
+  retries: 1,
+  except: new Set<string>(),
+}
+
+it('a delivery whose attempt cannot be recorded is not repeated, also after a restart', async () => {
+  const path = await fileWithDamagedAttempts()
+  const storage = openSqliteStorage({ path })
+  const [claimed] = (await storage.deliveries.claimDue(claimOne))._unsafeUnwrap()
+  const record = {
+    deliveryId: claimed?.delivery.id ?? '',
+    token: claimed?.lease.token ?? 0,
+    attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+    state: { kind: 'delivered', deliveredAt: NOW },
+  } as const
+  expect((await storage.deliveries.recordAttempt(record)).isErr()).toBe(true)
+  const again = { ...claimOne, now: NOW + 2_000, until: NOW + 3_000 }
+  expect((await storage.deliveries.claimDue(again))._unsafeUnwrapErr().reason).toMatch(DAMAGED)
+  await storage.close()
+
+  const reported: string[] = []
+  const restarted = openSqliteStorage({ path, onDamage: (sentence) => reported.push(sentence) })
+  expect(reported).toEqual([expect.stringMatching(/is a damaged SQLite database \(.+\); restore/)])
+  expect((await restarted.ping()).isErr()).toBe(true)
+  expect((await restarted.deliveries.claimDue(again)).isErr()).toBe(true)
+  await restarted.close()
+})
+
+it('an intact file with a mark of damage is checked once, and then works', async () => {
+  const path = tempFile()
+  await openSqliteStorage({ path }).close()
+  writeFileSync(`${path}-damaged`, '')
+  const storage = openSqliteStorage({ path })
+  expect((await storage.ping()).isOk()).toBe(true)
+  expect(existsSync(`${path}-damaged`)).toBe(false)
+  await storage.close()
 })

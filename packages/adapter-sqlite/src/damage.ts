@@ -1,8 +1,15 @@
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
 import { requireFittingDriver } from './driver-check.js'
-import { explainOpenFailure, isDamage, unavailable, unavailableBecause } from './errors.js'
+import {
+  damageReport,
+  explainOpenFailure,
+  isDamage,
+  unavailable,
+  unavailableBecause,
+} from './errors.js'
+import { trueName } from './liveness.js'
 
 type Check = 'quick_check' | 'integrity_check'
 
@@ -37,7 +44,13 @@ export function damageOf(path: string, check: Check): string | undefined {
   }
 }
 
-/** Remembers that an open file is damaged. An open file cannot be repaired. */
+/** The name of the file that marks a database as damaged. */
+export const damageMark = (path: string): string => `${trueName(path)}-damaged`
+
+/**
+ * Remembers that a file is damaged. A mark beside the file tells the next start, which checks the
+ * whole file before it removes the mark.
+ */
 export class DamageWatch {
   readonly #path: string
   readonly #onDamage: (sentence: string) => void
@@ -47,6 +60,7 @@ export class DamageWatch {
   constructor(path: string, onDamage: (sentence: string) => void) {
     this.#path = path
     this.#onDamage = onDamage
+    if (path !== ':memory:' && existsSync(damageMark(path))) this.#checkMarkedFile()
   }
 
   get found(): Unavailable | undefined {
@@ -56,10 +70,28 @@ export class DamageWatch {
   /** Describes an error to the caller. An error that reports damage is remembered. */
   readonly explain = (error: unknown): Unavailable => {
     if (!isDamage(error)) return unavailableBecause(error)
-    if (this.#found === undefined) {
-      this.#found = unavailable(explainOpenFailure(this.#path, error).message)
-      this.#onDamage(this.#found.reason)
-    }
+    if (this.#found) return this.#found
+    this.#mark()
+    return this.#report(damageReport(error))
+  }
+
+  #checkMarkedFile(): void {
+    const damage = damageOf(this.#path, 'integrity_check')
+    if (damage === undefined) rmSync(damageMark(this.#path), { force: true })
+    else this.#report(`is a damaged SQLite database (${damage}); restore it from a backup.`)
+  }
+
+  #report(sentence: string): Unavailable {
+    this.#found = unavailable(`${this.#path}: ${sentence}`)
+    this.#onDamage(this.#found.reason)
     return this.#found
+  }
+
+  #mark(): void {
+    try {
+      writeFileSync(damageMark(this.#path), '', { mode: 0o600 })
+    } catch {
+      // A disk that accepts no file: the next operation on the damaged page reports it again.
+    }
   }
 }

@@ -37,7 +37,7 @@ export const codeOf = (cause: unknown): string =>
 function explain(code: string, cause: unknown): string {
   if (isNoDatabase(cause))
     return 'is not a SQLite database; name another file, or move this one away.'
-  if (isDamage(cause)) return 'is a damaged SQLite database; restore it from a backup.'
+  if (isDamage(cause)) return damageReport(cause)
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'its folder does not exist; create it first.'
   if (code === 'EACCES' || code === 'EROFS' || code.startsWith('SQLITE_READONLY')) {
     return 'cannot be written; give this process write access to the file and its folder.'
@@ -47,13 +47,36 @@ function explain(code: string, cause: unknown): string {
   if (code.startsWith('SQLITE_BUSY'))
     return 'is locked by another process; try again when that process has finished.'
   if (code === 'SQLITE_FULL') return 'its disk is full.'
+  if (isDiskFailure(code)) return `${diskFailure(code)}.`
   return `cannot be opened (${cause instanceof Error ? cause.message : String(cause)}).`
 }
 
 export const unavailable = (reason: string): Unavailable => ({ kind: 'unavailable', reason })
 
+/** A failing disk can make an intact file look damaged. Only a check of the file can tell. */
+export const damageReport = ({ message }: Error): string =>
+  `SQLite reports damage (${message}). Stop the server and check the file with ` +
+  '"agent-messaging doctor" (or PRAGMA integrity_check). Restore a backup only if the check ' +
+  'finds damage. Otherwise check the disk.'
+
+const isDiskFailure = (code: string): boolean => code.startsWith('SQLITE_IOERR')
+
+const DISK_STEPS: readonly (readonly [RegExp, string])[] = [
+  [/_(SHORT_)?READ$/, 'reading'],
+  [/_WRITE$/, 'writing'],
+  [/_(DIR_)?FSYNC$/, 'syncing'],
+  [/_TRUNCATE$/, 'truncating'],
+  [/_(RD|UN)?LOCK$/, 'locking'],
+]
+
+function diskFailure(code: string): string {
+  const step = DISK_STEPS.find(([pattern]) => pattern.test(code))?.[1] ?? 'using'
+  return `the disk failed while ${step} the file (${code}); check the disk, its mount and the system log`
+}
+
 /** SQLite's messages name tables and columns, never values. */
 export function unavailableBecause(error: unknown): Unavailable {
+  if (isDiskFailure(codeOf(error))) return unavailable(diskFailure(codeOf(error)))
   if (error instanceof Database.SqliteError) return unavailable(`${error.code}: ${error.message}`)
   // A JSON parser quotes the text that it failed on, which can be confidential.
   if (error instanceof SyntaxError) return unavailable('SyntaxError: a stored text is not JSON')

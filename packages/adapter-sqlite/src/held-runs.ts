@@ -3,7 +3,7 @@ import {
   holdsRun,
   toMessage,
   type Deferral,
-  type Held,
+  type HeldRun,
   type Instant,
   type MessageRow,
   type RecordedRun,
@@ -15,7 +15,7 @@ import { messageById, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
 type HeldRuns = {
-  extend(held: Held, until: Instant): boolean
+  extend(held: HeldRun, until: Instant): boolean
   defer(deferral: Deferral): 'deferred' | 'lease_lost'
   remember(memory: SessionMemory): 'remembered' | 'lease_lost'
   record(run: RunRecord): RecordedRun
@@ -26,7 +26,7 @@ export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): H
   const byId = messageById(db)
   const writeState = stateWriter(db)
 
-  function find({ messageId, token }: Held): MessageRow | undefined {
+  function find({ messageId, token }: HeldRun): MessageRow | undefined {
     const row = byId(messageId)
     if (!row) return undefined
     const { state, lease, position, headPosition } = row

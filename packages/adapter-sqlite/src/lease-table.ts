@@ -1,4 +1,4 @@
-import type { Held, Instant } from '@org/agent-messaging-core/storage'
+import type { HeldRun, Instant } from '@org/agent-messaging-core/storage'
 
 /**
  * The leases that the process holds, in memory that two threads share. The main thread writes it
@@ -34,7 +34,7 @@ export class LeaseTable {
   }
 
   /** Adds a lease. Does nothing when all slots are taken. */
-  add(lease: Held & { readonly until: Instant }): void {
+  add(lease: HeldRun & { readonly until: Instant }): void {
     const slot = this.#free.pop()
     if (slot === undefined) return
     this.#taken.set(keyOf(lease), slot)
@@ -44,7 +44,7 @@ export class LeaseTable {
     Atomics.store(this.shared.held, slot, 1)
   }
 
-  remove(lease: Held): void {
+  remove(lease: HeldRun): void {
     const slot = this.#taken.get(keyOf(lease))
     if (slot === undefined) return
     this.#taken.delete(keyOf(lease))
@@ -53,4 +53,4 @@ export class LeaseTable {
   }
 }
 
-const keyOf = ({ messageId, token }: Held): string => `${messageId} ${token}`
+const keyOf = ({ messageId, token }: HeldRun): string => `${messageId} ${token}`

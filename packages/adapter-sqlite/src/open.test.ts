@@ -192,10 +192,13 @@ it.each([
 it.each([
   ['EACCES', /cannot be written; give this process write access/],
   ['SQLITE_READONLY_DIRECTORY', /cannot be written/],
-  ['SQLITE_CORRUPT_INDEX', /is a damaged SQLite database/],
+  ['SQLITE_CORRUPT_INDEX', /SQLite reports damage .+ only if the check finds damage/],
+  ['SQLITE_IOERR_FSYNC', /the disk failed while syncing the file \(SQLITE_IOERR_FSYNC\)/],
+  ['SQLITE_IOERR_SHORT_READ', /the disk failed while reading the file/],
   ['SQLITE_BUSY', /is locked by another process/],
   ['SQLITE_FULL', /its disk is full/],
-  ['SQLITE_IOERR', /cannot be opened \(some detail\)/],
+  ['SQLITE_IOERR', /the disk failed while using the file \(SQLITE_IOERR\)/],
+  ['SQLITE_ERROR', /cannot be opened \(some detail\)/],
 ])('the message explains the error %s', (code, words) => {
   expect(
     explainOpenFailure('a.db', Object.assign(new Error('some detail'), { code })).message,

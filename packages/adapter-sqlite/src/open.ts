@@ -1,4 +1,4 @@
-import type { Storage, TakenOver } from '@org/agent-messaging-core/storage'
+import type { Storage, Stored, TakenOver, Unavailable } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
 import { agentStore, releaseAgents } from './agent-store.js'
@@ -10,6 +10,7 @@ import { deliveryStore, releaseDeliveries } from './delivery-store.js'
 import { requireFittingDriver } from './driver-check.js'
 import { erasureOf } from './erasure.js'
 import { explainOpenFailure } from './errors.js'
+import { FileWatch } from './file-watch.js'
 import { fanOutOf } from './fan-out.js'
 import { openLiveness, type Liveness } from './liveness.js'
 import { messageStore } from './message-store.js'
@@ -29,7 +30,11 @@ export type SqliteOptions = {
   readonly busyTimeoutMs?: number
   /** Writes that can wait for their commit. One more write is `Unavailable`. Default: 10,000. */
   readonly maxQueuedWrites?: number
-  /** Called once when an operation finds the file damaged. From then on, a ping fails. */
+  /**
+   * Called with a sentence for the operator when an operation finds the file damaged, and when the
+   * file was deleted, renamed or replaced. From then on, a ping fails and no new work starts. A
+   * file that is moved back can be used again.
+   */
   readonly onDamage?: (sentence: string) => void
 }
 
@@ -64,12 +69,14 @@ function openStorage({
   try {
     migrate(db)
     const damage = new DamageWatch(path, onDamage)
+    const file = path === ':memory:' ? undefined : new FileWatch(path, onDamage)
     const committer = new Committer(db, {
       maxQueued: maxQueuedWrites,
       busyTimeoutMs,
       explain: damage.explain,
+      ...(file && { obstacle: file.check }),
     })
-    const stores = storesOf(db, committer)
+    const stores = withoutNewWork(storesOf(db, committer), () => damage.found)
     let takenOver: TakenOver | undefined
     const takeOver = (): void => {
       takenOver = releaseClaims(db)
@@ -95,6 +102,32 @@ function openStorage({
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/**
+ * Starts no new work once the file is damaged: results that cannot be stored would repeat it
+ * without end. Results of work in flight are still stored where that is possible.
+ */
+function withoutNewWork<Stores extends Omit<Storage, 'close'>>(
+  stores: Stores,
+  damage: () => Unavailable | undefined,
+): Stores {
+  const unlessDamaged =
+    <A extends readonly unknown[], T>(method: (...args: A) => Stored<T>) =>
+    (...args: A): Stored<T> => {
+      const found = damage()
+      return found ? errAsync(found) : method(...args)
+    }
+  const { messages, deliveries } = stores
+  return {
+    ...stores,
+    messages: {
+      ...messages,
+      accept: unlessDamaged(messages.accept),
+      claimRunnable: unlessDamaged(messages.claimRunnable),
+    },
+    deliveries: { ...deliveries, claimDue: unlessDamaged(deliveries.claimDue) },
   }
 }
 

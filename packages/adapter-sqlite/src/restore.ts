@@ -3,6 +3,7 @@ import { chmodSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import Database from 'better-sqlite3'
 import { backupSqlite } from './backup.js'
+import { damageMark } from './damage.js'
 import { explainOpenFailure, SqliteOpenError } from './errors.js'
 import { giveToOwnerOf, keepAs, syncFolder } from './files.js'
 import { trueName, whileAlone } from './liveness.js'
@@ -92,6 +93,7 @@ function swap(draft: string, place: string, keptAs: string | undefined): void {
     if (keptAs !== undefined && existsSync(place + end)) renameSync(place + end, keptAs + end)
     else rmSync(place + end, { force: true })
   }
+  rmSync(damageMark(place), { force: true })
   renameSync(draft, place)
   syncFolder(path.dirname(place))
 }

@@ -5,7 +5,7 @@ const [path, batches, size] = process.argv.slice(2)
 const storage = openSqliteStorage({ path })
 for (let batch = 0; batch < Number(batches); batch++) {
   const writes = Array.from({ length: Number(size) }, (_, n) =>
-    storage.credentials.initSetting(`${batch} ${n}`, 'x'),
+    storage.credentials.replaceSetting(`${batch} ${n}`, undefined, 'x'),
   )
   for (const written of await Promise.all(writes))
     if (written.isErr()) throw new Error(written.error.reason)

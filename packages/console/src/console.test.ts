@@ -147,6 +147,14 @@ describe('a sign-in link', () => {
     expect((await get(link)).status).toBe(401)
   })
 
+  it('is not used up by HEAD', async () => {
+    const { pages, get, key } = await scene()
+    const link = pages.signInPath(key)
+    const head = await pages.fetch(new Request(ORIGIN + link, { method: 'HEAD' }))
+    expect([head.status, head.headers.get('set-cookie')]).toEqual([200, null])
+    expect((await get(link)).status).toBe(303)
+  })
+
   it('cannot be guessed', async () => {
     const { get } = await scene()
     expect((await get('/console/enter?code=x')).status).toBe(401)
@@ -377,6 +385,22 @@ describe('a key with only project:message', () => {
 })
 
 describe('requests from other sites', () => {
+  it.each(['application/json', 'text/html', 'application/octet-stream'])(
+    'are refused with the content type %s',
+    async (type) => {
+      const { pages, signIn, service, projectId } = await scene()
+      const headers = {
+        cookie: await signIn(),
+        origin: 'https://evil.example',
+        'content-type': type,
+      }
+      const request = new Request(`${ORIGIN}/console/agents/bot/stop`, { method: 'POST', headers })
+      expect((await pages.fetch(request)).status).toBe(403)
+      const agent = (await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap()
+      expect(agent.desiredState).toBe('running')
+    },
+  )
+
   it.each<[string, Record<string, string>]>([
     ['another origin', { origin: 'https://evil.example' }],
     ['a null origin', { origin: 'null' }],

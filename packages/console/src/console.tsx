@@ -88,11 +88,17 @@ export function createConsole(options: ConsoleOptions): Console {
     await next()
     if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store')
   })
-  app.use(
-    csrf({
-      origin: (origin, c) => [new URL(c.req.url).origin, originOf(publicUrl())].includes(origin),
-    }),
-  )
+  const isOwn = (origin: string, url: string): boolean =>
+    [new URL(url).origin, originOf(publicUrl())].includes(origin)
+  app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }))
+  // `csrf` checks only the content types of forms.
+  app.use(async (c, next) => {
+    const origin = c.req.header('origin')
+    const isForeign = origin !== undefined && !isOwn(origin, c.req.url)
+    if (isForeign && !['GET', 'HEAD'].includes(c.req.method))
+      return showProblem(c, 403, 'Another site sent this request')
+    return next()
+  })
   app.use(
     bodyLimit({
       maxSize: MAX_BODY_BYTES,

@@ -38,6 +38,8 @@ export const signInRoutes = (d: ConsoleDeps) =>
     })
 
     .get(`${BASE}/enter`, async (c) => {
+      // Link previews and scanners send HEAD. It must not use the link up.
+      if (c.req.method === 'HEAD') return c.body(null, 200)
       const key = d.links.use(c.req.query('code') ?? '')
       if (key !== undefined) beginSession(c, d, key)
       // A used link still works in a browser that is signed in.

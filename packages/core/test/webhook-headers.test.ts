@@ -132,7 +132,7 @@ describe('the headers of a webhook’s own', () => {
     [
       { 'X-A': 'a\r\nb: c' },
       'headers.X-A',
-      'must not hold line breaks, control characters or characters beyond Latin-1',
+      'must not contain line breaks, control characters or characters beyond Latin-1',
     ],
     [{ 'X-A': 'x'.repeat(4_097) }, 'headers.X-A', 'must have at most 4096 characters'],
     [

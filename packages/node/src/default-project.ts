@@ -2,6 +2,7 @@ import type { Project } from '@org/agent-messaging-core'
 import type { Clock, Ids } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import { allPages } from './all-pages.js'
+import { initSetting } from './init-setting.js'
 import { valueOrSetupError } from './setup-error.js'
 
 const DEFAULT_PROJECT_SETTING = 'default-project'
@@ -23,7 +24,7 @@ export async function ensureDefaultProject({
     ({ name }) => name === DEFAULT_PROJECT,
   )
   const id = await valueOrSetupError(
-    credentials.initSetting(DEFAULT_PROJECT_SETTING, existing?.id ?? ids.next()),
+    initSetting(storage, DEFAULT_PROJECT_SETTING, existing?.id ?? ids.next()),
     failure,
   )
   const created = await valueOrSetupError(credentials.getProject(id), failure)

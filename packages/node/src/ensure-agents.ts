@@ -37,5 +37,5 @@ async function ensureAgent(
     )
     .orElse((error) => (error.kind === 'name_taken' ? ok(undefined) : err(error)))
   await valueOrSetupError(created, failure)
-  await valueOrSetupError(credentials.initSetting(setting, 'created'), failure)
+  await valueOrSetupError(credentials.replaceSetting(setting, undefined, 'created'), failure)
 }

@@ -1,5 +1,6 @@
 import type { Crypto } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
+import { initSetting } from './init-setting.js'
 import { SetupError, valueOrSetupError } from './setup-error.js'
 
 const CANARY = 'master-key-canary'
@@ -9,7 +10,7 @@ const MISMATCH =
 /** Throws unless this master key belongs to the database. Another key could decrypt nothing. */
 export async function checkMasterKey(storage: Storage, crypto: Crypto): Promise<void> {
   const stored = await valueOrSetupError(
-    storage.credentials.initSetting(CANARY, canaryOf(crypto)),
+    initSetting(storage, CANARY, canaryOf(crypto)),
     'cannot use the database',
   )
   if (!crypto.isMac(CANARY, 'v1', stored)) throw new SetupError(MISMATCH, 2)

@@ -23,7 +23,7 @@ export const whole = (min: number, max: number) =>
 export const host = z.string().regex(/^[\w.:-]{1,255}$/)
 
 /** Printable ASCII without space and comma, which is safe in a bearer header. */
-export const credential = z.string().regex(/^[!-+\--~]{1,255}$/)
+export const credential = z.string().regex(/^[!-+\--~]{16,255}$/)
 
 /** An API key. A generated key contains a checksum, so that a mistyped key is rejected here. */
 export const bootstrapKey = z

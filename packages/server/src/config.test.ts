@@ -42,6 +42,7 @@ const WRONG: [string, string[]][] = [
     ['5', '5s,', '0s', '31d', '5 minutes', Array(51).fill('1s').join(',')],
   ],
   ['SERVICE_WEBHOOK_ALLOWED_CIDRS', ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', 'fd00::/129', 'all']],
+  ['SERVICE_TRUSTED_PROXIES', ['10.0.0.1', 'all', '10.0.0.0/33']],
   ['SERVICE_DELIVERY_RETENTION', ['0', '999ms', '3651d', 'never', 'Off']],
   ['SERVICE_MESSAGE_RETENTION', ['30', '30days', '1d,2d']],
   ['SERVICE_CRON_BUDGET_MS', ['99', '10s']],
@@ -55,8 +56,11 @@ const WRONG: [string, string[]][] = [
 const WRONG_SECRETS: [string, string[]][] = [
   ['SERVICE_OTHER_MASTER_KEYS', ['short', `${HEX},`, `${HEX},${HEX}00`]],
   ['SERVICE_MASTER_KEY', ['short', `${HEX}00`, HEX.slice(2), `${HEX.slice(1)}g`]],
-  ['CRON_SECRET', ['two words', 'a,b', 'ü']],
-  ['SERVICE_METRICS_TOKEN', ['two words', 'a,b', 'ü']],
+  [
+    'CRON_SECRET',
+    ['two words of length', 'a,b,c,d,e,f,g,h,i', 'üüüüüüüüüüüüüüüüü', 'fifteen-letters'],
+  ],
+  ['SERVICE_METRICS_TOKEN', ['two words of length', 'fifteen-letters']],
   [
     'SERVICE_BOOTSTRAP_API_KEY',
     ['nineteen-characters', 'with a space in the middle of it', `amk_${'A'.repeat(38)}`],
@@ -142,11 +146,12 @@ describe('the configuration', () => {
       { SERVICE_WEBHOOK_ALLOWED_CIDRS: '10.1.0.0/16, ::1/128' },
       { allowedCidrs: ['10.1.0.0/16', '::1/128'] },
     ],
-    [{ CRON_SECRET: 'x' }, { cronSecret: 'x' }],
+    [{ CRON_SECRET: 'sixteen-letters!' }, { cronSecret: 'sixteen-letters!' }],
+    [{ SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' }, { trustedProxies: ['10.0.0.0/8'] }],
     [{ SERVICE_CRON_BUDGET_MS: '500' }, { cronBudgetMs: 500 }],
     [
-      { SERVICE_METRICS_TOKEN: 'x', SERVICE_METRICS_PORT: '9090' },
-      { metricsToken: 'x', metricsPort: 9_090 },
+      { SERVICE_METRICS_TOKEN: 'sixteen-letters!', SERVICE_METRICS_PORT: '9090' },
+      { metricsToken: 'sixteen-letters!', metricsPort: 9_090 },
     ],
     [{ SERVICE_DELIVERY_RETENTION: 'off' }, { policy: { retention: { deliveriesMs: Infinity } } }],
     [

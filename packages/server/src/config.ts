@@ -28,6 +28,7 @@ function configOf(env: Environment) {
     webhookThread: env.SERVICE_WEBHOOK_THREAD && env.SERVICE_WEBHOOK_THREAD === 'on',
     metricsToken: env.SERVICE_METRICS_TOKEN,
     metricsPort: env.SERVICE_METRICS_PORT,
+    trustedProxies: env.SERVICE_TRUSTED_PROXIES,
     allowedCidrs: env.SERVICE_WEBHOOK_ALLOWED_CIDRS,
     logLevel: env.SERVICE_LOG_LEVEL,
     shutdownGraceMs: env.SERVICE_SHUTDOWN_GRACE_MS,

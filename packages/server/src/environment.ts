@@ -13,7 +13,7 @@ export const variables = z.registry<Variable>()
 
 const DAY_MS = 86_400_000
 const PORT = 'a port from 0 to 65535 (0 picks a free port)'
-const CREDENTIAL = '1 to 255 printable ASCII characters without spaces and commas'
+const CREDENTIAL = '16 to 255 printable ASCII characters without spaces and commas'
 const POSTGRES_URL = 'postgres://user:password@host/database'
 
 const milliseconds = (min: number, max: number, byDefault: number, about: string) =>
@@ -84,6 +84,11 @@ export const environment = z.object({
   SERVICE_METRICS_PORT: value.whole(0, 65_535).optional().register(variables, {
     about: 'Second port on HOST that serves only `/metrics`, without a token.',
     allowed: PORT,
+  }),
+  SERVICE_TRUSTED_PROXIES: value.cidrs.optional().register(variables, {
+    about:
+      'Proxies in front of this server. Their `X-Forwarded-For` header names the caller whose wrong credentials are counted.',
+    allowed: 'address ranges, such as 10.0.0.0/8,fd00::/8',
   }),
   SERVICE_CONSOLE: z.enum(['on', 'off']).optional().register(variables, {
     about:

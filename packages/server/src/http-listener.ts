@@ -15,7 +15,7 @@ export type Listener = {
 }
 
 /** Hono's handlers use this to find the connection of a request. */
-export type Bindings = { readonly incoming: Pick<IncomingMessage, 'socket'> }
+export type Bindings = { readonly incoming: Pick<IncomingMessage, 'socket' | 'headers'> }
 
 export type ListenerOptions = {
   readonly host: string

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -154,8 +154,39 @@ describe('createServer', () => {
     expect((await call(server, '/v1/agents/echo/messages')).status).toBe(503)
     expect((await call(server, '/readyz')).status).toBe(503)
     expect(lines).toContainEqual({
-      reason: `${file}: is a damaged SQLite database; restore it from a backup.`,
+      reason: expect.stringContaining(`${file}: SQLite reports damage`),
     })
+  })
+
+  it('refuses sends while its file is moved away, and continues when the file is back', async () => {
+    const lines: unknown[] = []
+    const logger: Logger = { ...silentLogger, error: (details: object) => void lines.push(details) }
+    const server = await serve({ logger })
+    await createAgent(server, 'echo')
+    const file = path.join(root, 'service.db')
+    renameSync(file, `${file}.moved`)
+    expect((await send(server, 'echo', 'hello')).status).toBe(503)
+    expect((await call(server, '/readyz')).status).toBe(503)
+    expect(lines).toContainEqual({ reason: expect.stringContaining('Move the original file back') })
+    renameSync(`${file}.moved`, file)
+    expect((await call(server, '/readyz')).status).toBe(200)
+    expect(await (await send(server, 'echo', 'hello')).json()).toMatchObject({ response: 'hello' })
+  })
+
+  it('limits wrong sign-ins to the console by address, and no valid key', async () => {
+    const server = await serve({ console: 'on' })
+    expect((await call(server, '/v1/agents')).status).toBe(200)
+    const signIn = (key: string) =>
+      fetch(`${server.url}/console/sign-in`, {
+        method: 'POST',
+        headers: { origin: server.url },
+        body: new URLSearchParams({ key }),
+        redirect: 'manual',
+      })
+    const statuses: number[] = []
+    for (let i = 0; i < 30; i++) statuses.push((await signIn(`wrong ${i}`)).status)
+    expect([statuses.slice(0, 20), statuses.at(-1)]).toEqual([Array(20).fill(401), 429])
+    expect((await call(server, '/v1/agents')).status).toBe(200)
   })
 
   it('sends a callback URL to HTTP agents', async () => {

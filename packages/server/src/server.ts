@@ -7,7 +7,8 @@ import { createConsole, isConsolePath, type Console } from '@org/agent-messaging
 import { createHttpApp } from '@org/agent-messaging-http'
 import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
-import { openListener, type Bindings, type Listener } from './http-listener.js'
+import { CredentialThrottle } from './credential-throttle.js'
+import { openListener, type Listener } from './http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
 import { OutageLog } from './outage-log.js'
 import { createMetrics, type Metrics } from './metrics.js'
@@ -31,6 +32,11 @@ export type ServerOptions = WiringOptions & {
   readonly metricsToken?: string | undefined
   /** Serves `/metrics` without a token. */
   readonly openMetrics?: boolean | undefined
+  /**
+   * Address ranges of proxies in front of this server. Their `X-Forwarded-For` header names the
+   * caller whose wrong credentials are counted.
+   */
+  readonly trustedProxies?: readonly string[] | undefined
   /** Second port that serves only `/metrics`, without a token. 0 picks a free port. */
   readonly metricsPort?: number | undefined
   /** Serves the console at `/console`. `dev` adds a webhook receiver. Default: `off`. */
@@ -224,13 +230,21 @@ function handler(
       metrics?.onRequest(facts)
     },
   })
-  return (request: Request, bindings: Bindings) => {
+  const throttle = new CredentialThrottle({
+    trustedProxies: options.trustedProxies,
+    isGuarded: (pathname) =>
+      pathname.startsWith('/v1/') ||
+      pathname.startsWith('/api/cron/') ||
+      (pathname === '/metrics' && metricsToken !== undefined),
+    onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),
+  })
+  return throttle.wrap((request, bindings) => {
     const { pathname } = new URL(request.url)
     // A browser at the address that `dev` prints shows the console.
     if (pathname === '/' && request.method === 'GET' && options.console === 'dev')
       return new Response(null, TO_CONSOLE)
     return pages && isConsolePath(pathname) ? pages.fetch(request) : app.fetch(request, bindings)
-  }
+  })
 }
 
 const TO_CONSOLE = { status: 302, headers: { location: '/console' } }

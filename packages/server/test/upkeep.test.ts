@@ -103,7 +103,7 @@ describe('backup', SLOWLY, () => {
 
   it('leaves no copy when Ctrl-C interrupts it', async () => {
     const storage = openSqliteStorage({ path: path.join(sandbox.directory, 'service.db') })
-    await storage.credentials.initSetting('much', 'x'.repeat(100_000_000))
+    await storage.credentials.replaceSetting('much', undefined, 'x'.repeat(100_000_000))
     await storage.close()
     const program = sandbox.cli(['backup', 'copy.db'], ENV)
     const copies = () => readdirSync(sandbox.directory).filter((name) => name.startsWith('copy.db'))

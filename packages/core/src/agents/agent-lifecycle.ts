@@ -219,7 +219,9 @@ export class AgentLifecycle {
   async #exited(agent: Agent, error: RunError, isForced: boolean): Promise<void> {
     const { id } = agent
     this.#host.remove(id)
-    const state = isForced ? this.#failures.forced(id, error) : this.#failures.failed(id, error)
+    const state = isForced
+      ? this.#failures.interrupted(id, error)
+      : this.#failures.failed(id, error)
     await this.#fail(agent, state)
   }
 

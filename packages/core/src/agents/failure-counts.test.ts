@@ -24,7 +24,7 @@ it.each<[string, (counts: FailureCounts, now: number) => void, number]>([
     'ignores an end on purpose',
     (counts) => {
       counts.noteError('a', failedState(4, 1))
-      counts.forced('a', error)
+      counts.interrupted('a', error)
     },
     5,
   ],

@@ -26,7 +26,7 @@ export class FailureCounts {
    * Returns the state of an agent that its runtime ended on purpose, without counting a failure.
    * Callers that cancel messages must not stop an agent.
    */
-  forced(agentId: string, lastError: RunError): FailedAgent {
+  interrupted(agentId: string, lastError: RunError): FailedAgent {
     const failures = this.#counts.get(agentId) ?? 0
     return { kind: 'error', lastError, failures, retryAt: this.#clock.now() }
   }

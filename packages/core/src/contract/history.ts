@@ -4,7 +4,7 @@ import type { Instant } from '../domain/instant.js'
 import type { AfterRun, Message } from '../domain/message.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { AttemptRecord, ClaimedDelivery, DeliveryDetail } from '../ports/delivery-store.js'
-import type { ClaimedMessage, Held } from '../ports/message-store.js'
+import type { ClaimedMessage, HeldRun } from '../ports/message-store.js'
 
 /** The calls of a workload, the answers of the stores, and the rows at the end. */
 export type History = {
@@ -34,7 +34,7 @@ export type Send = Span & {
 }
 
 /** `ok` is false for `lease_lost`. */
-export type RunStep = Span & Held & RunFact
+export type RunStep = Span & HeldRun & RunFact
 type RunFact =
   | { readonly kind: 'claimed'; readonly now: Instant; readonly claimed: ClaimedMessage }
   | { readonly kind: 'extended'; readonly until: Instant; readonly ok: boolean }

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { AfterRun } from '../domain/message.js'
-import type { Held } from '../ports/message-store.js'
+import type { HeldRun } from '../ports/message-store.js'
 import { anEvent, newMessage } from '../testing/builders.js'
 import { heldBy, NOW, type Scene } from './scene.js'
 import { type ModelMessage, SessionModel } from '../testing/session-model.js'
@@ -34,7 +34,7 @@ type World = {
   readonly agent: Agent
   readonly scene: Scene
 }
-type Clock = { now: Instant; readonly claims: Held[] }
+type Clock = { now: Instant; readonly claims: HeldRun[] }
 type Step = (world: World & Clock) => Promise<void>
 
 export function modelSuite(it: StorageTest): void {

@@ -8,7 +8,7 @@ import type {
 } from '../ports/delivery-store.js'
 import type {
   ClaimedMessage,
-  Held,
+  HeldRun,
   Lane,
   MessageStore,
   NewMessage,
@@ -34,8 +34,8 @@ export type RecordedCalls = {
     now: Instant
     until: Instant
   }): Promise<ClaimedMessage[]>
-  extendLeases(held: readonly Held[], until: Instant): Promise<string[]>
-  defer(deferral: Held & { readonly state: DeferredState }): Promise<void>
+  extendLeases(held: readonly HeldRun[], until: Instant): Promise<string[]>
+  defer(deferral: HeldRun & { readonly state: DeferredState }): Promise<void>
   recordRun(run: RunRecord): Promise<RecordedRun>
   claimDue(query: ClaimDue): Promise<ClaimedDelivery[]>
   release(held: ReleasedClaim, now: Instant): Promise<void>

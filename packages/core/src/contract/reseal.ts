@@ -127,7 +127,7 @@ export function resealSuite(it: StorageTest): void {
     storage: { credentials },
     second,
   }) => {
-    await credentials.initSetting('canary', 'old')
+    await credentials.replaceSetting('canary', undefined, 'old')
     const replaced = await Promise.all(
       ['a', 'b'].map((to) => second.credentials.replaceSetting('canary', 'old', to)),
     )

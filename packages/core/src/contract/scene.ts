@@ -7,7 +7,7 @@ import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import type {
   Cancelled,
   ClaimedMessage,
-  Held,
+  HeldRun,
   MessageRef,
   NewMessage,
   RecordedRun,
@@ -34,7 +34,7 @@ export const CLAIM_ALL = {
 }
 
 /** The data that the holder of a claim shows to write its result. */
-export const heldBy = ({ message, lease }: ClaimedMessage): Held => ({
+export const heldBy = ({ message, lease }: ClaimedMessage): HeldRun => ({
   messageId: message.id,
   token: lease.token,
 })

@@ -9,11 +9,11 @@ import { anAgent, aProject, aWebhook, PROJECT_ID } from '../testing/builders.js'
 import {
   answerOf,
   attemptOf,
-  createDeeds,
+  createSteps,
   LONGEST_WAIT_MS,
   outgoingOf,
   type Process,
-} from './deeds.js'
+} from './random-steps.js'
 import { createDice } from '../testing/dice.js'
 import type { History } from './history.js'
 import { createRecorder, type RecordedCalls } from './recorder.js'
@@ -45,7 +45,7 @@ export async function runWorkload({ storages, seed, rounds }: Workload): Promise
   const dice = createDice(seed)
   const recorder = createRecorder()
   const { agents, webhooks } = await populate(unwrapped(first))
-  const deeds = createDeeds(dice, agents)
+  const steps = createSteps(dice, agents)
   const processes = Array.from({ length: PROCESSES }, (_, index): Process => {
     const storage = storages[index % storages.length] ?? first
     return { calls: recorder.through(unwrapped(storage)), runs: [], deliveries: [] }
@@ -56,7 +56,7 @@ export async function runWorkload({ storages, seed, rounds }: Workload): Promise
     // Now and then all of them stall for longer than their leases.
     now += dice.chance(0.1) ? dice.below(20 * SECOND) : dice.below(SECOND)
     await Promise.all(
-      Array.from({ length: CALLS_AT_ONCE }, () => dice.weighted(deeds)(dice.oneOf(processes), now)),
+      Array.from({ length: CALLS_AT_ONCE }, () => dice.weighted(steps)(dice.oneOf(processes), now)),
     )
   }
   await drain(recorder.through(unwrapped(first)), agents, now)

@@ -67,7 +67,8 @@ describe('custom headers', () => {
   it.each(['a\r\nb: c', 'a\n', 'a\r', 'a\0b', '→', '\x7f', '\ud800'])(
     'have no value such as %j',
     (value) => {
-      const message = 'must not hold line breaks, control characters or characters beyond Latin-1'
+      const message =
+        'must not contain line breaks, control characters or characters beyond Latin-1'
       expect(problemOf(['X-A', value])).toEqual({ path: 'headers.X-A', message })
     },
   )

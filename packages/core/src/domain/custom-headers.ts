@@ -67,7 +67,7 @@ export function customHeadersProblem(
     if (value.length > maxValueLength) return `must have at most ${maxValueLength} characters`
     return FIELD_VALUE.test(value)
       ? undefined
-      : 'must not hold line breaks, control characters or characters beyond Latin-1'
+      : 'must not contain line breaks, control characters or characters beyond Latin-1'
   }
 
   const entries = Object.entries(headers)

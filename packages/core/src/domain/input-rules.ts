@@ -41,7 +41,7 @@ export function textRule(value: unknown, max: number): Rule {
   if (value === undefined) return IS_REQUIRED
   if (typeof value !== 'string' || value === '') return 'must be a non-empty string'
   if (value.length > max) return `must have at most ${max} characters`
-  return isStorableText(value) ? undefined : 'must not hold NUL or lone surrogates'
+  return isStorableText(value) ? undefined : 'must not contain NUL or lone surrogates'
 }
 
 /** Accepts a whole number from `min` to `max`. */

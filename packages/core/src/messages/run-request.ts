@@ -3,7 +3,7 @@ import { isStorableText } from '../domain/json.js'
 import { childTrace } from '../domain/trace.js'
 import type { Platform } from '../platform.js'
 import type { RunRequest } from '../ports/agent-runtime.js'
-import type { ClaimedMessage, Held } from '../ports/message-store.js'
+import type { ClaimedMessage, HeldRun } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import { runTokenOf } from './run-token.js'
 
@@ -34,7 +34,7 @@ export function runRequest(
 /** How a run reads its session's past turns and keeps a state for the session's next run. */
 function sessionMemory(
   { storage: { messages }, policy }: Platform,
-  held: Held,
+  held: HeldRun,
 ): Pick<RunRequest, 'history' | 'remember'> {
   return {
     history: async (limit) =>
@@ -58,5 +58,5 @@ function valueOf<T>(result: Result<T, Unavailable>): T {
 function stateProblem(state: unknown, maxLength: number): string | undefined {
   if (typeof state !== 'string') return 'must be a string'
   if (state.length > maxLength) return `must have at most ${maxLength} characters`
-  return isStorableText(state) ? undefined : 'must not hold NUL or lone surrogates'
+  return isStorableText(state) ? undefined : 'must not contain NUL or lone surrogates'
 }

@@ -4,7 +4,7 @@ import type { Message } from '../domain/message.js'
 import { failedRun, wordsOf, type FinishedRun, type RunOutcome } from '../domain/run.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
-import type { ClaimedMessage, Held } from '../ports/message-store.js'
+import type { ClaimedMessage, HeldRun } from '../ports/message-store.js'
 import type { RunContext } from './run-context.js'
 import { concludeRun, exhaustedRun, type AbortReason } from './run-outcome.js'
 import { runRequest } from './run-request.js'
@@ -30,7 +30,7 @@ export type RunEnd = { readonly sessionWaits: boolean }
 
 /** One attempt of an agent at a message, from its claim until its outcome is stored. */
 export class Run {
-  readonly held: Held
+  readonly held: HeldRun
   readonly sessionId: string
   /** Resolves when the agent has ended. The run then stores the outcome. */
   readonly agentEnded: Promise<void>

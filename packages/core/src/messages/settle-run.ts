@@ -3,13 +3,13 @@ import { isStorableText } from '../domain/json.js'
 import { decideAfterRun, type RunningMessage } from '../domain/message.js'
 import { failedRun, type FinishedRun } from '../domain/run.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
-import type { Held, RecordedRun } from '../ports/message-store.js'
+import type { HeldRun, RecordedRun } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { RunContext } from './run-context.js'
 
 type UnsettledRun = {
-  readonly held: Held
+  readonly held: HeldRun
   readonly message: RunningMessage
   readonly run: FinishedRun
   readonly maxAttempts: number

@@ -38,8 +38,9 @@ export interface CredentialStore {
    * Reads a value that the service keeps about the database, such as the check of the master key.
    */
   readSetting(name: string): Stored<string | undefined>
-  /** Sets the value if the setting has none. Returns the value that the setting has now. */
-  initSetting(name: string, value: string): Stored<string>
-  /** Replaces the value if it is `from`. Returns true if it was. */
-  replaceSetting(name: string, from: string, to: string): Stored<boolean>
+  /**
+   * Replaces the value if it is `from`. `undefined` stands for a setting without a value. Returns
+   * true if the value was replaced.
+   */
+  replaceSetting(name: string, from: string | undefined, to: string): Stored<boolean>
 }

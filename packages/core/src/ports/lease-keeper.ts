@@ -1,5 +1,5 @@
 import type { Instant } from '../domain/instant.js'
-import type { Held } from './message-store.js'
+import type { HeldRun } from './message-store.js'
 
 /**
  * Extends the leases of runs from a place that an agent's code cannot block, such as a thread with
@@ -13,7 +13,7 @@ export interface LeaseKeeper {
    * `until`: a run that hangs for good becomes due again. The dispatcher calls it before the run
    * begins.
    */
-  hold(run: Held & { readonly until: Instant }): void
+  hold(run: HeldRun & { readonly until: Instant }): void
   /** Stops extending the lease when the run has ended. */
-  release(run: Held): void
+  release(run: HeldRun): void
 }

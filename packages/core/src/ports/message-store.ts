@@ -34,7 +34,7 @@ export interface MessageStore {
    * Extends the leases that still hold to `until`. Returns the ids of the others: the caller must
    * abort their runs.
    */
-  extendLeases(held: readonly Held[], until: Instant): Stored<string[]>
+  extendLeases(held: readonly HeldRun[], until: Instant): Stored<string[]>
   /**
    * Marks the run as answered later. The session stays held without a lease until
    * `state.deadlineAt`, and the token stays valid.
@@ -69,7 +69,7 @@ export interface MessageStore {
   getHeld(messageId: string): Stored<{ message: Message; token: number } | undefined>
   /** Returns the final messages among the ids, with one query. */
   findFinal(messageIds: readonly string[]): Stored<Message[]>
-  /** Returns the existing messages among the ids, in any order, with one query. */
+  /** Returns the existing messages among the ids, of any project and in any order. */
   find(messageIds: readonly string[]): Stored<Message[]>
   /**
    * Lists messages, newest first unless `order` is `asc`. Messages of one session come in the
@@ -145,7 +145,7 @@ export type Accepted =
 
 /** An agent that this process runs, and its free run slots. */
 export type Lane = { readonly agentId: string; readonly free: number }
-export type Held = { readonly messageId: string; readonly token: number }
+export type HeldRun = { readonly messageId: string; readonly token: number }
 export type MessageRef = {
   readonly projectId: string
   readonly agentId: string
@@ -156,13 +156,13 @@ export type ClaimRunnable = {
   readonly now: Instant
   readonly until: Instant
 }
-export type Deferral = Held & { readonly state: DeferredState }
-export type RunRecord = Held & {
+export type Deferral = HeldRun & { readonly state: DeferredState }
+export type RunRecord = HeldRun & {
   readonly state: AfterRun
   readonly now: Instant
   readonly outgoing?: Outgoing
 }
-export type SessionMemory = Held & { readonly sessionState: string }
+export type SessionMemory = HeldRun & { readonly sessionState: string }
 export type Cancellation = MessageRef & {
   readonly state: CancelledState
   readonly outgoing: Outgoing

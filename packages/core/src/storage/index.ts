@@ -62,7 +62,7 @@ export type {
   ClaimedMessage,
   Deferral,
   ErasedMessages,
-  Held,
+  HeldRun,
   HistoryOf,
   Lane,
   MessageBacklog,

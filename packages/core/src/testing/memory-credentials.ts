@@ -67,13 +67,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     return this.#memory.settings.get(name)
   }
 
-  initSetting(name: string, value: string): string {
-    const held = this.#memory.settings.get(name) ?? value
-    this.#memory.settings.set(name, held)
-    return held
-  }
-
-  replaceSetting(name: string, from: string, to: string): boolean {
+  replaceSetting(name: string, from: string | undefined, to: string): boolean {
     const isFrom = this.#memory.settings.get(name) === from
     if (isFrom) this.#memory.settings.set(name, to)
     return isFrom

@@ -13,7 +13,7 @@ import type {
   ClaimRunnable,
   Deferral,
   ErasedMessages,
-  Held,
+  HeldRun,
   HistoryOf,
   MessageBacklog,
   MessageErasure,
@@ -78,7 +78,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     )
   }
 
-  extendLeases(held: readonly Held[], until: Instant): string[] {
+  extendLeases(held: readonly HeldRun[], until: Instant): string[] {
     return held.filter((lease) => !this.#extend(lease, until)).map(({ messageId }) => messageId)
   }
 
@@ -240,7 +240,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return row?.message.projectId === projectId && row.message.agentId === agentId ? row : undefined
   }
 
-  #findHeld({ messageId, token }: Held): MessageRow | undefined {
+  #findHeld({ messageId, token }: HeldRun): MessageRow | undefined {
     const row = this.#memory.messages.get(messageId)
     if (!row) return undefined
     const isHead = sessionOf(this.#memory, row.message).open[0] === row
@@ -248,7 +248,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return holdsRun(run, token) ? row : undefined
   }
 
-  #extend(lease: Held, until: Instant): boolean {
+  #extend(lease: HeldRun, until: Instant): boolean {
     const row = this.#findHeld(lease)
     if (row?.message.state.kind !== 'running') return false
     sessionOf(this.#memory, row.message).dueAt = until

@@ -35,22 +35,25 @@ describe('the memory storage', () => {
 
   it('completes a call before it returns', () => {
     const storage = memoryStorage()
-    void storage.credentials.initSetting('a', 'first')
-    const second = storage.credentials.initSetting('a', 'second')
-    return expect(second.unwrapOr('')).resolves.toBe('first')
+    void storage.credentials.replaceSetting('a', undefined, 'first')
+    const second = storage.credentials.replaceSetting('a', undefined, 'second')
+    return expect(second.unwrapOr(true)).resolves.toBe(false)
   })
 
   it('fails the given number of calls without any effect', async () => {
     const storage = memoryStorage()
-    storage.fail('credentials.initSetting', { times: 2 })
-    const calls = ['a', 'b', 'c'].map((value) => storage.credentials.initSetting('name', value))
+    storage.fail('credentials.replaceSetting', { times: 2 })
+    const calls = ['a', 'b', 'c'].map((value) =>
+      storage.credentials.replaceSetting('name', undefined, value),
+    )
     const results = await Promise.all(calls)
     expect(results.map((result) => result.isOk())).toEqual([false, false, true])
     expect(results[0]?._unsafeUnwrapErr()).toEqual({
       kind: 'unavailable',
-      reason: 'credentials.initSetting was told to fail',
+      reason: 'credentials.replaceSetting was told to fail',
     })
-    expect(results[2]?._unsafeUnwrap()).toBe('c')
+    expect(results[2]?._unsafeUnwrap()).toBe(true)
+    expect((await storage.credentials.readSetting('name'))._unsafeUnwrap()).toBe('c')
   })
 
   it('makes the write and loses the answer if the fault takes effect', async () => {

@@ -1,6 +1,6 @@
 import type { Instant } from '../domain/instant.js'
 import type { MessageStateKind } from '../domain/message.js'
-import type { Held } from '../ports/message-store.js'
+import type { HeldRun } from '../ports/message-store.js'
 
 export type ModelMessage = {
   readonly id: string
@@ -83,7 +83,7 @@ export class SessionModel {
    * not final can be claimed again at `until`.
    */
   finish(
-    { messageId, token }: Held,
+    { messageId, token }: HeldRun,
     kind: MessageStateKind,
     now: Instant,
     until: Instant,

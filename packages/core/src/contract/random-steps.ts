@@ -22,7 +22,7 @@ export type Process = {
 }
 
 /** One step that a process can take next. */
-export type Deed = (process: Process, now: Instant) => Promise<void>
+export type Step = (process: Process, now: Instant) => Promise<void>
 
 const SESSIONS = 4
 const KEYS_AT_A_TIME = 5
@@ -34,15 +34,15 @@ export const LONGEST_WAIT_MS = 60 * SECOND
 const ids = fakeIds(0xc0d)
 
 /** The operations of processes, with their weights. */
-export function createDeeds(
+export function createSteps(
   dice: Dice,
   agents: readonly Agent[],
-): (readonly [weight: number, deed: Deed])[] {
+): (readonly [weight: number, step: Step])[] {
   /** Now and then a call is repeated, as after a lost answer. */
   const perhapsTwice = <T>(call: () => Promise<T>): Promise<T[]> =>
     Promise.all(dice.chance(0.1) ? [call(), call()] : [call()])
 
-  const send: Deed = async ({ calls, runs }, now) => {
+  const send: Step = async ({ calls, runs }, now) => {
     const message = newMessage(dice.oneOf(agents), {
       ...{ id: ids.next(), sessionId: `session ${dice.below(SESSIONS)}`, now },
       ...(dice.chance(0.5) && {
@@ -54,12 +54,12 @@ export function createDeeds(
       if (claimed) runs.push(claimed)
   }
 
-  const claimRuns: Deed = async ({ calls, runs }, now) => {
+  const claimRuns: Step = async ({ calls, runs }, now) => {
     const lanes = agents.map(({ id }) => ({ agentId: id, free: 1 + dice.below(3) }))
     runs.push(...(await calls.claimRunnable({ lanes, now, until: now + LEASE_MS })))
   }
 
-  const finishRun: Deed = async ({ calls, runs, deliveries }, now) => {
+  const finishRun: Step = async ({ calls, runs, deliveries }, now) => {
     const run = dice.takeOne(runs)
     if (!run) return
     const state = dice.weighted(AFTER_RUN)(run, now)
@@ -73,7 +73,7 @@ export function createDeeds(
       if (answer.kind === 'recorded') deliveries.push(...answer.deliveries)
   }
 
-  const defer: Deed = async ({ calls, runs }, now) => {
+  const defer: Step = async ({ calls, runs }, now) => {
     if (runs.length === 0) return
     const run = dice.oneOf(runs)
     const state = {
@@ -84,7 +84,7 @@ export function createDeeds(
     await calls.defer({ ...heldBy(run), state })
   }
 
-  const extend: Deed = async (process, now) => {
+  const extend: Step = async (process, now) => {
     const notices = dice.chance(0.5) // otherwise the process goes on and is too late
     // The answer names messages, so of two claims of one message only the newer is asked for.
     const held = new Map(process.runs.map((run) => [run.message.id, heldBy(run)]))
@@ -92,7 +92,7 @@ export function createDeeds(
     if (notices) process.runs = process.runs.filter(({ message }) => !lost.includes(message.id))
   }
 
-  const claimDeliveries: Deed = async ({ calls, deliveries }, now) => {
+  const claimDeliveries: Step = async ({ calls, deliveries }, now) => {
     const query = {
       ...CLAIM_ALL,
       now,
@@ -103,14 +103,14 @@ export function createDeeds(
     deliveries.push(...(await calls.claimDue(query)))
   }
 
-  const finishDelivery: Deed = async ({ calls, deliveries }, now) => {
+  const finishDelivery: Step = async ({ calls, deliveries }, now) => {
     const claimed = dice.takeOne(deliveries)
     if (!claimed) return
     const isTaken = dice.chance(0.6)
     await perhapsTwice(() => calls.recordAttempt(attemptOf(claimed, now, isTaken)))
   }
 
-  const giveUpDeliveries: Deed = async ({ calls, deliveries }, now) => {
+  const giveUpDeliveries: Step = async ({ calls, deliveries }, now) => {
     const held = deliveries.splice(0).map(({ delivery, lease, webhook: { health } }) => {
       return {
         deliveryId: delivery.id,
@@ -121,7 +121,7 @@ export function createDeeds(
     await Promise.all(held.flatMap((one) => perhapsTwice(() => calls.release(one, now))))
   }
 
-  const crash: Deed = async (process) => {
+  const crash: Step = async (process) => {
     process.runs = []
     process.deliveries = []
   }

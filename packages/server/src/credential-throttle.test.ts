@@ -1,0 +1,109 @@
+import { request as httpRequest } from 'node:http'
+import { expect, it, onTestFinished } from 'vitest'
+import {
+  CredentialThrottle,
+  WRONG_PER_MINUTE,
+  type ThrottleOptions,
+} from './credential-throttle.js'
+import { openListener } from './http-listener.js'
+
+const GOOD = 'Bearer a-valid-key'
+
+/** A server that accepts one key, behind the throttle. Returns a function that sends requests. */
+async function throttled(options: Partial<ThrottleOptions> = {}) {
+  const locked: string[] = []
+  const throttle = new CredentialThrottle({
+    isGuarded: (pathname) => pathname.startsWith('/v1/'),
+    onLocked: (address) => locked.push(address),
+    ...options,
+  })
+  const listener = await openListener({
+    host: '127.0.0.1',
+    port: 0,
+    fetch: throttle.wrap((request) => {
+      if (new URL(request.url).pathname === '/healthz') return new Response('ok')
+      const isGood = request.headers.get('authorization') === GOOD
+      return new Response(null, { status: isGood ? 200 : 401 })
+    }),
+  })
+  onTestFinished(() => listener.close(0))
+  const send = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    new Promise<{ status: number; retryAfter: string | undefined }>((resolve, reject) => {
+      httpRequest(listener.url + path, { method, headers }, (answer) => {
+        answer.resume()
+        const { statusCode = 0, headers: got } = answer
+        answer.on('end', () => resolve({ status: statusCode, retryAfter: got['retry-after'] }))
+      })
+        .on('error', reject)
+        .end()
+    })
+  const guess = (headers: Record<string, string> = {}) =>
+    send('/v1/agents', { authorization: 'Bearer wrong', ...headers })
+  /** Sends wrong keys, one more than are free. */
+  const lock = async (headers?: Record<string, string>): Promise<void> => {
+    for (let i = 0; i <= WRONG_PER_MINUTE.api; i++) expect((await guess(headers)).status).toBe(401)
+  }
+  return { send, guess, lock, locked }
+}
+
+it('an address that sent too many wrong keys gets 429, which is reported once', async () => {
+  const { guess, lock, locked } = await throttled()
+  await lock()
+  for (let i = 0; i < 3; i++) {
+    const { status, retryAfter } = await guess()
+    expect([status, Number(retryAfter) > 0 && Number(retryAfter) <= 60]).toEqual([429, true])
+  }
+  expect(locked).toEqual(['api 127.0.0.1'])
+})
+
+it('a key that was accepted before works from a locked address, and an unknown key does not', async () => {
+  const { send, lock } = await throttled()
+  expect((await send('/v1/agents', { authorization: GOOD })).status).toBe(200)
+  await lock()
+  expect((await send('/v1/agents', { authorization: GOOD })).status).toBe(200)
+  expect((await send('/v1/agents', { authorization: 'Bearer other' })).status).toBe(429)
+})
+
+it('a public route teaches the throttle no key, and needs none', async () => {
+  const { send, guess, lock } = await throttled()
+  expect((await send('/healthz', { authorization: 'Bearer wrong' })).status).toBe(200)
+  await lock()
+  expect((await guess()).status).toBe(429)
+  expect((await send('/healthz')).status).toBe(200)
+})
+
+it('the lock ends', async () => {
+  let now = 0
+  const { guess, lock } = await throttled({ now: () => now })
+  await lock()
+  expect((await guess()).status).toBe(429)
+  now = 60_001
+  expect((await guess()).status).toBe(401)
+})
+
+it('wrong sign-ins to the console have a lower limit, which does not lock the API', async () => {
+  const { send, guess } = await throttled()
+  const statuses: number[] = []
+  for (let i = 0; i < WRONG_PER_MINUTE.console + 3; i++)
+    statuses.push((await send('/console/sign-in', {}, 'POST')).status)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(WRONG_PER_MINUTE.console + 1)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(2)
+  expect((await guess()).status).toBe(401)
+})
+
+it.each([
+  ['a trusted proxy names the caller', ['127.0.0.0/8'], 401],
+  ['another sender cannot choose its address', [], 429],
+])('%s', async (_, trustedProxies, expected) => {
+  const { guess, lock } = await throttled({ trustedProxies })
+  await lock({ 'x-forwarded-for': '203.0.113.1, 198.51.100.7' })
+  expect((await guess({ 'x-forwarded-for': '198.51.100.8' })).status).toBe(expected)
+  expect((await guess({ 'x-forwarded-for': '203.0.113.9, 198.51.100.7' })).status).toBe(429)
+})
+
+it('the addresses of one IPv6 /64 network count as one', async () => {
+  const { guess, lock } = await throttled({ trustedProxies: ['127.0.0.0/8'] })
+  await lock({ 'x-forwarded-for': '2001:db8:1:2::1' })
+  expect((await guess({ 'x-forwarded-for': '2001:db8:1:2:ffff::9' })).status).toBe(429)
+  expect((await guess({ 'x-forwarded-for': '2001:db8:1:3::1' })).status).toBe(401)
+})

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { isConsolePath } from '@org/agent-messaging-console'
+import ipaddr from 'ipaddr.js'
+import proxyAddress from 'proxy-addr'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Bindings } from './http-listener.js'
+
+type Fetch = (request: Request, bindings: Bindings) => Response | Promise<Response>
+type Area = 'api' | 'console'
+
+/** Wrong credentials that one address can send per minute before the server refuses more. */
+export const WRONG_PER_MINUTE: Readonly<Record<Area, number>> = { api: 200, console: 20 }
+const MAX_KNOWN = 10_000
+
+export type ThrottleOptions = {
+  /** Address ranges of proxies, whose `X-Forwarded-For` header names the caller. */
+  readonly trustedProxies?: readonly string[] | undefined
+  /** Tells whether a successful answer of this path proves that the credential is valid. */
+  readonly isGuarded: (pathname: string) => boolean
+  readonly onLocked: (address: string) => void
+  readonly now?: () => number
+}
+
+/**
+ * Refuses credentials from an address that sent too many wrong ones.
+ *
+ * A credential that this process has accepted before is never refused here: other callers behind
+ * the same address keep working.
+ */
+export class CredentialThrottle {
+  readonly #options: ThrottleOptions
+  readonly #now: () => number
+  readonly #addressOf: (incoming: Bindings['incoming']) => string
+  readonly #limiters: Readonly<Record<Area, RateLimiterMemory>> = {
+    api: new RateLimiterMemory({ points: WRONG_PER_MINUTE.api, duration: 60 }),
+    console: new RateLimiterMemory({ points: WRONG_PER_MINUTE.console, duration: 60 }),
+  }
+  /** When each locked address can try again, by area and address. */
+  readonly #lockedUntil = new Map<string, number>()
+  /** Authorization headers that were accepted. */
+  readonly #known = new Set<string>()
+
+  constructor(options: ThrottleOptions) {
+    this.#options = options
+    this.#now = options.now ?? Date.now
+    const { trustedProxies = [] } = options
+    this.#addressOf =
+      trustedProxies.length === 0
+        ? ({ socket }) => socket.remoteAddress ?? ''
+        : addressBehind(trustedProxies)
+  }
+
+  /** Returns a handler that passes requests on to `fetch` unless their address is locked. */
+  wrap(fetch: Fetch): Fetch {
+    return async (request, bindings) => {
+      const { pathname } = new URL(request.url)
+      const area = isConsolePath(pathname) ? 'console' : 'api'
+      const credential = request.headers.get('authorization')
+      const isAttempt = area === 'console' ? isSignIn(pathname) : credential !== null
+      if (!isAttempt) return fetch(request, bindings)
+      const place = `${area} ${networkOf(this.#addressOf(bindings.incoming))}`
+      const waitMs = this.#waitMs(place)
+      if (waitMs > 0 && !(credential !== null && this.#known.has(credential)))
+        return tooMany(area, Math.ceil(waitMs / 1_000))
+      const response = await fetch(request, bindings)
+      if (response.status === 401) await this.#countWrong(area, place)
+      else if (credential !== null && response.ok && this.#options.isGuarded(pathname))
+        this.#remember(credential)
+      return response
+    }
+  }
+
+  #waitMs(place: string): number {
+    const until = this.#lockedUntil.get(place)
+    if (until === undefined) return 0
+    const waitMs = until - this.#now()
+    if (waitMs <= 0) this.#lockedUntil.delete(place)
+    return waitMs
+  }
+
+  async #countWrong(area: Area, place: string): Promise<void> {
+    try {
+      await this.#limiters[area].consume(place)
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error
+      if (!this.#lockedUntil.has(place)) this.#options.onLocked(place)
+      this.#lockedUntil.set(place, this.#now() + error.msBeforeNext)
+    }
+  }
+
+  #remember(credential: string): void {
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+    this.#known.add(credential)
+  }
+}
+
+const isSignIn = (pathname: string): boolean => /^\/console\/(sign-in|enter)$/.test(pathname)
+
+function addressBehind(proxies: readonly string[]): (incoming: Bindings['incoming']) => string {
+  const isTrusted = proxyAddress.compile([...proxies])
+  // The library reads the socket and the headers, and asks for the whole request.
+  return (incoming) => proxyAddress(incoming as IncomingMessage, isTrusted)
+}
+
+/** Returns an IPv4 address, or the /64 network of an IPv6 address, which one host can use whole. */
+function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address
+  const parsed = ipaddr.process(address)
+  return parsed.kind() === 'ipv6'
+    ? `${(parsed as ipaddr.IPv6).parts
+        .slice(0, 4)
+        .map((part) => part.toString(16))
+        .join(':')}::/64`
+    : parsed.toString()
+}
+
+function tooMany(area: Area, seconds: number): Response {
+  const headers = { 'Cache-Control': 'no-store', 'Retry-After': String(seconds) }
+  const message = `Your address sent too many wrong credentials. Try again in ${seconds} s`
+  if (area === 'console') return new Response(`${message}.\n`, { status: 429, headers })
+  const requestId = randomUUID()
+  return Response.json(
+    { error: { code: 'TOO_MANY_REQUESTS', message }, requestId },
+    { status: 429, headers: { ...headers, 'X-Request-Id': requestId } },
+  )
+}
