@@ -2,6 +2,12 @@ import { type JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject, isUuid, orMissing } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
+/** Makes a strict object's message: names the unknown keys, or says `problem`. */
+export const unknownKeys = (problem: string) => ({
+  error: (issue: { readonly code?: string; readonly keys?: readonly string[] }) =>
+    issue.code === 'unrecognized_keys' ? `does not have ${issue.keys?.join(', ')}` : problem,
+})
+
 /** Keeps the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
 export const jsonObject = z
   .custom<JsonObject>(isJsonObject, orMissing('must be an object'))

@@ -1,4 +1,5 @@
 import {
+  matchesFilter,
   newClaimedDelivery,
   newDeliveryClaim,
   toWebhook,
@@ -45,12 +46,11 @@ type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & {
 type Topics = {
   readonly projectIds: readonly string[]
   readonly names: readonly EventName[]
-  readonly agentIds: readonly (string | null)[]
 }
 
 const subscribedSql = sql<Topics, WebhookRow & { readonly topic: number }>(`
   select topic, ${webhookList}
-  from agent_messaging.subscribers(@projectIds, @names, @agentIds) subscriber,
+  from agent_messaging.subscribers(@projectIds, @names) subscriber,
     lateral (select (subscriber.webhook).*) w`)
 const webhookSql = sql<
   { readonly id: string; readonly projectId: string },
@@ -96,7 +96,6 @@ export async function fanOuts(
   const rows = await db.all(subscribedSql, {
     projectIds: events.map(({ projectId }) => projectId),
     names: events.map(({ name }) => name),
-    agentIds: events.map(({ agentId }) => agentId ?? null),
   })
   for (const row of rows) lists[row.topic]?.push({ seq: row.seq, webhook: toWebhook(row) })
   return all.map((outgoing) =>
@@ -105,8 +104,7 @@ export async function fanOuts(
 }
 
 const NO_RECEIVERS: FanOut = { deliveries: [], claimed: [] }
-const topicOf = ({ projectId, name, agentId }: WebhookEvent): string =>
-  JSON.stringify([projectId, name, agentId])
+const topicOf = ({ projectId, name }: WebhookEvent): string => JSON.stringify([projectId, name])
 
 function fanOutTo(
   { event, nextDeliveryId, notTo, claim }: Outgoing,
@@ -115,7 +113,7 @@ function fanOutTo(
   const deliveries: NewDelivery[] = []
   const claimed: ClaimedDelivery[] = []
   for (const { seq, webhook } of receivers) {
-    if (webhook.id === notTo) continue
+    if (webhook.id === notTo || !matchesFilter(webhook.filter, event)) continue
     const id = nextDeliveryId()
     const until = newDeliveryClaim(webhook, claim)
     deliveries.push(

@@ -77,7 +77,7 @@ const cancel = ({ id: messageId }: Message) =>
 /** Publishes one delivery to each of several webhooks. */
 async function publish(count: number): Promise<readonly string[]> {
   const webhooks = Array.from({ length: count }, () =>
-    aWebhook({ id: ids.next(), agentId: agent.id }),
+    aWebhook({ id: ids.next(), filter: { agentId: agent.id } }),
   )
   for (const webhook of webhooks) await done(storage.webhooks.create(webhook, 10))
   const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }

@@ -110,7 +110,9 @@ const refOf = ({ id: messageId, agentId, projectId }: Message): MessageRef => ({
 
 async function publish(agent: Agent, webhooks: number): Promise<void> {
   for (let n = 0; n < webhooks; n++)
-    await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
+    await done(
+      storage.webhooks.create(aWebhook({ id: ids.next(), filter: { agentId: agent.id } }), 1_000),
+    )
   const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
   await done(
     storage.agents.changeState({
@@ -355,7 +357,9 @@ it('an erasure of deliveries during attempts and purges leaves nothing behind an
     executionPrincipal: { type: 'end_user', endUserId: 'u' },
   } as const
   for (let n = 0; n < 4; n++)
-    await done(storage.webhooks.create(aWebhook({ id: ids.next(), agentId: agent.id }), 1_000))
+    await done(
+      storage.webhooks.create(aWebhook({ id: ids.next(), filter: { agentId: agent.id } }), 1_000),
+    )
   const before = await rows('events')
   for (const _ of ROUNDS) {
     const { body } = freezeEvent({ event: 'agent.error', data }, ids.next(), PROJECT_ID, NOW)
@@ -582,7 +586,7 @@ it('a webhook that is enabled during a claim gets one probe', async () => {
   const agent = await newAgent()
   const webhook = aWebhook({
     id: ids.next(),
-    agentId: agent.id,
+    filter: { agentId: agent.id },
     status: { kind: 'disabled', reason: 'operator', at: NOW },
   })
   await done(storage.webhooks.create(webhook, 1_000))

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import {
+  matchesFilter,
   newClaimedDelivery,
   newDeliveryClaim,
   traceColumn,
@@ -49,16 +50,10 @@ type EventValues = [
 export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const insert = insertsOf(db)
 
-  const receiversOf = (
-    { projectId, name, agentId }: WebhookEvent,
-    notTo: string | undefined,
-  ): Receiver[] =>
+  const receiversOf = (event: WebhookEvent, notTo: string | undefined): Receiver[] =>
     webhooks
-      .subscribed(projectId, name)
-      .filter(
-        ({ webhook }) =>
-          (webhook.agentId === undefined || webhook.agentId === agentId) && webhook.id !== notTo,
-      )
+      .subscribed(event.projectId, event.name)
+      .filter(({ webhook }) => webhook.id !== notTo && matchesFilter(webhook.filter, event))
 
   return ({ event, nextDeliveryId, notTo, claim }) => {
     const receivers = receiversOf(event, notTo)

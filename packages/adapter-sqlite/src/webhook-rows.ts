@@ -43,7 +43,7 @@ export class WebhookRows {
     return this.#webhooks.get(seq, () => toWebhook(this.#one.get(seq) as WebhookRow))
   }
 
-  /** Returns the webhooks that subscribe to the event, of one agent or of all agents. */
+  /** Returns the webhooks that subscribe to the event, with any filter. */
   subscribed(projectId: string, event: EventName): readonly Receiver[] {
     return this.#receivers.get(`${projectId} ${event}`, () =>
       this.#subscribed.all(projectId, event).map((seq) => ({ seq, webhook: this.bySeq(seq) })),

@@ -17,6 +17,7 @@ export type {
   DeliveryStatus,
   Message,
   MessageState,
+  MetadataCondition,
   NewAgent,
   NewApiKey,
   NewMessage,
@@ -28,4 +29,5 @@ export type {
   Session,
   Webhook,
   WebhookChange,
+  WebhookFilter,
 } from './resources.js'

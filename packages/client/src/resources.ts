@@ -92,11 +92,22 @@ export type AgentChange = Partial<Omit<NewAgent, 'desiredState'>>
 /** `signingSecret`: only for a runtime that signs requests. Shown only once. */
 export type CreatedAgent = Agent & { readonly signingSecret?: string }
 
+/** An event must match every given field. An event without a field does not match. */
+export type WebhookFilter = {
+  readonly agentId?: string
+  readonly sessionIdPrefix?: string
+  /** Conditions on the metadata of the message. `path` names nested keys with dots. */
+  readonly metadata?: readonly MetadataCondition[]
+}
+export type MetadataCondition =
+  | { readonly path: string; readonly equals: string | number | boolean | null }
+  | { readonly path: string; readonly exists: boolean }
+
 export type Webhook = {
   readonly id: string
   readonly url: string
   readonly events: readonly string[]
-  readonly agentId?: string
+  readonly filter?: WebhookFilter
   readonly description?: string
   /** Your own headers. The service never shows their values. */
   readonly headers?: { readonly [name: string]: { readonly set: true } }
@@ -116,12 +127,12 @@ export type Webhook = {
   readonly updatedAt: string
 }
 export type NewWebhook = Pick<Webhook, 'url' | 'events'> &
-  Partial<Pick<Webhook, 'agentId' | 'description' | 'enabled' | 'disableOnGone'>> & {
+  Partial<Pick<Webhook, 'filter' | 'description' | 'enabled' | 'disableOnGone'>> & {
     readonly headers?: { readonly [name: string]: string }
     /** Your own secret: `whsec_` and base64 of 24 to 64 bytes. */
     readonly secret?: string
   }
-type Clearable = 'agentId' | 'description' | 'headers'
+type Clearable = 'filter' | 'description' | 'headers'
 /** `rotateSecret` changes the secret. */
 export type WebhookChange = Partial<Omit<NewWebhook, 'secret' | Clearable>> & {
   readonly [Field in Clearable]?: NewWebhook[Field] | null

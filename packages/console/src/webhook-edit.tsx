@@ -10,7 +10,7 @@ import { need } from './sign-in.js'
 import { fieldsIn, settingsOf, WebhookForm, type WebhookDraft } from './webhook-form.js'
 
 /**
- * Changes a webhook, except its agent, secret and headers. A URL on another origin requires that
+ * Changes a webhook, except its filter, secret and headers. A URL on another origin requires that
  * the headers are removed.
  */
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {

@@ -3,6 +3,7 @@ import {
   type DeliveryDetail,
   type Instant,
   type Webhook,
+  type WebhookFilter,
 } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { DeliveryTable } from './delivery-table.js'
@@ -104,18 +105,47 @@ function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
 }
 
 const SettingFacts = ({
-  webhook: { agentId, events, description, headers, disableOnGone },
+  webhook: { filter, events, description, headers, disableOnGone },
 }: Pick<WebhookPageProps, 'webhook'>) => (
   <>
     {description !== undefined && <Fact name="Description">{description}</Fact>}
     <Fact name="Events">{events.includes('*') ? 'all' : events.join(', ')}</Fact>
+    {filter && <FilterFacts {...filter} />}
+    {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
+    {disableOnGone && <Fact name="On 410 Gone">disable</Fact>}
+  </>
+)
+
+const FilterFacts = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilter) => (
+  <>
     {agentId !== undefined && (
       <Fact name="Agent">
         <Id id={agentId} />
       </Fact>
     )}
-    {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
-    {disableOnGone && <Fact name="On 410 Gone">disable</Fact>}
+    {sessionIdPrefix !== undefined && (
+      <Fact name="Sessions">
+        start with <code>{sessionIdPrefix}</code>
+      </Fact>
+    )}
+    {metadata.length > 0 && (
+      <Fact name="Metadata">
+        {metadata.map((condition) => (
+          <div>
+            <code>{condition.path}</code>{' '}
+            {'equals' in condition ? (
+              <>
+                is <code>{JSON.stringify(condition.equals)}</code>
+              </>
+            ) : condition.exists ? (
+              'exists'
+            ) : (
+              'does not exist'
+            )}
+          </div>
+        ))}
+      </Fact>
+    )}
   </>
 )
 

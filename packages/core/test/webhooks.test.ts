@@ -290,7 +290,9 @@ describe('registering a webhook', () => {
     ['events', { events: [] }],
     ['events', { events: ['message.sent' as never] }],
     ['secret', { secret: 'short' }],
-    ['agentId', { agentId: 'bot' }],
+    ['filter.agentId', { filter: { agentId: 'bot' } }],
+    ['filter', { filter: {} }],
+    ['filter.metadata.0.path', { filter: { metadata: [{ path: '', exists: true }] } }],
     ['description', { description: 'x'.repeat(501) }],
   ])('refuses a bad %s', async (path, more) => {
     const { service, project, sender } = await scene()
@@ -320,7 +322,7 @@ describe('registering a webhook', () => {
         desiredState: 'running',
       })
     )._unsafeUnwrap()
-    await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id })
+    await service.webhooks.create({ ...input, projectId: project.id, filter: { agentId: bot.id } })
     await send('a', { agent: agent.name })
     await send('b')
     await clock.advance(0)
@@ -331,7 +333,11 @@ describe('registering a webhook', () => {
     storage.fail('agents.get')
     expect(
       (
-        await service.webhooks.create({ ...input, projectId: project.id, agentId: bot.id })
+        await service.webhooks.create({
+          ...input,
+          projectId: project.id,
+          filter: { agentId: bot.id },
+        })
       )._unsafeUnwrapErr().kind,
     ).toBe('unavailable')
   })
@@ -346,7 +352,7 @@ describe('changing a webhook', () => {
       url: 'https://new.example',
       events: ['agent.error', 'agent.error'] as const,
       description: 'x',
-      agentId: null,
+      filter: null,
     }
     expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrap()).toMatchObject({
       url: 'https://new.example',

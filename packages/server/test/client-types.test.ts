@@ -43,7 +43,7 @@ const webhook = fields<Webhook>({
   id: 'required',
   url: 'required',
   events: 'required',
-  agentId: 'optional',
+  filter: 'optional',
   description: 'optional',
   headers: 'optional',
   disableOnGone: 'required',

@@ -5,6 +5,8 @@ import { openScene, UNKNOWN_ID } from '../../test/scene.js'
 const url = 'https://receiver.example/hook'
 const hook = { url, events: ['message.responded'] }
 
+const withCondition = (condition: object) => ({ ...hook, filter: { metadata: [condition] } })
+
 describe('POST /v1/webhooks', () => {
   it('shows the secret only in its answer', async () => {
     const { ask } = await openScene()
@@ -33,15 +35,23 @@ describe('POST /v1/webhooks', () => {
     expect(secret).toBeDefined()
   })
 
-  it('accepts a secret, an agent and a description', async () => {
+  it('accepts a secret, a filter and a description', async () => {
     const { ask, createAgent } = await openScene()
     const agent = await createAgent()
     const secret = `whsec_${btoa('x'.repeat(24))}`
-    const body = { ...hook, secret, agentId: agent.id, description: 'mine', enabled: false }
+    const filter = {
+      agentId: agent.id,
+      sessionIdPrefix: 'chat/',
+      metadata: [
+        { path: 'customer.plan', equals: 'gold' },
+        { path: 'test', exists: false },
+      ],
+    }
+    const body = { ...hook, secret, filter, description: 'mine', enabled: false }
     const { json } = await ask('POST', '/v1/webhooks', { body })
     expect(json).toMatchObject({
       secret,
-      agentId: agent.id,
+      filter,
       description: 'mine',
       enabled: false,
       disabledReason: 'operator',
@@ -56,8 +66,16 @@ describe('POST /v1/webhooks', () => {
     ['events as text', { url, events: 'message.responded' }, 'events'],
     ['events of other types', { url, events: [7] }, 'events'],
     ['a short secret', { ...hook, secret: `whsec_${btoa('short')}` }, 'secret'],
-    ['a missing agent', { ...hook, agentId: UNKNOWN_ID }, 'agentId'],
-    ['an illegal agent id', { ...hook, agentId: '\0' }, 'agentId'],
+    ['a missing agent', { ...hook, filter: { agentId: UNKNOWN_ID } }, 'filter.agentId'],
+    ['an illegal agent id', { ...hook, filter: { agentId: '\0' } }, 'filter.agentId'],
+    ['an empty filter', { ...hook, filter: {} }, 'filter'],
+    ['a filter of another type', { ...hook, filter: 'chat' }, 'filter'],
+    ['a misspelt filter', { ...hook, filter: { sessionPrefix: 'chat' } }, 'filter'],
+    ['conditions of another type', { ...hook, filter: { metadata: {} } }, 'filter.metadata'],
+    ['a condition without a test', withCondition({ path: 'a' }), 'filter.metadata.0'],
+    ['a misspelt test', withCondition({ path: 'a', equal: 1 }), 'filter.metadata.0'],
+    ['an object to compare', withCondition({ path: 'a', equals: {} }), 'filter.metadata.0.equals'],
+    ['an empty path', withCondition({ path: '', exists: true }), 'filter.metadata.0.path'],
     ['a description of another type', { ...hook, description: 7 }, 'description'],
   ])('refuses %s', async (_, body, path) => {
     const { ask } = await openScene()

@@ -1,4 +1,4 @@
-import type { Webhook, WebhookSettings } from '@org/agent-messaging-core'
+import type { JsonScalar, Webhook, WebhookFilter, WebhookSettings } from '@org/agent-messaging-core'
 import { isJsonObject, orMissing, type CustomHeaders } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, id, pageOf, paging, text } from '../schemas.js'
+import { boolean, id, pageOf, paging, text, unknownKeys } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -20,10 +20,35 @@ import {
   webhookBody,
   webhookSchema,
 } from '../wire/webhook.js'
+import { webhookFilterSchema } from '../wire/webhook-filter.js'
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === 'string')
 const isTextMap = (value: unknown): boolean => isJsonObject(value) && isTexts(Object.values(value))
+
+const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object'
+const condition = z.strictObject(
+  {
+    path: text,
+    equals: z
+      .custom<JsonScalar>(isScalar, 'must be a string, a number, true, false or null')
+      .optional(),
+    exists: boolean.optional(),
+  },
+  unknownKeys('must be an object with path, and with equals or exists'),
+)
+// The service checks the sizes, and that a condition has one of `equals` and `exists`. A key that
+// is misspelt must not widen the filter, so unknown keys are refused.
+const filter = z
+  .strictObject(
+    {
+      agentId: id.optional(),
+      sessionIdPrefix: text.optional(),
+      metadata: z.array(condition, 'must be an array of conditions').optional(),
+    },
+    unknownKeys('must be an object with agentId, sessionIdPrefix or metadata'),
+  )
+  .transform((given) => given as WebhookFilter)
 
 const settings = z.object(
   {
@@ -37,8 +62,11 @@ const settings = z.object(
     events: z
       .custom<WebhookSettings['events']>(isTexts, orMissing('must be an array of event names'))
       .meta({ shown: subscriptionSchema }),
-    agentId: id.nullish().meta({
-      description: 'Limits the webhook to the events of this agent. In a change, null clears it.',
+    filter: filter.nullish().meta({
+      shown: webhookFilterSchema.nullish(),
+      description:
+        'Limits the webhook to the events that match. In a change, it replaces the whole filter, ' +
+        'and null clears it.',
     }),
     description: text
       .meta({ minLength: 1, maxLength: 500 })

@@ -8,6 +8,7 @@ import {
 import { toIso, type DisabledReason } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
+import { webhookFilterSchema } from './webhook-filter.js'
 
 const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies readonly DisabledReason[]
 const circuits = ['closed', 'open', 'half_open'] as const satisfies readonly CircuitState[]
@@ -23,9 +24,9 @@ export const webhookSchema = z
     id: uuid,
     url: z.string(),
     events: subscriptionSchema,
-    agentId: uuid
+    filter: webhookFilterSchema
       .optional()
-      .meta({ description: 'Limits the webhook to the events of this agent.' }),
+      .meta({ description: 'Limits the webhook to the events that match.' }),
     description: z.string().optional(),
     headers: z
       .record(z.string(), z.object({ set: z.literal(true) }))
@@ -71,7 +72,7 @@ export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
   id: webhook.id,
   url: webhook.url,
   events: webhook.events,
-  ...(webhook.agentId !== undefined && { agentId: webhook.agentId }),
+  ...(webhook.filter && { filter: webhook.filter }),
   ...(webhook.description !== undefined && { description: webhook.description }),
   ...(webhook.headers && {
     headers: Object.fromEntries(

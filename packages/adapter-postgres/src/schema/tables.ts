@@ -126,7 +126,7 @@ create table agent_messaging.webhooks (
   project_id text collate "C" not null,
   url text not null,
   events text not null,
-  agent_id text collate "C",
+  filter text,
   description text,
   secret text not null,
   header_names text,

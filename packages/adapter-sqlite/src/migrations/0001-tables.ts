@@ -118,7 +118,7 @@ create table webhooks (
   project_id text not null,
   url text not null,
   events text not null,
-  agent_id text,
+  filter text,
   description text,
   secret text not null,
   previous_secret text,

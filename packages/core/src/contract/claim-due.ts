@@ -39,7 +39,7 @@ export function claimDueSuite(it: StorageTest): void {
     scene,
   }) => {
     const agent = await scene.agent()
-    const webhook = await scene.webhook({ agentId: agent.id, description: 'mine' })
+    const webhook = await scene.webhook({ filter: { agentId: agent.id }, description: 'mine' })
     await scene.publish(agent, { body: '{"a":1}', createdAt: NOW + 1 })
     expect(await claimDue(storage, { now: NOW })).toEqual([])
     const [claimed] = await claimDue(storage, { now: NOW + 1, until: NOW + LEASE_MS })

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Webhook } from '../domain/webhook.js'
+import type { WebhookFilter } from '../domain/webhook-filter.js'
 import { anEvent } from '../testing/builders.js'
 import { NOW, OTHER_PROJECT_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
@@ -46,8 +47,8 @@ export function subscriptionsSuite(it: StorageTest): void {
   it('a webhook of one agent gets the events of that agent', async ({ storage, scene }) => {
     const [agent, other] = [await scene.agent(), await scene.agent()]
     const webhooks = [
-      await scene.webhook({ url: 'https://mine.example', agentId: agent.id }),
-      await scene.webhook({ url: 'https://others.example', agentId: other.id }),
+      await scene.webhook({ url: 'https://mine.example', filter: { agentId: agent.id } }),
+      await scene.webhook({ url: 'https://others.example', filter: { agentId: other.id } }),
       await scene.webhook({ url: 'https://everyone.example' }),
     ]
     await scene.publish(agent)
@@ -55,6 +56,51 @@ export function subscriptionsSuite(it: StorageTest): void {
       'https://mine.example',
       'https://everyone.example',
     ])
+  })
+
+  it('a webhook gets the events that match its filter', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const filters: Record<string, WebhookFilter> = {
+      'https://session.example': { sessionIdPrefix: 'chat/' },
+      'https://mail.example': { sessionIdPrefix: 'mail/' },
+      'https://gold.example': { metadata: [{ path: 'customer.plan', equals: 'gold' }] },
+      'https://silver.example': { metadata: [{ path: 'customer.plan', equals: 'silver' }] },
+      'https://absent.example': { metadata: [{ path: 'test', exists: false }] },
+    }
+    const webhooks = []
+    for (const [url, filter] of Object.entries(filters))
+      webhooks.push(await scene.webhook({ url, filter }))
+    await scene.publish(agent)
+    expect(await receiversAmong(storage, webhooks)).toEqual([])
+    const ofMessage = anEvent(agent, {
+      sessionId: 'chat/1',
+      metadata: { customer: { plan: 'gold' } },
+    })
+    const recorded = await scene.answer(await scene.run(agent), NOW, scene.outgoing(ofMessage))
+    expect(recorded).toMatchObject({ kind: 'recorded' })
+    expect(await receiversAmong(storage, webhooks)).toEqual(
+      ['session', 'gold', 'absent'].map((name) => `https://${name}.example`),
+    )
+  })
+
+  it('a changed filter applies to the next event', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const webhook = await scene.webhook({ filter: { sessionIdPrefix: 'chat/' } })
+    const publish = () => scene.publish(agent, { sessionId: 'mail/1', metadata: {} })
+    const reached = async () => (await receiversAmong(storage, [webhook])).length
+    const change = (filter: WebhookFilter | null) =>
+      storage.webhooks.update(agent.projectId, webhook.id, { filter, updatedAt: NOW })
+    await publish()
+    expect(await reached()).toBe(0)
+    await change({ sessionIdPrefix: 'mail/' })
+    await publish()
+    expect(await reached()).toBe(1)
+    await change({ metadata: [{ path: 'x', exists: true }] })
+    await publish()
+    await change(null)
+    await publish()
+    const { data } = await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })
+    expect(data).toHaveLength(2)
   })
 
   it('G6: a webhook of another project gets nothing', async ({ storage, scene }) => {
@@ -65,7 +111,7 @@ export function subscriptionsSuite(it: StorageTest): void {
       await scene.webhook({
         url: 'https://prying.example',
         projectId: OTHER_PROJECT_ID,
-        agentId: agent.id,
+        filter: { agentId: agent.id },
       }),
     ]
     await scene.publish(agent)

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Sealed } from '../domain/sealed.js'
+import type { WebhookFilter } from '../domain/webhook-filter.js'
 import { aWebhook, PROJECT_ID } from '../testing/builders.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
@@ -8,7 +9,15 @@ export function webhooksSuite(it: StorageTest): void {
   it('keeps a webhook and reads it back whole', async ({ storage: { webhooks }, scene }) => {
     const { id: agentId } = await scene.agent()
     const headers = { names: ['Authorization', '__proto__'], sealed: 'v1.headers' as Sealed }
-    const optional = { agentId, description: "the customer's é", headers }
+    const filter: WebhookFilter = {
+      agentId,
+      sessionIdPrefix: "it's é",
+      metadata: [
+        { path: 'a.b', equals: null },
+        { path: '__proto__', exists: false },
+      ],
+    }
+    const optional = { filter, description: "the customer's é", headers }
     const disabled = { kind: 'disabled', reason: 'operator', at: NOW } as const
     const facts = {
       url: 'https://receiver.example/ü?a=b#c',
@@ -71,7 +80,7 @@ export function webhooksSuite(it: StorageTest): void {
     const change = {
       ...texts,
       events: ['agent.error'],
-      agentId,
+      filter: { agentId },
       headers,
       updatedAt: NOW + 5,
     } as const
@@ -99,15 +108,15 @@ export function webhooksSuite(it: StorageTest): void {
   }) => {
     const { id: agentId } = await scene.agent()
     const set = {
-      agentId,
+      filter: { agentId },
       description: 'old',
       headers: { names: ['X-A'], sealed: 'v1.headers' as Sealed },
     }
-    const { agentId: _a, description: _d, headers: _h, ...webhook } = await scene.webhook(set)
-    const change = { agentId: null, description: null, headers: null, updatedAt: NOW + 5 }
+    const { filter: _f, description: _d, headers: _h, ...webhook } = await scene.webhook(set)
+    const change = { filter: null, description: null, headers: null, updatedAt: NOW + 5 }
     const changed = await webhooks.update(PROJECT_ID, webhook.id, change)
     expect(changed).toEqual({ ...webhook, updatedAt: NOW + 5 })
-    expect(changed).not.toHaveProperty('agentId')
+    expect(changed).not.toHaveProperty('filter')
     expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(changed)
   })
 

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from './json.js'
 import { endUserMark, isEndUser, type ExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
 import type { TraceContext } from './trace.js'
+import type { FilteredEvent } from './webhook-filter.js'
 
 /** The events that a webhook can subscribe to. */
 export const EVENT_NAMES = [
@@ -82,13 +83,12 @@ export type EventPayload =
   | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }
 
 /**
- * An event as stored. `agentId` is set for an agent's event. Every attempt of every delivery sends
- * exactly the characters of `body`, as UTF-8.
+ * An event. Every attempt of every delivery sends exactly the characters of `body`, as UTF-8. An
+ * agent's event has `agentId`. A message's event also has the message's session and metadata.
  */
-export type WebhookEvent = {
+export type WebhookEvent = FilteredEvent & {
   readonly id: string
   readonly projectId: string
-  readonly agentId?: string
   readonly name: EventName
   readonly body: string
   /** The trace context of the request that caused the event. */
@@ -117,8 +117,23 @@ export function freezeEvent(
     createdAt: toIso(now),
     data: payload.data,
   })
-  const agent = 'agentId' in payload.data ? { agentId: payload.data.agentId } : {}
-  return { id, projectId, ...agent, name: payload.event, body, createdAt: now }
+  return {
+    id,
+    projectId,
+    ...filteredFieldsOf(payload.data),
+    name: payload.event,
+    body,
+    createdAt: now,
+  }
+}
+
+function filteredFieldsOf(data: object): FilteredEvent {
+  const { agentId, sessionId, metadata }: FilteredEvent = data
+  return {
+    ...(agentId !== undefined && { agentId }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(metadata !== undefined && { metadata }),
+  }
 }
 
 /** Returns true if the event's principal is this end user. Metadata does not count. */

@@ -1,6 +1,7 @@
 import type { SubscribableEvent } from './event.js'
 import type { Instant } from './instant.js'
 import type { Reseal, Sealed } from './sealed.js'
+import type { WebhookFilter } from './webhook-filter.js'
 import { readyToProbe, type WebhookHealth } from './webhook-health.js'
 
 /** A registered receiver. */
@@ -9,8 +10,8 @@ export type Webhook = {
   readonly projectId: string
   readonly url: string
   readonly events: readonly (SubscribableEvent | '*')[]
-  /** If set, the webhook gets only this agent's events. */
-  readonly agentId?: string
+  /** If set, the webhook gets only the events that match. */
+  readonly filter?: WebhookFilter
   readonly description?: string
   readonly secret: Sealed
   /** The secret before a rotation, until the grace period ends. */
@@ -38,7 +39,7 @@ export type DisabledReason = 'operator' | 'failing' | 'gone'
 export type WebhookChange = {
   readonly url?: Webhook['url']
   readonly events?: Webhook['events']
-  readonly agentId?: string | null
+  readonly filter?: WebhookFilter | null
   readonly description?: string | null
   readonly headers?: Webhook['headers'] | null
   readonly disableOnGone?: boolean
@@ -54,11 +55,11 @@ export type WebhookChange = {
  * circuit half-open, because the old receiver's failures say nothing about the new one.
  */
 export function changeWebhook(
-  { agentId, description, headers, previousSecret, ...webhook }: Webhook,
+  { filter, description, headers, previousSecret, ...webhook }: Webhook,
   change: WebhookChange,
 ): Webhook {
   const {
-    agentId: itsAgent = agentId,
+    filter: itsFilter = filter,
     description: words = description,
     headers: own = headers,
     ...others
@@ -69,7 +70,7 @@ export function changeWebhook(
     ...webhook,
     ...(isMoved && { health: readyToProbe(webhook.health, change.updatedAt) }),
     ...rest,
-    ...(itsAgent != null && { agentId: itsAgent }),
+    ...(itsFilter != null && { filter: itsFilter }),
     ...(words != null && { description: words }),
     ...(own != null && { headers: own }),
     ...(grace != null && { previousSecret: grace }),

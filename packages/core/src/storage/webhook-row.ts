@@ -1,4 +1,5 @@
 import type { Sealed } from '../domain/sealed.js'
+import type { WebhookFilter } from '../domain/webhook-filter.js'
 import type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
 import type { DisabledReason, Webhook } from '../domain/webhook.js'
 
@@ -15,7 +16,7 @@ type Properties = readonly (keyof WebhookColumns)[]
 export const WEBHOOK_UPDATE = [
   'url',
   'events',
-  'agentId',
+  'filter',
   'description',
   'secret',
   'previousSecret',
@@ -40,7 +41,7 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
   projectId: row.projectId,
   url: row.url,
   events: JSON.parse(row.events) as Webhook['events'],
-  ...(row.agentId !== null && { agentId: row.agentId }),
+  ...(row.filter !== null && { filter: JSON.parse(row.filter) as WebhookFilter }),
   ...(row.description !== null && { description: row.description }),
   secret: row.secret as Sealed,
   ...(row.previousSecret !== null && {
@@ -81,7 +82,7 @@ export const webhookColumns = (webhook: Webhook) => ({
   projectId: webhook.projectId,
   url: webhook.url,
   events: JSON.stringify(webhook.events),
-  agentId: webhook.agentId ?? null,
+  filter: webhook.filter ? JSON.stringify(webhook.filter) : null,
   description: webhook.description ?? null,
   secret: webhook.secret as string,
   previousSecret: (webhook.previousSecret?.secret ?? null) as string | null,

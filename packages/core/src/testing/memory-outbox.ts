@@ -1,6 +1,7 @@
 import type { WebhookEvent } from '../domain/event.js'
 import { newDeliveryClaim } from '../domain/first-claim.js'
 import type { Instant } from '../domain/instant.js'
+import { matchesFilter } from '../domain/webhook-filter.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
 import type { DeliveryRow, Memory } from './memory.js'
@@ -37,10 +38,10 @@ export function publishOne(
   return row
 }
 
-const isSubscribed = ({ projectId, events, agentId }: Webhook, event: WebhookEvent): boolean =>
+const isSubscribed = ({ projectId, events, filter }: Webhook, event: WebhookEvent): boolean =>
   projectId === event.projectId &&
   events.some((name) => name === '*' || name === event.name) &&
-  (agentId === undefined || agentId === event.agentId)
+  matchesFilter(filter, event)
 
 const newDelivery = (id: string, webhook: Webhook, event: WebhookEvent): DeliveryRow => ({
   delivery: {

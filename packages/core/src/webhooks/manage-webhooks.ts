@@ -10,6 +10,7 @@ import {
   type Webhook,
   type WebhookChange,
 } from '../domain/webhook.js'
+import { filterRules, type WebhookFilter } from '../domain/webhook-filter.js'
 import { resumed, untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 
@@ -23,8 +24,8 @@ export type WebhookSettings = {
   readonly url: string
   /** Event names, or `'*'` for all events, also in later versions. */
   readonly events: readonly (SubscribableEvent | '*')[]
-  /** The id of an agent, to get only its events. */
-  readonly agentId?: string | null | undefined
+  /** Limits the webhook to the events that match. */
+  readonly filter?: WebhookFilter | null | undefined
   readonly description?: string | null | undefined
   /** Additional headers of each request. The values are secret: only the names are shown. */
   readonly headers?: CustomHeaders | null | undefined
@@ -65,7 +66,7 @@ export const createWebhook =
         projectId,
         url,
         events: [...new Set(events)],
-        ...(typeof input.agentId === 'string' && { agentId: input.agentId }),
+        ...(input.filter && { filter: input.filter }),
         ...(typeof input.description === 'string' && { description: input.description }),
         secret: d.crypto.seal(secret, webhookSecretContext(id)),
         ...(headers && { headers }),
@@ -242,7 +243,7 @@ const MAX_URL = 2_048
 const HEADER_LIMITS = { maxHeaders: 20, maxValueLength: 4_096 }
 
 async function check(d: Platform, projectId: string, settings: WebhookChanges) {
-  const { url, events, agentId, description, headers } = settings
+  const { url, events, filter, description, headers } = settings
   const problem = broken({
     url: url === undefined ? undefined : textRule(url, MAX_URL),
     events: events === undefined ? undefined : eventsRule(events),
@@ -250,6 +251,7 @@ async function check(d: Platform, projectId: string, settings: WebhookChanges) {
       description === undefined || description === null
         ? undefined
         : textRule(description, MAX_DESCRIPTION),
+    ...(filter && filterRules(filter)),
   })
   if (problem) return problem
   const misfit =
@@ -260,12 +262,13 @@ async function check(d: Platform, projectId: string, settings: WebhookChanges) {
     const vetted = await d.sender.vet(url)
     if (vetted.isErr()) return invalid('url', vetted.error)
   }
-  if (typeof agentId !== 'string') return ok(undefined)
+  const agentId = filter?.agentId
+  if (agentId === undefined) return ok(undefined)
   const agent = await d.storage.agents.get(projectId, agentId)
   if (agent.isErr()) return err(agent.error)
   return agent.value?.id === agentId
     ? ok(undefined)
-    : invalid('agentId', 'must be the id of an agent of this project')
+    : invalid('filter.agentId', 'must be the id of an agent of this project')
 }
 
 function eventsRule(events: readonly string[]): Rule {

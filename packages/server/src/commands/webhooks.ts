@@ -1,7 +1,12 @@
-import { EVENT_NAMES, type MessagingService, type Webhook } from '@org/agent-messaging-core'
+import {
+  EVENT_NAMES,
+  type MessagingService,
+  type Webhook,
+  type WebhookFilter,
+} from '@org/agent-messaging-core'
 import { type SubscribableEvent } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
-import type { Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import { allPages } from '@org/agent-messaging-node/wiring'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onProject } from './admin.js'
@@ -11,7 +16,7 @@ import { withSecret, type SecretOptions } from './secret.js'
 
 type Settings = {
   readonly event?: readonly (SubscribableEvent | '*')[]
-  readonly agent?: string
+  readonly filter?: WebhookFilter | null
   readonly description?: string
 }
 type CreateOptions = ProjectOptions & Settings & SecretOptions
@@ -21,7 +26,17 @@ type RotateOptions = ProjectOptions & SecretOptions & { readonly grace?: number 
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 const SECRET = 'your own secret: whsec_ and 24 to 64 bytes as base64 (default: a random secret)'
+const filter = (about: string) => new Option('--filter <json>', about).argParser(filterOf)
 const events = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
+
+function filterOf(json: string): WebhookFilter | null {
+  if (json === '-') return null
+  try {
+    return JSON.parse(json) as WebhookFilter
+  } catch {
+    throw new InvalidArgumentError('It is not JSON.')
+  }
+}
 
 export function addWebhooks(program: Command): void {
   const webhooks = program.command('webhooks').description('manage webhooks')
@@ -40,12 +55,13 @@ function addCreate(webhooks: Command): void {
   withSecret(withProject(webhooks.command('create <url>')), SECRET)
     .description('create a webhook and print its secret once')
     .addOption(events('event to send, by default all'))
-    .option('--agent <agent>', 'send only events of this agent (name or id)')
+    .addOption(filter('send only events that match this JSON filter'))
     .option('--description <text>', 'description for people')
     .addHelpText(
       'after',
       example(
         'agent-messaging webhooks create https://example.com/hooks --event message.responded',
+        `agent-messaging webhooks create https://example.com/hooks --filter '{"sessionIdPrefix":"support/"}'`,
       ),
     )
     .action((url: string, options: CreateOptions) =>
@@ -82,7 +98,7 @@ function addUpdate(webhooks: Command): void {
     .description('change the given settings of a webhook')
     .option('--url <url>', 'new URL')
     .addOption(events('new event to send, replacing the old ones'))
-    .option('--agent <agent>', 'send only events of this agent (name or id), - for all agents')
+    .addOption(filter('new JSON filter of events, replacing the old one, - for none'))
     .option('--description <text>', 'description for people, - for none')
     .option(
       '--drop-headers',
@@ -189,9 +205,8 @@ async function createWebhook(
   service: MessagingService,
   projectId: string,
   url: string,
-  { json, event = ['*'], agent, description, secret, secretFile }: CreateOptions,
+  { json, event = ['*'], filter: wanted, description, secret, secretFile }: CreateOptions,
 ): Promise<void> {
-  const agentId = agent === undefined ? undefined : await agentIdOf(service, projectId, agent)
   const created = await orFail(
     service.webhooks.create({
       projectId,
@@ -199,7 +214,7 @@ async function createWebhook(
       events: event,
       description,
       secret: secret ?? secretFile,
-      agentId,
+      filter: wanted,
     }),
     'cannot create the webhook',
   )
@@ -214,19 +229,17 @@ async function updateWebhook(
   service: MessagingService,
   projectId: string,
   webhookId: string,
-  { json, url, event, agent, description, dropHeaders }: UpdateOptions,
+  { json, url, event, filter: wanted, description, dropHeaders }: UpdateOptions,
 ): Promise<void> {
-  if ([url, event, agent, description, dropHeaders].every((option) => option === undefined))
+  if ([url, event, wanted, description, dropHeaders].every((option) => option === undefined))
     throw new OperatorError(
-      'nothing to update; use --url, --event, --agent, --description or --drop-headers',
+      'nothing to update; use --url, --event, --filter, --description or --drop-headers',
       2,
     )
-  const agentId =
-    agent === undefined || agent === '-' ? undefined : await agentIdOf(service, projectId, agent)
   const change = {
     url,
     events: event,
-    agentId: agent === '-' ? null : agentId,
+    filter: wanted,
     description: description === '-' ? null : description,
     ...(dropHeaders && { headers: null }),
   }
@@ -258,20 +271,13 @@ async function rotate(
   )
 }
 
-const agentIdOf = async (
-  service: MessagingService,
-  projectId: string,
-  agent: string,
-): Promise<string> =>
-  (await orFail(service.agents.get({ projectId, agent }), `cannot use agent ${agent}`)).id
-
 const shownOnce = (secret: string): string =>
   `Its secret is:\n\n${secret}\n\nStore the secret now. The server does not show it again.`
 
-const webhookRow = ({ id, url, events: subscribed, agentId, status }: Webhook) => ({
+const webhookRow = ({ id, url, events: subscribed, filter: wanted, status }: Webhook) => ({
   id,
   url,
   events: subscribed.join(' '),
-  agent: agentId ?? 'all',
+  filter: wanted ? JSON.stringify(wanted) : 'none',
   state: status.kind === 'disabled' ? `disabled (${status.reason})` : status.kind,
 })

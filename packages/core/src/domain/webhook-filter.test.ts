@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import {
+  filterRules,
+  matchesFilter,
+  type FilteredEvent,
+  type WebhookFilter,
+} from './webhook-filter.js'
+
+const METADATA = { plan: 'gold', seats: 3, tags: ['a'], note: null, customer: { id: 'c1' } }
+const ofMessage: FilteredEvent = {
+  agentId: 'agent-1',
+  sessionId: 'chat/42',
+  metadata: { ...METADATA, 'a.b': 1, '': 'no name' },
+}
+const ofAgent: FilteredEvent = { agentId: 'agent-1' }
+
+const equals = (path: string, value: string | number | boolean | null): WebhookFilter => ({
+  metadata: [{ path, equals: value }],
+})
+const exists = (path: string, wanted = true): WebhookFilter => ({
+  metadata: [{ path, exists: wanted }],
+})
+
+describe('matchesFilter', () => {
+  it.each<[string, WebhookFilter | undefined, FilteredEvent, boolean]>([
+    ['no filter', undefined, {}, true],
+    ['the same agent', { agentId: 'agent-1' }, ofAgent, true],
+    ['another agent', { agentId: 'agent-2' }, ofAgent, false],
+    ['an agent, for an event without one', { agentId: 'agent-1' }, {}, false],
+    ['a prefix of the session', { sessionIdPrefix: 'chat/' }, ofMessage, true],
+    ['the whole session id', { sessionIdPrefix: 'chat/42' }, ofMessage, true],
+    ['a longer text than the session id', { sessionIdPrefix: 'chat/421' }, ofMessage, false],
+    ['a text inside the session id', { sessionIdPrefix: '42' }, ofMessage, false],
+    ['a prefix in capitals', { sessionIdPrefix: 'Chat' }, ofMessage, false],
+    ['a session, for an event without one', { sessionIdPrefix: 'chat' }, ofAgent, false],
+    ['an equal string', equals('plan', 'gold'), ofMessage, true],
+    ['another string', equals('plan', 'silver'), ofMessage, false],
+    ['an equal number', equals('seats', 3), ofMessage, true],
+    ['the number as text', equals('seats', '3'), ofMessage, false],
+    ['null', equals('note', null), ofMessage, true],
+    ['null, for a missing path', equals('missing', null), ofMessage, false],
+    ['a nested value', equals('customer.id', 'c1'), ofMessage, true],
+    ['a path through a string', equals('plan.length', 4), ofMessage, false],
+    ['a path through a list', exists('tags.0'), ofMessage, false],
+    ['a path through null', exists('note.more'), ofMessage, false],
+    ['an inherited property', exists('toString'), ofMessage, false],
+    ['a present value', exists('tags'), ofMessage, true],
+    ['a present null', exists('note'), ofMessage, true],
+    ['a missing path', exists('missing'), ofMessage, false],
+    ['the absence of a missing path', exists('customer.name', false), ofMessage, true],
+    ['the absence of a present path', exists('customer.id', false), ofMessage, false],
+    ['absence, for an event without metadata', exists('missing', false), ofAgent, false],
+    ['absence, for a message without metadata', exists('plan', false), { metadata: {} }, true],
+    [
+      'every condition',
+      { agentId: 'agent-1', sessionIdPrefix: 'chat', ...equals('plan', 'gold') },
+      ofMessage,
+      true,
+    ],
+    [
+      'all conditions but one',
+      { agentId: 'agent-1', sessionIdPrefix: 'mail', ...equals('plan', 'gold') },
+      ofMessage,
+      false,
+    ],
+  ])('%s', (_, filter, event, expected) => {
+    expect(matchesFilter(filter, event)).toBe(expected)
+  })
+})
+
+describe('filterRules', () => {
+  const problems = (filter: unknown): string[] =>
+    Object.entries(filterRules(filter as WebhookFilter)).flatMap(([path, problem]) =>
+      problem === undefined ? [] : [path],
+    )
+  const conditions = (count: number) =>
+    Array.from({ length: count }, () => ({ path: 'a', exists: true }))
+
+  it.each<[string, unknown]>([
+    ['an agent', { agentId: 'agent-1' }],
+    ['a prefix', { sessionIdPrefix: 'x' }],
+    ['ten conditions', { metadata: conditions(10) }],
+    ['an empty string', { metadata: [{ path: 'a', equals: '' }] }],
+    ['null', { metadata: [{ path: 'a.b', equals: null }] }],
+    ['ten keys', { metadata: [{ path: 'a.b.c.d.e.f.g.h.i.j', exists: false }] }],
+  ])('accepts %s', (_, filter) => {
+    expect(problems(filter)).toEqual([])
+  })
+
+  it.each<[string, unknown, string]>([
+    ['nothing', {}, 'filter'],
+    ['an empty prefix', { sessionIdPrefix: '' }, 'filter.sessionIdPrefix'],
+    ['a long prefix', { sessionIdPrefix: 'x'.repeat(257) }, 'filter.sessionIdPrefix'],
+    ['no condition', { metadata: [] }, 'filter.metadata'],
+    ['eleven conditions', { metadata: conditions(11) }, 'filter.metadata'],
+    ['an empty key', { metadata: [{ path: 'a..b', exists: true }] }, 'filter.metadata.0.path'],
+    [
+      'a long path',
+      { metadata: [{ path: 'x'.repeat(201), exists: true }] },
+      'filter.metadata.0.path',
+    ],
+    [
+      'eleven keys',
+      { metadata: [{ path: 'a.b.c.d.e.f.g.h.i.j.k', exists: true }] },
+      'filter.metadata.0.path',
+    ],
+    ['a path alone', { metadata: [{ path: 'a' }] }, 'filter.metadata.0'],
+    ['two tests', { metadata: [{ path: 'a', equals: 1, exists: true }] }, 'filter.metadata.0'],
+    ['an object', { metadata: [{ path: 'a', equals: {} }] }, 'filter.metadata.0'],
+    [
+      'a long string',
+      { metadata: [{ path: 'a', equals: 'x'.repeat(1_001) }] },
+      'filter.metadata.0',
+    ],
+    ['a number out of range', { metadata: [{ path: 'a', equals: Infinity }] }, 'filter.metadata.0'],
+  ])('refuses %s', (_, filter, path) => {
+    expect(problems(filter)).toEqual([path])
+  })
+})
