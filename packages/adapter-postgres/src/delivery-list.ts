@@ -3,6 +3,7 @@ import {
   selectList,
   toDelivery,
   toPage,
+  WAITING,
   type DeliveryRow,
   type Page,
   type PageOf,
@@ -10,12 +11,14 @@ import {
   type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
+import { firstOfOrder } from './delivery-order.js'
 import { pageStart } from './page.js'
 import { sql, type Sql } from './sql.js'
 
 /** The columns of a delivery `d` with its webhook `w` and its event `e`. */
 export const deliveryList = `
-  ${selectList(DELIVERY_COLUMNS, 'd')}, w.id as "webhookId", e.id as "eventId", e.name as event, d.state`
+  ${selectList(DELIVERY_COLUMNS, 'd')}, w.id as "webhookId", e.id as "eventId", e.name as event, d.state,
+  case when d.due_at = ${WAITING} then ${firstOfOrder('id')} end as "blockedBy"`
 /** Append a `where`. */
 export const fromDeliveries = `
   from agent_messaging.deliveries d

@@ -7,6 +7,7 @@ import {
   type DeliveryRowWithBody,
   type DeliveryStore,
   type Instant,
+  type OperatorReason,
   type ReleasedClaim,
 } from '@org/agent-messaging-core/storage'
 import { attemptActivity } from './activity.js'
@@ -14,6 +15,7 @@ import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
 import { DueClaims } from './claim-due.js'
 import type { Database, Queries } from './database.js'
+import { advanceOrders, type Ended } from './delivery-order.js'
 import { deliveryList, fromDeliveries, listDeliveries } from './delivery-list.js'
 import { erasePrincipalDeliveries } from './erase-principal.js'
 import { publishTo } from './fan-out.js'
@@ -28,6 +30,7 @@ type Release = {
   readonly tokens: readonly number[]
   readonly now: Instant
 }
+type Orphans = { readonly now: Instant; readonly limit: number }
 type Ref = { readonly projectId: string; readonly deliveryId: string }
 
 const ONE = `${fromDeliveries} where d.id = @deliveryId and d.project_id = @projectId`
@@ -53,13 +56,14 @@ const releaseSql = sql<Release>(`
   where seq in (select seq from (${HELD}) held)`)
 const releaseProbeClaimsSql = releaseProbesSql<Release>(HELD)
 /** `= any(array(…))`: see `cancelStale`. */
-const cancelOrphansSql = sql<{ readonly now: Instant; readonly limit: number }>(`
+const cancelOrphansSql = sql<Orphans, Ended>(`
   update agent_messaging.deliveries set state = 'cancelled', due_at = null, finished_at = @now,
     cancelled_reason = 'webhook_deleted'
   where seq = any(array(
     select d.seq from agent_messaging.webhooks w
       join agent_messaging.deliveries d on d.webhook_seq = w.seq
-    where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked))`)
+    where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked))
+  returning order_key as "orderKey"`)
 
 export function deliveryStore(database: Database): DeliveryStore {
   const { read, write, call } = database
@@ -83,14 +87,12 @@ export function deliveryStore(database: Database): DeliveryStore {
       }),
     redeliver: (filter, page, now) => write((db) => redeliver(db, filter, page, now)),
     cancel: (projectId, deliveryId, now) =>
-      write(async (db) => {
-        const done = await cancelDelivery(db, { projectId, deliveryId, now })
-        const row = await db.one(oneSql, { projectId, deliveryId })
-        return row && (done ? toDelivery(row) : 'already_final')
-      }),
+      write((db) => end(db, { projectId, deliveryId, now, reason: 'operator' })),
+    skip: (projectId, deliveryId, now) =>
+      write((db) => end(db, { projectId, deliveryId, now, reason: 'skipped' })),
     get: (projectId, deliveryId) => read((db) => getDetail(db, { projectId, deliveryId })),
     list: (filter, page) => read((db) => listDeliveries(db, filter, page)),
-    cancelOrphans: (query) => write((db) => db.run(cancelOrphansSql, query)),
+    cancelOrphans: (query) => write((db) => cancelOrphans(db, query)),
     cancelStale: (query) => write((db) => cancelStale(db, query)),
     purge: (query) => write((db) => purgeDeliveries(db, query)),
     erasePrincipal: (step) =>
@@ -98,6 +100,21 @@ export function deliveryStore(database: Database): DeliveryStore {
     backlog: (now) => read((db) => deliveryBacklog(db, now)),
     activity: (query) => read((db) => attemptActivity(db, query)),
   }
+}
+
+async function end(
+  db: Queries,
+  cancellation: Ref & { readonly now: Instant; readonly reason: OperatorReason },
+) {
+  const done = await cancelDelivery(db, cancellation)
+  const row = await db.one(oneSql, cancellation)
+  return row && (done ? toDelivery(row) : 'already_final')
+}
+
+async function cancelOrphans(db: Queries, query: Orphans): Promise<number> {
+  const ended = await db.all(cancelOrphansSql, query)
+  await advanceOrders(db, ended, query.now)
+  return ended.length
 }
 
 async function getDetail(db: Queries, ref: Ref): Promise<DeliveryDetail | undefined> {

@@ -6,8 +6,10 @@ import {
   type Instant,
   type MessageErasure,
   type PrincipalStep,
+  WAITING,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
+import { advanceOrders } from './delivery-order.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { removeDeliveries } from './purge.js'
 import { advance, forget, skip, lockSessionsOf } from './sessions.js'
@@ -24,7 +26,12 @@ type MessageRow = Seq & {
   readonly headPosition: number
   readonly isOpen: boolean
 }
-type DeliveryRow = Seq & { readonly eventSeq: number; readonly body: string }
+type DeliveryRow = Seq & {
+  readonly eventSeq: number
+  readonly body: string
+  /** Null if the delivery has none, or waits. */
+  readonly orderKey: string | null
+}
 
 const lastMessageSql = sql<MessageErasure & Skipped, Seq>(`
   select seq from agent_messaging.messages where agent_id = @agentId and seq > @after
@@ -90,7 +97,8 @@ const lastDeliverySql = sql<PrincipalStep & Skipped, Seq>(`
   select seq from agent_messaging.deliveries where project_id = @projectId and seq > @after
   order by seq limit 1 offset @skipped`)
 const marked = `
-  select d.seq, d.event_seq as "eventSeq", e.body
+  select d.seq, d.event_seq as "eventSeq", e.body,
+    case when d.due_at <> ${WAITING} then d.order_key end as "orderKey"
   from agent_messaging.deliveries d join agent_messaging.events e on e.seq = d.event_seq
   where d.project_id = @projectId and d.seq > @after and d.seq <= @last
     and position(@mark in e.body) > 0`
@@ -121,6 +129,7 @@ export async function erasePrincipalDeliveries(
   if (!step.countOnly) {
     await db.run(releaseProbesOfSql, { seqs: erased.map(({ seq }) => seq), now: step.now })
     await removeDeliveries(db, erased)
+    await advanceOrders(db, erased, step.now)
   }
   return { deliveries: erased.length, ...(next !== undefined && { next }) }
 }

@@ -2,8 +2,10 @@ import {
   matchesFilter,
   newClaimedDelivery,
   newDeliveryClaim,
+  orderKeyOf,
   toWebhook,
   traceColumn,
+  WAITING,
   type ClaimedDelivery,
   type EventName,
   type Instant,
@@ -23,6 +25,8 @@ export type NewDelivery = {
   readonly webhookSeq: number
   readonly dueAt: Instant
   readonly lease: 0 | 1
+  /** If a delivery with this key is open, this one waits. Its `dueAt` and `lease` do not count. */
+  readonly orderKey: string | null
 }
 /** The deliveries of an event, and the claimed ones among them as their claims. */
 export type FanOut = {
@@ -39,6 +43,7 @@ type InsertedColumns = {
   readonly webhookSeqs: readonly number[]
   readonly dueAts: readonly Instant[]
   readonly leases: readonly number[]
+  readonly orderKeys: readonly (string | null)[]
 }
 type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & {
   readonly trace: string | null
@@ -61,21 +66,38 @@ const webhookSql = sql<
 const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
   insert into agent_messaging.events (id, name, body, trace, created_at)
   values (@id, @name, @body, @trace, @createdAt) returning seq`)
-const insertDeliveriesSql = sql<InsertedColumns>(`
+const insertDeliveriesSql = sql<InsertedColumns, { readonly id: string; readonly dueAt: Instant }>(`
   insert into agent_messaging.deliveries
-    (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
+    (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, order_key,
+      created_at)
   select id, @projectId, webhook_seq, @eventSeq,
-    case lease when 1 then 'sending' else 'pending' end, 0, 0, due_at, lease, @createdAt
-  from unnest(@ids::text[], @webhookSeqs::bigint[], @dueAts::bigint[], @leases::bigint[])
-    with ordinality as given (id, webhook_seq, due_at, lease, place)
-  order by place`)
+    case when lease = 0 or is_waiting then 'pending' else 'sending' end, 0, 0,
+    case when is_waiting then ${WAITING} else due_at end, case when is_waiting then 0 else lease end,
+    order_key, @createdAt
+  from unnest(@ids::text[], @webhookSeqs::bigint[], @dueAts::bigint[], @leases::bigint[],
+      @orderKeys::text[])
+    with ordinality as given (id, webhook_seq, due_at, lease, order_key, place)
+    cross join lateral (select given.order_key is not null and exists (
+      select 1 from agent_messaging.deliveries d
+      where d.order_key = given.order_key and d.finished_at is null) as is_waiting) ordered
+  order by place returning id, due_at as "dueAt"`)
+const lockOrdersSql = sql<{ readonly orderKeys: readonly (string | null)[] }>(
+  'select agent_messaging.lock_orders(@orderKeys)',
+)
 
 /** Inserts an event and its deliveries, within a transaction. Returns the claimed deliveries. */
 export async function fanOut(db: Queries, outgoing: Outgoing): Promise<readonly ClaimedDelivery[]> {
   const [{ deliveries, claimed } = NO_RECEIVERS] = await fanOuts(db, [outgoing])
-  if (deliveries.length > 0) await insert(db, outgoing.event, deliveries)
-  return claimed
+  if (deliveries.length === 0) return []
+  return notWaiting(claimed, await insert(db, outgoing.event, deliveries))
 }
+
+/** Returns the claimed deliveries, except those that turned out to wait in their order. */
+export const notWaiting = (
+  claimed: readonly ClaimedDelivery[],
+  waiting: readonly string[],
+): readonly ClaimedDelivery[] =>
+  waiting.length === 0 ? claimed : claimed.filter(({ delivery }) => !waiting.includes(delivery.id))
 
 /** Decides which deliveries each event gets. Reads the subscribed webhooks with one statement. */
 export async function fanOuts(
@@ -116,11 +138,13 @@ function fanOutTo(
     if (webhook.id === notTo || !matchesFilter(webhook.filter, event)) continue
     const id = nextDeliveryId()
     const until = newDeliveryClaim(webhook, claim)
-    deliveries.push(
-      until === undefined
-        ? { id, webhookSeq: seq, dueAt: event.createdAt, lease: 0 }
-        : { id, webhookSeq: seq, dueAt: until, lease: 1 },
-    )
+    deliveries.push({
+      id,
+      webhookSeq: seq,
+      dueAt: until ?? event.createdAt,
+      lease: until === undefined ? 0 : 1,
+      orderKey: orderKeyOf(webhook, event) ?? null,
+    })
     if (until !== undefined) claimed.push(newClaimedDelivery(id, event, webhook, until))
   }
   return { deliveries, claimed }
@@ -137,20 +161,23 @@ export async function publishTo(
   if (!webhook) return false
   await makeReadyToProbe(db, [webhookId], event.createdAt)
   await insert(db, event, [
-    { id: deliveryId, webhookSeq: webhook.seq, dueAt: event.createdAt, lease: 0 },
+    { id: deliveryId, webhookSeq: webhook.seq, dueAt: event.createdAt, lease: 0, orderKey: null },
   ])
   return true
 }
 
+/** Returns the ids of deliveries that wait in their order. */
 async function insert(
   db: Queries,
   event: WebhookEvent,
   deliveries: readonly NewDelivery[],
-): Promise<void> {
+): Promise<string[]> {
   const { id, name, body, trace, projectId, createdAt } = event
   const row = await db.one(insertEventSql, { id, name, body, trace: traceColumn(trace), createdAt })
   if (!row) throw new Error('the insert of an event returned no row')
-  await db.run(insertDeliveriesSql, {
+  const orderKeys = deliveries.map(({ orderKey }) => orderKey)
+  if (orderKeys.some((key) => key !== null)) await db.run(lockOrdersSql, { orderKeys })
+  const inserted = await db.all(insertDeliveriesSql, {
     projectId,
     eventSeq: row.seq,
     createdAt,
@@ -158,5 +185,7 @@ async function insert(
     webhookSeqs: deliveries.map(({ webhookSeq }) => webhookSeq),
     dueAts: deliveries.map(({ dueAt }) => dueAt),
     leases: deliveries.map(({ lease }) => lease),
+    orderKeys,
   })
+  return inserted.flatMap(({ id: one, dueAt }) => (dueAt === WAITING ? one : []))
 }

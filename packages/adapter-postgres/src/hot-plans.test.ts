@@ -1,4 +1,9 @@
-import type { Accepted, Storage, Stored } from '@org/agent-messaging-core/storage'
+import {
+  WAITING,
+  type Accepted,
+  type Storage,
+  type Stored,
+} from '@org/agent-messaging-core/storage'
 import {
   accepted,
   anAgent,
@@ -36,7 +41,7 @@ const UNTOUCHED = TABLES.map((table) => `alter table ${table} set (autovacuum_en
 )
 const EXPLAINED = `load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_buffers = on;
   set auto_explain.log_analyze = on; set auto_explain.log_timing = off; set auto_explain.log_format = json; set auto_explain.log_level = notice`
-/** Stores messages, open or final, for the one agent and the one webhook. */
+/** Stores messages, open or final, for the agent and the webhooks. Ordered deliveries wait. */
 const fill = (name: string, isOpen: boolean): string => `
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
       concurrency, max_attempts, max_queued, created_at, updated_at)
@@ -52,8 +57,9 @@ const fill = (name: string, isOpen: boolean): string => `
   with told as (
     insert into agent_messaging.events (id, name, body, created_at)
       select '${name} ' || n, 'message.responded', '', 0 from generate_series(1, ${MANY}) n returning seq)
-  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
-    select '${name} ' || told.seq, w.project_id, w.seq, told.seq, ${isOpen ? "'pending', 0, 0, told.seq, 0, null" : "'delivered', 0, 1, null, 1, 1"}, 0
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, order_key, state, step, attempt_count, due_at, lease, finished_at, created_at)
+    select '${name} ' || told.seq || w.seq, w.project_id, w.seq, told.seq, case w.ordering when 'session' then '${name}' end,
+      ${isOpen ? `'pending', 0, 0, case w.ordering when 'session' then ${WAITING} else told.seq end, 0, null` : "'delivered', 0, 1, null, 1, 1"}, 0
     from told, agent_messaging.webhooks w`
 /** One final message for each of many agents. The statistics then expect one for any agent. */
 const SPREAD = `
@@ -135,7 +141,7 @@ const store = (count: number): string => `
     insert into agent_messaging.events (id, name, body, created_at)
       select gen_random_uuid(), 'message.responded', '', 0 from generate_series(1, ${count}) returning seq)
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, lease, finished_at, created_at)
-    select gen_random_uuid(), w.project_id, w.seq, told.seq, 'delivered', 0, 1, 1, 1, 0 from told, agent_messaging.webhooks w;
+    select gen_random_uuid(), w.project_id, w.seq, told.seq, 'delivered', 0, 1, 1, 1, 0 from told, agent_messaging.webhooks w where w.ordering = 'none';
   insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome)
     select seq, 1, 0, 1, '{}' from agent_messaging.deliveries where state = 'delivered' on conflict do nothing`
 
@@ -180,6 +186,7 @@ async function scene({ nested = true } = {}) {
   await storage.credentials.createProject(aProject())
   await storage.agents.create(agent, 1_000)
   await storage.webhooks.create(aWebhook(), 10)
+  await storage.webhooks.create(aWebhook({ ordering: 'session' }), 10)
   const client = await pool.connect()
   client.on('notice', ({ message = '' }) =>
     plans.push(JSON.parse(message.slice(message.indexOf('{'))) as Explained),
@@ -216,7 +223,7 @@ async function roundOf(
       token,
       now: NOW,
       state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 },
-      outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+      outgoing: { event: anEvent(agent, { sessionId: messageId }), nextDeliveryId: ids.next },
     })
   const taken = await all(drafts.map((draft) => messages.accept(draft)))
   await all(drafts.map((draft) => messages.accept({ ...draft, id: ids.next() })))
@@ -229,16 +236,16 @@ async function roundOf(
   ])
   await all(runs.map(({ message, lease }) => answer(message.id, lease.token)))
   const claims = {
-    limit: 3,
+    limit: 6,
     perWebhook: 3,
-    perProject: 3,
+    perProject: 6,
     retries: 3,
     except: new Set<string>(),
     now: NOW,
     until: UNTIL,
   }
   const [claimed = []] = await all([deliveries.claimDue(claims)])
-  expect([runs.length, claimed.length]).toEqual([1, 3])
+  expect([runs.length, claimed.length]).toEqual([1, 6])
   const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
   const state = { kind: 'delivered', deliveredAt: NOW } as const
   await all(

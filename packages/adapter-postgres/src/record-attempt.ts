@@ -12,7 +12,11 @@ import { OneAtATime } from './one-at-a-time.js'
 import { sql } from './sql.js'
 import { updateHealth, wouldChangeHealth, type DecideHealth } from './webhook-health.js'
 
-type Recorded = { readonly place: number; readonly webhookSeq: number }
+type Recorded = {
+  readonly place: number
+  readonly webhookSeq: number
+  readonly nextIsDue: boolean
+}
 
 const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
   select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts,
@@ -32,13 +36,17 @@ export function attemptRecorder({
   const names = headerNames()
   const oneAtATime = new OneAtATime()
   const keyOf = ({ deliveryId }: AttemptRecord) => deliveryId
-  const record = grouped<AttemptRecord, RecordedAttempt>({
+  const batching = {
     keyOf,
     maxBatchSize: MAX_BATCH_SIZE,
     maxInFlight: 1,
-    lingerMs: 40,
-    flush: (db, records) => recordAttempts(db, names, records),
-  })
+    flush: (db: Queries, records: readonly AttemptRecord[]) => recordAttempts(db, names, records),
+  }
+  const recordSoon = grouped<AttemptRecord, RecordedAttempt>({ ...batching, lingerMs: 40 })
+  /** The next delivery of the order is sent after this one. */
+  const recordNow = grouped<AttemptRecord, RecordedAttempt>(batching)
+  const record = (attempt: AttemptRecord) =>
+    attempt.isOrdered ? recordNow(attempt) : recordSoon(attempt)
   const recordHealth = grouped<AttemptRecord, RecordedAttempt>({
     keyOf,
     maxBatchSize: 1,
@@ -76,8 +84,11 @@ async function recordAttempts(
   records: readonly AttemptRecord[],
 ): Promise<RecordedAttempt[]> {
   const recorded = await db.all(recordSql, await columnsOf(db, names, records))
-  const places = new Set(recorded.map(({ place }) => place))
-  return records.map((_, at) => ({ kind: places.has(at + 1) ? 'recorded' : 'lease_lost' }))
+  const places = new Map(recorded.map((row) => [row.place, row]))
+  return records.map((_, at) => {
+    const row = places.get(at + 1)
+    return row ? recordedAttempt(row) : { kind: 'lease_lost' }
+  })
 }
 
 /** Records an attempt and updates its webhook, within a transaction. */
@@ -90,8 +101,11 @@ async function recordWithHealth(
   if (!recorded) return { kind: 'lease_lost' }
   const { decideHealth } = record
   const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
-  return { kind: 'recorded', ...(webhook && { webhook }) }
+  return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
 }
+
+const recordedAttempt = ({ nextIsDue }: Recorded): { kind: 'recorded'; nextIsDue?: true } =>
+  nextIsDue ? { kind: 'recorded', nextIsDue } : { kind: 'recorded' }
 
 async function columnsOf(db: Queries, names: HeaderNames, records: readonly AttemptRecord[]) {
   const headers = await names.columnsOf(

@@ -7,15 +7,20 @@ import {
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { fanOuts, type FanOut, type NewDelivery } from './fan-out.js'
+import { fanOuts, notWaiting, type FanOut, type NewDelivery } from './fan-out.js'
 import { sql } from './sql.js'
 
-type Settled = MessageFacts & { readonly place: number; readonly sessionWaits: boolean }
+type Settled = MessageFacts & {
+  readonly place: number
+  readonly sessionWaits: boolean
+  /** The ids of deliveries that wait in their order. Null if none has an order. */
+  readonly waiting: readonly string[] | null
+}
 
 const settleSql = sql<ReturnType<typeof columnsOf>, Settled>(`
   select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores,
     @finishedAts, @responseTimes, @responses, @errors, @nows, @eventIds, @eventNames, @bodies,
-    @traces, @toldAts, @projectIds, @deliveryIds, @webhookSeqs, @dueAts, @leases)`)
+    @traces, @toldAts, @projectIds, @deliveryIds, @webhookSeqs, @dueAts, @leases, @orderKeys)`)
 
 /**
  * `MessageStore.recordRun` for a batch of different messages. Reads the receivers of their events
@@ -32,7 +37,7 @@ export async function recordRuns(db: Queries, runs: readonly RunRecord[]): Promi
     return {
       kind: 'recorded',
       message: messageOf(row, state),
-      deliveries: fannedOut[at]?.claimed ?? [],
+      deliveries: notWaiting(fannedOut[at]?.claimed ?? [], row.waiting ?? []),
       sessionWaits: row.sessionWaits,
     }
   })
@@ -65,6 +70,7 @@ function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
     webhookSeqs: deliveries.map((some) => arrayOf(some, 'webhookSeq')),
     dueAts: deliveries.map((some) => arrayOf(some, 'dueAt')),
     leases: deliveries.map((some) => arrayOf(some, 'lease')),
+    orderKeys: deliveries.some((some) => some.some(hasOrder)) ? deliveries.map(orderKeysOf) : null,
   }
 }
 
@@ -72,5 +78,16 @@ function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
  * Writes an array in PostgreSQL's syntax, because inner arrays of an array cannot differ in length.
  * Ids and numbers need no quotes.
  */
-const arrayOf = (deliveries: readonly NewDelivery[], column: keyof NewDelivery): string =>
-  `{${deliveries.map((one) => one[column]).join(',')}}`
+const arrayOf = (
+  deliveries: readonly NewDelivery[],
+  column: Exclude<keyof NewDelivery, 'orderKey'>,
+): string => `{${deliveries.map((one) => one[column]).join(',')}}`
+
+const hasOrder = ({ orderKey }: NewDelivery): boolean => orderKey !== null
+
+/** Quotes the order keys, because a session's id contains any characters. */
+const orderKeysOf = (deliveries: readonly NewDelivery[]): string | null =>
+  deliveries.some(hasOrder) ? `{${deliveries.map(quotedOrderKey).join(',')}}` : null
+
+const quotedOrderKey = ({ orderKey }: NewDelivery): string =>
+  orderKey === null ? 'NULL' : `"${orderKey.replaceAll(/["\\]/g, String.raw`\$&`)}"`

@@ -1,5 +1,6 @@
-import type { CancelStale, Instant } from '@org/agent-messaging-core/storage'
+import { WAITING, type CancelStale, type Instant } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
+import { DeliveryOrders, type EndedDelivery } from './delivery-order.js'
 import { atMost } from './statements.js'
 
 type Wanted = {
@@ -8,6 +9,23 @@ type Wanted = {
   readonly dueBefore: Instant
   readonly now: Instant
   readonly limit: number
+}
+
+/** `DeliveryStore.cancelOrphans`, in a transaction. */
+export function orphanedDeliveries(
+  db: Database,
+): (query: { readonly now: Instant; readonly limit: number }) => number {
+  const cancel = db.prepare<{ now: Instant; limit: number }, EndedDelivery>(`
+    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
+      (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
+       where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})
+    returning order_key as orderKey`)
+  const orders = new DeliveryOrders(db)
+  return (query) => {
+    const ended = cancel.all(query)
+    orders.advance(ended, query.now)
+    return ended.length
+  }
 }
 
 /**
@@ -26,29 +44,50 @@ export function staleDeliveries(db: Database): (query: CancelStale) => number {
        where webhook_seq = ? and (attempt_count > 0) in (0, 1) and due_at <= ? ${atMost('?')})`,
     )
     .pluck()
-  const cancel = db.prepare<[Wanted]>(`
-    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'webhook_disabled' where seq in
-      (select seq from deliveries where webhook_seq = @webhookSeq and (attempt_count > 0) = @isRetry and due_at < @dueBefore
-       order by due_at ${atMost('@limit')})`)
+  const countWaiting = db
+    .prepare<[number, number], number>(
+      `select count(*) from (select 1 from deliveries
+       where webhook_seq = ? and (attempt_count > 0) = 0 and due_at = ${WAITING} ${atMost('?')})`,
+    )
+    .pluck()
+  const cancel = db.prepare<[Wanted], EndedDelivery>(
+    cancelSql('(attempt_count > 0) = @isRetry and due_at < @dueBefore order by due_at'),
+  )
+  const cancelWaiting = db.prepare<[Wanted], EndedDelivery>(
+    cancelSql(
+      `(attempt_count > 0) = @isRetry and due_at = ${WAITING} and created_at < @dueBefore order by seq`,
+    ),
+  )
+  const orders = new DeliveryOrders(db)
 
   return ({ now, dueBefore, keep, limit }) => {
-    let left = limit
-    function cancelDue(webhookSeq: number, before: Instant, most: number): void {
-      const end = left - Math.min(left, most)
-      for (const isRetry of [1, 0] as const)
-        left -= cancel.run({
-          webhookSeq,
-          isRetry,
-          dueBefore: before,
-          now,
-          limit: left - end,
-        }).changes
+    const ended: EndedDelivery[] = []
+    const left = (): number => limit - ended.length
+    function cancelHeld(webhookSeq: number, before: Instant, most: number): void {
+      const end = ended.length + Math.min(left(), most)
+      const wanted = (isRetry: 0 | 1): Wanted => ({
+        webhookSeq,
+        isRetry,
+        dueBefore: before,
+        now,
+        limit: end - ended.length,
+      })
+      ended.push(...cancel.all(wanted(1)))
+      ended.push(...cancel.all(wanted(0)))
+      ended.push(...cancelWaiting.all(wanted(0)))
     }
     for (const webhookSeq of disabled.all()) {
-      cancelDue(webhookSeq, dueBefore, left)
-      const due = countDue.get(webhookSeq, now, keep + left) ?? 0
-      cancelDue(webhookSeq, now + 1, Math.max(0, due - keep))
+      cancelHeld(webhookSeq, dueBefore, left())
+      const due = countDue.get(webhookSeq, now, keep + left()) ?? 0
+      const waiting = countWaiting.get(webhookSeq, keep + left()) ?? 0
+      cancelHeld(webhookSeq, now + 1, Math.max(0, due + waiting - keep))
     }
-    return limit - left
+    orders.advance(ended, now)
+    return ended.length
   }
 }
+
+const cancelSql = (which: string): string => `
+  update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'webhook_disabled' where seq in
+    (select seq from deliveries where webhook_seq = @webhookSeq and ${which} ${atMost('@limit')})
+  returning order_key as orderKey`

@@ -4,17 +4,20 @@ import {
   selectList,
   toDelivery,
   toPage,
+  WAITING,
   type DeliveryRow,
   type Page,
   type PageOf,
   type RedeliverFilter,
   type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
+import { firstOfOrderSql } from './delivery-order.js'
 import { atMost, pageStart, preparedOnce } from './statements.js'
 
 const columns = `
   ${selectList(DELIVERY_COLUMNS, 'd')}, w.id as webhookId, e.id as eventId, e.name as event,
-  iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state) as state`
+  iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state) as state,
+  iif(d.due_at = ${WAITING}, (${firstOfOrderSql('d.order_key', 'id')}), null) as blockedBy`
 const joined =
   'from deliveries d join events e on e.seq = d.event_seq join webhooks w on w.seq = d.webhook_seq'
 

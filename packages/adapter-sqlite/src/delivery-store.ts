@@ -7,11 +7,12 @@ import {
   type DeliveryRowWithBody,
   type DeliveryStore,
   type Instant,
+  type OperatorReason,
   type ReleasedClaim,
 } from '@org/agent-messaging-core/storage'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
-import { staleDeliveries } from './cancel-stale.js'
+import { orphanedDeliveries, staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
 import { deliveryList, selectDeliveryWithBody } from './delivery-list.js'
@@ -21,7 +22,6 @@ import { publisherOf, type FanOut } from './fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { deliveryPurge } from './purge.js'
 import { redelivery } from './redelivery.js'
-import { atMost } from './statements.js'
 import type { WebhookRows } from './webhook-rows.js'
 
 type Release = { readonly deliveryId: string; readonly token: number; readonly now: Instant }
@@ -42,6 +42,7 @@ export function deliveryStore(
   const { redeliver, cancel } = redelivery(db, webhooks)
   const publishTo = publisherOf(db, webhooks)
   const cancelStale = staleDeliveries(db)
+  const cancelOrphans = orphanedDeliveries(db)
   const purge = deliveryPurge(db)
   const erasePrincipal = principalDeliveries(db, webhooks)
   const activity = attemptActivity(db)
@@ -68,11 +69,18 @@ export function deliveryStore(
     return sql.release.run({ ...claim, now }).changes > 0
   }
 
+  /** In a transaction. */
+  function end(projectId: string, deliveryId: string, now: Instant, reason: OperatorReason) {
+    const done = cancel({ projectId, deliveryId, now, reason })
+    const row = sql.one.get(deliveryId, projectId)
+    return row && (done ? toDelivery(row) : 'already_final')
+  }
+
   return {
     claimDue: (query) => committer.write(() => claimDue(query)),
-    // The caller waits only for a change of the webhook.
+    // The caller waits only for a change of the webhook, or to send the next delivery of an order.
     recordAttempt: (record) =>
-      record.decideHealth
+      record.decideHealth || record.isOrdered
         ? committer.write(() => recordAttempt(record))
         : committer.writeAlong(() => recordAttempt(record)),
     release: (claims, now) =>
@@ -86,14 +94,12 @@ export function deliveryStore(
       }),
     redeliver: (filter, page, now) => committer.write(() => redeliver(filter, page, now)),
     cancel: (projectId, deliveryId, now) =>
-      committer.write(() => {
-        const done = cancel(projectId, deliveryId, now)
-        const row = sql.one.get(deliveryId, projectId)
-        return row && (done ? toDelivery(row) : 'already_final')
-      }),
+      committer.write(() => end(projectId, deliveryId, now, 'operator')),
+    skip: (projectId, deliveryId, now) =>
+      committer.write(() => end(projectId, deliveryId, now, 'skipped')),
     get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
     list: (filter, page) => committer.read(() => list(filter, page)),
-    cancelOrphans: (query) => committer.write(() => sql.cancelOrphans.run(query).changes),
+    cancelOrphans: (query) => committer.write(() => cancelOrphans(query)),
     cancelStale: (query) => committer.write(() => cancelStale(query)),
     purge: (query) => committer.write(() => purge(query)),
     // A write even to count, because other operations run between two writes.
@@ -114,10 +120,6 @@ const prepare = (db: Database) => ({
   release: db.prepare<[Release]>(
     `update deliveries set is_claimed = 0, due_at = @now where ${HELD}`,
   ),
-  cancelOrphans: db.prepare<{ now: number; limit: number }>(`
-    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'webhook_deleted' where seq in
-      (select d.seq from webhooks w cross join deliveries d on d.webhook_seq = w.seq
-       where w.is_deleted = 1 and d.due_at is not null ${atMost('@limit')})`),
 })
 
 /**

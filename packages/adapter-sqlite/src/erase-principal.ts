@@ -7,6 +7,7 @@ import {
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
+import { DeliveryOrders } from './delivery-order.js'
 import { probeRelease } from './probe-readiness.js'
 import { deliveryRemoval } from './purge.js'
 import type { SessionRows } from './session-rows.js'
@@ -22,7 +23,12 @@ type MessageRow = {
   readonly headPosition: number
   readonly isOpen: 0 | 1
 }
-type DeliveryRow = { readonly seq: number; readonly eventSeq: number; readonly body: string }
+type DeliveryRow = {
+  readonly seq: number
+  readonly eventSeq: number
+  readonly orderKey: string | null
+  readonly body: string
+}
 
 /** `MessageStore.erasePrincipal`, in a transaction. Ignores messages that wait for the sweep. */
 export function principalMessages(
@@ -82,10 +88,11 @@ export function principalDeliveries(
     )
     .pluck()
   const marked = db.prepare<[PrincipalStep & Bounds], DeliveryRow>(`
-    select d.seq, d.event_seq as eventSeq, e.body from deliveries d join events e on e.seq = d.event_seq
+    select d.seq, d.event_seq as eventSeq, d.order_key as orderKey, e.body from deliveries d join events e on e.seq = d.event_seq
     where d.project_id = @projectId and d.seq > @after and d.seq <= @last and instr(e.body, @mark) > 0`)
   const releaseProbes = probeRelease(db, webhooks, 'seq in (select value from json_each(@seqs))')
   const remove = deliveryRemoval(db)
+  const orders = new DeliveryOrders(db)
 
   return (step) => {
     const next = lastOf.get(step)
@@ -98,6 +105,7 @@ export function principalDeliveries(
     if (!step.countOnly) {
       releaseProbes({ seqs: JSON.stringify(erased.map(({ seq }) => seq)), now: step.now })
       remove(erased)
+      orders.advance(erased, step.now)
     }
     return { deliveries: erased.length, ...(next !== undefined && { next }) }
   }

@@ -3,13 +3,16 @@ import {
   matchesFilter,
   newClaimedDelivery,
   newDeliveryClaim,
+  orderKeyOf,
   traceColumn,
+  WAITING,
   type ClaimedDelivery,
   type EventName,
   type Instant,
   type Outgoing,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
+import { DeliveryOrders } from './delivery-order.js'
 import { probeReadiness } from './probe-readiness.js'
 import type { Receiver, WebhookRows } from './webhook-rows.js'
 
@@ -26,6 +29,7 @@ type Inserted = {
   readonly isClaimed: 0 | 1
   readonly dueAt: Instant
   readonly lease: 0 | 1
+  readonly orderKey: string | null
 }
 
 /** Each answer inserts deliveries. The driver binds values by place faster than by name. */
@@ -37,6 +41,7 @@ type DeliveryValues = [
   isClaimed: 0 | 1,
   dueAt: Instant,
   lease: 0 | 1,
+  orderKey: string | null,
   createdAt: Instant,
 ]
 type EventValues = [
@@ -49,6 +54,7 @@ type EventValues = [
 
 export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const insert = insertsOf(db)
+  const orders = new DeliveryOrders(db)
 
   const receiversOf = (event: WebhookEvent, notTo: string | undefined): Receiver[] =>
     webhooks
@@ -61,10 +67,12 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     if (receivers.length === 0) return []
     const eventSeq = insert.event(event)
     return receivers.flatMap(({ seq: webhookSeq, webhook }) => {
-      const until = newDeliveryClaim(webhook, claim)
       const id = nextDeliveryId()
-      const row = until === undefined ? due(event.createdAt) : claimed(until)
-      insert.delivery(event, { id, webhookSeq, eventSeq, ...row })
+      const orderKey = orderKeyOf(webhook, event) ?? null
+      const isWaiting = orderKey !== null && orders.hasOpen(orderKey)
+      const until = isWaiting ? undefined : newDeliveryClaim(webhook, claim)
+      const row = until === undefined ? due(isWaiting ? WAITING : event.createdAt) : claimed(until)
+      insert.delivery(event, { id, webhookSeq, eventSeq, ...row, orderKey })
       return until === undefined ? [] : [newClaimedDelivery(id, event, webhook, until)]
     })
   }
@@ -92,6 +100,7 @@ export function publisherOf(
       webhookSeq,
       eventSeq: insert.event(event),
       ...due(createdAt),
+      orderKey: null,
     })
     return true
   }
@@ -102,15 +111,15 @@ function insertsOf(db: Database) {
     'insert into events (id, name, body, trace, created_at) values (?, ?, ?, ?, ?)',
   )
   const insertDelivery = db.prepare<DeliveryValues>(`
-    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, created_at)
-    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?)`)
+    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, created_at)
+    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?)`)
   return {
     /** Returns the event's `seq`. */
     event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
       insertEvent.run(id, name, body, traceColumn(trace), createdAt).lastInsertRowid,
     delivery: (
       { projectId, createdAt }: WebhookEvent,
-      { id, webhookSeq, eventSeq, isClaimed, dueAt, lease }: Inserted,
+      { id, webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey }: Inserted,
     ) =>
       void insertDelivery.run(
         id,
@@ -120,6 +129,7 @@ function insertsOf(db: Database) {
         isClaimed,
         dueAt,
         lease,
+        orderKey,
         createdAt,
       ),
   }

@@ -12,6 +12,7 @@ import {
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
+import { DeliveryOrders } from './delivery-order.js'
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './header-names.js'
 import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
@@ -23,6 +24,7 @@ type Claim = {
   readonly isClaimed: 0 | 1
   readonly lease: number
   readonly attemptCount: number
+  readonly orderKey: string | null
 }
 type InsertedColumns = [
   deliverySeq: number,
@@ -50,9 +52,10 @@ export function attemptRecords(
 ): (record: AttemptRecord) => RecordedAttempt {
   const updateHealth = healthUpdates(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
-    'select seq, webhook_seq as webhookSeq, state, is_claimed as isClaimed, lease, attempt_count as attemptCount from deliveries where id = ?',
+    'select seq, webhook_seq as webhookSeq, state, is_claimed as isClaimed, lease, attempt_count as attemptCount, order_key as orderKey from deliveries where id = ?',
   )
   const columnsOfHeaders = headerWriter(db)
+  const orders = new DeliveryOrders(db)
   // The driver binds values by place faster than by name.
   const insert = db.prepare<InsertedColumns>(`
     insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
@@ -79,8 +82,10 @@ export function attemptRecords(
       headerValues,
     )
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
+    const nextIsDue =
+      finishedAt !== null && claim.orderKey !== null && orders.advance([claim], finishedAt)
     const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)
-    return { kind: 'recorded', ...(webhook && { webhook }) }
+    return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
   }
 }
 

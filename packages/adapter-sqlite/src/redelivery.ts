@@ -1,11 +1,14 @@
 import {
   decideRedelivery,
+  keepsOrder,
   type Instant,
+  type OperatorReason,
   type PageOf,
   type RedeliverFilter,
   type Redelivered,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
+import { DeliveryOrders, type EndedDelivery } from './delivery-order.js'
 import { deliveryList } from './delivery-list.js'
 import { probeReadiness, probeRelease } from './probe-readiness.js'
 import type { WebhookRows } from './webhook-rows.js'
@@ -15,16 +18,18 @@ type Columns = {
   readonly step: number
   readonly dueAt: Instant
   readonly resumeAt: Instant | null
+  readonly keepsOrder: 0 | 1
 }
 type Cancellation = {
   readonly projectId: string
   readonly deliveryId: string
   readonly now: Instant
+  readonly reason: OperatorReason
 }
 type Redelivery = {
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Redelivered
   /** Returns false if the delivery was not open. */
-  cancel(projectId: string, deliveryId: string, now: Instant): boolean
+  cancel(cancellation: Cancellation): boolean
 }
 
 const ONE = 'id = @deliveryId and project_id = @projectId'
@@ -34,12 +39,13 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
   const list = deliveryList(db)
   const ready = probeReadiness(db, webhooks)
   const makeDue = db.prepare<[Columns]>(`
-    update deliveries set state = 'pending', is_claimed = 0, step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null
+    update deliveries set state = 'pending', is_claimed = 0, step = @step, due_at = @dueAt, resume_at = @resumeAt, finished_at = null, cancelled_reason = null, order_key = iif(@keepsOrder, order_key, null)
     where id = @id`)
   const releaseProbe = probeRelease(db, webhooks, ONE)
-  const cancel = db.prepare<[Cancellation]>(`
-    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = 'operator'
-    where ${ONE} and due_at is not null`)
+  const orders = new DeliveryOrders(db)
+  const cancel = db.prepare<[Cancellation], EndedDelivery>(`
+    update deliveries set state = 'cancelled', is_claimed = 0, due_at = null, finished_at = @now, cancelled_reason = @reason
+    where ${ONE} and due_at is not null returning order_key as orderKey`)
 
   return {
     redeliver: (filter, page, now) => {
@@ -47,21 +53,24 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
       for (const webhookId of new Set(data.map((delivery) => delivery.webhookId)))
         ready(webhookId, now)
       const changed = data.filter(({ id, state }) => {
-        const next = decideRedelivery(state, now)
+        const next = decideRedelivery(state, now, filter.deliveryId !== undefined)
         if (next)
           makeDue.run({
             id,
             step: next.step,
             dueAt: next.nextAttemptAt,
             resumeAt: next.resumeAt ?? null,
+            keepsOrder: keepsOrder(state) ? 1 : 0,
           })
         return next !== undefined
       })
       return { count: changed.length, nextCursor }
     },
-    cancel: (projectId, deliveryId, now) => {
-      releaseProbe({ projectId, deliveryId, now })
-      return cancel.run({ projectId, deliveryId, now }).changes === 1
+    cancel: (cancellation) => {
+      releaseProbe(cancellation)
+      const ended = cancel.get(cancellation)
+      if (ended) orders.advance([ended], cancellation.now)
+      return ended !== undefined
     },
   }
 }

@@ -112,6 +112,8 @@ export type Webhook = {
   /** Your own headers. The service never shows their values. */
   readonly headers?: { readonly [name: string]: { readonly set: true } }
   readonly disableOnGone: boolean
+  /** `session`: the deliveries of one session keep the order of their events. */
+  readonly ordering: 'none' | 'session'
   readonly enabled: boolean
   readonly disabledReason?: 'operator' | 'failing' | 'gone'
   readonly disabledAt?: string
@@ -127,7 +129,7 @@ export type Webhook = {
   readonly updatedAt: string
 }
 export type NewWebhook = Pick<Webhook, 'url' | 'events'> &
-  Partial<Pick<Webhook, 'filter' | 'description' | 'enabled' | 'disableOnGone'>> & {
+  Partial<Pick<Webhook, 'filter' | 'description' | 'enabled' | 'disableOnGone' | 'ordering'>> & {
     readonly headers?: { readonly [name: string]: string }
     /** Your own secret: `whsec_` and base64 of 24 to 64 bytes. */
     readonly secret?: string
@@ -149,6 +151,8 @@ export type Delivery = {
   readonly status: DeliveryStatus
   readonly attemptCount: number
   readonly nextAttemptAt?: string
+  /** The delivery that comes first in the order of the session. */
+  readonly blockedBy?: string
   readonly deliveredAt?: string
   readonly exhaustedAt?: string
   readonly cancelledAt?: string

@@ -58,5 +58,7 @@ export function deliveriesOf(http: Http) {
       http.json({ method: 'POST', path: path(id, '/redeliver') }),
     cancel: (id: string): Promise<Delivery> =>
       http.json({ method: 'POST', path: path(id, '/cancel') }),
+    /** Cancels a delivery that others of its session wait for. The next one is sent. */
+    skip: (id: string): Promise<Delivery> => http.json({ method: 'POST', path: path(id, '/skip') }),
   }
 }

@@ -28,6 +28,8 @@ import { Empty, Next, pathOf, refreshed } from './parts.js'
 import { need } from './sign-in.js'
 
 const MAX_WEBHOOKS = 100
+/** The notice after each action. */
+const NOTICES = { redeliver: 'redelivered', cancel: 'cancelled', skip: 'skipped' } as const
 
 export const deliveryRoutes = (d: ConsoleDeps) => {
   const { service } = d
@@ -55,17 +57,12 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       )
     })
 
-    .post(`${BASE}/deliveries/:id/:action{redeliver|cancel}`, mayManage, async (c) => {
+    .post(`${BASE}/deliveries/:id/:action{redeliver|cancel|skip}`, mayManage, async (c) => {
       const ref = deliveryRef(c)
-      const isCancel = c.req.param('action') === 'cancel'
-      const done = await (isCancel
-        ? service.deliveries.cancel(ref)
-        : service.deliveries.redeliver(ref))
+      const action = c.req.param('action') as keyof typeof NOTICES
+      const done = await service.deliveries[action](ref)
       if (done.isErr()) return showError(c, done.error)
-      return c.redirect(
-        `${BASE}/deliveries/${ref.deliveryId}?notice=${isCancel ? 'cancelled' : 'redelivered'}`,
-        303,
-      )
+      return c.redirect(`${BASE}/deliveries/${ref.deliveryId}?notice=${NOTICES[action]}`, 303)
     })
 }
 

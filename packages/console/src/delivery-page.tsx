@@ -1,6 +1,7 @@
+import { deliveryStatusOf } from '@org/agent-messaging-core'
 import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
 import { BASE } from './options.js'
-import { NextAttempt } from './delivery-table.js'
+import { Blocker, NextAttempt } from './delivery-table.js'
 import { formatDuration, Id, indentedJson, refreshed, Status, Time } from './parts.js'
 import { deliveryLabel, outcomeLabel } from './wording.js'
 
@@ -48,7 +49,7 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
 }
 
 function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'detail' | 'webhook'>) {
-  const isOpen = delivery.state.kind === 'pending' || delivery.state.kind === 'sending'
+  const isOpen = deliveryStatusOf(delivery.state) === 'pending'
   const post = (action: string, label: string, style = '') => (
     <form method="post" action={`${BASE}/deliveries/${delivery.id}/${action}`}>
       <button id={action} class={style}>
@@ -59,7 +60,8 @@ function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'det
   return (
     <div class="buttons">
       {webhook && post('redeliver', isOpen ? 'Send now' : 'Redeliver', 'primary')}
-      {isOpen && post('cancel', 'Cancel')}
+      {isOpen && delivery.orderKey === undefined && post('cancel', 'Cancel')}
+      {isOpen && delivery.orderKey !== undefined && post('skip', 'Skip')}
     </div>
   )
 }
@@ -96,6 +98,14 @@ function Facts({
           </dd>
         </>
       )}
+      {state.kind === 'waiting' && (
+        <>
+          <dt>Waits for</dt>
+          <dd>
+            <Blocker id={state.blockedBy} />
+          </dd>
+        </>
+      )}
       <dt>Created</dt>
       <dd>
         <Time at={createdAt} now={now} />
@@ -116,6 +126,7 @@ const reasons = {
   webhook_deleted: 'the webhook was deleted',
   webhook_disabled: 'the webhook was disabled for too long, or had too many waiting deliveries',
   operator: 'cancelled by an operator',
+  skipped: 'skipped, so that the next delivery of its session could be sent',
 }
 
 function Attempt({
@@ -169,6 +180,13 @@ function NextStep({
       )
     case 'sending':
       return <li class="busy">Attempt {attempts.length + 1} is being sent</li>
+    case 'waiting':
+      return (
+        <li class="busy">
+          Waits for <Blocker id={state.blockedBy} />, which is earlier in its session. Skip that
+          delivery to go on without it.
+        </li>
+      )
     case 'exhausted':
       return <li class="bad">The retry schedule has ended. Redeliver starts a new schedule.</li>
     default:

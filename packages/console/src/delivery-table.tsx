@@ -103,15 +103,31 @@ function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhoo
         <Time at={createdAt} now={now} />
       </td>
       <td class="nowrap" data-label="Next attempt">
-        {state.kind === 'pending' ? (
-          <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
-        ) : (
-          '–'
-        )}
+        <NextStep state={state} webhook={webhook} now={now} />
       </td>
     </tr>
   )
 }
+
+function NextStep({ state, webhook, now }: NextStepProps) {
+  if (state.kind === 'waiting')
+    return (
+      <>
+        after <Blocker id={state.blockedBy} />
+      </>
+    )
+  if (state.kind !== 'pending') return <>–</>
+  return <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
+}
+
+type NextStepProps = Pick<RowProps, 'webhook' | 'now'> & {
+  readonly state: WebhookDelivery['state']
+}
+
+/** A link to the delivery that another one waits for. */
+export const Blocker = ({ id }: { readonly id: string }) => (
+  <Id id={id} href={`${BASE}/deliveries/${id}`} />
+)
 
 type NextAttemptProps = {
   readonly at: Instant

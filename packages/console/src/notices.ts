@@ -13,6 +13,7 @@ const notices: Readonly<Record<string, string>> = {
   redelivered:
     'The delivery is due now. While the webhook is backing off, its oldest delivery goes first.',
   cancelled: 'Cancelled.',
+  skipped: 'Skipped. The next delivery of its session is due now.',
   retried: 'The message is at the end of its session’s queue.',
   caught: 'The catcher is now a webhook of this project. Its requests appear here.',
   answering: 'The response was changed.',

@@ -43,11 +43,18 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
     })
 }
 
-const draftOf = ({ url, description = '', events, disableOnGone }: Webhook): WebhookDraft => ({
+const draftOf = ({
+  url,
+  description = '',
+  events,
+  disableOnGone,
+  ordering,
+}: Webhook): WebhookDraft => ({
   url,
   description,
   events,
   disableOnGone,
+  ordering,
 })
 
 const editPage = (c: Context<Env>, id: string, draft: WebhookDraft) =>

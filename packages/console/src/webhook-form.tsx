@@ -1,4 +1,5 @@
 import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
+import type { Ordering } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { textIn, type Form } from './input.js'
 import { Problem } from './parts.js'
@@ -8,6 +9,7 @@ type Fields = {
   readonly description: string
   readonly events: readonly string[]
   readonly disableOnGone: boolean
+  readonly ordering: Ordering
 }
 
 /** The contents of the form, and the reason if they were refused. */
@@ -22,6 +24,7 @@ export const NEW_WEBHOOK: WebhookDraft = {
   description: '',
   events: ['*'],
   disableOnGone: false,
+  ordering: 'none',
 }
 
 export function fieldsIn(form: Form): Fields {
@@ -32,13 +35,15 @@ export function fieldsIn(form: Form): Fields {
     description: text('description'),
     events,
     disableOnGone: text('disableOnGone') === 'yes',
+    ordering: text('ordering') === 'session' ? 'session' : 'none',
   }
 }
 
 /** The service checks the names of the events. */
-export const settingsOf = ({ url, description, events, disableOnGone }: Fields) => ({
+export const settingsOf = ({ url, description, events, disableOnGone, ordering }: Fields) => ({
   url,
   disableOnGone,
+  ordering,
   events: events as WebhookSettings['events'],
   description: description === '' ? null : description,
 })
@@ -89,6 +94,15 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
       <label class="check">
         <input type="checkbox" name="disableOnGone" value="yes" checked={draft.disableOnGone} />
         Disable this webhook if it answers 410 Gone
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          name="ordering"
+          value="session"
+          checked={draft.ordering === 'session'}
+        />
+        Send the deliveries of each session in order
       </label>
       {draft.hasHeaders === true && (
         <label class="check">

@@ -105,7 +105,7 @@ function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
 }
 
 const SettingFacts = ({
-  webhook: { filter, events, description, headers, disableOnGone },
+  webhook: { filter, events, description, headers, disableOnGone, ordering },
 }: Pick<WebhookPageProps, 'webhook'>) => (
   <>
     {description !== undefined && <Fact name="Description">{description}</Fact>}
@@ -113,6 +113,7 @@ const SettingFacts = ({
     {filter && <FilterFacts {...filter} />}
     {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
     {disableOnGone && <Fact name="On 410 Gone">disable</Fact>}
+    {ordering === 'session' && <Fact name="Order">by session</Fact>}
   </>
 )
 

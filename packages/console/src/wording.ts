@@ -68,7 +68,8 @@ const deliveryTones = {
 } as const
 export function deliveryLabel(state: DeliveryState): Label {
   const status = deliveryStatusOf(state)
-  return { tone: deliveryTones[status], text: state.kind === 'sending' ? 'sending' : status }
+  const isShown = state.kind === 'sending' || state.kind === 'waiting'
+  return { tone: deliveryTones[status], text: isShown ? state.kind : status }
 }
 
 export function outcomeLabel(outcome: Outcome | undefined): Label {

@@ -19,7 +19,7 @@ export { failedRun } from './domain/run.js'
 export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
 export { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
-export type { DisabledReason } from './domain/webhook.js'
+export { ORDERINGS, type DisabledReason, type Ordering } from './domain/webhook.js'
 export { webhookSecretContext } from './domain/webhook.js'
 export type { AttemptPolicy } from './policy.js'
 export type {

@@ -51,6 +51,10 @@ export const deliveryRoutes = ({ service }: HttpDeps) => {
     .post('/v1/deliveries/:id/cancel', about.cancel, mayManage, (c) =>
       answer(c, 200, service.deliveries.cancel(refOf(c)), deliveryBody),
     )
+
+    .post('/v1/deliveries/:id/skip', about.skip, mayManage, (c) =>
+      answer(c, 200, service.deliveries.skip(refOf(c)), deliveryBody),
+    )
 }
 
 const refOf = (c: Context<Env, '/v1/deliveries/:id'>) => ({
@@ -78,7 +82,9 @@ const about = {
     tag,
     operationId: 'redeliver',
     summary: 'Send a delivery again now',
-    description: 'A pending delivery gets one extra attempt. A final one starts a new schedule.',
+    description:
+      'A pending delivery gets one extra attempt. A final or blocked one starts a new schedule, ' +
+      'out of order.',
     refusals: { delivery_not_found: true, webhook_not_found: true, delivery_busy: true },
     answers: { 202: { description: 'The delivery, due now', body: deliverySchema } },
   }),
@@ -86,6 +92,14 @@ const about = {
     tag,
     operationId: 'cancelDelivery',
     summary: 'Cancel a pending delivery',
+    refusals: { delivery_not_found: true, delivery_final: true },
+    answers: { 200: { description: 'The delivery', body: deliverySchema } },
+  }),
+  skip: describeRoute<Service['deliveries']['skip']>({
+    tag,
+    operationId: 'skipDelivery',
+    summary: 'Skip a pending delivery that blocks its session',
+    description: 'Cancels the delivery. The next one of its session is due now.',
     refusals: { delivery_not_found: true, delivery_final: true },
     answers: { 200: { description: 'The delivery', body: deliverySchema } },
   }),

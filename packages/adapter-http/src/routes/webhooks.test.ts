@@ -18,6 +18,7 @@ describe('POST /v1/webhooks', () => {
       url,
       events: ['message.responded'],
       disableOnGone: false,
+      ordering: 'none',
       enabled: true,
       consecutiveFailures: 0,
       circuit: 'closed',

@@ -1,5 +1,10 @@
 import type { JsonScalar, Webhook, WebhookFilter, WebhookSettings } from '@org/agent-messaging-core'
-import { isJsonObject, orMissing, type CustomHeaders } from '@org/agent-messaging-core/runtime'
+import {
+  isJsonObject,
+  ORDERINGS,
+  orMissing,
+  type CustomHeaders,
+} from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { basePathOf, reply, replyEmpty } from '../answer.js'
@@ -10,7 +15,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, id, pageOf, paging, text, unknownKeys } from '../schemas.js'
+import { boolean, id, oneOf, pageOf, paging, text, unknownKeys } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -83,6 +88,13 @@ const settings = z.object(
       }),
     enabled: boolean.optional(),
     disableOnGone: boolean.optional(),
+    ordering: oneOf(ORDERINGS)
+      .optional()
+      .meta({
+        description:
+          '`session`: the deliveries of one session keep the order of their events. A change ' +
+          'applies to the next event.',
+      }),
   },
   'must be a JSON object',
 )

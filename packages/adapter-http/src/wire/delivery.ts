@@ -27,6 +27,7 @@ const cancelReasons = [
   'webhook_deleted',
   'webhook_disabled',
   'operator',
+  'skipped',
 ] as const satisfies readonly CancelReason[]
 const outcomes = [
   'accepted',
@@ -54,7 +55,11 @@ export const deliverySchema = z
     status: z.enum(deliveryStatuses),
     attemptCount: count,
     nextAttemptAt: at.optional().meta({
-      description: 'Present while the delivery is `pending` and not being sent.',
+      description: 'Present while the delivery is `pending`, is not being sent and is not blocked.',
+    }),
+    blockedBy: uuid.optional().meta({
+      description:
+        'The delivery that comes first in the order of its session. Present while this one waits.',
     }),
     deliveredAt: at.optional(),
     exhaustedAt: at.optional(),
@@ -152,13 +157,21 @@ const outcomeOf = (
     ? { error: outcome.error, detail: outcome.detail }
     : { statusCode: outcome.statusCode, responseBody: outcome.responseBody }
 
-type Times = 'nextAttemptAt' | 'deliveredAt' | 'exhaustedAt' | 'cancelledAt' | 'cancelledReason'
+type Times =
+  | 'nextAttemptAt'
+  | 'blockedBy'
+  | 'deliveredAt'
+  | 'exhaustedAt'
+  | 'cancelledAt'
+  | 'cancelledReason'
 function timesOf(state: DeliveryState): Pick<DeliveryBody, Times> {
   switch (state.kind) {
     case 'pending':
       return { nextAttemptAt: toIso(state.nextAttemptAt) }
     case 'sending':
       return {}
+    case 'waiting':
+      return { blockedBy: state.blockedBy }
     case 'delivered':
       return { deliveredAt: toIso(state.deliveredAt) }
     case 'exhausted':

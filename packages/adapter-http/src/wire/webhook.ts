@@ -5,7 +5,7 @@ import {
   type Instant,
   type Webhook,
 } from '@org/agent-messaging-core'
-import { toIso, type DisabledReason } from '@org/agent-messaging-core/runtime'
+import { ORDERINGS, toIso, type DisabledReason } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { webhookFilterSchema } from './webhook-filter.js'
@@ -33,6 +33,9 @@ export const webhookSchema = z
       .optional()
       .meta({ description: 'Custom headers. Their values are secret.' }),
     disableOnGone: z.boolean().meta({ description: 'Whether a 410 answer disables the webhook.' }),
+    ordering: z.enum(ORDERINGS).meta({
+      description: '`session`: the deliveries of one session keep the order of their events.',
+    }),
     enabled: z.boolean(),
     disabledReason: z
       .enum(disabledReasons)
@@ -80,6 +83,7 @@ export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
     ),
   }),
   disableOnGone: webhook.disableOnGone,
+  ordering: webhook.ordering,
   ...statusFields(webhook),
   ...healthFields(webhook, now),
   ...(webhook.previousSecret &&

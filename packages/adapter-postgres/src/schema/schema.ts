@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { acceptIndependent } from './functions/accept-independent.js'
 import { acceptMessages } from './functions/accept-messages.js'
+import { advanceOrders } from './functions/advance-orders.js'
 import { claimDeliveries } from './functions/claim-deliveries.js'
 import { claimMessages } from './functions/claim-messages.js'
 import { dueWebhooks } from './functions/due-webhooks.js'
+import { lockOrders } from './functions/lock-orders.js'
 import { recordAttempts } from './functions/record-attempts.js'
 import { requireReadCommitted } from './functions/require-read-committed.js'
 import { settleRuns } from './functions/settle-runs.js'
@@ -34,6 +36,8 @@ export const schema: Schema = {
     settle_runs: settleRuns,
     due_webhooks: dueWebhooks,
     claim_deliveries: claimDeliveries,
+    lock_orders: lockOrders,
+    advance_orders: advanceOrders,
     record_attempts: recordAttempts,
     subscribers,
   },

@@ -134,6 +134,7 @@ create table agent_messaging.webhooks (
   previous_secret text,
   previous_until bigint,
   disable_on_gone boolean not null,
+  ordering text not null,
   disabled_at bigint,
   disabled_reason text,
   consecutive_failures bigint not null,
@@ -168,6 +169,8 @@ create table agent_messaging.events (
 );
 
 -- A final delivery has due_at null. A claimed one has state 'sending', and due_at ends its lease.
+-- Of the open deliveries with one order_key, all but the first wait: their due_at is the largest
+-- integer of JavaScript, which no clock reaches.
 create table agent_messaging.deliveries (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
@@ -182,6 +185,7 @@ create table agent_messaging.deliveries (
   lease bigint not null,
   finished_at bigint,
   cancelled_reason text,
+  order_key text collate "C",
   created_at bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 -- First attempts come apart from retries, so that due ones of either kind are found at once.
@@ -192,6 +196,8 @@ create index deliveries_webhook on agent_messaging.deliveries (webhook_seq, seq)
 create index deliveries_undelivered on agent_messaging.deliveries (project_id, seq)
   where state <> 'delivered';
 create index deliveries_event on agent_messaging.deliveries (event_seq);
+create index deliveries_order on agent_messaging.deliveries (order_key, seq)
+  where order_key is not null and finished_at is null;
 create index deliveries_finished on agent_messaging.deliveries (finished_at)
   where finished_at is not null;
 

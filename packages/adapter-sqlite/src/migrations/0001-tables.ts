@@ -126,6 +126,7 @@ create table webhooks (
   header_names text,
   headers text,
   disable_on_gone integer not null,
+  ordering text not null,
   disabled_at integer,
   disabled_reason text,
   consecutive_failures integer not null,
@@ -159,7 +160,9 @@ create table events (
 ) strict;
 
 -- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. The index
--- deliveries_due separates first attempts from retries, so that a claim finds either at once.
+-- deliveries_due separates first attempts from retries, so that a claim finds either at once. Of
+-- the open deliveries with one order_key, all but the first wait: their due_at is the largest
+-- integer of JavaScript, which no clock reaches.
 create table deliveries (
   seq integer primary key,
   id text not null unique,
@@ -175,6 +178,7 @@ create table deliveries (
   lease integer not null,
   finished_at integer,
   cancelled_reason text,
+  order_key text,
   created_at integer not null
 ) strict;
 create index deliveries_due on deliveries (webhook_seq, attempt_count > 0, due_at) where due_at is not null;
@@ -183,6 +187,7 @@ create index deliveries_webhook on deliveries (webhook_seq);
 create index deliveries_undelivered on deliveries (project_id) where state <> 'delivered';
 create index deliveries_finished on deliveries (finished_at) where finished_at is not null;
 create index deliveries_event on deliveries (event_seq);
+create index deliveries_order on deliveries (order_key) where order_key is not null and due_at is not null;
 
 -- Attempts share few sets of header names, so each set is stored once. The values are one per line.
 create table header_names (seq integer primary key, names text not null unique) strict;

@@ -12,6 +12,7 @@ import { credentialsSuite } from './credentials.js'
 import { decisionsSuite } from './decisions.js'
 import { deletedWebhooksSuite } from './deleted-webhooks.js'
 import { deliveryListsSuite } from './delivery-lists.js'
+import { deliveryOrderSuite } from './delivery-order.js'
 import { disabledWebhooksSuite } from './disabled-webhooks.js'
 import { erasePrincipalSuite } from './erase-principal.js'
 import { fencingSuite } from './fencing.js'
@@ -21,6 +22,7 @@ import { isolationSuite } from './isolation.js'
 import { leasesSuite } from './leases.js'
 import { modelSuite } from './model-check.js'
 import { ownersSuite } from './owners.js'
+import { orderModelSuite } from './order-model.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
@@ -68,6 +70,8 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('claims of deliveries that are given up', () => releasedClaimsSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
     describe('the health of webhooks', () => webhookHealthSuite(it))
+    describe('the order of deliveries', () => deliveryOrderSuite(it))
+    describe('ordered deliveries after random steps', () => orderModelSuite(it))
     describe('lists of deliveries', () => deliveryListsSuite(it))
     describe('redelivery, recovery and cancellation', () => redeliverySuite(it))
     describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))

@@ -4,6 +4,7 @@ import {
   decideRedelivery,
   defaultRetryPolicy,
   deliveryStatusOf,
+  keepsOrder,
   type Outcome,
   type SendingDelivery,
 } from './delivery.js'
@@ -110,7 +111,7 @@ describe('the state of a delivery after an attempt', () => {
 
 describe('a delivery that an operator wants sent again', () => {
   it('gets one extra attempt, whose failure leaves the schedule as it was', () => {
-    const extra = decideRedelivery({ kind: 'pending', nextAttemptAt: 60_000, step: 2 }, 5_000)
+    const extra = decideRedelivery({ kind: 'pending', nextAttemptAt: 60_000, step: 2 }, 5_000, true)
     expect(extra).toEqual({ kind: 'pending', nextAttemptAt: 5_000, step: 2, resumeAt: 60_000 })
     const sent = {
       ...sending(2),
@@ -129,21 +130,34 @@ describe('a delivery that an operator wants sent again', () => {
   })
   it('starts a fresh schedule when it was final', () => {
     const fresh = { kind: 'pending', nextAttemptAt: 5_000, step: 0 }
-    expect(decideRedelivery({ kind: 'exhausted', exhaustedAt: 1 }, 5_000)).toEqual(fresh)
-    expect(decideRedelivery({ kind: 'delivered', deliveredAt: 1 }, 5_000)).toEqual(fresh)
+    expect(decideRedelivery({ kind: 'exhausted', exhaustedAt: 1 }, 5_000, false)).toEqual(fresh)
+    expect(decideRedelivery({ kind: 'delivered', deliveredAt: 1 }, 5_000, true)).toEqual(fresh)
     expect(
-      decideRedelivery({ kind: 'cancelled', cancelledAt: 1, reason: 'operator' }, 5_000),
+      decideRedelivery({ kind: 'cancelled', cancelledAt: 1, reason: 'operator' }, 5_000, true),
     ).toEqual(fresh)
   })
   it('is left alone while it is being sent or due', () => {
-    expect(decideRedelivery(sending(0).state, 5_000)).toBeUndefined()
+    expect(decideRedelivery(sending(0).state, 5_000, true)).toBeUndefined()
     expect(
-      decideRedelivery({ kind: 'pending', nextAttemptAt: 5_000, step: 1 }, 5_000),
+      decideRedelivery({ kind: 'pending', nextAttemptAt: 5_000, step: 1 }, 5_000, true),
     ).toBeUndefined()
+  })
+  it('is sent out of order if it waits and the operator named it', () => {
+    const waiting = { kind: 'waiting', blockedBy: 'd' } as const
+    expect(decideRedelivery(waiting, 5_000, false)).toBeUndefined()
+    expect(decideRedelivery(waiting, 5_000, true)).toEqual({
+      kind: 'pending',
+      nextAttemptAt: 5_000,
+      step: 0,
+    })
+    expect(keepsOrder(waiting)).toBe(false)
+    expect(keepsOrder({ kind: 'exhausted', exhaustedAt: 1 })).toBe(false)
+    expect(keepsOrder({ kind: 'pending', nextAttemptAt: 1, step: 1 })).toBe(true)
   })
 })
 
 it('shows a claimed delivery as pending', () => {
   expect(deliveryStatusOf(sending(0).state)).toBe('pending')
+  expect(deliveryStatusOf({ kind: 'waiting', blockedBy: 'd' })).toBe('pending')
   expect(deliveryStatusOf({ kind: 'exhausted', exhaustedAt: 1 })).toBe('exhausted')
 })

@@ -10,6 +10,8 @@ export type WebhookDelivery = {
   readonly event: EventName
   readonly attemptCount: number
   readonly state: DeliveryState
+  /** Set if the delivery keeps the order of its session. */
+  readonly orderKey?: string
   readonly createdAt: Instant
 }
 
@@ -17,7 +19,7 @@ export type WebhookDelivery = {
  * `step` is the position in the retry schedule, which differs from the attempt number. `sending`
  * is claimed: `pending` on the wire, and due again at `leaseUntil` if its process died. `resumeAt`
  * means that the next attempt is an operator's extra one. If it fails, the schedule continues
- * then.
+ * then. `waiting` is `pending` on the wire: the delivery `blockedBy` comes first in the order.
  */
 export type DeliveryState =
   | {
@@ -32,25 +34,27 @@ export type DeliveryState =
       readonly step: number
       readonly resumeAt?: Instant
     }
+  | { readonly kind: 'waiting'; readonly blockedBy: string }
   | { readonly kind: 'delivered'; readonly deliveredAt: Instant }
   | { readonly kind: 'exhausted'; readonly exhaustedAt: Instant }
   | { readonly kind: 'cancelled'; readonly cancelledAt: Instant; readonly reason: CancelReason }
 
 /**
  * The webhook was deleted, or was disabled for too long or with too many due deliveries, or an
- * operator cancelled.
+ * operator cancelled the delivery or skipped it.
  */
-export type CancelReason = 'webhook_deleted' | 'webhook_disabled' | 'operator'
+export type CancelReason = 'webhook_deleted' | 'webhook_disabled' | OperatorReason
+export type OperatorReason = 'operator' | 'skipped'
 
 export type AfterAttempt = Extract<DeliveryState, { kind: 'pending' | 'delivered' | 'exhausted' }>
 export type SendingDelivery = WebhookDelivery & {
   readonly state: Extract<DeliveryState, { kind: 'sending' }>
 }
 
-/** `sending` is `pending` on the wire, because a claim is internal. */
-export type DeliveryStatus = Exclude<DeliveryState['kind'], 'sending'>
+/** `sending` and `waiting` are `pending` on the wire, because S§6 has no other word. */
+export type DeliveryStatus = Exclude<DeliveryState['kind'], 'sending' | 'waiting'>
 export const deliveryStatusOf = (state: DeliveryState): DeliveryStatus =>
-  state.kind === 'sending' ? 'pending' : state.kind
+  state.kind === 'sending' || state.kind === 'waiting' ? 'pending' : state.kind
 
 /** One HTTP request for a delivery. `attemptNumber` counts from 1. */
 export type DeliveryAttempt = {
@@ -160,15 +164,23 @@ export function decideNextState(
 }
 
 /**
- * Decides the state of a delivery that an operator redelivers: one extra attempt for an open one,
- * a new schedule for a final one. Returns undefined if it is being sent or is due already.
+ * Decides the state of a delivery that an operator redelivers: one extra attempt for a pending one,
+ * a new schedule for a final one. Returns undefined if it is being sent or is due already. A
+ * waiting delivery gets a new schedule if the operator named it, and otherwise keeps waiting.
  */
 export function decideRedelivery(
   state: DeliveryState,
   now: Instant,
+  isNamed: boolean,
 ): Extract<DeliveryState, { kind: 'pending' }> | undefined {
-  if (state.kind === 'sending') return undefined
+  if (state.kind === 'sending' || (state.kind === 'waiting' && !isNamed)) return undefined
   if (state.kind !== 'pending') return { kind: 'pending', nextAttemptAt: now, step: 0 }
   if (state.nextAttemptAt <= now) return undefined
   return { kind: 'pending', nextAttemptAt: now, step: state.step, resumeAt: state.nextAttemptAt }
 }
+
+/**
+ * True if a redelivered delivery keeps its order key. A final or waiting one is sent out of order:
+ * the delivery waits for no other one, and no other one waits for the delivery.
+ */
+export const keepsOrder = ({ kind }: DeliveryState): boolean => kind === 'pending'

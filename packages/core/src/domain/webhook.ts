@@ -4,6 +4,10 @@ import type { Reseal, Sealed } from './sealed.js'
 import type { WebhookFilter } from './webhook-filter.js'
 import { readyToProbe, type WebhookHealth } from './webhook-health.js'
 
+/** `session`: the deliveries of one session are attempted in the order of their events. */
+export const ORDERINGS = ['none', 'session'] as const
+export type Ordering = (typeof ORDERINGS)[number]
+
 /** A registered receiver. */
 export type Webhook = {
   readonly id: string
@@ -23,6 +27,8 @@ export type Webhook = {
   readonly headers?: { readonly names: readonly string[]; readonly sealed: Sealed }
   /** True if an answer of 410 disables the webhook instead of counting as a failure. */
   readonly disableOnGone: boolean
+  /** A change applies to the next event. */
+  readonly ordering: Ordering
   /** A disabled webhook's deliveries are stored, and sent after it is enabled. */
   readonly status:
     | { readonly kind: 'enabled' }
@@ -43,6 +49,7 @@ export type WebhookChange = {
   readonly description?: string | null
   readonly headers?: Webhook['headers'] | null
   readonly disableOnGone?: boolean
+  readonly ordering?: Ordering
   readonly status?: Webhook['status']
   readonly health?: WebhookHealth
   /** Ends the grace period of a rotation. */

@@ -15,6 +15,11 @@ import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored
 /**
  * Deliveries and their attempts. The commit of an event creates its deliveries, one per subscribed
  * webhook.
+ *
+ * If `orderKeyOf` gives a delivery an order key, and an open delivery has the same key, the new one
+ * is born waiting: no claim takes it. The commit that ends a delivery in any way, or erases it,
+ * makes the next one with its key due. So of all open deliveries with one key, in the order of
+ * their commits, the first does not wait and all others do.
  */
 export interface DeliveryStore {
   /**
@@ -54,7 +59,8 @@ export interface DeliveryStore {
    * Makes matching deliveries of existing webhooks due now, as `decideRedelivery` says, newest
    * first. Looks at `page.limit` deliveries at most. `count` is the number of changed deliveries.
    * With `nextCursor`, as in `list`, the caller continues. Open circuits of the webhooks of these
-   * deliveries become half-open.
+   * deliveries become half-open. A delivery that does not keep its order (`keepsOrder`) loses its
+   * order key. A waiting delivery is changed only if the filter has its `deliveryId`.
    */
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
   /**
@@ -62,6 +68,12 @@ export interface DeliveryStore {
    * before. A circuit that this delivery holds open, as its probe, is half-open.
    */
   cancel(
+    projectId: string,
+    deliveryId: string,
+    now: Instant,
+  ): Stored<WebhookDelivery | 'already_final' | undefined>
+  /** Does the same with the reason `skipped`. */
+  skip(
     projectId: string,
     deliveryId: string,
     now: Instant,
@@ -77,7 +89,7 @@ export interface DeliveryStore {
   /**
    * Cancels due deliveries of disabled webhooks: those due before `dueBefore`, and all but `keep`
    * of each webhook. Deliveries with an attempt go first, then the longest due, up to `limit` in
-   * all. Returns their number.
+   * all. Returns their number. A waiting delivery counts as due since its creation, and goes last.
    */
   cancelStale(query: CancelStale): Stored<number>
   /**
@@ -148,6 +160,8 @@ export type AttemptRecord = HeldDelivery & {
    * calls.
    */
   readonly webhookId?: string
+  /** True if the delivery has an order key. The next one is sent after this record, so hurry. */
+  readonly isOrdered?: boolean
 }
 
 /**
@@ -158,10 +172,14 @@ export type WebhookUpdate = {
   readonly change: WebhookChange
   readonly outgoing?: Omit<Outgoing, 'claim'>
 }
-/** `webhook`: before and after the change, if there was one. */
+/**
+ * `webhook`: before and after the change, if there was one. `nextIsDue`: the attempt ended the
+ * delivery, and the next one with its order key is due now.
+ */
 export type RecordedAttempt =
   | {
       readonly kind: 'recorded'
+      readonly nextIsDue?: true
       readonly webhook?: { readonly before: Webhook; readonly after: Webhook }
     }
   | { readonly kind: 'lease_lost' }

@@ -16,14 +16,23 @@ export type DeliveryRow = {
   readonly eventId: string
   readonly event: EventName
   readonly attemptCount: number
-  readonly state: DeliveryState['kind']
+  readonly state: Exclude<DeliveryState['kind'], 'waiting'>
   readonly step: number
   readonly dueAt: number | null
   readonly resumeAt: number | null
   readonly finishedAt: number | null
   readonly cancelledReason: CancelReason | null
+  readonly orderKey: string | null
+  /** The delivery that this one waits for. Null if this one does not wait. */
+  readonly blockedBy: string | null
   readonly createdAt: number
 }
+
+/**
+ * `dueAt` of an open delivery that waits for another one of its order key. A claim looks for due
+ * deliveries, so it never finds this one.
+ */
+export const WAITING = Number.MAX_SAFE_INTEGER
 
 /** A delivery with the body to send. */
 export type DeliveryRowWithBody = DeliveryRow & {
@@ -42,6 +51,7 @@ export const DELIVERY_COLUMNS = [
   'resumeAt',
   'finishedAt',
   'cancelledReason',
+  'orderKey',
   'createdAt',
 ] as const satisfies readonly (keyof DeliveryRow)[]
 
@@ -53,10 +63,11 @@ export const toDelivery = (row: DeliveryRow): WebhookDelivery => ({
   event: row.event,
   attemptCount: row.attemptCount,
   state: toState(row),
+  ...(row.orderKey !== null && { orderKey: row.orderKey }),
   createdAt: row.createdAt,
 })
 
-/** An open row has `dueAt`, a final row has `finishedAt`. */
+/** An open row has `dueAt`, a final row has `finishedAt`. No row has the state `waiting`. */
 function toState(row: DeliveryRow): DeliveryState {
   const kind = row.state
   const dueAt = row.dueAt as number
@@ -64,6 +75,7 @@ function toState(row: DeliveryRow): DeliveryState {
   const resume = row.resumeAt === null ? {} : { resumeAt: row.resumeAt }
   switch (kind) {
     case 'pending':
+      if (dueAt === WAITING) return { kind: 'waiting', blockedBy: row.blockedBy as string }
       return { kind, nextAttemptAt: dueAt, step: row.step, ...resume }
     case 'sending':
       return { kind, leaseUntil: dueAt, step: row.step, ...resume }

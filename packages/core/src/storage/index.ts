@@ -7,10 +7,12 @@ export type {
   DeliveryAttempt,
   DeliveryState,
   DeliveryStatus,
+  OperatorReason,
   SendingDelivery,
   WebhookDelivery,
 } from '../domain/delivery.js'
-export { decideRedelivery } from '../domain/delivery.js'
+export { decideRedelivery, keepsOrder } from '../domain/delivery.js'
+export { orderKeyOf } from '../domain/delivery-order.js'
 export { ClaimBudget } from '../domain/claim-budget.js'
 export { attemptCounts, holdsRun } from '../domain/fencing.js'
 export { newDeliveryClaim, newMessageClaim } from '../domain/first-claim.js'
@@ -120,6 +122,7 @@ export {
   headerLines,
   toAttempt,
   toDelivery,
+  WAITING,
   type AttemptRow,
   type DeliveryRow,
   type DeliveryRowWithBody,

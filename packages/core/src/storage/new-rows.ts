@@ -1,3 +1,4 @@
+import { orderKeyOf } from '../domain/delivery-order.js'
 import type { Instant } from '../domain/instant.js'
 import type { Message, MessageState } from '../domain/message.js'
 import type { WebhookEvent } from '../domain/event.js'
@@ -51,6 +52,7 @@ export type ClaimedDeliveryRow = {
   readonly step: number
   readonly resumeAt: Instant | null
   readonly lease: number
+  readonly orderKey: string | null
   readonly createdAt: Instant
 }
 
@@ -73,6 +75,7 @@ export const claimedDelivery = (
       step: row.step,
       ...(row.resumeAt !== null && { resumeAt: row.resumeAt }),
     },
+    ...(row.orderKey !== null && { orderKey: row.orderKey }),
     createdAt: row.createdAt,
   },
   lease: { token: row.lease, until },
@@ -89,7 +92,15 @@ export const newClaimedDelivery = (
   until: Instant,
 ): ClaimedDelivery =>
   claimedDelivery(
-    { id, attemptCount: 0, step: 0, resumeAt: null, lease: 1, createdAt: event.createdAt },
+    {
+      id,
+      attemptCount: 0,
+      step: 0,
+      resumeAt: null,
+      lease: 1,
+      orderKey: orderKeyOf(webhook, event) ?? null,
+      createdAt: event.createdAt,
+    },
     event,
     webhook,
     until,

@@ -24,6 +24,7 @@ export const WEBHOOK_UPDATE = [
   'headerNames',
   'headers',
   'disableOnGone',
+  'ordering',
   'disabledAt',
   'disabledReason',
   'consecutiveFailures',
@@ -54,6 +55,7 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
     },
   }),
   disableOnGone: Boolean(row.disableOnGone),
+  ordering: row.ordering,
   status:
     row.disabledAt === null
       ? { kind: 'enabled' }
@@ -90,6 +92,7 @@ export const webhookColumns = (webhook: Webhook) => ({
   headerNames: webhook.headers ? JSON.stringify(webhook.headers.names) : null,
   headers: (webhook.headers?.sealed ?? null) as string | null,
   disableOnGone: webhook.disableOnGone ? 1 : 0,
+  ordering: webhook.ordering,
   ...statusColumns(webhook.status),
   ...healthColumns(webhook.health),
   createdAt: webhook.createdAt,

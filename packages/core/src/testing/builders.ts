@@ -93,6 +93,7 @@ export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
   ...{ id: ids.next(), projectId: PROJECT_ID, url: 'https://receiver.example/hook', events: ['*'] },
   secret: 'not sealed' as Sealed,
   disableOnGone: false,
+  ordering: 'none',
   status: { kind: 'enabled' },
   health: untried,
   createdAt: BUILT_AT,

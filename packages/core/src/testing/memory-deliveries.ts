@@ -1,5 +1,11 @@
 import { ClaimBudget } from '../domain/claim-budget.js'
-import { decideRedelivery, type CancelReason, type WebhookDelivery } from '../domain/delivery.js'
+import {
+  decideRedelivery,
+  keepsOrder,
+  type CancelReason,
+  type OperatorReason,
+  type WebhookDelivery,
+} from '../domain/delivery.js'
 import { isForEndUser, type WebhookEvent } from '../domain/event.js'
 import { attemptCounts } from '../domain/fencing.js'
 import type { Instant } from '../domain/instant.js'
@@ -26,6 +32,7 @@ import { countAttempts } from './memory-activity.js'
 import { dueAt, finishedAt, isOpen, isRetry, matches } from './memory-delivery-rows.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
 import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
+import { advanceOrder } from './memory-order.js'
 import { newestFirst } from './memory-page.js'
 
 export class MemoryDeliveries implements Immediate<DeliveryStore> {
@@ -57,8 +64,9 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     if (!attemptCounts(claim, token, attempt.outcome.kind)) return { kind: 'lease_lost' }
     const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount, state }
+    const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))
     const webhook = decideHealth && this.#updateHealth(row.delivery.webhookId, decideHealth)
-    return { kind: 'recorded', ...(webhook && { webhook }) }
+    return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
   }
 
   release(claims: readonly ReleasedClaim[], now: Instant): number {
@@ -83,9 +91,9 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const { data, nextCursor } = newestFirst(ofWebhooks, page)
     for (const { webhookId } of data) this.#makeReadyToProbe(webhookId, now)
     const changed = data.filter((delivery) => {
-      const state = decideRedelivery(delivery.state, now)
+      const state = decideRedelivery(delivery.state, now, filter.deliveryId !== undefined)
       const row = this.#memory.deliveries.get(delivery.id)
-      if (row && state) row.delivery = { ...delivery, state }
+      if (row && state) row.delivery = redelivered(delivery, state)
       return state !== undefined
     })
     return { count: changed.length, nextCursor }
@@ -96,12 +104,15 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     deliveryId: string,
     now: Instant,
   ): WebhookDelivery | 'already_final' | undefined {
-    const row = this.#memory.deliveries.get(deliveryId)
-    if (row?.delivery.projectId !== projectId) return undefined
-    if (!isOpen(row.delivery.state)) return 'already_final'
-    this.#releaseProbe(row.delivery, now)
-    cancelRow(row, now, 'operator')
-    return row.delivery
+    return this.#end(projectId, deliveryId, now, 'operator')
+  }
+
+  skip(
+    projectId: string,
+    deliveryId: string,
+    now: Instant,
+  ): WebhookDelivery | 'already_final' | undefined {
+    return this.#end(projectId, deliveryId, now, 'skipped')
   }
 
   get(projectId: string, deliveryId: string): DeliveryDetail | undefined {
@@ -118,7 +129,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const orphans = this.#rows()
       .filter(({ delivery: { state, webhookId } }) => isOpen(state) && !this.#webhook(webhookId))
       .slice(0, limit)
-    for (const row of orphans) cancelRow(row, now, 'webhook_deleted')
+    this.#cancelRows(orphans, now, 'webhook_deleted')
     return orphans.length
   }
 
@@ -127,12 +138,16 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     for (const { id, status } of this.#memory.webhooks.values()) {
       if (status.kind === 'enabled') continue
       const due = this.#dueOf(id, now).sort((a, b) => Number(isRetry(b)) - Number(isRetry(a)))
-      const tooOld = due.filter((row) => dueAt(row) < dueBefore)
-      const others = due.filter((row) => dueAt(row) >= dueBefore)
+      const waiting = this.#rows().filter(
+        ({ delivery }) => delivery.webhookId === id && delivery.state.kind === 'waiting',
+      )
+      const held = [...due, ...waiting]
+      const tooOld = held.filter((row) => heldSince(row) < dueBefore)
+      const others = held.filter((row) => heldSince(row) >= dueBefore)
       const tooMany = others.slice(0, Math.max(0, others.length - keep))
       const stale = [...tooOld, ...tooMany].slice(0, left)
       left -= stale.length
-      for (const row of stale) cancelRow(row, now, 'webhook_disabled')
+      this.#cancelRows(stale, now, 'webhook_disabled')
     }
     return limit - left
   }
@@ -155,6 +170,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     if (!countOnly) {
       for (const delivery of erased) this.#releaseProbe(delivery, now)
       this.#remove(erased)
+      for (const delivery of erased) advanceOrder(this.#memory, delivery, now)
     }
     return { deliveries: erased.length }
   }
@@ -178,6 +194,26 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       openCircuits: circuits.filter((circuit) => circuit === 'open').length,
       halfOpenCircuits: circuits.filter((circuit) => circuit === 'half_open').length,
     }
+  }
+
+  #end(
+    projectId: string,
+    deliveryId: string,
+    now: Instant,
+    reason: OperatorReason,
+  ): WebhookDelivery | 'already_final' | undefined {
+    const row = this.#memory.deliveries.get(deliveryId)
+    if (row?.delivery.projectId !== projectId) return undefined
+    if (!isOpen(row.delivery.state)) return 'already_final'
+    this.#releaseProbe(row.delivery, now)
+    this.#cancelRows([row], now, reason)
+    return row.delivery
+  }
+
+  #cancelRows(rows: readonly DeliveryRow[], cancelledAt: Instant, reason: CancelReason): void {
+    const state = { kind: 'cancelled', cancelledAt, reason } as const
+    for (const row of rows) row.delivery = { ...row.delivery, state }
+    for (const { delivery } of rows) advanceOrder(this.#memory, delivery, cancelledAt)
   }
 
   #rows(): DeliveryRow[] {
@@ -273,9 +309,14 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
   }
 }
 
-function cancelRow(row: DeliveryRow, cancelledAt: Instant, reason: CancelReason): void {
-  row.delivery = { ...row.delivery, state: { kind: 'cancelled', cancelledAt, reason } }
+function redelivered(delivery: WebhookDelivery, state: WebhookDelivery['state']): WebhookDelivery {
+  if (keepsOrder(delivery.state)) return { ...delivery, state }
+  const { orderKey: _, ...unordered } = delivery
+  return { ...unordered, state }
 }
+
+const heldSince = (row: DeliveryRow): Instant =>
+  row.delivery.state.kind === 'waiting' ? row.delivery.createdAt : dueAt(row)
 
 const isReady = (webhook: Webhook | undefined, now: Instant): boolean =>
   webhook?.status.kind === 'enabled' && circuitAt(webhook.health, now) !== 'open'

@@ -3,11 +3,12 @@ import type { Instant } from '../domain/instant.js'
 import type { RedeliverFilter } from '../ports/delivery-store.js'
 import type { DeliveryRow } from './memory.js'
 
-export const isOpen = ({ kind }: DeliveryState): boolean => kind === 'pending' || kind === 'sending'
+export const isOpen = ({ kind }: DeliveryState): boolean =>
+  kind === 'pending' || kind === 'sending' || kind === 'waiting'
 
 export const isRetry = ({ delivery }: DeliveryRow): boolean => delivery.attemptCount > 0
 
-/** When the delivery can be claimed. Infinity for a final delivery. */
+/** When the delivery can be claimed. Infinity for a final or waiting delivery. */
 export function dueAt({ delivery: { state } }: DeliveryRow): Instant {
   if (state.kind === 'pending') return state.nextAttemptAt
   return state.kind === 'sending' ? state.leaseUntil : Infinity

@@ -1,9 +1,12 @@
+import type { DeliveryState } from '../domain/delivery.js'
+import { orderKeyOf } from '../domain/delivery-order.js'
 import type { WebhookEvent } from '../domain/event.js'
 import { newDeliveryClaim } from '../domain/first-claim.js'
 import type { Instant } from '../domain/instant.js'
 import { matchesFilter } from '../domain/webhook-filter.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
+import { openWithKey } from './memory-order.js'
 import type { DeliveryRow, Memory } from './memory.js'
 
 /**
@@ -20,7 +23,8 @@ export function publish(
   )
   return subscribed.flatMap((webhook) => {
     const row = publishOne(memory, event, webhook, nextDeliveryId())
-    const until = newDeliveryClaim(webhook, claim)
+    const isWaiting = row.delivery.state.kind === 'waiting'
+    const until = isWaiting ? undefined : newDeliveryClaim(webhook, claim)
     return until === undefined ? [] : [claimDelivery(memory, row, webhook, until)]
   })
 }
@@ -33,7 +37,13 @@ export function publishOne(
   deliveryId: string,
 ): DeliveryRow {
   memory.events.set(event.id, event)
-  const row = newDelivery(deliveryId, webhook, event)
+  const orderKey = orderKeyOf(webhook, event)
+  const [first] = orderKey === undefined ? [] : openWithKey(memory, orderKey)
+  const state: DeliveryState = first
+    ? { kind: 'waiting', blockedBy: first.delivery.id }
+    : { kind: 'pending', nextAttemptAt: event.createdAt, step: 0 }
+  const row = newDelivery(deliveryId, webhook, event, state)
+  if (orderKey !== undefined) row.delivery = { ...row.delivery, orderKey }
   memory.deliveries.set(deliveryId, row)
   return row
 }
@@ -43,7 +53,12 @@ const isSubscribed = ({ projectId, events, filter }: Webhook, event: WebhookEven
   events.some((name) => name === '*' || name === event.name) &&
   matchesFilter(filter, event)
 
-const newDelivery = (id: string, webhook: Webhook, event: WebhookEvent): DeliveryRow => ({
+const newDelivery = (
+  id: string,
+  webhook: Webhook,
+  event: WebhookEvent,
+  state: DeliveryState,
+): DeliveryRow => ({
   delivery: {
     id,
     projectId: event.projectId,
@@ -51,7 +66,7 @@ const newDelivery = (id: string, webhook: Webhook, event: WebhookEvent): Deliver
     eventId: event.id,
     event: event.name,
     attemptCount: 0,
-    state: { kind: 'pending', nextAttemptAt: event.createdAt, step: 0 },
+    state,
     createdAt: event.createdAt,
   },
   token: 0,

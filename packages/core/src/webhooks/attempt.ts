@@ -49,6 +49,7 @@ export async function makeAttempt(
       token: lease.token,
       attempt,
       state,
+      ...(delivery.orderKey !== undefined && { isOrdered: true }),
       ...(decideHealth && { decideHealth, webhookId: webhook.id }),
     },
   }
@@ -56,23 +57,24 @@ export async function makeAttempt(
 
 /**
  * Stores the attempt, and retries while the storage is unavailable. Returns the webhook's
- * transition, if the attempt caused one. Never rejects.
+ * transition, if the attempt caused one, and whether the next delivery of its session is due. Never
+ * rejects.
  */
 export async function recordAttempt(
   platform: Platform,
   finished: FinishedAttempt,
-): Promise<WebhookTransition | undefined> {
+): Promise<{ readonly webhook?: WebhookTransition; readonly nextIsDue?: true }> {
   const { telemetry } = platform
   const recorded = await retryUntilStored(platform, recording(platform, finished))
-  if (recorded.isErr()) return undefined
+  if (recorded.isErr()) return {}
   if (recorded.value.kind !== 'recorded') {
     telemetry.record({ name: 'delivery.refused', ...factsOf(finished) })
-    return undefined
+    return {}
   }
   telemetry.record({ name: 'delivery.attempted', ...factsOf(finished) })
-  const transition = recorded.value.webhook
-  if (transition) reportTransition(platform, transition)
-  return transition
+  const { webhook } = recorded.value
+  if (webhook) reportTransition(platform, webhook)
+  return recorded.value
 }
 
 /**

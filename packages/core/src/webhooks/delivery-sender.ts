@@ -249,15 +249,17 @@ export class DeliverySender {
       this.#queue.end(claimed)
       this.#unrecorded++
       this.#onSlotFree()
-      await recordAttempt(this.#platform, finished)
+      const { nextIsDue } = await recordAttempt(this.#platform, finished)
       this.#unrecorded--
+      this.#moreDue ||= nextIsDue === true
       return
     }
     if (record.attempt.outcome.kind === 'accepted') this.#failing.delete(claimed.webhook.id)
     else this.#failing.add(claimed.webhook.id)
-    const transition = await recordAttempt(this.#platform, finished)
+    const { webhook, nextIsDue } = await recordAttempt(this.#platform, finished)
     this.#queue.end(claimed)
-    if (transition) this.#applyTransition(transition)
+    this.#moreDue ||= nextIsDue === true
+    if (webhook) this.#applyTransition(webhook)
   }
 
   #applyTransition({ before, after }: WebhookTransition): void {

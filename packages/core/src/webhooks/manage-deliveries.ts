@@ -1,4 +1,4 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
 import type { DeliveryDetail, DeliveryFilter, Redelivered } from '../ports/delivery-store.js'
@@ -28,8 +28,9 @@ export const listDeliveries =
 
 /**
  * Sends the delivery again now. An open delivery gets one extra attempt and keeps its schedule. A
- * final one starts a new schedule. A due delivery stays as it is. Returns `delivery_busy` during
- * an attempt. If the webhook's circuit is open, its longest waiting delivery is sent first.
+ * final one, or one that waits in an order, starts a new schedule out of order. A due delivery
+ * stays as it is. Returns `delivery_busy` during an attempt. If the webhook's circuit is open, its
+ * longest due delivery is sent first.
  */
 export const redeliver =
   (d: WebhooksContext) =>
@@ -56,19 +57,31 @@ export const redeliver =
  */
 export const cancelDelivery =
   (d: WebhooksContext) =>
-  ({
-    projectId,
-    deliveryId,
-  }: DeliveryRef): ResultAsync<
-    WebhookDelivery,
-    Unavailable | NotFound | { readonly kind: 'delivery_final' }
-  > =>
-    d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now()).andThen((cancelled) => {
-      if (cancelled === undefined) return fail('delivery_not_found')
-      if (cancelled === 'already_final') return fail('delivery_final')
-      d.deliverySender.deliveryCancelled(cancelled)
-      return ok(cancelled)
-    })
+  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
+    d.storage.deliveries
+      .cancel(projectId, deliveryId, d.clock.now())
+      .andThen((cancelled) => ended(d, cancelled))
+
+/** Cancels an open delivery because it blocks the other deliveries of its session. */
+export const skipDelivery =
+  (d: WebhooksContext) =>
+  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
+    d.storage.deliveries
+      .skip(projectId, deliveryId, d.clock.now())
+      .andThen((skipped) => ended(d, skipped))
+
+type EndError = Unavailable | NotFound | { readonly kind: 'delivery_final' }
+
+function ended(
+  { deliverySender }: WebhooksContext,
+  delivery: WebhookDelivery | 'already_final' | undefined,
+): Result<WebhookDelivery, Exclude<EndError, Unavailable>> {
+  if (delivery === undefined) return fail('delivery_not_found')
+  if (delivery === 'already_final') return fail('delivery_final')
+  deliverySender.deliveryCancelled(delivery)
+  if (delivery.orderKey !== undefined) deliverySender.wake()
+  return ok(delivery)
+}
 
 export type RecoverInput = {
   readonly projectId: string

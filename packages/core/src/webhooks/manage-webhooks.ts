@@ -5,8 +5,10 @@ import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/even
 import { fail } from '../domain/fail.js'
 import { isSecret, newSecret } from '../domain/signature.js'
 import {
+  ORDERINGS,
   webhookHeadersContext,
   webhookSecretContext,
+  type Ordering,
   type Webhook,
   type WebhookChange,
 } from '../domain/webhook.js'
@@ -32,6 +34,8 @@ export type WebhookSettings = {
   readonly enabled?: boolean | undefined
   /** True if an answer of 410 disables the webhook. Default: false. */
   readonly disableOnGone?: boolean | undefined
+  /** `session`: the deliveries of one session keep the order of their events. Default: `none`. */
+  readonly ordering?: Ordering | undefined
 }
 export type CreateWebhookInput = WebhookSettings & {
   readonly projectId: string
@@ -71,6 +75,7 @@ export const createWebhook =
         secret: d.crypto.seal(secret, webhookSecretContext(id)),
         ...(headers && { headers }),
         disableOnGone: input.disableOnGone ?? false,
+        ordering: input.ordering ?? 'none',
         status: statusFor(input.enabled ?? true, now),
         health: untried,
         createdAt: now,
@@ -243,7 +248,7 @@ const MAX_URL = 2_048
 const HEADER_LIMITS = { maxHeaders: 20, maxValueLength: 4_096 }
 
 async function check(d: Platform, projectId: string, settings: WebhookChanges) {
-  const { url, events, filter, description, headers } = settings
+  const { url, events, filter, description, headers, ordering } = settings
   const problem = broken({
     url: url === undefined ? undefined : textRule(url, MAX_URL),
     events: events === undefined ? undefined : eventsRule(events),
@@ -252,6 +257,7 @@ async function check(d: Platform, projectId: string, settings: WebhookChanges) {
         ? undefined
         : textRule(description, MAX_DESCRIPTION),
     ...(filter && filterRules(filter)),
+    ordering: ordering === undefined ? undefined : orderingRule(ordering),
   })
   if (problem) return problem
   const misfit =
@@ -276,6 +282,9 @@ function eventsRule(events: readonly string[]): Rule {
   const fits = events.length > 0 && events.every((name) => known.includes(name))
   return fits ? undefined : `must name one or more of: ${known.join(', ')}`
 }
+
+const orderingRule = (ordering: Ordering): Rule =>
+  ORDERINGS.includes(ordering) ? undefined : `must be one of: ${ORDERINGS.join(', ')}`
 
 const secretRule = (secret: string | undefined): Rule =>
   secret === undefined || isSecret(secret)

@@ -7,6 +7,7 @@ import {
   listDeliveries,
   recoverDeliveries,
   redeliver,
+  skipDelivery,
 } from './manage-deliveries.js'
 import {
   createWebhook,
@@ -46,6 +47,7 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       list: listDeliveries(context),
       redeliver: redeliver(context),
       cancel: cancelDelivery(context),
+      skip: skipDelivery(context),
       recover: recoverDeliveries(context),
     },
   }

@@ -71,18 +71,8 @@ export function addDeliveries(program: Command): void {
       }),
     )
 
-  withProject(deliveries.command('cancel <id>'))
-    .description('cancel an open delivery, so that no further attempt is made')
-    .addHelpText('after', example(`agent-messaging deliveries cancel ${ID}`))
-    .action((deliveryId: string, { project, json }: ProjectOptions) =>
-      onProject(project, async (service, projectId) => {
-        const ended = await orFail(
-          service.deliveries.cancel({ projectId, deliveryId }),
-          `cannot cancel delivery ${deliveryId}`,
-        )
-        print(json, deliveryBody(ended), `Cancelled delivery ${deliveryId}.`)
-      }),
-    )
+  addEnd(deliveries, 'cancel', 'cancel an open delivery, so that no further attempt is made')
+  addEnd(deliveries, 'skip', 'cancel an open delivery that blocks its session, to send the next')
 
   withFilters(withProject(deliveries.command('recover <webhook>')))
     .description('resend the exhausted deliveries of a webhook, or with --status others')
@@ -94,6 +84,22 @@ export function addDeliveries(program: Command): void {
       onProject(options.project, (service, projectId) =>
         recover(service, projectId, webhookId, options),
       ),
+    )
+}
+
+function addEnd(deliveries: Command, verb: 'cancel' | 'skip', description: string): void {
+  withProject(deliveries.command(`${verb} <id>`))
+    .description(description)
+    .addHelpText('after', example(`agent-messaging deliveries ${verb} ${ID}`))
+    .action((deliveryId: string, { project, json }: ProjectOptions) =>
+      onProject(project, async (service, projectId) => {
+        const ended = await orFail(
+          service.deliveries[verb]({ projectId, deliveryId }),
+          `cannot ${verb} delivery ${deliveryId}`,
+        )
+        const done = verb === 'cancel' ? 'Cancelled' : 'Skipped'
+        print(json, deliveryBody(ended), `${done} delivery ${deliveryId}.`)
+      }),
     )
 }
 
@@ -158,12 +164,17 @@ async function list(
   print(json, found.map(deliveryBody), table(found.map(row), 'No deliveries found.'))
 }
 
+function nextAttemptOf(state: WebhookDelivery['state']): string {
+  if (state.kind === 'waiting') return `after ${state.blockedBy}`
+  return state.kind === 'pending' ? toIso(state.nextAttemptAt) : '-'
+}
+
 const row = (delivery: WebhookDelivery) => ({
   id: delivery.id,
   event: delivery.event,
   status: deliveryStatusOf(delivery.state),
   attempts: String(delivery.attemptCount),
-  nextAttempt: delivery.state.kind === 'pending' ? toIso(delivery.state.nextAttemptAt) : '-',
+  nextAttempt: nextAttemptOf(delivery.state),
   createdAt: toIso(delivery.createdAt),
 })
 

@@ -4,7 +4,7 @@ import {
   type Webhook,
   type WebhookFilter,
 } from '@org/agent-messaging-core'
-import { type SubscribableEvent } from '@org/agent-messaging-core/runtime'
+import { ORDERINGS, type Ordering, type SubscribableEvent } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { allPages } from '@org/agent-messaging-node/wiring'
@@ -18,6 +18,7 @@ type Settings = {
   readonly event?: readonly (SubscribableEvent | '*')[]
   readonly filter?: WebhookFilter | null
   readonly description?: string
+  readonly ordering?: Ordering
 }
 type CreateOptions = ProjectOptions & Settings & SecretOptions
 type UpdateOptions = ProjectOptions &
@@ -27,6 +28,10 @@ type RotateOptions = ProjectOptions & SecretOptions & { readonly grace?: number 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 const SECRET = 'your own secret: whsec_ and 24 to 64 bytes as base64 (default: a random secret)'
 const filter = (about: string) => new Option('--filter <json>', about).argParser(filterOf)
+const ordering = (): Option =>
+  new Option('--ordering <order>', 'session: keep the order of the events of each session').choices(
+    [...ORDERINGS],
+  )
 const events = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
 
 function filterOf(json: string): WebhookFilter | null {
@@ -57,6 +62,7 @@ function addCreate(webhooks: Command): void {
     .addOption(events('event to send, by default all'))
     .addOption(filter('send only events that match this JSON filter'))
     .option('--description <text>', 'description for people')
+    .addOption(ordering())
     .addHelpText(
       'after',
       example(
@@ -100,6 +106,7 @@ function addUpdate(webhooks: Command): void {
     .addOption(events('new event to send, replacing the old ones'))
     .addOption(filter('new JSON filter of events, replacing the old one, - for none'))
     .option('--description <text>', 'description for people, - for none')
+    .addOption(ordering())
     .option(
       '--drop-headers',
       'remove the custom headers (required when the URL changes to another origin)',
@@ -205,7 +212,15 @@ async function createWebhook(
   service: MessagingService,
   projectId: string,
   url: string,
-  { json, event = ['*'], filter: wanted, description, secret, secretFile }: CreateOptions,
+  {
+    json,
+    event = ['*'],
+    filter: wanted,
+    description,
+    ordering: order,
+    secret,
+    secretFile,
+  }: CreateOptions,
 ): Promise<void> {
   const created = await orFail(
     service.webhooks.create({
@@ -215,6 +230,7 @@ async function createWebhook(
       description,
       secret: secret ?? secretFile,
       filter: wanted,
+      ordering: order,
     }),
     'cannot create the webhook',
   )
@@ -229,11 +245,11 @@ async function updateWebhook(
   service: MessagingService,
   projectId: string,
   webhookId: string,
-  { json, url, event, filter: wanted, description, dropHeaders }: UpdateOptions,
+  { json, url, event, filter: wanted, description, ordering: order, dropHeaders }: UpdateOptions,
 ): Promise<void> {
-  if ([url, event, wanted, description, dropHeaders].every((option) => option === undefined))
+  if ([url, event, wanted, description, order, dropHeaders].every((one) => one === undefined))
     throw new OperatorError(
-      'nothing to update; use --url, --event, --filter, --description or --drop-headers',
+      'nothing to update; use --url, --event, --filter, --description, --ordering or --drop-headers',
       2,
     )
   const change = {
@@ -241,6 +257,7 @@ async function updateWebhook(
     events: event,
     filter: wanted,
     description: description === '-' ? null : description,
+    ordering: order,
     ...(dropHeaders && { headers: null }),
   }
   const webhook = await orFail(

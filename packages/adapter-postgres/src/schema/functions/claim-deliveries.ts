@@ -11,7 +11,7 @@ create or replace function agent_messaging.claim_deliveries(
   at bigint, until bigint)
 returns table (
   seq bigint, id text, "projectId" text, "webhookSeq" bigint, "eventId" text, event text,
-  "attemptCount" integer, step integer, "resumeAt" bigint, lease bigint, "createdAt" bigint,
+  "attemptCount" integer, step integer, "resumeAt" bigint, lease bigint, "orderKey" text, "createdAt" bigint,
   body text, trace text, "wasDueAt" bigint)
 ${HOT} ${NO_SORT} ${LOCK_TIMEOUT} as $$
 #variable_conflict use_column
@@ -38,7 +38,7 @@ begin
       update agent_messaging.webhooks w set circuit_until = until
       where w.seq = any(half_open) and w.seq in (select c.webhook_seq from claimed c))
     select c.seq, c.id, c.project_id, c.webhook_seq, e.id, e.name, c.attempt_count, c.step,
-      c.resume_at, c.lease, c.created_at, e.body, e.trace, c.was_due_at
+      c.resume_at, c.lease, c.order_key, c.created_at, e.body, e.trace, c.was_due_at
     from claimed c join agent_messaging.events e on e.seq = any(array[c.event_seq]);
 end $$;
 `

@@ -1,3 +1,4 @@
+import { WAITING } from '@org/agent-messaging-core/storage'
 import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 
 /**
@@ -5,17 +6,20 @@ import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
  * the sessions in the order in which accepts lock them, then reads. Returns the unchanging facts of
  * each message whose run was recorded. Decides like `holdsRun` of core. The contract compares the
  * two.
+ *
+ * A delivery with an order key waits if another one with that key is open. The result has the ids
+ * of the deliveries that wait. `order_keys` is null if no delivery of the batch has one.
  */
 export const settleRuns = `
 create or replace function agent_messaging.settle_runs(
   message_ids text[], tokens bigint[], states text[], not_befores bigint[], finished_ats bigint[],
   response_times bigint[], responses text[], errors text[], nows bigint[], event_ids text[],
   event_names text[], bodies text[], traces text[], told_ats bigint[], project_ids text[],
-  delivery_ids text[], webhook_seqs text[], due_ats text[], leases text[])
+  delivery_ids text[], webhook_seqs text[], due_ats text[], leases text[], order_keys text[])
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
   "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
-  attempt integer, "createdAt" bigint)
+  attempt integer, "createdAt" bigint, waiting text[])
 ${HOT} ${BATCH_LOCK_TIMEOUT} as $$
 #variable_conflict use_column
 begin
@@ -24,6 +28,10 @@ begin
       join agent_messaging.messages m on m.id = any(array[g.message_id])
       join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
     order by s.agent_id || '', s.session_id for update of s;
+  if order_keys is not null then
+    perform agent_messaging.lock_orders(array(
+      select key from unnest(order_keys) as given (keys), unnest(given.keys::text[]) as key));
+  end if;
   return query
     with held as materialized (
       select g.*, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message,
@@ -32,10 +40,10 @@ begin
           then nextval('agent_messaging.events_seq_seq') end as event_seq
       from unnest(message_ids, tokens, states, not_befores, finished_ats, response_times, responses,
           errors, nows, event_ids, event_names, bodies, traces, told_ats, project_ids, delivery_ids,
-          webhook_seqs, due_ats, leases)
+          webhook_seqs, due_ats, leases, order_keys)
         with ordinality as g (message_id, token, state, not_before, finished_at, response_time,
           response, error, now, event_id, event_name, body, trace, told_at, project_id,
-          delivery_ids, webhook_seqs, due_ats, leases, place)
+          delivery_ids, webhook_seqs, due_ats, leases, order_keys, place)
         join agent_messaging.messages m on m.id = any(array[g.message_id])
         join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
         join agent_messaging.agents a on a.id = any(array[s.agent_id])
@@ -65,18 +73,31 @@ begin
         overriding system value
       select event_seq, event_id, event_name, body, trace, told_at
       from held where event_seq is not null),
+    blocked as materialized (
+      select h.place, b.id from held h
+        cross join lateral unnest(h.delivery_ids::text[], h.order_keys::text[]) as b (id, order_key)
+        cross join lateral (select 1 from agent_messaging.deliveries d
+          where d.order_key = any(array[b.order_key])
+            and d.order_key is not null and d.finished_at is null limit 1) open
+      where h.event_seq is not null and h.order_keys is not null and b.order_key is not null),
     born as (
       insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
-        attempt_count, due_at, lease, created_at)
+        attempt_count, due_at, lease, order_key, created_at)
       select b.id, h.project_id, b.webhook_seq, h.event_seq,
-        case b.lease when 1 then 'sending' else 'pending' end, 0, 0, b.due_at, b.lease, h.told_at
-      from held h cross join lateral
-        unnest(h.delivery_ids::text[], h.webhook_seqs::bigint[], h.due_ats::bigint[],
-          h.leases::bigint[])
-        with ordinality as b (id, webhook_seq, due_at, lease, place)
+        case when b.lease = 0 or w.is_blocked then 'pending' else 'sending' end, 0, 0,
+        case when w.is_blocked then ${WAITING} else b.due_at end,
+        case when w.is_blocked then 0 else b.lease end, b.order_key, h.told_at
+      from held h
+        cross join lateral unnest(h.delivery_ids::text[], h.webhook_seqs::bigint[],
+            h.due_ats::bigint[], h.leases::bigint[], h.order_keys::text[])
+          with ordinality as b (id, webhook_seq, due_at, lease, order_key, place)
+        cross join lateral (select b.order_key is not null
+          and b.id in (select blocked.id from blocked) as is_blocked) w
       where h.event_seq is not null order by h.place, b.place)
     select h.place, h.waits, h.message_id, h.owner, h.agent_id, h.session_id, h.message, h.metadata,
-      h.principal, h.fingerprint, h.message_trace, h.attempt, h.created_at
+      h.principal, h.fingerprint, h.message_trace, h.attempt, h.created_at,
+      case when h.order_keys is not null
+        then array(select blocked.id from blocked where blocked.place = h.place) end
     from moved h;
 end $$;
 `

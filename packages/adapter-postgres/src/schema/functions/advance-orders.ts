@@ -1,0 +1,36 @@
+import { WAITING } from '@org/agent-messaging-core/storage'
+import { HOT, NO_SORT } from '../hot-function.js'
+
+/**
+ * Makes the first waiting delivery of each order key due, if no other one with that key is open.
+ * Returns the keys. Call it after a statement that ended deliveries which were not waiting. A plain
+ * condition on `due_at` would let the planner read the whole index `deliveries_due`.
+ */
+export const advanceOrders = `
+create or replace function agent_messaging.advance_orders(order_keys text[], at bigint)
+returns setof text
+${HOT} ${NO_SORT} as $$
+#variable_conflict use_column
+begin
+  perform agent_messaging.lock_orders(order_keys);
+  return query
+    with next as materialized (
+      select waiting.id
+      from unnest(order_keys) as given (order_key)
+        cross join lateral (
+          select d.due_at from agent_messaging.deliveries d
+          where d.order_key between given.order_key and given.order_key
+            and d.order_key is not null and d.finished_at is null
+          order by d.order_key, d.seq limit 1) first
+        -- A locked row that stops to wait before its transaction commits is passed over.
+        cross join lateral (
+          select d.id from agent_messaging.deliveries d
+          where d.order_key between given.order_key and given.order_key
+            and d.order_key is not null and d.finished_at is null
+            and coalesce(d.due_at, 0) = ${WAITING}
+          order by d.order_key, d.seq limit 1 for update) waiting
+      where first.due_at = ${WAITING})
+    update agent_messaging.deliveries d set due_at = at
+    from next where d.id = any(array[next.id]) returning d.order_key;
+end $$;
+`
