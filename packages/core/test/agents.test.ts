@@ -39,7 +39,7 @@ async function slowStart(startMs: number) {
 }
 
 describe('a send to a starting agent', () => {
-  it('waits for the start, and is then answered', async () => {
+  it('waits for the start and is answered', async () => {
     const { sendToSlow, clock } = await slowStart(3_000)
     const sending = sendToSlow()
     await clock.advance(4_000)
@@ -48,7 +48,7 @@ describe('a send to a starting agent', () => {
       response: 'hello',
     })
   })
-  it('is refused, and stores nothing, when the agent does not run within the wait', async () => {
+  it('is refused, and stores nothing, if the agent does not run within the wait', async () => {
     const { sendToSlow, clock, service, project } = await slowStart(9_000)
     const sending = sendToSlow(2_000)
     await clock.advance(2_000)
@@ -82,7 +82,7 @@ describe('a send to a starting agent', () => {
     await clock.advance(30_000)
     await stopping
   })
-  it('shares one read with all that wait for the same agent', async () => {
+  it('shares one read with all sends that wait for the same agent', async () => {
     const { sendToSlow, clock, storage } = await slowStart(9_000)
     const sending = Array.from({ length: 100 }, () => sendToSlow(3_000))
     await clock.advance(1_000)
@@ -164,7 +164,7 @@ describe('creating an agent', () => {
     })
     expect(created._unsafeUnwrapErr()).toEqual({ kind: 'too_many_agents' })
   })
-  it('starts it when asked to, and shows that it runs', async () => {
+  it('starts it if the desired state is running, and returns it running', async () => {
     const { bot, runtime, clock } = await scene()
     expect(bot).toMatchObject({ state: { kind: 'running', startedAt: clock.now() } })
     expect(runtime.starts).toHaveLength(1)
@@ -214,7 +214,7 @@ describe('creating an agent', () => {
     const { data } = (await service.agents.list(projectId, { limit: 10 }))._unsafeUnwrap()
     expect(data).toEqual([])
   })
-  it('refuses options that the runtime does not take, in its words', async () => {
+  it("refuses options with the runtime's error", async () => {
     const fussy = fakeRuntime({ kind: 'fussy', parseOptions: async () => err('url must be https') })
     const fakes = await scene()
     const service = createService({ ...fakes, runtimes: [fussy] })
@@ -223,7 +223,7 @@ describe('creating an agent', () => {
       issues: [{ path: 'runtime', message: 'url must be https' }],
     })
   })
-  it('refuses a name that is taken in the project', async () => {
+  it('refuses a name that another agent of the project has', async () => {
     const { service, project } = await scene()
     const again = { projectId: project.id, name: 'bot', runtime: { kind: 'fake' } }
     expect((await service.agents.create(again))._unsafeUnwrapErr().kind).toBe('name_taken')
@@ -260,7 +260,7 @@ describe('an agent whose runtime signs and has secrets', () => {
     }
   }
 
-  it('shows its signing secret once, hides the others, and hands both to the runtime', async () => {
+  it('returns its signing secret once, hides other secrets, and passes both to the runtime', async () => {
     const { created, runtime, service, ref } = await withSecrets()
     expect(created.signingSecret).toMatch(/^whsec_/)
     expect(created.agent.runtime).toEqual({
@@ -274,7 +274,7 @@ describe('an agent whose runtime signs and has secrets', () => {
     })
     expect((await service.agents.get(ref))._unsafeUnwrap()).not.toHaveProperty('signingSecret')
   })
-  it('shows it though the storage goes away right after', async () => {
+  it('returns the signing secret even if the storage fails right after', async () => {
     const fakes = await scene()
     const signing = fakeRuntime({ kind: 'signing', signsRequests: true })
     const service = createService({ ...fakes, runtimes: [signing] })
@@ -287,7 +287,7 @@ describe('an agent whose runtime signs and has secrets', () => {
     } as const
     expect((await service.agents.create(input))._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
   })
-  it('keeps its signing secret when its options change, and gets one when its kind does', async () => {
+  it('keeps its signing secret when its options change, and gets a new one when its kind changes', async () => {
     const { created, runtime, service, ref, crypto } = await withSecrets()
     await service.agents.stop(ref)
     const same = (
@@ -325,7 +325,7 @@ describe('an agent whose runtime signs and has secrets', () => {
     expect(renewed._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
     expect(renewed._unsafeUnwrap().signingSecret).not.toBe(turned._unsafeUnwrap().signingSecret)
   })
-  it('takes its signing secret to no runtime of another kind that signs too', async () => {
+  it('gets a new signing secret for a runtime of another kind that signs too', async () => {
     const fakes = await scene()
     const runtimes = ['one', 'other'].map((kind) => fakeRuntime({ kind, signsRequests: true }))
     const { agents } = createService({ ...fakes, runtimes })
@@ -343,7 +343,7 @@ describe('an agent whose runtime signs and has secrets', () => {
     expect(turned.signingSecret).toMatch(/^whsec_/)
     expect(turned.signingSecret).not.toBe(signingSecret)
   })
-  it('does not start under another master key, and says why', async () => {
+  it('does not start with another master key, and its error says why', async () => {
     const fakes = await withSecrets()
     const other = createService({
       ...fakes,
@@ -360,7 +360,7 @@ describe('an agent whose runtime signs and has secrets', () => {
 })
 
 describe('starting and stopping', () => {
-  it('is reported once for each change (S§6)', async () => {
+  it('sends one event for each change (S§6)', async () => {
     const { service, ref, hook, deliveries, clock } = await scene()
     await hook()
     for (const action of ['stop', 'stop', 'start', 'start'] as const)
@@ -368,7 +368,7 @@ describe('starting and stopping', () => {
     await clock.advance(5_000)
     expect(eventsOf(await deliveries())).toEqual(['agent.stopped', 'agent.started'])
   })
-  it('lets running runs finish, and keeps queued messages for the next start', async () => {
+  it('stop lets runs finish, and keeps queued messages for the next start', async () => {
     const { service, ref, post, runtime, clock, state } = await scene()
     const [running, queued] = [await post('1'), await post('2')]
     const stopping = service.agents.stop(ref)
@@ -382,7 +382,7 @@ describe('starting and stopping', () => {
     await service.agents.start(ref)
     await clock.until(() => runtime.openRuns.includes(queued.id))
   })
-  it('takes nothing more while it stops, though a slot gets free', async () => {
+  it('stop starts no queued message, even if a slot is free', async () => {
     const { service, ref, post, runtime, clock, state } = await scene({ agent: { concurrency: 2 } })
     const [first, second, third] = [
       await post('1'),
@@ -397,7 +397,7 @@ describe('starting and stopping', () => {
     expect(runtime.openRuns).toEqual([second.id])
     expect(await state(third.id)).toMatchObject({ kind: 'queued' })
   })
-  it('can be reversed while the agent stops: the agent takes messages again at once, beside the runs that have not ended', async () => {
+  it('a start during a stop lets the agent accept messages at once, beside the runs that have not ended', async () => {
     const { service, ref, post, runtime, clock, hook, deliveries } = await scene()
     await hook()
     const { id: long } = await post()
@@ -421,7 +421,7 @@ describe('starting and stopping', () => {
       'message.responded',
     ])
   })
-  it('can be reversed, and reversed again', async () => {
+  it('a stop after a start during a stop stops the agent', async () => {
     const { service, ref, post, runtime, clock } = await scene()
     const { id } = await post()
     for (const action of ['stop', 'start', 'stop', 'stop'] as const) {
@@ -435,7 +435,7 @@ describe('starting and stopping', () => {
     await clock.advance(0)
     expect(await stateOf()).toBe('stopped')
   })
-  it('can be reversed from another process', async () => {
+  it('a start of another process reverses a stop', async () => {
     const { service, another, ref, post, runtime, clock } = await scene()
     await post()
     const stopping = service.agents.stop(ref)
@@ -446,7 +446,7 @@ describe('starting and stopping', () => {
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(runtime.starts).toHaveLength(1)
   })
-  it('is only noted where no workers run, and done where they do', async () => {
+  it('is stored by a process without workers, and done by a process with workers', async () => {
     const { service, ref, another, runtime, clock } = await scene()
     const admin = another()
     expect((await admin.agents.stop(ref))._unsafeUnwrap()).toMatchObject({
@@ -463,7 +463,7 @@ describe('starting and stopping', () => {
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(runtime.starts).toHaveLength(2)
   })
-  it('is done by the next pass in a host without timers', async () => {
+  it('is done by the next pass of a host without timers', async () => {
     const { service, ref } = await scene({ idle: true })
     await service.agents.stop(ref)
     await service.tick({ budgetMs: 1_000 })
@@ -479,7 +479,7 @@ describe('starting and stopping', () => {
 })
 
 describe('an agent that fails', () => {
-  it('to start is in error, tells why, and is tried again later and later', async () => {
+  it('to start is in error with the reason, and is retried at growing intervals', async () => {
     const { service, ref, runtime, clock, hook, deliveries } = await scene()
     await hook()
     await service.agents.stop(ref)
@@ -495,7 +495,7 @@ describe('an agent that fails', () => {
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(eventsOf(await deliveries())).toEqual(['agent.stopped', 'agent.error', 'agent.started'])
   })
-  it('without a request to stop is in error, loses its runs, and is started again', async () => {
+  it('at runtime is in error, loses its runs, and is started again', async () => {
     const { service, ref, bot, post, runtime, clock, state } = await scene()
     const { id } = await post()
     runtime.exit(bot.id, 'segmentation fault')
@@ -507,7 +507,7 @@ describe('an agent that fails', () => {
     expect(await state(id)).toMatchObject({ kind: 'queued' })
     await clock.until(() => runtime.openRuns.includes(id))
   })
-  it('again and again is started later and later, until it has run for a while', async () => {
+  it('repeatedly is restarted at growing intervals, until it has run for a minute', async () => {
     const { runtime, bot, clock } = await scene()
     const exit = async (forMs: number) => {
       const started = runtime.starts.length
@@ -523,7 +523,7 @@ describe('an agent that fails', () => {
     await clock.advance(61_000)
     expect(await exit(3_000)).toBe(1)
   })
-  it('because its runtime sacrifices it to end a stuck run counts no failure, and is started again at once, however often', async () => {
+  it('when its runtime is ended to stop a stuck run restarts at once without a counted failure', async () => {
     const { service, ref, bot, runtime, clock, hook, deliveries } = await scene()
     await hook()
     const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
@@ -544,7 +544,7 @@ describe('an agent that fails', () => {
     await clock.advance(0)
     expect(eventsOf(await deliveries()).slice(0, 2)).toEqual(['agent.error', 'agent.started'])
   })
-  it('during a reversed stop is started again, and the reversed stop leaves the new runtime alone', async () => {
+  it('during a stop that was reversed is started again, and the stop does not end the new runtime', async () => {
     const { service, ref, bot, post, runtime, clock } = await scene()
     await post()
     const stopping = service.agents.stop(ref)
@@ -557,7 +557,7 @@ describe('an agent that fails', () => {
     expect(runtime.starts).toHaveLength(2)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
   })
-  it('leaves its slots taken until its runs have ended', async () => {
+  it('keeps its slots until its runs have ended', async () => {
     const { bot, post, runtime, clock, storage, state } = await scene({
       agent: { concurrency: 1 },
       policy: { runLeaseMs: 3_000 },
@@ -584,7 +584,7 @@ describe('an agent that fails', () => {
     await clock.advance(0)
     expect((await service.agents.stop(ref))._unsafeUnwrap().state.kind).toBe('stopped')
   })
-  it('is stopped rather than started when the caller stops it before the start', async () => {
+  it('stays stopped if it is stopped before its next start', async () => {
     const { service, ref, storage, bot, clock } = await scene()
     await service.agents.stop(ref)
     await storage.agents.changeState({ agentId: bot.id, from: 'stopped', to: { kind: 'starting' } })
@@ -604,7 +604,7 @@ describe('the supervisor', () => {
     expect((await next.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
     expect(await deliveries()).toEqual([])
   })
-  it('looks after the others while one is slow to stop', async () => {
+  it('supervises the other agents while one stops slowly', async () => {
     const { another, service, ref, project, post, clock } = await scene()
     await post()
     const stopping = service.agents.stop(ref)
@@ -623,7 +623,7 @@ describe('the supervisor', () => {
     )
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopping')
   })
-  it('does not undo, by an old list, the changes of a later look', async () => {
+  it('does not undo newer changes with an older list of agents', async () => {
     const { service, storage, ref, project, clock, runtime, post } = await scene()
     const { changeState } = storage.agents
     const slowly = (change: Parameters<typeof changeState>[0]) =>
@@ -659,7 +659,7 @@ describe('the supervisor', () => {
       { worker: 'supervisor', reason: 'TypeError: a bug' },
     ])
   })
-  it('leaves kinds that it does not have to other processes', async () => {
+  it('leaves agents of unknown runtimes to other processes', async () => {
     const fakes = await scene()
     await fakes.service.stop()
     const other = createService({ ...fakes, storage: fakes.storage.reopen(), runtimes: [] })
@@ -682,7 +682,7 @@ describe('the supervisor', () => {
         .kind,
     ).toBe('agent_not_found')
   })
-  it('goes on when the storage was away, and when its own work throws', async () => {
+  it('continues after an outage of the storage, and after an exception', async () => {
     const { service, storage, clock, telemetry, another, ref } = await scene()
     storage.fail('agents.listActive')
     await clock.advance(1_000)
@@ -702,7 +702,7 @@ describe('the supervisor', () => {
     await clock.advance(1_000)
     expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
   })
-  it('is not confused by a read that fails while it looks', async () => {
+  it('continues after a failed read', async () => {
     const { service, storage, ref } = await scene()
     const { get } = storage.agents
     let calls = 0
@@ -715,7 +715,7 @@ describe('the supervisor', () => {
 })
 
 describe('changing an agent', () => {
-  it('holds for the next message', async () => {
+  it('applies to the next message', async () => {
     const { service, ref, send } = await scene(echo)
     const change = {
       name: 'robot',
@@ -729,7 +729,7 @@ describe('changing an agent', () => {
       'end_user_id_required',
     )
   })
-  it('refuses what is bad, taken, missing or running', async () => {
+  it('refuses invalid settings, a taken name, an unknown agent, and a new runtime of a running agent', async () => {
     const { service, ref, project, storage } = await scene()
     await service.agents.create({ projectId: project.id, name: 'other', runtime: { kind: 'fake' } })
     const kindOf = async (change: object, agent = 'bot') =>
@@ -750,7 +750,7 @@ describe('changing an agent', () => {
 })
 
 describe('a busy session', () => {
-  it('takes or refuses new messages, as the settings of its agent say', async () => {
+  it('accepts as many messages as maxQueued of its agent allows', async () => {
     const { service, ref, post, send, clock, runtime } = await scene({
       agent: { onBusy: 'reject' },
     })
@@ -770,7 +770,7 @@ describe('a busy session', () => {
 })
 
 describe('deleting an agent', () => {
-  it('is refused while messages are open, unless forced', async () => {
+  it('is refused while messages are open, except with force', async () => {
     const { service, ref, post, clock, runtime } = await scene()
     const { id } = await post()
     expect((await service.agents.delete(ref))._unsafeUnwrapErr().kind).toBe('agent_busy')

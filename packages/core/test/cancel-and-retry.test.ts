@@ -6,7 +6,7 @@ import { runOf, scene } from './scene.js'
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead'
 
 describe('cancelling a message', () => {
-  it('ends its run at once, answers the waiting callers, and tells the webhooks why', async () => {
+  it('ends its run at once, resolves the waiting callers, and sends agent.error with the reason', async () => {
     const { send, service, ref, hook, deliveries, clock, runtime, state, telemetry } = await scene()
     await hook()
     const sending = send('hi', { metadata: { correlationId: 'c1' } })
@@ -42,7 +42,7 @@ describe('cancelling a message', () => {
     expect(telemetry.facts.map(({ name }) => name)).toContain('run.refused')
   })
 
-  it('ends a run in another process at once where that is woken', async () => {
+  it('ends a run in another process at once if a signal wakes that process', async () => {
     const fakes = await scene({ idle: true })
     let ring = (): void => undefined
     const listen = (_: string, hear: (message: undefined) => void) => (
@@ -66,7 +66,7 @@ describe('cancelling a message', () => {
     expect(fakes.runtime.openRuns).toEqual([])
   })
 
-  it('ends a run in another process when its next beat finds the lease lost', async () => {
+  it('ends a run in another process when that process finds the lease lost', async () => {
     const { post, another, ref, clock, runtime } = await scene({ policy: { runLeaseMs: 3_000 } })
     const { id: messageId } = await post()
     await clock.until(() => runtime.openRuns.length === 1)
@@ -99,7 +99,7 @@ describe('cancelling a message', () => {
     },
   )
 
-  it('lets the next message of the session run once the agent has ended the turn, or has had its time for that', async () => {
+  it("runs the session's next message when the agent has ended the turn, or when its time for that is over", async () => {
     const ends: (() => void)[] = []
     const handler = () =>
       new Promise<RunOutcome>((resolve) =>
@@ -127,7 +127,7 @@ describe('cancelling a message', () => {
     ])
   })
 
-  it('never begins a message that is cancelled while the turn before it still ends', async () => {
+  it('never starts a message that is cancelled while the turn before it still ends', async () => {
     const { post, service, ref, clock, runtime, state } = await scene({
       handler: () => new Promise(() => undefined),
     })
@@ -163,7 +163,7 @@ describe('cancelling a message', () => {
     expect(await state(messageId)).toMatchObject({ kind: 'responded' })
   })
 
-  it('lets the next message of the session run at once', async () => {
+  it('runs the next message of the session at once', async () => {
     const { post, service, ref, clock, runtime } = await scene()
     const [first, second, third] = [await post('1'), await post('2'), await post('3')]
     await clock.until(() => runtime.openRuns.length === 1)
@@ -173,7 +173,7 @@ describe('cancelling a message', () => {
     expect(runtime.openRuns).toEqual([third.id])
   })
 
-  it('answers a repeat as the first time, and refuses when there is an answer', async () => {
+  it('returns the same for a repeated cancel, and is refused for an answered message', async () => {
     const { post, service, ref, clock, runtime, hook, deliveries } = await scene()
     await hook()
     const { id: messageId } = await post()
@@ -195,7 +195,7 @@ describe('cancelling a message', () => {
     ).toEqual({ kind: 'message_final' })
   })
 
-  it('finds nothing to cancel or retry where there is nothing', async () => {
+  it('is refused for a message that does not exist', async () => {
     const { service, ref, post, storage } = await scene()
     for (const change of [service.messages.cancel, service.messages.retry]) {
       expect((await change({ ...ref, messageId: UNKNOWN }))._unsafeUnwrapErr()).toEqual({
@@ -221,7 +221,7 @@ describe('cancelling a message', () => {
 })
 
 describe('retrying a message', () => {
-  it('runs it again as a first time, and callers with its key wait for that', async () => {
+  it('runs the message like a new one, and callers with its key wait for the answer', async () => {
     const outcomes: RunOutcome[] = [
       failedRun('RUNTIME_ERROR', 'boom'),
       { kind: 'answered', response: 'mended' },
@@ -242,7 +242,7 @@ describe('retrying a message', () => {
     expect(runtime.requests.map(({ attempt }) => attempt)).toEqual([1, 1])
   })
 
-  it('refuses a message that has not failed, and a full session', async () => {
+  it('is refused for a message that has not failed, and for a full session', async () => {
     const { post, service, ref } = await scene({ agent: { maxQueued: 0 } })
     const first = await post()
     const retry = async (messageId: string) =>
@@ -253,7 +253,7 @@ describe('retrying a message', () => {
     expect(await retry(first.id)).toEqual({ kind: 'session_full' })
   })
 
-  it('refuses as a send does while the agent does not run', async () => {
+  it('is refused like a send while the agent does not run', async () => {
     const { post, service, ref, clock, storage } = await scene()
     const { id: messageId } = await post()
     await service.messages.cancel({ ...ref, messageId })

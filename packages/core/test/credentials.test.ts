@@ -4,7 +4,7 @@ import { defaultLimits } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
 
 describe('an API key', () => {
-  it('opens its project with its permissions, and is kept as a digest only', async () => {
+  it('authenticates its project with its permissions, and is stored as a digest only', async () => {
     const { service, project, storage } = await scene()
     const input = {
       projectId: project.id,
@@ -20,7 +20,7 @@ describe('an API key', () => {
       ),
     ).not.toContain(key)
   })
-  it('that is unknown, mistyped, revoked or expired is refused in the same words', async () => {
+  it('gets the same error if it is unknown, mistyped, revoked or expired', async () => {
     const { service, project, clock } = await scene()
     const input = { projectId: project.id, name: 'k', permissions: ['project:agents'] } as const
     const revoked = (await service.keys.create(input))._unsafeUnwrap()
@@ -41,7 +41,7 @@ describe('an API key', () => {
       })
     }
   })
-  it('is refused where its project has as many keys as the limit allows', async () => {
+  it('is refused when its project has reached its limit of keys', async () => {
     const { service, project } = await scene({
       policy: { limits: { ...defaultLimits, keysPerProject: 1 } },
     })
@@ -62,7 +62,7 @@ describe('an API key', () => {
       'unavailable',
     )
   })
-  it('can be a text that the operator chooses, once', async () => {
+  it('can be a text that the operator chooses, used once', async () => {
     const { service, project } = await scene()
     const input = {
       projectId: project.id,
@@ -102,7 +102,7 @@ describe('an API key', () => {
       { kind: 'invalid', issues: [{ path, message: 'is required' }] },
     )
   })
-  it('is not made for a project, or revoked, that does not exist', async () => {
+  it('is neither created for nor revoked in a project that does not exist', async () => {
     const { service, project } = await scene()
     const nowhere = project.id.replace(/^0/, 'f')
     const created = await service.keys.create({
@@ -118,7 +118,7 @@ describe('an API key', () => {
 })
 
 describe('a sign-in', () => {
-  it('is over when it was ended, or by its time', async () => {
+  it('ends early, or when its time is over', async () => {
     const { service, clock } = await scene()
     const signIn = { id: 'mine', until: clock.now() + 1_000 }
     const isOver = async () => (await service.signIns.isOver(signIn))._unsafeUnwrap()

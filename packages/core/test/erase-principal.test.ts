@@ -71,7 +71,7 @@ describe('an end user', () => {
     expect(JSON.stringify(await deliveries())).not.toContain('"endUserId\\":\\"u')
   })
 
-  it('keeps open messages unless forced, and by force has the run aborted and the next message of the session run', async () => {
+  it('keeps open messages, and with force aborts the run and runs the next message of the session', async () => {
     const { clock, runtime, count, erase, post, state } = await scene({
       policy: { runLeaseMs: 3_000 },
     })
@@ -89,7 +89,7 @@ describe('an end user', () => {
     expect((await state(id)).kind).toBe('running')
   })
 
-  it('has the message behind a message that was erased by force run at once, not only at the next poll', async () => {
+  it('runs the message behind a message that was erased by force at once, without a poll', async () => {
     const dispatch = { ...defaultDispatchPolicy, backoffMs: [60_000] }
     const { clock, runtime, erase, post } = await scene({ policy: { dispatch } })
     const [mine, behind] = [await post('mine', u), await post('not mine', endUser('v'))]
@@ -101,7 +101,7 @@ describe('an end user', () => {
     expect(runtime.openRuns).toEqual([behind.id])
   })
 
-  it('G6: leaves a caller waiting who waits in another project for an end user of that name', async () => {
+  it('G6: does not end the wait of a caller in another project with an end user of the same name', async () => {
     const { erase, send, service, clock } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
     const bot = {
@@ -118,7 +118,7 @@ describe('an end user', () => {
     await clock.advance(60_000)
   })
 
-  it('leaves no caller waiting for a message that was erased by force', async () => {
+  it('ends the waits for messages that were erased by force', async () => {
     const { clock, runtime, erase, send, service } = await scene()
     const waits = send('mine', u)
     for (const [more, sessionId] of [
@@ -132,7 +132,7 @@ describe('an end user', () => {
     expect(service.load().waitingCallers).toBe(2)
   })
 
-  it('is kept again when the end user writes again', async () => {
+  it('can send again after the erasure', async () => {
     const { erase, count, send } = await scene(ANSWERS)
     await send('first', { ...u, idempotencyKey: 'k' })
     await erase()
@@ -141,7 +141,7 @@ describe('an end user', () => {
     expect((await count())._unsafeUnwrap().messages).toBe(1)
   })
 
-  it('is erased in bounded calls, each of which goes on where the one before came to', async () => {
+  it('is erased in bounded calls, each of which continues where the call before it ended', async () => {
     const { storage, bot, project, eraseAll } = await scene()
     const [messages, deliveries] = [countdown(220), countdown(170)]
     Object.assign(storage.messages, {
@@ -156,7 +156,7 @@ describe('an end user', () => {
     expect(messages.last).toMatchObject({ agentId: bot.id, projectId: project.id, limit: 100 })
   })
 
-  it('takes a cursor from between two agents, and one of the beginning', async () => {
+  it('accepts a cursor between two agents, and one at the beginning', async () => {
     const { bot, count, send } = await scene(ANSWERS)
     await send('hello', u)
     expect((await count({ cursor: '.' }))._unsafeUnwrap().messages).toBe(1)
@@ -164,7 +164,7 @@ describe('an end user', () => {
     expect((await count({ cursor: `${bot.id}.0` }))._unsafeUnwrap().messages).toBe(1)
   })
 
-  it('stops between two agents as anywhere else', async () => {
+  it('can end a call between two agents', async () => {
     const { storage, bot, erase } = await scene()
     Object.assign(storage.messages, {
       erasePrincipal: countdown(99).step(storage.messages.erasePrincipal),
@@ -172,7 +172,7 @@ describe('an end user', () => {
     expect((await erase())._unsafeUnwrap().nextCursor).toBe(`${bot.id}.`)
   })
 
-  it('is refused without an id, with an impossible id, and with a foreign cursor', async () => {
+  it('is refused without an id, with an invalid id, and with a cursor of another list', async () => {
     const { erase, count } = await scene()
     for (const endUserId of ['', 'x'.repeat(257), 'a\0b']) {
       expect((await erase({ endUserId }))._unsafeUnwrapErr()).toMatchObject({
@@ -188,7 +188,7 @@ describe('an end user', () => {
     }
   })
 
-  it('is partly erased, with an error, when the storage is away half-way, and a repeat erases the rest', async () => {
+  it('is partly erased, with an error, when the storage fails half-way, and a repeated call erases the rest', async () => {
     const { storage, erase, eraseAll, count, send, hook } = await scene(ANSWERS)
     await hook()
     await send('hello', u)

@@ -13,7 +13,7 @@ const echo = {
 }
 
 describe('stopping the service', () => {
-  it('answers who waits, lets runs finish within the grace, and begins nothing new', async () => {
+  it('resolves waiting callers, lets runs finish within the grace, and starts nothing new', async () => {
     const { send, service, clock, runtime, state } = await scene()
     const waiting = send('first')
     const behind = send('second')
@@ -35,7 +35,7 @@ describe('stopping the service', () => {
     expect(late.message.state.kind).toBe('queued') // accepted, durable, and left to the next start
     expect(clock.sleepers).toBe(0)
   })
-  it('begins nothing in a pass that comes while it stops', async () => {
+  it('starts nothing in a pass that is called during the stop', async () => {
     const { post, service, clock, runtime, state } = await scene()
     const first = await post()
     const stopping = service.stop({ graceMs: 5_000 })
@@ -49,7 +49,7 @@ describe('stopping the service', () => {
     await clock.advance(1_000)
     await stopping
   })
-  it('hands back the runs that do not finish, and the next start runs them', async () => {
+  it('releases the runs that do not finish, and the next start runs them', async () => {
     const { post, service, clock, runtime, another, state } = await scene()
     const { id } = await post()
     const stopping = service.stop({ graceMs: 1_000 })
@@ -60,7 +60,7 @@ describe('stopping the service', () => {
     await clock.advance(2_000)
     expect(runtime.requests[1]).toMatchObject({ messageId: id, attempt: 2 })
   })
-  it('never runs a message twice whose attempts are limited to one', async () => {
+  it('never runs a message twice if its attempts are limited to one', async () => {
     const { post, service, clock, state } = await scene({ agent: { maxAttempts: 1 } })
     const { id } = await post()
     const stopping = service.stop({ graceMs: 0 })
@@ -68,7 +68,7 @@ describe('stopping the service', () => {
     await stopping
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_LOST' } })
   })
-  it('keeps the leases of runs that use a long grace', async () => {
+  it('extends the leases of runs during a long grace', async () => {
     const { post, service, clock, runtime, another } = await scene()
     const { id } = await post()
     const stopping = service.stop({ graceMs: 120_000 })
@@ -79,7 +79,7 @@ describe('stopping the service', () => {
     await clock.advance(500)
     await stopping
   })
-  it('leaves no timer behind that would keep the process from ending', async () => {
+  it('leaves no timer that keeps the process alive', async () => {
     const { send, hook, service, clock } = await scene(echo)
     await hook()
     await send()
@@ -89,7 +89,7 @@ describe('stopping the service', () => {
     await clock.advance(500) // the poll that was under way for the waiting callers
     expect(clock.sleepers).toBe(0)
   })
-  it('ends while the storage is away: a last try, and no timer left behind', async () => {
+  it('ends while the storage is unavailable: tries once more, and leaves no timer', async () => {
     const { post, hook, send, service, storage, clock, runtime, sender } = await scene()
     await hook()
     const [answered, deferred, called] = [
@@ -154,7 +154,7 @@ describe('stopping the service', () => {
     expect(runtime.starts).toHaveLength(1)
     expect(alive).toBe(0)
   })
-  it('has a start end that is under way, and takes that for no failure: the next process starts the agent', async () => {
+  it('interrupts a running start without counting a failure, and the next process starts the agent', async () => {
     const { service, another, project, runtime, clock } = await scene()
     const { start } = runtime
     const endless: typeof start = (_agent, _onExit, signal) =>
@@ -217,7 +217,7 @@ describe('stopping the service', () => {
       expect(first.runtime.starts).toHaveLength(1)
     },
   )
-  it('does not wait for ever for a runtime that does not stop', async () => {
+  it('waits a limited time for a runtime that does not stop', async () => {
     const { service, runtime, project, clock } = await scene()
     const stuck = {
       run: async () => ({ kind: 'answered', response: '' }),
@@ -237,7 +237,7 @@ describe('stopping the service', () => {
     expect(stopped).toBe(true)
     await stopping
   })
-  it('is for good: no pass and no start brings anything up again', async () => {
+  it('is final: neither a pass nor a start runs anything after it', async () => {
     const { service, post, runtime, state, clock } = await scene()
     await Promise.all([service.stop(), service.stop()])
     await service.tick({ budgetMs: 1_000 })
@@ -248,7 +248,7 @@ describe('stopping the service', () => {
     expect(await state(id)).toMatchObject({ kind: 'queued' })
     expect(clock.sleepers).toBe(0)
   })
-  it('waits for attempts under way, and no longer than the grace', async () => {
+  it('waits for attempts in flight, at most for the grace', async () => {
     const { send, hook, service, sender, clock } = await scene(echo)
     await hook()
     sender.hold()
@@ -258,7 +258,7 @@ describe('stopping the service', () => {
     await stopping
     expect(sender.held).toBe(1)
   })
-  it('gives up the deliveries that wait for their turn: another process sends them while this one ends', async () => {
+  it('releases the deliveries that wait for a slot, and another process sends them during the stop', async () => {
     const { send, hook, service, another, sender, clock } = await scene(echo)
     await hook()
     sender.hold()
@@ -274,7 +274,7 @@ describe('stopping the service', () => {
     const ids = sender.requests.map(({ headers }) => headers['X-Service-Delivery'])
     expect(new Set(ids).size).toBe(12)
   })
-  it('gives up the deliveries that a pass is about to claim, and that pass ends', async () => {
+  it('releases the deliveries that a running pass claims, and the pass ends', async () => {
     const { hook, project, service, another, storage, sender, clock } = await scene({ idle: true })
     await service.webhooks.sendTestEvent({
       projectId: project.id,
@@ -312,7 +312,7 @@ describe('one bounded pass, for a host without timers', () => {
     expect(sender.requests).toHaveLength(2)
     expect(await service.tick({ budgetMs: 10_000 })).toEqual(NOTHING)
   })
-  it('attempts each due delivery once, however many passes run at once in however many processes', async () => {
+  it('attempts each due delivery once, with concurrent passes in several processes', async () => {
     const policy = { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } }
     const { service, another, send, hook, sender, clock } = await scene({ ...echo, policy })
     await hook()
@@ -327,7 +327,7 @@ describe('one bounded pass, for a host without timers', () => {
     expect(sender.requests).toHaveLength(60)
     expect(passes.reduce((sum, { deliveries }) => sum + deliveries, 0)).toBe(30)
   })
-  it('ends when its budget is used, keeps its leases until then, and its runs go on', async () => {
+  it('ends when its budget is used, keeps its leases until then, and its runs continue', async () => {
     const fakes = await scene({ idle: true, policy: { runLeaseMs: 3_000 } })
     const { id } = await fakes.post()
     const passing = fakes.service.tick({ budgetMs: 10_000 })
@@ -344,7 +344,7 @@ describe('one bounded pass, for a host without timers', () => {
     await fakes.clock.advance(0)
     expect(await fakes.state(id)).toMatchObject({ kind: 'responded' })
   })
-  it('is bounded while an agent stops, and ends what is overdue of it', async () => {
+  it('is bounded while an agent stops, and ends the overdue runs of the agent', async () => {
     const dispatch = {
       backoffMs: [1_000],
       jitter: 0,
@@ -386,7 +386,7 @@ describe('one bounded pass, for a host without timers', () => {
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
     expect(clock.sleepers).toBe(0)
   })
-  it('keeps the lease of a run that begins at the moment at which another ends', async () => {
+  it('extends the lease of a run that starts at the moment another run ends', async () => {
     const { post, service, clock, another, runtime } = await scene({ idle: true })
     const [first, second] = [await post('1'), await post('2')]
     const passing = service.tick({ budgetMs: 1_000 })
@@ -399,7 +399,7 @@ describe('one bounded pass, for a host without timers', () => {
     await clock.advance(1_000)
     expect(await other).toMatchObject({ messages: 0 })
   })
-  it('waits for a receiver that hangs to the end of its budget, and goes on with all others in that time', async () => {
+  it('waits for a hanging receiver to the end of its budget, and sends all other deliveries in that time', async () => {
     const { service, post, hook, sender, clock } = await scene({
       ...echo,
       idle: true,
@@ -423,13 +423,13 @@ describe('one bounded pass, for a host without timers', () => {
     // Eight of the other's are under way, and as many wait behind them.
     expect(await passing).toMatchObject({ messages: 30, deliveries: 30 + 16 })
   })
-  it('ends after a fixed number of rounds, however much work is left', async () => {
+  it('ends after a fixed number of rounds, even if work is left', async () => {
     const { service, post } = await scene({ ...echo, idle: true, agent: { concurrency: 1 } })
     for (let n = 0; n < 1_001; n++) await post('hello', { sessionId: String(n) })
     expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 1_000 })
     expect(await service.tick({ budgetMs: 60_000 })).toMatchObject({ messages: 1 })
   })
-  it('gets on with the rest when a part of the storage is away', async () => {
+  it('does the rest of its work when a part of the storage fails', async () => {
     const { service, post, storage } = await scene({ ...echo, idle: true })
     await post()
     storage.fail('deliveries.cancelOrphans')
@@ -438,7 +438,7 @@ describe('one bounded pass, for a host without timers', () => {
 })
 
 describe('reading messages', () => {
-  it('long-polls for the answer', async () => {
+  it('waits for the answer', async () => {
     const { post, service, ref, runtime, clock } = await scene()
     const { id } = await post()
     const reading = service.messages.get({ ...ref, messageId: id, waitMs: 5_000 })
@@ -450,7 +450,7 @@ describe('reading messages', () => {
         .kind,
     ).toBe('responded')
   })
-  it('shows, at the end of the wait, the current state of a message without an answer', async () => {
+  it('returns the current state of an unanswered message at the end of the wait', async () => {
     const { post, service, ref, runtime, clock } = await scene()
     const { id } = await post()
     const reading = service.messages.get({ ...ref, messageId: id, waitMs: 5_000 })
@@ -520,7 +520,7 @@ it('the service counts its waiting callers, runs and backlog', async () => {
   expect((await service.backlog()).isErr()).toBe(true)
 })
 
-it('the service tells the recent activity of a project, in buckets of which the last goes on', async () => {
+it('the service returns the recent activity of a project in buckets, the last of which is not complete', async () => {
   const { service, send, hook, project, storage, clock } = await scene({
     handler: ({ message }) => ({ kind: 'answered', response: message }),
   })
@@ -542,14 +542,14 @@ it('the service tells the recent activity of a project, in buckets of which the 
   }
 })
 
-it('the service says whether the storage works', async () => {
+it('a ping tells whether the storage works', async () => {
   const { service, storage } = await scene()
   expect((await service.ping()).isOk()).toBe(true)
   await storage.close()
   expect((await service.ping()).isErr()).toBe(true)
 })
 
-it('refuses a lease of deliveries under which no attempt would ever be made', () => {
+it('the service refuses a delivery lease that ends before an attempt can', () => {
   const withDeadline = (deadlineMs: number) => () =>
     createService({
       ...fakePlatform(),

@@ -35,18 +35,18 @@ async function answered(lengths: readonly number[]) {
   return pages
 }
 
-it('a page of the longest answers ends when it has enough of them, and the next one goes on behind it', async () => {
+it('a page of very long answers ends early, and the next page continues after it', async () => {
   const pages = await answered(Array.from({ length: 5 }, () => LONGEST))
   expect(await pages(100)).toEqual([2, 2, 1])
   expect(await pages(2)).toEqual([2, 2, 1])
   expect(await pages(1)).toEqual([1, 1, 1, 1, 1])
 })
 
-it('a page that has enough with the last message is the last', async () => {
+it('a page that is full with the last message is the last page', async () => {
   expect(await (await answered([1, LONGEST, LONGEST]))(100)).toEqual([3])
 })
 
-it('a page of short ones has as many as it is asked for, however they are read', async () => {
+it('a page of short answers has as many rows as requested', async () => {
   const pages = await answered(Array.from({ length: 45 }, (_, i) => i))
   expect(await pages(100)).toEqual([45])
   expect(await pages(45)).toEqual([45])

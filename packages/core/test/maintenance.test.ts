@@ -14,7 +14,7 @@ const keepingFor = (days: Partial<Policy['retention']>): Partial<Policy> => ({
 })
 
 describe('retention', () => {
-  it('keeps finished deliveries for 30 days, and messages for ever', async () => {
+  it('keeps finished deliveries for 30 days, and messages forever', async () => {
     const { send, hook, service, ref, clock, deliveries } = await scene({ ...echo, idle: true })
     await hook()
     const sent = send()
@@ -38,7 +38,7 @@ describe('retention', () => {
     )
     expect((await service.messages.get({ ...ref, messageId: message.id })).isOk()).toBe(true)
   })
-  it('asks the store to purge nothing that the policy keeps for ever: a store has no date that long ago', async () => {
+  it('does not ask the store to purge rows that the policy keeps forever', async () => {
     const { service, storage, telemetry } = await scene({
       idle: true,
       policy: keepingFor({ deliveriesMs: Infinity, messagesMs: Infinity }),
@@ -48,7 +48,7 @@ describe('retention', () => {
     await service.tick({ budgetMs: 1_000 })
     expect(telemetry.named('store.unavailable')).toEqual([])
   })
-  it('purges without a request, but leaves open deliveries alone', async () => {
+  it('purges without a request, and keeps open deliveries', async () => {
     const policy = {
       ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }),
       retry: { ...defaultPolicy.retry, delaysMs: [DAY] },
@@ -71,7 +71,7 @@ describe('retention', () => {
     ).toBe('message_not_found')
     expect((await send('hi', { idempotencyKey: 'key' }))._unsafeUnwrap().attached).toBe(false)
   })
-  it('goes on in one go where a round was not enough', async () => {
+  it('continues at once when one round was not enough', async () => {
     const { service, storage } = await scene({
       idle: true,
       policy: keepingFor({ messagesMs: DAY }),
@@ -84,7 +84,7 @@ describe('retention', () => {
     }
     expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedMessages: 2_000 })
   })
-  it('gets through any number of rows in one go, a step at a time', async () => {
+  it('deletes any number of rows in bounded steps', async () => {
     const { post, service, clock, runtime } = await scene({
       ...echo,
       idle: true,
@@ -99,7 +99,7 @@ describe('retention', () => {
   })
 })
 
-it('maintenance cancels the deliveries for a disabled webhook that are too many, or wait too long', async () => {
+it('maintenance cancels deliveries of a disabled webhook that exceed the number or the age', async () => {
   const disabledBacklog = { max: 2, maxAgeMs: 7 * DAY }
   const { post, hook, service, ref, clock, deliveries } = await scene({
     ...echo,
@@ -124,7 +124,7 @@ it('maintenance cancels the deliveries for a disabled webhook that are too many,
   expect(await states()).toEqual(['webhook_disabled', 'webhook_disabled', 'webhook_disabled'])
 })
 
-it('a step that the storage refuses costs one round, and the other steps nothing', async () => {
+it('a step that the storage refuses is tried in the next round, and the other steps still run', async () => {
   const { service, storage, post, clock, telemetry } = await scene({
     ...echo,
     idle: true,

@@ -39,7 +39,7 @@ async function twoProcesses({ exclusive = true } = {}) {
 }
 
 describe('an agent that keeps state in its process', () => {
-  it('runs in one process, wherever its messages are accepted', async () => {
+  it('runs in one process, also if other processes accept its messages', async () => {
     const { one, other, post, clock } = await twoProcesses()
     const { id } = await post(1)
     await clock.advance(500)
@@ -48,7 +48,7 @@ describe('an agent that keeps state in its process', () => {
     expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 0])
   })
 
-  it('is taken over at once from a process that stops', async () => {
+  it('moves at once when its process stops', async () => {
     const { one, other, services, post, clock } = await twoProcesses()
     const { id } = await post(0)
     one.runtime.answer(id, 'done')
@@ -60,7 +60,7 @@ describe('an agent that keeps state in its process', () => {
     expect(other.runtime.openRuns).toEqual([next])
   })
 
-  it('is taken over from one that died when its lease is over, and then stays where it is', async () => {
+  it('moves after the lease when its process dies, and then stays', async () => {
     const { one, other, services, ref, clock } = await twoProcesses()
     await clock.advance(LEASE_MS)
     // The other process sees the first one hang.
@@ -79,7 +79,7 @@ describe('an agent that keeps state in its process', () => {
     expect(one.runtime.openRuns).toEqual([])
   })
 
-  it('is stopped, and started again, by its owner, when another process is asked to', async () => {
+  it('is stopped and started by its owner when another process receives the call', async () => {
     const { one, other, services, ref, clock } = await twoProcesses()
     await services[1].agents.stop(ref)
     await clock.advance(1_000)
@@ -90,14 +90,14 @@ describe('an agent that keeps state in its process', () => {
     expect(one.runtime.starts.length + other.runtime.starts.length).toBe(2)
   })
 
-  it('stays where it is through a clock that is set back', async () => {
+  it('stays in its process when the clock is set back', async () => {
     const { one, other, clock } = await twoProcesses()
     clock.set(clock.now() - 100 * LEASE_MS)
     await clock.advance(3 * LEASE_MS)
     expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 0])
   })
 
-  it('is taken over from one that died after that when its lease is over by the new time', async () => {
+  it('moves after the lease by the new time when its process dies after the clock was set back', async () => {
     const { one, other, clock } = await twoProcesses()
     await clock.advance(LEASE_MS)
     clock.set(clock.now() - 100 * LEASE_MS)
@@ -138,7 +138,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     return { ...processes, lacking, process, stateOf, end }
   }
 
-  it('is left to one that has it, however long that takes to come', async () => {
+  it('waits for a process that has the program', async () => {
     const { lacking, process, stateOf, end, clock } = await withAndWithout()
     await end()
     await process('lacking', lacking).service.start()
@@ -149,7 +149,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     expect(await stateOf()).toMatchObject({ kind: 'running' })
   })
 
-  it('is in error where its start fails, until a process with the program comes', async () => {
+  it('is in error after a failed start, until a process has the program', async () => {
     const { services, ref, lacking, process, stateOf, end, clock } = await withAndWithout()
     await services[0].agents.stop(ref)
     await end()
@@ -170,7 +170,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     expect(having.runtime.starts).toHaveLength(1)
   })
 
-  it('is neither stopped nor tended there while another process has it', async () => {
+  it('is neither stopped nor checked there while another process owns it', async () => {
     const { services, ref, lacking, process, stateOf, clock, one, post } = await withAndWithout()
     const { id } = await post(0)
     await process('lacking', lacking).service.start()
@@ -183,7 +183,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
   })
 })
 
-it('an agent of another runtime runs in every process that has it', async () => {
+it('an agent whose runtime is not exclusive runs in every process', async () => {
   const { one, other } = await twoProcesses({ exclusive: false })
   expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 1])
 })

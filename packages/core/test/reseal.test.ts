@@ -51,7 +51,7 @@ async function reseal({ secrets }: Awaited<ReturnType<typeof scene>>['old']) {
 }
 
 describe('another master key', () => {
-  it('opens the secrets that the old key sealed, once all are sealed with the new one', async () => {
+  it('decrypts all secrets once they are resealed with the new key', async () => {
     const { on, projectId, webhook, sender, clock, storage } = await scene()
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 3, unopened: 0 })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 0, unopened: 0 })
@@ -76,13 +76,13 @@ describe('another master key', () => {
     ).toContain('apiKey')
   })
 
-  it('leaves the secrets that it cannot open, and counts them', async () => {
+  it('keeps the secrets that it cannot decrypt, and counts them', async () => {
     const { on } = await scene()
     expect(await reseal(on(fakeCrypto('new')))).toEqual({ resealed: 0, unopened: 3 })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 3, unopened: 0 })
   })
 
-  it('leaves a webhook of which any one secret cannot be opened', async () => {
+  it('keeps a webhook as it is if one of its secrets cannot be decrypted', async () => {
     const { on, old, projectId, webhook, storage } = await scene()
     const present = (await old.webhooks.get({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
     const lost = fakeCrypto('lost').seal('x', webhookSecretContext(webhook.id))
@@ -105,7 +105,7 @@ describe('another master key', () => {
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 1, unopened: 0 })
   })
 
-  it('seals again each secret of a webhook that the old key sealed, be it the present or the previous one', async () => {
+  it('reseals the present and the previous secret of a webhook', async () => {
     const { on, projectId, webhook, storage } = await scene()
     const crypto = fakeCrypto('new')
     const sealed = (by: typeof crypto) => by.seal('x', webhookSecretContext(webhook.id))
@@ -128,7 +128,7 @@ describe('another master key', () => {
     ])
   })
 
-  it('goes on where a step ended', async () => {
+  it('continues where a step ended', async () => {
     const platform = fakePlatform()
     const steps: number[] = []
     const webhooks = {
@@ -147,7 +147,7 @@ describe('another master key', () => {
     expect(steps).toEqual([0, 10, 20])
   })
 
-  it('knows the run tokens that the old one made', async () => {
+  it('accepts run tokens that were made with the old key', async () => {
     const { on, runtime, old, projectId } = await scene()
     const agent = { projectId, agent: 'fake' }
     await old.start()

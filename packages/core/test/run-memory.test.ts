@@ -11,7 +11,7 @@ const answering = (fact: Fact) => ({
 })
 
 describe('a run', () => {
-  it('is handed the turns before it', async () => {
+  it('receives the turns before it', async () => {
     const seen: (readonly Turn[])[] = []
     const { send } = await scene(
       answering(async ({ history, message }) => {
@@ -25,7 +25,7 @@ describe('a run', () => {
     ).toEqual([[], ['one ONE'], ['one ONE', 'two TWO']])
   })
 
-  it('leaves its memory to the next run, across a restart too', async () => {
+  it('passes its session state to the next run, also after a restart', async () => {
     const handler = answering(async ({ remember, sessionState = '' }) => {
       await remember(`${sessionState}+`)
       return `had ${sessionState}`
@@ -39,7 +39,7 @@ describe('a run', () => {
     expect(sent._unsafeUnwrap().message.state).toMatchObject({ response: 'had +' })
   })
 
-  it('is told when it has lost its lease and its memory is refused', async () => {
+  it('gets an error if it stores session state without its lease', async () => {
     const { post, clock, runtime, storage } = await scene()
     const { id } = await post()
     await clock.until(() => runtime.openRuns.length === 1)
@@ -65,7 +65,7 @@ describe('a run', () => {
     await expect(runOf(runtime).remember('x'.repeat(16 * 1024))).resolves.toBeUndefined()
   })
 
-  it('hears of a storage that is away by an error that lets the run be tried again', async () => {
+  it('gets a retryable error if the storage is unavailable', async () => {
     const { post, clock, runtime, storage } = await scene()
     await post()
     await clock.until(() => runtime.openRuns.length === 1)

@@ -9,7 +9,7 @@ const responses = (answer: unknown) => ({
 })
 
 describe('a session', () => {
-  it('has its next message run as soon as the one before it is answered, not only at the next poll', async () => {
+  it('runs its next message as soon as the one before it is answered, without a poll', async () => {
     const { post, clock, runtime } = await scene()
     const [first, second] = [await post('1'), await post('2')]
     runtime.answer(first.id, 'ok')
@@ -27,7 +27,7 @@ describe('a session', () => {
     await clock.advance(0)
     expect(runtime.requests.map(({ message }) => message)).toEqual(['1', '2', '3'])
   })
-  it('runs beside others, up to the concurrency of the agent, and the rest as slots free', async () => {
+  it('runs beside other sessions, up to the concurrency of the agent', async () => {
     const { post, clock, runtime } = await scene({ agent: { concurrency: 2 } })
     for (const sessionId of ['a', 'b', 'c', 'd']) await post('hi', { sessionId })
     await clock.advance(1_000)
@@ -40,7 +40,7 @@ describe('a session', () => {
 })
 
 describe('messages whose acceptance hangs', () => {
-  it('give up their slot when the agent has ended, while the store takes no records, until as many wait for it', async () => {
+  it('free their slot when the agent has ended while the store is unavailable, up to as many unstored results as slots', async () => {
     const { post, runtime, storage, clock } = await scene({ agent: { concurrency: 2 } })
     const ids: string[] = []
     for (let n = 0; n < 6; n++) ids.push((await post('hi', { sessionId: `s${n}` })).id)
@@ -57,7 +57,7 @@ describe('messages whose acceptance hangs', () => {
     await clock.advance(1_000)
     expect(runtime.openRuns).toEqual(ids.slice(3, 5))
   })
-  it('look for more only when an accepted message found no slot', async () => {
+  it('cause a claim only if an accepted message found no slot', async () => {
     const { post, send, runtime, storage, clock } = await scene({ agent: { concurrency: 1 } })
     const { id } = await post('hi', { idempotencyKey: 'the key' })
     let claims = 0
@@ -70,7 +70,7 @@ describe('messages whose acceptance hangs', () => {
     await clock.advance(0)
     expect(claims).toBe(0)
   })
-  it('take one slot of their session, and leave the others to the rest', async () => {
+  it('take one slot for their session, and leave the other slots to other sessions', async () => {
     const { send, post, clock, runtime, storage } = await scene({ agent: { concurrency: 2 } })
     const { accept } = storage.messages
     vi.spyOn(storage.messages, 'accept').mockImplementation((message) =>
@@ -86,7 +86,7 @@ describe('messages whose acceptance hangs', () => {
 })
 
 describe('a message that comes while the slots are taken by a claim that is too early for it', () => {
-  it('is run as soon as the claim is back', async () => {
+  it('runs as soon as the claim returns', async () => {
     const { post, clock, runtime, storage } = await scene()
     const { claimRunnable } = storage.messages
     let comeBack = (): void => undefined
@@ -103,7 +103,7 @@ describe('a message that comes while the slots are taken by a claim that is too 
 })
 
 describe('a beat that hangs, as when another client has locked a session', () => {
-  it('holds up nothing that is queued, and the next one comes when it has ended', async () => {
+  it('does not delay queued messages, and the next extension follows when it has ended', async () => {
     const { post, another, clock, ref, runtime, storage, state } = await scene({
       policy: { runLeaseMs: 3_000 },
       agent: { concurrency: 2 },
@@ -131,7 +131,7 @@ describe('a beat that hangs, as when another client has locked a session', () =>
 })
 
 describe('a run that fails', () => {
-  it('is tried again after a backoff when the failure allows a retry, with the attempt handed over, and blocks its session', async () => {
+  it("is repeated after a backoff with the attempt's number if the failure allows it, and blocks its session", async () => {
     const { post, clock, runtime, state } = await scene()
     const [first, second] = [await post('1'), await post('2')]
     await clock.advance(0)
@@ -144,7 +144,7 @@ describe('a run that fails', () => {
     runtime.answer(first.id, 'ok')
     await clock.until(() => runtime.openRuns[0] === second.id)
   })
-  it('fails the message for good after maxAttempts, and tells webhooks and callers', async () => {
+  it('fails the message after maxAttempts, and reports the failure to webhooks and callers', async () => {
     const handler = () => failedRun('RUNTIME_ERROR', 'boom', true)
     const { send, clock, hook, deliveries, state } = await scene({
       handler,
@@ -166,7 +166,7 @@ describe('a run that fails', () => {
       data: { messageId: message.id, sessionId: 's', correlationId: 'c1' },
     })
   })
-  it('fails when its agent allows no more attempts by the time of the next one, and does not speak of a process that ended', async () => {
+  it("fails with its own error if the agent's maxAttempts was lowered before the next attempt", async () => {
     const { post, runtime, clock, state, service, ref } = await scene()
     const { id } = await post()
     await clock.until(() => runtime.openRuns.length === 1)
@@ -179,7 +179,7 @@ describe('a run that fails', () => {
     }
     expect(await state(id)).toMatchObject({ kind: 'failed', error })
   })
-  it('is attached to at once, without a wait', async () => {
+  it('answers a repeated send at once', async () => {
     const { send } = await scene({ handler: () => failedRun('RUNTIME_ERROR', 'boom') })
     await send('hi', { idempotencyKey: 'k' })
     expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()).toMatchObject({
@@ -229,14 +229,14 @@ describe('a run that takes too long', () => {
     dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 3_600_000 },
   }
 
-  it('is aborted at its deadline and tried again', async () => {
+  it('is aborted at its deadline and repeated', async () => {
     const { post, clock, runtime } = await scene({ policy })
     const { id } = await post()
     await clock.advance(61_000)
     await clock.until(() => runtime.requests.length === 2)
     expect(runtime.requests[1]).toMatchObject({ messageId: id, attempt: 2 })
   })
-  it('counts its answer when it gives one in spite of the abort', async () => {
+  it('is answered if the agent answers in spite of the abort', async () => {
     const handler = (_: unknown, signal: AbortSignal) =>
       new Promise<RunOutcome>((resolve) =>
         signal.addEventListener('abort', () =>
@@ -248,7 +248,7 @@ describe('a run that takes too long', () => {
     await clock.advance(61_000)
     expect(await state(id)).toMatchObject({ kind: 'responded', response: 'just in time' })
   })
-  it('is given up when it ignores the abort, and its late answer changes nothing', async () => {
+  it('is abandoned if it ignores the abort, and its late answer changes nothing', async () => {
     let answer = (_: RunOutcome): void => undefined
     const handler = () => new Promise<RunOutcome>((resolve) => (answer = resolve))
     const { post, clock, state } = await scene({ policy, handler, agent: { maxAttempts: 1 } })
@@ -263,7 +263,7 @@ describe('a run that takes too long', () => {
 })
 
 describe('the lease of a run', () => {
-  it('is kept for as long as the run takes', async () => {
+  it('is extended as long as the run takes', async () => {
     const { post, clock, runtime, another, state } = await scene()
     const other = another()
     await other.start()
@@ -274,7 +274,7 @@ describe('the lease of a run', () => {
     expect(runtime.requests).toHaveLength(1)
     expect(await state(id)).toMatchObject({ kind: 'responded' })
   })
-  it('is kept after the clock went back', async () => {
+  it('is extended after the clock was set back', async () => {
     const { post, clock, runtime } = await scene({ policy: { runLeaseMs: 3_000 } })
     await post('before')
     await clock.advance(1_500)
@@ -283,7 +283,7 @@ describe('the lease of a run', () => {
     await clock.advance(30_000)
     expect(runtime.requests).toHaveLength(2)
   })
-  it('of a dead process runs out, and another process runs the message, with the attempt counted', async () => {
+  it('ends after its process dies, and another process runs the message with the attempt counted', async () => {
     const dead = await scene()
     const { id } = await dead.post()
     // The process is gone, and beats no more.
@@ -322,7 +322,7 @@ describe('the lease of a run', () => {
     expect(runtime.requests).toHaveLength(2)
     expect(await state(id)).toMatchObject({ kind: 'responded', response: 'from the second run' })
   })
-  it('lost with no attempt left fails the message without another run', async () => {
+  it('that ends after the last attempt fails the message without another run', async () => {
     const dead = await scene({ agent: { maxAttempts: 1 } })
     const { id } = await dead.post()
     dead.storage.fail('messages.extendLeases', { times: Infinity })
@@ -332,7 +332,7 @@ describe('the lease of a run', () => {
     expect(dead.runtime.requests).toHaveLength(1)
     expect(await dead.state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_LOST' } })
   })
-  it('keeps a result in hand until the storage is back', async () => {
+  it('holds a result until the storage is available again', async () => {
     const { post, clock, runtime, storage, state } = await scene()
     const { id } = await post()
     storage.fail('messages.recordRun', { times: 6 })
@@ -340,7 +340,7 @@ describe('the lease of a run', () => {
     await clock.advance(10_000)
     expect(await state(id)).toMatchObject({ kind: 'responded', response: 'kept' })
   })
-  it('makes a write whose answer was lost harmless to repeat', async () => {
+  it('allows a write whose answer was lost to be repeated', async () => {
     const { post, clock, runtime, storage, state, hook, deliveries } = await scene()
     await hook()
     const { id } = await post()
@@ -357,7 +357,7 @@ describe('a deferred run', () => {
     dispatch: { backoffMs: [0], jitter: 0, runTimeoutMs: 60_000, deferredTimeoutMs: 600_000 },
   }
 
-  it('holds its session and is answered by the callback, with its run token alone', async () => {
+  it('holds its session until the callback with its run token answers it', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy })
     const [first, second] = [await post('1'), await post('2')]
     runtime.defer(first.id)
@@ -382,7 +382,7 @@ describe('a deferred run', () => {
       )._unsafeUnwrapErr().kind,
     ).toBe('run_superseded')
   })
-  it('wakes the caller that still waits', async () => {
+  it('resolves the wait of its caller', async () => {
     const { send, clock, runtime, service } = await scene({ policy })
     const sending = send()
     await clock.advance(10)
@@ -441,7 +441,7 @@ describe('a deferred run', () => {
       expect(await state(id)).toMatchObject({ kind: 'deferred', deadlineAt: clock.now() + given })
     },
   )
-  it('is run again when its callback never comes, and its old token is refused', async () => {
+  it('runs again when its callback does not come, and refuses the old token', async () => {
     const { post, clock, runtime, service, state, ref, telemetry } = await scene({
       policy,
       agent: { maxAttempts: 2 },
@@ -461,7 +461,7 @@ describe('a deferred run', () => {
     expect(found._unsafeUnwrap().attempt).toBe(2)
     expect(telemetry.named('run.finished')).toMatchObject([{ attempt: 2 }])
   })
-  it('hears that it was superseded, be its callback an answer that no store keeps, or a failure while the message waits for one more try', async () => {
+  it('refuses a callback after it was superseded, for an answer and for a failure', async () => {
     const { post, clock, runtime, service, state } = await scene({
       policy: { dispatch: { ...policy.dispatch, backoffMs: [0, 60_000] } },
     })
@@ -477,7 +477,7 @@ describe('a deferred run', () => {
     expect(await state(id)).toMatchObject({ kind: 'queued' })
     expect(await answer(failedRun('RUNTIME_ERROR', 'busy', true))).toBe('run_superseded')
   })
-  it('is not found by a callback whose agent is gone by then', async () => {
+  it('refuses a callback whose agent was deleted', async () => {
     const { post, runtime, service, clock, storage } = await scene({ policy })
     const { id } = await post()
     const { runToken } = runOf(runtime)
@@ -556,7 +556,7 @@ describe('a callback is refused', () => {
   })
 })
 
-it('a callback whose answer the store took, and could not say so, hears that it counts', async () => {
+it("a repeated callback succeeds if the store's answer to the first one was lost", async () => {
   const { post, runtime, service, storage, clock, state } = await scene()
   const { id } = await post()
   const { runToken } = runOf(runtime)

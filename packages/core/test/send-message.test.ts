@@ -8,14 +8,14 @@ const echo = {
 }
 
 describe('sending a message', () => {
-  it('gives the answer as soon as the agent has it', async () => {
+  it('returns the answer as soon as the agent gives it', async () => {
     const { send } = await scene(echo)
     const { message, attached } = (await send('hi'))._unsafeUnwrap()
     expect(attached).toBe(false)
     expect(message.state).toMatchObject({ kind: 'responded', response: 're: hi' })
   })
 
-  it('gives the pending message after 30 seconds, and the answer later (S§4.1, S§8)', async () => {
+  it('returns the pending message after 30 seconds, and the answer later (S§4.1, S§8)', async () => {
     const { send, clock, runtime, state } = await scene()
     const sending = send()
     await clock.advance(29_999)
@@ -42,7 +42,7 @@ describe('sending a message', () => {
     expect((await long).isOk()).toBe(true)
   })
 
-  it('lets a caller who reads the message wait no longer either', async () => {
+  it('limits the wait of a read in the same way', async () => {
     const { post, service, ref, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
     const { id: messageId } = await post()
     const asking = service.messages.get({ ...ref, messageId, waitMs: 60_000 })
@@ -50,7 +50,7 @@ describe('sending a message', () => {
     expect((await asking)._unsafeUnwrap().state.kind).toBe('running')
   })
 
-  it('waits no longer when the clock is set back during the wait', async () => {
+  it('does not wait longer when the clock is set back during the wait', async () => {
     const { send, clock } = await scene({ policy: { syncWaitMs: 5_000 } })
     const left: string[] = []
     const sendAndTell = (message: string) => void send(message).then(() => left.push(message))
@@ -64,7 +64,7 @@ describe('sending a message', () => {
     expect(left).toEqual(['before', 'after'])
   })
 
-  it('goes on when the caller leaves', async () => {
+  it('continues when the caller leaves', async () => {
     const { send, clock, runtime, state } = await scene()
     const caller = new AbortController()
     const sending = send('hi', { abort: caller.signal })
@@ -108,7 +108,7 @@ describe('an idempotency key', () => {
     expect(runtime.requests).toHaveLength(1)
   })
 
-  it('reuses the message even when the agent has stopped since, and when the body differs', async () => {
+  it('returns the first message, even if the agent has stopped or the body differs', async () => {
     const { send, service, ref } = await scene(echo)
     const first = (await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()
     await service.agents.stop(ref)
@@ -116,7 +116,7 @@ describe('an idempotency key', () => {
     expect(again).toEqual({ message: first.message, attached: true })
   })
 
-  it('can refuse another request under the same key, and sees through order and white space', async () => {
+  it('can refuse another request with the same key, ignoring the order of keys and white space', async () => {
     const { send } = await scene({ ...echo, policy: { onKeyMismatch: 'reject' } })
     const key = { idempotencyKey: 'k' }
     await send('hi', { ...key, metadata: { a: 1, b: 2 } })
@@ -131,7 +131,7 @@ describe('an idempotency key', () => {
       expect((await send(message, other))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
   })
 
-  it('is not burnt by a refused request', async () => {
+  it('can be used again after a refused request', async () => {
     const { send, service, ref } = await scene(echo)
     await service.agents.stop(ref)
     expect((await send('hi', { idempotencyKey: 'k' })).isErr()).toBe(true)
@@ -182,7 +182,7 @@ describe('a send is refused, and nothing is stored,', () => {
       issues: [{ path, message: 'is required' }],
     })
   })
-  it('takes each limit exactly', async () => {
+  it('and accepts exactly each limit', async () => {
     const { send } = await scene(echo)
     const metadata = { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) }
     const sent = await send('x'.repeat(64 * 1024), {
@@ -192,7 +192,7 @@ describe('a send is refused, and nothing is stored,', () => {
     })
     expect(sent.isOk()).toBe(true)
   })
-  it('when the agent does not run, telling its state', async () => {
+  it("when the agent does not run, with the agent's state", async () => {
     const { send, service, ref, runtime } = await scene(echo)
     await service.agents.stop(ref)
     expect((await send())._unsafeUnwrapErr()).toEqual({
@@ -207,7 +207,7 @@ describe('a send is refused, and nothing is stored,', () => {
       retryInMs: 1_000,
     })
   })
-  it('when the agent is deleted between the look-up and the commit', async () => {
+  it('when the agent is deleted between the read and the commit', async () => {
     const { send, storage, ref, bot } = await scene(echo)
     const get = storage.agents.get
     Object.assign(storage.agents, {
@@ -228,7 +228,7 @@ describe('a send is refused, and nothing is stored,', () => {
       (await service.messages.list({ ...ref, page: { limit: 10 } }))._unsafeUnwrap().data,
     ).toHaveLength(3)
   })
-  it('while the storage is away, and its slot is free again', async () => {
+  it('while the storage is unavailable, and its slot is free again', async () => {
     const { send, storage } = await scene({ ...echo, agent: { concurrency: 1 } })
     storage.fail('messages.accept')
     expect((await send())._unsafeUnwrapErr().kind).toBe('unavailable')
@@ -237,7 +237,7 @@ describe('a send is refused, and nothing is stored,', () => {
 })
 
 describe('the waiting room', () => {
-  it('hears of an answer that another process commits, at the next poll', async () => {
+  it('finds an answer of another process at the next poll', async () => {
     const { send, another, clock, runtime, state } = await scene({ idle: true })
     const other = another()
     await other.start()
@@ -253,7 +253,7 @@ describe('the waiting room', () => {
       response: 'from elsewhere',
     })
   })
-  it('is woken without the message by a signal from afar, and looks for itself', async () => {
+  it('reads a message when another process signals only its id', async () => {
     const fakes = await scene()
     let ring = (): void => undefined
     const signal = {
@@ -272,7 +272,7 @@ describe('the waiting room', () => {
     ring()
     expect((await sending)._unsafeUnwrap().message.state.kind).toBe('responded')
   })
-  it('answers at once when it is full', async () => {
+  it('returns at once when it is full', async () => {
     const { send, clock } = await scene({ policy: { maxWaitingPerProject: 1 } })
     const waits = send('a')
     await clock.advance(1)
@@ -280,7 +280,7 @@ describe('the waiting room', () => {
     await clock.advance(30_000)
     expect((await waits).isOk()).toBe(true)
   })
-  it('goes on polling when the storage was away for a moment', async () => {
+  it('polls again after the storage was unavailable', async () => {
     const { send, clock, runtime, storage, another } = await scene({ idle: true })
     const other = another()
     await other.start()

@@ -6,7 +6,7 @@ import { scene } from './scene.js'
 const page = { limit: 10 }
 
 describe('sessions', () => {
-  it('are listed with the count of their open messages, the most recent first', async () => {
+  it('are listed, most recent first, with their numbers of open messages', async () => {
     const { service, ref, post } = await scene()
     await post('1', { sessionId: 'a' })
     const { id } = await post('2', { sessionId: 'b' })
@@ -21,7 +21,7 @@ describe('sessions', () => {
     ).toEqual({ kind: 'agent_not_found' })
   })
 
-  it('are erased when nothing is open in them, or by force', async () => {
+  it('are erased if no message is open, or with force', async () => {
     const { service, ref, post, clock, runtime } = await scene({ policy: { runLeaseMs: 3_000 } })
     const { id: messageId } = await post()
     await clock.until(() => runtime.openRuns.length === 1)
@@ -37,7 +37,7 @@ describe('sessions', () => {
     expect((await post()).attempt).toBe(1)
   })
 
-  it('keep no caller waiting for a message that is erased by force, nor does an agent that is deleted', async () => {
+  it('end the waits for messages that are erased by force, like a deleted agent', async () => {
     const { service, ref, send, clock, runtime } = await scene()
     const other = send('of another session', { sessionId: 'other' })
     const gone = send()
@@ -59,7 +59,7 @@ describe('sessions', () => {
     })
   })
 
-  it('keep no caller waiting at another process, whose next looks find the message erased', async () => {
+  it('end the waits in another process at its next poll', async () => {
     const { service, ref, send, storage, clock } = await scene()
     const many = Array.from({ length: 150 }, (_, i) =>
       send('of another session', { sessionId: `other ${i}` }),
@@ -84,7 +84,7 @@ describe('sessions', () => {
     expect(await Promise.all(many)).toHaveLength(150)
   })
 
-  it('leave nothing behind: the erased rows are swept in bounded rounds, and a store that is away is asked again', async () => {
+  it('leave no rows: the sweep deletes them in bounded rounds, and continues after an outage of the store', async () => {
     const { service, ref, post, storage, clock, telemetry } = await scene()
     let sweeps = 0
     const { sweep } = storage.messages

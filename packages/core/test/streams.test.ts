@@ -51,7 +51,7 @@ const withStream = (stream: Partial<typeof defaultPolicy.stream>) => ({
 })
 
 describe('the stream of a message', () => {
-  it('shows its states, the pieces of its answer as they come, and at last all of it', async () => {
+  it('has the states, the pieces of the answer as they arrive, and at last the whole answer', async () => {
     const { seen, ended, run, runtime, id, clock } = await streamed()
     run.emit('Hel')
     await clock.advance(0)
@@ -63,7 +63,7 @@ describe('the stream of a message', () => {
     expect(seen.slice(3)).toEqual(['1.responded'])
     expect(clock.sleepers).toBeGreaterThan(0)
   })
-  it('begins with the attempt for a late reader, and goes on behind the last event of a reader who returns', async () => {
+  it('begins with the current attempt for a late reader, and continues after the last event of a returning reader', async () => {
     const { open, run, id, runtime, clock } = await streamed()
     run.emit('Hello')
     const late = reading(await open(id))
@@ -76,7 +76,7 @@ describe('the stream of a message', () => {
     expect(again.seen).toEqual(['1.3 running', '1.5 +lo', '1.responded'])
     expect(lost.seen).toEqual(late.seen)
   })
-  it('tells of a new attempt, and begins again with it', async () => {
+  it('has an event for a new attempt, and begins again with it', async () => {
     const { seen, ended, open, run, runtime, id, clock } = await streamed()
     run.emit('first try')
     await clock.advance(0)
@@ -98,7 +98,7 @@ describe('the stream of a message', () => {
     ])
     expect(back.seen).toEqual(['2.0 running', '2.6 +second', '2.responded'])
   })
-  it('has nothing of a run that was cancelled and goes on, when the message is retried', async () => {
+  it('has no pieces of a cancelled run after the message is retried', async () => {
     const ends: (() => void)[] = []
     const handler = () =>
       new Promise<RunOutcome>((resolve) =>
@@ -123,7 +123,7 @@ describe('the stream of a message', () => {
     await ended
     expect(seen).toEqual(['0.0 queued', '1.0 running', '1.3 +new', '1.responded'])
   })
-  it('shows a failure, and a deferral, as they are', async () => {
+  it('has events for a failure and for a deferral', async () => {
     const { seen, ended, runtime, service, run, id, clock } = await streamed()
     runtime.defer(id)
     await clock.advance(500)
@@ -137,7 +137,7 @@ describe('the stream of a message', () => {
     await ended
     expect(seen.at(-1)).toBe('1.failed')
   })
-  it('of a message that is final is that message, and nothing for a reader who has seen it', async () => {
+  it('of a final message has that message, and nothing for a reader that has seen it', async () => {
     const { service, ref, open, runtime, id, ended } = await streamed()
     runtime.answer(id, 'x')
     await ended
@@ -155,7 +155,7 @@ describe('the stream of a message', () => {
       )._unsafeUnwrap(),
     ).toBeDefined()
   })
-  it('waits with a message that is queued', async () => {
+  it('stays open while the message is queued', async () => {
     const { post, open, runtime, id, clock } = await streamed()
     const second = await post('second')
     const { seen, ended } = reading(await open(second.id))
@@ -166,7 +166,7 @@ describe('the stream of a message', () => {
     await ended
     expect(seen).toEqual(['0.0 queued', '1.0 running', '1.responded'])
   })
-  it('is not found where the message is not', async () => {
+  it('is not found if the message does not exist', async () => {
     const { service, ref, id } = await streamed()
     const kindOf = async (input: object) =>
       (await service.messages.stream({ ...ref, messageId: id, ...input }))._unsafeUnwrapErr().kind
@@ -178,7 +178,7 @@ describe('the stream of a message', () => {
 })
 
 describe('a stream in another process than the run', () => {
-  it('has the states and the answer, by the poll', async () => {
+  it('has the states and the answer, found by polls', async () => {
     const fakes = await scene()
     const elsewhere = opening({ service: fakes.another(), ref: fakes.ref })
     const first = await fakes.post()
@@ -194,7 +194,7 @@ describe('a stream in another process than the run', () => {
     expect(seen).toEqual(['0.0 queued', '1.0 running', '1.responded'])
     expect(fakes.clock.sleepers).toBeGreaterThan(0)
   })
-  it('has its turn among many: no poll reads more than a hundred messages, however many are followed', async () => {
+  it('shares polls with other streams: no poll reads more than a hundred messages', async () => {
     const { post, storage, clock, ...rest } = await scene()
     const open = opening(rest)
     const ids: string[] = []
@@ -207,7 +207,7 @@ describe('a stream in another process than the run', () => {
     expect(new Set(asked.flat())).toEqual(new Set(ids))
     for (const stream of streams) await stream.return?.()
   })
-  it('goes on while the store is away, and ends when the message is deleted', async () => {
+  it('stays open during an outage of the store, and ends when the message is deleted', async () => {
     const { seen, ended, storage, service, ref, clock } = await streamed()
     storage.fail('messages.find')
     await clock.advance(500)
@@ -216,7 +216,7 @@ describe('a stream in another process than the run', () => {
     await ended
     expect(seen).toEqual(['1.0 running'])
   })
-  it('is woken by a signal that brings no message', async () => {
+  it('reads the message after a signal without it', async () => {
     const hear: (() => void)[] = []
     const fakes = await scene()
     const signal = {
@@ -238,7 +238,7 @@ describe('a stream in another process than the run', () => {
 })
 
 describe('streams are bounded', () => {
-  it('in number for each project', async () => {
+  it('in their number per project', async () => {
     const { service, ref, id, open } = await streamed(withStream({ maxPerProject: 2 }))
     const second = await open(id)
     const refused = await service.messages.stream({ ...ref, messageId: id })
@@ -248,7 +248,7 @@ describe('streams are bounded', () => {
     expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(true)
     expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(false)
   })
-  it('in the kept part of an answer: a late reader finds its end, and the whole answer in the message', async () => {
+  it('in the buffered part of an answer: a late reader gets its end, and the whole answer with the message', async () => {
     const { open, run, id, runtime, clock } = await streamed(withStream({ bufferLength: 10 }))
     for (let digit = 0; digit < 30; digit++) run.emit(String(digit % 10))
     const { seen, ended } = reading(await open(id))
@@ -257,7 +257,7 @@ describe('streams are bounded', () => {
     await ended
     expect(seen).toEqual(['1.0 running', '1.30 +1234567890123456789', '1.responded'])
   })
-  it('in time: the place of a reader who does not read becomes free for another', async () => {
+  it('in time: a reader that does not read loses its place', async () => {
     const { service, ref, id, clock, seen } = await streamed(
       withStream({ maxPerProject: 2, stalledMs: 60_000 }),
     )
@@ -273,7 +273,7 @@ describe('streams are bounded', () => {
 })
 
 describe('a stream on which nothing happens', () => {
-  it('says so every 15 s', async () => {
+  it('sends a heartbeat every 15 s', async () => {
     const { seen, clock, run } = await streamed()
     await clock.advance(31_000)
     expect(seen).toEqual(['1.0 running', 'beat', 'beat'])
@@ -284,7 +284,7 @@ describe('a stream on which nothing happens', () => {
 })
 
 describe('leaving a stream', () => {
-  it('changes nothing for the message, and leaves nothing behind', async () => {
+  it('changes nothing for the message, and leaves no listener', async () => {
     const { runtime, id, open, state, clock } = await streamed()
     const stream = await open(id)
     await stream.next()
@@ -296,7 +296,7 @@ describe('leaving a stream', () => {
     await clock.advance(0)
     expect(await state(id)).toMatchObject({ kind: 'responded' })
   })
-  it('is an effect of a stop of the service, after the last events', async () => {
+  it('happens at a stop of the service, after the last events', async () => {
     const { service, runtime, id, run, open, clock, seen, ended } = await streamed()
     run.emit('last words')
     const unread = await open(id)

@@ -58,14 +58,14 @@ it('a late report of the end of a stopped runtime does not end the runtime that 
 })
 
 describe('an agent that runs', () => {
-  it('is asked how it is every 30 s', async () => {
+  it('is checked every 30 s', async () => {
     const { ward, clock } = await withHealth()
     await clock.advance(29_000)
     expect(ward.asked).toBe(0)
     await clock.advance(62_000)
     expect(ward.asked).toBe(3)
   })
-  it('and its like, however many, are started, asked and stopped without a warning of Node about a leak', async () => {
+  it('is started, checked and stopped beside many others without a leak warning of Node', async () => {
     const warnings: Error[] = []
     const onWarning = (warning: Error): number => warnings.push(warning)
     process.on('warning', onWarning)
@@ -94,7 +94,7 @@ describe('an agent that runs', () => {
     await new Promise(setImmediate) // Node tells of it later
     expect([ward.asked, warnings]).toEqual([13, []])
   })
-  it('is asked as often when the clock is set back', async () => {
+  it('is checked at the same interval after the clock is set back', async () => {
     const { ward, clock } = await withHealth()
     await clock.advance(31_000)
     clock.set(clock.now() - 3_600_000)
@@ -124,7 +124,7 @@ describe('an agent that runs', () => {
       retryAt: expect.any(Number) as number,
     })
   })
-  it('is well again by one good word', async () => {
+  it('is healthy again after one good check', async () => {
     const { ward, clock, stateOf } = await withHealth()
     ward.health = () => ({ ok: ward.asked % 3 === 0 })
     await clock.advance(600_000)
@@ -140,7 +140,7 @@ describe('an agent that is not well', () => {
     return fakes
   }
 
-  it('takes no runs, keeps its queue, and goes on when it is well: nothing is lost and no attempt is spent', async () => {
+  it('starts no runs, keeps its queue, and continues when it is healthy, without a lost message or a counted attempt', async () => {
     const { ward, clock, stateOf, post, runtime, state, hook, deliveries, service } = await sick()
     await hook()
     const [first, second] = [await post('under way'), await post('waits')]
@@ -163,7 +163,7 @@ describe('an agent that is not well', () => {
     await stopping
     expect(clock.sleepers).toBe(0)
   })
-  it('goes on as it is when it is well again, without a new start and without an end to its runs', async () => {
+  it('continues when it is healthy again, without a restart and without an end to its runs', async () => {
     const { ward, clock, stateOf, runtime, post, state } = await sick()
     const { id } = await post('long')
     const starts = runtime.starts.length
@@ -176,7 +176,7 @@ describe('an agent that is not well', () => {
     await clock.advance(0)
     expect(await state(id)).toMatchObject({ kind: 'responded' })
   })
-  it('and fails its runs is found out before they have used up their attempts', async () => {
+  it('is detected before its failing runs have used up their attempts', async () => {
     const { ward, clock, stateOf, runtime, state, post } = await sick({
       handler: () => {
         if (ward.health === well) return { kind: 'answered', response: 'back' }
@@ -196,7 +196,7 @@ describe('an agent that is not well', () => {
     await clock.until(async () => (await state(id)).kind === 'responded', { maxMs: 120_000 })
     expect(runtime.requests.at(-1)).toMatchObject({ attempt: 3 })
   })
-  it('and cannot be started again says why', async () => {
+  it('has the reason as its error if it cannot be restarted', async () => {
     const { clock, stateOf, runtime } = await sick()
     await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
     runtime.failStart('no such program')
@@ -205,14 +205,14 @@ describe('an agent that is not well', () => {
       lastError: { code: 'RUNTIME_EXITED', message: 'no such program' },
     })
   })
-  it('is not given up, however long it lasts', async () => {
+  it('is checked again without limit', async () => {
     const { clock, stateOf } = await sick()
     await clock.advance(3_600_000)
     const state = (await stateOf()) as AgentState & { kind: 'error' }
     expect(state.failures).toBeGreaterThan(20)
     expect(state.retryAt).toBeDefined()
   })
-  it('is known for that by the other processes, and by the next', async () => {
+  it('is in error for all processes, and after a restart', async () => {
     const { ward, clock, stateOf, another, service, post, state, hook, deliveries } = await sick()
     const beside = another()
     await beside.start()
@@ -235,7 +235,7 @@ describe('an agent that is not well', () => {
     await clock.until(async () => (await state(id)).kind === 'running')
     expect(eventsOf(await deliveries())).toEqual(['agent.started'])
   })
-  it('of a kind that a process does not have is left to the others', async () => {
+  it('is left to other processes by a process without its runtime', async () => {
     const fakes = await sick()
     await fakes.clock.until(async () => (await fakes.stateOf()).kind === 'error', {
       maxMs: 120_000,
@@ -246,7 +246,7 @@ describe('an agent that is not well', () => {
     await fakes.clock.advance(120_000)
     expect(await fakes.stateOf()).toMatchObject({ kind: 'error', failures: 1 })
   })
-  it('is not asked after the stop, and a late report changes nothing', async () => {
+  it('is not checked after its stop, and ignores a late result', async () => {
     const { ward, clock, stateOf, service } = await sick()
     await clock.until(() => ward.asked === 2)
     ward.health = () => new Promise(() => {})
@@ -256,7 +256,7 @@ describe('an agent that is not well', () => {
     expect(await stateOf()).toMatchObject({ kind: 'running' })
     expect(clock.sleepers).toBe(0)
   })
-  it('and is stopped and started during a check is not blamed for the old report', async () => {
+  it('ignores the result of a check from before its restart', async () => {
     const { ward, clock, stateOf, service, ref } = await sick()
     await clock.until(() => ward.asked === 2)
     let say = (_: Health): void => undefined
@@ -269,7 +269,7 @@ describe('an agent that is not well', () => {
     await clock.advance(10_000)
     expect(await stateOf()).toMatchObject({ kind: 'running' })
   })
-  it('and is stopped, and started again before its runs have ended, goes on when it is well', async () => {
+  it('continues when it is healthy after a stop and a start before its runs have ended', async () => {
     const { ward, clock, stateOf, service, ref, post, runtime } = await sick()
     await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
     const { id: long } = await post()
@@ -285,7 +285,7 @@ describe('an agent that is not well', () => {
     const { id } = await post('next', { sessionId: 'another' })
     expect(runtime.openRuns).toEqual([long, id])
   })
-  it('is started by a person only if it is well', async () => {
+  it('is started by a person only if it is healthy', async () => {
     const { ward, clock, stateOf, service, ref } = await sick()
     await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
     expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
@@ -317,7 +317,7 @@ describe('an agent that fails again and again', () => {
     return fakes
   }
 
-  it('is left alone after ten times, says so, and refuses messages without a promise', async () => {
+  it('is not retried after ten failures, has an error that says so, and refuses messages without Retry-After', async () => {
     const { runtime, clock, stateOf, send } = await failTenTimes()
     const message = 'segfault; stopped after 10 failures in a row: start it to try again'
     const given = { kind: 'error', lastError: { code: 'RUNTIME_EXITED', message }, failures: 10 }
@@ -327,7 +327,7 @@ describe('an agent that fails again and again', () => {
     expect(runtime.starts).toHaveLength(10)
     expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'error' })
   })
-  it('is left alone by the next server too, until a person starts it: then it has ten tries again', async () => {
+  it('is not retried by the next server either, until a person starts it, which allows ten more tries', async () => {
     const { service, another, clock, stateOf, fail, runtime, ref, bot } = await failTenTimes()
     await service.stop()
     const next = another()
@@ -345,7 +345,7 @@ describe('an agent that fails again and again', () => {
     expect(await stateOf()).toMatchObject({ failures: 10 })
     expect(runtime.starts.every(({ agent }) => agent.id === bot.id)).toBe(true)
   })
-  it('has its failures counted over the end of a server', async () => {
+  it('keeps its count of failures across a restart of the server', async () => {
     const { service, another, clock, fail, stateOf } = await failing()
     for (let n = 0; n < 6; n++) await fail()
     await service.stop()
@@ -355,7 +355,7 @@ describe('an agent that fails again and again', () => {
     await clock.advance(600_000)
     expect((await stateOf()).kind).toBe('error')
   })
-  it('says when to ask again while it is still tried', async () => {
+  it('returns the time of its next try while it is retried', async () => {
     const { fail, send, clock } = await failing()
     await fail()
     await fail()
@@ -375,7 +375,7 @@ describe('an agent that fails again and again', () => {
 })
 
 describe('two services on one store', () => {
-  it('report each change of an agent once', async () => {
+  it('send one event for each change of an agent', async () => {
     const { service, another, ref, bot, hook, deliveries, runtime, clock, post } = await scene()
     const beside = another()
     await beside.start()
@@ -401,7 +401,7 @@ describe('two services on one store', () => {
     const { id } = await post()
     expect(runtime.openRuns).toEqual([id])
   })
-  it('runs as it is set in every process, also in one that was too slow to see it stopped', async () => {
+  it('run an agent with its new settings in every process, also in one that missed the stop', async () => {
     const { another, service, ref, runtime, clock } = await scene()
     await another().start()
     expect(runtime.starts).toHaveLength(2)
@@ -417,7 +417,7 @@ describe('two services on one store', () => {
     expect(runtime.starts).toHaveLength(4)
   })
 
-  it('start the agent again, each in its turn, when both start', async () => {
+  it('start a failed agent one after the other when both start', async () => {
     const { service, another, runtime, ref, hook, deliveries } = await scene()
     await hook()
     await service.stop()
@@ -442,14 +442,14 @@ describe('a process that lacks the handler of an agent', () => {
     return { ...fakes, stateOf, without, lacking }
   }
 
-  it('leaves the agent to the process that runs it', async () => {
+  it('leaves the agent to another process that runs it', async () => {
     const { without, clock, stateOf, runtime } = await processes()
     await without(false).start()
     await clock.advance(600_000)
     expect(await stateOf()).toMatchObject({ kind: 'running' })
     expect(runtime.starts).toHaveLength(1)
   })
-  it('says why the agent does not run when no other process is there, and leaves the next try to a process that has the handler', async () => {
+  it('stores the reason if no other process is there, and leaves the retry to a process with the handler', async () => {
     const { service, without, another, clock, stateOf, runtime, lacking } = await processes()
     await service.stop()
     const alone = without(true)
@@ -471,7 +471,7 @@ describe('a process that lacks the handler of an agent', () => {
 })
 
 describe('an agent that failed in an earlier process', () => {
-  it('is tried at once by the next, once, and then at its times', async () => {
+  it('is retried at once by the next process, and then on its schedule', async () => {
     const { service, another, clock, runtime, bot, ref } = await scene()
     const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
     for (let n = 0; n < 3; n++) {

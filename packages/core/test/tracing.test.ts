@@ -10,7 +10,7 @@ const echo = {
 }
 
 describe('a trace (W3C Trace Context)', () => {
-  it('goes from the send to the run and to each attempt, each with a different parent id', async () => {
+  it('is passed from the send to the run and to each attempt, each with a different parent id', async () => {
     const { send, hook, sender, clock, runtime, telemetry } = await scene(echo)
     await hook()
     sender.script(refused())
@@ -32,7 +32,7 @@ describe('a trace (W3C Trace Context)', () => {
     ])
   })
 
-  it('goes to the webhooks that hear of the cancel', async () => {
+  it('is passed to the webhooks that receive the cancel', async () => {
     const { post, service, ref, hook, sender, clock, runtime } = await scene()
     await hook()
     const { id: messageId } = await post('hi', { traceparent })
@@ -45,7 +45,7 @@ describe('a trace (W3C Trace Context)', () => {
     })
   })
 
-  it.each([undefined, 'not a trace'])('is absent when the send had none: %j', async (none) => {
+  it.each([undefined, 'not a trace'])('is absent if the send had none: %j', async (none) => {
     const { send, hook, sender, clock, runtime, telemetry } = await scene(echo)
     await hook()
     await send('hi', { traceparent: none, tracestate: 'vendor=1' })
@@ -57,7 +57,7 @@ describe('a trace (W3C Trace Context)', () => {
     expect(telemetry.named('delivery.attempted')[0]).not.toHaveProperty('traceId')
   })
 
-  it('stays that of the first send when another attaches to its message', async () => {
+  it('stays the trace of the first send when another send gets its message', async () => {
     const { post, hook, sender, clock } = await scene(echo)
     await hook()
     await post('hi', { idempotencyKey: 'k', traceparent })

@@ -42,8 +42,8 @@ async function withWaiting() {
   }
 }
 
-describe('a change of a webhook holds for the next request, also of the deliveries that already wait in this process', () => {
-  it('a rotation that is over: the old secret signs nothing more', async () => {
+describe('a change of a webhook applies to the next request, also for deliveries that already wait in this process', () => {
+  it('after a rotation without grace, the old secret signs no request', async () => {
     const { service, which, rest, crypto } = await withWaiting()
     const { secret } = (
       await service.webhooks.rotateSecret({ ...which, graceMs: 1_000 })
@@ -57,7 +57,7 @@ describe('a change of a webhook holds for the next request, also of the deliveri
     for (const [signature, expected] of signatures) expect(signature).toBe(`sha256=${expected}`)
   })
 
-  it('a rotation: both secrets sign from now on', async () => {
+  it('during a rotation, both secrets sign', async () => {
     const { service, which, rest } = await withWaiting()
     await service.webhooks.rotateSecret(which)
     expect(
@@ -65,7 +65,7 @@ describe('a change of a webhook holds for the next request, also of the deliveri
     ).toEqual([2, 2])
   })
 
-  it('another URL and other headers', async () => {
+  it('a new URL and new headers are used', async () => {
     const { service, which, rest } = await withWaiting()
     const url = 'https://moved.example/'
     await service.webhooks.update({ ...which, change: { url, headers: { 'X-New': 'n' } } })
@@ -76,7 +76,7 @@ describe('a change of a webhook holds for the next request, also of the deliveri
     ])
   })
 
-  it('disabling it: nothing more is sent, until it is enabled again', async () => {
+  it('a disabled webhook is sent nothing until it is enabled', async () => {
     const { service, which, rest, clock, sender } = await withWaiting()
     await service.webhooks.update({ ...which, change: { enabled: false } })
     expect(await rest()).toEqual([])
@@ -85,7 +85,7 @@ describe('a change of a webhook holds for the next request, also of the deliveri
     expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT + 2)
   })
 
-  it('an answer of 410 that disables it: nothing more is sent', async () => {
+  it('a webhook that is disabled by a 410 is sent nothing more', async () => {
     const { service, which, clock, sender } = await withWaiting()
     await service.webhooks.update({ ...which, change: { disableOnGone: true } })
     sender.release(refused(410))
@@ -96,14 +96,14 @@ describe('a change of a webhook holds for the next request, also of the deliveri
     expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT)
   })
 
-  it('deleting it: nothing more is sent', async () => {
+  it('a deleted webhook is sent nothing more', async () => {
     const { service, which, rest } = await withWaiting()
     await service.webhooks.delete(which)
     expect(await rest()).toEqual([])
   })
 })
 
-it('a delivery that is cancelled while it waits in this process is not sent, and the deliveries beside it are', async () => {
+it('a delivery that is cancelled while it waits in this process is not sent, and other deliveries are', async () => {
   const { service, project, deliveries, rest } = await withWaiting()
   const [first, second] = (await deliveries())
     .slice(EARLIER + IN_FLIGHT)

@@ -36,7 +36,7 @@ async function withHeaders(
 }
 
 describe('the headers of a webhook’s own', () => {
-  it('are sent beside ours, and kept with each attempt without their values', async () => {
+  it("are sent with the service's headers, and stored with each attempt without their values", async () => {
     const { deliver, telemetry, webhook } = await withHeaders()
     const { request, attempts } = await deliver()
     expect(request).toMatchObject({
@@ -70,7 +70,7 @@ describe('the headers of a webhook’s own', () => {
     },
   )
 
-  it('are none when there are none', async () => {
+  it('are absent by default', async () => {
     for (const none of [null, {}]) {
       const { webhook, deliver } = await withHeaders(none)
       expect(webhook).not.toHaveProperty('headers')
@@ -79,7 +79,7 @@ describe('the headers of a webhook’s own', () => {
     }
   })
 
-  it('are replaced as a whole, left as they are by another change, and cleared by null', async () => {
+  it('are replaced as a whole, kept by other changes, and cleared by null', async () => {
     const { change, deliver } = await withHeaders()
     expect((await change({ description: 'd' }))._unsafeUnwrap()).toEqual([
       'Authorization',
@@ -93,7 +93,7 @@ describe('the headers of a webhook’s own', () => {
     expect((await deliver()).request).not.toHaveProperty('X-New')
   })
 
-  it('go along to another place of the same origin, and to another origin only if the change gives them again', async () => {
+  it('are kept for a new URL on the same origin, and need to be given again for another origin', async () => {
     const { change, deliver, sender } = await withHeaders()
     expect((await change({ url: 'https://receiver.example:443/new?a=b' }))._unsafeUnwrap()).toEqual(
       ['Authorization', 'X-Tenant'],
@@ -151,7 +151,7 @@ describe('the headers of a webhook’s own', () => {
     expect((await change({ headers }))._unsafeUnwrapErr()).toEqual(refusal)
   })
 
-  it('never take the place of ours, though the operator chose another prefix since', async () => {
+  it("never replace the service's headers, even if the operator changes the prefix later", async () => {
     const { another, clock, service, ref, sender } = await withHeaders({
       'X-Acme-Event': 'forged',
       'X-Other': 'o',
@@ -168,7 +168,7 @@ describe('the headers of a webhook’s own', () => {
     expect(JSON.stringify(sender.requests)).not.toContain('forged')
   })
 
-  it('that cannot be unsealed are an outcome, and nothing is sent', async () => {
+  it('that cannot be decrypted fail the attempt, and nothing is sent', async () => {
     const fakes = await withHeaders()
     await fakes.service.stop()
     const crypto = fakeCrypto()

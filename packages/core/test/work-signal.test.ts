@@ -66,21 +66,21 @@ async function twoProcesses(
 }
 
 describe('a message that its process does not run', () => {
-  it('is run at once by the one that has the agent', async () => {
+  it('runs at once in the process that has the agent', async () => {
     const { one, post, settled } = await twoProcesses()
     const id = await post(1)
     await settled()
     expect(one.runtime.openRuns).toEqual([id])
   })
 
-  it('is run at once when it was accepted where no workers were started', async () => {
+  it('runs at once if it was accepted by a process without workers', async () => {
     const { one, post, settled } = await twoProcesses({}, { isIdle: true })
     const id = await post(1)
     await settled()
     expect(one.runtime.openRuns).toEqual([id])
   })
 
-  it('is run where a slot is free', async () => {
+  it('runs in a process with a free slot', async () => {
     const { one, other, post, settled } = await twoProcesses(
       { concurrency: 1 },
       { exclusive: false },
@@ -90,7 +90,7 @@ describe('a message that its process does not run', () => {
     expect([one.runtime.openRuns, other.runtime.openRuns]).toEqual([[first], [second]])
   })
 
-  it('follows the cancelled one of its session', async () => {
+  it("runs at once after its session's message is cancelled", async () => {
     const { one, services, ref, post, settled } = await twoProcesses()
     const [first, second] = [await post(0), await post(0)]
     expect((await services[1].messages.cancel({ ...ref, messageId: first })).isOk()).toBe(true)
@@ -98,7 +98,7 @@ describe('a message that its process does not run', () => {
     expect(one.runtime.openRuns).toContain(second)
   })
 
-  it('is run again at once when the caller retries it', async () => {
+  it('runs again at once when the caller retries it', async () => {
     const { one, services, ref, post, settled } = await twoProcesses()
     const id = await post(0)
     one.runtime.fail(id)
@@ -108,7 +108,7 @@ describe('a message that its process does not run', () => {
     expect(one.runtime.openRuns).toEqual([id])
   })
 
-  it('follows one whose late answer came elsewhere', async () => {
+  it('runs at once after another process received the late answer of the message before it', async () => {
     const { one, services, post, settled } = await twoProcesses()
     const [first, second] = [await post(0), await post(0)]
     one.runtime.defer(first)
@@ -124,7 +124,7 @@ describe('a message that its process does not run', () => {
     expect(one.runtime.openRuns).toEqual([second])
   })
 
-  it('is run elsewhere when the one before it ends in a process that is about to stop', async () => {
+  it('runs in another process when the message before it ends in a stopping process', async () => {
     const { one, other, services, post, settled, clock } = await twoProcesses(
       {},
       { exclusive: false },
@@ -139,7 +139,7 @@ describe('a message that its process does not run', () => {
     await stopping
   })
 
-  it('is not asked for by a process that has no room or no longer works', async () => {
+  it('is not claimed by a process that has no room or stops', async () => {
     const { one, other, services, ref, post, settled, clock } = await twoProcesses(
       { concurrency: 1 },
       { exclusive: false },
@@ -163,7 +163,7 @@ describe('a message that its process does not run', () => {
 })
 
 describe('a delivery that its process does not send', () => {
-  it('is sent at once by one that sends', async () => {
+  it('is sent at once by a process that sends', async () => {
     const { one, services, hook, projectId, settled } = await twoProcesses({}, { isIdle: true })
     const { id: webhookId } = await hook()
     expect((await services[1].webhooks.sendTestEvent({ projectId, webhookId })).isOk()).toBe(true)
@@ -171,7 +171,7 @@ describe('a delivery that its process does not send', () => {
     expect(one.sender.requests).toHaveLength(1)
   })
 
-  it('is sent at once when it is of a late answer that came where no workers were started', async () => {
+  it('is sent at once after a process without workers received a late answer', async () => {
     const { one, services, hook, post, settled } = await twoProcesses({}, { isIdle: true })
     await hook()
     const id = await post(0)
@@ -188,7 +188,7 @@ describe('a delivery that its process does not send', () => {
     expect(one.sender.requests).toHaveLength(1)
   })
 
-  it('is sent again at once, wherever that was asked for', async () => {
+  it('is redelivered at once after a call to any process', async () => {
     const { one, services, hook, post, projectId, settled, clock } = await twoProcesses(
       {},
       { isIdle: true },
@@ -209,7 +209,7 @@ describe('a delivery that its process does not send', () => {
   })
 })
 
-it('a service hears of work from its start to its stop', async () => {
+it('a service listens for work from its start to its stop', async () => {
   const fakes = fakePlatform()
   let hearers = 0
   const onAnnounced = () => (hearers++, () => void hearers--)
