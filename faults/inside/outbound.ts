@@ -4,7 +4,6 @@ import {
   webhookThread as createThread,
   type WebhookThread,
 } from '@org/agent-messaging-outbound'
-import { offset } from './platform.js'
 import { reach } from './points.js'
 
 export {
@@ -29,17 +28,14 @@ export function httpWebhookSender(...args: Parameters<typeof createSender>): Web
   }
 }
 
-/** The same for a thread, which uses the clock of the machine instead of the server's clock. */
+/** The same for a thread. */
 export function webhookThread(...args: Parameters<typeof createThread>): WebhookThread {
   const thread = createThread(...args)
-  const make: AttemptMaker['make'] = async ({ lease, ...order }) => {
+  const make: AttemptMaker['make'] = async (order) => {
     reach('before send')
-    const { startedAt, endedAt, ...made } = await thread.make({
-      ...order,
-      lease: { until: lease.until - offset() },
-    })
+    const made = await thread.make(order)
     if (made.outcome.kind === 'accepted') reach('after send')
-    return { ...made, startedAt: startedAt + offset(), endedAt: endedAt + offset() }
+    return made
   }
   return { ...thread, make }
 }

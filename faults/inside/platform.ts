@@ -9,8 +9,6 @@ export function setOffset(ms: number): void {
   offsetMs = ms
 }
 
-export const offset = (): number => offsetMs
-
 export function nodePlatform(options: Parameters<typeof realPlatform>[0]): NodePlatform {
   const platform = realPlatform(options)
   return { ...platform, clock: { ...platform.clock, now: () => platform.clock.now() + offsetMs } }

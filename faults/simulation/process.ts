@@ -109,6 +109,7 @@ export function startProcess(environment: Environment, name: string): Process {
 
 const clockOf = (timeline: Timeline, owner: Owner): Clock => ({
   now: timeline.now,
+  elapsed: () => timeline.elapsed,
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()

@@ -91,6 +91,7 @@ export function storageOf({
     webhooks: storeOf('webhooks', storage.webhooks),
     agents: storeOf('agents', storage.agents),
     credentials: storeOf('credentials', storage.credentials),
+    moveTimes: (jump) => storage.moveTimes(jump),
     ping: () => storage.ping(),
     close: () => storage.close(),
   }

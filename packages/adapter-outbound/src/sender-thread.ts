@@ -1,5 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import type { AttemptOrder, AttemptPolicy, MadeAttempt } from '@org/agent-messaging-core/runtime'
+import type {
+  AttemptOrder,
+  AttemptPolicy,
+  Clock,
+  MadeAttempt,
+} from '@org/agent-messaging-core/runtime'
 import type { AddressPolicy } from './address-guard.js'
 import { unreachable } from './fault.js'
 import type { OutboundOptions } from './outbound-http.js'
@@ -22,15 +27,19 @@ export type ThreadData = {
   readonly outbound: Omit<OutboundOptions, 'guard'>
 }
 /** A message to the thread: the orders of one event loop turn by number, or the last message. */
-export type ThreadRequest = readonly (readonly [number, AttemptOrder])[] | 'close'
+export type ThreadRequest = 'close' | { readonly orders: NumberedOrders; readonly offsetMs: number }
+/** `offsetMs`: the service's time of day minus the system's. */
+type NumberedOrders = readonly (readonly [number, AttemptOrder])[]
 /** A message from the thread: `ready`, then all results of one event loop turn. */
 export type ThreadResponse = 'ready' | readonly (readonly [number, MadeAttempt])[]
 
-type Pending = { readonly leaseUntil: number; readonly settle: (made?: MadeAttempt) => void }
+/** `endsAt`: the end of the lease in elapsed time. */
+type Pending = { readonly endsAt: number; readonly settle: (made?: MadeAttempt) => void }
 
 /** One thread that sends webhooks, from its start to its end. */
 export class SenderThread {
   readonly #worker: Worker
+  readonly #clock: Clock
   readonly #exited: Promise<unknown>
   readonly #watch: NodeJS.Timeout
   /** Resolves when the thread has loaded, or has ended. Undefined once it has loaded. */
@@ -50,7 +59,12 @@ export class SenderThread {
    * Throws if no thread can start. Calls `onEnd` when the thread has ended, and says whether it had
    * loaded.
    */
-  constructor(workerData: ThreadData, onEnd: (reason: string, hadLoaded: boolean) => void) {
+  constructor(
+    workerData: ThreadData,
+    clock: Clock,
+    onEnd: (reason: string, hadLoaded: boolean) => void,
+  ) {
+    this.#clock = clock
     this.#worker = new Worker(new URL('./webhook-thread-entry.js', import.meta.url), {
       workerData,
       execArgv: [],
@@ -82,11 +96,12 @@ export class SenderThread {
     if (this.#orders.length === 0) queueMicrotask(() => this.#postOrders())
     const number = ++this.#lastNumber
     this.#orders.push([number, cloneable(order)])
-    const startedAt = Date.now()
+    const startedAt = this.#clock.now()
+    const endsAt = this.#clock.elapsed() + order.lease.until - startedAt
     return new Promise((resolve) => {
       this.#pending.set(number, {
-        leaseUntil: order.lease.until,
-        settle: (made = unsent(THREAD_ENDED, startedAt)) => resolve(made),
+        endsAt,
+        settle: (made = unsent(this.#clock, THREAD_ENDED, startedAt)) => resolve(made),
       })
     })
   }
@@ -106,7 +121,7 @@ export class SenderThread {
   }
 
   #postOrders(): void {
-    this.#post(this.#orders)
+    this.#post({ orders: this.#orders, offsetMs: this.#clock.now() - Date.now() })
     this.#orders = []
   }
 
@@ -129,7 +144,7 @@ export class SenderThread {
    */
   #checkLeases(): void {
     const [oldest] = this.#pending
-    const overdue = oldest && oldest[1].leaseUntil < Date.now() ? oldest[0] : undefined
+    const overdue = oldest && oldest[1].endsAt < this.#clock.elapsed() ? oldest[0] : undefined
     if (overdue !== undefined && overdue === this.#overdue)
       this.#terminate('the thread did not answer')
     this.#overdue = overdue
@@ -159,8 +174,8 @@ function cloneable({ delivery, webhook, lease, body, trace }: AttemptOrder): Att
   }
 }
 
-export const unsent = (detail: string, startedAt = Date.now()): MadeAttempt => ({
+export const unsent = (clock: Clock, detail: string, startedAt = clock.now()): MadeAttempt => ({
   startedAt,
-  endedAt: Date.now(),
+  endedAt: clock.now(),
   outcome: unreachable('interrupted', detail),
 })

@@ -12,10 +12,13 @@ import {
 /** @type {import('./sender-thread.js').ThreadData} */
 const { masterKey, otherMasterKeys, policy, addresses, outbound } = workerData
 const http = outboundHttp({ ...outbound, guard: addressGuard(addresses) })
+/** The service's time of day minus the system's. */
+let offsetMs = 0
+const clock = { ...systemClock, now: () => systemClock.now() + offsetMs }
 const maker = attemptMaker({
-  clock: systemClock,
+  clock,
   crypto: nodeCrypto(masterKey, otherMasterKeys),
-  sender: httpWebhookSender(http),
+  sender: httpWebhookSender(http, clock),
   policy,
 })
 
@@ -47,7 +50,8 @@ async function close() {
 
 const onRequest = (/** @type {import('./sender-thread.js').ThreadRequest} */ request) => {
   if (request === 'close') return void close()
-  for (const [number, order] of request) void make(number, order)
+  offsetMs = request.offsetMs
+  for (const [number, order] of request.orders) void make(number, order)
 }
 parentPort?.on('message', onRequest)
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window

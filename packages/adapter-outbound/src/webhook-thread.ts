@@ -2,8 +2,10 @@ import type {
   AttemptMaker,
   AttemptOrder,
   AttemptPolicy,
+  Clock,
   MadeAttempt,
 } from '@org/agent-messaging-core/runtime'
+import { systemClock } from '@org/agent-messaging-core/node'
 import type { AddressPolicy } from './address-guard.js'
 import type { OutboundOptions } from './outbound-http.js'
 import { SenderThread, THREAD_ENDED, unsent, type ThreadData } from './sender-thread.js'
@@ -18,6 +20,8 @@ export type WebhookThreadOptions = {
   /** Addresses that webhooks can use besides public ones over https. */
   readonly addresses?: AddressPolicy
   readonly outbound?: Omit<OutboundOptions, 'guard'>
+  /** The service's clock. Default: the system's. */
+  readonly clock?: Clock
   /** Receives the reason when a thread ends before `close`. */
   readonly onError?: (reason: string) => void
 }
@@ -36,6 +40,7 @@ export type WebhookThread = AttemptMaker & {
  */
 export function webhookThread({
   onError = () => undefined,
+  clock = systemClock,
   ...options
 }: WebhookThreadOptions): WebhookThread {
   let thread: SenderThread | undefined
@@ -51,7 +56,7 @@ export function webhookThread({
 
   function running(): SenderThread | undefined {
     try {
-      thread ??= new SenderThread(threadData(options), onEnd)
+      thread ??= new SenderThread(threadData(options), clock, onEnd)
     } catch (error) {
       // The platform allows no more threads, or an option cannot be cloned.
       onError(String(error))
@@ -61,8 +66,8 @@ export function webhookThread({
   }
 
   async function make(order: AttemptOrder): Promise<MadeAttempt> {
-    if (isClosed) return unsent('the service is stopping')
-    return (await running()?.make(order)) ?? unsent(THREAD_ENDED)
+    if (isClosed) return unsent(clock, 'the service is stopping')
+    return (await running()?.make(order)) ?? unsent(clock, THREAD_ENDED)
   }
 
   return {
@@ -82,7 +87,7 @@ function threadData({
   policy: { headerPrefix, deliver },
   addresses = {},
   outbound = {},
-}: Omit<WebhookThreadOptions, 'onError'>): ThreadData {
+}: Omit<WebhookThreadOptions, 'onError' | 'clock'>): ThreadData {
   const policy = { headerPrefix, deliver: { deadlineMs: deliver.deadlineMs } }
   return { masterKey, otherMasterKeys, policy, addresses, outbound }
 }

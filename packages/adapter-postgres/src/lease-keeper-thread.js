@@ -41,15 +41,20 @@ pool.on('connect', (client) => void client.on('error', () => undefined))
 
 async function extendAll() {
   const runs = [...held.values()]
-  const now = Date.now()
   const ids = runs.map(({ messageId }) => messageId)
   const tokens = runs.map(({ token }) => token)
-  const untils = runs.map(({ until }) => Math.min(now + leaseMs, until))
+  const untils = runs.map(({ until }) => until)
   const client = await pool.connect()
   try {
     await client.query(sql.begin)
     const locked = await client.query(sql.lock, [ids])
-    await client.query(sql.extend, [ids, tokens, untils, locked.rows.map(({ seq }) => seq)])
+    await client.query(sql.extend, [
+      ids,
+      tokens,
+      untils,
+      locked.rows.map(({ seq }) => seq),
+      leaseMs,
+    ])
     await client.query('commit')
     client.release()
   } catch (error) {

@@ -39,7 +39,8 @@ export type Command =
 
 /**
  * Like `MessageStore.extendLeases`, for running heads whose token is still valid. Never shortens a
- * lease. Skips sessions that another transaction has locked until the next round.
+ * lease. Skips sessions that another transaction has locked until the next round. Counts by the
+ * database's clock, as the storage does.
  */
 const extendSql = {
   // The commit does not wait for the disk: a lost one only shortens a lease.
@@ -50,12 +51,14 @@ const extendSql = {
       (select session_seq from agent_messaging.messages where id = any($1::text[]))
     for update skip locked`,
   extend: `
-    update agent_messaging.sessions s set due_at = held.until
+    update agent_messaging.sessions s set due_at = lease.until
     from unnest($1::text[], $2::bigint[], $3::bigint[]) as held (message_id, token, until),
-      agent_messaging.messages m
+      agent_messaging.messages m,
+      lateral (select least(held.until,
+        (extract(epoch from clock_timestamp()) * 1000)::bigint + $5) as until) as lease
     where m.id = held.message_id and s.seq = m.session_seq and s.seq = any($4::bigint[])
       and s.lease = held.token and s.head_position = m.position and m.state = 'running'
-      and s.due_at < held.until`,
+      and s.due_at < lease.until`,
 }
 
 /** Extends leases from a thread with its own connection, which agents' code cannot block. */

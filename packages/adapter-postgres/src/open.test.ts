@@ -213,15 +213,4 @@ describe('opening refuses, in one line without the password,', () => {
       'the PostgreSQL URL: cannot be opened; check the URL.',
     )
   })
-
-  it('a server with another clock', async () => {
-    const connectionString = await postgres.database()
-    const now = Date.now
-    Date.now = () => now() + 60_000
-    try {
-      expect(await refusal(connectionString)).toContain("its clock is 60 s behind this machine's")
-    } finally {
-      Date.now = now
-    }
-  })
 })

@@ -1,18 +1,31 @@
+import { systemClock } from '@org/agent-messaging-core/node'
+import type { Clock } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { agentStore } from './agent-store.js'
 import { credentialStore } from './credential-store.js'
-import { createDatabase, type Database } from './database.js'
+import { createDatabase, queriesOn, type Database } from './database.js'
+import { DatabaseClock } from './database-clock.js'
 import { deliveryStore } from './delivery-store.js'
 import { messageStore } from './message-store.js'
 import { migrate } from './migrate.js'
+import { lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 import { sql } from './sql.js'
 import { webhookStore } from './webhook-store.js'
 
-export type PostgresOptions =
+export type PostgresOptions = ClockOptions & Place
+
+type ClockOptions = {
+  /** This machine's clock. Default: the system's. */
+  readonly clock?: Clock
+  /** Called if this machine's clock differs by a second or more from the database's. */
+  readonly onSkew?: (byMs: number) => void
+}
+
+type Place =
   | {
       /** For example `postgres://user:password@host:5432/name`. */
       readonly connectionString: string
@@ -21,6 +34,11 @@ export type PostgresOptions =
     }
   /** The host's pool. `close` does not end it. All tables are in the schema `agent_messaging`. */
   | { readonly pool: pg.Pool }
+
+export type PostgresStorage = Storage & {
+  /** The clock of the database. Give it to the service, so that all processes have one time. */
+  readonly clock: Clock
+}
 
 /** A call that waits longer for a connection is `Unavailable`. */
 const CONNECT_MS = 5_000
@@ -33,13 +51,24 @@ const KEEP_ALIVE_MS = 10_000
  * Opens the storage and brings its schema up to date. Any number of processes on any number of
  * machines can share a database. Rejects with a `PostgresOpenError` for the operator.
  */
-export async function openPostgresStorage(options: PostgresOptions): Promise<Storage> {
+export async function openPostgresStorage(options: PostgresOptions): Promise<PostgresStorage> {
   const ownsPool = !('pool' in options)
   const pool = ownsPool ? createPool(options) : options.pool
   const database = createDatabase(pool, ownsPool)
   try {
     await prepare(pool)
-    return { ...storesOf(database), close: database.close }
+    const seenAt = await lastSeenAt(queriesOn(pool))
+    const { clock: base = systemClock, onSkew = () => undefined } = options
+    const clock = await DatabaseClock.start(pool, { base, onSkew })
+    return {
+      ...storesOf(database),
+      ...(seenAt !== undefined && { lastWriteAt: seenAt }),
+      clock,
+      close: async () => {
+        await clock.stop()
+        await database.close()
+      },
+    }
   } catch (error) {
     await database.close()
     throw explainOpenFailure(placeOfPool(pool), error)
@@ -73,6 +102,7 @@ async function prepare(pool: pg.Pool): Promise<void> {
 }
 
 const storesOf = (database: Database): Omit<Storage, 'close'> => ({
+  moveTimes: (jump) => database.write((db) => moveTimes(db, jump)),
   messages: messageStore(database),
   deliveries: deliveryStore(database),
   webhooks: webhookStore(database),

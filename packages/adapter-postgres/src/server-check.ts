@@ -4,8 +4,6 @@ import { PostgresOpenError } from './errors.js'
 const OLDEST_VERSION = 15
 /** Newer versions are not refused. */
 const NEWEST_TESTED = 18
-/** Processes compare leases with their own clocks, so the clocks must not differ by more. */
-const MAX_SKEW_MS = 5_000
 
 type Settings = {
   readonly version: number
@@ -25,7 +23,6 @@ export async function requireFittingServer(client: ClientBase): Promise<void> {
       pg_is_in_recovery() as is_standby`)
   const problem = rows[0] && problemOf(rows[0])
   if (problem !== undefined) throw new PostgresOpenError(problem)
-  await requireSameTime(client)
 }
 
 function problemOf({
@@ -44,21 +41,4 @@ function problemOf({
   if (commit === 'off')
     return 'synchronous_commit is off here; turn it on for this user or this database.'
   return undefined
-}
-
-async function requireSameTime(client: ClientBase): Promise<void> {
-  const before = Date.now()
-  const { rows } = await client.query<{ now: number }>(
-    'select extract(epoch from clock_timestamp())::float8 * 1000 as now',
-  )
-  const after = Date.now()
-  const theirs = rows[0]?.now ?? before
-  // The server read its clock between the two times.
-  const skew = theirs < before ? before - theirs : Math.max(0, theirs - after)
-  if (skew <= MAX_SKEW_MS) return
-  const seconds = Math.round(skew / 1_000)
-  const way = theirs < before ? 'behind' : 'ahead of'
-  throw new PostgresOpenError(
-    `its clock is ${seconds} s ${way} this machine's; synchronize both with NTP.`,
-  )
 }

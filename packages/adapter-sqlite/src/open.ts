@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { Storage, Stored, TakenOver, Unavailable } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
@@ -14,6 +15,7 @@ import { FileWatch } from './file-watch.js'
 import { fanOutOf } from './fan-out.js'
 import { openLiveness, type Liveness } from './liveness.js'
 import { messageStore } from './message-store.js'
+import { moverOfTimes } from './move-times.js'
 import { migrate } from './schema.js'
 import { releaseSessions, SessionRows } from './session-rows.js'
 import { WebhookRows } from './webhook-rows.js'
@@ -65,6 +67,7 @@ function openStorage({
   maxQueuedWrites = 10_000,
   onDamage = () => undefined,
 }: SqliteOptions): SqliteStorage {
+  const lastWriteAt = lastWriteTo(path)
   const db = openConnection(path, busyTimeoutMs)
   try {
     migrate(db)
@@ -97,6 +100,7 @@ function openStorage({
       close: async () => close(),
       path,
       alone: liveness.alone,
+      lastWriteAt,
       ...(takenOver && { takenOver }),
     }
   } catch (error) {
@@ -131,6 +135,14 @@ function withoutNewWork<Stores extends Omit<Storage, 'close'>>(
   }
 }
 
+/** When the file or its WAL was last written, or 0 for a new one. */
+const lastWriteTo = (path: string): number =>
+  Math.max(
+    ...[path, `${path}-wal`].map((file) =>
+      Math.floor(statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0),
+    ),
+  )
+
 const aloneInMemory: Liveness = { alone: true, close: () => undefined }
 
 /** Releases all claims. Their holders must be dead. Returns their numbers. */
@@ -146,6 +158,7 @@ function releaseClaims(db: Database): TakenOver {
 /** Creates the stores, which prepare their statements once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
   const webhooks = new WebhookRows(db)
+  const move = moverOfTimes(db, webhooks)
   const parts = {
     webhooks,
     sessions: new SessionRows(db),
@@ -158,6 +171,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     webhooks: webhookStore(db, committer, webhooks),
     agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer),
+    moveTimes: (jump) => committer.write(() => move(jump)),
     ping: () => committer.write(() => rewriteVersion(db)),
   }
 }

@@ -18,7 +18,8 @@ export type Platform = {
   readonly signal: ResponseSignal
   readonly workSignal: WorkSignal
   readonly leaseKeeper: LeaseKeeper
-  readonly clock: Clock
+  /** `jumping` is pending while the stored times follow a jump of the clock. */
+  readonly clock: Clock & { readonly jumping?: Promise<void> | undefined }
   readonly random: Random
   readonly ids: Ids
   readonly crypto: Crypto

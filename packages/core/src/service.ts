@@ -3,6 +3,8 @@ import { createMaintenance } from './maintenance/maintenance.js'
 import { localSignal } from './messages/local-signal.js'
 import { createMessages } from './messages/messages.js'
 import { createOperations } from './operations/operations.js'
+import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
+import { SteadyClock } from './pacing/steady-clock.js'
 import type { Platform } from './platform.js'
 import { defaultPolicy, requireFittingLease, type Policy } from './policy.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
@@ -61,10 +63,11 @@ const LAST_TRIES_MS = 2_000
 export function createService(options: ServiceOptions) {
   const stopping = new AbortController()
   const stopDeadline = new AbortController()
-  const platform = platformOf(options, {
-    stopping: stopping.signal,
-    stopDeadline: stopDeadline.signal,
-  })
+  const clock = new SteadyClock(options.clock, (jump) => followJump(platform, jump))
+  const platform = platformOf(
+    { ...options, clock },
+    { stopping: stopping.signal, stopDeadline: stopDeadline.signal },
+  )
   const maintenance = createMaintenance(platform)
   const webhooks = createWebhooks(platform, maintenance)
   const messages = createMessages(platform, webhooks)
@@ -72,7 +75,7 @@ export function createService(options: ServiceOptions) {
   const { deliverySender } = webhooks
   const { answerStreams, dispatcher, waitingRoom } = messages
   const { supervisor } = agents
-  const { clock, policy } = platform
+  const { policy } = platform
 
   return {
     ...createOperations({
@@ -102,6 +105,7 @@ export function createService(options: ServiceOptions) {
      * start again.
      */
     async start(): Promise<void> {
+      await followJumpSinceLastWrite(platform)
       deliverySender.start()
       dispatcher.start()
       maintenance.start()
@@ -115,7 +119,7 @@ export function createService(options: ServiceOptions) {
      * tries. The storage stays open.
      */
     async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-      const end = clock.now() + graceMs
+      const end = clock.elapsed() + graceMs
       const stopped = new AbortController()
       const lastTriesMs = graceMs + LAST_TRIES_MS
       void clock.sleep(lastTriesMs, stopped.signal).then(() => stopDeadline.abort('stopped'))
@@ -125,7 +129,7 @@ export function createService(options: ServiceOptions) {
       await maintenance.stop()
       await dispatcher.stop(graceMs)
       await supervisor.stop()
-      await deliverySender.stop(Math.max(0, end - clock.now()))
+      await deliverySender.stop(Math.max(0, end - clock.elapsed()))
       stopped.abort('stopped')
     },
   }

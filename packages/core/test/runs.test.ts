@@ -283,6 +283,39 @@ describe('the lease of a run', () => {
     await clock.advance(30_000)
     expect(runtime.requests).toHaveLength(2)
   })
+  it.each([
+    ['ahead', 3_600_000],
+    ['back', -3_600_000],
+  ])(
+    'is kept when the clock jumps an hour %s, and the run is neither ended nor repeated',
+    async (_way, byMs) => {
+      const { post, clock, runtime, another, state, telemetry } = await scene()
+      const other = another()
+      await other.start()
+      const { id } = await post()
+      await clock.advance(1_000)
+      clock.set(clock.now() + byMs)
+      await clock.advance(120_000)
+      expect(runtime.requests).toHaveLength(1)
+      runtime.answer(id, 'after the jump')
+      await clock.advance(0)
+      expect(await state(id)).toMatchObject({ kind: 'responded' })
+      expect(telemetry.named('clock.jumped')[0]).toMatchObject({ byMs })
+    },
+  )
+  it('ends in time when its process dies after the clock went back', async () => {
+    const dead = await scene()
+    await dead.post()
+    const other = dead.another()
+    await other.start()
+    await dead.clock.advance(1_000)
+    dead.clock.set(dead.clock.now() - 3_600_000)
+    await dead.clock.advance(1_000)
+    dead.storage.fail('messages.extendLeases', { times: Infinity })
+    dead.storage.fail('messages.claimRunnable', { times: Infinity })
+    await dead.clock.advance(31_000)
+    expect(dead.runtime.requests[1]).toMatchObject({ attempt: 2 })
+  })
   it('ends after its process dies, and another process runs the message with the attempt counted', async () => {
     const dead = await scene()
     const { id } = await dead.post()

@@ -4,6 +4,7 @@ import type {
   Storage,
   WorkSignal,
 } from '@org/agent-messaging-core/storage'
+import type { Clock } from '@org/agent-messaging-core/runtime'
 import { openSqliteStorage, readSqliteSchema, sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
 import { SetupError } from './setup-error.js'
 
@@ -18,11 +19,17 @@ export type OpenOptions = {
   readonly onError: (worker: 'leaseKeeper' | 'signal', reason: string) => void
   /** Called once when an open database turns out to be damaged. */
   readonly onDamage?: (reason: string) => void
+  /** Called if this machine's clock differs by a second or more from the database's. */
+  readonly onSkew?: (byMs: number) => void
+  /** This machine's clock. Default: the system's. */
+  readonly clock?: Clock
 }
 
 /** The storage, with the helpers that the kind of database provides. */
 export type Database = {
   readonly storage: Storage
+  /** The clock that all processes on this database share. */
+  readonly clock?: Clock
   readonly leaseKeeper?: LeaseKeeper
   readonly signal?: ResponseSignal
   readonly workSignal?: WorkSignal
@@ -69,10 +76,14 @@ async function postgres() {
 
 async function openPostgres(
   url: string,
-  { directUrl: connectionString = url, leaseMs, onError }: OpenOptions,
+  { directUrl: connectionString = url, leaseMs, onError, onSkew, clock }: OpenOptions,
 ): Promise<Database> {
   const { openPostgresStorage, postgresLeaseKeeper, postgresSignal } = await postgres()
-  const storage = await openPostgresStorage({ connectionString: url })
+  const storage = await openPostgresStorage({
+    connectionString: url,
+    ...(onSkew && { onSkew }),
+    ...(clock && { clock }),
+  })
   const leaseKeeper = postgresLeaseKeeper({
     connectionString,
     leaseMs,
@@ -84,6 +95,7 @@ async function openPostgres(
   })
   return {
     storage,
+    clock: storage.clock,
     leaseKeeper,
     signal,
     workSignal: signal,

@@ -59,10 +59,13 @@ export type WiringOptions = {
   /** Addresses that webhooks and remote agents can use, in addition to public ones over https. */
   readonly addresses?: AddressPolicy | undefined
   readonly policy?: Partial<Policy> | undefined
-  /** Signs and sends webhooks in a separate thread, which always uses the system clock. */
+  /** Signs and sends webhooks in a separate thread, which cannot follow a fake clock. */
   readonly webhookThread?: boolean | undefined
   readonly telemetry?: Telemetry | undefined
-  /** Default: the system clock. Tests can pass `fakeClock()` from core's `./testing`. */
+  /**
+   * Default: the database's clock on PostgreSQL, else the system's. Tests can pass `fakeClock()`
+   * from core's `./testing`.
+   */
   readonly clock?: Clock | undefined
 }
 
@@ -88,7 +91,7 @@ export async function wire(
   const { databasePath, telemetry = { record: () => undefined } } = options
   const policy = { ...defaultPolicy, ...options.policy }
   const { headerPrefix, runLeaseMs: leaseMs, limits } = policy
-  const platform = { ...nodePlatform(options), ...(options.clock && { clock: options.clock }) }
+  const ownPlatform = nodePlatform(options)
   const onError = (worker: string, reason: string): void =>
     telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
@@ -96,6 +99,7 @@ export async function wire(
   const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
   const {
     storage,
+    clock: sharedClock = ownPlatform.clock,
     close: closeDatabase,
     ...helpers
   } = await openDatabase(databasePath, {
@@ -103,13 +107,17 @@ export async function wire(
     leaseMs,
     onError,
     onDamage,
+    onSkew: (byMs) => telemetry.record({ name: 'clock.corrected', byMs }),
+    clock: ownPlatform.clock,
   })
+  const platform = { ...ownPlatform, clock: options.clock ?? sharedClock }
   const attempts = options.webhookThread
     ? webhookThread({
         masterKey: options.masterKey,
         otherMasterKeys: options.otherMasterKeys,
         policy,
         addresses: options.addresses ?? {},
+        clock: platform.clock,
         onError: (reason) => onError('webhook thread', reason),
       })
     : undefined

@@ -15,6 +15,8 @@ export function factMetrics(make: Instruments): Telemetry {
     'webhook.circuit': () => undefined,
     'agent.changed': () => undefined,
     'work.taken_over': () => undefined,
+    'clock.corrected': () => undefined,
+    'clock.jumped': () => undefined,
   }
   return { record: (fact) => handlers[fact.name](fact) }
 }

@@ -107,6 +107,8 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
       return fact['circuit'] === 'open' ? 'warn' : 'info'
     case 'agent.changed':
       return fact['to'] === 'error' ? 'warn' : 'info'
+    case 'clock.corrected':
+    case 'clock.jumped':
     case 'run.refused':
     case 'delivery.refused':
     case 'webhook.disabled':

@@ -24,6 +24,7 @@ export class Ownership {
    */
   async claim(agents: readonly Agent[]): Promise<(agent: Agent) => boolean> {
     const { clock, policy } = this.#platform
+    await clock.jumping
     const now = clock.now()
     const isDue = (agent: Agent): boolean =>
       isExtensionDue(this.#extendedAt.get(agent.id), now, policy.runLeaseMs)

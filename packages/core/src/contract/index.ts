@@ -5,6 +5,7 @@ import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
 import { backlogSuite } from './backlog.js'
 import { cancelSuite } from './cancel.js'
+import { clockJumpSuite } from './clock-jump.js'
 import { claimDueSuite } from './claim-due.js'
 import { claimRunnableSuite } from './claim-runnable.js'
 import { concurrencySuite } from './concurrency.js'
@@ -87,6 +88,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('resealed secrets', () => resealSuite(it))
     describe('isolation of projects', () => isolationSuite(it))
     describe('pages', () => pagingSuite(it))
+    describe('jumps of the clock', () => clockJumpSuite(it))
     describe('instances', () => instancesSuite(it))
     describe('sessions beside a model of them', () => modelSuite(it))
     describe('decisions of the domain', () => decisionsSuite(it))

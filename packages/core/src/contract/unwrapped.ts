@@ -1,3 +1,4 @@
+import type { ClockJump } from '../domain/clock-jump.js'
 import type { Storage } from '../ports/storage.js'
 import type { Stored } from '../ports/stored.js'
 
@@ -12,7 +13,9 @@ export type Unwrapped<S> = {
 }
 
 type StoreName = 'messages' | 'deliveries' | 'webhooks' | 'agents' | 'credentials'
-export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> }
+export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
+  moveTimes(jump: ClockJump): Promise<boolean>
+}
 
 export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   messages: unwrappedStore(storage.messages),
@@ -20,6 +23,7 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   webhooks: unwrappedStore(storage.webhooks),
   agents: unwrappedStore(storage.agents),
   credentials: unwrappedStore(storage.credentials),
+  moveTimes: async (jump) => (await storage.moveTimes(jump))._unsafeUnwrap(),
 })
 
 /** A proxy, for the methods of a class are not its own properties. */

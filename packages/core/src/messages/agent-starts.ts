@@ -1,5 +1,4 @@
 import type { Agent } from '../domain/agent.js'
-import type { Instant } from '../domain/instant.js'
 import type { Platform } from '../platform.js'
 import type { Caller } from './waiting-room.js'
 
@@ -17,14 +16,14 @@ export class AgentStarts {
 
   /**
    * Resolves when the agent no longer starts, at the deadline, or when the caller leaves or the
-   * service stops.
+   * service stops. `deadline` is in elapsed time.
    */
-  async wait(agent: Agent, deadline: Instant, caller?: Caller): Promise<void> {
+  async wait(agent: Agent, deadline: number, caller?: Caller): Promise<void> {
     const { clock, stopping, policy } = this.#platform
     let seen: Agent | undefined = agent
     let pauseMs = FIRST_LOOK_MS
-    while (seen?.state.kind === 'starting' && clock.now() < deadline) {
-      seen = await this.#look(agent, Math.min(pauseMs, deadline - clock.now()))
+    while (seen?.state.kind === 'starting' && clock.elapsed() < deadline) {
+      seen = await this.#look(agent, Math.min(pauseMs, deadline - clock.elapsed()))
       pauseMs = Math.min(2 * pauseMs, policy.pollMs)
       if (stopping.aborted || caller?.aborted) return
     }

@@ -94,6 +94,7 @@ export class Dispatcher {
 
   /** Claims once for all free slots. Returns a promise per started run. */
   async tick(): Promise<Promise<void>[]> {
+    await this.#context.clock.jumping
     await this.#leases.keep()
     const open = [...this.#lanes.values()].map((lane) => ({ lane, free: lane.reserveAll() }))
     const wanted = open.filter(({ free }) => free > 0)
@@ -129,13 +130,13 @@ export class Dispatcher {
     this.#stopListening()
     for (const lane of this.#lanes.values()) lane.close()
     await this.#loop.stop()
-    const end = clock.now() + graceMs
+    const end = clock.elapsed() + graceMs
     const idle = new AbortController()
     const lanes = [...this.#lanes.values()]
     void Promise.all(lanes.map((lane) => lane.idle())).then(() => idle.abort())
     while (!idle.signal.aborted) {
-      if (clock.now() >= end) for (const run of this.#runs()) run.abort('drain')
-      const untilEnd = Math.max(1, end - clock.now())
+      if (clock.elapsed() >= end) for (const run of this.#runs()) run.abort('drain')
+      const untilEnd = Math.max(1, end - clock.elapsed())
       await clock.sleep(Math.min(policy.pollMs, untilEnd), idle.signal)
       await this.#leases.keep()
     }

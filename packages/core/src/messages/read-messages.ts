@@ -34,7 +34,7 @@ export const getMessage =
       if (!agent) return fail('agent_not_found')
       const message = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
       if (!message) return fail('message_not_found')
-      const deadline = d.clock.now() + Math.min(waitMs, d.policy.syncWaitMs)
+      const deadline = d.clock.elapsed() + Math.min(waitMs, d.policy.syncWaitMs)
       const seen = await d.waitingRoom.wait(message, deadline, abort)
       if (waitMs === 0 || seen !== message) return ok(seen)
       // The wait ended without an answer, but the state can have changed.

@@ -53,7 +53,7 @@ export class RunLeases {
     const { clock, policy } = this.#platform
     const now = clock.now()
     const runs = this.#runs()
-    for (const run of runs) run.enforceDeadline(now)
+    for (const run of runs) run.enforceDeadline()
     const isDue = runs.length > 0 && isExtensionDue(this.#extendedAt, now, policy.runLeaseMs)
     if (!isDue || this.#isExtending) return
     this.#isExtending = true

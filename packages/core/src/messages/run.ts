@@ -1,5 +1,4 @@
 import type { Agent } from '../domain/agent.js'
-import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import { failedRun, wordsOf, type FinishedRun, type RunOutcome } from '../domain/run.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
@@ -40,11 +39,12 @@ export class Run {
   readonly #input: RunInput
   readonly #aborter = new AbortController()
   readonly #live: LiveRun
-  readonly #deadlineAt: Instant
+  /** In elapsed time, like `#abandonAt`. */
+  readonly #deadlineAt: number
   /** The first reason to abort. */
   #reason: AbortReason | undefined
   /** When the run ends without its aborted agent. */
-  #abandonAt: Instant = Infinity
+  #abandonAt = Infinity
   #abandon = (): void => undefined
   #onAgentEnded = (): void => undefined
 
@@ -55,13 +55,14 @@ export class Run {
     this.#input = input
     this.held = { messageId: message.id, token: lease.token }
     this.sessionId = message.sessionId
-    this.#deadlineAt = message.state.startedAt + dispatch.runTimeoutMs
+    this.#deadlineAt = context.clock.elapsed() + dispatch.runTimeoutMs
     this.#live = context.answerStreams.begin(message)
     this.agentEnded = new Promise((resolve) => {
       this.#onAgentEnded = resolve
     })
     // First the lease: the agent's first step can block this thread.
-    context.leaseKeeper.hold({ ...this.held, until: this.#deadlineAt + runLeaseMs })
+    const until = message.state.startedAt + dispatch.runTimeoutMs + runLeaseMs
+    context.leaseKeeper.hold({ ...this.held, until })
     this.ended = this.#execute()
   }
 
@@ -69,16 +70,17 @@ export class Run {
   abort(reason: AbortReason): void {
     if (this.#reason) return
     this.#reason = reason
-    this.#abandonAt = this.#context.clock.now() + ABORT_GRACE_MS[reason]
+    this.#abandonAt = this.#context.clock.elapsed() + ABORT_GRACE_MS[reason]
     this.#aborter.abort(new Error(`run aborted: ${reason}`, { cause: reason }))
     // The next run's answer counts, so readers get no more pieces of this one.
     if (reason === 'cancelled' || reason === 'lost') this.#live.end()
   }
 
   /** Aborts the run after its deadline, and abandons an aborted agent that does not end. */
-  enforceDeadline(now: Instant): void {
-    if (now >= this.#deadlineAt) this.abort('timeout')
-    if (now >= this.#abandonAt) this.#abandon()
+  enforceDeadline(): void {
+    const elapsed = this.#context.clock.elapsed()
+    if (elapsed >= this.#deadlineAt) this.abort('timeout')
+    if (elapsed >= this.#abandonAt) this.#abandon()
   }
 
   async #execute(): Promise<RunEnd> {

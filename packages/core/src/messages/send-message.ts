@@ -1,7 +1,6 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
-import type { Instant } from '../domain/instant.js'
 import {
   canonicalJson,
   isJsonObject,
@@ -66,7 +65,7 @@ export const sendMessage =
   (d: MessagesContext) =>
   (input: SendInput): ResultAsync<Sent, SendError> => {
     const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
-    return new ResultAsync(send(d, input, d.clock.now() + waitMs))
+    return new ResultAsync(send(d, input, d.clock.elapsed() + waitMs))
   }
 
 /**
@@ -93,11 +92,14 @@ async function enqueue(
   return accepted.isErr() ? err(accepted.error) : sentOf(d, drafted.value, accepted.value)
 }
 
-/** Avoids `safeTry`, whose generators would double the cost of this path. */
+/**
+ * Avoids `safeTry`, whose generators would double the cost of this path. `deadline` is in elapsed
+ * time.
+ */
 async function send(
   d: MessagesContext,
   input: SendInput,
-  deadline: Instant,
+  deadline: number,
 ): Promise<Result<Sent, SendError>> {
   const drafted = await draft(d, input, d.storage.agents)
   if (drafted.isErr()) return err(drafted.error)
@@ -111,7 +113,7 @@ async function send(
   if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
   if (answered.isErr()) return err(answered.error)
   const accepted = answered.value
-  if (accepted.kind === 'agent_not_running' && isStarting(agent) && d.clock.now() < deadline)
+  if (accepted.kind === 'agent_not_running' && isStarting(agent) && d.clock.elapsed() < deadline)
     return sendAfterStart(d, input, agent, deadline)
   const sent = sentOf(d, drafted.value, accepted)
   if (sent.isErr()) return err(sent.error)
@@ -135,10 +137,10 @@ async function sendAfterStart(
   d: MessagesContext,
   input: SendInput,
   agent: Agent,
-  deadline: Instant,
+  deadline: number,
 ): Promise<Result<Sent, SendError>> {
   await d.agentStarts.wait(agent, deadline, input.abort)
-  const hasTime = d.clock.now() < deadline && !d.stopping.aborted && !input.abort?.aborted
+  const hasTime = d.clock.elapsed() < deadline && !d.stopping.aborted && !input.abort?.aborted
   return hasTime ? send(d, input, deadline) : send(d, input, -Infinity)
 }
 

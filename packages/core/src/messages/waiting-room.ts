@@ -1,4 +1,3 @@
-import type { Instant } from '../domain/instant.js'
 import { isFinal, type Message } from '../domain/message.js'
 import type { Platform } from '../platform.js'
 import { ProjectCounts } from './project-counts.js'
@@ -10,8 +9,8 @@ export type Caller = { readonly aborted: boolean }
 type Waiter = {
   /** The message as the caller last saw it. */
   readonly message: Message
-  deadline: Instant
-  seenAt: Instant
+  /** In elapsed time, like all times here. */
+  readonly deadline: number
   readonly caller: Caller | undefined
   readonly resolve: (seen: Message) => void
   readonly stopListening: () => void
@@ -35,7 +34,7 @@ export class WaitingRoom {
   readonly #perProject = new ProjectCounts()
   /** Waiters whose message the signal named without bringing it. */
   readonly #notified = new Set<Waiter>()
-  #timer: { readonly until: Instant; readonly aborter: AbortController } | undefined
+  #timer: { readonly until: number; readonly aborter: AbortController } | undefined
   #isPolling = false
   #isFetching = false
   #isClosed = false
@@ -51,12 +50,12 @@ export class WaitingRoom {
   /**
    * Returns the message once it is final. Returns the message as it was at the deadline, when the
    * caller leaves, when the message is erased, when the room is full, and when the room closes.
-   * Listens before it returns, and never rejects.
+   * Listens before it returns, and never rejects. `deadline` is in elapsed time.
    */
-  wait(message: Message, deadline: Instant, caller?: Caller): Promise<Message> {
+  wait(message: Message, deadline: number, caller?: Caller): Promise<Message> {
     const { clock, policy } = this.#platform
     const isFull = this.#perProject.get(message.projectId) >= policy.maxWaitingPerProject
-    const hasTime = deadline > clock.now() // false for NaN, which a host can pass
+    const hasTime = deadline > clock.elapsed() // false for NaN, which a host can pass
     const canWait = hasTime && !isFinal(message.state) && !isFull && !this.#isClosed
     return canWait ? this.#enter(message, deadline, caller) : Promise.resolve(message)
   }
@@ -75,12 +74,11 @@ export class WaitingRoom {
     for (const waiter of this.#waiters) this.#leave(waiter)
   }
 
-  #enter(message: Message, deadline: Instant, caller: Caller | undefined): Promise<Message> {
-    const { clock, signal } = this.#platform
+  #enter(message: Message, deadline: number, caller: Caller | undefined): Promise<Message> {
+    const { signal } = this.#platform
     return new Promise((resolve) => {
       const stopListening = signal.listen(message.id, (heard) => this.#hear(waiter, heard))
-      const seenAt = clock.now()
-      const waiter: Waiter = { message, deadline, seenAt, caller, resolve, stopListening }
+      const waiter: Waiter = { message, deadline, caller, resolve, stopListening }
       this.#waiters.add(waiter)
       this.#perProject.add(message.projectId, 1)
       if (!this.#timer) void this.#run()
@@ -118,10 +116,10 @@ export class WaitingRoom {
   /** Runs while callers wait. */
   async #run(): Promise<void> {
     const { clock, policy } = this.#platform
-    let nextPoll = clock.now() + policy.pollMs
+    let nextPoll = clock.elapsed() + policy.pollMs
     while (this.#waiters.size > 0) {
       await this.#sleepUntil(this.#firstDeadline(nextPoll))
-      const now = clock.now()
+      const now = clock.elapsed()
       for (const waiter of this.#waiters) this.#check(waiter, now)
       nextPoll = Math.min(nextPoll, now + policy.pollMs)
       if (now < nextPoll) continue
@@ -131,23 +129,20 @@ export class WaitingRoom {
     this.#timer = undefined
   }
 
-  async #sleepUntil(until: Instant): Promise<void> {
+  async #sleepUntil(until: number): Promise<void> {
     const { clock } = this.#platform
     const aborter = new AbortController()
     this.#timer = { until, aborter }
-    await clock.sleep(until - clock.now(), aborter.signal)
+    await clock.sleep(until - clock.elapsed(), aborter.signal)
   }
 
-  #firstDeadline(latest: Instant): Instant {
+  #firstDeadline(latest: number): number {
     let first = latest
     for (const { deadline } of this.#waiters) first = Math.min(first, deadline)
     return first
   }
 
-  #check(waiter: Waiter, now: Instant): void {
-    // The clock was set back: without this, the caller would wait until the old time comes again.
-    waiter.deadline -= Math.max(0, waiter.seenAt - now)
-    waiter.seenAt = now
+  #check(waiter: Waiter, now: number): void {
     if (waiter.deadline <= now || waiter.caller?.aborted) this.#leave(waiter)
   }
 

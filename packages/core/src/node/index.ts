@@ -38,6 +38,7 @@ export const nodePlatform = ({ masterKey, otherMasterKeys }: MasterKeys): NodePl
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   // Not `timers/promises`, which creates an error per abort. That costs more than the timer.
   sleep: (ms, signal) =>
     new Promise((resolve) => {

@@ -30,7 +30,7 @@ const MOST_ROUNDS = 1_000
 export const runPass =
   (d: OperationsContext) =>
   async ({ budgetMs }: { readonly budgetMs: number }): Promise<Pass> => {
-    const end = d.clock.now() + budgetMs
+    const end = d.clock.elapsed() + budgetMs
     const underWay = new Set<Promise<void>>()
     let nap = new AbortController()
     let pass: Pass = {
@@ -51,7 +51,7 @@ export const runPass =
     }
 
     await d.supervisor.tick()
-    for (let rounds = 0; rounds < MOST_ROUNDS && d.clock.now() < end; rounds++) {
+    for (let rounds = 0; rounds < MOST_ROUNDS && d.clock.elapsed() < end; rounds++) {
       nap = new AbortController()
       maintained = maintained?.isDone ? MAINTAINED : await d.maintenance.tick()
       const { isDone, ...rows } = maintained
@@ -61,7 +61,7 @@ export const runPass =
       for (const work of [...runs, ...attempts]) follow(work)
       // Work that ended in this round can have made other work due.
       if (underWay.size === 0 && isDone && !nap.signal.aborted) break
-      if (isDone) await d.clock.sleep(Math.max(0, end - d.clock.now()), nap.signal)
+      if (isDone) await d.clock.sleep(Math.max(0, end - d.clock.elapsed()), nap.signal)
     }
     return pass
   }

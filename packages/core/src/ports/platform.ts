@@ -3,7 +3,13 @@ import type { Reseal, Sealed } from '../domain/sealed.js'
 
 /** Time. The domain never reads the clock: `now` is an argument. */
 export interface Clock {
+  /** The time of day, for everything that is stored, signed or shown. It can jump. */
   now(): Instant
+  /**
+   * Milliseconds since any moment, for deadlines within this process. They never jump and never go
+   * back.
+   */
+  elapsed(): number
   /** Resolves after `ms`, or earlier when `signal` aborts. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }

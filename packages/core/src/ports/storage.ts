@@ -1,3 +1,5 @@
+import type { ClockJump } from '../domain/clock-jump.js'
+import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from './agent-store.js'
 import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
@@ -24,6 +26,17 @@ export interface Storage {
   readonly alone?: boolean
   /** The work that the open released from processes that ended without a stop, if any. */
   readonly takenOver?: TakenOver
+  /**
+   * When the storage was last written, by the clock of that time. If that lies ahead, the clock
+   * was set back since. Absent if the store cannot tell.
+   */
+  readonly lastWriteAt?: Instant
+  /**
+   * Moves every due time with the time of day, as `afterJump` says: leases, backoffs, deadlines of
+   * deferred messages, retries, open circuits, and the grace periods of secrets. Moves them once
+   * for each jump: returns false, and changes nothing, if `mustMoveTimes` says so.
+   */
+  moveTimes(jump: ClockJump): Stored<boolean>
   /** Checks that reads and writes work now. */
   ping(): Stored<void>
   /** Waits for running writes. Later calls are `Unavailable`. */

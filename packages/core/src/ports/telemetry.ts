@@ -22,6 +22,8 @@ export type Fact = {
     | 'webhook.disabled' // after failures
     | 'agent.changed'
     | 'maintenance.done'
+    | 'clock.corrected' // this machine's clock differs from the database's
+    | 'clock.jumped' // the stored times move with it
     | 'store.unavailable'
     | 'work.taken_over' // at a start after a crash
     | 'worker.failed' // a defect, or a helper lost its connection or thread

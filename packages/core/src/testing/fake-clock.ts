@@ -58,6 +58,11 @@ class SteppedClock implements FakeClock {
     return this.#startedAt + this.#elapsed
   }
 
+  readonly elapsed = (): number => {
+    this.#uses++
+    return this.#elapsed
+  }
+
   readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
     this.#uses++
     if (Number.isNaN(ms)) throw new RangeError('fake clock: sleep(NaN)')

@@ -6,6 +6,7 @@ import { MemoryAgents } from './memory-agents.js'
 import { MemoryCredentials } from './memory-credentials.js'
 import { MemoryDeliveries } from './memory-deliveries.js'
 import { MemoryMessages } from './memory-messages.js'
+import { moveTimes } from './memory-times.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 
 /**
@@ -26,6 +27,7 @@ export type MemoryStorage = Storage & {
 type StoreName = 'messages' | 'deliveries' | 'webhooks' | 'agents' | 'credentials'
 export type StorageMethod =
   | { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName]
+  | 'moveTimes'
   | 'ping'
 
 export type Fault = {
@@ -59,6 +61,7 @@ function openHandle(memory: Memory): MemoryStorage {
     webhooks: asStore('webhooks', new MemoryWebhooks(memory), call),
     agents: asStore('agents', new MemoryAgents(memory), call),
     credentials: asStore('credentials', new MemoryCredentials(memory), call),
+    moveTimes: (jump) => call('moveTimes', () => moveTimes(memory, jump)),
     ping: () => call('ping', () => undefined),
     close: async () => {
       isClosed = true

@@ -1,5 +1,6 @@
 import type { Agent } from '../domain/agent.js'
 import type { ApiKey } from '../domain/api-key.js'
+import type { ClockJump } from '../domain/clock-jump.js'
 import type { DeliveryAttempt, WebhookDelivery } from '../domain/delivery.js'
 import type { WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
@@ -22,6 +23,8 @@ export type Memory = {
   readonly idempotencyKeys: Map<string, MessageRow>
   readonly events: Map<string, WebhookEvent>
   readonly deliveries: Map<string, DeliveryRow>
+  /** The last jump of the clock for which the times moved. */
+  movedFor?: ClockJump
   /** Grows over all claims, so that a test cannot confuse a token with an attempt number. */
   lastToken: number
   /** The id of the last webhook that a claim served. The next claim starts after it. */

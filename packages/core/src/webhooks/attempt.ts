@@ -33,15 +33,17 @@ export async function makeAttempt(
   claimed: ClaimedDelivery,
   failing: ReadonlySet<string>,
 ): Promise<FinishedAttempt> {
-  const { attempts, policy, random } = platform
+  const { attempts, clock, policy, random } = platform
   const { delivery, lease, webhook } = claimed
   const { startedAt, endedAt, requestHeaders, outcome } = await attempts.make(claimed)
   const durationMs = Math.max(0, endedAt - startedAt)
-  const state = decideNextState(delivery, outcome, policy.retry, endedAt, random.next())
+  // A thread that makes attempts can already have seen a jump of the clock.
+  const now = clock.now()
+  const state = decideNextState(delivery, outcome, policy.retry, now, random.next())
   const attempt = { startedAt, durationMs, ...(requestHeaders && { requestHeaders }), outcome }
   // Read after the request: another attempt can have failed during it.
   const isFailing = failing.has(webhook.id)
-  const decideHealth = healthDecider(platform, webhook, outcome, endedAt, isFailing)
+  const decideHealth = healthDecider(platform, webhook, outcome, now, isFailing)
   return {
     claimed,
     record: {

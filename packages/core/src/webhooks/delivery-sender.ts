@@ -161,6 +161,7 @@ export class DeliverySender {
 
   async #claimDue(): Promise<readonly ClaimedDelivery[]> {
     const { clock, policy, storage, telemetry } = this.#platform
+    await clock.jumping
     const bounds = decideClaimBounds(policy.deliver, this.#queue)
     const now = clock.now()
     const until = now + policy.deliver.leaseMs

@@ -93,7 +93,7 @@ async function servesOurApi(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Checks that the clock was not set back since the last write to the file. Due work would wait. */
+/** Checks that the clock was not set back since the last write to the file. */
 export function checkClock(file: string | undefined, now: number): Finding {
   const time = new Date(now).toISOString()
   const newest = [file, `${file}-wal`]
@@ -104,7 +104,7 @@ export function checkClock(file: string | undefined, now: number): Finding {
   return failed(
     'clock',
     `${time} is ${ahead} s before the last write to the database`,
-    'Synchronize the clock with NTP. Due work waits until the clock has caught up.',
+    'Synchronize the clock with NTP. The next start moves all due work with the clock.',
   )
 }
 

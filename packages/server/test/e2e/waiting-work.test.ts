@@ -11,6 +11,7 @@ import { receiver } from './receiver.js'
 
 const stoppedClock: Clock = {
   now: Date.now,
+  elapsed: () => performance.now(),
   sleep: (_, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) resolve()
