@@ -1,5 +1,5 @@
 import { type JsonObject } from '@org/agent-messaging-core'
-import { isJsonObject, isUuid, orMissing } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, isStorableText, isUuid, orMissing } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 /** Makes a strict object's message: names the unknown keys, or says `problem`. */
@@ -19,6 +19,9 @@ export const number = z.number('must be a number')
 
 export const id = text.refine(isUuid, 'must be a UUID').toLowerCase().meta({ format: 'uuid' })
 
+/** A session id to look for. */
+export const sessionId = text.refine(isStorableText, 'must not contain NUL')
+
 /** ISO 8601 with a time zone. Gives milliseconds since 1970. */
 export const instant = z.iso
   .datetime({
@@ -26,6 +29,17 @@ export const instant = z.iso
     error: 'must be an ISO 8601 instant with a time zone, such as 2030-01-31T12:00:00Z',
   })
   .transform((at) => Date.parse(at))
+
+/** The parameters of a request's query. Other names are refused, and so is a repeated one. */
+export const query = <T extends z.ZodRawShape>(parameters: T) => {
+  const known = Object.keys(parameters).join(', ')
+  return z.strictObject(parameters, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys'
+        ? `has unknown parameters: ${issue.keys.join(', ')}. Known parameters: ${known}`
+        : undefined,
+  })
+}
 
 /** `limit` and `cursor` of a list. */
 export const paging = {
@@ -41,7 +55,7 @@ export const oneOf = <const T extends readonly string[]>(words: T) =>
   z.enum(words, orMissing(`must be one of: ${words.join(', ')}`))
 
 /** `?force=true` of a deletion that would delete unfinished work. */
-export const forced = z.object({
+export const forced = query({
   force: oneOf(['true', 'false'])
     .optional()
     .meta({ description: '`true`: deletes messages that are not final too.' }),

@@ -17,8 +17,9 @@ export const validBody = <S extends z.ZodType>(schema: S) =>
     errors: ['invalid'],
   })
 
+/** Checks the query. Make the schema with `query`. */
 export const validQuery = <S extends z.ZodType>(schema: S) =>
-  annotated(zValidator('query', schema, refuseInvalid, synchronous), {
+  annotated(zValidator('query', schema, refuseInvalidQuery, synchronous), {
     query: schema,
     errors: ['invalid'],
   })
@@ -32,13 +33,16 @@ const synchronous = {
 /** Without this limit, a list of 100,000 wrong items gets an answer of 100 times its size. */
 const MAX_ISSUES = 20
 
-function refuseInvalid(
-  result: { success: true } | { success: false; error: z.core.$ZodError },
-  c: Context,
-) {
+type Checked = { success: true } | { success: false; error: z.core.$ZodError }
+
+const refuseInvalid = (result: Checked, c: Context) => refuseUnless(result, c, 'body')
+const refuseInvalidQuery = (result: Checked, c: Context) => refuseUnless(result, c, 'query')
+
+/** `whole` names the input in an issue that is about no single field. */
+function refuseUnless(result: Checked, c: Context, whole: 'body' | 'query') {
   if (result.success) return undefined
   const issues = result.error.issues
     .slice(0, MAX_ISSUES)
-    .map(({ path, message }) => ({ path: path.join('.') || 'body', message }))
+    .map(({ path, message }) => ({ path: path.join('.') || whole, message }))
   return refuse(c as Context<Env>, { kind: 'invalid', issues })
 }

@@ -16,7 +16,7 @@ import { cancelStale } from './cancel-stale.js'
 import { DueClaims } from './claim-due.js'
 import type { Database, Queries } from './database.js'
 import { advanceOrders, type Ended } from './delivery-order.js'
-import { deliveryList, fromDeliveries, listDeliveries } from './delivery-list.js'
+import { deliveryList, fromDeliveries, listDeliveries, ofMessagesSql } from './delivery-list.js'
 import { erasePrincipalDeliveries } from './erase-principal.js'
 import { publishTo } from './fan-out.js'
 import { releaseProbesSql } from './probe-readiness.js'
@@ -39,7 +39,7 @@ const oneSql = sql<Ref, DeliveryRow>(`select ${deliveryList} ${ONE}`)
 const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly AttemptRow[] }>(`
   select ${deliveryList}, e.body, coalesce((
     select json_agg(json_build_object('attemptNumber', t.attempt_number,
-      'startedAt', t.started_at, 'durationMs', t.duration_ms, 'outcome', t.outcome,
+      'startedAt', t.started_at, 'durationMs', t.duration_ms, 'url', t.url, 'outcome', t.outcome,
       'headerNames', n.names, 'headerValues', t.header_values) order by t.attempt_number)
     from agent_messaging.attempts t
       left join agent_messaging.header_names n on n.seq = t.header_names_seq
@@ -92,6 +92,13 @@ export function deliveryStore(database: Database): DeliveryStore {
       write((db) => end(db, { projectId, deliveryId, now, reason: 'skipped' })),
     get: (projectId, deliveryId) => read((db) => getDetail(db, { projectId, deliveryId })),
     list: (filter, page) => read((db) => listDeliveries(db, filter, page)),
+    ofMessages: (query) =>
+      read(async (db) =>
+        (await db.all(ofMessagesSql, query)).map((row) => ({
+          messageId: row.messageId,
+          delivery: toDelivery(row),
+        })),
+      ),
     cancelOrphans: (query) => write((db) => cancelOrphans(db, query)),
     cancelStale: (query) => write((db) => cancelStale(db, query)),
     purge: (query) => write((db) => purgeDeliveries(db, query)),

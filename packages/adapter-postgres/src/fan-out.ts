@@ -45,7 +45,9 @@ type InsertedColumns = {
   readonly leases: readonly number[]
   readonly orderKeys: readonly (string | null)[]
 }
-type EventColumns = Pick<WebhookEvent, 'id' | 'name' | 'body' | 'createdAt'> & {
+type EventColumns = Pick<WebhookEvent, 'id' | 'projectId' | 'name' | 'body' | 'createdAt'> & {
+  readonly messageId: string | null
+  readonly sessionId: string | null
   readonly trace: string | null
 }
 type Topics = {
@@ -64,8 +66,10 @@ const webhookSql = sql<
   select seq from agent_messaging.webhooks
   where id = @id and project_id = @projectId and not is_deleted`)
 const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
-  insert into agent_messaging.events (id, name, body, trace, created_at)
-  values (@id, @name, @body, @trace, @createdAt) returning seq`)
+  insert into agent_messaging.events
+    (id, project_id, message_id, session_id, name, body, trace, created_at)
+  values (@id, @projectId, @messageId, @sessionId, @name, @body, @trace, @createdAt)
+  returning seq`)
 const insertDeliveriesSql = sql<InsertedColumns, { readonly id: string; readonly dueAt: Instant }>(`
   insert into agent_messaging.deliveries
     (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, order_key,
@@ -172,8 +176,17 @@ async function insert(
   event: WebhookEvent,
   deliveries: readonly NewDelivery[],
 ): Promise<string[]> {
-  const { id, name, body, trace, projectId, createdAt } = event
-  const row = await db.one(insertEventSql, { id, name, body, trace: traceColumn(trace), createdAt })
+  const { id, messageId = null, sessionId = null, name, body, trace, projectId, createdAt } = event
+  const row = await db.one(insertEventSql, {
+    id,
+    projectId,
+    messageId,
+    sessionId,
+    name,
+    body,
+    trace: traceColumn(trace),
+    createdAt,
+  })
   if (!row) throw new Error('the insert of an event returned no row')
   const orderKeys = deliveries.map(({ orderKey }) => orderKey)
   if (orderKeys.some((key) => key !== null)) await db.run(lockOrdersSql, { orderKeys })

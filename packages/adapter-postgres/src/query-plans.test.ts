@@ -37,7 +37,8 @@ const FILL = `
   insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, consecutive_failures, circuit_trips,
       created_at, updated_at, is_deleted)
     select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
-  insert into agent_messaging.events (id, name, body, created_at) select n, 'message.responded', '', n from generate_series(1, 20000) n;
+  insert into agent_messaging.events (id, project_id, message_id, session_id, name, body, created_at)
+    select n, 'p' || 1 + n % 100, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
     select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
       case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;

@@ -20,7 +20,7 @@ type Recorded = {
 
 const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
   select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts,
-    @durations, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`)
+    @durations, @urls, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`)
 
 const MAX_BATCH_SIZE = 256
 /** Each record with health holds a connection while it waits for the row of its webhook. */
@@ -119,6 +119,7 @@ async function columnsOf(db: Queries, names: HeaderNames, records: readonly Atte
     areAccepted: records.map(({ attempt }) => attempt.outcome.kind === 'accepted'),
     startedAts: records.map(({ attempt }) => attempt.startedAt),
     durations: records.map(({ attempt }) => attempt.durationMs),
+    urls: records.map(({ attempt }) => attempt.url ?? null),
     outcomes: records.map(({ attempt }) => JSON.stringify(attempt.outcome)),
     headerNames: headers.map(({ headerNamesSeq }) => headerNamesSeq),
     headerValues: headers.map(({ headerValues }) => headerValues),

@@ -19,8 +19,9 @@ type Settled = MessageFacts & {
 
 const settleSql = sql<ReturnType<typeof columnsOf>, Settled>(`
   select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores,
-    @finishedAts, @responseTimes, @responses, @errors, @nows, @eventIds, @eventNames, @bodies,
-    @traces, @toldAts, @projectIds, @deliveryIds, @webhookSeqs, @dueAts, @leases, @orderKeys)`)
+    @finishedAts, @responseTimes, @responses, @errors, @nows, @eventIds, @eventMessages,
+    @eventSessions, @eventNames, @bodies, @traces, @toldAts, @projectIds, @deliveryIds,
+    @webhookSeqs, @dueAts, @leases, @orderKeys)`)
 
 /**
  * `MessageStore.recordRun` for a batch of different messages. Reads the receivers of their events
@@ -61,6 +62,8 @@ function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
     errors: states.map(({ error }) => error),
     nows: runs.map(({ now }) => now),
     eventIds: events.map((event) => event?.id ?? null),
+    eventMessages: events.map((event) => event?.messageId ?? null),
+    eventSessions: events.map((event) => event?.sessionId ?? null),
     eventNames: events.map((event) => event?.name ?? null),
     bodies: events.map((event) => event?.body ?? null),
     traces: events.map((event) => traceColumn(event?.trace)),

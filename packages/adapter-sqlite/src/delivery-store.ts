@@ -99,6 +99,15 @@ export function deliveryStore(
       committer.write(() => end(projectId, deliveryId, now, 'skipped')),
     get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
     list: (filter, page) => committer.read(() => list(filter, page)),
+    ofMessages: ({ projectId, messageIds, limit }) =>
+      committer.read(() =>
+        messageIds.flatMap((messageId) =>
+          list({ projectId, messageId }, { limit }).data.map((delivery) => ({
+            messageId,
+            delivery,
+          })),
+        ),
+      ),
     cancelOrphans: (query) => committer.write(() => cancelOrphans(query)),
     cancelStale: (query) => committer.write(() => cancelStale(query)),
     purge: (query) => committer.write(() => purge(query)),
@@ -114,7 +123,7 @@ const prepare = (db: Database) => ({
     `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
   ),
   attemptsOf: db.prepare<[number], AttemptRow>(`
-    select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, outcome,
+    select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, url, outcome,
       n.names as headerNames, header_values as headerValues
     from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`),
   release: db.prepare<[Release]>(

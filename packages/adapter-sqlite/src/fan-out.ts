@@ -46,6 +46,9 @@ type DeliveryValues = [
 ]
 type EventValues = [
   id: string,
+  projectId: string,
+  messageId: string | null,
+  sessionId: string | null,
   name: EventName,
   body: string,
   trace: string | null,
@@ -108,15 +111,24 @@ export function publisherOf(
 
 function insertsOf(db: Database) {
   const insertEvent = db.prepare<EventValues>(
-    'insert into events (id, name, body, trace, created_at) values (?, ?, ?, ?, ?)',
+    'insert into events (id, project_id, message_id, session_id, name, body, trace, created_at) values (?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const insertDelivery = db.prepare<DeliveryValues>(`
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, created_at)
     values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?)`)
   return {
     /** Returns the event's `seq`. */
-    event: ({ id, name, body, trace, createdAt }: WebhookEvent) =>
-      insertEvent.run(id, name, body, traceColumn(trace), createdAt).lastInsertRowid,
+    event: ({ id, projectId, messageId, sessionId, name, body, trace, createdAt }: WebhookEvent) =>
+      insertEvent.run(
+        id,
+        projectId,
+        messageId ?? null,
+        sessionId ?? null,
+        name,
+        body,
+        traceColumn(trace),
+        createdAt,
+      ).lastInsertRowid,
     delivery: (
       { projectId, createdAt }: WebhookEvent,
       { id, webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey }: Inserted,

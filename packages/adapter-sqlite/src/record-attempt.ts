@@ -31,6 +31,7 @@ type InsertedColumns = [
   attemptNumber: number,
   startedAt: number,
   durationMs: number,
+  url: string | null,
   outcome: string,
   headerNamesSeq: number | null,
   headerValues: string | null,
@@ -58,8 +59,8 @@ export function attemptRecords(
   const orders = new DeliveryOrders(db)
   // The driver binds values by place faster than by name.
   const insert = db.prepare<InsertedColumns>(`
-    insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, header_names_seq, header_values)
-    values (?, ?, ?, ?, ?, ?, ?)`)
+    insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, url, outcome, header_names_seq, header_values)
+    values (?, ?, ?, ?, ?, ?, ?, ?)`)
   const update = db.prepare<UpdatedColumns>(`
     update deliveries set state = ?, is_claimed = 0, step = coalesce(?, step), due_at = ?, resume_at = null, finished_at = ?, attempt_count = ?
     where seq = ?`)
@@ -67,7 +68,7 @@ export function attemptRecords(
   return (record) => {
     const claim = claimOf.get(record.deliveryId)
     if (!claim || !counts(claim, record)) return { kind: 'lease_lost' }
-    const { startedAt, durationMs } = record.attempt
+    const { startedAt, durationMs, url = null } = record.attempt
     const outcome = JSON.stringify(record.attempt.outcome)
     const attemptNumber = claim.attemptCount + 1
     const { headerNamesSeq, headerValues } = columnsOfHeaders(record.attempt.requestHeaders)
@@ -77,6 +78,7 @@ export function attemptRecords(
       attemptNumber,
       startedAt,
       durationMs,
+      url,
       outcome,
       headerNamesSeq,
       headerValues,

@@ -163,6 +163,8 @@ export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: string
   readonly durationMs: number
+  /** The URL of the request, without userinfo and query. */
+  readonly url?: string
   readonly requestHeaders?: { readonly [name: string]: string }
   readonly outcome: 'accepted' | 'refused' | 'unreachable'
   readonly statusCode?: number
@@ -176,6 +178,9 @@ export type DeliveryDetail = Delivery & {
 }
 export type DeliveryFilter = {
   readonly webhookId?: string
+  /** The message or the session that caused the events. */
+  readonly messageId?: string
+  readonly sessionId?: string
   readonly event?: string
   readonly status?: DeliveryStatus
   readonly createdAfter?: string

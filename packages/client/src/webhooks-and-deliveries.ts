@@ -38,7 +38,7 @@ export function webhooksOf(http: Http) {
     /** Redelivers one page, by default 1,000. With a `nextCursor`, more can follow. */
     recover: (
       id: string,
-      filter: Omit<DeliveryFilter, 'webhookId'> & {
+      filter: Omit<DeliveryFilter, 'webhookId' | 'messageId' | 'sessionId'> & {
         readonly limit?: number
         readonly cursor?: string
       } = {},

@@ -130,7 +130,7 @@ const reasons = {
 }
 
 function Attempt({
-  attempt: { attemptNumber, startedAt, durationMs, outcome, requestHeaders },
+  attempt: { attemptNumber, startedAt, durationMs, url, outcome, requestHeaders },
   now,
 }: {
   readonly attempt: DeliveryAttempt
@@ -146,6 +146,7 @@ function Attempt({
         <Time at={startedAt} now={now} />
         <span class="muted nowrap">{formatDuration(durationMs)}</span>
       </p>
+      {url !== undefined && <p class="muted">{url}</p>}
       {answer !== '' && <pre tabindex={0}>{answer}</pre>}
       {requestHeaders && (
         <details>

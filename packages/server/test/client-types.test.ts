@@ -97,6 +97,7 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     attemptNumber: 'required',
     startedAt: 'required',
     durationMs: 'required',
+    url: 'optional',
     requestHeaders: 'optional',
     outcome: 'required',
     statusCode: 'optional',

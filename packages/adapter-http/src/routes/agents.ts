@@ -10,7 +10,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { forced, jsonObject, number, oneOf, pageOf, paging, text } from '../schemas.js'
+import { forced, jsonObject, number, oneOf, pageOf, paging, query, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { agentBody, agentSchema, createdAgentBody, createdAgentSchema } from '../wire/agent.js'
 import { pageBody, pageSchema } from '../wire/page.js'
@@ -109,7 +109,7 @@ export const agentRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
       },
     )
 
-    .get('/v1/agents', about.list, mayManage, validQuery(z.object(paging)), (c) => {
+    .get('/v1/agents', about.list, mayManage, validQuery(query(paging)), (c) => {
       const found = service.agents.list(c.get('projectId'), pageOf(c.req.valid('query')))
       return answer(c, 200, found, pageBody(agentBody))
     })

@@ -45,6 +45,7 @@ describe('GET /v1/deliveries/:id', () => {
       attemptNumber: 1,
       startedAt: '2030-01-01T00:00:00.000Z',
       durationMs: 0,
+      url: 'https://receiver.example/hook',
       requestHeaders: sender.requests[0]?.headers,
       outcome: 'refused',
       statusCode: 503,
@@ -204,5 +205,61 @@ describe('actions on deliveries', () => {
       (await ask('GET', `/v1/deliveries?${query}`)).json.data.length
     expect(await count('createdAfter=2030-01-01T00:00:00Z')).toBe(1)
     expect(await count('createdBefore=2030-01-01T00:00:00Z')).toBe(0)
+  })
+})
+
+describe('the query of a list', () => {
+  it.each([
+    '/v1/deliveries',
+    '/v1/agents',
+    '/v1/agents/echo/messages',
+    '/v1/agents/echo/sessions',
+    '/v1/webhooks',
+    '/v1/keys',
+    '/v1/principals/u',
+  ])('of %s refuses parameters that the list does not know', async (path) => {
+    const { ask } = await openScene()
+    const { status, json } = await ask('GET', `${path}?message_id=m&Limit=3`)
+    expect([status, json.error.code]).toEqual([400, 'BAD_REQUEST'])
+    expect(json.error.issues).toEqual([
+      {
+        path: 'query',
+        message: expect.stringMatching(
+          /^has unknown parameters: message_id, Limit. Known parameters: (limit, )?cursor/,
+        ),
+      },
+    ])
+  })
+
+  it('refuses a repeated parameter', async () => {
+    const { ask } = await openScene()
+    expect(await ask('GET', '/v1/deliveries?limit=3&limit=4')).toMatchObject({
+      status: 400,
+      json: { error: { issues: [{ path: 'limit' }] } },
+    })
+  })
+})
+
+describe('GET /v1/deliveries?messageId=', () => {
+  it('lists the deliveries of a message, and ?sessionId= those of a session', async () => {
+    const { ask, clock, createAgent } = await openScene()
+    const { id } = await createAgent()
+    await ask('POST', '/v1/webhooks', {
+      body: { url: 'https://receiver.example/hook', events: ['message.responded'] },
+    })
+    const send = async (sessionId: string): Promise<string> =>
+      (await ask('POST', `/v1/agents/${id}/messages`, { body: { sessionId, message: 'hi' } })).json
+        .messageId
+    const messages = [await send('a'), await send('a'), await send('b')]
+    await clock.advance(0)
+    const bodiesOf = async (query: string): Promise<string[]> => {
+      const { data } = (await ask('GET', `/v1/deliveries?${query}`)).json
+      const details = data.map(({ id }: { id: string }) => ask('GET', `/v1/deliveries/${id}`))
+      return (await Promise.all(details)).map(({ json }) => JSON.parse(json.body).data.messageId)
+    }
+    expect(await bodiesOf(`messageId=${messages[0]}`)).toEqual([messages[0]])
+    expect(await bodiesOf('sessionId=a')).toEqual([messages[1], messages[0]])
+    expect(await bodiesOf(`sessionId=b&messageId=${messages[0]}`)).toEqual([])
+    expect((await ask('GET', '/v1/deliveries?messageId=no-uuid')).status).toBe(400)
   })
 })

@@ -6,7 +6,7 @@ import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
-import { defined, id, instant, oneOf, pageOf, paging } from '../schemas.js'
+import { defined, id, instant, oneOf, pageOf, paging, query, sessionId } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import {
   deliveryBody,
@@ -26,7 +26,13 @@ export const deliveryFilter = {
   createdBefore: instant.optional(),
 }
 
-const list = z.object({ ...paging, webhookId: id.optional(), ...deliveryFilter })
+const list = query({
+  ...paging,
+  webhookId: id.optional(),
+  messageId: id.optional().meta({ description: 'The message that caused the events.' }),
+  sessionId: sessionId.optional().meta({ description: 'The session that caused the events.' }),
+  ...deliveryFilter,
+})
 
 export const deliveryRoutes = ({ service }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')

@@ -10,7 +10,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { instant, oneOf, pageOf, paging, text } from '../schemas.js'
+import { instant, oneOf, pageOf, paging, query, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import type { BodyOf } from '../wire/body.js'
 import { createdKeySchema, keyBody, keySchema } from '../wire/key.js'
@@ -55,7 +55,7 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       },
     )
 
-    .get('/v1/keys', about.list, mayManage, validQuery(z.object(paging)), (c) => {
+    .get('/v1/keys', about.list, mayManage, validQuery(query(paging)), (c) => {
       const found = service.keys.list(c.get('projectId'), pageOf(c.req.valid('query')))
       return answer(c, 200, found, pageBody(keyBody))
     })

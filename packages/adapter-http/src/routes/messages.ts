@@ -1,4 +1,3 @@
-import { isStorableText } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { reply } from '../answer.js'
@@ -11,14 +10,14 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
-import { oneOf, pageOf, paging, text } from '../schemas.js'
+import { oneOf, pageOf, paging, query, sessionId } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { messageBody, messageSchema, messageStates } from '../wire/message.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
-const list = z.object({
+const list = query({
   ...paging,
-  sessionId: text.refine(isStorableText, 'must not contain NUL').optional(),
+  sessionId: sessionId.optional(),
   status: oneOf(['pending', 'responded']).optional(),
   state: oneOf(messageStates).optional(),
   order: oneOf(['asc', 'desc']).optional(),

@@ -7,11 +7,11 @@ import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { textIn } from '../path-id.js'
-import { forced, text } from '../schemas.js'
+import { forced, query, text } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { count, type BodyOf } from '../wire/body.js'
 
-const further = z.object({
+const further = query({
   cursor: text.optional().meta({ description: 'The `nextCursor` of the previous request.' }),
 })
 
@@ -39,7 +39,7 @@ export const principalRoutes = ({ service }: HttpDeps) => {
       '/v1/principals/:endUserId',
       about.erase,
       mayAdminister,
-      validQuery(forced.extend(further.shape)),
+      validQuery(query({ ...forced.shape, ...further.shape })),
       (c) => {
         const { force, cursor } = c.req.valid('query')
         const input = { ...principalIn(c), force: force === 'true', cursor }

@@ -1,5 +1,4 @@
 import { Hono } from 'hono'
-import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
@@ -7,7 +6,7 @@ import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, textIn } from '../path-id.js'
-import { forced, pageOf, paging } from '../schemas.js'
+import { forced, pageOf, paging, query } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import { sessionBody, sessionSchema } from '../wire/session.js'
@@ -15,7 +14,7 @@ import { sessionBody, sessionSchema } from '../wire/session.js'
 export const sessionRoutes = ({ service }: HttpDeps) => {
   const maySend = authorize(service, 'project:message')
   return new Hono<Env>()
-    .get('/v1/agents/:id/sessions', about.list, maySend, validQuery(z.object(paging)), (c) => {
+    .get('/v1/agents/:id/sessions', about.list, maySend, validQuery(query(paging)), (c) => {
       const page = pageOf(c.req.valid('query'))
       const found = service.sessions.list({ ...agentRef(c), page })
       return answer(c, 200, found, pageBody(sessionBody))

@@ -15,7 +15,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, id, oneOf, pageOf, paging, text, unknownKeys } from '../schemas.js'
+import { boolean, id, oneOf, pageOf, paging, query, text, unknownKeys } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -135,7 +135,7 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
       },
     )
 
-    .get('/v1/webhooks', about.list, mayManage, validQuery(z.object(paging)), (c) => {
+    .get('/v1/webhooks', about.list, mayManage, validQuery(query(paging)), (c) => {
       const found = service.webhooks.list(c.get('projectId'), pageOf(c.req.valid('query')))
       return answer(c, 200, found, pageBody(show))
     })

@@ -74,6 +74,10 @@ const attemptSchema = z
     attemptNumber: count.meta({ description: 'Starts at 1.' }),
     startedAt: at,
     durationMs: count,
+    url: z.string().optional().meta({
+      description:
+        'The URL of the request, without userinfo and query. Absent if nothing was sent.',
+    }),
     requestHeaders: z
       .record(z.string(), z.string())
       .optional()
@@ -139,12 +143,14 @@ const attemptBody = ({
   attemptNumber,
   startedAt,
   durationMs,
+  url,
   requestHeaders,
   outcome,
 }: DeliveryAttempt): AttemptBody => ({
   attemptNumber,
   startedAt: toIso(startedAt),
   durationMs,
+  ...(url !== undefined && { url }),
   ...(requestHeaders && { requestHeaders }),
   outcome: outcome.kind,
   ...outcomeOf(outcome),

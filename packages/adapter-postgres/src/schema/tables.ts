@@ -162,11 +162,17 @@ create table agent_messaging.subscriptions (
 create table agent_messaging.events (
   seq bigint generated always as identity primary key,
   id text collate "C" not null,
+  project_id text collate "C" not null,
+  message_id text collate "C",
+  session_id text collate "C",
   name text not null,
   body text not null,
   trace text,
   created_at bigint not null
 );
+create index events_message on agent_messaging.events (message_id) where message_id is not null;
+create index events_session on agent_messaging.events (project_id, session_id, seq)
+  where session_id is not null;
 
 -- A final delivery has due_at null. A claimed one has state 'sending', and due_at ends its lease.
 -- Of the open deliveries with one order_key, all but the first wait: their due_at is the largest
@@ -213,6 +219,7 @@ create table agent_messaging.attempts (
   attempt_number integer not null,
   started_at bigint not null,
   duration_ms bigint not null,
+  url text,
   outcome text not null,
   header_names_seq bigint,
   header_values text,

@@ -153,11 +153,16 @@ create table subscriptions (
 create table events (
   seq integer primary key,
   id text not null,
+  project_id text not null,
+  message_id text,
+  session_id text,
   name text not null,
   body text not null,
   trace text,
   created_at integer not null
 ) strict;
+create index events_message on events (message_id) where message_id is not null;
+create index events_session on events (project_id, session_id) where session_id is not null;
 
 -- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. The index
 -- deliveries_due separates first attempts from retries, so that a claim finds either at once. Of
@@ -197,6 +202,7 @@ create table attempts (
   attempt_number integer not null,
   started_at integer not null,
   duration_ms integer not null,
+  url text,
   outcome text not null,
   header_names_seq integer references header_names,
   header_values text,

@@ -87,7 +87,7 @@ export function attemptsSuite(it: StorageTest): void {
         startedAt: NOW,
         durationMs: 1,
         outcome: refused(),
-        ...(requestHeaders && { requestHeaders }),
+        ...(requestHeaders && { requestHeaders, url: `https://receiver.example/${step}` }),
       }
       const state = { kind: 'pending', nextAttemptAt: NOW + step, step } as const
       await storage.deliveries.recordAttempt({
@@ -100,6 +100,7 @@ export function attemptsSuite(it: StorageTest): void {
     }
     const { attempts = [] } = (await reread(storage, claimed)) ?? {}
     expect(attempts.map(({ requestHeaders }) => requestHeaders)).toEqual(headers)
+    expect(attempts.map(({ url }) => url?.at(-1))).toEqual(['0', undefined, '2', '3'])
     expect(attempts[1]).not.toHaveProperty('requestHeaders')
   })
 

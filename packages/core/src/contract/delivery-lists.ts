@@ -3,7 +3,7 @@ import type { AfterAttempt, DeliveryState } from '../domain/delivery.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import { PROJECT_ID } from '../testing/builders.js'
 import { accepted, refused } from '../testing/fake-sender.js'
-import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, type Scene } from './scene.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -94,6 +94,67 @@ export function deliveryListsSuite(it: StorageTest): void {
       }
     }
     expect(found).toEqual(['4xx', '5xx', 'none'])
+  })
+
+  it('are by message and by session, in pages, and of the project alone', async ({
+    storage: { deliveries },
+    scene,
+  }) => {
+    const webhooks = [await scene.webhook(), await scene.webhook()]
+    const agent = await scene.agent()
+    const published = [
+      { messageId: 'm1', sessionId: 's1' },
+      { messageId: 'm2', sessionId: 's1' },
+      { messageId: 'm1', sessionId: 's1' },
+      { messageId: 'm3', sessionId: 's2' },
+      {},
+    ]
+    for (const event of published) await scene.publish(agent, event)
+    const all = (await deliveries.list({ projectId: PROJECT_ID }, { limit: 50 })).data
+    const ofEvents = (...places: number[]) =>
+      places.flatMap((place) => all.slice(8 - 2 * place, 10 - 2 * place).map(({ id }) => id))
+
+    const list = async (filter: Partial<DeliveryFilter>, limit: number): Promise<string[]> => {
+      const ids: string[] = []
+      let cursor: string | null | undefined
+      while (cursor !== null) {
+        const page = { limit, ...(cursor !== undefined && { cursor }) }
+        const found = await deliveries.list({ projectId: PROJECT_ID, ...filter }, page)
+        ids.push(...found.data.map(({ id }) => id))
+        cursor = found.nextCursor
+      }
+      return ids
+    }
+    for (const limit of [1, 3, 50]) {
+      expect(await list({ messageId: 'm1' }, limit)).toEqual(ofEvents(2, 0))
+      expect(await list({ sessionId: 's1' }, limit)).toEqual(ofEvents(2, 1, 0))
+      expect(await list({ sessionId: 's2' }, limit)).toEqual(ofEvents(3))
+      expect(await list({ sessionId: 's1', messageId: 'm2' }, limit)).toEqual(ofEvents(1))
+      expect(await list({ sessionId: 's2', messageId: 'm2' }, limit)).toEqual([])
+      expect(await list({ messageId: 'm1', status: 'delivered' }, limit)).toEqual([])
+      const webhookId = webhooks[0]?.id ?? ''
+      expect(await list({ sessionId: 's1', webhookId }, limit)).toHaveLength(3)
+      for (const filter of [{ messageId: 'm1' }, { sessionId: 's1' }])
+        expect(await list({ ...filter, projectId: OTHER_PROJECT_ID }, limit)).toEqual([])
+    }
+
+    const ofMessages = async (messageIds: string[], limit: number, projectId = PROJECT_ID) =>
+      (await deliveries.ofMessages({ projectId, messageIds, limit })).map(
+        ({ messageId, delivery }) => [messageId, delivery.id],
+      )
+    const [m3 = [], m1 = []] = [ofEvents(3), ofEvents(2, 0)]
+    expect(await ofMessages(['m3', 'm4', 'm1'], 3)).toEqual([
+      ...m3.map((id) => ['m3', id]),
+      ...m1.slice(0, 3).map((id) => ['m1', id]),
+    ])
+    expect(await ofMessages(['m1'], 9, OTHER_PROJECT_ID)).toEqual([])
+    expect(await ofMessages([], 9)).toEqual([])
+    const [one] = await deliveries.ofMessages({
+      projectId: PROJECT_ID,
+      messageIds: ['m2'],
+      limit: 1,
+    })
+    expect(all).toContainEqual(one?.delivery)
   })
 
   it('hold what get gives of each', async ({ storage: { deliveries }, scene }) => {

@@ -5,6 +5,7 @@ import {
   defaultRetryPolicy,
   deliveryStatusOf,
   keepsOrder,
+  shownUrl,
   type Outcome,
   type SendingDelivery,
 } from './delivery.js'
@@ -160,4 +161,16 @@ it('shows a claimed delivery as pending', () => {
   expect(deliveryStatusOf(sending(0).state)).toBe('pending')
   expect(deliveryStatusOf({ kind: 'waiting', blockedBy: 'd' })).toBe('pending')
   expect(deliveryStatusOf({ kind: 'exhausted', exhaustedAt: 1 })).toBe('exhausted')
+})
+
+it.each([
+  [
+    'https://user:secret@receiver.example:8443/hook/a?key=secret#part',
+    'https://receiver.example:8443/hook/a',
+  ],
+  ['https://receiver.example', 'https://receiver.example/'],
+  ['queue:orders?key=secret', 'queue:orders'],
+  ['orders?key=secret#part', 'orders'],
+])('shows the URL %s as %s', (url, shown) => {
+  expect(shownUrl(url)).toBe(shown)
 })

@@ -61,6 +61,8 @@ export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: Instant
   readonly durationMs: number
+  /** As `shownUrl` gives it. Absent if nothing was sent. */
+  readonly url?: string
   /**
    * The headers as signed and sent, without connection headers and without the customer's values.
    * Absent if nothing was sent or the headers are unknown.
@@ -127,6 +129,14 @@ export const defaultRetryPolicy: RetryPolicy = {
   ],
   jitter: 0.2,
   maxRetryAfterMs: 24 * HOUR,
+}
+
+/** Returns a webhook's URL without its userinfo, query and fragment, which can contain secrets. */
+export function shownUrl(url: string): string {
+  // A host's own sender can accept text that is no URL.
+  if (!URL.canParse(url)) return url.replace(/[?#].*$/s, '')
+  const { protocol, host, pathname } = new URL(url)
+  return host === '' ? `${protocol}${pathname}` : `${protocol}//${host}${pathname}`
 }
 
 /** True if the service interrupted the attempt. The outcome says nothing about the receiver. */

@@ -84,11 +84,12 @@ export type EventPayload =
 
 /**
  * An event. Every attempt of every delivery sends exactly the characters of `body`, as UTF-8. An
- * agent's event has `agentId`. A message's event also has the message's session and metadata.
+ * agent's event has `agentId`. A message's event also has the message's id, session and metadata.
  */
 export type WebhookEvent = FilteredEvent & {
   readonly id: string
   readonly projectId: string
+  readonly messageId?: string
   readonly name: EventName
   readonly body: string
   /** The trace context of the request that caused the event. */
@@ -117,10 +118,13 @@ export function freezeEvent(
     createdAt: toIso(now),
     data: payload.data,
   })
+  const { data } = payload
+  const messageId = 'messageId' in data ? data.messageId : undefined
   return {
     id,
     projectId,
-    ...filteredFieldsOf(payload.data),
+    ...filteredFieldsOf(data),
+    ...(messageId !== undefined && { messageId }),
     name: payload.event,
     body,
     createdAt: now,

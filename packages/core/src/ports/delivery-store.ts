@@ -84,6 +84,8 @@ export interface DeliveryStore {
    * a `nextCursor`, because a store can limit the rows that it looks at.
    */
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
+  /** Returns the newest deliveries of each message's events, at most `limit` per message. */
+  ofMessages(query: DeliveriesOfMessages): Stored<MessageDelivery[]>
   /** Cancels up to `limit` open deliveries of deleted webhooks. Returns their number. */
   cancelOrphans(query: { now: Instant; limit: number }): Stored<number>
   /**
@@ -220,6 +222,9 @@ export type DeliveryDetail = {
 export type DeliveryFilter = {
   readonly projectId: string
   readonly webhookId?: string
+  /** The message or the session that caused the event. */
+  readonly messageId?: string
+  readonly sessionId?: string
   readonly event?: EventName
   readonly status?: DeliveryStatus
   readonly createdAfter?: Instant
@@ -227,6 +232,13 @@ export type DeliveryFilter = {
   /** The status class of the last answer. `none` if the last attempt reached no receiver. */
   readonly lastAnswer?: ResponseClass
 }
+
+export type DeliveriesOfMessages = {
+  readonly projectId: string
+  readonly messageIds: readonly string[]
+  readonly limit: number
+}
+export type MessageDelivery = { readonly messageId: string; readonly delivery: WebhookDelivery }
 
 export type ResponseClass = '2xx' | '3xx' | '4xx' | '5xx' | 'none'
 

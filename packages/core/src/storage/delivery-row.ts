@@ -107,7 +107,8 @@ export function afterAttemptColumns(state: AfterAttempt): AfterAttemptColumns {
 }
 
 /** An attempt with the names of its request headers, which attempts share, and their values. */
-export type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders'> & {
+export type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders' | 'url'> & {
+  readonly url: string | null
   readonly outcome: string
   readonly headerNames: string | null
   readonly headerValues: string | null
@@ -117,9 +118,11 @@ export const toAttempt = ({
   headerNames,
   headerValues,
   outcome,
+  url,
   ...row
 }: AttemptRow): DeliveryAttempt => ({
   ...row,
+  ...(url !== null && { url }),
   ...toHeaders(headerNames, headerValues),
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],
 })

@@ -44,6 +44,7 @@ export type {
   CancelStale,
   ClaimDue,
   ClaimedDelivery,
+  DeliveriesOfMessages,
   DeliveryBacklog,
   DeliveryDetail,
   DeliveryFilter,
@@ -57,6 +58,7 @@ export type {
   ReleasedClaim,
   ResponseClass,
   WebhookUpdate,
+  MessageDelivery,
 } from '../ports/delivery-store.js'
 export type { LeaseKeeper } from '../ports/lease-keeper.js'
 export type {

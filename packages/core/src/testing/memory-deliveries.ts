@@ -17,11 +17,13 @@ import type {
   CancelStale,
   ClaimDue,
   ClaimedDelivery,
+  DeliveriesOfMessages,
   DeliveryBacklog,
   DeliveryDetail,
   DeliveryFilter,
   DeliveryStore,
   ErasedDeliveries,
+  MessageDelivery,
   RecordedAttempt,
   RedeliverFilter,
   Redelivered,
@@ -125,6 +127,15 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return newestFirst(this.#find(filter), page)
   }
 
+  ofMessages({ projectId, messageIds, limit }: DeliveriesOfMessages): MessageDelivery[] {
+    return messageIds.flatMap((messageId) =>
+      this.list({ projectId, messageId }, { limit }).data.map((delivery) => ({
+        messageId,
+        delivery,
+      })),
+    )
+  }
+
   cancelOrphans({ now, limit }: { now: Instant; limit: number }): number {
     const orphans = this.#rows()
       .filter(({ delivery: { state, webhookId } }) => isOpen(state) && !this.#webhook(webhookId))
@@ -222,7 +233,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
 
   #find(filter: RedeliverFilter): WebhookDelivery[] {
     return this.#rows()
-      .filter((row) => matches(row, filter))
+      .filter((row) => matches(row, filter, this.#memory.events.get(row.delivery.eventId)))
       .map(({ delivery }) => delivery)
   }
 

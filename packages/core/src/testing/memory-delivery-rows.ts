@@ -1,4 +1,5 @@
 import { deliveryStatusOf, type DeliveryState } from '../domain/delivery.js'
+import type { WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
 import type { RedeliverFilter } from '../ports/delivery-store.js'
 import type { DeliveryRow } from './memory.js'
@@ -28,20 +29,26 @@ export function finishedAt(state: DeliveryState): Instant {
   }
 }
 
-export function matches(row: DeliveryRow, filter: RedeliverFilter): boolean {
+export function matches(
+  row: DeliveryRow,
+  filter: RedeliverFilter,
+  event: WebhookEvent | undefined,
+): boolean {
   const { createdAfter = -Infinity, createdBefore = Infinity } = filter
-  const { id, projectId, webhookId, event, state, createdAt } = row.delivery
-  const isEqual = <T>(wanted: T | undefined, value: T): boolean =>
+  const { id, projectId, webhookId, event: name, state, createdAt } = row.delivery
+  const isEqual = <T>(wanted: T | undefined, value: T | undefined): boolean =>
     wanted === undefined || wanted === value
   return (
     projectId === filter.projectId &&
     isEqual(filter.deliveryId, id) &&
     isEqual(filter.webhookId, webhookId) &&
-    isEqual(filter.event, event) &&
+    isEqual(filter.messageId, event?.messageId) &&
+    isEqual(filter.sessionId, event?.sessionId) &&
+    isEqual(filter.event, name) &&
     isEqual(filter.status, deliveryStatusOf(state)) &&
     createdAt >= createdAfter &&
     createdAt < createdBefore &&
-    isEqual<string | undefined>(filter.lastAnswer, lastAnswerOf(row))
+    isEqual<string>(filter.lastAnswer, lastAnswerOf(row))
   )
 }
 

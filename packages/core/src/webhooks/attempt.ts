@@ -1,5 +1,5 @@
 import { okAsync } from 'neverthrow'
-import { decideNextState, type Outcome } from '../domain/delivery.js'
+import { decideNextState, shownUrl, type Outcome } from '../domain/delivery.js'
 import { freezeEvent } from '../domain/event.js'
 import { toIso, type Instant } from '../domain/instant.js'
 import { traceIdOf } from '../domain/trace.js'
@@ -40,7 +40,14 @@ export async function makeAttempt(
   // A thread that makes attempts can already have seen a jump of the clock.
   const now = clock.now()
   const state = decideNextState(delivery, outcome, policy.retry, now, random.next())
-  const attempt = { startedAt, durationMs, ...(requestHeaders && { requestHeaders }), outcome }
+  const isSent = outcome.kind !== 'unreachable' || outcome.error !== 'unsealable_secret'
+  const attempt = {
+    startedAt,
+    durationMs,
+    ...(isSent && { url: shownUrl(webhook.url) }),
+    ...(requestHeaders && { requestHeaders }),
+    outcome,
+  }
   // Read after the request: another attempt can have failed during it.
   const isFailing = failing.has(webhook.id)
   const decideHealth = healthDecider(platform, webhook, outcome, now, isFailing)

@@ -11,8 +11,8 @@ import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 export const recordAttempts = `
 create or replace function agent_messaging.record_attempts(
   delivery_ids text[], tokens bigint[], are_accepted boolean[], started_ats bigint[],
-  durations bigint[], outcomes text[], header_names bigint[], header_values text[], states text[],
-  steps int[], due_ats bigint[], finished_ats bigint[])
+  durations bigint[], urls text[], outcomes text[], header_names bigint[],
+  header_values text[], states text[], steps int[], due_ats bigint[], finished_ats bigint[])
 returns table (place bigint, "webhookSeq" bigint, "nextIsDue" boolean)
 ${HOT} ${BATCH_LOCK_TIMEOUT} as $$
 #variable_conflict use_column
@@ -28,9 +28,9 @@ begin
   with locked as materialized (
     select g.*, d.seq, d.webhook_seq, d.state as was, d.lease, d.order_key,
       d.attempt_count + 1 as attempt_number
-    from unnest(delivery_ids, tokens, are_accepted, started_ats, durations, outcomes,
+    from unnest(delivery_ids, tokens, are_accepted, started_ats, durations, urls, outcomes,
         header_names, header_values, states, steps, due_ats, finished_ats)
-      with ordinality as g (delivery_id, token, is_accepted, started_at, duration, outcome,
+      with ordinality as g (delivery_id, token, is_accepted, started_at, duration, url, outcome,
         header_names_seq, header_values, state, step, due_at, finished_at, place)
       join agent_messaging.deliveries d on d.id = any(array[g.delivery_id])
     order by -d.seq for update of d),
@@ -39,8 +39,8 @@ begin
       and (is_accepted or (was = 'sending' and lease = token))),
   kept as (
     insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms,
-      outcome, header_names_seq, header_values)
-    select seq, attempt_number, started_at, duration, outcome, header_names_seq, header_values
+      url, outcome, header_names_seq, header_values)
+    select seq, attempt_number, started_at, duration, url, outcome, header_names_seq, header_values
     from counted),
   moved as (
     update agent_messaging.deliveries d set state = c.state, step = coalesce(c.step, d.step),

@@ -14,8 +14,9 @@ export const settleRuns = `
 create or replace function agent_messaging.settle_runs(
   message_ids text[], tokens bigint[], states text[], not_befores bigint[], finished_ats bigint[],
   response_times bigint[], responses text[], errors text[], nows bigint[], event_ids text[],
-  event_names text[], bodies text[], traces text[], told_ats bigint[], project_ids text[],
-  delivery_ids text[], webhook_seqs text[], due_ats text[], leases text[], order_keys text[])
+  event_messages text[], event_sessions text[], event_names text[], bodies text[], traces text[],
+  told_ats bigint[], project_ids text[], delivery_ids text[], webhook_seqs text[], due_ats text[],
+  leases text[], order_keys text[])
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
   "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
@@ -39,11 +40,11 @@ begin
         case when g.event_id is not null
           then nextval('agent_messaging.events_seq_seq') end as event_seq
       from unnest(message_ids, tokens, states, not_befores, finished_ats, response_times, responses,
-          errors, nows, event_ids, event_names, bodies, traces, told_ats, project_ids, delivery_ids,
-          webhook_seqs, due_ats, leases, order_keys)
+          errors, nows, event_ids, event_messages, event_sessions, event_names, bodies, traces,
+          told_ats, project_ids, delivery_ids, webhook_seqs, due_ats, leases, order_keys)
         with ordinality as g (message_id, token, state, not_before, finished_at, response_time,
-          response, error, now, event_id, event_name, body, trace, told_at, project_id,
-          delivery_ids, webhook_seqs, due_ats, leases, order_keys, place)
+          response, error, now, event_id, event_message, event_session, event_name, body, trace,
+          told_at, project_id, delivery_ids, webhook_seqs, due_ats, leases, order_keys, place)
         join agent_messaging.messages m on m.id = any(array[g.message_id])
         join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
         join agent_messaging.agents a on a.id = any(array[s.agent_id])
@@ -69,9 +70,11 @@ begin
       from held h where s.seq = any(array[h.session_seq])
       returning s.due_at is not null as waits, h.*),
     told as (
-      insert into agent_messaging.events (seq, id, name, body, trace, created_at)
+      insert into agent_messaging.events (seq, id, project_id, message_id, session_id, name, body,
+        trace, created_at)
         overriding system value
-      select event_seq, event_id, event_name, body, trace, told_at
+      select event_seq, event_id, project_id, event_message, event_session, event_name, body,
+        trace, told_at
       from held where event_seq is not null),
     blocked as materialized (
       select h.place, b.id from held h
