@@ -5,7 +5,9 @@ import {
   toDelivery,
   toPage,
   WAITING,
+  type DeliveriesOfMessages,
   type DeliveryRow,
+  type MessageDelivery,
   type Page,
   type PageOf,
   type RedeliverFilter,
@@ -70,6 +72,15 @@ export function deliveryList(
     return { data, nextCursor: nextCursor ?? last?.id ?? null }
   }
 }
+
+/** `DeliveryStore.ofMessages`. */
+export const deliveriesOfMessages = (
+  list: ReturnType<typeof deliveryList>,
+  { projectId, messageIds, limit }: DeliveriesOfMessages,
+): MessageDelivery[] =>
+  messageIds.flatMap((messageId) =>
+    list({ projectId, messageId }, { limit }).data.map((delivery) => ({ messageId, delivery })),
+  )
 
 /** Finds the last delivery that a page can read, if there are that many. */
 export const lastReadSql = (filter: ListFilter): string => `

@@ -15,7 +15,7 @@ import { deliveryBacklog } from './backlog.js'
 import { orphanedDeliveries, staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import type { Committer } from './committer.js'
-import { deliveryList, selectDeliveryWithBody } from './delivery-list.js'
+import { deliveriesOfMessages, deliveryList, selectDeliveryWithBody } from './delivery-list.js'
 import { principalDeliveries } from './erase-principal.js'
 import { probeRelease } from './probe-readiness.js'
 import { publisherOf, type FanOut } from './fan-out.js'
@@ -99,15 +99,7 @@ export function deliveryStore(
       committer.write(() => end(projectId, deliveryId, now, 'skipped')),
     get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
     list: (filter, page) => committer.read(() => list(filter, page)),
-    ofMessages: ({ projectId, messageIds, limit }) =>
-      committer.read(() =>
-        messageIds.flatMap((messageId) =>
-          list({ projectId, messageId }, { limit }).data.map((delivery) => ({
-            messageId,
-            delivery,
-          })),
-        ),
-      ),
+    ofMessages: (query) => committer.read(() => deliveriesOfMessages(list, query)),
     cancelOrphans: (query) => committer.write(() => cancelOrphans(query)),
     cancelStale: (query) => committer.write(() => cancelStale(query)),
     purge: (query) => committer.write(() => purge(query)),

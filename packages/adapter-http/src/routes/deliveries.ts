@@ -1,5 +1,4 @@
 import { Hono, type Context } from 'hono'
-import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer } from '../errors.js'

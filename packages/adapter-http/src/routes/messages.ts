@@ -1,5 +1,4 @@
 import { Hono } from 'hono'
-import { z } from 'zod'
 import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { Caller } from '../caller.js'

@@ -142,7 +142,7 @@ export function deliveryListsSuite(it: StorageTest): void {
       (await deliveries.ofMessages({ projectId, messageIds, limit })).map(
         ({ messageId, delivery }) => [messageId, delivery.id],
       )
-    const [m3 = [], m1 = []] = [ofEvents(3), ofEvents(2, 0)]
+    const [m3, m1] = [ofEvents(3), ofEvents(2, 0)]
     expect(await ofMessages(['m3', 'm4', 'm1'], 3)).toEqual([
       ...m3.map((id) => ['m3', id]),
       ...m1.slice(0, 3).map((id) => ['m1', id]),
