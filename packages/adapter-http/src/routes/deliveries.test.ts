@@ -241,7 +241,7 @@ describe('the query of a list', () => {
 })
 
 describe('GET /v1/deliveries?messageId=', () => {
-  it('lists the deliveries of a message, and ?sessionId= those of a session', async () => {
+  it('lists the deliveries of a message, and with ?sessionId= the deliveries of a session', async () => {
     const { ask, clock, createAgent } = await openScene()
     const { id } = await createAgent()
     await ask('POST', '/v1/webhooks', {
