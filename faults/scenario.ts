@@ -44,6 +44,9 @@ const MAX_MIGRATION_KILLS = 3
 /** Retention of deliveries with the fault `purge`. */
 const RETENTION_MS = 10_000
 
+/** The receiver that gets the deliveries of each session in order. It fails now and then. */
+const ORDERED = 'other'
+
 /** Runs servers under load and faults, repairs and drains them, and returns the history. */
 export async function runScenario(scenario: Scenario): Promise<Outcome> {
   const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-faults-'))
@@ -142,8 +145,10 @@ async function createAgentsAndWebhooks(
     const { id, secret } = await json<{ id: string; secret: string }>(url, 'POST', '/v1/webhooks', {
       url: `${actors.url}/hook/${name}`,
       events,
+      ...(name === ORDERED && { ordering: 'session' }),
     })
-    webhooks.set(name, { webhookId: id, events, secret })
+    const isOrdered = name === ORDERED
+    webhooks.set(name, { webhookId: id, events, secret, ...(isOrdered && { isOrdered }) })
   }
   return webhooks
 }

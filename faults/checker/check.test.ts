@@ -235,6 +235,13 @@ const planted: readonly (readonly [
     ({ final }) => void final.messages.reverse(),
   ],
   [
+    'delivery-order',
+    'a delivery is sent before the one ahead of it in its session',
+    (history) => {
+      delivery(history, 'w1-m2').place = 9
+    },
+  ],
+  [
     'fencing',
     'the answer of a run without a lease is stored',
     (history) => {

@@ -1,5 +1,6 @@
 import { acknowledged } from './acknowledged.js'
 import { delivered } from './delivered.js'
+import { deliveryOrder } from './delivery-order.js'
 import { drained } from './drained.js'
 import { fencing } from './fencing.js'
 import type { History } from './history.js'
@@ -11,7 +12,7 @@ import { sessionOrder } from './session-order.js'
 import { verifySignatures, type Verify } from './signatures.js'
 import type { Invariant, Violation } from './violation.js'
 
-/** The nine promises, by the names that violations have. */
+/** The ten promises, by the names that violations have. */
 const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   acknowledged,
   'one-per-key': onePerKey,
@@ -22,6 +23,7 @@ const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   'same-bytes': sameBytes(verify),
   'session-order': sessionOrder,
   fencing,
+  'delivery-order': deliveryOrder,
 })
 
 /** Returns all violations in the history. */

@@ -111,6 +111,8 @@ export type FinalWebhook = {
   readonly secret: string
   /** True if the webhook was created or deleted during the run, so that its events are unknown. */
   readonly isTemporary?: boolean
+  /** True if the webhook was ordered by session from its creation. */
+  readonly isOrdered?: boolean
 }
 
 export type FinalDelivery = {
@@ -118,6 +120,8 @@ export type FinalDelivery = {
   readonly webhookId: string
   readonly status: string
   readonly body: string
+  /** Grows with each commit of an event. Absent if unknown. */
+  readonly place?: number
   /** Times of redelivery requests. */
   readonly redeliveredAt?: readonly number[]
   readonly attempts: readonly FinalAttempt[]

@@ -10,7 +10,7 @@ import type {
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const WEBHOOKS = [
-  { webhookId: 'w1', events: ['*'], secret: SECRET },
+  { webhookId: 'w1', events: ['*'], secret: SECRET, isOrdered: true },
   { webhookId: 'w2', events: ['message.responded'], secret: SECRET },
 ]
 
@@ -148,7 +148,7 @@ function deliver(
     event: failed ? 'agent.error' : 'message.responded',
     id: `e-${messageId}`,
     createdAt: '',
-    data: { messageId },
+    data: { messageId, agentId: 'a', sessionId: 's' },
   })
   const request = (time: number, status: number): ReceivedRequest => ({
     at: time,
@@ -173,7 +173,8 @@ function deliver(
     outcome: one.answer?.status === 200 ? 'accepted' : 'refused',
     statusCode: one.answer?.status ?? 0,
   }))
-  deliveries.push({ deliveryId, webhookId, status: 'delivered', body, attempts })
+  const place = deliveries.length + 1
+  deliveries.push({ deliveryId, webhookId, status: 'delivered', body, place, attempts })
 }
 
 function signed(deliveryId: string, body: string): Record<string, string> {

@@ -12,7 +12,7 @@ type Message = {
   readonly attempt: number
   readonly respondedAt?: string
 }
-type Delivery = Omit<FinalDelivery, 'deliveryId' | 'attempts'> & {
+type Delivery = Omit<FinalDelivery, 'deliveryId' | 'attempts' | 'place'> & {
   readonly id: string
   readonly attempts: readonly Attempt[]
 }
@@ -47,8 +47,10 @@ export async function readFinalState(
     }
   }
   const ids = (await all<{ id: string }>(url, '/v1/deliveries')).map(({ id }) => id)
+  // The API lists the newest first.
+  const places = new Map(ids.toReversed().map((id, index) => [id, index + 1]))
   const deliveries = await mapConcurrently(ids, async (id) =>
-    deliveryOf(await json<Delivery>(url, 'GET', `/v1/deliveries/${id}`)),
+    deliveryOf(await json<Delivery>(url, 'GET', `/v1/deliveries/${id}`), places.get(id) ?? 0),
   )
   return { messages, webhooks, deliveries, ...(purgedBefore !== undefined && { purgedBefore }) }
 }
@@ -68,11 +70,15 @@ const messageOf = (
   ...(respondedAt !== undefined && { endedAt: Date.parse(respondedAt) }),
 })
 
-const deliveryOf = ({ id, webhookId, status, body, attempts }: Delivery): FinalDelivery => ({
+const deliveryOf = (
+  { id, webhookId, status, body, attempts }: Delivery,
+  place: number,
+): FinalDelivery => ({
   deliveryId: id,
   webhookId,
   status,
   body,
+  place,
   attempts: attempts.map(({ startedAt, responseBody, ...attempt }) => ({
     ...attempt,
     startedAt: Date.parse(startedAt),

@@ -148,7 +148,7 @@ export function createClients({
     const listed = await ask((service) => service.deliveries.list({ projectId }, PAGE))
     const deliveryId = anyOf(listed?.unwrapOr(undefined)?.data)
     if (deliveryId === undefined) return
-    const change = dice.oneOf(['redeliver', 'redeliver', 'cancel'] as const)
+    const change = dice.oneOf(['redeliver', 'redeliver', 'cancel', 'skip'] as const)
     await ask(async (service) => service.deliveries[change]({ projectId, deliveryId }))
   }
 
@@ -169,7 +169,12 @@ export function createClients({
   /** Creates a webhook and sometimes deletes it again. */
   async function addTemporaryWebhook(): Promise<void> {
     const created = await ask((service) =>
-      service.webhooks.create(newReceiver(projectId, `temporary-${++webhooks}`, dice.chance(0.3))),
+      service.webhooks.create(
+        newReceiver(projectId, `temporary-${++webhooks}`, {
+          disableOnGone: dice.chance(0.3),
+          isOrdered: dice.chance(0.3),
+        }),
+      ),
     )
     const webhookId = created?.unwrapOr(undefined)?.webhook.id
     await pause(dice.below(5 * PAUSE_MS))

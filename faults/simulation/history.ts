@@ -71,9 +71,16 @@ async function finalState({
     const detail = (await storage.deliveries.get(projectId, id))._unsafeUnwrap()
     if (detail) deliveries.push(finalDelivery(detail, record, startedAt))
   }
-  const webhooks = record.webhooks.map(({ webhookId, url }) => {
+  const webhooks = record.webhooks.map(({ webhookId, url, isOrdered }) => {
     const secret = secretOf(url.slice(url.lastIndexOf('/') + 1))
-    return { webhookId, events: ['*'], secret, ...(!webhookUrls.has(url) && { isTemporary: true }) }
+    const isTemporary = !webhookUrls.has(url)
+    return {
+      webhookId,
+      events: ['*'],
+      secret,
+      ...(isTemporary && { isTemporary }),
+      ...(isOrdered && { isOrdered }),
+    }
   })
   return { messages, webhooks, deliveries }
 }
@@ -107,15 +114,17 @@ function endOf(state: Message['state']): number | undefined {
 
 function finalDelivery(
   { delivery, body, attempts }: DeliveryDetail,
-  { redelivered }: StoreRecord,
+  { redelivered, places }: StoreRecord,
   startedAt: number,
 ): FinalDelivery {
-  const { id: deliveryId, webhookId, state } = delivery
+  const { id: deliveryId, webhookId, eventId, state } = delivery
+  const place = places.get(eventId)
   return {
     deliveryId,
     webhookId,
     status: state.kind,
     body,
+    ...(place !== undefined && { place }),
     redeliveredAt: redelivered
       .filter(({ of }) => of === deliveryId || of === webhookId)
       .map(({ at }) => at),

@@ -133,6 +133,17 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     }
   }),
 
+  'the order of a session is ignored': {
+    store: (storage) => ({
+      ...storage,
+      webhooks: {
+        ...storage.webhooks,
+        create: (webhook, limit) =>
+          storage.webhooks.create({ ...webhook, ordering: 'none' }, limit),
+      },
+    }),
+  },
+
   'a retry sends other bytes': inDeliveries(({ claimDue }) => ({
     claimDue: (query) =>
       claimDue(query).map((claimed) =>

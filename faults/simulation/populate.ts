@@ -42,7 +42,7 @@ export async function populate(
   const webhookUrls = new Set<string>()
   for (let n = 1; n <= webhooks; n++) {
     const { webhook } = await ask((service) =>
-      service.webhooks.create(newReceiver(projectId, `receiver-${n}`)),
+      service.webhooks.create(newReceiver(projectId, `receiver-${n}`, { isOrdered: n === 2 })),
     )
     webhookUrls.add(webhook.url)
   }

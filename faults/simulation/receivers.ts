@@ -92,15 +92,20 @@ const lowerCased = (headers: Readonly<Record<string, string>>): Record<string, s
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
 /** Returns the input of a webhook. Its URL and its secret follow from the name. */
-export function newReceiver(projectId: string, name: string, disableOnGone = false) {
+export function newReceiver(
+  projectId: string,
+  name: string,
+  { disableOnGone = false, isOrdered = false } = {},
+) {
   const secret = secretOf(name)
   return {
     projectId,
     url: `https://receiver.example/${name}`,
-    events: ['*'] as const,
+    events: ['*'],
     secret,
     disableOnGone,
-  }
+    ordering: isOrdered ? 'session' : 'none',
+  } as const
 }
 
 export const secretOf = (name: string): string =>

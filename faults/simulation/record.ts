@@ -1,4 +1,9 @@
-import type { DeliveryStore, MessageStore, WebhookStore } from '@org/agent-messaging-core/storage'
+import type {
+  DeliveryStore,
+  MessageStore,
+  Outgoing,
+  WebhookStore,
+} from '@org/agent-messaging-core/storage'
 import type { FaultLog } from './fault-log.js'
 import type { StoreObserver } from './storage.js'
 import type { Timeline } from './timeline.js'
@@ -13,9 +18,17 @@ export type StoreRecord = {
   /** Number of retries before a claim, by the token of the claim. */
   readonly retriesAt: ReadonlyMap<number, number>
   /** All webhooks, also deleted ones. */
-  readonly webhooks: readonly { readonly webhookId: string; readonly url: string }[]
+  readonly webhooks: readonly RecordedWebhook[]
+  /** The places of events in the order of their commits, from 1. */
+  readonly places: ReadonlyMap<string, number>
   /** Times of redelivery requests, with the id of the delivery or the webhook. */
   readonly redelivered: readonly { readonly at: number; readonly of: string | undefined }[]
+}
+
+type RecordedWebhook = {
+  readonly webhookId: string
+  readonly url: string
+  readonly isOrdered: boolean
 }
 
 type Params<S, M extends keyof S> = S[M] extends (...args: infer P) => unknown ? P : never
@@ -29,11 +42,14 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
   const keys = new Map<string, string>()
   const retries = new Map<string, number>()
   const retriesAt = new Map<number, number>()
-  const webhooks: { webhookId: string; url: string }[] = []
+  const webhooks: RecordedWebhook[] = []
+  const places = new Map<string, number>()
   const redelivered: { at: number; of: string | undefined }[] = []
 
   const noteClaim = (messageId: string, token: number): void =>
     void retriesAt.set(token, retries.get(messageId) ?? 0)
+
+  const noteEvent = ({ event }: Outgoing): void => void places.set(event.id, places.size + 1)
 
   const notes = {
     'messages.accept': (
@@ -54,13 +70,26 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
     ) => {
       if (retried?.kind === 'retried') retries.set(messageId, (retries.get(messageId) ?? 0) + 1)
     },
-    'webhooks.create': ([{ id, url }]: Params<WebhookStore, 'create'>) =>
-      void webhooks.push({ webhookId: id, url }),
+    'messages.recordRun': (
+      [{ outgoing }]: Params<MessageStore, 'recordRun'>,
+      recorded: Answer<MessageStore, 'recordRun'>,
+    ) => {
+      if (outgoing && recorded.kind === 'recorded') noteEvent(outgoing)
+    },
+    'messages.cancel': (
+      [{ outgoing }]: Params<MessageStore, 'cancel'>,
+      cancelled: Answer<MessageStore, 'cancel'>,
+    ) => {
+      if (cancelled?.kind === 'cancelled') noteEvent(outgoing)
+    },
+    'webhooks.create': ([{ id, url, ordering }]: Params<WebhookStore, 'create'>) =>
+      void webhooks.push({ webhookId: id, url, isOrdered: ordering === 'session' }),
     'deliveries.redeliver': ([{ deliveryId, webhookId }]: Params<DeliveryStore, 'redeliver'>) => {
       redelivered.push({ at: timeline.elapsed, of: deliveryId ?? webhookId })
     },
     // A request of the cancelled delivery can still arrive without a record.
     'deliveries.cancel': () => faults.record('a delivery is cancelled', 0),
+    'deliveries.skip': () => faults.record('a delivery is skipped', 0),
   }
 
   return {
@@ -68,6 +97,7 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
     retries,
     retriesAt,
     webhooks,
+    places,
     redelivered,
     observe: (method, args, answer) => {
       if (Object.hasOwn(notes, method))

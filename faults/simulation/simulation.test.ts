@@ -24,6 +24,7 @@ const EVERYTHING = [
   'messages.accept fails',
   'deliveries.recordAttempt fails',
   'a delivery is cancelled',
+  'a delivery is skipped',
   'responded',
   'failed',
   'cancelled',
