@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { Worker } from 'node:worker_threads'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { openListener, type Listener, type ListenerOptions } from './http-listener.js'
 import { OperatorError } from './operator-error.js'
 
@@ -42,6 +43,102 @@ function deferred(): { promise: Promise<void>; resolve: () => void } {
   const promise = new Promise<void>((done) => (resolve = done))
   return { promise, resolve }
 }
+
+/** Connects from another thread, because these tests block this one. */
+const CLIENTS = `
+  const { connect } = require('node:net')
+  const { workerData: { port, count, keepAlive, shared } } = require('node:worker_threads')
+  const REQUEST = 'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'
+  const [CONNECTED, ANSWERED, LOST, REPEATED] = [0, 1, 2, 3]
+  function count1(at) { Atomics.add(shared, at, 1); Atomics.notify(shared, at) }
+  function client(repeats) {
+    let answered = false
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(REQUEST, () => { if (!repeats) count1(CONNECTED) })
+    })
+    socket.on('data', () => {
+      if (repeats) { count1(REPEATED); socket.write(REQUEST) }
+      else if (!answered) { answered = true; count1(ANSWERED); socket.destroy() }
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => { if (!repeats && !answered) count1(LOST) })
+  }
+  for (let n = 0; n < keepAlive; n++) client(true)
+  require('node:worker_threads').parentPort.on('message', () => {
+    for (let n = 0; n < count; n++) client(false)
+  })`
+
+type Counts = {
+  readonly connected: number
+  readonly answered: number
+  readonly lost: number
+  readonly repeated: number
+}
+
+/** `keepAlive` clients send without end. `connect` opens `count` more, each for one request. */
+function clientsOf(
+  { url }: Listener,
+  { count, keepAlive = 0 }: { count: number; keepAlive?: number },
+) {
+  const shared = new Int32Array(new SharedArrayBuffer(16))
+  const port = Number(new URL(url).port)
+  const worker = new Worker(CLIENTS, { eval: true, workerData: { port, count, keepAlive, shared } })
+  onTestFinished(async () => void (await worker.terminate()))
+  const counts = (): Counts => {
+    const [connected = 0, answered = 0, lost = 0, repeated = 0] = shared
+    return { connected, answered, lost, repeated }
+  }
+  return {
+    counts,
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    connect: () => worker.postMessage('connect'),
+    /** Blocks this thread until all have connected and sent their request. */
+    blockUntilConnected: () => {
+      for (let seen = 0; seen < count; seen = Atomics.load(shared, 0)) Atomics.wait(shared, 0, seen)
+    },
+    until: async (condition: (counts: Counts) => boolean) => {
+      while (!condition(counts())) await new Promise((resolve) => setTimeout(resolve, 5))
+    },
+  }
+}
+
+function block(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end;);
+}
+
+describe('waiting connections', () => {
+  it('are accepted before the requests of others', async () => {
+    const listener = await listen(() => {
+      block(1)
+      return new Response('hello')
+    })
+    const clients = clientsOf(listener, { count: 100, keepAlive: 32 })
+    await clients.until(({ repeated }) => repeated > 100)
+    clients.connect()
+    await clients.until(({ connected }) => connected > 0)
+    const before = clients.counts().repeated
+    await clients.until(({ answered }) => answered === 100)
+    // With one of them per 32 other requests, there would be 3,200.
+    expect(clients.counts().repeated - before).toBeLessThan(1_500)
+  })
+
+  it('are answered when the listener closes, and none is reset', async () => {
+    const listener = await listen(() => new Response('hello'))
+    const clients = clientsOf(listener, { count: 200 })
+    clients.connect()
+    clients.blockUntilConnected()
+    await listener.close(5_000)
+    await clients.until(({ answered, lost }) => answered + lost === 200)
+    expect(clients.counts()).toMatchObject({ answered: 200, lost: 0 })
+  })
+
+  it('do not keep the listener open if they send nothing', async () => {
+    const listener = await listen(() => new Response('hello'))
+    const silent = await socketTo(listener, '')
+    await listener.close(60_000)
+    expect(await end(silent)).toBe('ended')
+  })
+})
 
 describe('the listener', () => {
   it('keeps the global Request and Response by default', async () => {

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
+import { Intake } from './intake.js'
 import { OperatorError } from './operator-error.js'
 import { ownUrl } from './urls.js'
 
 export type Listener = {
   /** Contains the actual port. */
   readonly url: string
-  /** Waits up to `graceMs` for the responses of current requests, then closes all connections. */
+  /**
+   * Accepts the connections that wait, then no more. Waits up to `graceMs` for the responses of
+   * current requests, then closes all connections.
+   */
   close(graceMs: number): Promise<void>
 }
 
@@ -44,6 +48,12 @@ const LIMITS = {
   connectionsCheckingInterval: 1_000,
 }
 const SWEEP_MS = 100
+/** Connections that can wait to be accepted, if the system allows it. Node's default is 511. */
+const BACKLOG = 4_096
+/** How long a stop goes on accepting connections that arrived before it. */
+const LAST_ACCEPTS_MS = 1_000
+/** How long a stop waits for the first request of a connection. The request has usually arrived. */
+const FIRST_REQUEST_MS = 250
 
 export async function openListener({
   host,
@@ -60,12 +70,20 @@ export async function openListener({
     errorHandler: badRequest,
   })
   const inFlight = new Set<ServerResponse>()
+  /** Connections without a request yet. */
+  const unused = new Set<Socket>()
+  const intake = new Intake()
   let closing = false
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }
   const server = createServer(bounds, (request, response) => {
     inFlight.add(response.on('close', ended))
+    unused.delete(request.socket)
     if (closing) response.shouldKeepAlive = false
-    void handle(request, response)
+    intake.add(() => void (response.destroyed || handle(request, response)))
+  })
+  server.on('connection', (socket) => {
+    intake.connectionAccepted()
+    unused.add(socket.once('close', () => unused.delete(socket)))
   })
   function ended(this: ServerResponse): void {
     inFlight.delete(this)
@@ -77,16 +95,19 @@ export async function openListener({
 
   async function close(graceMs: number): Promise<void> {
     closing = true
+    const startedAt = performance.now()
+    const isWithin = (ms: number): boolean => performance.now() < startedAt + ms
     // Tells each caller not to reuse a connection that is about to close.
     for (const response of inFlight) response.shouldKeepAlive = false
+    await intake.allAccepted(Math.min(graceMs, LAST_ACCEPTS_MS))
     const closed = once(server, 'close')
     server.close()
-    for (
-      const end = Date.now() + graceMs;
-      inFlight.size > 0 && Date.now() < end;
+    const firstRequestMs = performance.now() - startedAt + FIRST_REQUEST_MS
+    const isBusy = (): boolean => inFlight.size > 0 || (unused.size > 0 && isWithin(firstRequestMs))
+    while (isBusy() && isWithin(graceMs)) {
       await delay(SWEEP_MS)
-    )
       server.closeIdleConnections()
+    }
     // Includes connections without a request, which Node does not count as idle.
     server.closeAllConnections()
     await closed
@@ -108,7 +129,7 @@ function badRequest(): Response {
 }
 
 async function bind(server: Server, host: string, port: number, variable: string): Promise<void> {
-  server.listen({ host, port })
+  server.listen({ host, port, backlog: BACKLOG })
   try {
     await once(server, 'listening')
   } catch (error) {
