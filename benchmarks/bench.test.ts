@@ -16,6 +16,12 @@ const ROWS = [
   'send-postgres',
   'first-byte',
   'hanging',
+  'refused-503',
+  'refused-429',
+  'failed-500',
+  'lone-receiver',
+  'token-bucket',
+  'keep-up',
   'two-servers',
 ]
 const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'growth-send', 'growth-deliver', 'soak']
@@ -25,6 +31,7 @@ const TINY = {
   connections: 4,
   messages: 10,
   beside: 20,
+  settle: 0.2,
   deliveries: 100,
   pending: 100,
   waiting: 20,

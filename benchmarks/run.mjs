@@ -10,6 +10,14 @@ import { deliver, deliverPostgres } from './rows/deliver.mjs'
 import { firstByte, hanging } from './rows/first-byte.mjs'
 import { growthDeliver, growthSend } from './rows/growth.mjs'
 import { latency } from './rows/latency.mjs'
+import {
+  failed500,
+  keepUp,
+  loneReceiver,
+  refused429,
+  refused503,
+  tokenBucket,
+} from './rows/limits.mjs'
 import { pendingDeliveries, waitingCallers } from './rows/memory.mjs'
 import { send, sendPostgres } from './rows/send.mjs'
 import { soak } from './rows/soak.mjs'
@@ -26,6 +34,12 @@ const rows = {
   'send-postgres': sendPostgres,
   'first-byte': firstByte,
   hanging,
+  'refused-503': refused503,
+  'refused-429': refused429,
+  'failed-500': failed500,
+  'lone-receiver': loneReceiver,
+  'token-bucket': tokenBucket,
+  'keep-up': keepUp,
   'two-servers': twoServers,
   'pending-deliveries': pendingDeliveries,
   'waiting-callers': waitingCallers,
@@ -40,6 +54,7 @@ const SIZES = {
   connections: 50,
   messages: 4_000, // Messages of one caller.
   beside: 200, // Messages per second next to a hanging receiver.
+  settle: 10, // Seconds until a limit has settled.
   deliveries: 50_000,
   pending: 100_000,
   waiting: 5_000,

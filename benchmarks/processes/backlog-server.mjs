@@ -4,8 +4,13 @@ import { answer } from './answer.mjs'
 import { drained } from './drained.mjs'
 import { must, openService } from './service.mjs'
 
-const { database, url, deliveries, enabled = false } = JSON.parse(process.argv[2])
-const WEBHOOKS = 10
+const {
+  database,
+  url,
+  deliveries,
+  webhooks: WEBHOOKS = 10,
+  enabled = false,
+} = JSON.parse(process.argv[2])
 const CONCURRENCY = 100
 let delivered = 0
 const { service, projectId, webhookIds } = await openService({
@@ -34,12 +39,16 @@ async function fill() {
   }
 }
 
-async function drain({ uncounted }) {
+async function enable() {
   await Promise.all(
     webhookIds.map((webhookId) =>
       service.webhooks.update({ projectId, webhookId, change: { enabled: true } }),
     ),
   )
+}
+
+async function drain({ uncounted }) {
+  await enable()
   return drained(() => delivered, { uncounted, deliveries })
 }
-answer({}, { fill, drain })
+answer({}, { fill, enable, drain })

@@ -26,7 +26,8 @@ export const POLICY: Policy = {
     maxRetryAfterMs: 30 * SECOND,
   },
   webhookHealth: {
-    failures: 4,
+    openFailures: 4,
+    openAfterMs: SECOND,
     openMs: 2 * SECOND,
     longestOpenMs: 8 * SECOND,
     jitter: 0.2,
@@ -38,7 +39,6 @@ export const POLICY: Policy = {
     deadlineMs: 3 * SECOND,
     leaseMs: 6 * SECOND,
     maxInFlight: 8,
-    maxInFlightPerWebhook: 3,
     prefetch: 12,
   },
 }

@@ -44,7 +44,14 @@ async function scene(...dueAts: readonly number[]) {
     },
   }
   const dueClaims = new DueClaims()
-  const bounds = { limit: 2, perWebhook: 2, perProject: 2, retries: 2, except: new Set<string>() }
+  const bounds = {
+    limit: 2,
+    perWebhook: 2,
+    perProject: 2,
+    retries: 2,
+    rooms: new Map(),
+    except: new Set<string>(),
+  }
   const claim = async (now: number) =>
     (await dueClaims.claim(watched, { now, until: now + 30_000, ...bounds })).length
   const circuit = (until: number) =>

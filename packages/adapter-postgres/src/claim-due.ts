@@ -162,7 +162,8 @@ class DueFloors {
 
 /** The deliveries of one webhook to claim. First attempts and retries are claimed separately. */
 function sharesOf(webhook: DueWebhook, budget: ClaimBudget): Share[] {
-  const candidate = { projectId: webhook.projectId, isHalfOpen: isHalfOpen(webhook) }
+  const { id, projectId } = webhook
+  const candidate = { id, projectId, isHalfOpen: isHalfOpen(webhook) }
   const due = (times: readonly Instant[]) => times.map((dueAt) => ({ dueAt }))
   const { deliveries, retries } = budget.take(candidate, due(webhook.firsts), due(webhook.retries))
   const firsts = deliveries.length - retries

@@ -240,6 +240,7 @@ async function roundOf(
     perWebhook: 3,
     perProject: 6,
     retries: 3,
+    rooms: new Map(),
     except: new Set<string>(),
     now: NOW,
     until: UNTIL,

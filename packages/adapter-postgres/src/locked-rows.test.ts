@@ -19,6 +19,7 @@ const CLAIM_ALL = {
   perWebhook: 100,
   perProject: 100,
   retries: 100,
+  rooms: new Map(),
   except: new Set<string>(),
   now: NOW,
   until: NOW + 1_000,

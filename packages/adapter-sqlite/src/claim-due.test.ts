@@ -16,6 +16,7 @@ const QUERY = {
   perWebhook: 9,
   perProject: 9,
   retries: 9,
+  rooms: new Map(),
   except: new Set<string>(),
 }
 const MANY = 2_500

@@ -72,7 +72,7 @@ export function dueClaims(
     budget: ClaimBudget,
     events: Events,
   ): ClaimedDelivery[] {
-    const candidate = { projectId, isHalfOpen: webhook.isHalfOpen === 1 }
+    const candidate = { id: webhook.id, projectId, isHalfOpen: webhook.isHalfOpen === 1 }
     const room = budget.roomFor(candidate)
     if (room === 0) return []
     const firsts = due.all(seq, 0, query.now, room)

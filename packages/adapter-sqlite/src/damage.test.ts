@@ -131,6 +131,7 @@ const claimOne = {
   perWebhook: 1,
   perProject: 1,
   retries: 1,
+  rooms: new Map(),
   except: new Set<string>(),
 }
 

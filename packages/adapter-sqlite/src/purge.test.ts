@@ -35,6 +35,7 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
     perWebhook: 9,
     perProject: 9,
     retries: 9,
+    rooms: new Map(),
     except: new Set<string>(),
   }
   for (const { delivery, lease: held } of (await deliveries.claimDue(query))._unsafeUnwrap()) {

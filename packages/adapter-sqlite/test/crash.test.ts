@@ -52,6 +52,7 @@ async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
     perWebhook: 100,
     perProject: 100,
     retries: 100,
+    rooms: new Map(),
     except: new Set(),
   })
   return { messages: messages._unsafeUnwrap(), deliveries: deliveries._unsafeUnwrap() }

@@ -26,6 +26,7 @@ const all = {
   perWebhook: 8,
   perProject: 64,
   retries: 192,
+  rooms: new Map(),
   except: new Set<string>(),
 }
 

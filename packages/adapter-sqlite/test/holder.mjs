@@ -11,6 +11,7 @@ const deliveries = await storage.deliveries.claimDue({
   perWebhook: 100,
   perProject: 100,
   retries: 100,
+  rooms: new Map(),
   except: new Set(),
   ...query,
 })

@@ -82,7 +82,6 @@ export type DeliverPolicy = {
    * many as it leaves free.
    */
   readonly maxInFlight: number
-  readonly maxInFlightPerWebhook: number
   /** Deliveries that are claimed in advance. The same shares apply. */
   readonly prefetch: number
 }
@@ -105,7 +104,6 @@ export const defaultPolicy: Policy = {
     deadlineMs: 15_000,
     leaseMs: 30_000,
     maxInFlight: 64,
-    maxInFlightPerWebhook: 8,
     prefetch: 512,
   },
   retention: { deliveriesMs: 30 * DAY_MS, messagesMs: Infinity },

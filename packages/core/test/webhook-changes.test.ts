@@ -17,7 +17,7 @@ async function withWaiting() {
   // An open circuit would also end the deliveries that only the change must end.
   const fakes = await scene({
     ...echo,
-    policy: { webhookHealth: { ...defaultWebhookHealthPolicy, failures: 100 } },
+    policy: { webhookHealth: { ...defaultWebhookHealthPolicy, openFailures: 100 } },
   })
   const { webhook, secret } = await fakes.hook()
   // The webhook is known to be well, so that no success checks its health again.

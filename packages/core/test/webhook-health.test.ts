@@ -21,9 +21,12 @@ const retry = {
   maxRetryAfterMs: 86_400_000,
 }
 
+/** The circuit opens at the fifth failure in a row. */
+const webhookHealth = { ...defaultWebhookHealthPolicy, openFailures: 5, openAfterMs: 0 }
+
 /** A webhook whose receiver comes to `outcome` until told otherwise. */
 async function failingWebhook(outcome: Outcome, policy = {}) {
-  const fakes = await scene({ ...echo, policy: { retry, ...policy } })
+  const fakes = await scene({ ...echo, policy: { retry, webhookHealth, ...policy } })
   const { webhook } = await fakes.hook()
   const which = { projectId: fakes.project.id, webhookId: webhook.id }
   let comesTo: Outcome | undefined = outcome
@@ -189,16 +192,12 @@ describe('a receiver that fails', () => {
 })
 
 describe('a webhook that is disabled by its failures', () => {
-  const webhookHealth = {
-    ...defaultWebhookHealthPolicy,
-    disableAfterMs: 10 * MINUTE,
-    longestOpenMs: 20 * SECOND,
-  }
+  const disabling = { ...webhookHealth, disableAfterMs: 10 * MINUTE, longestOpenMs: 20 * SECOND }
 
   it('says why, is sent nothing more, and tells the other webhooks once', async () => {
     const { send, clock, requests, shown, other, sender, telemetry } = await failingWebhook(
       refused(500),
-      { webhookHealth },
+      { webhookHealth: disabling },
     )
     await other()
     for (let n = 0; n < 12; n++) await send(String(n))
@@ -378,10 +377,10 @@ describe('fair shares', () => {
     expect(begun.length - 5).toBe(48) // three quarters of 64
   })
   it('a storm of retries that hang does not delay a new event', async () => {
-    const webhookHealth = { ...defaultWebhookHealthPolicy, failures: 1_000 }
+    const patient = { ...defaultWebhookHealthPolicy, openFailures: 1_000 }
     const { service, send, sender, hook, clock } = await scene({
       ...echo,
-      policy: { limits, retry, webhookHealth },
+      policy: { limits, retry, webhookHealth: patient },
     })
     for (let n = 0; n < 90; n++) await hook(`https://storm.example/${n}`)
     const { send: answer } = sender

@@ -188,7 +188,7 @@ describe('the configuration', () => {
       deferredTimeoutMs: 3 * 86_400_000,
     })
     expect(policy.retry?.delaysMs).toEqual([100, 5_000, 120_000, 3_600_000, 86_400_000])
-    expect(policy.webhookHealth).toMatchObject({ disableAfterMs: 2 * 86_400_000, failures: 5 })
+    expect(policy.webhookHealth).toMatchObject({ disableAfterMs: 2 * 86_400_000, openFailures: 15 })
     expect(policy.retention).toEqual({ deliveriesMs: 12 * 3_600_000, messagesMs: Infinity })
     expect(policy.deliver).toMatchObject({ deadlineMs: 500, leaseMs: 1_500 })
   })

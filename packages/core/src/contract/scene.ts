@@ -30,6 +30,7 @@ export const CLAIM_ALL = {
   perWebhook: 100,
   perProject: 100,
   retries: 100,
+  rooms: new Map<string, number>(),
   except: new Set<string>(),
 }
 

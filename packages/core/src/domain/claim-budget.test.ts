@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { ClaimBudget } from './claim-budget.js'
 
-const NO_LIMITS = { limit: 99, retries: 99, perWebhook: 99, perProject: 99 }
-const webhook = { projectId: 'p', isHalfOpen: false }
+const rooms = new Map([['narrow', 1]])
+const NO_LIMITS = { limit: 99, retries: 99, perWebhook: 99, perProject: 99, rooms }
+const webhook = { id: 'w', projectId: 'p', isHalfOpen: false }
 const due = (...times: readonly number[]) => times.map((dueAt) => ({ dueAt }))
 const times = (deliveries: readonly { dueAt: number }[]) => deliveries.map(({ dueAt }) => dueAt)
 
@@ -20,7 +21,15 @@ it.each([
   ],
   ['takes no retries', { retries: 0 }, webhook, [1, 3], 0],
   ['takes nothing', { limit: 0 }, webhook, [], 0],
-  ['takes one delivery of a half-open webhook', {}, { ...webhook, isHalfOpen: true }, [1], 0],
+  ['takes at most the room of the webhook', {}, { ...webhook, id: 'narrow' }, [1], 0],
+  ['takes one retry of a half-open webhook', {}, { ...webhook, isHalfOpen: true }, [2], 1],
+  [
+    'takes one first attempt of a half-open webhook without retries',
+    { retries: 0 },
+    { ...webhook, isHalfOpen: true },
+    [1],
+    0,
+  ],
 ] as const)('a claim %s (%j)', (_, limits, of, taken, retries) => {
   const share = new ClaimBudget({ ...NO_LIMITS, ...limits }).take(of, due(1, 3), due(2, 4))
   expect(times(share.deliveries)).toEqual(taken)
@@ -28,7 +37,7 @@ it.each([
 })
 
 it('a claim shares its limits between webhooks and projects', () => {
-  const budget = new ClaimBudget({ limit: 5, retries: 3, perWebhook: 2, perProject: 3 })
+  const budget = new ClaimBudget({ limit: 5, retries: 3, perWebhook: 2, perProject: 3, rooms })
   const other = { ...webhook, projectId: 'q' }
   expect(budget.take(webhook, [], due(1, 2, 3)).deliveries).toHaveLength(2)
   expect(budget.take(webhook, [], due(1, 2, 3)).deliveries).toHaveLength(1)

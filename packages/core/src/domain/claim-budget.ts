@@ -5,9 +5,15 @@ type Limits = {
   readonly retries: number
   readonly perWebhook: number
   readonly perProject: number
+  /** A lower limit than `perWebhook`, by the webhook's id. */
+  readonly rooms: Pick<ReadonlyMap<string, number>, 'get'>
 }
 /** `isHalfOpen`: the webhook's circuit admits one delivery, the probe. */
-type Candidate = { readonly projectId: string; readonly isHalfOpen: boolean }
+type Candidate = {
+  readonly id: string
+  readonly projectId: string
+  readonly isHalfOpen: boolean
+}
 type Due = { readonly dueAt: Instant }
 type Share<T> = {
   /** The deliveries to claim, the longest due first. */
@@ -43,20 +49,23 @@ export class ClaimBudget {
   }
 
   /** The deliveries that the webhook can get. */
-  roomFor({ projectId, isHalfOpen }: Candidate): number {
-    const { perWebhook, perProject } = this.#limits
+  roomFor({ id, projectId, isHalfOpen }: Candidate): number {
+    const { perWebhook, perProject, rooms } = this.#limits
     const ofProject = this.#leftOfProject.get(projectId) ?? perProject
-    return Math.max(0, Math.min(this.#left, ofProject, isHalfOpen ? 1 : perWebhook))
+    const ofWebhook = isHalfOpen ? 1 : Math.min(perWebhook, rooms.get(id) ?? perWebhook)
+    return Math.max(0, Math.min(this.#left, ofProject, ofWebhook))
   }
 
   /**
    * Chooses deliveries of one webhook and spends the budget. `firsts` are due first attempts and
-   * `retries` due retries, each in the order in which they are due.
+   * `retries` due retries, each in the order in which they are due. A probe is a retry if one is
+   * due: a receiver that fails each first attempt accepts that one.
    */
   take<T extends Due>(webhook: Candidate, firsts: readonly T[], retries: readonly T[]): Share<T> {
     const room = this.roomFor(webhook)
     const allowed = new Set(retries.slice(0, this.retriesAmong(room)))
-    const deliveries = [...firsts.slice(0, room), ...allowed]
+    const isRetried = webhook.isHalfOpen && allowed.size > 0
+    const deliveries = [...(isRetried ? [] : firsts.slice(0, room)), ...allowed]
       .sort((a, b) => a.dueAt - b.dueAt)
       .slice(0, room)
     const retried = deliveries.filter((one) => allowed.has(one)).length

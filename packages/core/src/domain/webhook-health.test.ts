@@ -13,6 +13,8 @@ import {
 
 const NOW = 1_000_000_000
 const DAY = 86_400_000
+/** The end of a probe's claim. */
+const HELD = NOW + 30_000
 const policy = defaultWebhookHealthPolicy
 const accepted: Outcome = { kind: 'accepted', statusCode: 200, responseBody: '' }
 const refused = (statusCode = 500, retryAfterMs?: number): Outcome => ({
@@ -25,11 +27,19 @@ const enabled = { status: { kind: 'enabled' }, disableOnGone: false } as const
 const after = (
   health: WebhookHealth,
   outcome: Outcome,
-  { isProbe = false, now = NOW, random = 0, disableOnGone = false } = {},
+  {
+    isProbe = false,
+    now = NOW,
+    random = 0,
+    disableOnGone = false,
+    failures = 1,
+    pauses = false,
+    probeUntil = HELD,
+  } = {},
 ) =>
   decideWebhookHealth(
     { ...enabled, health, disableOnGone },
-    { outcome, isProbe },
+    { outcome, failures, failingSince: now, pauses, ...(isProbe && { probeUntil }) },
     policy,
     now,
     random,
@@ -60,13 +70,13 @@ describe('a success', () => {
     })
   })
   it('that was under way when the circuit opened does not cut short the time that the receiver asked for', () => {
-    const told = after(untried, refused(429, 120_000))?.health ?? untried
+    const told = after(untried, refused(429, 120_000), { pauses: true })?.health ?? untried
     const late = after(told, accepted, { now: NOW + 5 })?.health
     expect(late).toEqual({
       consecutiveFailures: 0,
       lastSuccessAt: NOW + 5,
       lastFailureAt: NOW,
-      circuit: open(NOW + 120_000),
+      circuit: open(NOW + 120_000, 0),
     })
     expect(after(late ?? untried, accepted, { now: NOW + 6 })).toBeUndefined()
   })
@@ -106,12 +116,27 @@ describe('a failure', () => {
       lastFailureAt: NOW + 9,
     })
   })
-  it('opens the circuit when it is the fifth in a row, a little longer by jitter', () => {
-    expect(after(failed(3), unreachable)?.health.circuit).toEqual({ kind: 'closed' })
-    expect(after(failed(4), unreachable)?.health.circuit).toEqual(open(NOW + 5_000))
-    expect(after(failed(4), refused(410), { random: 0.5 })?.health.circuit).toEqual(
+  it('opens the circuit when nothing succeeded for a while, a little longer by jitter', () => {
+    const since = { failingSince: NOW - 10_000 }
+    expect(after(failed(13, since), unreachable)?.health.circuit).toEqual({ kind: 'closed' })
+    expect(after(failed(14, since), unreachable)?.health.circuit).toEqual(open(NOW + 5_000))
+    expect(after(failed(9, since), unreachable, { failures: 6 })?.health.circuit).toEqual(
+      open(NOW + 5_000),
+    )
+    expect(after(failed(14, since), refused(410), { random: 0.5 })?.health.circuit).toEqual(
       open(NOW + 5_500),
     )
+  })
+  it('leaves the circuit closed, however many there are in a short time', () => {
+    const since = { failingSince: NOW - 9_999 }
+    expect(after(failed(999, since), unreachable)?.health.circuit).toEqual({ kind: 'closed' })
+  })
+  it('is counted from the last success of any process on', () => {
+    const health = { ...untried, lastSuccessAt: NOW + 5 }
+    expect(after(health, unreachable, { failures: 3 })?.health).toMatchObject({
+      consecutiveFailures: 3,
+      failingSince: NOW + 5,
+    })
   })
   it('of a probe opens it again for twice as long, up to five minutes', () => {
     const probe = { isProbe: true }
@@ -130,17 +155,26 @@ describe('a failure', () => {
       open(NOW + 4_000),
     )
   })
-  it.each([429, 502, 503, 504])('of %i opens it at once', (status) => {
-    expect(after(untried, refused(status))?.health.circuit).toEqual(open(NOW + 5_000))
+  it.each([429, 502, 503, 504])('of %i alone does not open it', (status) => {
+    expect(after(untried, refused(status))?.health.circuit).toEqual({ kind: 'closed' })
+    expect(after(untried, refused(status, 60_000))?.health.circuit).toEqual({ kind: 'closed' })
   })
-  it('that names a time leaves the receiver alone for as long, up to a day', () => {
-    expect(after(untried, refused(429, 120_000))?.health.circuit).toEqual(open(NOW + 120_000))
-    expect(after(untried, refused(429, 1_000))?.health.circuit).toEqual(open(NOW + 5_000))
-    expect(after(untried, refused(503, 9 * DAY))?.health.circuit).toEqual(open(NOW + DAY))
-    expect(
-      after(failed(5, { circuit: open(NOW + 4_000) }), refused(503, 60_000))?.health.circuit,
-    ).toEqual(open(NOW + 60_000))
-    expect(after(untried, refused(500, 60_000))?.health.circuit).toEqual({ kind: 'closed' })
+  it('that pauses the webhook leaves the receiver alone for as long, up to a day', () => {
+    const pauses = true
+    const circuitAfter = (outcome: Outcome, health = untried) =>
+      after(health, outcome, { pauses })?.health.circuit
+    expect(circuitAfter(refused(429, 120_000))).toEqual(open(NOW + 120_000, 0))
+    expect(circuitAfter(refused(429, 1_000))).toEqual(open(NOW + 1_000, 0))
+    expect(circuitAfter(refused(503, 9 * DAY))).toEqual(open(NOW + DAY, 0))
+    const opened = failed(5, { circuit: open(NOW + 4_000) })
+    expect(circuitAfter(refused(503, 60_000), opened)).toEqual(open(NOW + 60_000))
+    expect(circuitAfter(refused(500, 60_000))).toEqual({ kind: 'closed' })
+  })
+  it('of a probe counts its Retry-After', () => {
+    const health = failed(9, { circuit: open(NOW, 0) })
+    expect(after(health, refused(429, 60_000), { isProbe: true })?.health.circuit).toEqual(
+      open(NOW + 60_000, 1),
+    )
   })
   it.each(['unsealable_secret', 'interrupted'] as const)(
     'that is our own, %s, counts for nothing',
@@ -148,6 +182,22 @@ describe('a failure', () => {
       expect(after(failed(99), { kind: 'unreachable', error, detail: '' })).toBeUndefined()
     },
   )
+})
+
+describe('a probe that the service interrupted', () => {
+  const interrupted = { kind: 'unreachable', error: 'interrupted', detail: '' } as const
+
+  it('makes the circuit half-open at once, and counts for nothing', () => {
+    const health = failed(9, { circuit: open(HELD, 3) })
+    expect(after(health, interrupted, { isProbe: true })?.health).toEqual({
+      ...health,
+      circuit: open(NOW, 3),
+    })
+  })
+  it('changes nothing if the circuit waits for another reason since', () => {
+    const health = failed(9, { circuit: open(HELD + 1, 3) })
+    expect(after(health, interrupted, { isProbe: true })).toBeUndefined()
+  })
 })
 
 describe('a webhook is disabled', () => {
@@ -173,7 +223,7 @@ describe('a webhook is disabled', () => {
     const webhook = { disableOnGone: true, status, health: failed(99, { failingSince: 0 }) }
     const decision = decideWebhookHealth(
       webhook,
-      { outcome: refused(410), isProbe: false },
+      { outcome: refused(410), failures: 1, failingSince: NOW, pauses: false },
       policy,
       NOW,
       0,

@@ -1,14 +1,16 @@
-import type { Outcome, UnreachableError } from './delivery.js'
+import { isInterrupted, type Outcome, type UnreachableError } from './delivery.js'
 import type { Instant } from './instant.js'
+import { verdictOn } from './webhook-limit.js'
 
 /**
  * The recent results of a webhook's attempts. `failingSince` is the first failure after the last
- * success.
+ * success. Failures among successes are stored about every ten seconds, so that a receiver that
+ * refuses some requests does not cause a write per answer.
  */
 export type WebhookHealth = {
   readonly consecutiveFailures: number
   readonly failingSince?: Instant
-  /** Exact to about ten seconds, so a healthy receiver does not cause a write per answer. */
+  /** The times are exact to about ten seconds. */
   readonly lastSuccessAt?: Instant
   readonly lastFailureAt?: Instant
   readonly circuit: Circuit
@@ -24,11 +26,12 @@ export type Circuit =
   | { readonly kind: 'open'; readonly until: Instant; readonly trips: number }
 
 /**
- * The circuit opens at the `failures`-th failure in a row. It stays open for `openMs`, doubled at
- * each further trip. Jitter only lengthens.
+ * The circuit opens after `openFailures` failures in a row that took `openAfterMs` or longer. It
+ * stays open for `openMs`, doubled at each further trip. Jitter only lengthens.
  */
 export type WebhookHealthPolicy = {
-  readonly failures: number
+  readonly openFailures: number
+  readonly openAfterMs: number
   readonly openMs: number
   readonly longestOpenMs: number
   readonly jitter: number
@@ -46,7 +49,8 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 export const defaultWebhookHealthPolicy: WebhookHealthPolicy = {
-  failures: 5,
+  openFailures: 15,
+  openAfterMs: 10 * SECOND,
   openMs: 5 * SECOND,
   longestOpenMs: 5 * MINUTE,
   jitter: 0.2,
@@ -92,10 +96,16 @@ export function circuitAt({ circuit }: WebhookHealth, now: Instant): CircuitStat
   return circuit.until > now ? 'open' : 'half_open'
 }
 
+/** An attempt, with the failures that its process has not reported yet. */
 export type WebhookAttempt = {
   readonly outcome: Outcome
-  /** True if the circuit was open at the claim. */
-  readonly isProbe: boolean
+  /** Set if the attempt was the circuit's probe: the end of its claim, which holds the circuit. */
+  readonly probeUntil?: Instant
+  /** Failures since the last report or the last success, this one included. */
+  readonly failures: number
+  readonly failingSince: Instant
+  /** True if the `Retry-After` of the answer holds for all deliveries. */
+  readonly pauses: boolean
 }
 /** The part of a webhook that its health decision reads. */
 type HealthOwner = {
@@ -115,7 +125,7 @@ const OUR_FAULTS: ReadonlySet<UnreachableError> = new Set(['unsealable_secret', 
 /**
  * Decides a webhook's health after an attempt. Returns undefined if nothing is worth a write:
  * another success of a healthy webhook, or an error of the service, such as a secret that cannot
- * be decrypted.
+ * be decrypted. A probe that the service interrupted makes the circuit half-open again.
  */
 export function decideWebhookHealth(
   { health, status, disableOnGone }: HealthOwner,
@@ -124,20 +134,24 @@ export function decideWebhookHealth(
   now: Instant,
   random: number,
 ): HealthDecision | undefined {
-  const { outcome } = attempt
+  const { outcome, failures } = attempt
   if (outcome.kind === 'accepted')
     return isFresh(health, attempt, now)
       ? undefined
       : { health: afterSuccess(health, attempt, now) }
+  if (isInterrupted(outcome)) return releasedProbe(health, attempt, now)
   if (outcome.kind === 'unreachable' && OUR_FAULTS.has(outcome.error)) return undefined
-  const { failingSince = now } = health
+  const { failingSince = Math.max(attempt.failingSince, health.lastSuccessAt ?? 0) } = health
   const failed = {
     ...health,
-    consecutiveFailures: health.consecutiveFailures + 1,
+    consecutiveFailures: health.consecutiveFailures + failures,
     failingSince,
     lastFailureAt: now,
   }
-  const next = { ...failed, circuit: circuitAfterFailure(failed, attempt, policy, now, random) }
+  const isSustained =
+    failed.consecutiveFailures >= policy.openFailures && now - failingSince >= policy.openAfterMs
+  const circuit = circuitAfterFailure(health.circuit, attempt, isSustained, policy, now, random)
+  const next = { ...failed, circuit }
   if (status.kind === 'disabled') return { health: next }
   if (disableOnGone && outcome.kind === 'refused' && outcome.statusCode === 410)
     return { health: next, disable: 'gone' }
@@ -147,14 +161,14 @@ export function decideWebhookHealth(
   return isGivenUp ? { health: next, disable: 'failing' } : { health: next }
 }
 
-type Probing = Pick<WebhookAttempt, 'isProbe'>
+type Probing = Pick<WebhookAttempt, 'probeUntil'>
 
 const isFresh = (
   { circuit, consecutiveFailures, lastSuccessAt }: WebhookHealth,
-  { isProbe }: Probing,
+  { probeUntil }: Probing,
   now: Instant,
 ): boolean =>
-  (circuit.kind === 'closed' || !isProbe) &&
+  (circuit.kind === 'closed' || probeUntil === undefined) &&
   consecutiveFailures === 0 &&
   lastSuccessAt !== undefined &&
   now - lastSuccessAt < FRESH_MS
@@ -165,35 +179,46 @@ const isFresh = (
  */
 const afterSuccess = (
   { lastFailureAt, circuit }: WebhookHealth,
-  { isProbe }: Probing,
+  { probeUntil }: Probing,
   now: Instant,
 ): WebhookHealth => ({
   consecutiveFailures: 0,
   lastSuccessAt: now,
   ...(lastFailureAt !== undefined && { lastFailureAt }),
-  circuit: isProbe ? { kind: 'closed' } : circuit,
+  circuit: probeUntil === undefined ? circuit : { kind: 'closed' },
 })
 
+/** Returns undefined if the circuit waits for another reason since. */
+const releasedProbe = (
+  health: WebhookHealth,
+  { probeUntil }: Probing,
+  now: Instant,
+): HealthDecision | undefined =>
+  health.circuit.kind === 'open' && health.circuit.until === probeUntil
+    ? { health: readyToProbe(health, now) }
+    : undefined
+
 function circuitAfterFailure(
-  { circuit, consecutiveFailures }: WebhookHealth,
-  { outcome, isProbe }: WebhookAttempt,
+  circuit: Circuit,
+  { outcome, probeUntil, pauses }: WebhookAttempt,
+  isSustained: boolean,
   policy: WebhookHealthPolicy,
   now: Instant,
   random: number,
 ): Circuit {
-  const isSlow = asksToSlowDown(outcome)
-  const retryAfter = isSlow ? Math.min(outcome.retryAfterMs ?? 0, policy.maxRetryAfterMs) : 0
+  const isProbe = probeUntil !== undefined
+  const retryAfter = pauses || isProbe ? Math.min(retryAfterOf(outcome), policy.maxRetryAfterMs) : 0
   // An earlier attempt adds nothing, except a later time to retry.
   if (circuit.kind === 'open' && !isProbe)
     return { ...circuit, until: Math.max(circuit.until, now + retryAfter) }
-  if (circuit.kind === 'closed' && !isSlow && consecutiveFailures < policy.failures) return circuit
+  if (circuit.kind === 'closed' && !isSustained)
+    return retryAfter > 0 ? { kind: 'open', until: now + retryAfter, trips: 0 } : circuit
   const trips = circuit.kind === 'open' ? circuit.trips + 1 : 1
   const open =
     Math.min(policy.openMs * 2 ** (trips - 1), policy.longestOpenMs) * (1 + policy.jitter * random)
   return { kind: 'open', until: now + Math.max(Math.round(open), retryAfter), trips }
 }
 
-const SLOW_DOWN: readonly number[] = [429, 502, 503, 504]
-
-const asksToSlowDown = (outcome: Outcome): outcome is Extract<Outcome, { kind: 'refused' }> =>
-  outcome.kind === 'refused' && SLOW_DOWN.includes(outcome.statusCode)
+/** The time for which the receiver asks. 0: it does not ask. */
+export const retryAfterOf = (outcome: Outcome): number =>
+  outcome.kind === 'refused' && verdictOn(outcome) === 'refused' ? (outcome.retryAfterMs ?? 0) : 0

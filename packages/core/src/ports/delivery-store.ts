@@ -24,11 +24,12 @@ import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored
 export interface DeliveryStore {
   /**
    * Claims due deliveries of enabled webhooks: at most `limit` in all, `perWebhook` of each
-   * webhook, `perProject` of each project, and `retries` with an earlier attempt. Takes the oldest
+   * webhook or fewer if `rooms` has a lower number for its id, `perProject` of each project, and
+   * `retries` with an earlier attempt. Takes the oldest
    * due delivery of a webhook first, and continues with the next webhooks at the next call, so no
    * backlog delays another webhook. Skips the webhooks and projects in `except` and webhooks with
-   * an open circuit. Takes one delivery of a webhook with a half-open circuit, and moves the
-   * circuit's time to the end of that claim: one process probes at a time. The claimed webhook
+   * an open circuit. Takes one delivery of a webhook with a half-open circuit, the oldest due with
+   * an earlier attempt if there is one, and moves the circuit's time to the end of that claim: one process probes at a time. The claimed webhook
    * shows this.
    */
   claimDue(query: ClaimDue): Stored<ClaimedDelivery[]>
@@ -130,6 +131,7 @@ export type ClaimDue = {
   readonly perWebhook: number
   readonly perProject: number
   readonly retries: number
+  readonly rooms: Pick<ReadonlyMap<string, number>, 'get'>
   readonly except: ReadonlySet<string>
 }
 

@@ -258,6 +258,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
 
   #claimOf(webhook: Webhook, budget: ClaimBudget, { now, until }: ClaimDue): ClaimedDelivery[] {
     const candidate = {
+      id: webhook.id,
       projectId: webhook.projectId,
       isHalfOpen: circuitAt(webhook.health, now) === 'half_open',
     }

@@ -95,10 +95,12 @@ function asStore<N extends StoreName>(
 }
 
 /**
- * Copies data, so that no caller holds a row of the store. Returns functions and sets as they are.
+ * Copies data, so that no caller holds a row of the store. Returns functions, sets and maps as they
+ * are.
  */
 function copyOf<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyOf) as T
-  if (typeof value !== 'object' || value === null || value instanceof Set) return value
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Set || value instanceof Map) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)])) as T
 }

@@ -15,6 +15,7 @@ import type {
   WebhookUpdate,
 } from '../ports/delivery-store.js'
 import type { Stored } from '../ports/stored.js'
+import type { RecentAttempts } from './recent-attempts.js'
 
 /** An attempt whose request has ended, with the record to store. */
 export type FinishedAttempt = { readonly claimed: ClaimedDelivery; readonly record: AttemptRecord }
@@ -24,14 +25,11 @@ export type WebhookTransition = NonNullable<
   Extract<RecordedAttempt, { kind: 'recorded' }>['webhook']
 >
 
-/**
- * Makes one attempt and decides the delivery's next state. `failing`: ids of webhooks whose last
- * attempt failed. Never rejects.
- */
+/** Makes one attempt and decides the delivery's next state. Never rejects. */
 export async function makeAttempt(
   platform: Platform,
   claimed: ClaimedDelivery,
-  failing: ReadonlySet<string>,
+  recent: RecentAttempts,
 ): Promise<FinishedAttempt> {
   const { attempts, clock, policy, random } = platform
   const { delivery, lease, webhook } = claimed
@@ -48,9 +46,7 @@ export async function makeAttempt(
     ...(requestHeaders && { requestHeaders }),
     outcome,
   }
-  // Read after the request: another attempt can have failed during it.
-  const isFailing = failing.has(webhook.id)
-  const decideHealth = healthDecider(platform, webhook, outcome, now, isFailing)
+  const decideHealth = healthDecider(platform, webhook, outcome, now, recent)
   return {
     claimed,
     record: {
@@ -122,21 +118,26 @@ const isStored = (
 
 /**
  * The health decision that the store makes in the commit of the attempt. Returns undefined, which
- * saves the store a read, if the webhook as claimed gives no reason for a change. `isFailing`: an
- * attempt of this process has failed since the claim, so a success must reset the failure count.
+ * saves the store a read, if neither the webhook as claimed nor the recent attempts of this process
+ * give a reason for a change.
  */
 function healthDecider(
   { ids, policy, random }: Platform,
   claimed: Webhook,
   outcome: Outcome,
   now: Instant,
-  isFailing: boolean,
+  recent: RecentAttempts,
 ): AttemptRecord['decideHealth'] {
-  const attempt = { outcome, isProbe: claimed.health.circuit.kind === 'open' }
+  const { circuit } = claimed.health
+  const isGone = outcome.kind === 'refused' && outcome.statusCode === 410
+  const mustReport = circuit.kind === 'open' || isGone
+  const { isNews, ...report } = recent.note(outcome, now, mustReport)
+  const attempt = { ...report, ...(circuit.kind === 'open' && { probeUntil: circuit.until }) }
   const jitter = random.next()
   const decide = (webhook: Webhook): HealthDecision | undefined =>
     decideWebhookHealth(webhook, attempt, policy.webhookHealth, now, jitter)
-  if (!isFailing && !decide(claimed)) return undefined
+  const isWorthALook = isNews || (outcome.kind === 'accepted' && decide(claimed) !== undefined)
+  if (!isWorthALook) return undefined
   return (webhook) => {
     const decision = decide(webhook)
     return decision && updateOf(ids, webhook, decision, now)

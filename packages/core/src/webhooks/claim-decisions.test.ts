@@ -5,7 +5,6 @@ const policy = {
   deadlineMs: 1,
   leaseMs: 2,
   maxInFlight: 64,
-  maxInFlightPerWebhook: 8,
   prefetch: 512,
 }
 
@@ -16,7 +15,7 @@ describe('the bounds of a claim', () => {
     ['retries have their share', { room: 9, waitingRetries: 400 }, { limit: 9, retries: 0 }],
   ])('when %s', (_, held, expected) => {
     const bounds = decideClaimBounds(policy, held)
-    expect(bounds).toEqual({ perWebhook: 16, perProject: 128, ...expected })
+    expect(bounds).toEqual({ perWebhook: 128, perProject: 128, ...expected })
   })
 })
 

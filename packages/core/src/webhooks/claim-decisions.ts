@@ -1,5 +1,5 @@
 import type { DeliverPolicy } from '../policy.js'
-import { retryShare } from './fair-queue.js'
+import { claimShare, retryShare } from './fair-queue.js'
 
 /** The most that one claim takes: in all, of each webhook, of each project, and of retries. */
 export type ClaimBounds = {
@@ -13,14 +13,14 @@ type Held = { readonly room: number; readonly waitingRetries: number }
 
 export const decideClaimBounds = (policy: DeliverPolicy, held: Held): ClaimBounds => ({
   limit: held.room,
-  perWebhook: 2 * policy.maxInFlightPerWebhook,
-  perProject: Math.ceil(policy.prefetch / 4),
+  perWebhook: claimShare(policy),
+  perProject: claimShare(policy),
   retries: Math.max(0, retryShare(policy.prefetch) - held.waitingRetries),
 })
 
 /**
- * A claim that stays below every bound has taken all that is due, except retries when it asked for
- * none.
+ * A claim that stays below every bound has taken all that is due, except of webhooks that have no
+ * more room, and retries when it asked for none.
  */
 export const canMoreBeDue = (bounds: ClaimBounds, claimed: number): boolean =>
   bounds.retries === 0 || (claimed > 0 && claimed >= Math.min(...Object.values(bounds)))

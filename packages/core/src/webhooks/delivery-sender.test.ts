@@ -1,7 +1,7 @@
 import { errAsync, okAsync, ResultAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
-import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Storage } from '../ports/storage.js'
 import { anEvent, anAgent, aWebhook } from '../testing/builders.js'
 import { fakePlatform } from '../testing/fake-platform.js'
@@ -10,10 +10,12 @@ import { defaultPolicy } from '../policy.js'
 import { newSecret } from '../domain/signature.js'
 import { webhookSecretContext } from '../domain/webhook.js'
 import { localSignal } from '../messages/local-signal.js'
+import { firstSlots } from './adaptive-limit.js'
 import { attemptMaker } from './attempt-maker.js'
 import { DeliverySender } from './delivery-sender.js'
 
-const { maxInFlightPerWebhook: MOST } = defaultPolicy.deliver
+/** The slots of a new webhook. */
+const MOST = firstSlots(defaultPolicy.deliver.maxInFlight)
 /** One webhook, and `claims` counts the claims. None finds a delivery. */
 async function worker(attempts?: AttemptMaker) {
   const platform = fakePlatform()
@@ -71,7 +73,7 @@ async function worker(attempts?: AttemptMaker) {
 
 it('claims the skipped deliveries of a full webhook once it has room, and not before', async () => {
   const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
-  deliveries.take(committed(2 * MOST), deliveries.admit())
+  deliveries.take(committed(3 * MOST), deliveries.admit())
   const admission = deliveries.admit()
   expect(admission?.except.has(webhook.id)).toBe(true)
   deliveries.take([], admission)
@@ -84,7 +86,7 @@ it('claims the skipped deliveries of a full webhook once it has room, and not be
 
 it('looks for it too when there was room again before it was committed', async () => {
   const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
-  deliveries.take(committed(2 * MOST), deliveries.admit())
+  deliveries.take(committed(3 * MOST), deliveries.admit())
   const admission = deliveries.admit()
   expect(admission?.except.has(webhook.id)).toBe(true)
   sender.release()
@@ -103,7 +105,7 @@ it('claims again at once when a webhook gets room during a claim that skipped it
     ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() =>
       claimDue(query),
     )
-  deliveries.take(committed(2 * MOST), deliveries.admit())
+  deliveries.take(committed(3 * MOST), deliveries.admit())
   deliveries.wake()
   await settled()
   sender.release()
@@ -114,9 +116,9 @@ it('claims again at once when a webhook gets room during a claim that skipped it
   expect([looks.length, claimed()]).toEqual([2, 1])
 })
 
-it('G6: limits a claim: per webhook to twice its slots, per project to a quarter, and retries to the rest of their share', async () => {
-  const { deliveries, committed, storage, settled } = await worker()
-  const asked: unknown[] = []
+it('G6: limits a claim: per webhook to two rounds of its slots, per project to a quarter, and retries to the rest of their share', async () => {
+  const { webhook, deliveries, committed, storage, settled } = await worker()
+  const asked: ClaimDue[] = []
   const { claimDue } = storage.deliveries
   storage.deliveries.claimDue = (query) => (asked.push(query), claimDue(query))
   const { prefetch } = defaultPolicy.deliver
@@ -131,11 +133,13 @@ it('G6: limits a claim: per webhook to twice its slots, per project to a quarter
   )
   deliveries.wake()
   await settled()
-  const shares = { perWebhook: 2 * MOST, perProject: prefetch / 4 }
+  const shares = { perWebhook: prefetch / 4, perProject: prefetch / 4 }
   expect(asked).toMatchObject([
     { ...shares, retries: (prefetch * 3) / 4 },
     { ...shares, retries: (prefetch * 3) / 4 - 3 },
   ])
+  expect(asked[1]?.rooms.get(webhook.id)).toBe(2 * MOST - 3)
+  expect(asked[1]?.rooms.get('unknown')).toBe(2 * MOST)
 })
 
 it('looks for nothing when all were born claimed', async () => {

@@ -1,8 +1,13 @@
 import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
+import type { Instant } from '../domain/instant.js'
+import { verdictOn, type WebhookLimit } from '../domain/webhook-limit.js'
+import { circuitAt } from '../domain/webhook-health.js'
 import type { Webhook } from '../domain/webhook.js'
+import { Alarm } from '../pacing/alarm.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { Platform } from '../platform.js'
 import type { ClaimedDelivery, Outgoing, ReleasedClaim } from '../ports/delivery-store.js'
+import { firstSlots, type Answer } from './adaptive-limit.js'
 import {
   makeAttempt,
   recordAttempt,
@@ -10,7 +15,9 @@ import {
   type WebhookTransition,
 } from './attempt.js'
 import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decisions.js'
+import { AskedRooms } from './asked-rooms.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
+import { Receivers } from './receivers.js'
 
 /**
  * The claim for deliveries about to be committed. `skipped`: webhooks and projects that had no
@@ -35,8 +42,9 @@ export class DeliverySender {
   readonly #loop: Loop
   /** Attempts that are not stored yet. */
   readonly #attempts = new Set<Promise<void>>()
-  /** Webhooks whose last attempt here failed. */
-  readonly #failing = new Set<string>()
+  readonly #receivers: Receivers
+  /** Rings when a paced webhook can start its next request. */
+  readonly #alarm: Alarm
   /** Webhooks and projects that had no room when a delivery was committed or claimed. */
   readonly #skipped = new Set<string>()
   /** Attempts with a free slot and a result that is not stored yet. */
@@ -49,14 +57,32 @@ export class DeliverySender {
   #stopListening = (): void => undefined
 
   constructor(platform: Platform) {
+    const { clock, policy } = platform
     this.#platform = platform
-    this.#queue = new FairQueue(platform.policy.deliver)
+    this.#receivers = new Receivers({
+      clock,
+      mostSlots: policy.deliver.maxInFlight,
+      ceilingOf: () => ({}),
+    })
+    this.#queue = new FairQueue(policy.deliver, this.#receivers, clock)
+    this.#alarm = new Alarm(clock, () => {
+      this.#queue.resume()
+      this.#onSlotFree()
+    })
     this.#loop = createLoop(platform, 'delivery sender', platform.policy.pollMs, () => this.tick())
   }
 
   /** Requests in flight. */
   get inFlight(): number {
     return this.#queue.inFlight
+  }
+
+  /** Returns the limit of a webhook in this process. */
+  limitOf({ id, health }: Webhook): WebhookLimit {
+    const { limit } = this.#receivers.find(id) ?? {}
+    const { maxInFlight } = this.#platform.policy.deliver
+    const shown = limit?.snapshot() ?? { concurrency: firstSlots(maxInFlight), reason: 'growing' }
+    return health.circuit.kind === 'open' ? { ...shown, reason: 'circuit' } : shown
   }
 
   /**
@@ -92,14 +118,15 @@ export class DeliverySender {
    * disabled.
    */
   webhookChanged(webhook: Webhook): void {
-    if (webhook.status.kind === 'disabled') this.webhookDeleted(webhook.id)
-    else this.#queue.updateWebhook(webhook)
+    if (webhook.status.kind === 'disabled') return this.#dropWaiting(webhook.id)
+    this.#queue.updateWebhook(webhook)
+    this.#startWaiting()
   }
 
   /** Releases the webhook's waiting deliveries. */
   webhookDeleted(webhookId: string): void {
-    this.#failing.delete(webhookId)
-    void this.#releaseWaiting(this.#queue.drop(webhookId))
+    this.#receivers.forget(webhookId)
+    this.#dropWaiting(webhookId)
   }
 
   /** Drops the delivery if it waits here. */
@@ -122,9 +149,11 @@ export class DeliverySender {
     this.#moreDue = false
     this.#skipped.clear()
     for (const id of this.#queue.full) this.#skipped.add(id)
-    const claimed = await this.#claimDue()
+    const rooms = new AskedRooms(this.#queue)
+    const claimed = await this.#claimDue(rooms)
     const hasFreeSlot = this.#claim !== 'running'
     this.#claim = 'none'
+    for (const id of rooms.filledBy(claimed)) this.#skipped.add(id)
     const sends = claimed.map((one) => this.#enqueue(one))
     this.#releaseIfDraining()
     if (hasFreeSlot) this.#onSlotFree()
@@ -148,6 +177,7 @@ export class DeliverySender {
   async stop(graceMs: number): Promise<void> {
     this.#phase = 'draining'
     this.#stopListening()
+    this.#alarm.stop()
     await this.#loop.stop()
     const ended = new AbortController()
     const released = this.#releaseWaiting(this.#queue.clear())
@@ -159,13 +189,13 @@ export class DeliverySender {
     return new Promise((done) => this.#queue.add({ claimed, done }))
   }
 
-  async #claimDue(): Promise<readonly ClaimedDelivery[]> {
+  async #claimDue(rooms: AskedRooms): Promise<readonly ClaimedDelivery[]> {
     const { clock, policy, storage, telemetry } = this.#platform
     await clock.jumping
     const bounds = decideClaimBounds(policy.deliver, this.#queue)
     const now = clock.now()
     const until = now + policy.deliver.leaseMs
-    const due = { ...bounds, now, until, except: this.#queue.full }
+    const due = { ...bounds, now, until, rooms, except: this.#queue.full }
     const claims = await storage.deliveries.claimDue(due)
     if (claims.isErr()) telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
@@ -177,7 +207,7 @@ export class DeliverySender {
     const { prefetch } = this.#platform.policy.deliver
     while (this.#phase !== 'draining' && this.#unrecorded < prefetch && this.#canMake()) {
       const next = this.#queue.start()
-      if (!next) return
+      if (!next) break
       const attempt = this.#send(next)
       this.#attempts.add(attempt)
       void attempt.then(() => {
@@ -185,6 +215,7 @@ export class DeliverySender {
         this.#onSlotFree()
       })
     }
+    this.#alarm.set(this.#queue.nextStartAt)
   }
 
   /** False while the maker starts. A delivery that it held would miss changes of its webhook. */
@@ -219,11 +250,14 @@ export class DeliverySender {
 
   async #send({ claimed, done }: Waiting): Promise<void> {
     const { clock, policy } = this.#platform
-    const isLeaseTooShort = claimed.lease.until < clock.now() + policy.deliver.deadlineMs
+    const startedAt = clock.now()
+    const isLeaseTooShort = claimed.lease.until < startedAt + policy.deliver.deadlineMs
+    const { recent } = this.#receivers.of(claimed.webhook)
     const finished = isLeaseTooShort
       ? undefined
-      : await makeAttempt(this.#platform, claimed, this.#failing)
-    if (finished && !this.#wasInterruptedByUs(finished)) await this.#record(finished)
+      : await makeAttempt(this.#platform, claimed, recent)
+    if (finished && !this.#wasInterruptedByUs(finished))
+      await this.#record(finished, answerOf(finished, startedAt))
     else {
       this.#queue.end(claimed)
       await this.#release([claimed])
@@ -244,10 +278,10 @@ export class DeliverySender {
    * Frees the slot before the record, unless the outcome can change the webhook: then no request
    * can overtake it.
    */
-  async #record(finished: FinishedAttempt): Promise<void> {
+  async #record(finished: FinishedAttempt, answer: Answer | undefined): Promise<void> {
     const { claimed, record } = finished
     if (!record.decideHealth) {
-      this.#queue.end(claimed)
+      this.#queue.end(claimed, answer)
       this.#unrecorded++
       this.#onSlotFree()
       const { nextIsDue } = await recordAttempt(this.#platform, finished)
@@ -255,19 +289,24 @@ export class DeliverySender {
       this.#moreDue ||= nextIsDue === true
       return
     }
-    if (record.attempt.outcome.kind === 'accepted') this.#failing.delete(claimed.webhook.id)
-    else this.#failing.add(claimed.webhook.id)
     const { webhook, nextIsDue } = await recordAttempt(this.#platform, finished)
-    this.#queue.end(claimed)
+    this.#queue.end(claimed, answer)
     this.#moreDue ||= nextIsDue === true
     if (webhook) this.#applyTransition(webhook)
   }
 
   #applyTransition({ before, after }: WebhookTransition): void {
-    const isOpen = after.health.circuit.kind === 'open'
-    if (after.status.kind === 'disabled' || isOpen) this.webhookDeleted(after.id)
-    const hasClosed = before.health.circuit.kind === 'open' && !isOpen
-    if (hasClosed || before.status.kind !== after.status.kind) this.#loop.wake()
+    const now = this.#platform.clock.now()
+    const wasOpen = before.health.circuit.kind === 'open'
+    const circuit = circuitAt(after.health, now)
+    if (!wasOpen && circuit === 'open') this.#receivers.of(after).limit.circuitOpened(now)
+    if (after.status.kind === 'disabled' || circuit === 'open') this.#dropWaiting(after.id)
+    const isReady = wasOpen && circuit !== 'open'
+    if (isReady || before.status.kind !== after.status.kind) this.#loop.wake()
+  }
+
+  #dropWaiting(webhookId: string): void {
+    void this.#releaseWaiting(this.#queue.drop(webhookId))
   }
 
   /** Releases deliveries that were committed or claimed during a stop. */
@@ -293,6 +332,13 @@ export class DeliverySender {
     if (released.value > 0 && this.#phase === 'draining')
       workSignal.announce({ kind: 'deliveries' })
   }
+}
+
+/** Returns undefined if the outcome says nothing about the receiver. */
+function answerOf({ record }: FinishedAttempt, startedAt: Instant): Answer | undefined {
+  const { outcome, durationMs: latencyMs } = record.attempt
+  const verdict = verdictOn(outcome)
+  return verdict && { verdict, startedAt, latencyMs }
 }
 
 const releasedClaim = ({ delivery, lease, webhook }: ClaimedDelivery): ReleasedClaim => ({

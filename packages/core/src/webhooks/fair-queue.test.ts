@@ -2,10 +2,21 @@ import { describe, expect, it } from 'vitest'
 import { fakeIds } from '../testing/fake-ids.js'
 import { aWebhook, BUILT_AT } from '../testing/builders.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import { fakeClock } from '../testing/fake-clock.js'
+import type { LimitCeiling } from '../domain/webhook-limit.js'
+import type { DeliverPolicy } from '../policy.js'
 import { FairQueue } from './fair-queue.js'
+import { Receivers } from './receivers.js'
 
-const policy = { deadlineMs: 1, leaseMs: 1, maxInFlight: 8, maxInFlightPerWebhook: 2, prefetch: 16 }
+const policy = { deadlineMs: 1, leaseMs: 1, maxInFlight: 8, prefetch: 16 }
 const ids = fakeIds()
+const clock = fakeClock()
+
+/** A queue whose webhooks have two slots each. */
+function queueOf(own: DeliverPolicy = policy, ceiling: LimitCeiling = { concurrency: 2 }) {
+  const options = { clock, mostSlots: own.maxInFlight, ceilingOf: () => ceiling }
+  return new FairQueue(own, new Receivers(options), clock)
+}
 
 function claimed(
   webhookId: string,
@@ -46,14 +57,14 @@ function startAll(queue: FairQueue): ClaimedDelivery[] {
 const webhooks = (started: readonly ClaimedDelivery[]) => started.map(({ webhook }) => webhook.id)
 
 describe('FairQueue', () => {
-  it('go round the webhooks, each with its cap', () => {
-    const queue = new FairQueue(policy)
+  it('go round the webhooks, each with its limit', () => {
+    const queue = queueOf({ ...policy, maxInFlight: 12 })
     for (const id of ['a', 'b', 'c']) add(queue, 5, id)
     expect(webhooks(startAll(queue))).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
     expect([queue.inFlight, queue.waiting]).toEqual([6, 9])
   })
   it('go to the webhook with the fewest in flight when one ends', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf({ ...policy, maxInFlight: 12 })
     for (const id of ['a', 'b', 'c']) add(queue, 5, id)
     const started = startAll(queue)
     const ofB = started.filter(({ webhook }) => webhook.id === 'b')
@@ -61,14 +72,14 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['b', 'b'])
   })
   it('leave a quarter of the slots to other projects', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     for (let n = 0; n < 10; n++) add(queue, 1, `hanging ${n}`, { projectId: 'large' })
     expect(startAll(queue)).toHaveLength(6)
     add(queue, 1, 'small', { projectId: 'small' })
     expect(webhooks(startAll(queue))).toEqual(['small'])
   })
   it('leave a slot to one more project, however many have receivers that hang and fill the buffer', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     for (const projectId of ['p', 'q', 'r'])
       for (let n = 0; n < 10; n++) add(queue, 1, `${projectId} ${n}`, { projectId })
     startAll(queue)
@@ -78,7 +89,7 @@ describe('FairQueue', () => {
     expect(queue.room).toBe(0)
   })
   it('go to the project with the fewest in flight', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     for (let n = 0; n < 10; n++) add(queue, 1, `large ${n}`, { projectId: 'large' })
     for (const id of ['small 1', 'small 2', 'small 3']) add(queue, 1, id, { projectId: 'small' })
     const started = webhooks(startAll(queue))
@@ -86,7 +97,7 @@ describe('FairQueue', () => {
     expect(started).toHaveLength(7)
   })
   it('leave a quarter of the slots to first attempts', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     for (const projectId of ['p', 'q'])
       for (let n = 0; n < 9; n++) add(queue, 1, `${projectId} ${n}`, { projectId, attemptCount: 1 })
     expect(startAll(queue)).toHaveLength(6)
@@ -94,7 +105,7 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['new']) // and one for a project that has none
   })
   it('share the slots between retries and first attempts where both wait', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     for (const projectId of ['p', 'q'])
       for (let n = 0; n < 9; n++)
         add(queue, 1, `${projectId} ${n}`, { projectId, attemptCount: n % 2 })
@@ -102,17 +113,64 @@ describe('FairQueue', () => {
     expect(attempts.filter((count) => count > 0)).toHaveLength(3)
     expect(attempts).toHaveLength(7)
   })
+  it('leave slots to other webhooks of the project', () => {
+    const queue = queueOf({ ...policy, maxInFlight: 64, prefetch: 512 }, {})
+    add(queue, 200, 'large')
+    // The limit grows with each accepted request.
+    const inFlight = startAll(queue)
+    for (let n = 0; n < 60; n++) {
+      const answer = { verdict: 'accepted', startedAt: clock.now(), latencyMs: 1 } as const
+      const ended = inFlight.shift()
+      if (ended) queue.end(ended, answer)
+      inFlight.push(...startAll(queue))
+    }
+    expect(queue.inFlight).toBe(44)
+    for (let n = 0; n < 9; n++) add(queue, 1, `small ${n}`)
+    expect(startAll(queue)).toHaveLength(4)
+  })
   it('say of which webhooks and projects enough is waiting', () => {
-    const queue = new FairQueue(policy)
-    add(queue, 2, 'a')
+    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    add(queue, 4, 'a')
     expect([...queue.full]).toEqual(['a'])
-    for (const id of ['b', 'c', 'd', 'e', 'f', 'g']) add(queue, 1, id)
+    for (const id of ['b', 'c', 'd', 'e']) add(queue, 1, id)
     expect([...queue.full]).toEqual(['a', 'project'])
     startAll(queue)
     expect([...queue.full]).toEqual([])
   })
+  it('say how many more deliveries of a webhook can wait: two rounds of its slots', () => {
+    const queue = queueOf()
+    expect(queue.roomOf('unknown')).toBe(4)
+    add(queue, 3, 'a')
+    expect(queue.roomOf('a')).toBe(1)
+    add(queue, 3, 'a')
+    expect(queue.roomOf('a')).toBe(0)
+  })
+  it('keep a webhook full until half of its room is free', () => {
+    const queue = queueOf()
+    add(queue, 5, 'a')
+    startAll(queue)
+    expect([queue.waiting, queue.full.has('a')]).toEqual([3, true])
+    queue.drop('a')
+    expect(queue.full.has('a')).toBe(false)
+  })
+  it('start the deliveries of a paced webhook one after the other', () => {
+    const queue = queueOf(policy, { requestsPerSecond: 10 })
+    add(queue, 3, 'a')
+    const [first] = startAll(queue)
+    expect([first?.webhook.id, queue.nextStartAt - clock.now()]).toEqual(['a', 100])
+    if (first) queue.end(first)
+    queue.resume()
+    expect(startAll(queue)).toHaveLength(0)
+    clock.set(clock.now() + 100)
+    queue.resume()
+    expect(startAll(queue)).toHaveLength(1)
+    expect(queue.nextStartAt - clock.now()).toBe(100)
+    queue.drop('a')
+    queue.resume()
+    expect(queue.nextStartAt).toBe(Infinity)
+  })
   it('count one project for half of the buffer at most, so that there is room for others', () => {
-    const queue = new FairQueue({ ...policy, maxInFlight: 1 })
+    const queue = queueOf({ ...policy, maxInFlight: 1 })
     add(queue, 3, 'a')
     expect(queue.room).toBe(13)
     add(queue, 30, 'b')
@@ -123,7 +181,7 @@ describe('FairQueue', () => {
     expect(queue.room).toBe(10)
   })
   it('drop what waits for one webhook, and go on with the others', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     add(queue, 2, 'a')
     add(queue, 2, 'a', { attemptCount: 1 })
     add(queue, 1, 'b')
@@ -134,7 +192,7 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['b'])
   })
   it('come to all, each once, however starts and ends alternate', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     for (let n = 0; n < 60; n++)
       add(queue, 1, `w${n % 7}`, { projectId: `p${(n % 7) % 3}`, attemptCount: n % 2 })
     const seen = new Set<string>()
@@ -149,7 +207,7 @@ describe('FairQueue', () => {
     expect([queue.waiting, queue.inFlight, queue.full.size]).toEqual([0, 0, 0])
   })
   it('gives waiting deliveries a changed webhook, and turns none into a probe', () => {
-    const queue = new FairQueue(policy)
+    const queue = queueOf()
     add(queue, 1, 'a')
     const circuit = { kind: 'open', until: BUILT_AT, trips: 1 } as const
     queue.updateWebhook({

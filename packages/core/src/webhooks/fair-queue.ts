@@ -1,7 +1,11 @@
+import type { Instant } from '../domain/instant.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { DeliverPolicy } from '../policy.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { Clock } from '../ports/platform.js'
+import { firstSlots, type AdaptiveLimit, type Answer } from './adaptive-limit.js'
 import { LeastLoadedQueue } from './least-loaded-queue.js'
+import type { Receivers } from './receivers.js'
 
 /**
  * A delivery that waits for a slot. `done` is called when this process has finished with the
@@ -16,50 +20,63 @@ type Counts = Record<Kind, number>
 type WebhookQueue = {
   readonly id: string
   readonly project: ProjectQueue
+  readonly limit: AdaptiveLimit
   readonly waiting: Record<Kind, Waiting[]>
   inFlight: number
 }
 
-/** The webhooks of one project that have a free slot and a waiting delivery, by kind. */
+/** The webhooks of one project that can start a waiting delivery, by kind. */
 type ProjectQueue = {
   readonly id: string
   readonly ready: Record<Kind, LeastLoadedQueue<WebhookQueue>>
   waiting: number
   inFlight: number
+  retriesInFlight: number
 }
 
 /** Retries get at most three quarters of `all`. */
 export const retryShare = (all: number): number => Math.ceil((all * 3) / 4)
+/** One webhook or project gets at most a quarter of the buffer by one claim. */
+export const claimShare = ({ prefetch }: DeliverPolicy): number => Math.ceil(prefetch / 4)
 
 /**
  * The deliveries that this process holds, and the order in which they get slots.
  *
- * The next slot goes to the kind (first attempts or retries) with fewer requests in flight, then
- * to the project with the fewest, then to that project's webhook with the fewest. Two limits keep
+ * A delivery can start if the limit of its webhook allows it (see `AdaptiveLimit`). The next slot goes to the kind (first attempts or retries) with fewer requests in flight, then
+ * to the project with the fewest, then to that project's webhook with the fewest. Three limits keep
  * slots free:
- * - Retries hold at most three quarters of the slots.
+ * - Retries hold at most three quarters of the slots, and of the slots of each project.
  * - A project holds at most three times as many slots as it leaves free. The last free slot goes
  *   to a project with none in flight. So receivers that hang never take the last slot.
+ * - A webhook holds at most eleven times as many slots as it leaves to its project. The last one
+ *   goes to a webhook with none in flight.
  *
  * No method visits all webhooks.
  */
 export class FairQueue {
   readonly #policy: DeliverPolicy
+  readonly #receivers: Receivers
+  readonly #clock: Pick<Clock, 'now'>
   readonly #webhooks = new Map<string, WebhookQueue>()
   readonly #projects = new Map<string, ProjectQueue>()
-  /** Projects with a webhook that has a free slot and a waiting delivery. */
+  /** Projects with a webhook that can start a waiting delivery. */
   readonly #ready: Record<Kind, LeastLoadedQueue<ProjectQueue>> = {
     first: new LeastLoadedQueue(),
     retry: new LeastLoadedQueue(),
   }
+  /** Webhooks with a waiting delivery, a free slot, and a pace that demands a wait. */
+  readonly #paced = new Map<WebhookQueue, Instant>()
+  #nextStartAt: Instant = Infinity
   readonly #full = new Set<string>()
   readonly #waiting: Counts = { first: 0, retry: 0 }
   readonly #inFlight: Counts = { first: 0, retry: 0 }
   /** Waiting deliveries that count against `prefetch`. One project counts for at most half. */
   #buffered = 0
 
-  constructor(policy: DeliverPolicy) {
+  constructor(policy: DeliverPolicy, receivers: Receivers, clock: Pick<Clock, 'now'>) {
     this.#policy = policy
+    this.#receivers = receivers
+    this.#clock = clock
   }
 
   get waiting(): number {
@@ -84,6 +101,18 @@ export class FairQueue {
     return this.#full
   }
 
+  /** The time at which `resume` can have an effect. Infinity: no webhook waits for its pace. */
+  get nextStartAt(): Instant {
+    return this.#nextStartAt
+  }
+
+  /** How many more deliveries of the webhook can wait here. */
+  roomOf(webhookId: string): number {
+    const queue = this.#webhooks.get(webhookId)
+    const limit = queue?.limit ?? this.#receivers.find(webhookId)?.limit
+    return Math.max(0, this.#roomUnder(limit) - (queue ? waitingOf(queue) : 0))
+  }
+
   add(waiting: Waiting): void {
     const { claimed } = waiting
     const queue = this.#queueOf(claimed)
@@ -100,21 +129,31 @@ export class FairQueue {
       : (this.#startKind('retry') ?? this.#startKind('first'))
   }
 
-  /** Frees the slot of a delivery. */
-  end(claimed: ClaimedDelivery): void {
+  /** Frees the slot of a delivery. Without an answer, nothing was sent. */
+  end(claimed: ClaimedDelivery, answer?: Answer): void {
     const queue = this.#queueOf(claimed)
+    queue.limit.ended(this.#clock.now(), answer)
     this.#countInFlight(queue, kindOf(claimed), -1)
     this.#reposition(queue)
+  }
+
+  /** Looks again at the webhooks whose pace demanded a wait. */
+  resume(): void {
+    const now = this.#clock.now()
+    for (const [queue, at] of this.#paced) if (at <= now) this.#reposition(queue)
+    this.#nextStartAt = Math.min(Infinity, ...this.#paced.values())
   }
 
   /** Gives the webhook's waiting deliveries its new settings, except its health. */
   updateWebhook(webhook: Webhook): void {
     const queue = this.#webhooks.get(webhook.id)
     if (!queue) return
+    this.#receivers.of(webhook)
     for (const waiting of [queue.waiting.first, queue.waiting.retry]) {
       for (const [at, { claimed, done }] of waiting.entries())
         waiting[at] = { claimed: withSettings(claimed, webhook), done }
     }
+    this.#reposition(queue)
   }
 
   /** Takes out the webhook's waiting deliveries, or only the one with the given id. */
@@ -137,14 +176,22 @@ export class FairQueue {
     return this.#policy.maxInFlight - this.inFlight
   }
 
+  /** The slots that the project can still get: each leaves a third of itself free. */
+  #freeOf({ inFlight }: ProjectQueue): number {
+    return Math.floor((3 * (this.#free - 1) - inFlight) / 4) + 1
+  }
+
   #startKind(kind: Kind): Waiting | undefined {
     if (kind === 'retry' && this.#inFlight.retry >= retryShare(this.#policy.maxInFlight))
       return undefined
     const project = this.#ready[kind].first()
-    if (!project || project.inFlight > 3 * (this.#free - 1)) return undefined
-    const queue = project.ready[kind].first()
-    const next = queue?.waiting[kind].shift()
-    if (!queue || !next) return undefined
+    const free = project ? this.#freeOf(project) : 0
+    const queue = project?.ready[kind].first()
+    if (!project || !queue || free <= 0 || queue.inFlight > 11 * (free - 1)) return undefined
+    if (kind === 'retry' && project.retriesInFlight > 3 * (free - 1)) return undefined
+    const next = queue.waiting[kind].shift()
+    if (!next) return undefined
+    queue.limit.started(this.#clock.now())
     this.#countWaiting(queue, kind, -1)
     this.#countInFlight(queue, kind, 1)
     this.#reposition(queue)
@@ -162,6 +209,7 @@ export class FairQueue {
   #countInFlight(queue: WebhookQueue, kind: Kind, by: 1 | -1): void {
     this.#inFlight[kind] += by
     queue.project.inFlight += by
+    if (kind === 'retry') queue.project.retriesInFlight += by
     queue.inFlight += by
   }
 
@@ -171,23 +219,45 @@ export class FairQueue {
    */
   #reposition(queue: WebhookQueue): void {
     const { project } = queue
-    const { maxInFlightPerWebhook, prefetch } = this.#policy
-    this.#repositionKind(queue, 'first')
-    this.#repositionKind(queue, 'retry')
     const waiting = waitingOf(queue)
-    this.#markFull(queue.id, waiting >= maxInFlightPerWebhook)
-    this.#markFull(project.id, project.waiting >= prefetch / 2)
+    const canStart = waiting > 0 && this.#canStart(queue)
+    this.#repositionKind(queue, 'first', canStart)
+    this.#repositionKind(queue, 'retry', canStart)
+    this.#markFull(queue.id, waiting >= this.#fullFrom(queue))
+    this.#markFull(project.id, project.waiting >= this.#policy.prefetch / 2)
+    if (waiting === 0) this.#paced.delete(queue)
     if (queue.inFlight === 0 && waiting === 0) this.#webhooks.delete(queue.id)
     if (project.inFlight === 0 && project.waiting === 0) this.#projects.delete(project.id)
   }
 
-  #repositionKind(queue: WebhookQueue, kind: Kind): void {
+  #canStart(queue: WebhookQueue): boolean {
+    const now = this.#clock.now()
+    const waitMs = queue.limit.waitMs(now)
+    this.#paced.delete(queue)
+    if (waitMs > 0 && waitMs < Infinity) {
+      this.#paced.set(queue, now + waitMs)
+      this.#nextStartAt = Math.min(this.#nextStartAt, now + waitMs)
+    }
+    return waitMs === 0
+  }
+
+  #repositionKind(queue: WebhookQueue, kind: Kind, canStart: boolean): void {
     const { project } = queue
-    const hasSlot = queue.inFlight < this.#policy.maxInFlightPerWebhook
-    if (queue.waiting[kind].length > 0 && hasSlot) project.ready[kind].put(queue, queue.inFlight)
+    if (canStart && queue.waiting[kind].length > 0) project.ready[kind].put(queue, queue.inFlight)
     else project.ready[kind].remove(queue)
     if (project.ready[kind].first()) this.#ready[kind].put(project, project.inFlight)
     else this.#ready[kind].remove(project)
+  }
+
+  /** A full webhook stays full until half of its room is free, so that claims are not too small. */
+  #fullFrom({ id, limit }: WebhookQueue): number {
+    const room = this.#roomUnder(limit)
+    return this.#full.has(id) ? Math.floor(room / 2) + 1 : room
+  }
+
+  #roomUnder(limit: AdaptiveLimit | undefined): number {
+    const room = limit?.room ?? 2 * firstSlots(this.#policy.maxInFlight)
+    return Math.min(room, claimShare(this.#policy))
   }
 
   #markFull(id: string, isFull: boolean): void {
@@ -195,12 +265,14 @@ export class FairQueue {
     else this.#full.delete(id)
   }
 
-  #queueOf({ webhook: { id, projectId } }: ClaimedDelivery): WebhookQueue {
+  #queueOf({ webhook }: ClaimedDelivery): WebhookQueue {
+    const { id, projectId } = webhook
     const known = this.#webhooks.get(id)
     if (known) return known
+    const { limit } = this.#receivers.of(webhook)
     const project = this.#projects.get(projectId) ?? emptyProject(projectId)
     this.#projects.set(projectId, project)
-    const queue = { id, project, waiting: { first: [], retry: [] }, inFlight: 0 }
+    const queue = { id, project, limit, waiting: { first: [], retry: [] }, inFlight: 0 }
     this.#webhooks.set(id, queue)
     return queue
   }
@@ -216,6 +288,7 @@ const emptyProject = (id: string): ProjectQueue => ({
   ready: { first: new LeastLoadedQueue(), retry: new LeastLoadedQueue() },
   waiting: 0,
   inFlight: 0,
+  retriesInFlight: 0,
 })
 
 /** Keeps the health of the claim: it says whether this delivery is the circuit's probe. */

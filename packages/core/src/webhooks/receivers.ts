@@ -1,0 +1,56 @@
+import type { LimitCeiling } from '../domain/webhook-limit.js'
+import type { Webhook } from '../domain/webhook.js'
+import type { Clock } from '../ports/platform.js'
+import { AdaptiveLimit } from './adaptive-limit.js'
+import { RecentAttempts } from './recent-attempts.js'
+
+/** What this process has learned about the receiver of one webhook. */
+export type Receiver = { readonly limit: AdaptiveLimit; readonly recent: RecentAttempts }
+
+/** More webhooks than one process sends to at a time. The longest unused one is forgotten. */
+const MOST_RECEIVERS = 10_000
+
+type Options = {
+  readonly clock: Pick<Clock, 'now'>
+  readonly mostSlots: number
+  readonly ceilingOf: (webhook: Webhook) => LimitCeiling
+}
+
+/** The receivers that this process sends to, by webhook. */
+export class Receivers {
+  readonly #options: Options
+  /** The longest unused one comes first. */
+  readonly #receivers = new Map<string, Receiver>()
+
+  constructor(options: Options) {
+    this.#options = options
+  }
+
+  /** Returns the receiver, under the present settings of its webhook. */
+  of(webhook: Webhook): Receiver {
+    const { clock, mostSlots, ceilingOf } = this.#options
+    const known = this.#receivers.get(webhook.id)
+    const receiver = known ?? {
+      limit: new AdaptiveLimit(mostSlots, clock.now()),
+      recent: new RecentAttempts(),
+    }
+    receiver.limit.ceiling = ceilingOf(webhook)
+    this.#receivers.delete(webhook.id)
+    this.#receivers.set(webhook.id, receiver)
+    if (this.#receivers.size > MOST_RECEIVERS) this.#forgetOldest()
+    return receiver
+  }
+
+  find(webhookId: string): Receiver | undefined {
+    return this.#receivers.get(webhookId)
+  }
+
+  forget(webhookId: string): void {
+    this.#receivers.delete(webhookId)
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#receivers.keys()
+    if (oldest !== undefined) this.#receivers.delete(oldest)
+  }
+}

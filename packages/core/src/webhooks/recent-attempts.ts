@@ -1,0 +1,96 @@
+import type { Outcome } from '../domain/delivery.js'
+import type { Instant } from '../domain/instant.js'
+import { retryAfterOf, type WebhookAttempt } from '../domain/webhook-health.js'
+import { verdictOn } from '../domain/webhook-limit.js'
+
+/** Failures with a success this shortly before are no reason for a write. */
+const QUIET_MS = 1_000
+/** One of them is reported after this time, so that the webhook shows its last failure. */
+const NEWS_MS = 10_000
+/** Failures in a row that are each reported. After them, one is reported per `NEXT_MS`. */
+const EACH = 20
+const NEXT_MS = 100
+/** The weight of an attempt falls to this share at each later one: about 20 attempts count. */
+const KEPT = 0.95
+/** A share of refusals from which a `Retry-After` holds for all deliveries. */
+const HIGH_SHARE = 0.5
+/** Requests for time without a success that hold for all deliveries are this far apart. */
+const ASKED_MS = 1_000
+
+/** `isNews`: the store is to see the attempt, whatever it knows of the webhook. */
+type Report = Omit<WebhookAttempt, 'probeUntil'> & { readonly isNews: boolean }
+
+/**
+ * The attempts of one webhook by this process, as far as the webhook's health needs them. Decides
+ * which attempts the store must see: a share of failures must not cause a write per failure.
+ */
+export class RecentAttempts {
+  #succeededAt: Instant = -Infinity
+  #reportedAt: Instant = -Infinity
+  /** Failures since the last success, and those of them that the store has not seen. */
+  #failures = 0
+  #unreported = 0
+  #failingSince: Instant | undefined
+  /** The store counts failures that a success must reset. */
+  #isReportedFailing = false
+  /** The first `Retry-After` since the last success. */
+  #askedAt: Instant | undefined
+  #attempts = 0
+  #refusals = 0
+
+  /** With `mustReport` a failure is always news. */
+  note(outcome: Outcome, now: Instant, mustReport: boolean): Report {
+    const verdict = verdictOn(outcome)
+    if (verdict === undefined) return this.#reportOf(outcome, now, { isNews: mustReport })
+    this.#attempts = this.#attempts * KEPT + 1
+    this.#refusals = this.#refusals * KEPT + (verdict === 'refused' ? 1 : 0)
+    return verdict === 'accepted'
+      ? this.#noteSuccess(outcome, now)
+      : this.#noteFailure(outcome, now, mustReport)
+  }
+
+  #noteSuccess(outcome: Outcome, now: Instant): Report {
+    const isNews = this.#isReportedFailing
+    this.#isReportedFailing = false
+    this.#succeededAt = now
+    this.#failures = 0
+    this.#unreported = 0
+    this.#failingSince = undefined
+    this.#askedAt = undefined
+    return this.#reportOf(outcome, now, { isNews })
+  }
+
+  #noteFailure(outcome: Outcome, now: Instant, mustReport: boolean): Report {
+    this.#failures++
+    this.#unreported++
+    this.#failingSince ??= now
+    const pauses = retryAfterOf(outcome) > 0 && this.#pauses(now)
+    const isNews = mustReport || pauses || this.#isFailureNews(now)
+    const report = this.#reportOf(outcome, now, { isNews, pauses })
+    if (!isNews) return report
+    this.#reportedAt = now
+    this.#isReportedFailing = true
+    this.#unreported = 0
+    return report
+  }
+
+  #isFailureNews(now: Instant): boolean {
+    const sinceReport = now - this.#reportedAt
+    if (now - this.#succeededAt < QUIET_MS) return sinceReport >= NEWS_MS
+    return this.#failures <= EACH || sinceReport >= NEXT_MS
+  }
+
+  #pauses(now: Instant): boolean {
+    this.#askedAt ??= now
+    return this.#refusals >= HIGH_SHARE * this.#attempts || now - this.#askedAt >= ASKED_MS
+  }
+
+  #reportOf(
+    outcome: Outcome,
+    now: Instant,
+    { isNews, pauses = false }: { isNews: boolean; pauses?: boolean },
+  ): Report {
+    const failingSince = this.#failingSince ?? now
+    return { outcome, failures: this.#unreported, failingSince, pauses, isNews }
+  }
+}
