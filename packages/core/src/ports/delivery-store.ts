@@ -25,12 +25,12 @@ export interface DeliveryStore {
   /**
    * Claims due deliveries of enabled webhooks: at most `limit` in all, `perWebhook` of each
    * webhook or fewer if `rooms` has a lower number for its id, `perProject` of each project, and
-   * `retries` with an earlier attempt. Takes the oldest
-   * due delivery of a webhook first, and continues with the next webhooks at the next call, so no
-   * backlog delays another webhook. Skips the webhooks and projects in `except` and webhooks with
-   * an open circuit. Takes one delivery of a webhook with a half-open circuit, the oldest due with
-   * an earlier attempt if there is one, and moves the circuit's time to the end of that claim: one process probes at a time. The claimed webhook
-   * shows this.
+   * `retries` with an earlier attempt. Takes the oldest due delivery of a webhook first, and
+   * continues with the next webhooks at the next call, so no backlog delays another webhook. Skips
+   * the webhooks and projects in `except` and webhooks with an open circuit. Takes one delivery of
+   * a webhook with a half-open circuit: the oldest due one with an earlier attempt, or else the
+   * oldest due one. Moves the circuit's time to the end of that claim: one process probes at a
+   * time. The claimed webhook shows this.
    */
   claimDue(query: ClaimDue): Stored<ClaimedDelivery[]>
   /**

@@ -16,7 +16,7 @@ export class AskedRooms {
     return room
   }
 
-  /** Returns the webhooks whose rooms the claim filled. It can have left more of their deliveries. */
+  /** Returns the webhooks whose rooms the claim filled. More of their deliveries can be due. */
   filledBy(claimed: readonly ClaimedDelivery[]): string[] {
     const counts = new Map<string, number>()
     for (const { webhook } of claimed) counts.set(webhook.id, (counts.get(webhook.id) ?? 0) + 1)

@@ -42,9 +42,9 @@ export const claimShare = ({ prefetch }: DeliverPolicy): number => Math.ceil(pre
 /**
  * The deliveries that this process holds, and the order in which they get slots.
  *
- * A delivery can start if the limit of its webhook allows it (see `AdaptiveLimit`). The next slot goes to the kind (first attempts or retries) with fewer requests in flight, then
- * to the project with the fewest, then to that project's webhook with the fewest. Three limits keep
- * slots free:
+ * A delivery can start if the limit of its webhook allows it (see `AdaptiveLimit`). The next slot
+ * goes to the kind (first attempts or retries) with fewer requests in flight, then to the project
+ * with the fewest, then to that project's webhook with the fewest. Three limits keep slots free:
  * - Retries hold at most three quarters of the slots, and of the slots of each project.
  * - A project holds at most three times as many slots as it leaves free. The last free slot goes
  *   to a project with none in flight. So receivers that hang never take the last slot.
