@@ -70,7 +70,7 @@ type Options = {
   readonly receiver: SimulatedReceiver
   readonly processes?: number
   readonly seed?: number
-  /** The figures are those of the time between the two. */
+  /** The figures describe the time between the two. */
   readonly fromSeconds?: number
   readonly toSeconds?: number
   /** Deliveries per second that each process gets. Default: more than it can send. */

@@ -3,7 +3,7 @@ import type { LimitCeiling, LimitReason, Verdict, WebhookLimit } from '../domain
 import { Pace } from './pace.js'
 import { RequestWindow, type Sample } from './request-window.js'
 
-/** The slots of a new webhook. With few slots in all, it gets a quarter. */
+/** The slots of a new webhook: at most a quarter of all. */
 const FIRST_SLOTS = 8
 export const firstSlots = (all: number): number => Math.min(FIRST_SLOTS, Math.ceil(all / 4))
 const SLOTS_AFTER_CIRCUIT = 2
@@ -150,7 +150,7 @@ export class AdaptiveLimit {
     this.#pace.started(this.perSecond, now)
   }
 
-  /** Frees the slot of a request. Without an answer, it says nothing of the receiver. */
+  /** Frees the slot of a request. A request without an answer says nothing of the receiver. */
   ended(now: Instant, answer?: Answer): void {
     this.#inFlight--
     if (!answer) return

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/platform.js'
 import { AdaptiveLimit } from './adaptive-limit.js'
 import { RecentAttempts } from './recent-attempts.js'
 
-/** What this process has learned about the receiver of one webhook. */
+/** The findings of this process about the receiver of one webhook. */
 export type Receiver = { readonly limit: AdaptiveLimit; readonly recent: RecentAttempts }
 
 /** More webhooks than one process sends to at a time. The longest unused one is forgotten. */

@@ -17,7 +17,7 @@ const HIGH_SHARE = 0.5
 /** Requests for time without a success that hold for all deliveries are this far apart. */
 const ASKED_MS = 1_000
 
-/** `isNews`: the store is to see the attempt, whatever it knows of the webhook. */
+/** `isNews`: the store must see the attempt. */
 type Report = Omit<WebhookAttempt, 'probeUntil'> & { readonly isNews: boolean }
 
 /**
@@ -27,7 +27,7 @@ type Report = Omit<WebhookAttempt, 'probeUntil'> & { readonly isNews: boolean }
 export class RecentAttempts {
   #succeededAt: Instant = -Infinity
   #reportedAt: Instant = -Infinity
-  /** Failures since the last success, and those of them that the store has not seen. */
+  /** Failures since the last success, and the ones that the store has not seen. */
   #failures = 0
   #unreported = 0
   #failingSince: Instant | undefined

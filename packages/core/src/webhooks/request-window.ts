@@ -23,7 +23,7 @@ const MANY = 50
 const SHORT_MS = 500
 const FEW = 10
 const LONG_MS = 5_000
-/** So many refusals end a window early if they are half of all. */
+/** This number of refusals ends a window early if half of all are refused. */
 const MANY_REFUSALS = 10
 const MOST_LATENCIES = 256
 
@@ -85,7 +85,7 @@ export class RequestWindow {
     return this.#counts.accepted + this.#counts.failed + this.#counts.refused
   }
 
-  /** Half of the requests were refused, whatever comes of those in flight. */
+  /** Half of the requests were refused, even if the receiver accepts all in flight. */
   get #isEarly(): boolean {
     return this.#refused >= MANY_REFUSALS && 2 * this.#refused >= this.#starts
   }
