@@ -19,8 +19,9 @@ export const number = z.number('must be a number')
 
 export const id = text.refine(isUuid, 'must be a UUID').toLowerCase().meta({ format: 'uuid' })
 
-/** A session id to look for. */
-export const sessionId = text.refine(isStorableText, 'must not contain NUL')
+/** Text to look for. */
+export const storableText = text.refine(isStorableText, 'must not contain NUL')
+export const sessionId = storableText
 
 /** ISO 8601 with a time zone. Gives milliseconds since 1970. */
 export const instant = z.iso

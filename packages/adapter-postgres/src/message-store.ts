@@ -21,6 +21,7 @@ import { addErasure, sweep } from './erasure.js'
 import { defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, retry } from './message-changes.js'
 import { listMessages } from './message-list.js'
+import { searchMessages } from './message-search.js'
 import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
 import { purgeMessages } from './purge.js'
 import { recordRuns } from './record-runs.js'
@@ -79,6 +80,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     findFinal: (ids) => read(async (db) => (await db.all(finalOnesSql, { ids })).map(toMessage)),
     find: (ids) => read(async (db) => (await db.all(messagesByIds, { ids })).map(toMessage)),
     list: (filter, page) => read((db) => listMessages(db, filter, page)),
+    search: (search, page) => read((db) => searchMessages(db, search, page)),
     purge: (query) => write((db) => purgeMessages(db, query)),
     activity: (query) => read((db) => messageActivity(db, query)),
     backlog: (now) => read((db) => messageBacklog(db, now)),

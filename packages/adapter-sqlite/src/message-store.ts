@@ -11,6 +11,7 @@ import type { FanOut } from './fan-out.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
 import { messageList } from './message-list.js'
+import { messageSearch } from './message-search.js'
 import { messageById, messageByRef, selectMessage } from './message-row.js'
 import { messagePurge } from './purge.js'
 import { sessionHistory } from './session-history.js'
@@ -30,6 +31,7 @@ export function messageStore(
   const changes = messageChanges(db, sessions, fanOut)
   const history = sessionHistory(db)
   const list = messageList(db)
+  const search = messageSearch(db)
   const purge = messagePurge(db)
   const erase = sessionErasure(db, sessions, erasure)
   const erasePrincipal = principalMessages(db, sessions)
@@ -73,6 +75,7 @@ export function messageStore(
     find: (messageIds) =>
       committer.read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
     list: (filter, page) => committer.read(() => list(filter, page)),
+    search: (wanted, page) => committer.read(() => search(wanted, page)),
     purge: (query) => committer.write(() => purge(query)),
     activity: (query) => committer.read(() => activity(query)),
     backlog: (now) => committer.read(() => backlog(now)),

@@ -3,6 +3,7 @@ export { createClient, type Client } from './client.js'
 export { NotCompletedError, type CompleteOptions } from './complete.js'
 export type { ClientOptions } from './http.js'
 export type { StreamEvent } from './message-stream.js'
+export type { MessageSearch } from './messages.js'
 export type {
   Agent,
   AgentChange,
@@ -15,6 +16,7 @@ export type {
   DeliveryDetail,
   DeliveryFilter,
   DeliveryStatus,
+  FoundMessage,
   Message,
   MessageState,
   MetadataCondition,

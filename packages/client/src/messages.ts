@@ -2,13 +2,34 @@ import { complete, type CompleteOptions } from './complete.js'
 import { segment, type Http } from './http.js'
 import { streamOf, type StreamEvent } from './message-stream.js'
 import { rowsOf } from './pages.js'
-import type { Message, MessageState, NewMessage, SendOptions, Sent } from './resources.js'
+import type {
+  FoundMessage,
+  Message,
+  MessageState,
+  NewMessage,
+  SendOptions,
+  Sent,
+} from './resources.js'
 
 type MessageFilter = {
   readonly sessionId?: string
   readonly status?: Message['status']
   readonly state?: MessageState
   readonly order?: 'asc' | 'desc'
+}
+
+export type MessageSearch = {
+  readonly messageId?: string
+  readonly sessionId?: string
+  readonly endUserId?: string
+  /** `correlationId` of the metadata: a string, or the text of a number. */
+  readonly correlationId?: string
+  readonly status?: Message['status']
+  readonly state?: MessageState
+  /** ISO 8601. Inclusive. */
+  readonly createdAfter?: string
+  /** ISO 8601. Exclusive. */
+  readonly createdBefore?: string
 }
 
 export function messagesOf(http: Http) {
@@ -65,6 +86,9 @@ export function messagesOf(http: Http) {
     /** Lists the newest messages first, unless `order` is `asc`. */
     list: (agent: string, filter: MessageFilter = {}): AsyncGenerator<Message, void, undefined> =>
       rowsOf(http, path(agent), filter),
+    /** Finds messages over all agents of the project, newest first, with their deliveries. */
+    search: (search: MessageSearch = {}): AsyncGenerator<FoundMessage, void, undefined> =>
+      rowsOf(http, '/v1/messages', search),
     /** Yields the states and the pieces of the answer. A consumer can stop without an effect. */
     stream: (
       agent: string,

@@ -159,6 +159,10 @@ export type Delivery = {
   readonly cancelledReason?: string
   readonly createdAt: string
 }
+/** A message of a search, with the newest 100 deliveries of its events. */
+export type FoundMessage = Message & {
+  readonly deliveries: readonly Pick<Delivery, 'id' | 'webhookId' | 'event' | 'status'>[]
+}
 export type DeliveryAttempt = {
   readonly attemptNumber: number
   readonly startedAt: string

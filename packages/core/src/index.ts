@@ -29,6 +29,7 @@ export type { CircuitState, WebhookHealthPolicy } from './domain/webhook-health.
 export { circuitAt } from './domain/webhook-health.js'
 export type { Webhook } from './domain/webhook.js'
 export type { JsonScalar, MetadataCondition, WebhookFilter } from './domain/webhook-filter.js'
+export type { FoundMessage, SearchMessagesInput } from './messages/read-messages.js'
 export type { SendError, SendInput, Sent } from './messages/send-message.js'
 export type { StreamEvent } from './messages/stream/stream-cursor.js'
 export type { AnswerStream } from './messages/stream/stream-feed.js'

@@ -8,6 +8,7 @@ import type {
   Delivery,
   DeliveryAttempt,
   DeliveryDetail,
+  FoundMessage,
   Message,
   Session,
   Webhook,
@@ -86,6 +87,23 @@ const key = fields<ApiKey>({
   revokedAt: 'optional',
 })
 
+const message = fields<Message>({
+  messageId: 'required',
+  agentId: 'required',
+  sessionId: 'required',
+  status: 'required',
+  state: 'required',
+  message: 'required',
+  metadata: 'optional',
+  executionPrincipal: 'required',
+  response: 'optional',
+  responseTimeMs: 'optional',
+  attempt: 'required',
+  error: 'optional',
+  createdAt: 'required',
+  respondedAt: 'optional',
+})
+
 const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Agent: agent,
   CreatedAgent: fields<CreatedAgent>({ ...agent, signingSecret: 'optional' }),
@@ -105,22 +123,8 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     error: 'optional',
     detail: 'optional',
   }),
-  Message: fields<Message>({
-    messageId: 'required',
-    agentId: 'required',
-    sessionId: 'required',
-    status: 'required',
-    state: 'required',
-    message: 'required',
-    metadata: 'optional',
-    executionPrincipal: 'required',
-    response: 'optional',
-    responseTimeMs: 'optional',
-    attempt: 'required',
-    error: 'optional',
-    createdAt: 'required',
-    respondedAt: 'optional',
-  }),
+  FoundMessage: fields<FoundMessage>({ ...message, deliveries: 'required' }),
+  Message: message,
   ApiKey: key,
   CreatedApiKey: fields<CreatedApiKey>({ ...key, key: 'required' }),
   Session: fields<Session>({

@@ -448,3 +448,70 @@ describe('GET /v1/agents/:id/messages', () => {
     ])
   })
 })
+
+describe('GET /v1/messages', () => {
+  it('finds messages over all agents with their deliveries', async () => {
+    const { ask, clock, createAgent, keyWith } = await openScene()
+    const agents = [await createAgent(), await createAgent()]
+    const { json: webhook } = await ask('POST', '/v1/webhooks', {
+      body: { url: 'https://receiver.example/hook', events: ['message.responded'] },
+    })
+    const send = async (place: number, body: Record<string, unknown>): Promise<string> =>
+      (await ask('POST', `/v1/agents/${agents[place].id}/messages`, { body: aMessage(body) })).json
+        .messageId
+    const executionPrincipal = { type: 'end_user', endUserId: 'u 1' }
+    const [first, second] = [
+      await send(0, { metadata: { correlationId: 'c+1' } }),
+      await send(1, { sessionId: 'other', executionPrincipal }),
+    ]
+    await clock.advance(0)
+    const { key } = await keyWith(['project:message'])
+    const idsOf = async (query: string): Promise<string[]> =>
+      (await ask('GET', `/v1/messages?${query}`, { key })).json.data.map(
+        ({ messageId }: { messageId: string }) => messageId,
+      )
+    expect(await idsOf('')).toEqual([second, first])
+    expect(await idsOf(`messageId=${first}`)).toEqual([first])
+    expect(await idsOf('sessionId=other')).toEqual([second])
+    expect(await idsOf('endUserId=u%201')).toEqual([second])
+    expect(await idsOf('correlationId=c%2B1')).toEqual([first])
+    expect(await idsOf('state=failed')).toEqual([])
+    expect(await idsOf('status=responded&createdAfter=2030-01-01T00:00:00Z')).toHaveLength(2)
+    expect(await idsOf('createdBefore=2030-01-01T00:00:00Z')).toEqual([])
+
+    const page = (await ask('GET', '/v1/messages?limit=1')).json
+    expect(page).toMatchObject({ data: [{ agentId: agents[1].id, response: 'Hello?' }] })
+    expect(page.data[0].deliveries).toEqual([
+      {
+        id: expect.any(String),
+        webhookId: webhook.id,
+        event: 'message.responded',
+        status: 'delivered',
+      },
+    ])
+    const next = (await ask('GET', `/v1/messages?limit=1&cursor=${page.nextCursor}`)).json
+    expect(next.data).toMatchObject([{ messageId: first }])
+    expect(next.nextCursor).toBeNull()
+  })
+
+  it('finds nothing of another project, and refuses a key without the permission', async () => {
+    const { ask, createAgent, otherKey, keyWith } = await openScene()
+    const { id } = await createAgent()
+    const sent = await ask('POST', `/v1/agents/${id}/messages`, { body: aMessage() })
+    const query = `messageId=${sent.json.messageId}`
+    expect((await ask('GET', `/v1/messages?${query}`, { key: otherKey })).json).toEqual({
+      data: [],
+      nextCursor: null,
+    })
+    const { key } = await keyWith(['project:webhooks'])
+    expect((await ask('GET', '/v1/messages', { key })).status).toBe(403)
+  })
+
+  it.each(['user=u', 'endUserId=%00', 'state=lost', 'createdAfter=today', 'limit=0'])(
+    'refuses ?%s',
+    async (query) => {
+      const { ask } = await openScene()
+      expect((await ask('GET', `/v1/messages?${query}`)).status).toBe(400)
+    },
+  )
+})

@@ -9,9 +9,25 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
-import { oneOf, pageOf, paging, query, sessionId } from '../schemas.js'
+import {
+  defined,
+  id,
+  instant,
+  oneOf,
+  pageOf,
+  paging,
+  query,
+  sessionId,
+  storableText,
+} from '../schemas.js'
 import { validQuery } from '../validate.js'
-import { messageBody, messageSchema, messageStates } from '../wire/message.js'
+import {
+  foundMessageBody,
+  foundMessageSchema,
+  messageBody,
+  messageSchema,
+  messageStates,
+} from '../wire/message.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
 const list = query({
@@ -22,8 +38,38 @@ const list = query({
   order: oneOf(['asc', 'desc']).optional(),
 })
 
+const search = query({
+  ...paging,
+  messageId: id.optional(),
+  sessionId: sessionId.optional(),
+  endUserId: storableText.optional().meta({ description: 'The end user of the principal.' }),
+  correlationId: storableText
+    .optional()
+    .meta({ description: '`correlationId` of the metadata, a string or a number.' }),
+  status: oneOf(['pending', 'responded']).optional(),
+  state: oneOf(messageStates).optional(),
+  createdAfter: instant.optional().meta({ description: 'Inclusive.' }),
+  createdBefore: instant.optional().meta({ description: 'Exclusive.' }),
+})
+
 export const messageRoutes = ({ service }: HttpDeps) =>
   new Hono<Env>()
+    .get(
+      '/v1/messages',
+      about.search,
+      authorize(service, 'project:message'),
+      validQuery(search),
+      (c) => {
+        const { limit, cursor, ...wanted } = c.req.valid('query')
+        const found = service.messages.search({
+          projectId: c.get('projectId'),
+          ...defined(wanted),
+          page: pageOf({ limit, cursor }),
+        })
+        return answer(c, 200, found, pageBody(foundMessageBody))
+      },
+    )
+
     .get(
       '/v1/agents/:id/messages',
       about.list,
@@ -62,6 +108,16 @@ export const messageRoutes = ({ service }: HttpDeps) =>
 const tag = 'Messages'
 
 const about = {
+  search: describeRoute<Service['messages']['search']>({
+    tag,
+    operationId: 'searchMessages',
+    summary: 'Find messages over all agents, newest first',
+    description:
+      'Each message has its deliveries. Messages of one session come in the order of their ' +
+      'places. A page can have fewer messages than its limit, or none. Continue until ' +
+      '`nextCursor` is null.',
+    answers: { 200: { description: 'One page', body: pageSchema(foundMessageSchema) } },
+  }),
   list: describeRoute<Service['messages']['list']>({
     tag,
     operationId: 'listMessages',

@@ -1,8 +1,9 @@
-import { errorOf, statusOf, type Message } from '@org/agent-messaging-core'
+import { errorOf, statusOf, type FoundMessage, type Message } from '@org/agent-messaging-core'
 import { toIso, type MessageStateKind } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
+import { deliveryBody, deliverySchema } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
 
@@ -62,6 +63,18 @@ export const messageSchema = z
 
 type MessageBody = BodyOf<typeof messageSchema>
 
+/** A message of a search, with the newest deliveries of its events. */
+export const foundMessageSchema = messageSchema
+  .extend({
+    deliveries: z
+      .array(deliverySchema.pick({ id: true, webhookId: true, event: true, status: true }))
+      .meta({
+        description:
+          'The newest 100 deliveries of its events. `GET /v1/deliveries?messageId=` lists all.',
+      }),
+  })
+  .meta({ id: 'FoundMessage' })
+
 export const messageBody = (message: Message): MessageBody => ({
   messageId: message.id,
   agentId: message.agentId,
@@ -88,3 +101,14 @@ function outcomeOf({
     respondedAt: toIso(state.respondedAt),
   }
 }
+
+export const foundMessageBody = ({
+  message,
+  deliveries,
+}: FoundMessage): BodyOf<typeof foundMessageSchema> => ({
+  ...messageBody(message),
+  deliveries: deliveries.map((delivery) => {
+    const { id, webhookId, event, status } = deliveryBody(delivery)
+    return { id, webhookId, event, status }
+  }),
+})

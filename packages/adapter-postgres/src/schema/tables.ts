@@ -109,6 +109,13 @@ create unique index messages_key on agent_messaging.messages (agent_id, idempote
   where idempotency_key is not null;
 create index messages_agent on agent_messaging.messages (agent_id, seq);
 create index messages_unanswered on agent_messaging.messages (agent_id, seq) where response is null;
+create index messages_created on agent_messaging.messages (agent_id, created_at, seq);
+create index messages_end_user
+  on agent_messaging.messages (agent_id, (principal::jsonb ->> 'endUserId'), seq)
+  where strpos(principal, '"endUserId"') > 0;
+create index messages_correlation
+  on agent_messaging.messages (agent_id, "left"(metadata::jsonb ->> 'correlationId', 64), seq)
+  where strpos(metadata, '"correlationId"') > 0;
 create index messages_finished on agent_messaging.messages (finished_at)
   where finished_at is not null;
 

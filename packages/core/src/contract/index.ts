@@ -27,6 +27,7 @@ import { orderModelSuite } from './order-model.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
+import { searchSuite } from './search.js'
 import { redeliverySuite } from './redelivery.js'
 import { releasedClaimsSuite } from './released-claims.js'
 import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
@@ -65,6 +66,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('erasing an end user', () => erasePrincipalSuite(it))
     describe('the history of a session', () => sessionPastSuite(it))
     describe('reading messages', () => readingSuite(it))
+    describe('searches', () => searchSuite(it))
     describe('the outbox', () => outboxSuite(it))
     describe('the receivers of an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))

@@ -4,7 +4,7 @@ import { AgentStarts } from './agent-starts.js'
 import { answerRun, isRunToken } from './answer-run.js'
 import { cancelMessage, retryMessage } from './change-messages.js'
 import { Dispatcher } from './dispatcher.js'
-import { getMessage, listMessages } from './read-messages.js'
+import { getMessage, listMessages, searchMessages } from './read-messages.js'
 import { enqueueMessage, sendMessage } from './send-message.js'
 import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
@@ -37,6 +37,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       enqueue: enqueueMessage(context),
       get: getMessage(context),
       list: listMessages(context),
+      search: searchMessages(context),
       stream: streamMessage(context),
       cancel: cancelMessage(context),
       retry: retryMessage(context),

@@ -1,6 +1,8 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
 import type { Message, MessageStateKind } from '../domain/message.js'
+import type { MessageSearch } from '../ports/message-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import type { Caller } from './waiting-room.js'
 import type { MessagesContext } from './context.js'
@@ -83,6 +85,51 @@ export const listMessages =
       }
       return pageOfText(page, (part) => d.storage.messages.list(filter, part))
     })
+
+export type SearchMessagesInput = {
+  readonly [K in keyof MessageSearch]: MessageSearch[K] | undefined
+} & {
+  readonly projectId: string
+  readonly page: PageOf
+}
+/** A message with the newest deliveries of its events. */
+export type FoundMessage = {
+  readonly message: Message
+  readonly deliveries: readonly WebhookDelivery[]
+}
+
+/** A list of all deliveries has the rest. */
+const MOST_DELIVERIES = 100
+
+/**
+ * Finds messages over all agents of the project, newest first. A page can have fewer messages than
+ * its limit, or none, and still a `nextCursor`.
+ */
+export const searchMessages =
+  (d: Platform) =>
+  ({ page, ...search }: SearchMessagesInput): Stored<Page<FoundMessage>> =>
+    safeTry(async function* () {
+      const wanted = defined(search)
+      const found = yield* await pageOfText(page, (part) => d.storage.messages.search(wanted, part))
+      const deliveries = yield* await d.storage.deliveries.ofMessages({
+        projectId: search.projectId,
+        messageIds: found.data.map(({ id }) => id),
+        limit: MOST_DELIVERIES,
+      })
+      const data = found.data.map((message) => ({
+        message,
+        deliveries: deliveries
+          .filter(({ messageId }) => messageId === message.id)
+          .map(({ delivery }) => delivery),
+      }))
+      return ok({ data, nextCursor: found.nextCursor })
+    })
+
+/** Removes fields that are undefined. An absent field does not filter. */
+const defined = (search: Omit<SearchMessagesInput, 'page'>): MessageSearch =>
+  Object.fromEntries(
+    Object.entries(search).filter(([, value]) => value !== undefined),
+  ) as MessageSearch
 
 /**
  * UTF-16 units. A page of the longest answers would have a hundred times as many, and block other

@@ -77,6 +77,12 @@ export interface MessageStore {
    */
   list(filter: MessageFilter, page: PageOf): Stored<Page<Message>>
   /**
+   * Finds messages of all agents of a project that `matchesSearch`, newest first. Messages of one
+   * session come in the order of their places. A page can have fewer messages than its limit, or
+   * none, and still a `nextCursor`, because a store can limit the rows that it looks at.
+   */
+  search(search: MessageSearch, page: PageOf): Stored<Page<Message>>
+  /**
    * Deletes final messages with their idempotency keys, and idle sessions with their last message.
    * The keys can be used again. Returns the number of messages.
    */
@@ -232,4 +238,19 @@ export type MessageFilter = {
   readonly status?: 'pending' | 'responded'
   readonly state?: MessageStateKind
   readonly order?: 'asc' | 'desc'
+}
+
+export type MessageSearch = {
+  readonly projectId: string
+  readonly messageId?: string
+  readonly sessionId?: string
+  readonly endUserId?: string
+  /** `correlationId` of the metadata: a string, or the text of a number. */
+  readonly correlationId?: string
+  readonly status?: 'pending' | 'responded'
+  readonly state?: MessageStateKind
+  /** Inclusive. */
+  readonly createdAfter?: Instant
+  /** Exclusive. */
+  readonly createdBefore?: Instant
 }

@@ -75,6 +75,7 @@ export type {
   MessageBacklog,
   MessageErasure,
   MessageFilter,
+  MessageSearch,
   MessageRef,
   MessageStore,
   NewMessage,
@@ -131,6 +132,7 @@ export {
   type DeliveryRow,
   type DeliveryRowWithBody,
 } from './delivery-row.js'
+export { matchesSearch, searchPath, type SearchPath } from './message-search.js'
 export { messageBounds, type CursorPlace, type MessageBounds } from './message-bounds.js'
 export {
   MESSAGE_COLUMNS,

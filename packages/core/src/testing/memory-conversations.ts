@@ -3,10 +3,12 @@ import { statusOf, type Message } from '../domain/message.js'
 import type {
   HistoryOf,
   MessageFilter,
+  MessageSearch,
   SessionsOf,
   SessionSummary,
 } from '../ports/message-store.js'
 import type { Page, PageOf } from '../ports/stored.js'
+import { matchesSearch } from '../storage/message-search.js'
 import { ofProject, type Memory, type MessageRow, type Session } from './memory.js'
 import { newestFirst, oldestFirst } from './memory-page.js'
 import { findSession, sessionOf } from './memory-sessions.js'
@@ -38,6 +40,24 @@ export function listMessages(memory: Memory, filter: MessageFilter, page: PageOf
   if (!inPlace) return inOrder(found, page)
   const data = found.slice(0, page.limit)
   return { data, nextCursor: found.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+}
+
+export function searchMessages(memory: Memory, search: MessageSearch, page: PageOf): Page<Message> {
+  const found = [...memory.messages.values()]
+    .map(({ message }) => message)
+    .filter((message) => matchesSearch(message, search))
+  if (search.sessionId === undefined) return newestFirst(found, page)
+  // The newest session first, and in it the newest place.
+  const sessions = [...memory.sessions.values()].toReversed()
+  const ids = new Set(found.map(({ id }) => id))
+  const inOrder = sessions
+    .flatMap(({ all }) => all.toReversed().map(({ message }) => message))
+    .filter(({ id }) => ids.has(id))
+  const place = inOrder.findIndex(({ id }) => id === page.cursor)
+  if (page.cursor !== undefined && place === -1) return newestFirst(inOrder, page)
+  const data = inOrder.slice(place + 1, place + 1 + page.limit)
+  const isLast = place + 1 + page.limit >= inOrder.length
+  return { data, nextCursor: isLast ? null : (data.at(-1)?.id ?? null) }
 }
 
 /**

@@ -19,6 +19,7 @@ import type {
   MessageErasure,
   MessageFilter,
   MessageRef,
+  MessageSearch,
   MessageStore,
   NewMessage,
   RecordedRun,
@@ -32,7 +33,7 @@ import type {
 } from '../ports/message-store.js'
 import type { Page, PageOf, Purge } from '../ports/stored.js'
 import { countMessages } from './memory-activity.js'
-import { history, listMessages, listSessions } from './memory-conversations.js'
+import { history, listMessages, listSessions, searchMessages } from './memory-conversations.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { publish } from './memory-outbox.js'
 import {
@@ -153,6 +154,10 @@ export class MemoryMessages implements Immediate<MessageStore> {
 
   list(filter: MessageFilter, page: PageOf): Page<Message> {
     return listMessages(this.#memory, filter, page)
+  }
+
+  search(search: MessageSearch, page: PageOf): Page<Message> {
+    return searchMessages(this.#memory, search, page)
   }
 
   listSessions(agent: SessionsOf, page: PageOf): Page<SessionSummary> {

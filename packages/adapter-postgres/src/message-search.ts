@@ -1,0 +1,204 @@
+import {
+  matchesSearch,
+  searchPath,
+  selectList,
+  MESSAGE_COLUMNS,
+  MESSAGE_SESSION_COLUMNS,
+  toMessage,
+  toPage,
+  type Message,
+  type MessageRow,
+  type MessageSearch,
+  type Page,
+  type PageOf,
+  type SearchPath,
+} from '@org/agent-messaging-core/storage'
+import type { Queries } from './database.js'
+import { messageById } from './message-row.js'
+import { sql, type Sql } from './sql.js'
+
+/** `at` orders before `seq`. It is 0 unless the time orders the messages. */
+type Place = { readonly id: string; readonly seq: number; readonly at: number }
+type Before = { readonly before: number; readonly beforeAt: number }
+type Bounds = Before & { readonly last: number; readonly lastAt: number; readonly rows: number }
+type Session = { readonly sessionSeq: number; readonly position: number; readonly toSeq: number }
+type CursorRow = Place & { readonly sessionSeq: number; readonly position: number }
+
+/** The rows that a page looks at, over all agents of the project. */
+const MAX_LOOKED_AT = 10_000
+const MAX = Number.MAX_SAFE_INTEGER
+
+const countAgentsSql = sql<{ readonly projectId: string }, { readonly agents: number }>(
+  'select count(*)::int as agents from agent_messaging.agents where project_id = @projectId',
+)
+const cursorSql = sql<{ readonly cursor: string }, CursorRow>(`
+  select id, seq, created_at as at, session_seq as "sessionSeq", position
+  from agent_messaging.messages where id <= @cursor order by id desc limit 1`)
+
+/**
+ * `MessageStore.search`. Each path has an index that starts with the agent, so a search reads the
+ * newest messages of each agent of the project and merges them.
+ */
+export async function searchMessages(
+  db: Queries,
+  search: MessageSearch,
+  page: PageOf,
+  lookAt = MAX_LOOKED_AT,
+): Promise<Page<Message>> {
+  const path = searchPath(search)
+  const { cursor, limit } = page
+  if (path === 'message') return findOne(db, search, page)
+  const row = cursor === undefined ? undefined : await db.one(cursorSql, { cursor })
+  if (path === 'session') return searchSession(db, search, page, row)
+  const start = {
+    before: cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0,
+    beforeAt: cursor === undefined ? MAX : (row?.at ?? 0),
+  }
+  const end =
+    rest(search, path).length > 0 ? await lastOf(db, search, start, page, lookAt) : undefined
+  const bounds = { ...start, last: end?.seq ?? 0, lastAt: end?.at ?? 0, rows: limit + 1 }
+  const rows = await db.all(messageSearchSql(search, path), { ...search, ...bounds })
+  const { data, nextCursor } = toPage(rows, limit, toMessage)
+  return { data, nextCursor: nextCursor ?? end?.id ?? null }
+}
+
+async function findOne(
+  db: Queries,
+  search: MessageSearch,
+  { cursor }: PageOf,
+): Promise<Page<Message>> {
+  const { messageId = '' } = search
+  const row = cursor === undefined ? await db.one(messageById, { messageId }) : undefined
+  const message = row && toMessage(row)
+  return { data: message && matchesSearch(message, search) ? [message] : [], nextCursor: null }
+}
+
+/** The newest session first, and in it the newest place. */
+async function searchSession(
+  db: Queries,
+  search: MessageSearch,
+  { cursor, limit }: PageOf,
+  row: CursorRow | undefined,
+): Promise<Page<Message>> {
+  const isInPlace = cursor !== undefined && row?.id === cursor
+  const bounds = isInPlace
+    ? { sessionSeq: row.sessionSeq, position: row.position, toSeq: MAX }
+    : { sessionSeq: MAX, position: 0, toSeq: cursor === undefined ? MAX : (row?.seq ?? 0) }
+  const rows = await db.all(sessionSearchSql(search), { ...search, ...bounds, rows: limit + 1 })
+  return toPage(rows, limit, toMessage)
+}
+
+/** Returns the place where the page ends, because it looked at its share of an agent's rows. */
+async function lastOf(
+  db: Queries,
+  search: MessageSearch,
+  start: Before,
+  { limit }: PageOf,
+  lookAt: number,
+): Promise<Place | undefined> {
+  const { agents = 0 } = (await db.one(countAgentsSql, { projectId: search.projectId })) ?? {}
+  const share = Math.max(limit + 1, Math.floor(lookAt / Math.max(1, agents)))
+  const statement = lastSearchedSql(search, searchPath(search))
+  return db.one(statement, { ...search, ...start, skipped: share - 1 })
+}
+
+/** The path's condition. It is exactly what the path's index serves. */
+function onPath(search: MessageSearch, path: SearchPath): string {
+  const { createdAfter, createdBefore } = search
+  const conditions = ['m.agent_id = owner.id']
+  if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
+  if (path === 'end_user') conditions.push(IS_END_USER)
+  if (path === 'open') conditions.push('m.response is null')
+  if (path === 'time' && createdAfter !== undefined)
+    conditions.push('m.created_at >= @createdAfter')
+  if (path === 'time' && createdBefore !== undefined)
+    conditions.push('m.created_at < @createdBefore')
+  conditions.push(
+    path === 'time'
+      ? '(m.created_at, m.seq) < (@beforeAt, @before) and m.created_at <= @beforeAt'
+      : 'm.seq < @before',
+  )
+  return conditions.join(' and ')
+}
+
+const IS_END_USER = `strpos(m.principal, '"endUserId"') > 0
+  and m.principal::jsonb ->> 'endUserId' = @endUserId`
+const HAS_CORRELATION = `strpos(m.metadata, '"correlationId"') > 0`
+const CORRELATION_START = `"left"(m.metadata::jsonb ->> 'correlationId', 64)`
+const START = `"left"(@correlationId, 64)`
+
+/** Conditions that can reject a row of the path. */
+function rest(search: MessageSearch, path: SearchPath): string[] {
+  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
+  const conditions: string[] = []
+  if (correlationId !== undefined)
+    conditions.push(
+      `m.metadata::jsonb ->> 'correlationId' = @correlationId
+        and jsonb_typeof(m.metadata::jsonb -> 'correlationId') in ('string', 'number')`,
+    )
+  if (endUserId !== undefined && path !== 'end_user') conditions.push(IS_END_USER)
+  if (status !== undefined)
+    conditions.push(status === 'responded' ? 'm.response is not null' : 'm.response is null')
+  if (state === 'responded') conditions.push('m.response is not null')
+  else if (state !== undefined) conditions.push('m.state = @state')
+  if (path !== 'time' && createdAfter !== undefined)
+    conditions.push('m.created_at >= @createdAfter')
+  if (path !== 'time' && createdBefore !== undefined)
+    conditions.push('m.created_at < @createdBefore')
+  return conditions
+}
+
+const placeOf = (path: SearchPath): string =>
+  `m.id, m.seq, ${path === 'time' ? 'm.created_at' : '0::bigint'} as at`
+const newestFirst = (path: SearchPath): string =>
+  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}m.seq desc`
+const ofProject = 'agent_messaging.agents owner'
+
+/** Finds the newest of the last messages that a page can look at, one of each agent. */
+const lastSearchedSql = (
+  search: MessageSearch,
+  path: SearchPath,
+): Sql<MessageSearch & Before & { skipped: number }, Place> =>
+  sql(`
+    select looked.* from ${ofProject} cross join lateral (
+      select ${placeOf(path)} from agent_messaging.messages m
+      where ${onPath(search, path)} ${newestFirst(path)} limit 1 offset @skipped) looked
+    where owner.project_id = @projectId order by looked.at desc, looked.seq desc limit 1`)
+
+const columns = `
+  ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
+  owner.project_id as "projectId"`
+
+/** Finds messages. The join hides messages of erased sessions, which have another owner. */
+export function messageSearchSql(
+  search: MessageSearch,
+  path: SearchPath,
+): Sql<MessageSearch & Bounds, MessageRow> {
+  const reached = path === 'time' ? '(m.created_at, m.seq) >= (@lastAt, @last)' : 'm.seq >= @last'
+  const conditions = [onPath(search, path), reached, ...rest(search, path)]
+  return sql(`
+    with found as materialized (
+      select owner.project_id, place.* from ${ofProject} cross join lateral (
+        select ${placeOf(path)} from agent_messaging.messages m
+          join agent_messaging.sessions s on s.seq = m.session_seq and s.agent_id = owner.id
+        where ${conditions.join(' and ')} ${newestFirst(path)} limit @rows) place
+      where owner.project_id = @projectId
+      order by place.at desc, place.seq desc limit @rows)
+    select ${columns} from found owner
+      join agent_messaging.messages m on m.seq = owner.seq
+      join agent_messaging.sessions s on s.seq = m.session_seq
+    order by owner.at desc, owner.seq desc`)
+}
+
+export function sessionSearchSql(
+  search: MessageSearch,
+): Sql<MessageSearch & Session & { rows: number }, MessageRow> {
+  const places = `s.seq <= @sessionSeq and (m.session_seq, m.position) < (@sessionSeq, @position)
+      and m.seq <= @toSeq`
+  return sql(`
+    select ${columns} from ${ofProject}
+      join agent_messaging.sessions s on s.agent_id = owner.id and s.session_id = @sessionId
+      join agent_messaging.messages m on m.session_seq = s.seq
+    where owner.project_id = @projectId and ${[places, ...rest(search, 'session')].join(' and ')}
+    order by m.session_seq desc, m.position desc limit @rows`)
+}

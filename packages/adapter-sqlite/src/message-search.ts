@@ -1,0 +1,210 @@
+import type { Database } from 'better-sqlite3'
+import {
+  matchesSearch,
+  searchPath,
+  toMessage,
+  toPage,
+  type Message,
+  type MessageRow,
+  type MessageSearch,
+  type Page,
+  type PageOf,
+  type SearchPath,
+} from '@org/agent-messaging-core/storage'
+import { messageById, selectMessage } from './message-row.js'
+import { atMost, preparedOnce } from './statements.js'
+
+/** `at` orders before `seq`. It is 0 unless the time orders the messages. */
+type Place = { readonly id: string; readonly seq: number; readonly at: number }
+type Bounds = {
+  readonly agentId: string
+  readonly before: number
+  readonly beforeAt: number
+  readonly last: number
+  readonly lastAt: number
+}
+type CursorRow = {
+  readonly id: string
+  readonly seq: number
+  readonly at: number
+  readonly sessionSeq: number
+  readonly position: number
+}
+type SessionBounds = {
+  readonly sessionSeq: number
+  readonly toPosition: number
+  readonly toSeq: number
+}
+
+/** The rows that a page reads at most, over all agents of the project. */
+const MOST_READ = 10_000
+const MAX = Number.MAX_SAFE_INTEGER
+
+/**
+ * `MessageStore.search`. Each path has an index that starts with the agent, so a search reads the
+ * agents of the project one by one and merges their messages.
+ */
+export function messageSearch(
+  db: Database,
+  mostRead = MOST_READ,
+): (search: MessageSearch, page: PageOf) => Page<Message> {
+  const byId = messageById(db)
+  const bySeq = db.prepare<[number], MessageRow>(`${selectMessage} where m.seq = ?`)
+  const agentsOf = db
+    .prepare<[string], string>('select id from agents where project_id = ?')
+    .pluck()
+  const sessionsOf = db
+    .prepare<[string, string], number>(
+      'select s.seq from agents a join sessions s on s.agent_id = a.id and s.session_id = ? where a.project_id = ?',
+    )
+    .pluck()
+  const cursorOf = db.prepare<[string], CursorRow>(
+    'select id, seq, created_at as at, session_seq as sessionSeq, position from messages where id <= ? order by id desc limit 1',
+  )
+  const places = preparedOnce<MessageSearch & Bounds & { rows: number }, Place>(db)
+  const lasts = preparedOnce<MessageSearch & Bounds & { mostRead: number }, Place>(db)
+  const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, Place>(db)
+
+  const pageOf = (found: readonly Place[], limit: number): Page<Message> => {
+    const { data, nextCursor } = toPage(found, limit, (place) => place)
+    return { data: data.flatMap(({ seq }) => bySeq.get(seq) ?? []).map(toMessage), nextCursor }
+  }
+
+  function one(search: MessageSearch, { cursor }: PageOf): Page<Message> {
+    const row = cursor === undefined ? byId(search.messageId ?? '') : undefined
+    const message = row && toMessage(row)
+    return { data: message && matchesSearch(message, search) ? [message] : [], nextCursor: null }
+  }
+
+  /** The newest session first, and in it the newest place. */
+  function ofSession(search: MessageSearch, { limit, cursor }: PageOf): Page<Message> {
+    const row = cursor === undefined ? undefined : cursorOf.get(cursor)
+    const sessions = sessionsOf.all(search.sessionId ?? '', search.projectId)
+    const isInPlace = row?.id === cursor && sessions.includes(row?.sessionSeq ?? 0)
+    const toSeq = cursor === undefined || isInPlace ? MAX : (row?.seq ?? 0)
+    const found: Place[] = []
+    for (const sessionSeq of sessions.toSorted((a, b) => b - a)) {
+      if (isInPlace && row && sessionSeq > row.sessionSeq) continue
+      const isFirst = isInPlace && sessionSeq === row?.sessionSeq
+      const toPosition = isFirst ? row.position - 1 : MAX
+      const bounds = { sessionSeq, toPosition, toSeq, rows: limit + 1 - found.length }
+      found.push(...inSession(sessionSearchSql(search)).all({ ...search, ...bounds }))
+      if (found.length > limit) break
+    }
+    return pageOf(found, limit)
+  }
+
+  return (search, page) => {
+    const path = searchPath(search)
+    if (path === 'message') return one(search, page)
+    if (path === 'session') return ofSession(search, page)
+    const { limit, cursor } = page
+    const row = cursor === undefined ? undefined : cursorOf.get(cursor)
+    const before = cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0
+    const beforeAt = cursor === undefined ? MAX : (row?.at ?? 0)
+    const agents = agentsOf.all(search.projectId)
+    const share = Math.max(limit + 1, Math.floor(mostRead / Math.max(1, agents.length)))
+    const isRejecting = rest(search, path).length > 0
+    const found: Place[] = []
+    let end: Place | undefined
+    for (const agentId of agents) {
+      const bounds = { ...search, agentId, before, beforeAt, last: 0, lastAt: 0 }
+      const last = isRejecting
+        ? lasts(lastSearchedSql(search, path)).get({ ...bounds, mostRead: share })
+        : undefined
+      if (last && (!end || isNewer(last, end))) end = last
+      const reach = { last: last?.seq ?? 0, lastAt: last?.at ?? 0, rows: limit + 1 }
+      found.push(...places(messageSearchSql(search, path)).all({ ...bounds, ...reach }))
+    }
+    const reached = found
+      .filter((place) => !end || !isNewer(end, place))
+      .sort((a, b) => (isNewer(a, b) ? -1 : 1))
+    const { data, nextCursor } = pageOf(reached.slice(0, limit + 1), limit)
+    return { data, nextCursor: nextCursor ?? end?.id ?? null }
+  }
+}
+
+const isNewer = (a: Place, b: Place): boolean => a.at > b.at || (a.at === b.at && a.seq > b.seq)
+
+const INDEX: Readonly<Record<Exclude<SearchPath, 'message' | 'session'>, string>> = {
+  correlation: 'messages_correlation',
+  end_user: 'messages_end_user',
+  open: 'messages_unanswered',
+  time: 'messages_created',
+  all: 'messages_agent',
+}
+
+/** The path's condition. It is exactly what the path's index serves. */
+function onPath(search: MessageSearch, path: SearchPath): string {
+  const { createdAfter, createdBefore } = search
+  const conditions = ['m.agent_id = @agentId']
+  if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
+  if (path === 'end_user') conditions.push(`${END_USER} = @endUserId`)
+  if (path === 'open') conditions.push("m.state <> 'responded'")
+  if (path === 'time' && createdAfter !== undefined)
+    conditions.push('m.created_at >= @createdAfter')
+  if (path === 'time' && createdBefore !== undefined)
+    conditions.push('m.created_at < @createdBefore')
+  conditions.push(
+    path === 'time'
+      ? 'm.created_at <= @beforeAt and (m.created_at < @beforeAt or m.seq < @before)'
+      : 'm.seq < @before',
+  )
+  return conditions.join(' and ')
+}
+
+const END_USER = "m.principal ->> 'endUserId'"
+const HAS_CORRELATION = `instr(m.metadata, '"correlationId"') > 0`
+const CORRELATION_START = "substr(m.metadata ->> 'correlationId', 1, 64)"
+const START = 'substr(@correlationId, 1, 64)'
+
+/** Conditions that can reject a row of the path. */
+function rest(search: MessageSearch, path: SearchPath): string[] {
+  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
+  const conditions: string[] = []
+  if (correlationId !== undefined)
+    conditions.push("json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')")
+  if (correlationId !== undefined)
+    conditions.push("cast(m.metadata ->> 'correlationId' as text) = @correlationId")
+  if (endUserId !== undefined && path !== 'end_user') conditions.push(`${END_USER} = @endUserId`)
+  if (status !== undefined)
+    conditions.push(status === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded'")
+  if (state !== undefined) conditions.push('m.state = @state')
+  if (path !== 'time' && createdAfter !== undefined)
+    conditions.push('m.created_at >= @createdAfter')
+  if (path !== 'time' && createdBefore !== undefined)
+    conditions.push('m.created_at < @createdBefore')
+  return conditions
+}
+
+const placeOf = (path: SearchPath): string =>
+  `m.id, m.seq, ${path === 'time' ? 'm.created_at' : '0'} as at`
+const newestFirst = (path: SearchPath): string =>
+  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}m.seq desc`
+const indexOf = (path: SearchPath): string => INDEX[path as keyof typeof INDEX]
+
+/** Finds the last message of an agent that a page can read, if there are that many. */
+export const lastSearchedSql = (search: MessageSearch, path: SearchPath): string => `
+  select ${placeOf(path)} from messages m indexed by ${indexOf(path)}
+  where ${onPath(search, path)} ${newestFirst(path)} limit 1 offset @mostRead - 1`
+
+/** Finds an agent's messages. Erased sessions have another owner. */
+export function messageSearchSql(search: MessageSearch, path: SearchPath): string {
+  const reached =
+    path === 'time'
+      ? '(m.created_at > @lastAt or (m.created_at = @lastAt and m.seq >= @last))'
+      : 'm.seq >= @last'
+  const conditions = [onPath(search, path), reached, ...rest(search, path)]
+  return `
+    select ${placeOf(path)} from messages m indexed by ${indexOf(path)}
+      cross join sessions s on s.seq = m.session_seq and s.agent_id = @agentId
+    where ${conditions.join(' and ')} ${newestFirst(path)} ${atMost('@rows')}`
+}
+
+export function sessionSearchSql(search: MessageSearch): string {
+  const places = 'm.session_seq = @sessionSeq and m.position <= @toPosition and +m.seq <= @toSeq'
+  return `
+    select m.id, m.seq, 0 as at from messages m
+    where ${[places, ...rest(search, 'session')].join(' and ')}
+    order by m.position desc ${atMost('@rows')}`
+}

@@ -1,0 +1,47 @@
+import { statusOf, type Message } from '../domain/message.js'
+import { isEndUser } from '../domain/principal.js'
+import type { MessageSearch } from '../ports/message-store.js'
+
+/** True if the search finds the message. */
+export function matchesSearch(message: Message, search: MessageSearch): boolean {
+  const { createdAfter = -Infinity, createdBefore = Infinity, endUserId } = search
+  const isEqual = <T>(wanted: T | undefined, value: T | undefined): boolean =>
+    wanted === undefined || wanted === value
+  return (
+    message.projectId === search.projectId &&
+    isEqual(search.messageId, message.id) &&
+    isEqual(search.sessionId, message.sessionId) &&
+    isEqual(search.correlationId, correlationIdOf(message)) &&
+    isEqual(search.status, statusOf(message.state)) &&
+    isEqual(search.state, message.state.kind) &&
+    (endUserId === undefined || isEndUser(message.executionPrincipal, endUserId)) &&
+    message.createdAt >= createdAfter &&
+    message.createdAt < createdBefore
+  )
+}
+
+function correlationIdOf({ metadata }: Message): string | undefined {
+  const id = metadata?.['correlationId']
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
+}
+
+/** How a store finds the messages of a search. */
+export type SearchPath =
+  | 'message'
+  | 'session'
+  | 'correlation'
+  | 'end_user'
+  | 'open'
+  | 'time'
+  | 'all'
+
+/** Chooses the condition that leaves the fewest rows. */
+export function searchPath(search: MessageSearch): SearchPath {
+  const { status, state, createdAfter, createdBefore } = search
+  if (search.messageId !== undefined) return 'message'
+  if (search.sessionId !== undefined) return 'session'
+  if (search.correlationId !== undefined) return 'correlation'
+  if (search.endUserId !== undefined) return 'end_user'
+  if (status === 'pending' || (state !== undefined && state !== 'responded')) return 'open'
+  return createdAfter === undefined && createdBefore === undefined ? 'all' : 'time'
+}
