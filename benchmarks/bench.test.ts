@@ -13,6 +13,8 @@ const ROWS = [
   'latency',
   'deliver',
   'deliver-postgres',
+  'deliver-ordered',
+  'deliver-ordered-postgres',
   'send-postgres',
   'first-byte',
   'hanging',

@@ -6,7 +6,12 @@
 // Each size is an option too.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { deliver, deliverPostgres } from './rows/deliver.mjs'
+import {
+  deliver,
+  deliverOrdered,
+  deliverOrderedPostgres,
+  deliverPostgres,
+} from './rows/deliver.mjs'
 import { firstByte, hanging } from './rows/first-byte.mjs'
 import { growthDeliver, growthSend } from './rows/growth.mjs'
 import { latency } from './rows/latency.mjs'
@@ -31,6 +36,8 @@ const rows = {
   latency,
   deliver,
   'deliver-postgres': deliverPostgres,
+  'deliver-ordered': deliverOrdered,
+  'deliver-ordered-postgres': deliverOrderedPostgres,
   'send-postgres': sendPostgres,
   'first-byte': firstByte,
   hanging,

@@ -10,6 +10,8 @@ const {
   deliveries,
   webhooks: WEBHOOKS = 10,
   enabled = false,
+  perSession = 1,
+  ordering,
 } = JSON.parse(process.argv[2])
 const CONCURRENCY = 100
 let delivered = 0
@@ -17,6 +19,7 @@ const { service, projectId, webhookIds } = await openService({
   database,
   webhooks: Array.from({ length: WEBHOOKS }, () => url),
   enabled,
+  ordering,
   telemetry: {
     record: ({ name, outcome }) =>
       (delivered += name === 'delivery.attempted' && outcome === 'accepted' ? 1 : 0),
@@ -31,7 +34,7 @@ async function fill() {
         service.messages.send({
           projectId,
           agent: 'bench',
-          sessionId: `${sent + n}`,
+          sessionId: `${Math.floor((sent + n) / perSession)}`,
           message: 'x'.repeat(200),
         }),
     )

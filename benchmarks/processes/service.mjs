@@ -10,6 +10,7 @@ export async function openService({
   concurrency = 100,
   webhooks = [],
   enabled = true,
+  ordering,
   agents,
   ...options
 }) {
@@ -35,6 +36,7 @@ export async function openService({
       url: hook,
       events: ['message.responded'],
       enabled,
+      ordering,
     })
     webhookIds.push(must(created).webhook.id)
   }

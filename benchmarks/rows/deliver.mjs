@@ -4,6 +4,8 @@ import { count, rate, usageBetween } from './figures.mjs'
 const WARM = 0.2
 /** A message has one delivery per webhook. */
 const WEBHOOKS = 10
+const PER_SESSION = 10
+const SESSIONS = { perSession: PER_SESSION }
 
 /** Drains a backlog over real sockets: claims, signs, sends and records each delivery. */
 export const deliver = {
@@ -43,6 +45,37 @@ export const deliverPostgres = {
   ],
 }
 
+/** The same for webhooks that keep the order of each session, next to webhooks that do not. */
+const ordered = (kind, store) => ({
+  ...rate,
+  ratio: ({ ours, floor, peers }) =>
+    [
+      (ours.perSecond / floor.perSecond).toFixed(2),
+      ...peers.map(
+        ({ name, perSecond }) => `${(ours.perSecond / perSecond).toFixed(2)} of ${name}`,
+      ),
+    ].join(', '),
+  measures: ({ deliveries }) =>
+    `deliveries in order of a backlog of ${count(deliveries)}, ${PER_SESSION} per session and webhook, 64 slots, ${store}`,
+  must: '0.50 of unordered',
+  aims: '0.80',
+  contenders: (sizes) => [
+    floor(sizes),
+    {
+      role: 'ours',
+      name: 'ordered',
+      measure: () => drain('backlog-server', { ...sizes, ...SESSIONS, ordering: 'session' }, kind),
+    },
+    {
+      role: 'peer',
+      name: 'unordered',
+      measure: () => drain('backlog-server', { ...sizes, ...SESSIONS }, kind),
+    },
+  ],
+})
+export const deliverOrdered = ordered('sqlite', 'SQLite FULL')
+export const deliverOrderedPostgres = ordered('postgres', 'PostgreSQL')
+
 const floor = (sizes) => ({
   role: 'floor',
   name: 'no store',
@@ -69,10 +102,16 @@ function isInstalled(name) {
 }
 
 /** Does not count the first deliveries, because Node compiles the code during them. */
-export async function drainFrom({ start, program, deliveries, database }) {
+export async function drainFrom({ start, program, deliveries, database, perSession, ordering }) {
   const receiver = await start('receiver')
   const all = deliveries + Math.ceil((deliveries * WARM) / WEBHOOKS) * WEBHOOKS
-  const sender = await start(program, { url: receiver.ready.url, deliveries: all, database })
+  const sender = await start(program, {
+    url: receiver.ready.url,
+    deliveries: all,
+    database,
+    perSession,
+    ordering,
+  })
   await sender.ask('fill')
   const receiverBefore = await receiver.ask('usage')
   const { before, after, made } = await sender.ask('drain', { uncounted: all - deliveries })

@@ -114,7 +114,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
       conflict('The project has reached its limit of webhooks. Delete one first'),
     webhook_disabled: () => conflict('The webhook is disabled. Enable it first'),
     delivery_busy: () => conflict('The delivery is being sent now. Try again later'),
-    delivery_final: () => conflict('The delivery is final and cannot be cancelled'),
+    delivery_final: () => conflict('The delivery is final and cannot be cancelled or skipped'),
     message_final: () => conflict('The message is final and cannot be cancelled'),
     message_not_retryable: () => conflict('Only a failed or cancelled message can be retried'),
     session_busy: () =>

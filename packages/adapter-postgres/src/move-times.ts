@@ -1,4 +1,4 @@
-import { mustMoveTimes, type ClockJump } from '@org/agent-messaging-core/storage'
+import { mustMoveTimes, WAITING, type ClockJump } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
@@ -7,7 +7,7 @@ const TIMES: readonly (readonly [table: string, column: string, open: string])[]
   ['sessions', 'due_at', 'true'],
   ['messages', 'not_before', 'response is null'],
   ['messages', 'deadline_at', 'response is null'],
-  ['deliveries', 'due_at', 'true'],
+  ['deliveries', 'due_at', `due_at < ${WAITING}`],
   ['deliveries', 'resume_at', 'due_at is not null'],
   ['webhooks', 'circuit_until', 'true'],
   ['webhooks', 'previous_until', 'true'],

@@ -1,4 +1,4 @@
-import { mustMoveTimes, type ClockJump } from '@org/agent-messaging-core/storage'
+import { mustMoveTimes, WAITING, type ClockJump } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import type { WebhookRows } from './webhook-rows.js'
 
@@ -7,7 +7,7 @@ const TIMES: readonly (readonly [table: string, column: string, open: string])[]
   ['sessions', 'due_at', 'true'],
   ['messages', 'not_before', "state <> 'responded'"],
   ['messages', 'deadline_at', "state <> 'responded'"],
-  ['deliveries', 'due_at', 'true'],
+  ['deliveries', 'due_at', `due_at < ${WAITING}`],
   ['deliveries', 'resume_at', 'due_at is not null'],
   ['webhooks', 'circuit_until', 'true'],
   ['webhooks', 'previous_until', 'true'],

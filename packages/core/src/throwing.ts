@@ -113,7 +113,7 @@ const MESSAGES: { readonly [K in Simple]: string } = {
   too_many_webhooks: 'The project has reached its limit of webhooks.',
   delivery_not_found: 'The project has no such delivery.',
   delivery_busy: 'The delivery is being sent now. Try again after the attempt.',
-  delivery_final: 'The delivery is final and cannot be cancelled.',
+  delivery_final: 'The delivery is final and cannot be cancelled or skipped.',
   project_not_found: 'There is no such project.',
   key_not_found: 'The project has no such API key.',
   key_taken: 'This API key exists already.',

@@ -236,6 +236,11 @@ describe('the commands on the database', SLOWLY, () => {
       count: 1,
     })
     expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
+    expect(await json(`deliveries skip ${String(id)}`)).toMatchObject({
+      status: 'cancelled',
+      cancelledReason: 'skipped',
+    })
+    expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
     expect((await cli('deliveries list')).stdout).toMatch(
       /^ID +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n/,
     )

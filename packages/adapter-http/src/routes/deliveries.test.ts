@@ -171,6 +171,35 @@ describe('actions on deliveries', () => {
     })
     expect((await ask('POST', `/v1/deliveries/${UNKNOWN_ID}/redeliver`)).status).toBe(404)
   })
+  it('shows which delivery blocks the session, and skips it', async () => {
+    const { agent, ask, clock, sender } = await openDelivered()
+    const body = { url, events: ['*'], ordering: 'session' }
+    const ordered = (await ask('POST', '/v1/webhooks', { body })).json
+    expect(ordered.ordering).toBe('session')
+    sender.hold()
+    for (const message of ['one', 'two'])
+      await ask('POST', `/v1/agents/${agent.id}/messages`, {
+        body: { ...aMessage(), sessionId: 'ordered', message },
+      })
+    await clock.advance(0)
+    const listed = async () =>
+      (await ask('GET', `/v1/deliveries?webhookId=${ordered.id}`)).json.data
+    const [second, first] = await listed()
+    expect(second).toMatchObject({ status: 'pending', attemptCount: 0, blockedBy: first.id })
+    expect(second).not.toHaveProperty('nextAttemptAt')
+    expect(first).not.toHaveProperty('blockedBy')
+    const path = `/v1/deliveries/${first.id}/skip`
+    expect(await ask('POST', path)).toMatchObject({
+      status: 200,
+      json: { id: first.id, status: 'cancelled', cancelledReason: 'skipped' },
+    })
+    expect(await ask('POST', path)).toMatchObject({
+      status: 409,
+      json: { error: { code: 'CONFLICT' } },
+    })
+    expect((await ask('POST', `/v1/deliveries/${UNKNOWN_ID}/skip`)).status).toBe(404)
+    expect((await listed())[0]).not.toHaveProperty('blockedBy')
+  })
   it('refuses to redeliver a delivery that is being sent', async () => {
     const { ask, clock, delivery, sender } = await openDelivered()
     sender.hold()

@@ -288,6 +288,16 @@ export function deliveryOrderSuite(it: StorageTest): void {
     expect((await claimOne(storage, NOW + 1)).delivery.id).toBe(ids[2])
   })
 
+  it('keeps its order after a jump of the clock', async ({ storage, scene }) => {
+    const { ids } = await chain(storage, scene)
+    const jumps = [MINUTE, -MINUTE].map((byMs) => ({ from: NOW + 1, to: NOW + 1 + byMs }))
+    for (const jump of jumps) {
+      expect(await storage.moveTimes(jump)).toBe(true)
+      expect(await statesOf(storage, ids)).toEqual(['pending', 'waits for 0', 'waits for 0'])
+    }
+    expect((await claimOne(storage, FOREVER)).delivery.id).toBe(ids[0])
+  })
+
   it('ends all deliveries of a deleted webhook, in bounded steps', async ({ storage, scene }) => {
     const { ids, webhookId } = await chain(storage, scene)
     await storage.webhooks.delete(PROJECT_ID, webhookId)

@@ -56,6 +56,41 @@ describe('a receiver that is down for an hour', () => {
   })
 })
 
+describe('a receiver that gets each session in order', () => {
+  const inSession = async (sessionId: string, message: string) => {
+    const body = { sessionId, message }
+    expect((await scene.api('POST', '/v1/agents/echo/messages', body)).status).toBe(200)
+  }
+  const textsOf = ({ hits }: Receiver) =>
+    hits.map(({ body }) => (JSON.parse(body) as { data: { response: string } }).data.response)
+
+  it('gets nothing new of a session during the retries of a delivery, and other sessions at once', async () => {
+    const chat = await receiver(({ body }) => ({ status: body.includes('first') ? 500 : 200 }))
+    await scene.webhook(chat.url, { ordering: 'session' })
+    for (const text of ['first', 'second', 'third']) await inSession('a', text)
+    await scene.pass(MINUTE)
+    await inSession('b', 'other')
+    await scene.settled(() => textsOf(chat).includes('other'))
+    expect(textsOf(chat).filter((text) => text !== 'other')).not.toContain('second')
+    chat.answer = 200
+    await scene.pass(HOUR, 30 * SECOND)
+    expect(new Set(textsOf(chat))).toEqual(new Set(['first', 'other', 'second', 'third']))
+    expect(textsOf(chat).slice(-3)).toEqual(['first', 'second', 'third'])
+  })
+
+  it('gets the next delivery at once after the blocking one is skipped', async () => {
+    const chat = await receiver(({ body }) => ({ status: body.includes('first') ? 500 : 200 }))
+    await scene.webhook(chat.url, { ordering: 'session' })
+    for (const text of ['first', 'second', 'third']) await inSession('a', text)
+    await scene.settled(() => chat.hits.length === 1)
+    const [third, second] = await scene.deliveries('status=pending')
+    expect(third?.['blockedBy']).toBe(second?.['blockedBy'])
+    await scene.api('POST', `/v1/deliveries/${String(second?.['blockedBy'])}/skip`)
+    await scene.settled(() => accepted(chat).length === 2)
+    expect(textsOf(chat)).toEqual(['first', 'second', 'third'])
+  })
+})
+
 describe('one hanging receiver of ten', () => {
   it('does not delay the deliveries of the other nine', async () => {
     const hanging = await receiver('hang')

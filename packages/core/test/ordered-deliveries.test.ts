@@ -1,0 +1,80 @@
+import { expect, it } from 'vitest'
+import { refused } from '@org/agent-messaging-core/testing'
+import { scene } from './scene.js'
+
+const retry = { delaysMs: [60_000, 600_000], jitter: 0, maxRetryAfterMs: 86_400_000 }
+
+/** A scene with an ordered webhook, whose agent answers with the message. */
+async function orderedScene() {
+  const fakes = await scene({
+    handler: ({ message }) => ({ kind: 'answered', response: message }),
+    policy: { retry },
+  })
+  const { webhook } = await fakes.hook()
+  const which = { projectId: fakes.project.id, webhookId: webhook.id }
+  await fakes.service.webhooks.update({ ...which, change: { ordering: 'session' } })
+  const sent = () =>
+    fakes.sender.requests.map(
+      ({ body }) => (JSON.parse(body) as { data: { response: string } }).data.response,
+    )
+  return { ...fakes, which, sent }
+}
+
+it('sends the deliveries of a session one after the other, without a poll between them', async () => {
+  const { send, sender, clock, sent } = await orderedScene()
+  sender.hold()
+  for (const text of ['a', 'b', 'c']) await send(text)
+  await clock.advance(0)
+  expect(sent()).toEqual(['a'])
+  sender.release()
+  await clock.advance(0)
+  expect(sent()).toEqual(['a', 'b', 'c'])
+})
+
+it('sends nothing else of a session before the end of its first delivery', async () => {
+  const { send, sender, clock, sent } = await orderedScene()
+  sender.script(refused(500))
+  for (const text of ['a', 'b']) await send(text)
+  await send('other', { sessionId: 'another' })
+  await clock.advance(59_000)
+  expect(sent()).toEqual(['a', 'other'])
+  await clock.advance(1_000)
+  expect(sent()).toEqual(['a', 'other', 'a', 'b'])
+})
+
+it('sends the next delivery when a person skips the first', async () => {
+  const { send, sender, clock, sent, service, deliveries, project } = await orderedScene()
+  sender.script(refused(500))
+  for (const text of ['a', 'b']) await send(text)
+  await clock.advance(0)
+  const [first, second] = (await deliveries()).map(({ delivery }) => delivery)
+  expect(second?.state).toEqual({ kind: 'waiting', blockedBy: first?.id })
+  const ref = { projectId: project.id, deliveryId: first?.id ?? '' }
+  expect((await service.deliveries.skip(ref))._unsafeUnwrap().state).toMatchObject({
+    kind: 'cancelled',
+    reason: 'skipped',
+  })
+  await clock.advance(0)
+  expect(sent()).toEqual(['a', 'b'])
+  expect((await service.deliveries.skip(ref))._unsafeUnwrapErr().kind).toBe('delivery_final')
+})
+
+it('sends a delivery at once that a person redelivers while it waits', async () => {
+  const { send, sender, clock, sent, service, deliveries, project } = await orderedScene()
+  sender.script(refused(500))
+  for (const text of ['a', 'b']) await send(text)
+  await clock.advance(0)
+  const [, second] = (await deliveries()).map(({ delivery }) => delivery)
+  await service.deliveries.redeliver({ projectId: project.id, deliveryId: second?.id ?? '' })
+  await clock.advance(0)
+  expect(sent()).toEqual(['a', 'b'])
+})
+
+it('refuses an unknown ordering', async () => {
+  const { service, which } = await orderedScene()
+  const change = { ordering: 'agent' as 'session' }
+  expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrapErr()).toMatchObject({
+    kind: 'invalid',
+    issues: [{ path: 'ordering' }],
+  })
+})
