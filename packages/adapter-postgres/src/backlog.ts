@@ -18,7 +18,7 @@ const deliveriesSql = sql<Now, Deliveries>(`
       min(due_at) as oldest
     from agent_messaging.deliveries where due_at is not null group by webhook_seq),
   states as (
-    select q.open, q.due, q.oldest, not w.is_deleted and w.disabled_at is null
+    select q.open, q.due, q.oldest, not w.is_deleted and w.disabled_at is null and not w.paused
       and (w.circuit_until is null or w.circuit_until <= @now) as is_ready
     from queues q join agent_messaging.webhooks w on w.seq = q.webhook_seq)
   select coalesce(sum(open), 0)::bigint as open,

@@ -1,6 +1,7 @@
 import {
   ClaimBudget,
   claimedDelivery,
+  leaseEnd,
   toTrace,
   toWebhook,
   type ClaimDue,
@@ -59,7 +60,7 @@ const dueSql = sql<DueQuery & Ranges & Floors, DueWebhook>(`
         cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostWebhooks, @most,
           @except, @floorWebhooks, @floors) found
       limit @mostWebhooks) due on due.seq = w.seq
-  where w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now)
+  where w.disabled_at is null and not w.paused and (w.circuit_until is null or w.circuit_until <= @now)
   order by due.place, w.seq`)
 
 type Shares = {
@@ -68,6 +69,7 @@ type Shares = {
   readonly counts: readonly number[]
   readonly floors: readonly Instant[]
   readonly halfOpen: readonly number[]
+  readonly untils: readonly Instant[]
 }
 type ClaimedRow = ClaimedDeliveryRow & {
   readonly seq: number
@@ -78,9 +80,9 @@ type ClaimedRow = ClaimedDeliveryRow & {
   readonly trace: string | null
   readonly wasDueAt: Instant
 }
-const claimSql = sql<Shares & { readonly now: Instant; readonly until: Instant }, ClaimedRow>(`
+const claimSql = sql<Shares & { readonly now: Instant }, ClaimedRow>(`
   select * from agent_messaging.claim_deliveries(@webhooks, @areRetries, @counts, @floors,
-    @halfOpen, @now, @until)`)
+    @halfOpen, @now, @untils)`)
 
 /**
  * `DeliveryStore.claimDue`. A claim visits the webhooks that have due deliveries in a circle, and
@@ -178,17 +180,21 @@ const isHalfOpen = ({ circuitUntil }: DueWebhook): boolean => circuitUntil !== n
 async function claimShares(
   db: Queries,
   shares: readonly Share[],
-  { now, until }: ClaimDue,
+  query: ClaimDue,
 ): Promise<ClaimedDelivery[]> {
   if (shares.length === 0) return []
+  const ends = new Map(
+    shares.map(({ webhook }) => [webhook.seq, leaseEnd(query, toWebhook(webhook))]),
+  )
+  const endOf = ({ seq }: DueWebhook): Instant => ends.get(seq) ?? query.until
   const rows = await db.all(claimSql, {
     webhooks: shares.map(({ webhook }) => webhook.seq),
     areRetries: shares.map(({ isRetry }) => isRetry),
     counts: shares.map(({ count }) => count),
     floors: shares.map(({ floor }) => floor),
     halfOpen: shares.filter(({ webhook }) => isHalfOpen(webhook)).map(({ webhook }) => webhook.seq),
-    now,
-    until,
+    now: query.now,
+    untils: shares.map(({ webhook }) => endOf(webhook)),
   })
   const webhooks = new Map(shares.map(({ webhook }) => [webhook.seq, webhook]))
   const rowsOf = new Map<number, ClaimedRow[]>([...webhooks.keys()].map((seq) => [seq, []]))
@@ -196,6 +202,7 @@ async function claimShares(
     rowsOf.get(row.webhookSeq)?.push(row)
   return [...webhooks.values()].flatMap((row) => {
     // The webhook is as it was before the claim. The next claim shows a change in between.
+    const until = endOf(row)
     const webhook = toWebhook(isHalfOpen(row) ? { ...row, circuitUntil: until } : row)
     return (rowsOf.get(row.seq) ?? []).map((claimed) => {
       const { eventId: id, event: name, body, trace } = claimed

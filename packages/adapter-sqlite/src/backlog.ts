@@ -20,7 +20,7 @@ export function deliveryBacklog(db: Database): (now: Instant) => DeliveryBacklog
       where due_at is not null group by webhook_seq),
     states as (
       select q.open, q.due, q.oldest,
-        w.is_deleted = 0 and w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now) as is_ready
+        w.is_deleted = 0 and w.disabled_at is null and w.paused = 0 and (w.circuit_until is null or w.circuit_until <= @now) as is_ready
       from queues q cross join webhooks w on w.seq = q.webhook_seq)
     select coalesce(sum(open), 0) as open, coalesce(sum(iif(is_ready, due, 0)), 0) as due,
       coalesce(sum(iif(is_ready, 0, due)), 0) as held, min(iif(is_ready and due > 0, oldest, null)) as oldestDueAt

@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3'
-import { ClaimBudget, type ClaimDue, type ClaimedDelivery } from '@org/agent-messaging-core/storage'
+import {
+  ClaimBudget,
+  leaseEnd,
+  type ClaimDue,
+  type ClaimedDelivery,
+} from '@org/agent-messaging-core/storage'
 import { rowClaims, type Events } from './claim-rows.js'
 import { atMost } from './statements.js'
 import type { WebhookRows } from './webhook-rows.js'
@@ -20,7 +25,7 @@ export const nextWebhookSql = `
     union all
     select (select min(webhook_seq) from deliveries where due_at is not null and webhook_seq > queues.seq) from queues where seq is not null)
   select w.seq, w.id, w.project_id as projectId, w.circuit_until is not null as isHalfOpen from queues cross join webhooks w on w.seq = queues.seq
-  where w.is_deleted = 0 and w.disabled_at is null and (w.circuit_until is null or w.circuit_until <= @now) and (
+  where w.is_deleted = 0 and w.disabled_at is null and w.paused = 0 and (w.circuit_until is null or w.circuit_until <= @now) and (
     exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 0 and due_at <= @now) or
     exists (select 1 from deliveries where webhook_seq = w.seq and (attempt_count > 0) = 1 and due_at <= @now))
   limit 1`
@@ -79,9 +84,10 @@ export function dueClaims(
     const retries = due.all(seq, 1, query.now, budget.retriesAmong(room))
     const { deliveries } = budget.take(candidate, firsts, retries)
     if (deliveries.length === 0) return []
-    if (candidate.isHalfOpen) holdCircuit(seq, query.until)
+    const until = leaseEnd(query, webhooks.bySeq(seq))
+    if (candidate.isHalfOpen) holdCircuit(seq, until)
     const seqs = deliveries.map((delivery) => delivery.seq)
-    return claimRows(seqs, webhooks.bySeq(seq), query.until, events)
+    return claimRows(seqs, webhooks.bySeq(seq), until, events)
   }
 
   return (query) => {

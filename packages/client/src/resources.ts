@@ -114,6 +114,16 @@ export type Webhook = {
   readonly disableOnGone: boolean
   /** `session`: the deliveries of one session keep the order of their events. */
   readonly ordering: 'none' | 'session'
+  /** Deliveries are kept and not sent. */
+  readonly paused: boolean
+  /** The most requests at a time, over all processes. Absent: adapts to the receiver. */
+  readonly maxConcurrency?: number
+  /** The most requests per second, over all processes. Absent: adapts to the receiver. */
+  readonly requestsPerSecond?: number
+  /** The time limit of one attempt. Absent: the server's setting. */
+  readonly timeoutMs?: number
+  /** Delays between attempts in milliseconds. Absent: the server's setting. */
+  readonly retrySchedule?: readonly number[]
   readonly enabled: boolean
   readonly disabledReason?: 'operator' | 'failing' | 'gone'
   readonly disabledAt?: string
@@ -129,12 +139,20 @@ export type Webhook = {
   readonly updatedAt: string
 }
 export type NewWebhook = Pick<Webhook, 'url' | 'events'> &
-  Partial<Pick<Webhook, 'filter' | 'description' | 'enabled' | 'disableOnGone' | 'ordering'>> & {
+  Partial<Pick<Webhook, 'enabled' | 'disableOnGone' | 'ordering' | 'paused'>> &
+  Partial<Pick<Webhook, Exclude<Clearable, 'headers'>>> & {
     readonly headers?: { readonly [name: string]: string }
     /** Your own secret: `whsec_` and base64 of 24 to 64 bytes. */
     readonly secret?: string
   }
-type Clearable = 'filter' | 'description' | 'headers'
+type Clearable =
+  | 'filter'
+  | 'description'
+  | 'headers'
+  | 'maxConcurrency'
+  | 'requestsPerSecond'
+  | 'timeoutMs'
+  | 'retrySchedule'
 /** `rotateSecret` changes the secret. */
 export type WebhookChange = Partial<Omit<NewWebhook, 'secret' | Clearable>> & {
   readonly [Field in Clearable]?: NewWebhook[Field] | null

@@ -7,7 +7,9 @@ const notices: Readonly<Record<string, string>> = {
   webhookChanged: 'The changes were saved. They apply to the next request.',
   webhookDeleted: 'The webhook was deleted, and its waiting deliveries were cancelled.',
   tested: 'A test event is on its way to this webhook.',
-  paused: 'The webhook is paused. New deliveries are kept until you enable it.',
+  paused: 'The webhook is paused. All deliveries are kept until you resume it.',
+  resumed: 'The webhook is resumed, and the kept deliveries are sent.',
+  disabled: 'The webhook is disabled. Deliveries are kept up to a limit until you enable it.',
   enabled: 'The webhook is enabled. One kept delivery is sent first, then the rest.',
   finished: 'The old secret no longer signs deliveries.',
   redelivered:

@@ -7,7 +7,13 @@ import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { problemText } from './problem.js'
 import { need } from './sign-in.js'
-import { fieldsIn, settingsOf, WebhookForm, type WebhookDraft } from './webhook-form.js'
+import {
+  fieldsIn,
+  sendingTexts,
+  settingsOf,
+  WebhookForm,
+  type WebhookDraft,
+} from './webhook-form.js'
 
 /**
  * Changes a webhook, except its filter, secret and headers. A URL on another origin requires that
@@ -49,12 +55,14 @@ const draftOf = ({
   events,
   disableOnGone,
   ordering,
+  sending = {},
 }: Webhook): WebhookDraft => ({
   url,
   description,
   events,
   disableOnGone,
   ordering,
+  ...sendingTexts(sending),
 })
 
 const editPage = (c: Context<Env>, id: string, draft: WebhookDraft) =>

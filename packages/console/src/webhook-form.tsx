@@ -1,4 +1,4 @@
-import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
+import { EVENT_NAMES, type Webhook, type WebhookSettings } from '@org/agent-messaging-core'
 import type { Ordering } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { textIn, type Form } from './input.js'
@@ -10,6 +10,11 @@ type Fields = {
   readonly events: readonly string[]
   readonly disableOnGone: boolean
   readonly ordering: Ordering
+  /** Texts of the form. An empty text clears the setting. */
+  readonly maxConcurrency: string
+  readonly requestsPerSecond: string
+  readonly timeoutMs: string
+  readonly retrySchedule: string
 }
 
 /** The contents of the form, and the reason if they were refused. */
@@ -25,6 +30,7 @@ export const NEW_WEBHOOK: WebhookDraft = {
   events: ['*'],
   disableOnGone: false,
   ordering: 'none',
+  ...sendingTexts({}),
 }
 
 export function fieldsIn(form: Form): Fields {
@@ -36,17 +42,65 @@ export function fieldsIn(form: Form): Fields {
     events,
     disableOnGone: text('disableOnGone') === 'yes',
     ordering: text('ordering') === 'session' ? 'session' : 'none',
+    maxConcurrency: text('maxConcurrency'),
+    requestsPerSecond: text('requestsPerSecond'),
+    timeoutMs: text('timeoutMs'),
+    retrySchedule: text('retrySchedule'),
   }
 }
 
+/** The texts of the form for these settings. */
+export function sendingTexts(settings: NonNullable<Webhook['sending']>) {
+  const { maxConcurrency = '', requestsPerSecond = '', timeoutMs = '', retrySchedule } = settings
+  return {
+    maxConcurrency: String(maxConcurrency),
+    requestsPerSecond: String(requestsPerSecond),
+    timeoutMs: String(timeoutMs),
+    retrySchedule: retrySchedule?.join(', ') ?? '',
+  }
+}
+
+/** `null` clears the setting. The service refuses a text that is no number. */
+const numberIn = (text: string): number | null => (text === '' ? null : Number(text))
+
 /** The service checks the names of the events. */
-export const settingsOf = ({ url, description, events, disableOnGone, ordering }: Fields) => ({
+export const settingsOf = ({
+  url,
+  description,
+  events,
+  disableOnGone,
+  ordering,
+  ...sending
+}: Fields) => ({
   url,
   disableOnGone,
   ordering,
+  maxConcurrency: numberIn(sending.maxConcurrency),
+  requestsPerSecond: numberIn(sending.requestsPerSecond),
+  timeoutMs: numberIn(sending.timeoutMs),
+  retrySchedule: sending.retrySchedule === '' ? null : sending.retrySchedule.split(',').map(Number),
   events: events as WebhookSettings['events'],
   description: description === '' ? null : description,
 })
+
+const SENDING_FIELDS = [
+  {
+    name: 'maxConcurrency',
+    label: 'Most requests at a time',
+    placeholder: 'adapts to the receiver',
+  },
+  {
+    name: 'requestsPerSecond',
+    label: 'Most requests per second',
+    placeholder: 'adapts to the receiver',
+  },
+  { name: 'timeoutMs', label: 'Timeout in milliseconds', placeholder: 'the server’s setting' },
+  {
+    name: 'retrySchedule',
+    label: 'Delays between attempts in milliseconds',
+    placeholder: '5000, 60000, 600000',
+  },
+] as const
 
 type FormProps = {
   readonly action: string
@@ -104,6 +158,17 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
         />
         Send the deliveries of each session in order
       </label>
+      <details>
+        <summary>Limits, timeout and retries</summary>
+        <div class="stack">
+          {SENDING_FIELDS.map(({ name, label, placeholder }) => (
+            <div>
+              <label for={name}>{label}</label>
+              <input id={name} name={name} value={draft[name]} placeholder={placeholder} />
+            </div>
+          ))}
+        </div>
+      </details>
       {draft.hasHeaders === true && (
         <label class="check">
           <input type="checkbox" name="dropHeaders" value="yes" required />

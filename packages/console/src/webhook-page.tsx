@@ -8,7 +8,7 @@ import {
 import type { Child } from 'hono/jsx'
 import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
-import { Empty, Id, refreshed, Status, Time } from './parts.js'
+import { Empty, Id, refreshed, span, Status, Time } from './parts.js'
 import { healthOf } from './wording.js'
 
 type WebhookPageProps = {
@@ -46,7 +46,7 @@ export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps
 }
 
 function Actions({
-  webhook: { id, status, previousSecret },
+  webhook: { id, status, isPaused, previousSecret },
   now,
 }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
   const isEnabled = status.kind === 'enabled'
@@ -59,7 +59,8 @@ function Actions({
   return (
     <div class="buttons">
       {isEnabled ? post('test', 'Send test event', 'primary') : post('enable', 'Enable', 'primary')}
-      {isEnabled && post('pause', 'Pause')}
+      {isPaused ? post('resume', 'Resume') : post('pause', 'Pause')}
+      {isEnabled && post('disable', 'Disable')}
       <a class="button" href={`${BASE}/webhooks/${id}/edit`}>
         Edit
       </a>
@@ -105,7 +106,7 @@ function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
 }
 
 const SettingFacts = ({
-  webhook: { filter, events, description, headers, disableOnGone, ordering },
+  webhook: { filter, events, description, headers, disableOnGone, ordering, sending = {} },
 }: Pick<WebhookPageProps, 'webhook'>) => (
   <>
     {description !== undefined && <Fact name="Description">{description}</Fact>}
@@ -114,6 +115,16 @@ const SettingFacts = ({
     {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
     {disableOnGone && <Fact name="On 410 Gone">disable</Fact>}
     {ordering === 'session' && <Fact name="Order">by session</Fact>}
+    {sending.maxConcurrency !== undefined && (
+      <Fact name="Parallel requests">at most {sending.maxConcurrency}</Fact>
+    )}
+    {sending.requestsPerSecond !== undefined && (
+      <Fact name="Requests per second">at most {sending.requestsPerSecond}</Fact>
+    )}
+    {sending.timeoutMs !== undefined && <Fact name="Timeout">{sending.timeoutMs} ms</Fact>}
+    {sending.retrySchedule && (
+      <Fact name="Retries after">{sending.retrySchedule.map(span).join(', ') || 'no retries'}</Fact>
+    )}
   </>
 )
 

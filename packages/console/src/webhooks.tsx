@@ -60,23 +60,35 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       return secretPage(c, rotated.value.webhook, rotated.value.secret, 'Secret rotated')
     })
 
-    .post(`${BASE}/webhooks/:id/:action{test|pause|enable|finish}`, mayManage, async (c) => {
-      const ref = webhookRef(c)
-      const { notice, act } = actions(d)[c.req.param('action') as ActionName]
-      const done = await act(ref)
-      if (done.isErr()) return showError(c, done.error)
-      return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=${notice}`, 303)
-    })
+    .post(
+      `${BASE}/webhooks/:id/:action{test|pause|resume|disable|enable|finish}`,
+      mayManage,
+      async (c) => {
+        const ref = webhookRef(c)
+        const { notice, act } = actions(d)[c.req.param('action') as ActionName]
+        const done = await act(ref)
+        if (done.isErr()) return showError(c, done.error)
+        return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=${notice}`, 303)
+      },
+    )
 }
 
 type ActionName = keyof ReturnType<typeof actions>
 
-const actions = ({ service: { webhooks } }: ConsoleDeps) => ({
-  test: { notice: 'tested', act: webhooks.sendTestEvent },
-  pause: { notice: 'paused', act: webhooks.disable },
-  enable: { notice: 'enabled', act: webhooks.enable },
-  finish: { notice: 'finished', act: webhooks.finishRotation },
-})
+const actions = ({ service: { webhooks } }: ConsoleDeps) => {
+  const pause = (ref: WebhookRef, paused: boolean) =>
+    webhooks.update({ ...ref, change: { paused } })
+  return {
+    test: { notice: 'tested', act: webhooks.sendTestEvent },
+    pause: { notice: 'paused', act: (ref: WebhookRef) => pause(ref, true) },
+    resume: { notice: 'resumed', act: (ref: WebhookRef) => pause(ref, false) },
+    disable: { notice: 'disabled', act: webhooks.disable },
+    enable: { notice: 'enabled', act: webhooks.enable },
+    finish: { notice: 'finished', act: webhooks.finishRotation },
+  }
+}
+
+type WebhookRef = ReturnType<typeof webhookRef>
 
 async function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
   const found = await service.webhooks.list(c.get('apiKey').projectId, pageOf(c))

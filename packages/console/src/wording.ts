@@ -12,7 +12,7 @@ type Label = { readonly tone: Tone; readonly text: string }
 
 /** Describes the health of a webhook, and its reason. */
 export function healthOf(
-  { status, health }: Webhook,
+  { status, isPaused, health }: Webhook,
   now: Instant,
 ): Label & { readonly reason?: string } {
   const { consecutiveFailures: failures, failingSince = now, lastSuccessAt, circuit } = health
@@ -21,6 +21,8 @@ export function healthOf(
       ...disabled[status.reason](failures, span(status.at - failingSince)),
       tone: status.reason === 'operator' ? 'idle' : 'bad',
     }
+  if (isPaused)
+    return { tone: 'idle', text: 'paused', reason: 'All deliveries are kept until you resume it.' }
   const first = relative(failingSince, now)
   const reason =
     failures === 1 ? `1 failure ${first}` : `${failures} failures in a row, first ${first}`
@@ -47,8 +49,8 @@ export function healthOf(
 
 const disabled = {
   operator: () => ({
-    text: 'paused',
-    reason: 'Paused by an operator. New deliveries are kept until you enable it, up to a limit.',
+    text: 'disabled',
+    reason: 'Disabled by an operator. New deliveries are kept until you enable it, up to a limit.',
   }),
   failing: (failures: number, length: string) => ({
     text: 'disabled',

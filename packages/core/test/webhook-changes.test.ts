@@ -85,6 +85,22 @@ describe('a change of a webhook applies to the next request, also for deliveries
     expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT + 2)
   })
 
+  it('a paused webhook is sent nothing until it is resumed', async () => {
+    const { service, which, rest, clock, sender } = await withWaiting()
+    await service.webhooks.update({ ...which, change: { paused: true } })
+    expect(await rest()).toEqual([])
+    await service.webhooks.update({ ...which, change: { paused: false } })
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT + 2)
+  })
+
+  it('a new timeout is the deadline of the next request', async () => {
+    const { service, which, rest } = await withWaiting()
+    await service.webhooks.update({ ...which, change: { timeoutMs: 1_234 } })
+    const deadlines = (await rest()).map(({ deadlineMs }) => deadlineMs)
+    expect(deadlines).toEqual([1_234, 1_234])
+  })
+
   it('a webhook that is disabled by a 410 is sent nothing more', async () => {
     const { service, which, clock, sender } = await withWaiting()
     await service.webhooks.update({ ...which, change: { disableOnGone: true } })

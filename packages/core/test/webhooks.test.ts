@@ -41,6 +41,22 @@ describe('a delivery', () => {
     ])
   })
 
+  it('follows the schedule of its webhook', async () => {
+    const { send, hook, sender, service, project, clock } = await scene(echo)
+    const { webhook } = await hook()
+    const change = { retrySchedule: [60_000] }
+    await service.webhooks.update({ projectId: project.id, webhookId: webhook.id, change })
+    sender.script(refused(500), refused(500))
+    await send()
+    await clock.advance(59_999)
+    expect(sender.requests).toHaveLength(1)
+    await clock.advance(13_000)
+    expect(sender.requests).toHaveLength(2)
+    const filter = { projectId: project.id, status: 'exhausted' } as const
+    const { data } = (await service.deliveries.list(filter, { limit: 2 }))._unsafeUnwrap()
+    expect(data).toHaveLength(1)
+  })
+
   it('is retried on the schedule with the same id and bytes, until it is exhausted', async () => {
     const policy = {
       retry: { delaysMs: [5_000, 300_000], jitter: 0.2, maxRetryAfterMs: 86_400_000 },
@@ -284,6 +300,13 @@ describe('registering a webhook', () => {
     })
   })
   it.each([
+    ['maxConcurrency', { maxConcurrency: 0 }],
+    ['maxConcurrency', { maxConcurrency: 1.5 }],
+    ['requestsPerSecond', { requestsPerSecond: 0 }],
+    ['requestsPerSecond', { requestsPerSecond: NaN }],
+    ['timeoutMs', { timeoutMs: 99 }],
+    ['retrySchedule', { retrySchedule: [0] }],
+    ['retrySchedule', { retrySchedule: Array<number>(51).fill(1) }],
     ['url', { url: '' }],
     ['url', { url: 'https://refused.example' }],
     ['events', { events: [] }],

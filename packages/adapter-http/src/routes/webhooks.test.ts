@@ -19,6 +19,7 @@ describe('POST /v1/webhooks', () => {
       events: ['message.responded'],
       disableOnGone: false,
       ordering: 'none',
+      paused: false,
       enabled: true,
       consecutiveFailures: 0,
       circuit: 'closed',

@@ -15,7 +15,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, id, oneOf, pageOf, paging, query, text, unknownKeys } from '../schemas.js'
+import { boolean, id, number, oneOf, pageOf, paging, query, text, unknownKeys } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -94,6 +94,35 @@ const settings = z.object(
         description:
           '`session`: the deliveries of one session keep the order of their events. A change ' +
           'applies to the next event.',
+      }),
+    paused: boolean.optional().meta({ description: 'Keeps all deliveries and sends nothing.' }),
+    maxConcurrency: number.nullish().meta({
+      shown: { type: ['integer', 'null'], minimum: 1, maximum: 1_000 },
+      description:
+        'The most requests at a time, over all processes. Absent or null: adapts to the receiver.',
+    }),
+    requestsPerSecond: number.nullish().meta({
+      shown: { type: ['number', 'null'], minimum: 0.01, maximum: 10_000 },
+      description:
+        'The most requests per second, over all processes. Absent or null: adapts to the receiver.',
+    }),
+    timeoutMs: number.nullish().meta({
+      shown: { type: ['integer', 'null'], minimum: 100, maximum: 300_000 },
+      description: 'The time limit of one attempt. Absent or null: the server’s setting.',
+    }),
+    retrySchedule: z
+      .array(number, 'must be an array of milliseconds')
+      .nullish()
+      .meta({
+        shown: {
+          type: ['array', 'null'],
+          items: { type: 'integer', minimum: 1, maximum: 2_592_000_000 },
+          maxItems: 50,
+        },
+        description:
+          'The delays between the attempts of a delivery, in milliseconds. Absent or null: the ' +
+          'server’s setting. An empty list allows one attempt.',
+        examples: [[5_000, 60_000, 600_000]],
       }),
   },
   'must be a JSON object',

@@ -36,6 +36,21 @@ export const webhookSchema = z
     ordering: z.enum(ORDERINGS).meta({
       description: '`session`: the deliveries of one session keep the order of their events.',
     }),
+    paused: z.boolean().meta({ description: 'Whether deliveries are kept and not sent.' }),
+    maxConcurrency: count
+      .optional()
+      .meta({ description: 'The most requests at a time. Absent: adapts to the receiver.' }),
+    requestsPerSecond: z
+      .number()
+      .optional()
+      .meta({ description: 'The most requests per second. Absent: adapts to the receiver.' }),
+    timeoutMs: count
+      .optional()
+      .meta({ description: 'The time limit of one attempt. Absent: the server’s setting.' }),
+    retrySchedule: z
+      .array(count)
+      .optional()
+      .meta({ description: 'Delays between attempts in milliseconds. Absent: the server’s.' }),
     enabled: z.boolean(),
     disabledReason: z
       .enum(disabledReasons)
@@ -84,6 +99,8 @@ export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
   }),
   disableOnGone: webhook.disableOnGone,
   ordering: webhook.ordering,
+  paused: webhook.isPaused,
+  ...webhook.sending,
   ...statusFields(webhook),
   ...healthFields(webhook, now),
   ...(webhook.previousSecret &&

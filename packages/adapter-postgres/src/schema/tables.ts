@@ -142,6 +142,8 @@ create table agent_messaging.webhooks (
   previous_until bigint,
   disable_on_gone boolean not null,
   ordering text not null,
+  sending text,
+  paused boolean not null,
   disabled_at bigint,
   disabled_reason text,
   consecutive_failures bigint not null,

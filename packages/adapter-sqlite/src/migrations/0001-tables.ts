@@ -130,6 +130,8 @@ create table webhooks (
   headers text,
   disable_on_gone integer not null,
   ordering text not null,
+  sending text,
+  paused integer not null,
   disabled_at integer,
   disabled_reason text,
   consecutive_failures integer not null,

@@ -54,6 +54,47 @@ export function claimDueSuite(it: StorageTest): void {
     ).toEqual(claimed?.delivery)
   })
 
+  it('ends the lease of each webhook by its timeout', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const plain = await scene.webhook()
+    const slow = await scene.webhook({ sending: { timeoutMs: 40_000 } })
+    const quick = await scene.webhook({ sending: { timeoutMs: 1_000 } })
+    const terms = { until: NOW + 2 * MINUTE, timeoutMs: 15_000 }
+    const ends = (claimed: readonly ClaimedDelivery[]) =>
+      new Map(claimed.map(({ webhook, lease }) => [webhook.id, lease.until - terms.until]))
+    const expected = new Map([
+      [plain.id, 0],
+      [slow.id, 25_000],
+      [quick.id, -14_000],
+    ])
+    const born = await scene.publish(agent, {}, { ...terms, except: new Set<string>() })
+    expect(ends(born)).toEqual(expected)
+    await scene.publish(agent)
+    const claimed = await claimDue(storage, terms)
+    expect(ends(claimed)).toEqual(expected)
+    for (const { delivery, lease } of claimed) {
+      const found = await storage.deliveries.get(PROJECT_ID, delivery.id)
+      expect(found?.delivery.state).toMatchObject({ leaseUntil: lease.until })
+    }
+  })
+
+  it('claims nothing of a paused webhook, whose deliveries stay due', async ({
+    storage,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const { id } = await scene.webhook({ isPaused: true })
+    const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
+    expect(await scene.publish(agent, {}, claim)).toEqual([])
+    expect(await claimDue(storage)).toEqual([])
+    expect(
+      await storage.deliveries.cancelStale({ now: NOW, dueBefore: NOW + 1, keep: 0, limit: 9 }),
+    ).toBe(0)
+    expect(await storage.deliveries.backlog(NOW)).toMatchObject({ open: 1, due: 0, held: 1 })
+    await storage.webhooks.update(PROJECT_ID, id, { isPaused: false, updatedAt: NOW })
+    expect(webhookIds(await claimDue(storage))).toEqual([id])
+  })
+
   it('claims nothing twice while a lease lasts, and again under a new token when its sender let it end', async ({
     storage,
     scene,

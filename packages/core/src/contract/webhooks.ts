@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import type { Sealed } from '../domain/sealed.js'
+import type { WebhookChange } from '../domain/webhook.js'
 import type { WebhookFilter } from '../domain/webhook-filter.js'
 import { aWebhook, PROJECT_ID } from '../testing/builders.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID } from './scene.js'
@@ -32,6 +33,13 @@ export function webhooksSuite(it: StorageTest): void {
         ...optional,
         events: ['agent.error', 'agent.started'],
         status: disabled,
+        isPaused: true,
+        sending: {
+          maxConcurrency: 2,
+          requestsPerSecond: 0.5,
+          timeoutMs: 100,
+          retrySchedule: [1, 2],
+        },
       }),
     ]) {
       expect(await webhooks.create(webhook, 10)).toBe('created')
@@ -70,6 +78,24 @@ export function webhooksSuite(it: StorageTest): void {
     })
     expect(await webhooks.create(webhook, 10)).toBe('created')
     expect(await webhooks.get(PROJECT_ID, webhook.id)).toEqual(changed)
+  })
+
+  it('changes each setting of sending apart, and clears it by null', async ({
+    storage: { webhooks },
+    scene,
+  }) => {
+    const webhook = await scene.webhook({ sending: { maxConcurrency: 2, timeoutMs: 500 } })
+    const update = (change: Partial<WebhookChange>) =>
+      webhooks.update(PROJECT_ID, webhook.id, { ...change, updatedAt: NOW + 5 })
+    const changed = await update({
+      sending: { timeoutMs: null, retrySchedule: [1, 2] },
+      isPaused: true,
+    })
+    expect(changed).toMatchObject({ isPaused: true })
+    expect(changed?.sending).toEqual({ maxConcurrency: 2, retrySchedule: [1, 2] })
+    await update({ sending: { maxConcurrency: null, retrySchedule: null } })
+    const cleared = await webhooks.get(PROJECT_ID, webhook.id)
+    expect(cleared).toEqual({ ...webhook, sending: undefined, isPaused: true, updatedAt: NOW + 5 })
   })
 
   it('changes what it is told and leaves the rest', async ({ storage: { webhooks }, scene }) => {

@@ -14,13 +14,20 @@ it.each([
   },
 )
 
-const webhook = { id: 'w', projectId: 'p', status: { kind: 'enabled' }, health: untried } as const
+const webhook = {
+  id: 'w',
+  projectId: 'p',
+  isPaused: false,
+  status: { kind: 'enabled' },
+  health: untried,
+} as const
 const disabled = { kind: 'disabled', reason: 'operator', at: 1 } as const
 const open = { ...untried, circuit: { kind: 'open', until: 1, trips: 1 } } as const
 
 it.each([
   ['of an enabled webhook is claimed', {}, [], 9],
   ['of a disabled webhook is not claimed', { status: disabled }, [], undefined],
+  ['of a paused webhook is not claimed', { isPaused: true }, [], undefined],
   ['of a webhook with an open circuit is not claimed', { health: open }, [], undefined],
   ['of an excepted webhook is not claimed', {}, ['w'], undefined],
   ['of an excepted project is not claimed', {}, ['p'], undefined],

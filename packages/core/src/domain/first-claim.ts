@@ -1,4 +1,5 @@
 import type { Instant } from './instant.js'
+import { leaseEnd, type LeaseTerms } from './sending.js'
 import type { Webhook } from './webhook.js'
 
 /**
@@ -11,17 +12,18 @@ export const newMessageClaim = (
 ): Instant | undefined => (isHead ? claimUntil : undefined)
 
 /** A claim on new deliveries. `except` contains ids of webhooks and of projects. */
-type DeliveryClaim = { readonly until: Instant; readonly except: Pick<ReadonlySet<string>, 'has'> }
+type DeliveryClaim = LeaseTerms & { readonly except: Pick<ReadonlySet<string>, 'has'> }
 
 /**
  * Returns when the claim of a new delivery ends, or undefined if the delivery waits for a claim. A
- * disabled webhook and one with an open circuit get no claimed deliveries.
+ * webhook that is disabled, paused or has an open circuit gets no claimed deliveries.
  */
 export function newDeliveryClaim(
-  { id, projectId, status, health }: Pick<Webhook, 'id' | 'projectId' | 'status' | 'health'>,
+  webhook: Pick<Webhook, 'id' | 'projectId' | 'status' | 'isPaused' | 'health' | 'sending'>,
   claim: DeliveryClaim | undefined,
 ): Instant | undefined {
-  const isReady = status.kind === 'enabled' && health.circuit.kind === 'closed'
+  const { id, projectId, status, isPaused, health } = webhook
+  const isReady = status.kind === 'enabled' && !isPaused && health.circuit.kind === 'closed'
   if (!claim || !isReady || claim.except.has(id) || claim.except.has(projectId)) return undefined
-  return claim.until
+  return leaseEnd(claim, webhook)
 }

@@ -1,6 +1,7 @@
 import type { SubscribableEvent } from './event.js'
 import type { Instant } from './instant.js'
 import type { Reseal, Sealed } from './sealed.js'
+import { changeSending, type SendingChange, type SendingSettings } from './sending.js'
 import type { WebhookFilter } from './webhook-filter.js'
 import { readyToProbe, type WebhookHealth } from './webhook-health.js'
 
@@ -29,6 +30,9 @@ export type Webhook = {
   readonly disableOnGone: boolean
   /** A change applies to the next event. */
   readonly ordering: Ordering
+  readonly sending?: SendingSettings
+  /** A paused webhook keeps its deliveries without a limit, and sends nothing. */
+  readonly isPaused: boolean
   /** A disabled webhook's deliveries are stored, and sent after it is enabled. */
   readonly status:
     | { readonly kind: 'enabled' }
@@ -50,6 +54,8 @@ export type WebhookChange = {
   readonly headers?: Webhook['headers'] | null
   readonly disableOnGone?: boolean
   readonly ordering?: Ordering
+  readonly sending?: SendingChange
+  readonly isPaused?: boolean
   readonly status?: Webhook['status']
   readonly health?: WebhookHealth
   /** Ends the grace period of a rotation. */
@@ -62,16 +68,18 @@ export type WebhookChange = {
  * circuit half-open, because the old receiver's failures say nothing about the new one.
  */
 export function changeWebhook(
-  { filter, description, headers, previousSecret, ...webhook }: Webhook,
+  { filter, description, headers, previousSecret, sending, ...webhook }: Webhook,
   change: WebhookChange,
 ): Webhook {
   const {
     filter: itsFilter = filter,
     description: words = description,
     headers: own = headers,
+    sending: sendingChange = {},
     ...others
   } = change
   const { previousSecret: grace = previousSecret, ...rest } = others
+  const sends = changeSending(sending, sendingChange)
   const isMoved = change.url !== undefined && change.url !== webhook.url
   return {
     ...webhook,
@@ -80,6 +88,7 @@ export function changeWebhook(
     ...(itsFilter != null && { filter: itsFilter }),
     ...(words != null && { description: words }),
     ...(own != null && { headers: own }),
+    ...(sends && { sending: sends }),
     ...(grace != null && { previousSecret: grace }),
   }
 }

@@ -13,7 +13,7 @@ export interface AttemptMaker {
    */
   starting(): Promise<void> | undefined
   /**
-   * Never rejects. Ends before the policy's deadline and before the order's lease, because another
+   * Never rejects. Ends before the webhook's timeout and before the order's lease, because another
    * process can send the delivery after that.
    */
   make(order: AttemptOrder): Promise<MadeAttempt>
@@ -22,7 +22,10 @@ export interface AttemptMaker {
 /** The data of one request. It contains no functions, so another thread can make the attempt. */
 export type AttemptOrder = {
   readonly delivery: Pick<SendingDelivery, 'id' | 'event'>
-  readonly webhook: Pick<Webhook, 'id' | 'url' | 'secret' | 'previousSecret' | 'headers'>
+  readonly webhook: Pick<
+    Webhook,
+    'id' | 'url' | 'secret' | 'previousSecret' | 'headers' | 'sending'
+  >
   readonly lease: Pick<Lease, 'until'>
   readonly body: string
   /** The event's trace context. */

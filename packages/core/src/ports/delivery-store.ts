@@ -7,6 +7,7 @@ import type {
 } from '../domain/delivery.js'
 import type { EventName, WebhookEvent } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
+import type { LeaseTerms } from '../domain/sending.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { ActivityQuery, AttemptCount } from './activity.js'
@@ -27,7 +28,8 @@ export interface DeliveryStore {
    * webhook or fewer if `rooms` has a lower number for its id, `perProject` of each project, and
    * `retries` with an earlier attempt. Takes the oldest due delivery of a webhook first, and
    * continues with the next webhooks at the next call, so no backlog delays another webhook. Skips
-   * the webhooks and projects in `except` and webhooks with an open circuit. Takes one delivery of
+   * the webhooks and projects in `except`, paused webhooks and webhooks with an open circuit.
+   * Takes one delivery of
    * a webhook with a half-open circuit: the oldest due one with an earlier attempt, or else the
    * oldest due one. Moves the circuit's time to the end of that claim: one process probes at a
    * time. The claimed webhook shows this.
@@ -121,12 +123,12 @@ export type Outgoing = {
   readonly event: WebhookEvent
   readonly nextDeliveryId: () => string
   readonly notTo?: string
-  readonly claim?: { readonly until: Instant; readonly except: Pick<ReadonlySet<string>, 'has'> }
+  readonly claim?: LeaseTerms & { readonly except: Pick<ReadonlySet<string>, 'has'> }
 }
 
-export type ClaimDue = {
+/** The leases end at `leaseEnd` of their webhooks. */
+export type ClaimDue = LeaseTerms & {
   readonly now: Instant
-  readonly until: Instant
   readonly limit: number
   readonly perWebhook: number
   readonly perProject: number

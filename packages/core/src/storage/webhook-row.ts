@@ -1,13 +1,15 @@
 import type { Sealed } from '../domain/sealed.js'
+import type { SendingSettings } from '../domain/sending.js'
 import type { WebhookFilter } from '../domain/webhook-filter.js'
 import type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
 import type { DisabledReason, Webhook } from '../domain/webhook.js'
 
 export type WebhookColumns = ReturnType<typeof webhookColumns>
 /** A store can return a boolean as a number. */
-export type WebhookRow = Omit<WebhookColumns, 'disableOnGone'> & {
+export type WebhookRow = Omit<WebhookColumns, 'disableOnGone' | 'paused'> & {
   readonly seq: number
   readonly disableOnGone: boolean | number
+  readonly paused: boolean | number
 }
 
 type Properties = readonly (keyof WebhookColumns)[]
@@ -25,6 +27,8 @@ export const WEBHOOK_UPDATE = [
   'headers',
   'disableOnGone',
   'ordering',
+  'sending',
+  'paused',
   'disabledAt',
   'disabledReason',
   'consecutiveFailures',
@@ -56,6 +60,8 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
   }),
   disableOnGone: Boolean(row.disableOnGone),
   ordering: row.ordering,
+  ...(row.sending !== null && { sending: JSON.parse(row.sending) as SendingSettings }),
+  isPaused: Boolean(row.paused),
   status:
     row.disabledAt === null
       ? { kind: 'enabled' }
@@ -77,7 +83,8 @@ const toHealth = (row: WebhookRow): WebhookHealth => ({
 })
 
 /**
- * `disableOnGone` is a number, because SQLite has no boolean. PostgreSQL accepts 0 and 1 for one.
+ * `disableOnGone` and `paused` are numbers, because SQLite has no boolean. PostgreSQL accepts 0 and
+ * 1 for them.
  */
 export const webhookColumns = (webhook: Webhook) => ({
   id: webhook.id,
@@ -93,6 +100,8 @@ export const webhookColumns = (webhook: Webhook) => ({
   headers: (webhook.headers?.sealed ?? null) as string | null,
   disableOnGone: webhook.disableOnGone ? 1 : 0,
   ordering: webhook.ordering,
+  sending: webhook.sending ? JSON.stringify(webhook.sending) : null,
+  paused: webhook.isPaused ? 1 : 0,
   ...statusColumns(webhook.status),
   ...healthColumns(webhook.health),
   createdAt: webhook.createdAt,

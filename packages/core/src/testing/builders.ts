@@ -94,6 +94,7 @@ export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
   secret: 'not sealed' as Sealed,
   disableOnGone: false,
   ordering: 'none',
+  isPaused: false,
   status: { kind: 'enabled' },
   health: untried,
   createdAt: BUILT_AT,

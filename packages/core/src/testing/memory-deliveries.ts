@@ -9,6 +9,7 @@ import {
 import { isForEndUser, type WebhookEvent } from '../domain/event.js'
 import { attemptCounts } from '../domain/fencing.js'
 import type { Instant } from '../domain/instant.js'
+import { leaseEnd } from '../domain/sending.js'
 import { circuitAt, heldByProbe, readyToProbe } from '../domain/webhook-health.js'
 import { changeWebhook, type Webhook } from '../domain/webhook.js'
 import type { ActivityQuery, AttemptCount } from '../ports/activity.js'
@@ -256,7 +257,9 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return next === -1 ? ordered : [...ordered.slice(next), ...ordered.slice(0, next)]
   }
 
-  #claimOf(webhook: Webhook, budget: ClaimBudget, { now, until }: ClaimDue): ClaimedDelivery[] {
+  #claimOf(webhook: Webhook, budget: ClaimBudget, query: ClaimDue): ClaimedDelivery[] {
+    const { now } = query
+    const until = leaseEnd(query, webhook)
     const candidate = {
       id: webhook.id,
       projectId: webhook.projectId,
@@ -331,4 +334,6 @@ const heldSince = (row: DeliveryRow): Instant =>
   row.delivery.state.kind === 'waiting' ? row.delivery.createdAt : dueAt(row)
 
 const isReady = (webhook: Webhook | undefined, now: Instant): boolean =>
-  webhook?.status.kind === 'enabled' && circuitAt(webhook.health, now) !== 'open'
+  webhook?.status.kind === 'enabled' &&
+  !webhook.isPaused &&
+  circuitAt(webhook.health, now) !== 'open'

@@ -27,8 +27,9 @@ export function attemptMaker(d: AttemptMakerOptions): AttemptMaker {
     starting: () => undefined,
     async make(order) {
       const startedAt = d.clock.now()
-      // Shorter than the policy's deadline if a thread was slow to start the attempt.
-      const deadlineMs = Math.min(d.policy.deliver.deadlineMs, order.lease.until - startedAt)
+      const timeoutMs = order.webhook.sending?.timeoutMs ?? d.policy.deliver.deadlineMs
+      // Shorter than the timeout if a thread was slow to start the attempt.
+      const deadlineMs = Math.min(timeoutMs, order.lease.until - startedAt)
       if (deadlineMs <= 0) return { startedAt, endedAt: startedAt, outcome: TOO_LATE }
       const headers = requestHeaders(d, order)
       const outcome = headers

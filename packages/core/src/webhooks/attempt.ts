@@ -37,7 +37,9 @@ export async function makeAttempt(
   const durationMs = Math.max(0, endedAt - startedAt)
   // A thread that makes attempts can already have seen a jump of the clock.
   const now = clock.now()
-  const state = decideNextState(delivery, outcome, policy.retry, now, random.next())
+  const delaysMs = webhook.sending?.retrySchedule ?? policy.retry.delaysMs
+  const retry = { ...policy.retry, delaysMs }
+  const state = decideNextState(delivery, outcome, retry, now, random.next())
   const isSent = outcome.kind !== 'unreachable' || outcome.error !== 'unsealable_secret'
   const attempt = {
     startedAt,

@@ -91,12 +91,12 @@ export class DeliverySender {
    */
   admit(): Admission | undefined {
     const { clock, policy } = this.#platform
-    const { leaseMs, maxInFlight } = policy.deliver
+    const { leaseMs, deadlineMs: timeoutMs, maxInFlight } = policy.deliver
     const hasSlot = this.#queue.inFlight < maxInFlight && this.#queue.room > 0
     if (this.#phase !== 'running' || !hasSlot) return undefined
     const skipped: string[] = []
     const has = (id: string): boolean => this.#queue.full.has(id) && skipped.push(id) > 0
-    return { until: clock.now() + leaseMs, except: { has }, skipped }
+    return { until: clock.now() + leaseMs, timeoutMs, except: { has }, skipped }
   }
 
   /**
@@ -118,7 +118,7 @@ export class DeliverySender {
    * disabled.
    */
   webhookChanged(webhook: Webhook): void {
-    if (webhook.status.kind === 'disabled') return this.#dropWaiting(webhook.id)
+    if (webhook.status.kind === 'disabled' || webhook.isPaused) return this.#dropWaiting(webhook.id)
     this.#queue.updateWebhook(webhook)
     this.#startWaiting()
   }
@@ -194,8 +194,9 @@ export class DeliverySender {
     await clock.jumping
     const bounds = decideClaimBounds(policy.deliver, this.#queue)
     const now = clock.now()
-    const until = now + policy.deliver.leaseMs
-    const due = { ...bounds, now, until, rooms, except: this.#queue.full }
+    const { leaseMs, deadlineMs: timeoutMs } = policy.deliver
+    const until = now + leaseMs
+    const due = { ...bounds, now, until, timeoutMs, rooms, except: this.#queue.full }
     const claims = await storage.deliveries.claimDue(due)
     if (claims.isErr()) telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
@@ -251,7 +252,8 @@ export class DeliverySender {
   async #send({ claimed, done }: Waiting): Promise<void> {
     const { clock, policy } = this.#platform
     const startedAt = clock.now()
-    const isLeaseTooShort = claimed.lease.until < startedAt + policy.deliver.deadlineMs
+    const timeoutMs = claimed.webhook.sending?.timeoutMs ?? policy.deliver.deadlineMs
+    const isLeaseTooShort = claimed.lease.until < startedAt + timeoutMs
     const { recent } = this.#receivers.of(claimed.webhook)
     const finished = isLeaseTooShort
       ? undefined

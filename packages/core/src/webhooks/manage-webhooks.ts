@@ -3,6 +3,7 @@ import type { WebhookDelivery } from '../domain/delivery.js'
 import { customHeadersProblem, type CustomHeaders } from '../domain/custom-headers.js'
 import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
+import { changeSending } from '../domain/sending.js'
 import { isSecret, newSecret } from '../domain/signature.js'
 import {
   ORDERINGS,
@@ -36,6 +37,16 @@ export type WebhookSettings = {
   readonly disableOnGone?: boolean | undefined
   /** `session`: the deliveries of one session keep the order of their events. Default: `none`. */
   readonly ordering?: Ordering | undefined
+  /** The most requests at a time, over all processes. Default: adapts to the receiver. */
+  readonly maxConcurrency?: number | null | undefined
+  /** The most requests per second, over all processes. Default: adapts to the receiver. */
+  readonly requestsPerSecond?: number | null | undefined
+  /** The total deadline of an attempt. Default: the policy's. */
+  readonly timeoutMs?: number | null | undefined
+  /** The delays between attempts, in milliseconds. Default: the policy's. */
+  readonly retrySchedule?: readonly number[] | null | undefined
+  /** True keeps all deliveries and sends nothing. Default: false. */
+  readonly paused?: boolean | undefined
 }
 export type CreateWebhookInput = WebhookSettings & {
   readonly projectId: string
@@ -76,6 +87,8 @@ export const createWebhook =
         ...(headers && { headers }),
         disableOnGone: input.disableOnGone ?? false,
         ordering: input.ordering ?? 'none',
+        ...sendingOf(input),
+        isPaused: input.paused ?? false,
         status: statusFor(input.enabled ?? true, now),
         health: untried,
         createdAt: now,
@@ -130,7 +143,8 @@ export const updateWebhook =
       )
       if (!updated) return fail('webhook_not_found')
       d.deliverySender.webhookChanged(updated)
-      const isWorthALook = before.status.kind === 'disabled' || before.url !== updated.url
+      const wasHeld = before.status.kind === 'disabled' || before.isPaused
+      const isWorthALook = wasHeld || before.url !== updated.url
       if (updated.status.kind === 'enabled' && isWorthALook) d.deliverySender.wake()
       return ok(updated)
     })
@@ -258,6 +272,7 @@ async function check(d: Platform, projectId: string, settings: WebhookChanges) {
         : textRule(description, MAX_DESCRIPTION),
     ...(filter && filterRules(filter)),
     ordering: ordering === undefined ? undefined : orderingRule(ordering),
+    ...sendingRules(settings),
   })
   if (problem) return problem
   const misfit =
@@ -281,6 +296,43 @@ function eventsRule(events: readonly string[]): Rule {
   const known: readonly string[] = ['*', ...EVENT_NAMES]
   const fits = events.length > 0 && events.every((name) => known.includes(name))
   return fits ? undefined : `must name one or more of: ${known.join(', ')}`
+}
+
+const MOST_CONCURRENT = 1_000
+const MOST_PER_SECOND = 10_000
+const TIMEOUT_MS = { min: 100, max: 300_000 }
+const MOST_RETRIES = 50
+const LONGEST_DELAY_MS = 30 * 24 * 3_600_000
+
+function sendingRules(settings: WebhookChanges): Record<string, Rule> {
+  const { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule } = settings
+  const unlessAbsent = (value: unknown, rule: () => Rule): Rule =>
+    value === undefined || value === null ? undefined : rule()
+  return {
+    maxConcurrency: unlessAbsent(maxConcurrency, () =>
+      integerRule(maxConcurrency, 1, MOST_CONCURRENT),
+    ),
+    requestsPerSecond: unlessAbsent(requestsPerSecond, () => rateRule(requestsPerSecond)),
+    timeoutMs: unlessAbsent(timeoutMs, () =>
+      integerRule(timeoutMs, TIMEOUT_MS.min, TIMEOUT_MS.max),
+    ),
+    retrySchedule: unlessAbsent(retrySchedule, () => scheduleRule(retrySchedule)),
+  }
+}
+
+const rateRule = (rate: unknown): Rule =>
+  typeof rate === 'number' && rate >= 0.01 && rate <= MOST_PER_SECOND
+    ? undefined
+    : `must be a number from 0.01 to ${MOST_PER_SECOND}`
+
+function scheduleRule(delays: unknown): Rule {
+  const fits =
+    Array.isArray(delays) &&
+    delays.length <= MOST_RETRIES &&
+    delays.every((delay) => integerRule(delay, 1, LONGEST_DELAY_MS) === undefined)
+  return fits
+    ? undefined
+    : `must be an array of at most ${MOST_RETRIES} whole numbers of milliseconds from 1 to ${LONGEST_DELAY_MS}`
 }
 
 const orderingRule = (ordering: Ordering): Rule =>
@@ -307,18 +359,34 @@ const takesHeadersElsewhere = (
 const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
 
 function changeOf(d: Platform, change: WebhookChanges, before: Webhook): WebhookChange {
-  const { enabled, events, headers, ...settings } = change
+  const { enabled, events, headers, paused, ...rest } = change
+  const { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule, ...settings } = rest
+  const sending = { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule }
   const now = d.clock.now()
-  const given = Object.fromEntries(
-    Object.entries(settings).filter(([, value]) => value !== undefined),
-  )
   return {
-    ...given,
+    ...given(settings),
+    sending: given(sending),
+    ...(paused !== undefined && { isPaused: paused }),
     ...(events && { events: [...new Set(events)] }),
     ...(headers !== undefined && { headers: sealedHeaders(d, before.id, headers) }),
     ...toggled(before, enabled, now),
     updatedAt: now,
   }
+}
+
+/** Removes the fields that are undefined. */
+const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
+
+function sendingOf(settings: WebhookSettings): Pick<Webhook, 'sending'> {
+  const { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule } = settings
+  const sending = changeSending(
+    undefined,
+    given({ maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule }),
+  )
+  return sending ? { sending } : {}
 }
 
 /** Encrypts the headers. Returns null if there are none. */

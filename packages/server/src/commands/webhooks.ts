@@ -8,9 +8,17 @@ import { ORDERINGS, type Ordering, type SubscribableEvent } from '@org/agent-mes
 import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { allPages } from '@org/agent-messaging-node/wiring'
+import { schedule } from '../config-values.js'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onProject } from './admin.js'
-import { duration, example, repeatable, withProject, type ProjectOptions } from './options.js'
+import {
+  duration,
+  example,
+  repeatable,
+  wholeNumber,
+  withProject,
+  type ProjectOptions,
+} from './options.js'
 import { print, table } from './output.js'
 import { withSecret, type SecretOptions } from './secret.js'
 
@@ -19,6 +27,10 @@ type Settings = {
   readonly filter?: WebhookFilter | null
   readonly description?: string
   readonly ordering?: Ordering
+  readonly maxConcurrency?: number | null
+  readonly rate?: number | null
+  readonly timeout?: number | null
+  readonly retrySchedule?: readonly number[] | null
 }
 type CreateOptions = ProjectOptions & Settings & SecretOptions
 type UpdateOptions = ProjectOptions &
@@ -32,6 +44,47 @@ const ordering = (): Option =>
   new Option('--ordering <order>', 'session: keep the order of the events of each session').choices(
     [...ORDERINGS],
   )
+/** The limits, the timeout and the retries of a webhook. `-` clears a setting. */
+const withSending = (command: Command): Command =>
+  command
+    .option('--max-concurrency <number>', 'most requests at a time', orNone(wholeNumber(1, 1_000)))
+    .option('--rate <number>', 'most requests per second', orNone(rate))
+    .option('--timeout <duration>', 'time limit of an attempt, such as 20s', orNone(duration))
+    .option(
+      '--retry-schedule <delays>',
+      'delays between attempts, such as 5s,5m,2h',
+      orNone(delays),
+    )
+
+const orNone =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T | null =>
+    text === '-' ? null : parse(text)
+
+function rate(text: string): number {
+  const number = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN
+  if (number > 0) return number
+  throw new InvalidArgumentError('Expected a positive number, such as 100 or 0.5.')
+}
+
+function delays(text: string): readonly number[] {
+  const parsed = schedule.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError('Expected up to 50 delays of at most 30d, such as 5s,5m,2h.')
+}
+
+const sendingOf = ({
+  maxConcurrency,
+  rate: requestsPerSecond,
+  timeout,
+  retrySchedule,
+}: Settings) => ({
+  maxConcurrency,
+  requestsPerSecond,
+  timeoutMs: timeout,
+  retrySchedule,
+})
+
 const events = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
 
 function filterOf(json: string): WebhookFilter | null {
@@ -49,7 +102,9 @@ export function addWebhooks(program: Command): void {
   addList(webhooks)
   addUpdate(webhooks)
   addSwitch(webhooks, 'enable', 'enable a webhook and send the deliveries that were kept for it')
-  addSwitch(webhooks, 'disable', 'disable a webhook and keep its deliveries')
+  addSwitch(webhooks, 'disable', 'disable a webhook and keep its deliveries, up to a limit')
+  addPause(webhooks, 'pause', 'keep all deliveries of a webhook and send nothing')
+  addPause(webhooks, 'resume', 'send the deliveries of a paused webhook')
   addTest(webhooks)
   addRotate(webhooks)
   addFinishRotation(webhooks)
@@ -57,7 +112,7 @@ export function addWebhooks(program: Command): void {
 }
 
 function addCreate(webhooks: Command): void {
-  withSecret(withProject(webhooks.command('create <url>')), SECRET)
+  withSending(withSecret(withProject(webhooks.command('create <url>')), SECRET))
     .description('create a webhook and print its secret once')
     .addOption(events('event to send, by default all'))
     .addOption(filter('send only events that match this JSON filter'))
@@ -100,8 +155,8 @@ function addList(webhooks: Command): void {
 }
 
 function addUpdate(webhooks: Command): void {
-  withProject(webhooks.command('update <id>'))
-    .description('change the given settings of a webhook')
+  withSending(withProject(webhooks.command('update <id>')))
+    .description('change the given settings of a webhook (- clears limits, timeout and retries)')
     .option('--url <url>', 'new URL')
     .addOption(events('new event to send, replacing the old ones'))
     .addOption(filter('new JSON filter of events, replacing the old one, - for none'))
@@ -135,6 +190,23 @@ function addSwitch(webhooks: Command, verb: 'enable' | 'disable', description: s
         const note = verb === 'disable' ? ' Its deliveries are kept until you enable it.' : ''
         const text = `Webhook ${webhookId} is ${verb}d.${note}`
         print(json, webhookBody(webhook, service.now()), text)
+      }),
+    )
+}
+
+function addPause(webhooks: Command, verb: 'pause' | 'resume', description: string): void {
+  withProject(webhooks.command(`${verb} <id>`))
+    .description(description)
+    .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
+    .action((webhookId: string, { project, json }: ProjectOptions) =>
+      onProject(project, async (service, projectId) => {
+        const paused = verb === 'pause'
+        const webhook = await orFail(
+          service.webhooks.update({ projectId, webhookId, change: { paused } }),
+          `cannot ${verb} webhook ${webhookId}`,
+        )
+        const said = `Webhook ${webhookId} is ${paused ? 'paused' : 'resumed'}.`
+        print(json, webhookBody(webhook, service.now()), said)
       }),
     )
 }
@@ -220,6 +292,7 @@ async function createWebhook(
     ordering: order,
     secret,
     secretFile,
+    ...settings
   }: CreateOptions,
 ): Promise<void> {
   const created = await orFail(
@@ -231,6 +304,7 @@ async function createWebhook(
       secret: secret ?? secretFile,
       filter: wanted,
       ordering: order,
+      ...sendingOf(settings),
     }),
     'cannot create the webhook',
   )
@@ -245,19 +319,28 @@ async function updateWebhook(
   service: MessagingService,
   projectId: string,
   webhookId: string,
-  { json, url, event, filter: wanted, description, ordering: order, dropHeaders }: UpdateOptions,
+  {
+    json,
+    url,
+    event,
+    filter: wanted,
+    description,
+    ordering: order,
+    dropHeaders,
+    ...settings
+  }: UpdateOptions,
 ): Promise<void> {
-  if ([url, event, wanted, description, order, dropHeaders].every((one) => one === undefined))
-    throw new OperatorError(
-      'nothing to update; use --url, --event, --filter, --description, --ordering or --drop-headers',
-      2,
-    )
+  const sending = sendingOf(settings)
+  const given = [url, event, wanted, description, order, dropHeaders, ...Object.values(sending)]
+  if (given.every((one) => one === undefined))
+    throw new OperatorError('nothing to update; webhooks update --help lists the settings', 2)
   const change = {
     url,
     events: event,
     filter: wanted,
     description: description === '-' ? null : description,
     ordering: order,
+    ...sending,
     ...(dropHeaders && { headers: null }),
   }
   const webhook = await orFail(
@@ -291,10 +374,22 @@ async function rotate(
 const shownOnce = (secret: string): string =>
   `Its secret is:\n\n${secret}\n\nStore the secret now. The server does not show it again.`
 
-const webhookRow = ({ id, url, events: subscribed, filter: wanted, status }: Webhook) => ({
+const stateOf = (status: Webhook['status'], isPaused: boolean): string => {
+  if (status.kind === 'disabled') return `disabled (${status.reason})`
+  return isPaused ? 'paused' : status.kind
+}
+
+const webhookRow = ({
+  id,
+  url,
+  events: subscribed,
+  filter: wanted,
+  status,
+  isPaused,
+}: Webhook) => ({
   id,
   url,
   events: subscribed.join(' '),
   filter: wanted ? JSON.stringify(wanted) : 'none',
-  state: status.kind === 'disabled' ? `disabled (${status.reason})` : status.kind,
+  state: stateOf(status, isPaused),
 })

@@ -1,8 +1,9 @@
 import { HOT, LOCK_TIMEOUT, NO_SORT } from '../hot-function.js'
 
 /**
- * Returns enabled webhooks that have due deliveries, in the order of their `seq`, at most
- * `most_webhooks`. For each webhook returns the due times of its oldest first attempts and retries.
+ * Returns webhooks that are enabled, not paused and have due deliveries, in the order of their
+ * `seq`, at most `most_webhooks`. For each webhook returns the due times of its oldest first
+ * attempts and retries.
  *
  * The step from one webhook to the next is one descent of an index. Reads at most `most` deliveries
  * of each webhook. A floor is the oldest due time of a webhook at an earlier look: the scan starts
@@ -45,7 +46,7 @@ begin
           where d.webhook_seq = webhook.seq and (d.attempt_count > 0) = a_retry
             and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as retries offset 0) due
-    where not w.is_deleted and w.disabled_at is null
+    where not w.is_deleted and w.disabled_at is null and not w.paused
       and (w.circuit_until is null or w.circuit_until <= at)
       and w.id <> all(except_ids) and w.project_id <> all(except_ids)
       and cardinality(due.firsts) + cardinality(due.retries) > 0
