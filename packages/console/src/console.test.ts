@@ -294,6 +294,7 @@ describe('permissions', () => {
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/delete', 'project:webhooks'],
     ['/console/webhooks', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
+    ['/console/deliveries/00000000-0000-7000-8000-000000000000/skip', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
@@ -810,6 +811,7 @@ it('editing a webhook keeps the settings that the form does not show', async () 
     events: 'agent.error',
     description: ' ',
     disableOnGone: 'yes',
+    ordering: 'session',
   })
   expect(right.headers.get('location')).toBe(
     `/console/webhooks/${ref.webhookId}?notice=webhookChanged`,
@@ -819,6 +821,7 @@ it('editing a webhook keeps the settings that the form does not show', async () 
     url: 'https://mine.example/new',
     events: ['agent.error'],
     disableOnGone: true,
+    ordering: 'session',
     headers: { names: ['x-api-key'] },
   })
   expect(changed.description).toBeUndefined()
@@ -833,6 +836,34 @@ it('editing a webhook keeps the settings that the form does not show', async () 
   expect((await edit({ ...elsewhere, dropHeaders: 'yes' })).status).toBe(303)
   const moved = (await service.webhooks.get(ref))._unsafeUnwrap()
   expect([moved.url, moved.headers]).toEqual(['https://theirs.example/', undefined])
+})
+
+it('a waiting delivery links to the one that blocks it, which can be skipped', async () => {
+  const { get, post, signIn, service, projectId, clock, sender } = await scene()
+  const url = 'https://mine.example/hook'
+  const ordering = 'session'
+  const settings = { projectId, url, events: ['message.responded'], ordering } as const
+  const { webhook } = (await service.webhooks.create(settings))._unsafeUnwrap()
+  sender.hold()
+  for (const message of ['one', 'two'])
+    (
+      await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message })
+    )._unsafeUnwrap()
+  await clock.advance(0)
+  const listed = await service.deliveries.list({ projectId }, { limit: 9 })
+  const [second, first] = listed._unsafeUnwrap().data.map(({ id }) => id)
+  const cookie = await signIn()
+  const page = async (path: string) => (await get(`/console/${path}`, cookie)).text()
+  const link = `href="/console/deliveries/${first}"`
+  expect(await page('deliveries')).toMatch(new RegExp(`after [^]*${link}`))
+  expect(await page(`deliveries/${second}`)).toMatch(new RegExp(`Waits for[^]*${link}`))
+  const path = `/console/deliveries/${first}/skip`
+  expect(await page(`deliveries/${first}`)).toContain(`action="${path}"`)
+  expect(await page(`webhooks/${webhook.id}`)).toContain('by session')
+  const skipped = await post(path, {}, { origin: ORIGIN, cookie })
+  expect(skipped.headers.get('location')).toBe(`/console/deliveries/${first}?notice=skipped`)
+  expect(await page(`deliveries/${first}`)).toContain('skipped, so that the next delivery')
+  expect(await page(`deliveries/${second}`)).not.toContain('Waits for')
 })
 
 it('a webhook is deleted after a confirmation', async () => {
