@@ -162,7 +162,7 @@ export function createClients({
       () => ask((service) => service.webhooks.enable(of)),
       () => ask((service) => service.webhooks.enable(of)),
       () => ask((service) => service.webhooks.sendTestEvent(of)),
-      () => ask((service) => service.deliveries.recover({ ...of, page: PAGE })),
+      () => ask((service) => service.recoveries.start({ projectId, filter: { webhookId } })),
     ])()
   }
 

@@ -88,6 +88,7 @@ export function storageOf({
   return {
     messages: storeOf('messages', storage.messages),
     deliveries: storeOf('deliveries', storage.deliveries),
+    recoveries: storeOf('recoveries', storage.recoveries),
     webhooks: storeOf('webhooks', storage.webhooks),
     agents: storeOf('agents', storage.agents),
     credentials: storeOf('credentials', storage.credentials),

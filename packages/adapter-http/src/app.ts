@@ -15,6 +15,7 @@ import { messageRoutes } from './routes/messages.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { openApiRoutes } from './routes/openapi.js'
 import { principalRoutes } from './routes/principals.js'
+import { recoveryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
 import { sessionRoutes } from './routes/sessions.js'
@@ -66,6 +67,7 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', webhookRoutes(d))
     .route('/', webhookActionRoutes(d))
     .route('/', deliveryRoutes(d))
+    .route('/', recoveryRoutes(d))
     .route('/', principalRoutes(d))
     .route('/', keyRoutes(d))
     .route('/', cronRoutes(d))

@@ -17,7 +17,14 @@ type ErrorsIn<Group> = Group extends unknown
 type ServiceError = ErrorsIn<
   MessagingService[Extract<
     keyof MessagingService,
-    'messages' | 'sessions' | 'principals' | 'agents' | 'webhooks' | 'deliveries' | 'keys'
+    | 'messages'
+    | 'sessions'
+    | 'principals'
+    | 'agents'
+    | 'webhooks'
+    | 'deliveries'
+    | 'recoveries'
+    | 'keys'
   >]
 >
 
@@ -86,6 +93,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     webhook_not_found: () => notFound('No such webhook'),
     session_not_found: () => notFound('No such session'),
     delivery_not_found: () => notFound('No such delivery'),
+    recovery_not_found: () => notFound('No such recovery'),
     key_not_found: () => notFound('No such API key'),
     project_not_found: () => notFound('No such project'),
     method_not_allowed: ({ allow }) => ({
@@ -115,6 +123,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     webhook_disabled: () => conflict('The webhook is disabled. Enable it first'),
     delivery_busy: () => conflict('The delivery is being sent now. Try again later'),
     delivery_final: () => conflict('The delivery is final and cannot be cancelled or skipped'),
+    recovery_final: () => conflict('The recovery has ended and cannot be cancelled'),
     message_final: () => conflict('The message is final and cannot be cancelled'),
     message_not_retryable: () => conflict('Only a failed or cancelled message can be retried'),
     session_busy: () =>
@@ -133,6 +142,10 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     media_type_unsupported: ({ reason }) => ({ code: 'UNSUPPORTED_MEDIA_TYPE', message: reason }),
     session_full: () =>
       tooManyRequests('Too many messages of this session are waiting. Try again later'),
+    too_many_recoveries: () =>
+      tooManyRequests(
+        'The project has reached its limit of running recoveries. Wait, or cancel one',
+      ),
     too_many_streams: () =>
       tooManyRequests('The project has reached its limit of open streams. Close one first'),
 

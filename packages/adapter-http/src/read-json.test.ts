@@ -296,10 +296,7 @@ describe('an optional body', () => {
         })
       ).status,
     ).toBe(200)
-    expect((await ask('POST', `/v1/webhooks/${webhook.id}/recover`)).json).toEqual({
-      count: 0,
-      nextCursor: null,
-    })
+    expect((await ask('POST', '/v1/recoveries')).status).toBe(202)
     expect((await ask('POST', path, { body: { graceMs: -1 } })).status).toBe(400)
     expect((await ask('POST', path, { body: '' })).status).toBe(400)
     const untyped = {

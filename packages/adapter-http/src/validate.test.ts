@@ -15,10 +15,10 @@ it.each([
   ['/v1/keys', {}, 'name is required; permissions is required'],
   ['/v1/keys', [], 'body must be a JSON object'],
   [
-    '/v1/webhooks/a/recover',
+    '/v1/recoveries',
     { state: 'exhausted' },
-    'body has unknown fields: state. Known fields: event, status, createdAfter, createdBefore, ' +
-      'limit, cursor',
+    'body has unknown fields: state. Known fields: webhookId, event, status, createdAfter, ' +
+      'createdBefore, lastAnswer',
   ],
 ])('POST %s with %j names each problem', async (path, body, message) => {
   const { ask } = await openScene()

@@ -40,6 +40,7 @@ describeStorageContract('PostgreSQL that two processes share', async () => {
 
 const TABLES = [
   'settings',
+  'recoveries',
   'projects',
   'api_keys',
   'agents',

@@ -11,6 +11,7 @@ import { messageStore } from './message-store.js'
 import { migrate } from './migrate.js'
 import { lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
+import { recoveryStore } from './recovery-store.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 import { sql } from './sql.js'
@@ -105,6 +106,7 @@ const storesOf = (database: Database): Omit<Storage, 'close'> => ({
   moveTimes: (jump) => database.write((db) => moveTimes(db, jump)),
   messages: messageStore(database),
   deliveries: deliveryStore(database),
+  recoveries: recoveryStore(database),
   webhooks: webhookStore(database),
   agents: agentStore(database),
   credentials: credentialStore(database),

@@ -73,7 +73,7 @@ export async function redeliver(
     resumeAts: changed.map(({ resumeAt }) => resumeAt ?? null),
     keepOrder: changed.map((one) => one.keepsOrder),
   })
-  return { count: changed.length, nextCursor }
+  return { matched: data.length, count: changed.length, nextCursor }
 }
 
 /** Returns whether the delivery was open. */

@@ -17,6 +17,7 @@ import { openLiveness, type Liveness } from './liveness.js'
 import { messageStore } from './message-store.js'
 import { moverOfTimes } from './move-times.js'
 import { migrate } from './schema.js'
+import { recoveryStore } from './recovery-store.js'
 import { releaseSessions, SessionRows } from './session-rows.js'
 import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
@@ -168,6 +169,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   return {
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
+    recoveries: recoveryStore(db, committer, webhooks),
     webhooks: webhookStore(db, committer, webhooks),
     agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer),

@@ -53,8 +53,8 @@ it('the next webhook to send to is found by descents of the same index and by si
 
 /**
  * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and the
- * webhooks that a claim has visited. The backlog counts all open rows. The sweep of a disabled
- * webhook counts a bounded subquery.
+ * webhooks that a claim has visited. A page takes the first running recovery. The backlog counts
+ * all open rows. The sweep of a disabled webhook counts a bounded subquery.
  */
 const SCANS = [
   'SCAN agents',
@@ -63,6 +63,7 @@ const SCANS = [
   'SCAN json_each VIRTUAL TABLE INDEX 1:',
   'SCAN deliveries USING COVERING INDEX deliveries_due',
   'SCAN q',
+  'SCAN recoveries USING INDEX recoveries_running',
   'SCAN s USING INDEX sessions_due',
   'SCAN (subquery-1)',
   'SCAN queues',

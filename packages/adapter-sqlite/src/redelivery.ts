@@ -26,7 +26,7 @@ type Cancellation = {
   readonly now: Instant
   readonly reason: OperatorReason
 }
-type Redelivery = {
+export type Redelivery = {
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Redelivered
   /** Returns false if the delivery was not open. */
   cancel(cancellation: Cancellation): boolean
@@ -64,7 +64,7 @@ export function redelivery(db: Database, webhooks: WebhookRows): Redelivery {
           })
         return next !== undefined
       })
-      return { count: changed.length, nextCursor }
+      return { matched: data.length, count: changed.length, nextCursor }
     },
     cancel: (cancellation) => {
       releaseProbe(cancellation)

@@ -35,6 +35,7 @@ const TABLES = [
   'deliveries',
   'header_names',
   'attempts',
+  'recoveries',
 ]
 
 /**

@@ -4,7 +4,7 @@ import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
 import { principalsOf } from './principals.js'
 import type { ApiKey, CreatedApiKey, NewApiKey } from './resources.js'
-import { deliveriesOf, webhooksOf } from './webhooks-and-deliveries.js'
+import { deliveriesOf, recoveriesOf, webhooksOf } from './webhooks-and-deliveries.js'
 
 export type Client = ReturnType<typeof createClient>
 
@@ -22,6 +22,7 @@ export function createClient(options: ClientOptions) {
     principals: principalsOf(http),
     webhooks: webhooksOf(http),
     deliveries: deliveriesOf(http),
+    recoveries: recoveriesOf(http),
     /** All methods need the permission `project:admin`. */
     keys: keysOf(http),
   }

@@ -209,6 +209,28 @@ export type DeliveryFilter = {
   readonly createdBefore?: string
 }
 
+/** Selects exhausted deliveries of all webhooks, unless a field says otherwise. */
+export type NewRecovery = {
+  readonly webhookId?: string
+  readonly event?: string
+  readonly status?: DeliveryStatus
+  /** The status class of the last answer. `none`: the receiver was not reached. */
+  readonly lastAnswer?: '2xx' | '3xx' | '4xx' | '5xx' | 'none'
+  readonly createdAfter?: string
+  readonly createdBefore?: string
+}
+export type Recovery = {
+  readonly id: string
+  readonly status: 'running' | 'done' | 'cancelled' | 'failed'
+  readonly failure?: string
+  readonly filter: NewRecovery
+  readonly matched: number
+  /** The other matches were due already or being sent. */
+  readonly redelivered: number
+  readonly createdAt: string
+  readonly finishedAt?: string
+}
+
 export type Permission = 'project:message' | 'project:agents' | 'project:webhooks' | 'project:admin'
 export type ApiKey = {
   readonly id: string

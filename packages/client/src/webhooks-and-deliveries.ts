@@ -5,7 +5,9 @@ import type {
   Delivery,
   DeliveryDetail,
   DeliveryFilter,
+  NewRecovery,
   NewWebhook,
+  Recovery,
   Webhook,
   WebhookChange,
 } from './resources.js'
@@ -35,15 +37,6 @@ export function webhooksOf(http: Http) {
       http.json({ method: 'POST', path: path(id, '/rotate-secret'), body: rotation }),
     finishRotation: (id: string): Promise<Webhook> =>
       http.json({ method: 'POST', path: path(id, '/rotate-secret/finish'), retryable: true }),
-    /** Redelivers one page, by default 1,000. With a `nextCursor`, more can follow. */
-    recover: (
-      id: string,
-      filter: Omit<DeliveryFilter, 'webhookId' | 'messageId' | 'sessionId'> & {
-        readonly limit?: number
-        readonly cursor?: string
-      } = {},
-    ): Promise<{ readonly count: number; readonly nextCursor: string | null }> =>
-      http.json({ method: 'POST', path: path(id, '/recover'), body: filter }),
   }
 }
 
@@ -60,5 +53,18 @@ export function deliveriesOf(http: Http) {
       http.json({ method: 'POST', path: path(id, '/cancel') }),
     /** Cancels a delivery that others of its session wait for. The next one is sent. */
     skip: (id: string): Promise<Delivery> => http.json({ method: 'POST', path: path(id, '/skip') }),
+  }
+}
+
+export function recoveriesOf(http: Http) {
+  const path = (id: string, rest = ''): string => `/v1/recoveries${segment(id)}${rest}`
+  return {
+    /** Starts a task that sends the matching deliveries again. Follow it with `get`. */
+    start: (filter: NewRecovery = {}): Promise<Recovery> =>
+      http.json({ method: 'POST', path: '/v1/recoveries', body: filter }),
+    get: (id: string): Promise<Recovery> => http.json({ method: 'GET', path: path(id) }),
+    list: (): AsyncGenerator<Recovery, void, undefined> => rowsOf(http, '/v1/recoveries'),
+    cancel: (id: string): Promise<Recovery> =>
+      http.json({ method: 'POST', path: path(id, '/cancel') }),
   }
 }

@@ -275,6 +275,7 @@ describe('permissions', () => {
     ['/console/agents/bot/delete', 'project:agents'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/delete', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
+    ['/console/recoveries/00000000-0000-7000-8000-000000000000', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
     ['/console/catcher', 'project:webhooks'],
@@ -296,6 +297,7 @@ describe('permissions', () => {
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/skip', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
+    ['/console/recoveries/00000000-0000-7000-8000-000000000000/cancel', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
   ])('POST %s requires %s', async (path, permission) => {
@@ -517,6 +519,7 @@ describe('answers', () => {
     '/console/agents/nobody/delete',
     '/console/webhooks/not-an-id/delete',
     '/console/webhooks/not-an-id/recover',
+    '/console/recoveries/not-an-id',
     '/console/webhooks/not-an-id',
     '/console/deliveries/00000000-0000-7000-8000-000000000000',
     '/console/deliveries/%00',
@@ -937,21 +940,34 @@ describe('recovering', () => {
     expect(ticksAtCall).toEqual([0, 1, 2])
   })
 
-  it('shows its progress', async () => {
-    const { get, post, path, cookie } = await withDelivered(450)
+  it('starts a recovery of the server, and shows its progress', async () => {
+    const { get, post, path, cookie, clock, sender } = await withDelivered(450)
     const headers = { origin: ORIGIN, cookie }
-    let page = await (await get(`${path}?status=delivered`, cookie)).text()
-    const seen: unknown[] = []
-    while (page.includes('name="status"')) {
-      page = await (await post(path, hidden(page), headers)).text()
-      seen.push(/<progress max="(\d+)" value="(\d+)"/.exec(page)?.slice(1))
-    }
-    expect(seen).toEqual([
-      ['450', '200'],
-      ['450', '400'],
-      ['450', '450'],
-    ])
-    expect(page).toContain('450 deliveries will be sent again')
+    const preview = await (await get(`${path}?status=delivered`, cookie)).text()
+    const sent = sender.requests.length
+    const started = await post(path, hidden(preview), headers)
+    expect(started.status).toBe(303)
+    const place = started.headers.get('location') ?? ''
+    await clock.advance(1_000)
+    const last = await (await get(place, cookie)).text()
+    expect(last).toContain('450 deliveries are due again')
+    expect(last).not.toContain('hx-trigger="every 1000ms"')
+    expect(sender.requests).toHaveLength(sent + 450)
+  })
+
+  it('cancels a running recovery', async () => {
+    const { get, post, path, cookie, service } = await withDelivered(3)
+    await service.stop()
+    const headers = { origin: ORIGIN, cookie }
+    const place = (await post(path, { status: 'delivered' }, headers)).headers.get('location')
+    const running = await (await get(place ?? '', cookie)).text()
+    expect(running).toContain('hx-trigger="every 1000ms"')
+    expect(running).toContain('<button>Cancel</button>')
+    expect((await post(`${place}/cancel`, {}, headers)).headers.get('location')).toBe(
+      `${place}?notice=cancelled`,
+    )
+    expect(await (await get(place ?? '', cookie)).text()).toContain('>cancelled<')
+    expect((await post(`${place}/cancel`, {}, headers)).status).toBe(400)
   })
 })
 

@@ -50,6 +50,12 @@ export const webhookRef = (c: Context<Env>) => ({
   webhookId: idIn(c.req.param('id')),
 })
 
+/** Returns the recovery that the path names as `:id`. */
+export const recoveryRef = (c: Context<Env>) => ({
+  projectId: c.get('apiKey').projectId,
+  recoveryId: idIn(c.req.param('id')),
+})
+
 /** Returns the delivery that the path names as `:id`. */
 export const deliveryRef = (c: Context<Env>) => ({
   projectId: c.get('apiKey').projectId,

@@ -1,6 +1,7 @@
-import type { Webhook } from '@org/agent-messaging-core'
+import type { Instant, Recovery, Webhook } from '@org/agent-messaging-core'
 import { fieldsOf, fieldTime, type Filter } from './filter.js'
 import { BASE } from './options.js'
+import { refreshed, Status, Time } from './parts.js'
 
 const formatCount = (count: number): string => count.toLocaleString('en')
 
@@ -50,7 +51,7 @@ export function RecoverPreview({
           : `${isAll ? '' : 'More than '}${deliveries(count)} ${count === 1 ? 'matches' : 'match'}`}
       </p>
       {count > 0 && <p>They keep their ids and bodies, and are sent at the usual rate.</p>}
-      <Fields fields={{ ...fieldsOf(filter), total: isAll ? String(count) : '' }} />
+      <Fields fields={fieldsOf(filter)} />
       <p class="buttons">
         {count > 0 && (
           <button class="primary">
@@ -66,87 +67,58 @@ export function RecoverPreview({
   )
 }
 
-type ProgressProps = {
-  readonly webhookId: string
-  readonly filter: Filter
-  /** 0 if there were too many to count. */
-  readonly total: number
-  readonly checked: number
-  readonly count: number
-  readonly nextCursor: string | null
+type RecoveryPageProps = {
+  readonly recovery: Recovery
+  readonly now: Instant
+  readonly path: string
 }
 
-/** Shows the progress of a recovery, and continues it. */
-export function Progress({ webhookId, filter, total, checked, count, nextCursor }: ProgressProps) {
-  const address = `${BASE}/webhooks/${webhookId}`
-  const isDone = nextCursor === null
-  const done = isDone ? total : Math.min(checked, total)
+/** Shows the progress of a recovery. A running one is shown again every second. */
+export function RecoveryPage({ recovery, now, path }: RecoveryPageProps) {
+  const { id, state, matched, redelivered, createdAt, filter } = recovery
+  const isRunning = state.kind === 'running'
+  const { webhookId } = filter
   return (
-    <div class="narrow card" id="recover" data-address={address}>
+    <div class="narrow card stack" {...(isRunning ? refreshed('recovery', 1_000, path) : {})}>
       <h1>Recover deliveries</h1>
       <p role="status" class="big">
-        {deliveries(count)} will be sent again
+        {deliveries(redelivered)} {redelivered === 1 ? 'is' : 'are'} due again
       </p>
-      {total > 0 && <progress max={total} value={done} aria-label="Checked" />}
-      {isDone ? (
-        <Done count={count} total={total} address={address} />
-      ) : (
-        <Step
-          address={address}
-          fields={{ ...fieldsOf(filter), ...counts({ total, checked, count }), cursor: nextCursor }}
-        >
-          {total > 0
-            ? `${formatCount(done)} of ${formatCount(total)} checked.`
-            : `${formatCount(checked)} checked so far. There are more.`}
-        </Step>
+      <p class="muted">
+        {formatCount(matched)} {matched === 1 ? 'matches' : 'match'} so far. The others were due
+        already or being sent.
+      </p>
+      <p>
+        <Status tone={isRunning ? 'busy' : state.kind === 'done' ? 'good' : 'idle'}>
+          {stateTexts[state.kind]}
+        </Status>{' '}
+        Started <Time at={createdAt} now={now} />.
+        {isRunning && ' The server continues without this page.'}
+      </p>
+      {isRunning && (
+        <form method="post" action={`${BASE}/recoveries/${id}/cancel`}>
+          <button>Cancel</button>
+        </form>
       )}
+      <p class="buttons">
+        {isRunning && (
+          <a class="button" href={path}>
+            Reload
+          </a>
+        )}
+        {webhookId !== undefined && (
+          <a class="button" href={`${BASE}/webhooks/${webhookId}`}>
+            Back to the webhook
+          </a>
+        )}
+      </p>
     </div>
   )
 }
 
-const counts = (numbers: Readonly<Record<string, number>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)]))
-
-const Done = ({
-  count,
-  total,
-  address,
-}: Pick<ProgressProps, 'count' | 'total'> & { readonly address: string }) => (
-  <>
-    <p class="muted">
-      {count < total
-        ? `Done. The other ${formatCount(total - count)} have changed or are being sent already.`
-        : 'Done.'}
-    </p>
-    <p>
-      <a class="button" href={address}>
-        Back to the webhook
-      </a>
-    </p>
-  </>
-)
-
-type StepProps = {
-  readonly address: string
-  readonly fields: Readonly<Record<string, string>>
-  readonly children: string
-}
-
-function Step({ address, fields, children }: StepProps) {
-  const nextStep = {
-    'hx-post': `${address}/recover`,
-    'hx-trigger': 'load delay:200ms',
-    'hx-select': '#recover',
-    'hx-target': '#recover',
-    'hx-swap': 'outerHTML',
-  }
-  return (
-    <form method="post" action={`${address}/recover`} {...nextStep} class="stack">
-      <Fields fields={fields} />
-      <p class="muted">{children}</p>
-      <p>
-        <button>Continue</button>
-      </p>
-    </form>
-  )
+const stateTexts: Readonly<Record<Recovery['state']['kind'], string>> = {
+  running: 'running',
+  done: 'done',
+  cancelled: 'cancelled',
+  failed: 'failed, because the webhook was deleted',
 }

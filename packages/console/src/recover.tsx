@@ -1,26 +1,22 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { type DeliveryFilter, type MessagingService } from '@org/agent-messaging-core'
-import { isUuid } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { deliveryFilter, filterIn, type Filter } from './filter.js'
-import { idIn, textIn, webhookRef } from './input.js'
+import { idIn, recoveryRef, webhookRef } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
-import { Progress, RecoverPreview, type Matching } from './recover-page.js'
+import { pathOf } from './parts.js'
+import { RecoverPreview, RecoveryPage, type Matching } from './recover-page.js'
 import { need } from './sign-in.js'
 
-/** Deliveries of one step. The page shows its progress after each step. */
-const STEP = 200
 const COUNT_PAGE = 1_000
 const MAX_COUNT_PAGES = 10
 
-const countOf = (value: unknown): number => Math.max(0, Math.trunc(Number(value)) || 0)
-
 /**
- * Redelivers the deliveries that match a filter. The first page shows how many match. Then each
- * step redelivers a part and shows the progress. Without scripts, a button starts the next step.
+ * Redelivers the deliveries that match a filter. The first page shows how many match. A button
+ * starts the recovery, whose page shows its progress.
  */
 export const recoverRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:webhooks')
@@ -50,24 +46,34 @@ export const recoverRoutes = ({ service }: ConsoleDeps) => {
     })
 
     .post(`${BASE}/webhooks/:id/recover`, mayManage, async (c) => {
-      const form = await c.req.parseBody()
-      const ref = webhookRef(c)
-      const filter = recoverFilter(form)
-      const { projectId: _, ...selected } = deliveryFilter(ref.projectId, filter)
-      const cursor = textIn(form, 'cursor')
-      const page = { limit: STEP, ...(isUuid(cursor) && { cursor }) }
-      const done = await service.deliveries.recover({ ...ref, filter: selected, page })
-      if (done.isErr()) return showError(c, done.error)
-      const { count, nextCursor } = done.value
-      const progress = {
-        webhookId: ref.webhookId,
-        filter,
-        nextCursor,
-        total: countOf(form['total']),
-        checked: countOf(form['checked']) + STEP,
-        count: countOf(form['count']) + count,
-      }
-      return show(c, { title: 'Recover', section: 'Webhooks' }, <Progress {...progress} />)
+      const { projectId, webhookId } = webhookRef(c)
+      const { projectId: _, ...filter } = deliveryFilter(
+        projectId,
+        recoverFilter(await c.req.parseBody()),
+      )
+      const started = await service.recoveries.start({
+        projectId,
+        filter: { ...filter, webhookId },
+      })
+      if (started.isErr()) return showError(c, started.error)
+      return c.redirect(`${BASE}/recoveries/${started.value.id}`, 303)
+    })
+
+    .get(`${BASE}/recoveries/:id`, mayManage, async (c) => {
+      const found = await service.recoveries.get(recoveryRef(c))
+      if (found.isErr()) return showError(c, found.error)
+      return show(
+        c,
+        { title: 'Recovery', section: 'Webhooks' },
+        <RecoveryPage recovery={found.value} now={service.now()} path={pathOf(c)} />,
+      )
+    })
+
+    .post(`${BASE}/recoveries/:id/cancel`, mayManage, async (c) => {
+      const ref = recoveryRef(c)
+      const cancelled = await service.recoveries.cancel(ref)
+      if (cancelled.isErr()) return showError(c, cancelled.error)
+      return c.redirect(`${BASE}/recoveries/${ref.recoveryId}?notice=cancelled`, 303)
     })
 }
 

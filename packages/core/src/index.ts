@@ -49,6 +49,7 @@ export type {
 export { defaultPolicy } from './policy.js'
 export type { Project } from './ports/credential-store.js'
 export type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
+export type { Recovery } from './ports/recovery-store.js'
 export type { SessionSummary } from './ports/message-store.js'
 export type { Page, PageOf, Unavailable } from './ports/stored.js'
 export type { AgentFunction, FunctionRuntimeOptions } from './runtimes/function-runtime.js'

@@ -72,7 +72,7 @@ export function createService(options: ServiceOptions) {
   const webhooks = createWebhooks(platform, maintenance)
   const messages = createMessages(platform, webhooks)
   const agents = createAgents(platform, maintenance, messages, webhooks)
-  const { deliverySender } = webhooks
+  const { deliverySender, recoveryRunner } = webhooks
   const { answerStreams, dispatcher, waitingRoom } = messages
   const { supervisor } = agents
   const { policy } = platform
@@ -82,6 +82,7 @@ export function createService(options: ServiceOptions) {
       ...platform,
       maintenance,
       deliverySender,
+      recoveryRunner,
       dispatcher,
       waitingRoom,
       supervisor,
@@ -91,6 +92,7 @@ export function createService(options: ServiceOptions) {
     sessions: agents.sessions,
     webhooks: webhooks.webhooks,
     deliveries: webhooks.deliveries,
+    recoveries: webhooks.recoveries,
     policy,
     /** The work of this process: waiting callers, runs and attempts in flight. */
     load: () => ({
@@ -109,6 +111,7 @@ export function createService(options: ServiceOptions) {
       deliverySender.start()
       dispatcher.start()
       maintenance.start()
+      recoveryRunner.start()
       await supervisor.tick()
       supervisor.start()
     },
@@ -127,6 +130,7 @@ export function createService(options: ServiceOptions) {
       waitingRoom.close()
       answerStreams.close()
       await maintenance.stop()
+      await recoveryRunner.stop()
       await dispatcher.stop(graceMs)
       await supervisor.stop()
       await deliverySender.stop(Math.max(0, end - clock.elapsed()))

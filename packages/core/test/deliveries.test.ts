@@ -103,67 +103,6 @@ describe('cancelling', () => {
   })
 })
 
-describe('recovering', () => {
-  it('redelivers what is exhausted unless told otherwise, a page at a time', async () => {
-    const { service, project, send, hook, sender, clock } = await scene({
-      ...echo,
-      policy: { retry: { ...policy.retry, delaysMs: [] } },
-    })
-    const { webhook } = await hook()
-    sender.script(...Array.from({ length: 3 }, () => refused(500)))
-    for (let n = 0; n < 4; n++) await send(String(n))
-    await clock.advance(0)
-    const which = { projectId: project.id, webhookId: webhook.id }
-    const first = (
-      await service.deliveries.recover({ ...which, page: { limit: 2 } })
-    )._unsafeUnwrap()
-    expect(first.count).toBe(2)
-    const rest = await service.deliveries.recover({
-      ...which,
-      page: { limit: 2, cursor: first.nextCursor ?? '' },
-    })
-    expect(rest._unsafeUnwrap()).toEqual({ count: 1, nextCursor: null })
-    await clock.advance(0)
-    expect(sender.requests).toHaveLength(7)
-    const none = await service.deliveries.recover({ ...which, page: { limit: 2 } })
-    expect(none._unsafeUnwrap()).toEqual({ count: 0, nextCursor: null })
-    const delivered = await service.deliveries.recover({
-      ...which,
-      filter: { status: 'delivered' },
-      page: { limit: 1_000 },
-    })
-    expect(delivered._unsafeUnwrap().count).toBe(4)
-  })
-  it('stays with its project and webhook, even when the filter names others', async () => {
-    const { service, project, send, hook, clock } = await scene(echo)
-    const { webhook } = await hook()
-    await send()
-    await clock.advance(0)
-    const { id: other } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
-    const theirs = { projectId: other, url: 'https://other.example', events: ['*' as const] }
-    const { webhook: own } = (await service.webhooks.create(theirs))._unsafeUnwrap()
-    const filter = { status: 'delivered', projectId: project.id, webhookId: webhook.id } as const
-    const recovered = await service.deliveries.recover({
-      projectId: other,
-      webhookId: own.id,
-      filter,
-      page: { limit: 9 },
-    })
-    expect(recovered._unsafeUnwrap()).toEqual({ count: 0, nextCursor: null })
-  })
-  it('is refused for too many at once, and for a webhook that is not there', async () => {
-    const { service, project } = await scene(echo)
-    const which = { projectId: project.id, webhookId: project.id }
-    expect(
-      (await service.deliveries.recover({ ...which, page: { limit: 1_001 } }))._unsafeUnwrapErr()
-        .kind,
-    ).toBe('invalid')
-    expect(
-      (await service.deliveries.recover({ ...which, page: { limit: 1 } }))._unsafeUnwrapErr().kind,
-    ).toBe('webhook_not_found')
-  })
-})
-
 describe('a burst of events', () => {
   it('goes out as fast as its receiver takes it, also what found no room when it was committed', async () => {
     const { hook, send, sender, clock } = await scene(echo)

@@ -298,10 +298,9 @@ describe('an operator who wants a try now', () => {
       if (action === 'redeliver')
         await service.deliveries.redeliver({ projectId: which.projectId, deliveryId })
       if (action === 'recover')
-        await service.deliveries.recover({
-          ...which,
-          filter: { status: 'pending' },
-          page: { limit: 9 },
+        await service.recoveries.start({
+          projectId: which.projectId,
+          filter: { webhookId: which.webhookId, status: 'pending' },
         })
       if (action === 'sendTestEvent') await service.webhooks.sendTestEvent(which)
       await clock.advance(0)

@@ -14,6 +14,7 @@ export function factMetrics(make: Instruments): Telemetry {
     ...serviceHandlers(make),
     'webhook.circuit': () => undefined,
     'agent.changed': () => undefined,
+    'recovery.finished': () => undefined,
     'work.taken_over': () => undefined,
     'clock.corrected': () => undefined,
     'clock.jumped': () => undefined,

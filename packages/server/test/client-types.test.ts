@@ -10,6 +10,7 @@ import type {
   DeliveryDetail,
   FoundMessage,
   Message,
+  Recovery,
   Session,
   Webhook,
 } from '@org/agent-messaging-client'
@@ -130,6 +131,16 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   }),
   FoundMessage: fields<FoundMessage>({ ...message, deliveries: 'required' }),
   Message: message,
+  Recovery: fields<Recovery>({
+    id: 'required',
+    status: 'required',
+    failure: 'optional',
+    filter: 'required',
+    matched: 'required',
+    redelivered: 'required',
+    createdAt: 'required',
+    finishedAt: 'optional',
+  }),
   ApiKey: key,
   CreatedApiKey: fields<CreatedApiKey>({ ...key, key: 'required' }),
   Session: fields<Session>({

@@ -232,9 +232,15 @@ describe('the commands on the database', SLOWLY, () => {
     })
     expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain('No attempts yet.')
     expect(await json(`deliveries cancel ${String(id)}`)).toMatchObject({ status: 'cancelled' })
-    expect(await json(`deliveries recover ${String(webhook)} --status cancelled`)).toEqual({
-      count: 1,
+    expect(await json(`deliveries recover ${String(webhook)} --status cancelled`)).toMatchObject({
+      status: 'done',
+      filter: { webhookId: webhook, status: 'cancelled' },
+      matched: 1,
+      redelivered: 1,
     })
+    expect((await cli('deliveries recover')).stdout).toBe(
+      '0 deliveries are due again. A running server sends them.\n',
+    )
     expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
     expect(await json(`deliveries skip ${String(id)}`)).toMatchObject({
       status: 'cancelled',

@@ -206,28 +206,6 @@ describe('actions on deliveries', () => {
     await clock.until(() => sender.held === 1, { maxMs: 120_000, stepMs: 1_000 })
     expect((await ask('POST', `/v1/deliveries/${delivery.id}/redeliver`)).status).toBe(409)
   })
-  it('recovers the deliveries that match a filter', async () => {
-    const { ask, webhook } = await openDelivered()
-    const path = `/v1/webhooks/${webhook.id}/recover`
-    const body = {
-      status: 'pending',
-      createdAfter: '2029-12-31T23:00:00+01:00',
-      createdBefore: '2031-01-01T00:00:00Z',
-    }
-    expect(await ask('POST', path, { body })).toMatchObject({
-      status: 200,
-      json: { count: 1, nextCursor: null },
-    })
-    expect((await ask('POST', path, { body: {} })).json).toEqual({ count: 0, nextCursor: null })
-    expect((await ask('POST', path, { body: { createdAfter: 'yesterday' } })).status).toBe(400)
-    expect((await ask('POST', path, { body: { limit: 5_000 } })).status).toBe(400)
-    const misspelt = await ask('POST', path, { body: { createdAftr: '2030-01-01T00:00:00Z' } })
-    expect(misspelt).toMatchObject({
-      status: 400,
-      json: { error: { message: expect.stringContaining('createdAftr') } },
-    })
-    expect((await ask('POST', `/v1/webhooks/${UNKNOWN_ID}/recover`, { body: {} })).status).toBe(404)
-  })
   it('lists the deliveries of a period', async () => {
     const { ask } = await openDelivered()
     const count = async (query: string) =>

@@ -8,9 +8,8 @@ import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
-import { defined, id, number, pageOf } from '../schemas.js'
+import { number } from '../schemas.js'
 import { validBody } from '../validate.js'
-import { count, type BodyOf } from '../wire/body.js'
 import { deliveryBody, deliverySchema } from '../wire/delivery.js'
 import {
   createdWebhookBody,
@@ -18,7 +17,6 @@ import {
   webhookBody,
   webhookSchema,
 } from '../wire/webhook.js'
-import { deliveryFilter } from './deliveries.js'
 import { webhookSecret } from './webhooks.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -30,27 +28,6 @@ const graceMs = number.optional().meta({
 const rotation = z
   .object({ secret: webhookSecret, graceMs }, 'must be a JSON object')
   .meta({ id: 'SecretRotation', examples: [{ graceMs: 3_600_000 }] })
-
-const limit = number
-  .default(1_000)
-  .meta({ shown: { type: 'integer', minimum: 1, maximum: 1_000, default: 1_000 } })
-const recoveryFields = { ...deliveryFilter, limit, cursor: id.optional() }
-const KNOWN = Object.keys(recoveryFields).join(', ')
-/** Strict, unlike other bodies: a misspelled filter would send every delivery again. */
-const recovery = z
-  .strictObject(recoveryFields, {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `has unknown fields: ${issue.keys.join(', ')}. Known fields: ${KNOWN}`
-        : 'must be a JSON object',
-  })
-  .meta({
-    id: 'Recovery',
-    examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }],
-  })
-const recoveredSchema = z
-  .object({ count, nextCursor: z.string().nullable() })
-  .meta({ id: 'Recovered' })
 
 export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')
@@ -82,23 +59,6 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
 
     .post('/v1/webhooks/:id/rotate-secret/finish', about.finishRotation, mayManage, (c) =>
       answer(c, 200, service.webhooks.finishRotation(webhookRef(c)), show),
-    )
-
-    .post(
-      '/v1/webhooks/:id/recover',
-      about.recover,
-      mayManage,
-      readJsonIfSent(maxBodyBytes),
-      validBody(recovery),
-      (c) => {
-        const { limit, cursor, ...filter } = c.req.valid('json')
-        const recovered = service.deliveries.recover({
-          ...webhookRef(c),
-          filter: defined(filter),
-          page: pageOf({ limit, cursor }),
-        })
-        return answer(c, 200, recovered, (body): BodyOf<typeof recoveredSchema> => body)
-      },
     )
 }
 
@@ -148,17 +108,5 @@ const about = {
     description: 'The old secret stops signing.',
     refusals: { webhook_not_found: true },
     answers: { 200: changed },
-  }),
-  recover: describeRoute<Service['deliveries']['recover']>({
-    tag,
-    operationId: 'recoverDeliveries',
-    summary: 'Send deliveries of a webhook again, page by page',
-    description:
-      'Selects exhausted deliveries unless `status` says otherwise, newest first. Repeat with ' +
-      '`nextCursor`.',
-    refusals: { webhook_not_found: true },
-    answers: {
-      200: { description: 'The number of deliveries, and the next cursor', body: recoveredSchema },
-    },
   }),
 }

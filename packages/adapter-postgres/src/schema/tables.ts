@@ -216,6 +216,28 @@ create index deliveries_order on agent_messaging.deliveries (order_key, seq)
 create index deliveries_finished on agent_messaging.deliveries (finished_at)
   where finished_at is not null;
 
+-- Tasks that redeliver the matches of a filter. A running one has finished_at null, and continues
+-- after the delivery page_cursor. The last page orders the turns of running tasks.
+create table agent_messaging.recoveries (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  project_id text collate "C" not null,
+  filter text not null,
+  state text not null,
+  failure text,
+  matched bigint not null,
+  redelivered bigint not null,
+  page_cursor text collate "C",
+  last_page_at bigint not null,
+  finished_at bigint,
+  created_at bigint not null
+);
+create index recoveries_project on agent_messaging.recoveries (project_id, seq);
+create index recoveries_running on agent_messaging.recoveries (last_page_at, seq)
+  where finished_at is null;
+create index recoveries_finished on agent_messaging.recoveries (finished_at)
+  where finished_at is not null;
+
 -- The header names of attempts repeat, so each list is stored once. Attempts hold the values.
 create table agent_messaging.header_names (
   seq bigint generated always as identity primary key,

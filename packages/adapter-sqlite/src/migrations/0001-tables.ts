@@ -199,6 +199,26 @@ create index deliveries_finished on deliveries (finished_at) where finished_at i
 create index deliveries_event on deliveries (event_seq);
 create index deliveries_order on deliveries (order_key) where order_key is not null and due_at is not null;
 
+-- Tasks that redeliver the matches of a filter. A running one has finished_at null, and continues
+-- after the delivery page_cursor. The last page orders the turns of running tasks.
+create table recoveries (
+  seq integer primary key,
+  id text not null unique,
+  project_id text not null,
+  filter text not null,
+  state text not null,
+  failure text,
+  matched integer not null,
+  redelivered integer not null,
+  page_cursor text,
+  last_page_at integer not null,
+  finished_at integer,
+  created_at integer not null
+) strict;
+create index recoveries_project on recoveries (project_id);
+create index recoveries_running on recoveries (last_page_at) where finished_at is null;
+create index recoveries_finished on recoveries (finished_at) where finished_at is not null;
+
 -- Attempts share few sets of header names, so each set is stored once. The values are one per line.
 create table header_names (seq integer primary key, names text not null unique) strict;
 

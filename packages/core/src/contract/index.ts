@@ -27,6 +27,7 @@ import { orderModelSuite } from './order-model.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
 import { readingSuite } from './reading.js'
+import { recoveriesSuite } from './recoveries.js'
 import { searchSuite } from './search.js'
 import { redeliverySuite } from './redelivery.js'
 import { releasedClaimsSuite } from './released-claims.js'
@@ -76,7 +77,8 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('the order of deliveries', () => deliveryOrderSuite(it))
     describe('ordered deliveries after random steps', () => orderModelSuite(it))
     describe('lists of deliveries', () => deliveryListsSuite(it))
-    describe('redelivery, recovery and cancellation', () => redeliverySuite(it))
+    describe('redelivery and cancellation', () => redeliverySuite(it))
+    describe('recoveries', () => recoveriesSuite(it))
     describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))
     describe('deliveries of disabled webhooks', () => disabledWebhooksSuite(it))
     describe('retention of deliveries', () => deliveryRetentionSuite(it))

@@ -62,6 +62,7 @@ export function redeliverySuite(it: StorageTest): void {
     const first = await waiting(storage, scene)
     const filter = { ...project, deliveryId: first.delivery.id }
     expect(await storage.deliveries.redeliver(filter, { limit: 1 }, NOW + SECOND)).toEqual({
+      matched: 1,
       count: 1,
       nextCursor: null,
     })
@@ -109,11 +110,13 @@ export function redeliverySuite(it: StorageTest): void {
     await scene.webhook()
     await scene.publish(await scene.agent())
     expect(await storage.deliveries.redeliver(project, { limit: 10 }, NOW)).toEqual({
+      matched: 1,
       count: 0,
       nextCursor: null,
     })
     const claimed = await claim(storage)
     expect(await storage.deliveries.redeliver(project, { limit: 10 }, NOW)).toEqual({
+      matched: 1,
       count: 0,
       nextCursor: null,
     })
@@ -134,13 +137,13 @@ export function redeliverySuite(it: StorageTest): void {
       createdBefore: NOW + 4 * SECOND,
     } as const
     const first = await storage.deliveries.redeliver(filter, { limit: 2 }, NOW + MINUTE)
-    expect(first).toEqual({ count: 2, nextCursor: expect.any(String) as string })
+    expect(first).toEqual({ matched: 2, count: 2, nextCursor: expect.any(String) as string })
     const rest = await storage.deliveries.redeliver(
       filter,
       { limit: 2, cursor: first.nextCursor ?? '' },
       NOW + MINUTE,
     )
-    expect(rest).toEqual({ count: 1, nextCursor: null })
+    expect(rest).toEqual({ matched: 1, count: 1, nextCursor: null })
     const due = await storage.deliveries.claimDue({ ...claims, now: NOW + MINUTE })
     expect(due.map(({ webhook }) => webhook.id)).toEqual([one.id, one.id, one.id])
     expect(due.map(({ webhook }) => webhook.id)).not.toContain(other.id)
@@ -151,6 +154,7 @@ export function redeliverySuite(it: StorageTest): void {
     await storage.webhooks.delete(PROJECT_ID, first.webhook.id)
     await storage.deliveries.cancelOrphans({ now: NOW, limit: 10 })
     expect(await storage.deliveries.redeliver(project, { limit: 10 }, NOW)).toEqual({
+      matched: 0,
       count: 0,
       nextCursor: null,
     })

@@ -12,7 +12,7 @@ export type Unwrapped<S> = {
     : never
 }
 
-type StoreName = 'messages' | 'deliveries' | 'webhooks' | 'agents' | 'credentials'
+type StoreName = 'messages' | 'deliveries' | 'recoveries' | 'webhooks' | 'agents' | 'credentials'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
   moveTimes(jump: ClockJump): Promise<boolean>
 }
@@ -20,6 +20,7 @@ export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]
 export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   messages: unwrappedStore(storage.messages),
   deliveries: unwrappedStore(storage.deliveries),
+  recoveries: unwrappedStore(storage.recoveries),
   webhooks: unwrappedStore(storage.webhooks),
   agents: unwrappedStore(storage.agents),
   credentials: unwrappedStore(storage.credentials),

@@ -40,7 +40,7 @@ export function createMaintenance(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>,
 ): Maintenance {
   const { retention, disabledBacklog } = d.policy
-  const { deliveries, messages } = d.storage
+  const { deliveries, messages, recoveries } = d.storage
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
@@ -54,6 +54,7 @@ export function createMaintenance(
       await purged(deliveries, now - retention.deliveriesMs),
       await purged(messages, now - retention.messagesMs),
       await steps(() => messages.sweep({ limit: STEP })),
+      await purged(recoveries, now - retention.deliveriesMs),
     ] as const
     const [orphans, stale, purgedDeliveries, purgedMessages] = kinds
     const done = { cancelled: orphans + stale, purgedDeliveries, purgedMessages }

@@ -1,6 +1,7 @@
 import type { AgentsContext } from '../agents/context.js'
+import type { WebhooksContext } from '../webhooks/context.js'
 
 /**
  * Operations reach every subject: a pass runs each worker once, an erasure frees waiting callers.
  */
-export type OperationsContext = AgentsContext
+export type OperationsContext = AgentsContext & Pick<WebhooksContext, 'recoveryRunner'>

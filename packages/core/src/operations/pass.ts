@@ -41,6 +41,7 @@ export const runPass =
       purgedMessages: 0,
     }
     let maintained: Maintained | undefined
+    let isRecovered = false
 
     function follow(work: Promise<void>): void {
       underWay.add(work)
@@ -55,13 +56,15 @@ export const runPass =
       nap = new AbortController()
       maintained = maintained?.isDone ? MAINTAINED : await d.maintenance.tick()
       const { isDone, ...rows } = maintained
+      isRecovered ||= (await d.recoveryRunner.tick()).isDone
       const runs = await d.dispatcher.tick()
       const attempts = await d.deliverySender.tick()
       pass = sum(pass, { ...rows, messages: runs.length, deliveries: attempts.length })
       for (const work of [...runs, ...attempts]) follow(work)
       // Work that ended in this round can have made other work due.
-      if (underWay.size === 0 && isDone && !nap.signal.aborted) break
-      if (isDone) await d.clock.sleep(Math.max(0, end - d.clock.elapsed()), nap.signal)
+      const isTidy = isDone && isRecovered
+      if (underWay.size === 0 && isTidy && !nap.signal.aborted) break
+      if (isTidy) await d.clock.sleep(Math.max(0, end - d.clock.elapsed()), nap.signal)
     }
     return pass
   }

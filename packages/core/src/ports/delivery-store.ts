@@ -60,10 +60,10 @@ export interface DeliveryStore {
   ): Stored<WebhookDelivery | undefined>
   /**
    * Makes matching deliveries of existing webhooks due now, as `decideRedelivery` says, newest
-   * first. Looks at `page.limit` deliveries at most. `count` is the number of changed deliveries.
-   * With `nextCursor`, as in `list`, the caller continues. Open circuits of the webhooks of these
-   * deliveries become half-open. A delivery that does not keep its order (`keepsOrder`) loses its
-   * order key. A waiting delivery is changed only if the filter has its `deliveryId`.
+   * first. Looks at `page.limit` deliveries at most. With `nextCursor`, as in `list`, the caller
+   * continues. Open circuits of the webhooks of these deliveries become half-open. A delivery that
+   * does not keep its order (`keepsOrder`) loses its order key. A waiting delivery is changed only
+   * if the filter has its `deliveryId`.
    */
   redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
   /**
@@ -247,4 +247,9 @@ export type MessageDelivery = { readonly messageId: string; readonly delivery: W
 export type ResponseClass = '2xx' | '3xx' | '4xx' | '5xx' | 'none'
 
 export type RedeliverFilter = DeliveryFilter & { readonly deliveryId?: string }
-export type Redelivered = { readonly count: number; readonly nextCursor: string | null }
+/** `matched` deliveries were found, and `count` of them are due now. */
+export type Redelivered = {
+  readonly matched: number
+  readonly count: number
+  readonly nextCursor: string | null
+}

@@ -4,6 +4,7 @@ import type { AgentStore } from './agent-store.js'
 import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
 import type { MessageStore } from './message-store.js'
+import type { RecoveryStore } from './recovery-store.js'
 import type { Stored } from './stored.js'
 import type { WebhookStore } from './webhook-store.js'
 
@@ -16,6 +17,7 @@ import type { WebhookStore } from './webhook-store.js'
 export interface Storage {
   readonly messages: MessageStore
   readonly deliveries: DeliveryStore
+  readonly recoveries: RecoveryStore
   readonly webhooks: WebhookStore
   readonly agents: AgentStore
   readonly credentials: CredentialStore

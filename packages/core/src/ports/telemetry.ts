@@ -20,6 +20,7 @@ export type Fact = {
     | 'delivery.refused' // the delivery's lease was lost
     | 'webhook.circuit' // a circuit opened or closed
     | 'webhook.disabled' // after failures
+    | 'recovery.finished'
     | 'agent.changed'
     | 'maintenance.done'
     | 'clock.corrected' // this machine's clock differs from the database's

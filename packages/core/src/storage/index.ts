@@ -31,6 +31,7 @@ export { claimedAttempt, isExhausted, isFinal, isRetryable } from '../domain/mes
 export type { DefaultExecutionPrincipal, ExecutionPrincipal } from '../domain/principal.js'
 export { endUserMark } from '../domain/principal.js'
 export type { RunError } from '../domain/run.js'
+export { recoveryAfterPage } from '../domain/recovery.js'
 export type { Sealed } from '../domain/sealed.js'
 export type { TraceContext } from '../domain/trace.js'
 export type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
@@ -89,6 +90,7 @@ export type {
   SessionSummary,
   SessionsOf,
 } from '../ports/message-store.js'
+export type { Recovery, RecoveryStore } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, Storage, TakenOver } from '../ports/storage.js'
 export type {
@@ -153,6 +155,13 @@ export {
   newClaimedDelivery,
   type ClaimedDeliveryRow,
 } from './new-rows.js'
+export {
+  RECOVERY_COLUMNS,
+  RECOVERY_UPDATE,
+  recoveryColumns,
+  toRecovery,
+  type RecoveryRow,
+} from './recovery-row.js'
 export { resealRows, toPage, toTrace, traceColumn } from './rows.js'
 export {
   toWebhook,

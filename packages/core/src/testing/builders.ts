@@ -8,6 +8,7 @@ import type { Webhook } from '../domain/webhook.js'
 import { untried } from '../domain/webhook-health.js'
 import type { Project } from '../ports/credential-store.js'
 import type { RunRequest } from '../ports/agent-runtime.js'
+import type { Recovery } from '../ports/recovery-store.js'
 import type { NewMessage } from '../ports/message-store.js'
 import { fakeIds } from './fake-ids.js'
 
@@ -121,4 +122,16 @@ export const anApiKey = (key: Partial<ApiKey> = {}): ApiKey => ({
     createdAt: BUILT_AT,
   },
   ...key,
+})
+
+/** A running recovery of exhausted deliveries, before its first page. */
+export const aRecovery = (recovery: Partial<Recovery> = {}): Recovery => ({
+  id: ids.next(),
+  projectId: PROJECT_ID,
+  filter: { status: 'exhausted', createdBefore: BUILT_AT + 1 },
+  state: { kind: 'running' },
+  matched: 0,
+  redelivered: 0,
+  createdAt: BUILT_AT,
+  ...recovery,
 })

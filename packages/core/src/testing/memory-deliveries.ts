@@ -99,7 +99,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       if (row && state) row.delivery = redelivered(delivery, state)
       return state !== undefined
     })
-    return { count: changed.length, nextCursor }
+    return { matched: data.length, count: changed.length, nextCursor }
   }
 
   cancel(

@@ -6,6 +6,7 @@ import { MemoryAgents } from './memory-agents.js'
 import { MemoryCredentials } from './memory-credentials.js'
 import { MemoryDeliveries } from './memory-deliveries.js'
 import { MemoryMessages } from './memory-messages.js'
+import { MemoryRecoveries } from './memory-recoveries.js'
 import { moveTimes } from './memory-times.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 
@@ -24,7 +25,7 @@ export type MemoryStorage = Storage & {
   reopen(): MemoryStorage
 }
 
-type StoreName = 'messages' | 'deliveries' | 'webhooks' | 'agents' | 'credentials'
+type StoreName = 'messages' | 'deliveries' | 'recoveries' | 'webhooks' | 'agents' | 'credentials'
 export type StorageMethod =
   | { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName]
   | 'moveTimes'
@@ -55,9 +56,11 @@ function openHandle(memory: Memory): MemoryStorage {
     return unavailable(`${method} was told to fail`)
   }
 
+  const deliveries = new MemoryDeliveries(memory)
   return {
     messages: asStore('messages', new MemoryMessages(memory), call),
-    deliveries: asStore('deliveries', new MemoryDeliveries(memory), call),
+    deliveries: asStore('deliveries', deliveries, call),
+    recoveries: asStore('recoveries', new MemoryRecoveries(memory, deliveries), call),
     webhooks: asStore('webhooks', new MemoryWebhooks(memory), call),
     agents: asStore('agents', new MemoryAgents(memory), call),
     credentials: asStore('credentials', new MemoryCredentials(memory), call),

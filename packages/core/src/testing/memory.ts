@@ -7,6 +7,7 @@ import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { Project } from '../ports/credential-store.js'
+import type { Recovery } from '../ports/recovery-store.js'
 import type { ResealedRows, ResealStep, Stored } from '../ports/stored.js'
 
 /** The tables that all handles on one memory storage share. Rows are in maps by id. */
@@ -23,6 +24,7 @@ export type Memory = {
   readonly idempotencyKeys: Map<string, MessageRow>
   readonly events: Map<string, WebhookEvent>
   readonly deliveries: Map<string, DeliveryRow>
+  readonly recoveries: Map<string, Recovery>
   /** The last jump of the clock for which the times moved. */
   movedFor?: ClockJump
   /** Grows over all claims, so that a test cannot confuse a token with an attempt number. */
@@ -65,6 +67,7 @@ export const newMemory = (): Memory => ({
   idempotencyKeys: new Map(),
   events: new Map(),
   deliveries: new Map(),
+  recoveries: new Map(),
   lastToken: 0,
   lastServedWebhook: '',
 })

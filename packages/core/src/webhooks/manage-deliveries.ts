@@ -1,13 +1,11 @@
 import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
-import type { DeliveryDetail, DeliveryFilter, Redelivered } from '../ports/delivery-store.js'
+import type { DeliveryDetail, DeliveryFilter } from '../ports/delivery-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
-import { broken, type Invalid } from '../domain/input-rules.js'
 import { getWebhook } from './manage-webhooks.js'
-import { integerRule } from '../domain/input-rules.js'
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
 type NotFound = { readonly kind: 'delivery_not_found' }
@@ -82,39 +80,3 @@ function ended(
   if (delivery.orderKey !== undefined) deliverySender.wake()
   return ok(delivery)
 }
-
-export type RecoverInput = {
-  readonly projectId: string
-  readonly webhookId: string
-  /** Exhausted deliveries if absent. */
-  readonly filter?: Omit<DeliveryFilter, 'projectId' | 'webhookId'>
-  /** `limit` is 1 to 1,000 deliveries to look at in this call. */
-  readonly page: PageOf
-}
-
-const MOST_RECOVERED = 1_000
-
-/**
- * Redelivers matching deliveries, a page at a time. `count` deliveries are due now, and
- * `nextCursor` continues.
- */
-export const recoverDeliveries =
-  (d: WebhooksContext) =>
-  ({
-    projectId,
-    webhookId,
-    filter = {},
-    page,
-  }: RecoverInput): ResultAsync<
-    Redelivered,
-    Invalid | Unavailable | { readonly kind: 'webhook_not_found' }
-  > =>
-    safeTry(async function* () {
-      const problem = broken({ limit: integerRule(page.limit, 1, MOST_RECOVERED) })
-      if (problem) return problem
-      yield* getWebhook(d)({ projectId, webhookId })
-      const which = { status: 'exhausted' as const, ...filter, projectId, webhookId }
-      const recovered = yield* d.storage.deliveries.redeliver(which, page, d.clock.now())
-      d.deliverySender.wake()
-      return ok(recovered)
-    })

@@ -5,7 +5,6 @@ import {
   cancelDelivery,
   getDelivery,
   listDeliveries,
-  recoverDeliveries,
   redeliver,
   skipDelivery,
 } from './manage-deliveries.js'
@@ -22,14 +21,19 @@ import {
   updateWebhook,
 } from './manage-webhooks.js'
 
+import { cancelRecovery, getRecovery, listRecoveries, startRecovery } from './recoveries.js'
+import { createRecoveryRunner } from './recovery-runner.js'
+
 export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Webhooks and their deliveries: the calls of the service, and the sender behind them. */
 export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   const deliverySender = new DeliverySender(platform)
-  const context = { ...platform, maintenance, deliverySender }
+  const recoveryRunner = createRecoveryRunner(platform, deliverySender)
+  const context = { ...platform, maintenance, deliverySender, recoveryRunner }
   return {
     deliverySender,
+    recoveryRunner,
     webhooks: {
       create: createWebhook(context),
       get: getWebhook(context),
@@ -48,7 +52,13 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       redeliver: redeliver(context),
       cancel: cancelDelivery(context),
       skip: skipDelivery(context),
-      recover: recoverDeliveries(context),
+    },
+    recoveries: {
+      start: startRecovery(context),
+      get: getRecovery(context),
+      list: listRecoveries(context),
+      cancel: cancelRecovery(context),
+      advance: recoveryRunner.advance,
     },
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   deliveryStatusOf,
   EVENT_NAMES,
@@ -8,9 +9,9 @@ import {
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
-import { deliveryBody, deliveryDetailBody } from '@org/agent-messaging-http'
+import { deliveryBody, deliveryDetailBody, recoveryBody } from '@org/agent-messaging-http'
 import { Option, type Command } from 'commander'
-import { orFail } from '../operator-error.js'
+import { OperatorError, orFail } from '../operator-error.js'
 import { onProject } from './admin.js'
 import { example, instant, wholeNumber, withProject, type ProjectOptions } from './options.js'
 import { fieldTable, print, progress, table } from './output.js'
@@ -25,7 +26,8 @@ type ListOptions = ProjectOptions & Filters & { readonly webhook?: string; reado
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 const MAX_PAGE = 100
-const MAX_RECOVERED = 1_000
+/** The time between two looks at a recovery that another process works on. */
+const LOOK_MS = 200
 
 export function addDeliveries(program: Command): void {
   const deliveries = program
@@ -74,13 +76,13 @@ export function addDeliveries(program: Command): void {
   addEnd(deliveries, 'cancel', 'cancel an open delivery, so that no further attempt is made')
   addEnd(deliveries, 'skip', 'cancel an open delivery that blocks its session, to send the next')
 
-  withFilters(withProject(deliveries.command('recover <webhook>')))
-    .description('resend the exhausted deliveries of a webhook, or with --status others')
+  withFilters(withProject(deliveries.command('recover [webhook]')))
+    .description('resend the exhausted deliveries of one or all webhooks, or with --status others')
     .addHelpText(
       'after',
       example(`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`),
     )
-    .action((webhookId: string, options: ProjectOptions & Filters) =>
+    .action((webhookId: string | undefined, options: ProjectOptions & Filters) =>
       onProject(options.project, (service, projectId) =>
         recover(service, projectId, webhookId, options),
       ),
@@ -209,25 +211,37 @@ const attemptRow = (attempt: Attempt) => ({
       : (attempt.responseBody ?? '').slice(0, 60).replaceAll(/\s+/g, ' '),
 })
 
+/** Does pages here, beside the servers. A server finishes the recovery if this command ends. */
 async function recover(
   service: MessagingService,
   projectId: string,
-  webhookId: string,
+  webhookId: string | undefined,
   { json, ...filters }: ProjectOptions & Filters,
 ): Promise<void> {
   const bar = progress()
-  let count = 0
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = { limit: MAX_RECOVERED, ...(cursor !== undefined && { cursor }) }
-    const part = count > 0 ? ` after the first ${count}` : ''
-    const done = await orFail(
-      service.deliveries.recover({ projectId, webhookId, filter: filterOf(filters), page }),
-      `cannot recover the deliveries of webhook ${webhookId}${part}`,
-    )
-    count += done.count
-    cursor = done.nextCursor
-    bar.show(`${count} deliveries are due again…`)
+  const filter = { ...(webhookId !== undefined && { webhookId }), ...filterOf(filters) }
+  let recovery = await orFail(
+    service.recoveries.start({ projectId, filter }),
+    webhookId === undefined
+      ? 'cannot recover the deliveries'
+      : `cannot recover the deliveries of webhook ${webhookId}`,
+  )
+  const { id } = recovery
+  const failure = `cannot follow recovery ${id}, which a running server continues`
+  while (recovery.state.kind === 'running') {
+    bar.show(`${recovery.redelivered} deliveries are due again…`)
+    const advanced = await orFail(service.recoveries.advance(), failure)
+    if (!advanced) await sleep(LOOK_MS)
+    recovery = await orFail(service.recoveries.get({ projectId, recoveryId: id }), failure)
   }
   bar.end()
-  print(json, { count }, `${count} deliveries are due again. A running server sends them.`)
+  const { state, redelivered } = recovery
+  if (state.kind === 'failed')
+    throw new OperatorError(`recovery ${id} failed: ${state.reason.replaceAll('_', ' ')}`)
+  const end = state.kind === 'cancelled' ? ' The recovery was cancelled.' : ''
+  print(
+    json,
+    recoveryBody(recovery),
+    `${redelivered} deliveries are due again. A running server sends them.${end}`,
+  )
 }

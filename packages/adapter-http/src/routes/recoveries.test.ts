@@ -1,0 +1,107 @@
+import { refused } from '@org/agent-messaging-core/testing'
+import { describe, expect, it } from 'vitest'
+import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+/** A webhook with one exhausted delivery. */
+async function openExhausted() {
+  const scene = await openScene({
+    policy: { retry: { delaysMs: [], jitter: 0, maxRetryAfterMs: 0 } },
+  })
+  const { ask, clock, createAgent, sender } = scene
+  sender.script(refused(500))
+  const settings = { url: 'https://receiver.example/hook', events: ['message.responded'] }
+  const webhook = (await ask('POST', '/v1/webhooks', { body: settings })).json
+  const agent = await createAgent()
+  await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
+  await clock.until(() => sender.requests.length === 1)
+  await clock.advance(0)
+  return { ...scene, webhook }
+}
+
+describe('POST /v1/recoveries', () => {
+  it('starts a recovery, whose progress can be read', async () => {
+    const { ask, clock, sender, webhook } = await openExhausted()
+    const body = {
+      webhookId: webhook.id,
+      event: 'message.responded',
+      lastAnswer: '5xx',
+      createdAfter: '2029-12-31T23:00:00+01:00',
+      createdBefore: '2031-01-01T00:00:00Z',
+    }
+    const started = await ask('POST', '/v1/recoveries', { body })
+    const recovery = {
+      id: expect.any(String),
+      status: 'running',
+      filter: {
+        ...body,
+        status: 'exhausted',
+        createdAfter: '2029-12-31T22:00:00.000Z',
+        createdBefore: '2030-01-01T00:00:00.001Z',
+      },
+      matched: 0,
+      redelivered: 0,
+      createdAt: '2030-01-01T00:00:00.000Z',
+    }
+    expect([started.status, started.json]).toEqual([202, recovery])
+    await clock.until(() => sender.requests.length === 2)
+    const done = {
+      ...recovery,
+      status: 'done',
+      matched: 1,
+      redelivered: 1,
+      finishedAt: '2030-01-01T00:00:00.000Z',
+    }
+    expect((await ask('GET', `/v1/recoveries/${started.json.id}`)).json).toEqual(done)
+    expect((await ask('GET', '/v1/recoveries')).json).toEqual({ data: [done], nextCursor: null })
+  })
+
+  it('refuses an unknown webhook, an unknown field and a wrong value', async () => {
+    const { ask } = await openExhausted()
+    const statusOf = async (body: object) => (await ask('POST', '/v1/recoveries', { body })).status
+    expect(await statusOf({ webhookId: UNKNOWN_ID })).toBe(404)
+    expect(await statusOf({ createdAfter: 'yesterday' })).toBe(400)
+    expect(await statusOf({ lastAnswer: '6xx' })).toBe(400)
+    const body = { createdAftr: '2030-01-01T00:00:00Z' }
+    expect(await ask('POST', '/v1/recoveries', { body })).toMatchObject({
+      status: 400,
+      json: { error: { message: expect.stringContaining('createdAftr') } },
+    })
+  })
+
+  it('refuses more running recoveries than a project can have', async () => {
+    const { ask, service } = await openExhausted()
+    await service.stop()
+    for (let n = 0; n < 20; n++) expect((await ask('POST', '/v1/recoveries')).status).toBe(202)
+    expect(await ask('POST', '/v1/recoveries')).toMatchObject({
+      status: 429,
+      json: { error: { code: 'TOO_MANY_REQUESTS' } },
+    })
+  })
+})
+
+describe('POST /v1/recoveries/:id/cancel', () => {
+  it('ends a running recovery', async () => {
+    const { ask, service } = await openExhausted()
+    await service.stop()
+    const { id } = (await ask('POST', '/v1/recoveries')).json
+    expect(await ask('POST', `/v1/recoveries/${id}/cancel`)).toMatchObject({
+      status: 200,
+      json: { id, status: 'cancelled', finishedAt: expect.any(String) },
+    })
+    expect((await ask('POST', `/v1/recoveries/${id}/cancel`)).status).toBe(409)
+    expect((await ask('POST', `/v1/recoveries/${UNKNOWN_ID}/cancel`)).status).toBe(404)
+    expect((await ask('GET', '/v1/recoveries/x')).status).toBe(404)
+  })
+
+  it('shows a recovery whose webhook was deleted as failed', async () => {
+    const { ask, service, webhook } = await openExhausted()
+    await service.stop()
+    const { id } = (await ask('POST', '/v1/recoveries', { body: { webhookId: webhook.id } })).json
+    await ask('DELETE', `/v1/webhooks/${webhook.id}`)
+    await service.recoveries.advance()
+    expect((await ask('GET', `/v1/recoveries/${id}`)).json).toMatchObject({
+      status: 'failed',
+      failure: 'webhook_deleted',
+    })
+  })
+})

@@ -1,0 +1,43 @@
+import type { Instant } from '../domain/instant.js'
+import type { RecoveryProgress } from '../domain/recovery.js'
+import type { DeliveryFilter } from './delivery-store.js'
+import type { Page, PageOf, Purge, Stored } from './stored.js'
+
+/** Recoveries: tasks that redeliver all matches of a filter, a page per commit. */
+export interface RecoveryStore {
+  /**
+   * Creates the recovery. Returns `limit_reached` if the project has `limit` running recoveries
+   * already.
+   */
+  create(recovery: Recovery, limit: number): Stored<'created' | 'limit_reached'>
+  get(projectId: string, id: string): Stored<Recovery | undefined>
+  /** Lists recoveries, newest first. */
+  list(projectId: string, page: PageOf): Stored<Page<Recovery>>
+  /** Ends a running recovery. A page that commits at the same time comes before or not at all. */
+  cancel(
+    projectId: string,
+    id: string,
+    now: Instant,
+  ): Stored<Recovery | 'already_final' | undefined>
+  /**
+   * Redelivers the next page, as `DeliveryStore.redeliver` does, of the running recovery whose last
+   * page is the oldest. Stores the progress of `recoveryAfterPage` in the same commit, so no number
+   * of processes, crashes and repeated calls does a page twice. Fails a recovery whose webhook is
+   * deleted. Returns the recovery after the page, or undefined if none is running here. A recovery
+   * whose page another process does now is skipped.
+   */
+  advance(step: { readonly limit: number; readonly now: Instant }): Stored<Recovery | undefined>
+  /** Deletes final recoveries. Returns their number. */
+  purge(purge: Purge): Stored<number>
+}
+
+export type Recovery = RecoveryProgress & {
+  readonly id: string
+  readonly projectId: string
+  readonly filter: RecoveryFilter
+  readonly createdAt: Instant
+}
+
+/** `createdBefore` is at most the creation of the recovery, so that it ends. */
+export type RecoveryFilter = Omit<DeliveryFilter, 'projectId' | 'status' | 'createdBefore'> &
+  Required<Pick<DeliveryFilter, 'status' | 'createdBefore'>>

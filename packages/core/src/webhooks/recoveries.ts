@@ -1,0 +1,78 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { fail } from '../domain/fail.js'
+import type { DeliveryFilter } from '../ports/delivery-store.js'
+import type { Recovery } from '../ports/recovery-store.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Platform } from '../platform.js'
+import type { WebhooksContext } from './context.js'
+import { getWebhook } from './manage-webhooks.js'
+
+export type StartRecoveryInput = {
+  readonly projectId: string
+  /** Exhausted deliveries of all webhooks if absent. */
+  readonly filter?: Omit<DeliveryFilter, 'projectId'>
+}
+export type RecoveryRef = { readonly projectId: string; readonly recoveryId: string }
+type NotFound = { readonly kind: 'recovery_not_found' }
+
+const MOST_RUNNING = 20
+
+/**
+ * Starts a task that redelivers all matching deliveries that exist now, newest first. The task
+ * survives crashes. Each of its pages is done once, by any process.
+ */
+export const startRecovery =
+  (d: WebhooksContext) =>
+  ({
+    projectId,
+    filter = {},
+  }: StartRecoveryInput): ResultAsync<
+    Recovery,
+    Unavailable | { readonly kind: 'webhook_not_found' | 'too_many_recoveries' }
+  > =>
+    safeTry(async function* () {
+      const { webhookId, status = 'exhausted', createdBefore = Infinity } = filter
+      if (webhookId !== undefined) yield* getWebhook(d)({ projectId, webhookId })
+      const now = d.clock.now()
+      const recovery: Recovery = {
+        id: d.ids.next(),
+        projectId,
+        filter: { ...filter, status, createdBefore: Math.min(createdBefore, now + 1) },
+        state: { kind: 'running' },
+        matched: 0,
+        redelivered: 0,
+        createdAt: now,
+      }
+      const created = yield* d.storage.recoveries.create(recovery, MOST_RUNNING)
+      if (created === 'limit_reached') return fail('too_many_recoveries')
+      d.recoveryRunner.wake()
+      return ok(recovery)
+    })
+
+export const getRecovery =
+  (d: Platform) =>
+  ({ projectId, recoveryId }: RecoveryRef): ResultAsync<Recovery, Unavailable | NotFound> =>
+    d.storage.recoveries
+      .get(projectId, recoveryId)
+      .andThen((found) => (found ? ok(found) : fail('recovery_not_found')))
+
+/** Lists recoveries, newest first. */
+export const listRecoveries =
+  (d: Platform) =>
+  (projectId: string, page: PageOf): Stored<Page<Recovery>> =>
+    d.storage.recoveries.list(projectId, page)
+
+/** Ends a running recovery. Deliveries that it has made due stay due. */
+export const cancelRecovery =
+  (d: Platform) =>
+  ({
+    projectId,
+    recoveryId,
+  }: RecoveryRef): ResultAsync<
+    Recovery,
+    Unavailable | NotFound | { readonly kind: 'recovery_final' }
+  > =>
+    d.storage.recoveries.cancel(projectId, recoveryId, d.clock.now()).andThen((cancelled) => {
+      if (cancelled === undefined) return fail('recovery_not_found')
+      return cancelled === 'already_final' ? fail('recovery_final') : ok(cancelled)
+    })

@@ -1,0 +1,61 @@
+import type { Platform } from '../platform.js'
+import { createLoop } from '../pacing/loop.js'
+import type { Recovery } from '../ports/recovery-store.js'
+import type { Stored } from '../ports/stored.js'
+import type { DeliverySender } from './delivery-sender.js'
+
+/** Does the pages of running recoveries. Any number of processes can do so at the same time. */
+export type RecoveryRunner = {
+  wake(): void
+  /** Does the next page. Returns its recovery, or undefined if no page is left. */
+  advance(): Stored<Recovery | undefined>
+  /** Does a few pages. */
+  tick(): Promise<{ readonly isDone: boolean }>
+  start(): void
+  stop(): Promise<void>
+}
+
+/** Another process can have created a recovery, and died before its first page. */
+const INTERVAL_MS = 5_000
+/** Deliveries per commit. Other writes run between two commits. */
+const PAGE = 200
+const MOST_PAGES = 10
+
+export function createRecoveryRunner(
+  d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'stopping'>,
+  deliverySender: Pick<DeliverySender, 'wake'>,
+): RecoveryRunner {
+  const loop = createLoop(d, 'recoveries', INTERVAL_MS, tick)
+
+  const advance = (): Stored<Recovery | undefined> =>
+    d.storage.recoveries.advance({ limit: PAGE, now: d.clock.now() }).map((recovery) => {
+      if (recovery) report(recovery)
+      return recovery
+    })
+
+  function report({ id, projectId, state, matched, redelivered }: Recovery): void {
+    deliverySender.wake()
+    if (state.kind === 'running') return
+    const counts = { matched, redelivered }
+    d.telemetry.record({
+      name: 'recovery.finished',
+      recoveryId: id,
+      projectId,
+      state: state.kind,
+      ...counts,
+    })
+  }
+
+  async function tick(): Promise<{ isDone: boolean }> {
+    for (let pages = 0; pages < MOST_PAGES && !d.stopping.aborted; pages++) {
+      const advanced = await advance()
+      if (advanced.isErr())
+        d.telemetry.record({ name: 'store.unavailable', reason: advanced.error.reason })
+      if (advanced.isErr() || !advanced.value) return { isDone: true }
+    }
+    loop.wake()
+    return { isDone: false }
+  }
+
+  return { wake: loop.wake, advance, tick, start: loop.start, stop: loop.stop }
+}

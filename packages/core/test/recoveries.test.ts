@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest'
+import { refused } from '@org/agent-messaging-core/testing'
+import { scene } from './scene.js'
+
+const echo = {
+  handler: ({ message }: { message: string }) => ({ kind: 'answered', response: message }) as const,
+}
+const policy = { retry: { delaysMs: [], jitter: 0, maxRetryAfterMs: 0 } }
+
+/** A webhook with one delivered and `failures` exhausted deliveries. */
+async function afterFailures(failures: number, idle = false) {
+  const fakes = await scene({ ...echo, policy, idle })
+  const { webhook } = await fakes.hook()
+  const work = (): Promise<unknown> =>
+    idle ? fakes.service.tick({ budgetMs: 1_000 }) : fakes.clock.advance(0)
+  fakes.sender.script(...Array.from({ length: failures }, () => refused(500)))
+  for (let n = 0; n <= failures; n++) await fakes.post(String(n), { sessionId: `s${n}` })
+  await work()
+  const projectId = fakes.project.id
+  const stored = async (recoveryId: string) =>
+    (await fakes.service.recoveries.get({ projectId, recoveryId }))._unsafeUnwrap()
+  return { ...fakes, webhook, projectId, work, stored }
+}
+
+describe('a recovery', () => {
+  it('starts at once, and redelivers what is exhausted unless told otherwise', async () => {
+    const { service, projectId, webhook, sender, clock, stored, telemetry } = await afterFailures(3)
+    const started = await service.recoveries.start({
+      projectId,
+      filter: { webhookId: webhook.id },
+    })
+    expect(started._unsafeUnwrap()).toMatchObject({ state: { kind: 'running' }, matched: 0 })
+    expect(sender.requests).toHaveLength(4)
+    await clock.advance(0)
+    expect(sender.requests).toHaveLength(7)
+    const { id } = started._unsafeUnwrap()
+    expect(await stored(id)).toEqual({
+      id,
+      projectId,
+      filter: { webhookId: webhook.id, status: 'exhausted', createdBefore: clock.now() + 1 },
+      state: { kind: 'done', finishedAt: clock.now() },
+      matched: 3,
+      redelivered: 3,
+      createdAt: clock.now(),
+    })
+    expect(telemetry.named('recovery.finished')).toMatchObject([
+      { recoveryId: id, state: 'done', matched: 3, redelivered: 3 },
+    ])
+    const all = await service.recoveries.start({ projectId, filter: { status: 'delivered' } })
+    await clock.advance(0)
+    expect(await stored(all._unsafeUnwrap().id)).toMatchObject({ matched: 4, redelivered: 4 })
+  })
+
+  it('is continued by another process after a crash, or in a pass', async () => {
+    const { service, projectId, another, stored, clock } = await afterFailures(2)
+    await service.stop()
+    const { id } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    await clock.advance(60_000)
+    expect(await stored(id)).toMatchObject({ state: { kind: 'running' }, matched: 0 })
+    await another().tick({ budgetMs: 1 })
+    expect(await stored(id)).toMatchObject({ state: { kind: 'done' }, matched: 2 })
+  })
+
+  it('is done by a process that hears of it at its next look', async () => {
+    const { service, projectId, another, stored, clock } = await afterFailures(2)
+    await service.stop()
+    const other = another()
+    await other.start()
+    const { id } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    await clock.advance(5_000)
+    expect(await stored(id)).toMatchObject({ state: { kind: 'done' }, matched: 2 })
+    await other.stop()
+  })
+
+  it('continues after the storage was away', async () => {
+    const { service, projectId, storage, stored, clock, telemetry } = await afterFailures(1)
+    storage.fail('recoveries.advance', { times: 2 })
+    const { id } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    await clock.advance(4_000)
+    expect(await stored(id)).toMatchObject({ state: { kind: 'running' } })
+    await clock.advance(10_000)
+    expect(await stored(id)).toMatchObject({ state: { kind: 'done' }, redelivered: 1 })
+    expect(telemetry.named('store.unavailable')).toHaveLength(2)
+  })
+
+  it('ends when it is cancelled, and only then', async () => {
+    const { service, projectId, stored } = await afterFailures(1, true)
+    const { id: recoveryId } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    const ref = { projectId, recoveryId }
+    expect((await service.recoveries.cancel(ref))._unsafeUnwrap().state.kind).toBe('cancelled')
+    expect((await service.recoveries.cancel(ref))._unsafeUnwrapErr().kind).toBe('recovery_final')
+    await service.tick({ budgetMs: 1 })
+    expect(await stored(recoveryId)).toMatchObject({ state: { kind: 'cancelled' }, matched: 0 })
+    const nothing = { projectId, recoveryId: projectId }
+    expect((await service.recoveries.cancel(nothing))._unsafeUnwrapErr().kind).toBe(
+      'recovery_not_found',
+    )
+  })
+
+  it('is refused for a webhook that is not there, and beside too many others', async () => {
+    const { service, projectId } = await afterFailures(1, true)
+    const filter = { webhookId: projectId }
+    const start = () => service.recoveries.start({ projectId })
+    expect((await service.recoveries.start({ projectId, filter }))._unsafeUnwrapErr().kind).toBe(
+      'webhook_not_found',
+    )
+    for (let n = 0; n < 20; n++) (await start())._unsafeUnwrap()
+    expect((await start())._unsafeUnwrapErr().kind).toBe('too_many_recoveries')
+  })
+
+  it('stays with its project, even if the filter names another', async () => {
+    const { service, projectId, stored } = await afterFailures(1, true)
+    const { id: other } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const filter = { projectId } as object
+    const { id } = (await service.recoveries.start({ projectId: other, filter }))._unsafeUnwrap()
+    await service.tick({ budgetMs: 1 })
+    expect(
+      (await service.recoveries.get({ projectId: other, recoveryId: id }))._unsafeUnwrap(),
+    ).toMatchObject({ state: { kind: 'done' }, matched: 0 })
+    await expect(stored(id)).rejects.toThrow()
+  })
+
+  it('is deleted with the deliveries of its time', async () => {
+    const { service, projectId, clock } = await afterFailures(1, true)
+    await service.recoveries.start({ projectId })
+    await service.tick({ budgetMs: 1 })
+    await clock.advance(31 * 86_400_000)
+    await service.tick({ budgetMs: 1 })
+    expect((await service.recoveries.list(projectId, { limit: 9 }))._unsafeUnwrap().data).toEqual(
+      [],
+    )
+  })
+})

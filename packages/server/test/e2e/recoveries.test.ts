@@ -1,0 +1,93 @@
+import path from 'node:path'
+import { nodePlatform } from '@org/agent-messaging-core/node'
+import { freezeEvent } from '@org/agent-messaging-core/storage'
+import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { expect, it } from 'vitest'
+import { CRON_SECRET, realServer, until, type RealServer } from './real-server.js'
+import { receiver } from './receiver.js'
+
+const COUNT = 4_000
+const LEASE_MS = 60_000
+
+type Recovery = {
+  readonly id: string
+  readonly status: string
+  readonly matched: number
+  readonly redelivered: number
+}
+
+const jsonOf = async <T>(response: Promise<Response>): Promise<T> =>
+  (await (await response).json()) as T
+
+/** Adds exhausted deliveries of the only webhook to the file of a stopped server. */
+async function addExhausted({ folder }: RealServer, webhookId: string): Promise<void> {
+  const storage = openSqliteStorage({ path: path.join(folder, 'service.db') })
+  const { deliveries, credentials } = storage
+  const { ids } = nodePlatform({ masterKey: Buffer.alloc(32, 1) })
+  const now = Date.now()
+  const projectId = (await credentials.listProjects({ limit: 1 }))._unsafeUnwrap().data[0]?.id
+  const test = { event: 'webhook.test', data: { webhookId } } as const
+  const publish = () =>
+    deliveries.publishTo(webhookId, freezeEvent(test, ids.next(), projectId ?? '', now), ids.next())
+  await Promise.all(Array.from({ length: COUNT }, publish))
+  const claim = {
+    now,
+    until: now + LEASE_MS,
+    limit: COUNT,
+    perWebhook: COUNT,
+    perProject: COUNT,
+    retries: 0,
+    except: new Set<string>(),
+    rooms: new Map<string, number>(),
+  }
+  const claimed = (await deliveries.claimDue(claim))._unsafeUnwrap()
+  expect(claimed).toHaveLength(COUNT)
+  const outcome = { kind: 'refused', statusCode: 500, responseBody: '' } as const
+  await Promise.all(
+    claimed.map(({ delivery, lease }) =>
+      deliveries.recordAttempt({
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt: { startedAt: now, durationMs: 1, outcome },
+        state: { kind: 'exhausted', exhaustedAt: now },
+      }),
+    ),
+  )
+  await storage.close()
+}
+
+it('a recovery continues after a kill, and two processes do each page once', async () => {
+  const hook = await receiver()
+  const one = await realServer()
+  const body = { url: hook.url, events: ['webhook.disabled'] }
+  const webhook = await jsonOf<{ id: string }>(one.api('POST', '/v1/webhooks', body))
+  await one.kill('SIGTERM')
+  await addExhausted(one, webhook.id)
+  await one.start()
+  const other = await realServer({ beside: one, args: ['--no-worker'] })
+  try {
+    const { id } = await jsonOf<Recovery>(
+      one.api('POST', '/v1/recoveries', { webhookId: webhook.id }),
+    )
+    const read = () => jsonOf<Recovery>(other.api('GET', `/v1/recoveries/${id}`))
+    expect(await until(async () => (await read()).matched > 0)).toBe(true)
+    await one.kill('SIGKILL')
+    const killed = await read()
+    expect(killed.status).toBe('running')
+    expect(killed.matched).toBeLessThan(COUNT)
+
+    const headers = { authorization: `Bearer ${CRON_SECRET}` }
+    await Promise.all([
+      one.start(),
+      fetch(`${other.url}/api/cron/webhooks`, { method: 'POST', headers }),
+    ])
+    expect(await until(async () => (await read()).status === 'done', 30_000)).toBe(true)
+    expect(await read()).toMatchObject({ matched: COUNT, redelivered: COUNT })
+    const received = () => new Set(hook.received.map((got) => got.headers['x-service-delivery']))
+    expect(await until(() => received().size === COUNT, 60_000)).toBe(true)
+  } finally {
+    await other.dispose()
+    await one.dispose()
+    await hook.close()
+  }
+}, 120_000)
