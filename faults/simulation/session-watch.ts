@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent } from '@org/agent-messaging-core'
-import type { ClaimedMessage, MessageStore } from '@org/agent-messaging-core/storage'
+import type { ClaimedMessage, ClockJump, MessageStore } from '@org/agent-messaging-core/storage'
 import { type ModelMessage, SessionModel } from '@org/agent-messaging-core/testing'
 import type { StoreObserver } from './storage.js'
 
@@ -123,6 +123,8 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
   return {
     breaches,
     observe: (method, [asked, until], answer) => {
+      if (method === 'moveTimes' && answer === true)
+        for (const model of models.values()) model.moveTimes(asked as ClockJump)
       const [store, name = ''] = method.split('.')
       const watch =
         store === 'messages' && Object.hasOwn(watchers, name)

@@ -1,4 +1,4 @@
-import type { Storage } from '@org/agent-messaging-core/storage'
+import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import { err, ResultAsync, type Result } from 'neverthrow'
 import type { FaultLog } from './fault-log.js'
 import { latency, type FailureRates } from './failure-rates.js'
@@ -92,7 +92,8 @@ export function storageOf({
     webhooks: storeOf('webhooks', storage.webhooks),
     agents: storeOf('agents', storage.agents),
     credentials: storeOf('credentials', storage.credentials),
-    moveTimes: (jump) => storage.moveTimes(jump),
+    moveTimes: (jump) =>
+      new ResultAsync(call('moveTimes', [jump], () => storage.moveTimes(jump))) as Stored<boolean>,
     ping: () => storage.ping(),
     close: () => storage.close(),
   }

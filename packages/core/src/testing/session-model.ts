@@ -1,3 +1,4 @@
+import { afterJump, type ClockJump } from '../domain/clock-jump.js'
 import type { Instant } from '../domain/instant.js'
 import type { MessageStateKind } from '../domain/message.js'
 import type { HeldRun } from '../ports/message-store.js'
@@ -116,6 +117,10 @@ export class SessionModel {
     message.attempt = 0
     this.#enqueue(message, now)
     return 'retried'
+  }
+
+  moveTimes(jump: ClockJump): void {
+    for (const session of this.sessions.values()) session.dueAt = afterJump(session.dueAt, jump)
   }
 
   erase(sessionId: string, force: boolean): 'busy' | 'erased' | undefined {
