@@ -320,16 +320,23 @@ describe('the checker, after actions of users', () => {
     const first = the(history.runs, ({ messageId }) => messageId === 'm3')
     history.runs.push({ ...first, retries: 1, startedAt: 45_000, endedAt: 45_100 })
     Object.assign(message(history, 'm3'), { retries: 1 })
-    expect(check(history).map(({ invariant, of }) => [invariant, of])).toEqual([['outbox', 'm3']])
-    const report = delivery(history, 'w1-m3')
-    const body = report.body.replace('"id":"', '"id":"again ')
-    history.final.deliveries.push({
-      ...report,
-      deliveryId: 'w1-m3 again',
-      body,
-      status: 'cancelled',
-      attempts: [],
-    })
+    expect(check(history).map(({ invariant, of }) => [invariant, of])).toEqual([
+      ['outbox', 'm3'],
+      ['outbox', 'm3'],
+    ])
+    for (const deliveryId of ['w1-m3', 'w1-m3-message.failed']) {
+      const report = delivery(history, deliveryId)
+      const body = report.body
+        .replace('"id":"', '"id":"again ')
+        .replace('message.failed', 'message.cancelled')
+      history.final.deliveries.push({
+        ...report,
+        deliveryId: `${deliveryId} again`,
+        body,
+        status: 'cancelled',
+        attempts: [],
+      })
+    }
     expect(check(history)).toEqual([])
   })
 
@@ -370,8 +377,8 @@ describe('the summary of a run', () => {
       requests: 5,
       accepted: 3,
       answered: 2,
-      delivered: 5,
-      received: 7,
+      delivered: 6,
+      received: 8,
       duplicates: 1,
       lost: 0,
     })

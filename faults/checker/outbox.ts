@@ -25,14 +25,15 @@ export const outbox: Invariant = function* (history) {
 
   const byMessage = groupBy(
     reported,
-    ({ messageId, webhookId, event }) => `${messageId} ${webhookId} ${event}`,
+    ({ messageId, webhookId, event = '' }) => `${messageId} ${webhookId} ${kindOf(event)}`,
   )
   for (const message of final.messages) {
     for (const [event, ends] of endsOf(message)) {
       for (const { webhookId } of final.webhooks.filter(
         (webhook) => !webhook.isTemporary && isSubscribed(webhook, event),
       )) {
-        const count = byMessage.get(`${message.messageId} ${webhookId} ${event}`)?.length ?? 0
+        const count =
+          byMessage.get(`${message.messageId} ${webhookId} ${kindOf(event)}`)?.length ?? 0
         if (count === ends || (count === 0 && isPurged(history, message, webhookId))) continue
         yield {
           of: message.messageId,
@@ -49,10 +50,16 @@ const isSubscribed = (webhook: FinalWebhook | undefined, event: string | undefin
 /** Counts the ends of a message by event. A message that was retried has ended before. */
 function endsOf(message: FinalMessage): Map<string, number> {
   const { retries = 0 } = message
-  const ends = new Map(retries > 0 ? [['agent.error', retries]] : [])
   const last = endOf(message)
-  return last === undefined ? ends : ends.set(last, (ends.get(last) ?? 0) + 1)
+  const errors = retries + (last === 'agent.error' ? 1 : 0)
+  const ends = new Map<string, number>()
+  if (last === 'message.responded') ends.set(last, 1)
+  if (errors > 0) ends.set('agent.error', errors).set('message.failed', errors)
+  return ends
 }
+
+/** An earlier end of a retried message is a failure or a cancellation: counts them together. */
+const kindOf = (event: string): string => (event === 'message.cancelled' ? 'message.failed' : event)
 
 /** Returns the event of a message's final state. */
 export function endOf({ state }: FinalMessage): string | undefined {

@@ -38,6 +38,7 @@ export function validHistory(): History {
   deliver(story, { webhookId: 'w1', messageId: 'm2', at: 2_600 })
   deliver(story, { webhookId: 'w2', messageId: 'm2', at: 22_000, refusedAt: 20_600 })
   deliver(story, { webhookId: 'w1', messageId: 'm3', at: 40_300 })
+  deliver(story, { webhookId: 'w1', messageId: 'm3', at: 40_300, event: 'message.failed' })
   requests.push({
     kind: 'read',
     at: 50_000,
@@ -136,17 +137,19 @@ type Sent = {
   readonly at: number
   readonly refusedAt?: number
   readonly unrecordedAt?: readonly number[]
+  readonly event?: string
 }
 
 function deliver(
   { received, deliveries, messages }: Story,
-  { webhookId, messageId, at, refusedAt, unrecordedAt = [] }: Sent,
+  { webhookId, messageId, at, refusedAt, unrecordedAt = [], event: name }: Sent,
 ): void {
-  const deliveryId = `${webhookId}-${messageId}`
+  const deliveryId = [webhookId, messageId, name].filter(Boolean).join('-')
   const failed = messages.find((one) => one.messageId === messageId)?.state === 'failed'
+  const event = name ?? (failed ? 'agent.error' : 'message.responded')
   const body = JSON.stringify({
-    event: failed ? 'agent.error' : 'message.responded',
-    id: `e-${messageId}`,
+    event,
+    id: `e-${messageId}-${event}`,
     createdAt: '',
     data: { messageId, agentId: 'a', sessionId: 's' },
   })

@@ -49,7 +49,9 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
   const noteClaim = (messageId: string, token: number): void =>
     void retriesAt.set(token, retries.get(messageId) ?? 0)
 
-  const noteEvent = ({ event }: Outgoing): void => void places.set(event.id, places.size + 1)
+  const noteEvents = ({ events }: Outgoing): void => {
+    for (const { id } of events) places.set(id, places.size + 1)
+  }
 
   const notes = {
     'messages.accept': (
@@ -74,13 +76,13 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
       [{ outgoing }]: Params<MessageStore, 'recordRun'>,
       recorded: Answer<MessageStore, 'recordRun'>,
     ) => {
-      if (outgoing && recorded.kind === 'recorded') noteEvent(outgoing)
+      if (outgoing && recorded.kind === 'recorded') noteEvents(outgoing)
     },
     'messages.cancel': (
       [{ outgoing }]: Params<MessageStore, 'cancel'>,
       cancelled: Answer<MessageStore, 'cancel'>,
     ) => {
-      if (cancelled?.kind === 'cancelled') noteEvent(outgoing)
+      if (cancelled?.kind === 'cancelled') noteEvents(outgoing)
     },
     'webhooks.create': ([{ id, url, ordering }]: Params<WebhookStore, 'create'>) =>
       void webhooks.push({ webhookId: id, url, isOrdered: ordering === 'session' }),

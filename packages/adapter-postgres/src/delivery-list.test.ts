@@ -35,7 +35,7 @@ beforeAll(async () => {
       id: ids.next(),
       name: [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started',
     })
-    ;(await database.write((db) => fanOut(db, { event, nextDeliveryId })))._unsafeUnwrap()
+    ;(await database.write((db) => fanOut(db, { events: [event], nextDeliveryId })))._unsafeUnwrap()
   }
 })
 afterAll(async () => {

@@ -28,10 +28,14 @@ export type NewDelivery = {
   /** If a delivery with this key is open, this one waits. Its `dueAt` and `lease` do not count. */
   readonly orderKey: string | null
 }
-/** The deliveries of an event, and the claimed ones among them as their claims. */
+/** The events that have receivers, and the claimed ones among their deliveries as claims. */
 export type FanOut = {
-  readonly deliveries: readonly NewDelivery[]
+  readonly events: readonly ReceivedEvent[]
   readonly claimed: readonly ClaimedDelivery[]
+}
+type ReceivedEvent = {
+  readonly event: WebhookEvent
+  readonly deliveries: readonly NewDelivery[]
 }
 
 type InsertedColumns = {
@@ -89,11 +93,12 @@ const lockOrdersSql = sql<{ readonly orderKeys: readonly (string | null)[] }>(
   'select agent_messaging.lock_orders(@orderKeys)',
 )
 
-/** Inserts an event and its deliveries, within a transaction. Returns the claimed deliveries. */
+/** Inserts events and their deliveries, within a transaction. Returns the claimed deliveries. */
 export async function fanOut(db: Queries, outgoing: Outgoing): Promise<readonly ClaimedDelivery[]> {
-  const [{ deliveries, claimed } = NO_RECEIVERS] = await fanOuts(db, [outgoing])
-  if (deliveries.length === 0) return []
-  return notWaiting(claimed, await insert(db, outgoing.event, deliveries))
+  const [{ events, claimed } = NO_RECEIVERS] = await fanOuts(db, [outgoing])
+  const waiting: string[] = []
+  for (const { event, deliveries } of events) waiting.push(...(await insert(db, event, deliveries)))
+  return notWaiting(claimed, waiting)
 }
 
 /** Returns the claimed deliveries, except those that turned out to wait in their order. */
@@ -109,13 +114,9 @@ export async function fanOuts(
   all: readonly (Outgoing | undefined)[],
 ): Promise<FanOut[]> {
   const topics = new Map(
-    all.flatMap((outgoing) =>
-      outgoing ? [[topicOf(outgoing.event), outgoing.event] as const] : [],
-    ),
+    all.flatMap((outgoing) => (outgoing?.events ?? []).map((event) => [topicOf(event), event])),
   )
-  const receivers = new Map<string, { seq: number; webhook: Webhook }[]>(
-    [...topics.keys()].map((topic) => [topic, []]),
-  )
+  const receivers: Receivers = new Map([...topics.keys()].map((topic) => [topic, []]))
   const lists = [...receivers.values()]
   const events = [...topics.values()]
   if (events.length === 0) return all.map(() => NO_RECEIVERS)
@@ -124,21 +125,33 @@ export async function fanOuts(
     names: events.map(({ name }) => name),
   })
   for (const row of rows) lists[row.topic]?.push({ seq: row.seq, webhook: toWebhook(row) })
-  return all.map((outgoing) =>
-    outgoing ? fanOutTo(outgoing, receivers.get(topicOf(outgoing.event)) ?? []) : NO_RECEIVERS,
-  )
+  return all.map((outgoing) => (outgoing ? fanOutTo(outgoing, receivers) : NO_RECEIVERS))
 }
 
-const NO_RECEIVERS: FanOut = { deliveries: [], claimed: [] }
+const NO_RECEIVERS: FanOut = { events: [], claimed: [] }
 const topicOf = ({ projectId, name }: WebhookEvent): string => JSON.stringify([projectId, name])
 
-function fanOutTo(
-  { event, nextDeliveryId, notTo, claim }: Outgoing,
-  receivers: readonly { seq: number; webhook: Webhook }[],
-): FanOut {
-  const deliveries: NewDelivery[] = []
+/** Subscribed webhooks by topic. */
+type Receivers = ReadonlyMap<string, { readonly seq: number; readonly webhook: Webhook }[]>
+
+function fanOutTo(outgoing: Outgoing, receivers: Receivers): FanOut {
   const claimed: ClaimedDelivery[] = []
-  for (const { seq, webhook } of receivers) {
+  const events = outgoing.events.map((event) => ({
+    event,
+    deliveries: deliveriesOf(event, outgoing, receivers, claimed),
+  }))
+  return { events: events.filter(({ deliveries }) => deliveries.length > 0), claimed }
+}
+
+/** Adds the deliveries that are created claimed to `claimed`. */
+function deliveriesOf(
+  event: WebhookEvent,
+  { nextDeliveryId, notTo, claim }: Outgoing,
+  receivers: Receivers,
+  claimed: ClaimedDelivery[],
+): NewDelivery[] {
+  const deliveries: NewDelivery[] = []
+  for (const { seq, webhook } of receivers.get(topicOf(event)) ?? []) {
     if (webhook.id === notTo || !matchesFilter(webhook.filter, event)) continue
     const id = nextDeliveryId()
     const until = newDeliveryClaim(webhook, claim)
@@ -151,7 +164,7 @@ function fanOutTo(
     })
     if (until !== undefined) claimed.push(newClaimedDelivery(id, event, webhook, until))
   }
-  return { deliveries, claimed }
+  return deliveries
 }
 
 /** `DeliveryStore.publishTo`, within a transaction. Returns false if the webhook does not exist. */

@@ -223,7 +223,7 @@ async function roundOf(
       token,
       now: NOW,
       state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 },
-      outgoing: { event: anEvent(agent, { sessionId: messageId }), nextDeliveryId: ids.next },
+      outgoing: { events: [anEvent(agent, { sessionId: messageId })], nextDeliveryId: ids.next },
     })
   const taken = await all(drafts.map((draft) => messages.accept(draft)))
   await all(drafts.map((draft) => messages.accept({ ...draft, id: ids.next() })))

@@ -71,7 +71,7 @@ const cancel = ({ id: messageId }: Message) =>
       agentId: agent.id,
       projectId: PROJECT_ID,
       state: { kind: 'cancelled', cancelledAt: NOW },
-      outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+      outgoing: { events: [anEvent(agent)], nextDeliveryId: ids.next },
     }),
   )
 
@@ -81,7 +81,7 @@ async function publish(count: number): Promise<readonly string[]> {
     aWebhook({ id: ids.next(), filter: { agentId: agent.id } }),
   )
   for (const webhook of webhooks) await done(storage.webhooks.create(webhook, 10))
-  const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
+  const outgoing = { events: [anEvent(agent, { createdAt: NOW })], nextDeliveryId: ids.next }
   await done(
     storage.agents.changeState({
       agentId: agent.id,

@@ -131,7 +131,7 @@ it('concurrent failures of a webhook both count', async () => {
   await done(one.agents.create(agent, 10))
   await done(one.webhooks.create(webhook, 10))
   for (let n = 0; n < 2; n++) {
-    const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
+    const outgoing = { events: [anEvent(agent, { createdAt: NOW })], nextDeliveryId: ids.next }
     await done(
       one.agents.changeState({
         agentId: agent.id,

@@ -114,7 +114,7 @@ async function publish(agent: Agent, webhooks: number): Promise<void> {
     await done(
       storage.webhooks.create(aWebhook({ id: ids.next(), filter: { agentId: agent.id } }), 1_000),
     )
-  const outgoing = { event: anEvent(agent, { createdAt: NOW }), nextDeliveryId: ids.next }
+  const outgoing = { events: [anEvent(agent, { createdAt: NOW })], nextDeliveryId: ids.next }
   await done(
     storage.agents.changeState({
       agentId: agent.id,
@@ -235,7 +235,7 @@ it('a failed message is retried or purged, never both', async () => {
 
 const cancelledNow = (agent: Agent) => ({
   state: { kind: 'cancelled', cancelledAt: NOW } as const,
-  outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+  outgoing: { events: [anEvent(agent)], nextDeliveryId: ids.next },
 })
 
 it('a forced erasure of an end user during other work leaves the other messages in order', async () => {
@@ -364,7 +364,10 @@ it('an erasure of deliveries during attempts and purges leaves nothing behind an
   const before = await rows('events')
   for (const _ of ROUNDS) {
     const { body } = freezeEvent({ event: 'agent.error', data }, ids.next(), PROJECT_ID, NOW)
-    const outgoing = { event: anEvent(agent, { createdAt: NOW, body }), nextDeliveryId: ids.next }
+    const outgoing = {
+      events: [anEvent(agent, { createdAt: NOW, body })],
+      nextDeliveryId: ids.next,
+    }
     await done(
       storage.agents.changeState({
         agentId: agent.id,

@@ -7,6 +7,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import type { Database, Queries } from './database.js'
+import { fanOut } from './fan-out.js'
 import { headerNames, type HeaderNames } from './header-names.js'
 import { OneAtATime } from './one-at-a-time.js'
 import { sql } from './sql.js'
@@ -68,8 +69,8 @@ export function attemptRecorder({
     return recordHealth(attempt)
   }
   return (attempt) => {
-    const { deliveryId, webhookId = deliveryId, decideHealth } = attempt
-    if (!decideHealth) return record(attempt)
+    const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
+    if (!decideHealth) return outgoing ? recordHealth(attempt) : record(attempt)
     const work = () => recordIfHealthChanges(attempt, decideHealth)
     return new ResultAsync(oneAtATime.run(webhookId, work)).andThen((recorded) =>
       recorded ? okAsync(recorded) : record(attempt),
@@ -91,7 +92,7 @@ async function recordAttempts(
   })
 }
 
-/** Records an attempt and updates its webhook, within a transaction. */
+/** Records an attempt with its events and updates its webhook, within a transaction. */
 async function recordWithHealth(
   db: Queries,
   names: HeaderNames,
@@ -99,7 +100,8 @@ async function recordWithHealth(
 ): Promise<RecordedAttempt> {
   const recorded = await db.one(recordSql, await columnsOf(db, names, [record]))
   if (!recorded) return { kind: 'lease_lost' }
-  const { decideHealth } = record
+  const { decideHealth, outgoing } = record
+  if (outgoing) await fanOut(db, outgoing)
   const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
   return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
 }

@@ -19,9 +19,9 @@ type Settled = MessageFacts & {
 
 const settleSql = sql<ReturnType<typeof columnsOf>, Settled>(`
   select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores,
-    @finishedAts, @responseTimes, @responses, @errors, @nows, @eventIds, @eventMessages,
-    @eventSessions, @eventNames, @bodies, @traces, @toldAts, @projectIds, @deliveryIds,
-    @webhookSeqs, @dueAts, @leases, @orderKeys)`)
+    @finishedAts, @responseTimes, @responses, @errors, @nows, @eventRuns, @eventIds,
+    @eventMessages, @eventSessions, @eventNames, @bodies, @traces, @toldAts, @projectIds,
+    @deliveryIds, @webhookSeqs, @dueAts, @leases, @orderKeys)`)
 
 /**
  * `MessageStore.recordRun` for a batch of different messages. Reads the receivers of their events
@@ -46,11 +46,11 @@ export async function recordRuns(db: Queries, runs: readonly RunRecord[]): Promi
 
 function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
   const states = runs.map(({ state }) => messageStateColumns(state))
-  const deliveries = fannedOut.map((one) => one.deliveries)
-  // An event without receivers is not stored.
-  const events = runs.map(({ outgoing }, at) =>
-    deliveries[at]?.length ? outgoing?.event : undefined,
+  const told = fannedOut.flatMap(({ events }, at) =>
+    events.map(({ event, deliveries }) => ({ run: at + 1, event, deliveries })),
   )
+  const events = told.map(({ event }) => event)
+  const deliveries = told.map((one) => one.deliveries)
   return {
     messageIds: runs.map(({ messageId }) => messageId),
     tokens: runs.map(({ token }) => token),
@@ -61,14 +61,15 @@ function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
     responses: states.map(({ response }) => response),
     errors: states.map(({ error }) => error),
     nows: runs.map(({ now }) => now),
-    eventIds: events.map((event) => event?.id ?? null),
-    eventMessages: events.map((event) => event?.messageId ?? null),
-    eventSessions: events.map((event) => event?.sessionId ?? null),
-    eventNames: events.map((event) => event?.name ?? null),
-    bodies: events.map((event) => event?.body ?? null),
-    traces: events.map((event) => traceColumn(event?.trace)),
-    toldAts: events.map((event) => event?.createdAt ?? null),
-    projectIds: events.map((event) => event?.projectId ?? null),
+    eventRuns: told.map(({ run }) => run),
+    eventIds: events.map(({ id }) => id),
+    eventMessages: events.map(({ messageId }) => messageId ?? null),
+    eventSessions: events.map(({ sessionId }) => sessionId ?? null),
+    eventNames: events.map(({ name }) => name),
+    bodies: events.map(({ body }) => body),
+    traces: events.map(({ trace }) => traceColumn(trace)),
+    toldAts: events.map(({ createdAt }) => createdAt),
+    projectIds: events.map(({ projectId }) => projectId),
     deliveryIds: deliveries.map((some) => arrayOf(some, 'id')),
     webhookSeqs: deliveries.map((some) => arrayOf(some, 'webhookSeq')),
     dueAts: deliveries.map((some) => arrayOf(some, 'dueAt')),

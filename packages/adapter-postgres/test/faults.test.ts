@@ -67,7 +67,7 @@ async function workload(progress: { answered: number }) {
       responseTimeMs: 0,
     } as const
     const outgoing = () => ({
-      event: anEvent(agent, { id: ids.next(), name: 'message.responded' }),
+      events: [anEvent(agent, { id: ids.next(), name: 'message.responded' })],
       nextDeliveryId: ids.next,
       claim: { until: now + LEASE_MS, except: new Set<string>() },
     })

@@ -33,7 +33,7 @@ it('a new process finds the one due delivery behind thousands of webhooks withou
   const ids = fakeIds()
   const agent = anAgent()
   await Promise.all(Array.from({ length: MANY }, () => create(aWebhook({ id: ids.next() }), MANY)))
-  fanOutOf(db, rows)({ event: anEvent(agent), nextDeliveryId: ids.next })
+  fanOutOf(db, rows)({ events: [anEvent(agent)], nextDeliveryId: ids.next })
   const claim = dueClaims(db, rows)
   db.exec(`update deliveries set due_at = ${NOW + 1}`)
   expect(claim(QUERY)).toEqual([])

@@ -118,7 +118,7 @@ const stateChange = (agentId: string, id: string): StateChange => ({
   from: 'running',
   to: { kind: 'running', startedAt: NOW },
   outgoing: {
-    event: anEvent(anAgent({ id: agentId }), { id, name: 'agent.error' }),
+    events: [anEvent(anAgent({ id: agentId }), { id, name: 'agent.error' })],
     nextDeliveryId: () => `delivery ${id}`,
   },
 })

@@ -28,7 +28,7 @@ async function deliveries() {
   const fanOut = fanOutOf(db, rows)
   for (let n = 1; n <= 35; n++) {
     const name = [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started'
-    fanOut({ event: anEvent(agent, { id: ids.next(), name }), nextDeliveryId })
+    fanOut({ events: [anEvent(agent, { id: ids.next(), name })], nextDeliveryId })
   }
   return { list: deliveryList(db, MOST_READ), made, webhook }
 }

@@ -17,7 +17,7 @@ import { probeReadiness } from './probe-readiness.js'
 import type { Receiver, WebhookRows } from './webhook-rows.js'
 
 /**
- * Stores an event with its deliveries, in the transaction of the change that it reports. Returns
+ * Stores events with their deliveries, in the transaction of the change that they report. Returns
  * the deliveries that are created claimed.
  */
 export type FanOut = (outgoing: Outgoing) => ClaimedDelivery[]
@@ -64,7 +64,10 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
       .subscribed(event.projectId, event.name)
       .filter(({ webhook }) => webhook.id !== notTo && matchesFilter(webhook.filter, event))
 
-  return ({ event, nextDeliveryId, notTo, claim }) => {
+  const publish = (
+    event: WebhookEvent,
+    { nextDeliveryId, notTo, claim }: Outgoing,
+  ): ClaimedDelivery[] => {
     const receivers = receiversOf(event, notTo)
     // An event without receivers is not stored.
     if (receivers.length === 0) return []
@@ -79,6 +82,8 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
       return until === undefined ? [] : [newClaimedDelivery(id, event, webhook, until)]
     })
   }
+
+  return (outgoing) => outgoing.events.flatMap((event) => publish(event, outgoing))
 }
 
 /** `DeliveryStore.publishTo`, in a transaction. Returns false if the webhook does not exist. */

@@ -26,7 +26,7 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
   if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
   const { message, lease } = accepted.claimed
   const state = { kind: 'responded', response: '', respondedAt: NOW, responseTimeMs: 1 } as const
-  const outgoing = { event: anEvent(agent, { createdAt: 0 }), nextDeliveryId: ids.next }
+  const outgoing = { events: [anEvent(agent, { createdAt: 0 })], nextDeliveryId: ids.next }
   await messages.recordRun({ messageId: message.id, token: lease.token, state, now: NOW, outgoing })
   const query = {
     now: NOW,

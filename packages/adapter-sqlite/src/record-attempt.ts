@@ -86,6 +86,7 @@ export function attemptRecords(
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
     const nextIsDue =
       finishedAt !== null && claim.orderKey !== null && orders.advance([claim], finishedAt)
+    if (record.outgoing) fanOut(record.outgoing)
     const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)
     return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
   }

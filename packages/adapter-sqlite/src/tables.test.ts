@@ -15,7 +15,7 @@ it('a delivery that was cancelled while it was claimed is read as cancelled', as
     from: 'running',
     to: agent.state,
     outgoing: {
-      event: anEvent(agent),
+      events: [anEvent(agent)],
       nextDeliveryId: () => deliveryId,
       claim: { until: Number.MAX_SAFE_INTEGER, except: new Set() },
     },

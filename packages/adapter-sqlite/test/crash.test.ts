@@ -30,7 +30,7 @@ async function storageWithWork(path: string): Promise<{ agent: Agent; messages: 
     agentId: agent.id,
     from: 'running',
     to: agent.state,
-    outgoing: { event: anEvent(agent), nextDeliveryId: ids.next },
+    outgoing: { events: [anEvent(agent)], nextDeliveryId: ids.next },
   })
   const messages = ['a', 'b', 'c'].map((sessionId) => newMessage(agent, { sessionId }))
   for (const message of messages) await storage.messages.accept(message)

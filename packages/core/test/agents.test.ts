@@ -2,7 +2,7 @@ import { err, errAsync, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
-import { fakeCrypto, fakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakeCrypto, fakeRuntime, newMessage } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
 const echo = {
@@ -770,13 +770,47 @@ describe('a busy session', () => {
 })
 
 describe('deleting an agent', () => {
+  it('by force cancels its open messages, each with its events', async () => {
+    const { service, ref, post, hook, deliveries, clock, runtime } = await scene()
+    await hook()
+    const sessions = Array.from({ length: 60 }, (_, n) => `session ${n}`)
+    const sent = await Promise.all(
+      sessions.flatMap((sessionId) => [post('first', { sessionId }), post('next', { sessionId })]),
+    )
+    await clock.until(() => runtime.openRuns.length === 16)
+    expect((await service.agents.delete({ ...ref, force: true })).isOk()).toBe(true)
+    expect(runtime.openRuns).toEqual([])
+    const page = await service.deliveries.list(
+      { projectId: ref.projectId, event: 'message.cancelled' },
+      { limit: 100 },
+    )
+    expect(page._unsafeUnwrap().nextCursor).not.toBeNull()
+    const told = (await deliveries()).filter(({ body }) => body.includes('message.cancelled'))
+    expect(told.length).toBeGreaterThan(40)
+    const [first] = told
+    expect(sent.map(({ id }) => id)).toContain(JSON.parse(first?.body ?? '').data.messageId)
+  })
+
+  it('by force is refused while messages arrive faster than they are cancelled', async () => {
+    const { service, ref, post, storage, bot } = await scene()
+    const { list } = storage.messages
+    await post()
+    let late = 0
+    Object.assign(storage.messages, {
+      list: (...args: Parameters<typeof list>) =>
+        list(...args).andThrough(() =>
+          storage.messages.accept(newMessage(bot, { sessionId: `late ${++late}` })),
+        ),
+    })
+    const refused = await service.agents.delete({ ...ref, force: true })
+    expect(refused._unsafeUnwrapErr()).toEqual({ kind: 'agent_busy' })
+  })
+
   it('is refused while messages are open, except with force', async () => {
-    const { service, ref, post, clock, runtime } = await scene()
-    const { id } = await post()
+    const { service, ref, post } = await scene()
+    await post()
     expect((await service.agents.delete(ref))._unsafeUnwrapErr().kind).toBe('agent_busy')
     expect((await service.agents.delete({ ...ref, force: true })).isOk()).toBe(true)
-    runtime.answer(id, 'nobody hears it')
-    await clock.advance(1_000)
     expect((await service.agents.list(ref.projectId, { limit: 10 }))._unsafeUnwrap().data).toEqual(
       [],
     )

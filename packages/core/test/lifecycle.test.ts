@@ -461,12 +461,13 @@ describe('reading messages', () => {
     await clock.advance(4_000)
     expect((await reading)._unsafeUnwrap().state.kind).toBe('deferred')
   })
-  it('does not find a message that is deleted while it waits', async () => {
+  it('does not find a message that is erased while it waits', async () => {
     const { post, service, ref, clock } = await scene()
-    const { id } = await post()
+    const endUser = { type: 'end_user', endUserId: 'u' } as const
+    const { id } = await post('hello', { executionPrincipal: endUser })
     const reading = service.messages.get({ ...ref, messageId: id, waitMs: 1_000 })
     await clock.advance(500)
-    await service.agents.delete({ ...ref, force: true })
+    await service.principals.erase({ projectId: ref.projectId, endUserId: 'u', force: true })
     await clock.advance(500)
     expect((await reading)._unsafeUnwrapErr().kind).toBe('message_not_found')
   })

@@ -37,6 +37,24 @@ describe('sessions', () => {
     expect((await post()).attempt).toBe(1)
   })
 
+  it('announce the messages that are cancelled because they are erased by force', async () => {
+    const { service, ref, post, hook, deliveries } = await scene()
+    await hook()
+    await post('running', { metadata: { ticket: 7 } })
+    await post('queued')
+    await post('elsewhere', { sessionId: 'other' })
+    await service.sessions.erase({ ...ref, sessionId: 's', force: true })
+    const events = (await deliveries())
+      .map(({ body }) => JSON.parse(body))
+      .filter(({ event }) => event !== 'agent.started')
+    expect(events.map(({ event, data }) => [event, data.sessionId, data.metadata])).toEqual([
+      ['agent.error', 's', { ticket: 7 }],
+      ['message.cancelled', 's', { ticket: 7 }],
+      ['agent.error', 's', {}],
+      ['message.cancelled', 's', {}],
+    ])
+  })
+
   it('end the waits for messages that are erased by force, like a deleted agent', async () => {
     const { service, ref, send, clock, runtime } = await scene()
     const other = send('of another session', { sessionId: 'other' })
@@ -48,14 +66,14 @@ describe('sessions', () => {
     await service.sessions.erase({ ...ref, sessionId: 's', force: true })
     expect((await gone)._unsafeUnwrap().message).toMatchObject({
       id: messageId,
-      state: { kind: 'running' },
+      state: { kind: 'cancelled' },
     })
-    expect((await read)._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+    expect((await read)._unsafeUnwrap().state.kind).toBe('cancelled')
     expect(service.load().waitingCallers).toBe(1)
     await service.agents.delete({ ...ref, force: true })
     expect((await other)._unsafeUnwrap().message).toMatchObject({
       id: run.messageId,
-      state: { kind: 'running' },
+      state: { kind: 'cancelled' },
     })
   })
 

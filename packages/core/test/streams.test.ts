@@ -214,7 +214,7 @@ describe('a stream in another process than the run', () => {
     await service.agents.delete({ ...ref, force: true })
     await clock.advance(500)
     await ended
-    expect(seen).toEqual(['1.0 running'])
+    expect(seen).toEqual(['1.0 running', '1.cancelled'])
   })
   it('reads the message after a signal without it', async () => {
     const hear: (() => void)[] = []

@@ -184,16 +184,16 @@ describe('the commands on the database', SLOWLY, () => {
     expect(
       await on(
         'update',
-        ' --url https://93.184.216.34/new --event agent.error --agent echo --description mine',
+        ' --url https://93.184.216.34/new --event agent.error --filter {"sessionIdPrefix":"chat/"} --description mine',
       ),
     ).toMatchObject({
       url: 'https://93.184.216.34/new',
       events: ['agent.error'],
-      agentId: expect.any(String),
+      filter: { sessionIdPrefix: 'chat/' },
       description: 'mine',
     })
-    const cleared = await on('update', ' --agent - --description -')
-    expect([cleared['agentId'], cleared['description'], cleared['url']]).toEqual([
+    const cleared = await on('update', ' --filter - --description -')
+    expect([cleared['filter'], cleared['description'], cleared['url']]).toEqual([
       undefined,
       undefined,
       'https://93.184.216.34/new',

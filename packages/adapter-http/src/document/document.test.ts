@@ -1,3 +1,4 @@
+import type { Policy } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import { refused } from '@org/agent-messaging-core/testing'
 import { describe, expect, it } from 'vitest'
@@ -6,8 +7,8 @@ import { openScene, UNKNOWN_ID } from '../../test/scene.js'
 
 const metrics = { read: async () => ({ contentType: 'text/plain', text: '' }), token: 'a-token' }
 
-async function opened() {
-  const scene = await openScene({ http: { metrics } })
+async function opened(policy: Partial<Policy> = {}) {
+  const scene = await openScene({ http: { metrics }, policy })
   const { status, json } = await scene.ask('GET', '/openapi.json', { key: '' })
   expect(status).toBe(200)
   return { ...scene, document: json as Document }
@@ -271,7 +272,9 @@ describe('the limits of a field', () => {
 
 describe('the documented events', () => {
   it('match the events that are sent', async () => {
-    const { ask, createAgent, createSlowAgent, sender, runtime, clock, document } = await opened()
+    const { ask, createAgent, createSlowAgent, sender, runtime, clock, document } = await opened({
+      retry: { delaysMs: [], jitter: 0, maxRetryAfterMs: 0 },
+    })
     const { json: told } = await ask('POST', '/v1/webhooks', {
       body: { url: 'https://receiver.example/all', events: ['*'] },
     })
@@ -295,6 +298,11 @@ describe('the documented events', () => {
       headers: { Prefer: 'respond-async' },
     })
     runtime.fail(sent.json.messageId)
+    const { json: unwanted } = await ask('POST', `/v1/agents/${slow.id}/messages`, {
+      body: { sessionId: 's', message: 'm' },
+      headers: { Prefer: 'respond-async' },
+    })
+    await ask('POST', `/v1/agents/${slow.id}/messages/${unwanted.messageId}/cancel`)
     await ask('POST', `/v1/agents/${echo.id}/stop`)
     await clock.advance(60_000)
 

@@ -4,10 +4,13 @@ import type { schemaWriter } from './json-schema.js'
 
 const summaries: { readonly [Name in EventName]: string } = {
   'message.responded': 'A message was answered, even if a 200 already carried the answer',
+  'message.failed': 'A message failed and will not be retried',
+  'message.cancelled': 'A message was cancelled',
   'agent.started': 'An agent started',
   'agent.stopped': 'An agent stopped',
-  'agent.error': 'A message failed and will not be retried, or an agent failed',
+  'agent.error': 'An agent failed, or a message failed or was cancelled',
   'webhook.disabled': 'Another webhook of the project was disabled because of its failures',
+  'delivery.exhausted': 'The last attempt of a delivery to another webhook failed',
   'webhook.test': 'A test event was requested for this webhook',
 }
 

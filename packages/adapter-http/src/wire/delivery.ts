@@ -34,7 +34,7 @@ const outcomes = [
   'refused',
   'unreachable',
 ] as const satisfies readonly Outcome['kind'][]
-const unreachable = [
+export const unreachableErrors = [
   'dns',
   'address_blocked',
   'connect',
@@ -93,7 +93,7 @@ const attemptSchema = z
       .optional()
       .meta({ description: 'The first 16 KiB of the answer’s body.' }),
     error: z
-      .enum(unreachable)
+      .enum(unreachableErrors)
       .optional()
       .meta({ description: 'Present with `detail` if the outcome is `unreachable`.' }),
     detail: z.string().optional(),

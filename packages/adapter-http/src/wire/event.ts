@@ -1,8 +1,9 @@
-import type { EventName, Json } from '@org/agent-messaging-core'
+import { EVENT_NAMES, type EventName, type Json } from '@org/agent-messaging-core'
 import type { EventPayload } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
+import { unreachableErrors } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
 
@@ -27,6 +28,23 @@ const data = {
       description: 'The duration of the run that answered.',
     }),
   }),
+  'message.failed': z.object({
+    messageId: uuid,
+    agentId,
+    sessionId: z.string(),
+    error: runErrorSchema,
+    executionPrincipal: principalSchema,
+    ...echo,
+    failedAt: at,
+  }),
+  'message.cancelled': z.object({
+    messageId: uuid,
+    agentId,
+    sessionId: z.string(),
+    executionPrincipal: principalSchema,
+    ...echo,
+    cancelledAt: at,
+  }),
   'agent.started': z.object({ agentId, runtime, startedAt: at }),
   'agent.stopped': z.object({ agentId, runtime, stoppedAt: at }),
   'agent.error': z.object({
@@ -46,6 +64,20 @@ const data = {
     disabledAt: at,
     consecutiveFailures: count,
     failingSince: at,
+  }),
+  'delivery.exhausted': z.object({
+    deliveryId: uuid,
+    webhookId: uuid,
+    eventId: uuid,
+    event: z
+      .enum([...EVENT_NAMES, 'webhook.test'])
+      .meta({ description: 'The name of the event that the receiver did not get.' }),
+    attemptCount: count,
+    lastAttempt: z.union([
+      z.object({ outcome: z.literal('refused'), statusCode: count }),
+      z.object({ outcome: z.literal('unreachable'), error: z.enum(unreachableErrors) }),
+    ]),
+    exhaustedAt: at,
   }),
   'webhook.test': z.object({ webhookId: uuid }),
 } as const satisfies { readonly [Name in EventName]: z.ZodType }
@@ -77,6 +109,24 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
     channel: 'C1',
     responseTimeMs: 840,
   },
+  'message.failed': {
+    messageId,
+    agentId: anAgentId,
+    sessionId: 'first',
+    error: { code: 'RUNTIME_ERROR', message: 'the model is busy' },
+    executionPrincipal: { type: 'service' },
+    metadata: { correlationId: 'ticket-7' },
+    correlationId: 'ticket-7',
+    failedAt: '2026-11-01T12:00:00.000Z',
+  },
+  'message.cancelled': {
+    messageId,
+    agentId: anAgentId,
+    sessionId: 'first',
+    executionPrincipal: { type: 'end_user', endUserId: 'user-1' },
+    metadata: {},
+    cancelledAt: '2026-11-01T12:00:00.000Z',
+  },
   'agent.started': {
     agentId: anAgentId,
     runtime: 'http',
@@ -101,6 +151,15 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
     disabledAt: '2026-11-06T12:00:00.000Z',
     consecutiveFailures: 31,
     failingSince: '2026-11-01T12:00:00.000Z',
+  },
+  'delivery.exhausted': {
+    deliveryId: '0198b2c4-3333-7a1b-8c2d-3e4f5a6b7c8d',
+    webhookId,
+    eventId: '0198b2c4-4444-7a1b-8c2d-3e4f5a6b7c8d',
+    event: 'message.responded',
+    attemptCount: 10,
+    lastAttempt: { outcome: 'refused', statusCode: 500 },
+    exhaustedAt: '2026-11-06T12:00:00.000Z',
   },
   'webhook.test': { webhookId },
 }

@@ -31,6 +31,21 @@ export type EventData = {
     readonly executionPrincipal: ExecutionPrincipal
     readonly responseTimeMs: number
   }
+  'message.failed': Echo & {
+    readonly messageId: string
+    readonly agentId: string
+    readonly sessionId: string
+    readonly error: RunError
+    readonly executionPrincipal: ExecutionPrincipal
+    readonly failedAt: string
+  }
+  'message.cancelled': Echo & {
+    readonly messageId: string
+    readonly agentId: string
+    readonly sessionId: string
+    readonly executionPrincipal: ExecutionPrincipal
+    readonly cancelledAt: string
+  }
   'agent.started': {
     readonly agentId: string
     readonly runtime: string
@@ -55,6 +70,18 @@ export type EventData = {
     readonly disabledAt: string
     readonly consecutiveFailures: number
     readonly failingSince: string
+  }
+  'delivery.exhausted': {
+    readonly deliveryId: string
+    readonly webhookId: string
+    readonly eventId: string
+    /** The name of the event that the receiver did not get. */
+    readonly event: string
+    readonly attemptCount: number
+    readonly lastAttempt:
+      | { readonly outcome: 'refused'; readonly statusCode: number }
+      | { readonly outcome: 'unreachable'; readonly error: string }
+    readonly exhaustedAt: string
   }
   'webhook.test': { readonly webhookId: string }
 }

@@ -18,7 +18,7 @@ export async function changeState(
   const { id: agentId, projectId } = agent
   const from = agent.state.kind
   const event = agentEvent(agent, to, clock.now())
-  const outgoing = event && outgoingOf(context, event, projectId)
+  const outgoing = event && outgoingOf(context, [event], projectId)
   const change = { agentId, from, to, ...(outgoing && { outgoing }) }
   const result = await storage.agents.changeState(change)
   if (result.isErr() || !result.value.changed) return undefined

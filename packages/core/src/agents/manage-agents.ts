@@ -6,6 +6,7 @@ import {
   type Agent,
 } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
+import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { AgentChange } from '../ports/agent-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import {
@@ -112,7 +113,8 @@ export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined
 
 /**
  * Deletes the agent, its sessions and its messages. Returns `agent_busy` if messages are open,
- * unless `force` is true.
+ * unless `force` is true: then they are cancelled first, with their events. A forced deletion is
+ * `agent_busy` only if messages arrive faster than they are cancelled.
  */
 export const deleteAgent =
   (d: AgentsContext) =>
@@ -125,11 +127,15 @@ export const deleteAgent =
   > =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
-      const deleted = yield* d.storage.agents.delete(agent.projectId, agent.id, { force })
+      const { projectId, id: agentId } = agent
+      const remove = () => d.storage.agents.delete(projectId, agentId, { force: false })
+      const deleted = yield* force
+        ? cancelUntilRemoved(d, { projectId, agentId }, remove)
+        : remove()
       if (deleted === undefined) return fail('agent_not_found')
       if (deleted === 'busy') return fail('agent_busy')
-      void d.supervisor.look(agent.projectId, agent.id)
-      d.waitingRoom.dismiss(({ agentId }) => agentId === agent.id)
+      void d.supervisor.look(projectId, agentId)
+      d.waitingRoom.dismiss((message) => message.agentId === agentId)
       d.maintenance.wake()
       return ok(undefined)
     })

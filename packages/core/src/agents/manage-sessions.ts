@@ -1,5 +1,6 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
+import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { SessionSummary } from '../ports/message-store.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 import type { AgentsContext } from './context.js'
@@ -32,14 +33,17 @@ export type EraseSessionError =
 /**
  * Erases a session with all its messages. Nothing finds them after the commit, and a later message
  * starts the session afresh. Returns `session_busy` if messages are open, unless `force` is true:
- * then their runs lose their leases, and waiting callers are answered.
+ * then they are cancelled first, with their events. A forced erasure is `session_busy` only if
+ * messages arrive faster than they are cancelled.
  */
 export const eraseSession =
   (d: AgentsContext) =>
   ({ sessionId, force = false, ...ref }: EraseSessionInput): ResultAsync<void, EraseSessionError> =>
     safeTry(async function* () {
       const { projectId, id: agentId } = yield* getAgent(d)(ref)
-      const erased = yield* d.storage.messages.erase({ projectId, agentId, sessionId, force })
+      const session = { projectId, agentId, sessionId }
+      const remove = () => d.storage.messages.erase({ ...session, force: false })
+      const erased = yield* force ? cancelUntilRemoved(d, session, remove) : remove()
       if (erased === undefined) return fail('session_not_found')
       if (erased === 'busy') return fail('session_busy')
       d.waitingRoom.dismiss(

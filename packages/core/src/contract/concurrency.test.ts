@@ -152,7 +152,7 @@ const BUGS: readonly {
         recordRun: ({ outgoing, ...run }) =>
           messages.recordRun({
             ...run,
-            ...(outgoing && outgoing.event.name !== 'agent.error' && { outgoing }),
+            ...(outgoing && outgoing.events[0]?.name !== 'agent.error' && { outgoing }),
           }),
       },
     }),

@@ -137,6 +137,42 @@ export function deliveryOrderSuite(it: StorageTest): void {
     ])
   })
 
+  it('orders the events of one commit', async ({ storage, scene }) => {
+    const { id: webhookId } = await scene.webhook({ ordering: 'session' })
+    await scene.webhook()
+    const agent = await scene.agent()
+    const pair = (sessionId: string) => ({
+      ...scene.outgoing(anEvent(agent), CLAIM),
+      events: [1, 2].map(() => anEvent(agent, { sessionId, createdAt: NOW })),
+    })
+    const [one, two] = [
+      await scene.run(agent, { sessionId: 'one' }),
+      await scene.run(agent, { sessionId: 'two' }),
+    ]
+    const settled = await Promise.all([
+      scene.answer(one, NOW, pair('one')),
+      scene.answer(two, NOW, pair('two')),
+    ])
+    const cancelled = await scene.cancel(
+      await scene.send(agent, { sessionId: 'three' }),
+      pair('three'),
+    )
+    const born = [...settled, cancelled].map((done) =>
+      done && 'deliveries' in done ? done.deliveries.length : 0,
+    )
+    expect(born).toEqual([3, 3, 3])
+    const { data } = await storage.deliveries.list({ projectId: PROJECT_ID, webhookId }, PAGE)
+    const ids = data.map(({ id }) => id).reverse()
+    expect(await statesOf(storage, ids)).toEqual([
+      'sending',
+      'waits for 0',
+      'sending',
+      'waits for 2',
+      'sending',
+      'waits for 4',
+    ])
+  })
+
   it('orders neither other sessions, agents and webhooks, nor events without a session', async ({
     storage,
     scene,

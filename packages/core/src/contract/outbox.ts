@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { anEvent } from '../testing/builders.js'
+import { refused } from '../testing/fake-sender.js'
 import {
   CLAIM_ALL,
   LEASE_MS,
@@ -11,6 +12,8 @@ import {
   heldBy,
 } from './scene.js'
 import type { StorageTest } from './storage-test.js'
+
+const UNKNOWN_TOKEN = 999_999
 
 export function outboxSuite(it: StorageTest): void {
   it('G3: commits an answer with its event and one delivery for each subscribed webhook', async ({
@@ -119,6 +122,80 @@ export function outboxSuite(it: StorageTest): void {
       'pending',
       'pending',
     ])
+  })
+
+  it('G3: commits all events of a change, each for its own receivers, in their order', async ({
+    storage: { messages, deliveries },
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const all = await scene.webhook()
+    const errors = await scene.webhook({ events: ['agent.error'] })
+    const failures = await scene.webhook({ events: ['message.failed'] })
+    const names = ['agent.error', 'message.failed'] as const
+    const eventsOf = (note: string) =>
+      names.map((name) => anEvent(agent, { name, body: `${name} ${note}` }))
+    const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
+    const fail = async (note: string) => {
+      const run = await scene.run(agent, { sessionId: note })
+      const outgoing = { ...scene.outgoing(anEvent(agent), claim), events: eventsOf(note) }
+      const error = { code: 'RUNTIME_ERROR', message: 'failed' } as const
+      const state = { kind: 'failed', error, failedAt: NOW } as const
+      return { ...heldBy(run), state, now: NOW, outgoing }
+    }
+    const [first, second] = [await fail('one'), await fail('two')]
+    const lost = { ...(await fail('lost')), token: UNKNOWN_TOKEN }
+    const recorded = await Promise.all([first, lost, second].map((run) => messages.recordRun(run)))
+    expect(recorded.map(({ kind }) => kind)).toEqual(['recorded', 'lease_lost', 'recorded'])
+    const born = recorded.map((one) => (one.kind === 'recorded' ? one.deliveries : []))
+    const bodiesFor = (of: string, at: number) =>
+      born[at]?.flatMap(({ webhook, body }) => (webhook.id === of ? [body] : []))
+    expect(bodiesFor(all.id, 0)).toEqual(['agent.error one', 'message.failed one'])
+    expect(bodiesFor(errors.id, 0)).toEqual(['agent.error one'])
+    expect(bodiesFor(failures.id, 2)).toEqual(['message.failed two'])
+    const listed = await deliveries.list({ projectId: agent.projectId }, { limit: 100 })
+    expect(listed.data).toHaveLength(8)
+
+    const message = await scene.send(agent, { sessionId: 'cancelled' })
+    const outgoing = { ...scene.outgoing(anEvent(agent)), events: eventsOf('cancelled') }
+    expect(await scene.cancel(message, outgoing)).toMatchObject({ kind: 'cancelled' })
+    const ofAll = { projectId: agent.projectId, webhookId: all.id }
+    const { data } = await deliveries.list(ofAll, { limit: 2 })
+    expect(data.map(({ event }) => event)).toEqual(['message.failed', 'agent.error'])
+  })
+
+  it('G3: commits an attempt with its events, unless the attempt is refused', async ({
+    storage: { deliveries },
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const failing = await scene.webhook({ events: ['agent.started'] })
+    const other = await scene.webhook({ events: ['delivery.exhausted'] })
+    await scene.webhook({ events: ['*'], projectId: OTHER_PROJECT_ID })
+    const [claimed] = await scene.publish(agent, {}, { until: NOW + LEASE_MS, except: new Set() })
+    if (!claimed) throw new Error('no delivery was born claimed')
+    const event = anEvent(agent, { name: 'delivery.exhausted', body: 'exhausted' })
+    const record = {
+      deliveryId: claimed.delivery.id,
+      token: claimed.lease.token,
+      attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+      state: { kind: 'exhausted', exhaustedAt: NOW },
+      outgoing: { ...scene.outgoing(event), notTo: failing.id },
+    } as const
+    const reached = async () =>
+      (await deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data.flatMap((one) =>
+        one.event === 'delivery.exhausted' ? [one.webhookId] : [],
+      )
+    expect(await deliveries.recordAttempt({ ...record, token: UNKNOWN_TOKEN })).toMatchObject({
+      kind: 'lease_lost',
+    })
+    expect(await reached()).toEqual([])
+    expect(await deliveries.recordAttempt(record)).toMatchObject({ kind: 'recorded' })
+    expect(await reached()).toEqual([other.id])
+    expect(await deliveries.recordAttempt(record)).toMatchObject({ kind: 'lease_lost' })
+    expect(await reached()).toEqual([other.id])
+    const due = await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
+    expect(due.map(({ body }) => body)).toEqual(['exhausted'])
   })
 
   it('a run that will be tried again causes no event', async ({

@@ -177,7 +177,7 @@ export function outgoingOf(
     { id: message.agentId, projectId: message.projectId },
     { id: ids.next(), name, body, createdAt: now },
   )
-  return { outgoing: { event, nextDeliveryId: ids.next, ...(claim && { claim }) } }
+  return { outgoing: { events: [event], nextDeliveryId: ids.next, ...(claim && { claim }) } }
 }
 
 export function attemptOf(

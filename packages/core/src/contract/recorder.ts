@@ -133,7 +133,7 @@ export function createRecorder(): Recorder {
         token,
         kind: 'recorded',
         state,
-        event: outgoing?.event,
+        event: outgoing?.events[0],
         ok: answer.kind === 'recorded',
       })
       if (answer.kind === 'recorded') noteDeliveries(answer.deliveries, now, span)

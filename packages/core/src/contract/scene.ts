@@ -85,7 +85,7 @@ export async function createScene({
   await credentials.createProject(aProject({ id: OTHER_PROJECT_ID }))
 
   const outgoing = (event: WebhookEvent, claim?: Outgoing['claim']): Outgoing => ({
-    event,
+    events: [event],
     nextDeliveryId: ids.next,
     ...(claim && { claim }),
   })
@@ -142,8 +142,9 @@ export async function createScene({
     },
     outgoing,
     publish: async (agent, event, claim) => {
-      const published = outgoing(anEvent(agent, event), claim)
-      const now = published.event.createdAt
+      const fact = anEvent(agent, event)
+      const published = outgoing(fact, claim)
+      const now = fact.createdAt
       // From running to running: the smallest fact that an event can come with.
       const change = {
         agentId: agent.id,

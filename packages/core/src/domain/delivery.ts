@@ -1,5 +1,6 @@
 import type { EventName } from './event.js'
 import type { Instant } from './instant.js'
+import type { UnreachableError } from './unreachable-error.js'
 
 /** One event for one webhook. */
 export type WebhookDelivery = {
@@ -84,22 +85,6 @@ export type Outcome =
       readonly retryAfterMs?: number
     }
   | { readonly kind: 'unreachable'; readonly error: UnreachableError; readonly detail: string }
-
-export type UnreachableError =
-  | 'dns'
-  | 'address_blocked'
-  | 'connect'
-  | 'tls'
-  | 'reset'
-  | 'timeout'
-  | 'protocol'
-  /**
-   * A secret or a customer's header could not be decrypted. Nothing was sent, because a request is
-   * never unsigned.
-   */
-  | 'unsealable_secret'
-  /** A part of the service ended during the request. The receiver's answer is unknown. */
-  | 'interrupted'
 
 /**
  * `delaysMs[step]` follows the failure at that step. Without a delay the delivery is exhausted.

@@ -4,15 +4,19 @@ import type { Json, JsonObject } from './json.js'
 import { endUserMark, isEndUser, type ExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
 import type { TraceContext } from './trace.js'
+import type { UnreachableError } from './unreachable-error.js'
 import type { FilteredEvent } from './webhook-filter.js'
 
 /** The events that a webhook can subscribe to. */
 export const EVENT_NAMES = [
   'message.responded',
+  'message.failed',
+  'message.cancelled',
   'agent.started',
   'agent.stopped',
   'agent.error',
   'webhook.disabled',
+  'delivery.exhausted',
 ] as const
 export type SubscribableEvent = (typeof EVENT_NAMES)[number]
 /** `webhook.test` goes to one webhook, at an operator's request. */
@@ -37,6 +41,27 @@ export type EventPayload =
         readonly executionPrincipal: ExecutionPrincipal
         /** The time from the start of the answering run to its answer. */
         readonly responseTimeMs: number
+      }
+    }
+  | {
+      readonly event: 'message.failed'
+      readonly data: Echo & {
+        readonly messageId: string
+        readonly agentId: string
+        readonly sessionId: string
+        readonly error: RunError
+        readonly executionPrincipal: ExecutionPrincipal
+        readonly failedAt: string
+      }
+    }
+  | {
+      readonly event: 'message.cancelled'
+      readonly data: Echo & {
+        readonly messageId: string
+        readonly agentId: string
+        readonly sessionId: string
+        readonly executionPrincipal: ExecutionPrincipal
+        readonly cancelledAt: string
       }
     }
   | {
@@ -78,6 +103,21 @@ export type EventPayload =
         readonly disabledAt: string
         readonly consecutiveFailures: number
         readonly failingSince: string
+      }
+    }
+  | {
+      readonly event: 'delivery.exhausted'
+      /** The delivery and its event, without the URL and without the body. */
+      readonly data: {
+        readonly deliveryId: string
+        readonly webhookId: string
+        readonly eventId: string
+        readonly event: EventName
+        readonly attemptCount: number
+        readonly lastAttempt:
+          | { readonly outcome: 'refused'; readonly statusCode: number }
+          | { readonly outcome: 'unreachable'; readonly error: UnreachableError }
+        readonly exhaustedAt: string
       }
     }
   | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }

@@ -44,7 +44,10 @@ const OF_MESSAGE = {
 describe('the state of a message after a run', () => {
   it('is responded when answered, and tells the receivers with metadata, channel and correlationId (S§6)', () => {
     const metadata = { source: 'x', channel: 'C1', correlationId: { any: ['json'] } }
-    const { state, event } = decideAfterRun(
+    const {
+      state,
+      events: [event],
+    } = decideAfterRun(
       running(1, metadata),
       { kind: 'answered', response: 'hello' },
       policy,
@@ -67,19 +70,17 @@ describe('the state of a message after a run', () => {
     })
   })
   it('echoes an empty metadata, and no channel, when none was sent', () => {
-    const { event } = decideAfterRun(
-      running(1),
-      { kind: 'answered', response: '' },
-      policy,
-      1_000,
-      0,
-    )
+    const {
+      events: [event],
+    } = decideAfterRun(running(1), { kind: 'answered', response: '' }, policy, 1_000, 0)
     expect(event?.data).toMatchObject({ metadata: {} })
     expect(event?.data).not.toHaveProperty('channel')
     expect(event?.data).not.toHaveProperty('correlationId')
   })
   it('echoes a channel of null, because the key was sent', () => {
-    const { event } = decideAfterRun(
+    const {
+      events: [event],
+    } = decideAfterRun(
       running(1, { channel: null, correlationId: null }),
       failedRun('RUNTIME_ERROR', 'x'),
       policy,
@@ -97,15 +98,18 @@ describe('the state of a message after a run', () => {
     const failure = failedRun('RUNTIME_TIMEOUT', 'slow', true)
     expect(decideAfterRun(running(1), failure, policy, 0, 0)).toEqual({
       state: { kind: 'queued', notBefore: 1_000 },
+      events: [],
     })
     expect(decideAfterRun(running(2), failure, policy, 0, 0.5)).toEqual({
       state: { kind: 'queued', notBefore: 5_500 },
+      events: [],
     })
     expect(decideAfterRun(running(3), failure, policy, 0, 0)).toEqual({
       state: { kind: 'queued', notBefore: 5_000 },
+      events: [],
     })
   })
-  it('fails when no attempt is left or the failure is for good, and the receivers hear agent.error', () => {
+  it('fails when no attempt is left or the failure is for good, and the receivers hear agent.error and message.failed', () => {
     const expected = {
       kind: 'failed',
       error: { code: 'RUNTIME_ERROR', message: 'boom' },
@@ -114,7 +118,7 @@ describe('the state of a message after a run', () => {
     expect(
       decideAfterRun(running(4), failedRun('RUNTIME_ERROR', 'boom', true), policy, 7, 0).state,
     ).toEqual(expected)
-    const { state, event } = decideAfterRun(
+    const { state, events } = decideAfterRun(
       running(1, { channel: 'c' }),
       failedRun('RUNTIME_ERROR', 'boom'),
       policy,
@@ -122,16 +126,14 @@ describe('the state of a message after a run', () => {
       0,
     )
     expect(state).toEqual(expected)
-    expect(event).toEqual({
-      event: 'agent.error',
-      data: {
-        agentId: 'a',
-        error: expected.error,
-        ...OF_MESSAGE,
-        metadata: { channel: 'c' },
-        channel: 'c',
-      },
-    })
+    const data = {
+      ...{ agentId: 'a', error: expected.error, metadata: { channel: 'c' }, channel: 'c' },
+      ...OF_MESSAGE,
+    }
+    expect(events).toEqual([
+      { event: 'agent.error', data },
+      { event: 'message.failed', data: { ...data, failedAt: '1970-01-01T00:00:00.007Z' } },
+    ])
   })
   it('is not queued again before the agent wants to be asked again, within an hour', () => {
     const busy = {
@@ -179,14 +181,15 @@ it('knows two words on the wire (S§3) and which states are final', () => {
   expect(states.map(isRetryable)).toEqual([false, false, false, true, false, true])
 })
 
-it('is cancelled with the reason in the event, and a final message without an answer says why', () => {
-  const { state, event } = decideCancellation(running(1, { channel: 'c' }), 7)
+it('is cancelled with agent.error and message.cancelled, and a final message without an answer says why', () => {
+  const { state, events } = decideCancellation(running(1, { channel: 'c' }), 7)
   expect(state).toEqual({ kind: 'cancelled', cancelledAt: 7 })
   const error = { code: 'CANCELLED', message: 'the message was cancelled' }
-  expect(event).toEqual({
-    event: 'agent.error',
-    data: { agentId: 'a', error, ...OF_MESSAGE, metadata: { channel: 'c' }, channel: 'c' },
-  })
+  const data = { agentId: 'a', ...OF_MESSAGE, metadata: { channel: 'c' }, channel: 'c' }
+  expect(events).toEqual([
+    { event: 'agent.error', data: { ...data, error } },
+    { event: 'message.cancelled', data: { ...data, cancelledAt: '1970-01-01T00:00:00.007Z' } },
+  ])
   expect(errorOf(state)).toEqual(error)
   expect(
     errorOf({ kind: 'failed', error: { code: 'RUNTIME_LOST', message: 'gone' }, failedAt: 0 }),

@@ -1,6 +1,6 @@
 import type { EventPayload } from './event.js'
 import { echoOf } from './event.js'
-import type { Instant } from './instant.js'
+import { toIso, type Instant } from './instant.js'
 import type { JsonObject } from './json.js'
 import type { ExecutionPrincipal } from './principal.js'
 import type { FinishedRun, RunError } from './run.js'
@@ -112,7 +112,7 @@ const MAX_RETRY_IN_MS = 60 * 60_000
 /**
  * Decides the state after a run. An answer leads to responded with `message.responded`. A
  * retryable failure with attempts left leads to queued, without an event. Any other failure leads
- * to failed with `agent.error`.
+ * to failed with `agent.error` and `message.failed`.
  */
 export function decideAfterRun(
   message: RunningMessage,
@@ -120,15 +120,20 @@ export function decideAfterRun(
   policy: DispatchPolicy & { readonly maxAttempts: number },
   now: Instant,
   random: number,
-): { state: AfterRun; event?: EventPayload } {
+): { state: AfterRun; events: readonly EventPayload[] } {
   if (run.kind === 'answered') return responded(message, run.response, now)
   if (run.retryable && message.attempt < policy.maxAttempts) {
     const delay = delayOf(message.attempt, run, policy) * (1 + policy.jitter * random)
-    return { state: { kind: 'queued', notBefore: now + Math.round(delay) } }
+    return { state: { kind: 'queued', notBefore: now + Math.round(delay) }, events: [] }
   }
+  const { error } = run
+  const failedAt = toIso(now)
   return {
-    state: { kind: 'failed', error: run.error, failedAt: now },
-    event: endedWithout(message, run.error),
+    state: { kind: 'failed', error, failedAt: now },
+    events: [
+      endedWithout(message, error),
+      { event: 'message.failed', data: { ...factsOf(message), error, failedAt } },
+    ],
   }
 }
 
@@ -142,43 +147,42 @@ function delayOf(
   return retryInMs > backoff ? Math.min(retryInMs, MAX_RETRY_IN_MS) : backoff
 }
 
-/** Decides a cancellation. Its event tells receivers that the message gets no answer. */
+/** Decides a cancellation. Its events tell receivers that the message gets no answer. */
 export const decideCancellation = (
   message: Message,
   now: Instant,
-): { state: CancelledState; event: EventPayload } => ({
+): { state: CancelledState; events: readonly EventPayload[] } => ({
   state: { kind: 'cancelled', cancelledAt: now },
-  event: endedWithout(message, CANCELLED),
+  events: [
+    endedWithout(message, CANCELLED),
+    { event: 'message.cancelled', data: { ...factsOf(message), cancelledAt: toIso(now) } },
+  ],
 })
 
-const endedWithout = (
-  { agentId, id: messageId, sessionId, executionPrincipal, metadata }: Message,
-  error: RunError,
-): EventPayload => ({
+const endedWithout = (message: Message, error: RunError): EventPayload => ({
   event: 'agent.error',
-  data: { agentId, error, messageId, sessionId, executionPrincipal, ...echoOf(metadata) },
+  data: { ...factsOf(message), error },
+})
+
+/** The fields that the events of a message have in common. */
+const factsOf = ({ id: messageId, agentId, sessionId, executionPrincipal, metadata }: Message) => ({
+  messageId,
+  agentId,
+  sessionId,
+  executionPrincipal,
+  ...echoOf(metadata),
 })
 
 function responded(
   message: RunningMessage,
   response: string,
   now: Instant,
-): { state: AfterRun; event: EventPayload } {
-  const { agentId, id: messageId, sessionId, executionPrincipal } = message
+): { state: AfterRun; events: readonly EventPayload[] } {
   const responseTimeMs = Math.max(0, now - message.state.startedAt)
   return {
     state: { kind: 'responded', response, respondedAt: now, responseTimeMs },
-    event: {
-      event: 'message.responded',
-      data: {
-        messageId,
-        agentId,
-        sessionId,
-        response,
-        executionPrincipal,
-        ...echoOf(message.metadata),
-        responseTimeMs,
-      },
-    },
+    events: [
+      { event: 'message.responded', data: { ...factsOf(message), response, responseTimeMs } },
+    ],
   }
 }

@@ -1,4 +1,5 @@
-import { isInterrupted, type Outcome, type UnreachableError } from './delivery.js'
+import { isInterrupted, type Outcome } from './delivery.js'
+import type { UnreachableError } from './unreachable-error.js'
 import type { Instant } from './instant.js'
 import { verdictOn } from './webhook-limit.js'
 

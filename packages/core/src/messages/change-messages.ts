@@ -1,7 +1,12 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
 import { decideCancellation, type Message } from '../domain/message.js'
+import type { Cancelled } from '../ports/message-store.js'
+import type { Unavailable } from '../ports/stored.js'
 import type { MessagesContext } from './context.js'
+import type { Dispatcher } from './dispatcher.js'
+import type { Platform } from '../platform.js'
+import type { DeliverySender } from '../webhooks/delivery-sender.js'
 import { notRunning, type NotRunning } from '../domain/agent.js'
 import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
 import { outgoingOf } from '../webhooks/outbox.js'
@@ -12,36 +17,44 @@ export type CancelMessageError = GetMessageError | { readonly kind: 'message_fin
 
 /**
  * Ends an open message. Waiting callers are answered at once, its run is aborted and its answer
- * refused, and webhooks get `agent.error` with the code CANCELLED. A repeated call returns the
- * same.
+ * refused, and webhooks get `message.cancelled`, and `agent.error` with the code CANCELLED. A
+ * repeated call returns the same.
  */
 export const cancelMessage =
   (d: MessagesContext) =>
   (input: MessageInput): ResultAsync<Message, CancelMessageError> =>
     safeTry(async function* () {
-      const message = yield* getMessage(d)(input)
-      const { id: messageId, projectId, agentId, trace } = message
-      const { state, event } = decideCancellation(message, d.clock.now())
-      const outgoing = outgoingOf(d, event, projectId, trace)
-      const cancelled = yield* d.storage.messages.cancel({
-        projectId,
-        agentId,
-        messageId,
-        state,
-        outgoing,
-      })
+      const cancelled = yield* cancelFound(d, yield* getMessage(d)(input))
       if (!cancelled) return fail('message_not_found')
-      if (cancelled.kind === 'already_final') {
-        return cancelled.message.state.kind === 'cancelled'
-          ? ok(cancelled.message)
-          : fail('message_final')
-      }
+      if (cancelled.kind === 'cancelled' || cancelled.message.state.kind === 'cancelled')
+        return ok(cancelled.message)
+      return fail('message_final')
+    })
+
+export type CancelContext = Platform & {
+  readonly deliverySender: DeliverySender
+  readonly dispatcher: Dispatcher
+}
+
+/** Cancels a message that was read before. */
+export const cancelFound = (
+  d: CancelContext,
+  message: Message,
+): ResultAsync<Cancelled | undefined, Unavailable> => {
+  const { id: messageId, projectId, agentId, trace } = message
+  const { state, events } = decideCancellation(message, d.clock.now())
+  const outgoing = outgoingOf(d, events, projectId, trace)
+  return d.storage.messages
+    .cancel({ projectId, agentId, messageId, state, outgoing })
+    .map((cancelled) => {
+      if (cancelled?.kind !== 'cancelled') return cancelled
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
       d.signal.notify(cancelled.message)
       d.deliverySender.take(cancelled.deliveries, outgoing.claim)
       if (cancelled.sessionWaits) d.dispatcher.wake(agentId)
-      return ok(cancelled.message)
+      return cancelled
     })
+}
 
 export type RetryMessageError =
   | GetMessageError

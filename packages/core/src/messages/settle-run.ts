@@ -16,7 +16,7 @@ type UnsettledRun = {
 }
 
 /**
- * Stores a run's outcome (answer, next attempt or failure) with its event and deliveries, in one
+ * Stores a run's outcome (answer, next attempt or failure) with its events and deliveries, in one
  * commit. Retries while the storage is unavailable and the service lives. A late write is safe:
  * the lease's token must still be valid.
  */
@@ -28,8 +28,9 @@ export async function settleRun(
   const now = clock.now()
   const checked = checkedResponse(run, policy.limits.responseLength)
   const retries = { ...policy.dispatch, maxAttempts }
-  const { state, event } = decideAfterRun(message, checked, retries, now, random.next())
-  const outgoing = event && outgoingOf(context, event, message.projectId, message.trace)
+  const { state, events } = decideAfterRun(message, checked, retries, now, random.next())
+  const { projectId, trace } = message
+  const outgoing = events.length > 0 ? outgoingOf(context, events, projectId, trace) : undefined
   const record = { ...held, state, now, ...(outgoing && { outgoing }) }
   const written = await retryUntilStored(context, () => storage.messages.recordRun(record))
   if (written.isErr()) return written
@@ -42,7 +43,7 @@ export async function settleRun(
   telemetry.record({
     name: 'run.finished',
     ...facts,
-    projectId: message.projectId,
+    projectId,
     durationMs: Math.max(0, now - message.state.startedAt),
     state: state.kind,
     ...(state.kind === 'queued' && { nextRunAt: state.notBefore }),

@@ -38,8 +38,8 @@ export interface DeliveryStore {
   /**
    * Numbers and stores the attempt and moves the delivery to `state`, in one commit. Refuses an
    * outdated token, except for an accepted attempt of an open delivery: the receiver has it. The
-   * same commit changes the webhook as `decideHealth` says, with its event. A deleted webhook
-   * stays as it is.
+   * same commit has the events in `outgoing`, and changes the webhook as `decideHealth` says, with
+   * the events of that change. A deleted webhook stays as it is.
    */
   recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
   /**
@@ -115,12 +115,12 @@ export interface DeliveryStore {
 }
 
 /**
- * An event to commit with the change that it reports. With `claim`, its deliveries to enabled
- * webhooks with a closed circuit are born claimed, except for webhooks and projects in `except`.
- * The webhook `notTo` gets no delivery.
+ * Events to commit, in this order, with the change that they report. With `claim`, their
+ * deliveries to enabled webhooks with a closed circuit are born claimed, except for webhooks and
+ * projects in `except`. The webhook `notTo` gets no delivery.
  */
 export type Outgoing = {
-  readonly event: WebhookEvent
+  readonly events: readonly WebhookEvent[]
   readonly nextDeliveryId: () => string
   readonly notTo?: string
   readonly claim?: LeaseTerms & { readonly except: Pick<ReadonlySet<string>, 'has'> }
@@ -168,10 +168,12 @@ export type AttemptRecord = HeldDelivery & {
   readonly webhookId?: string
   /** True if the delivery has an order key. The next one is sent after this record, so hurry. */
   readonly isOrdered?: boolean
+  /** Events of the delivery's new state. Their deliveries are born due, not claimed. */
+  readonly outgoing?: Omit<Outgoing, 'claim'>
 }
 
 /**
- * A change of the webhook by an attempt, with an event. The event's deliveries are born due, not
+ * A change of the webhook by an attempt, with its events. Their deliveries are born due, not
  * claimed.
  */
 export type WebhookUpdate = {

@@ -1,5 +1,6 @@
 import { err, ok } from 'neverthrow'
-import type { Outcome, UnreachableError } from '../domain/delivery.js'
+import type { Outcome } from '../domain/delivery.js'
+import type { UnreachableError } from '../domain/unreachable-error.js'
 import type { SendRequest, WebhookSender } from '../ports/webhook-sender.js'
 
 /** A receiver took it. */

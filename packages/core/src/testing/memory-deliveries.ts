@@ -59,6 +59,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     attempt,
     state,
     decideHealth,
+    outgoing,
   }: AttemptRecord): RecordedAttempt {
     const row = this.#memory.deliveries.get(deliveryId)
     if (!row) return { kind: 'lease_lost' }
@@ -68,6 +69,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount, state }
     const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))
+    if (outgoing) publish(this.#memory, outgoing)
     const webhook = decideHealth && this.#updateHealth(row.delivery.webhookId, decideHealth)
     return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
   }

@@ -10,12 +10,16 @@ import { openWithKey } from './memory-order.js'
 import type { DeliveryRow, Memory } from './memory.js'
 
 /**
- * Stores the event with one delivery for each subscribed webhook. Returns the deliveries that are
+ * Stores each event with one delivery for each subscribed webhook. Returns the deliveries that are
  * created claimed.
  */
-export function publish(
+export const publish = (memory: Memory, outgoing: Outgoing): ClaimedDelivery[] =>
+  outgoing.events.flatMap((event) => publishEvent(memory, event, outgoing))
+
+function publishEvent(
   memory: Memory,
-  { event, nextDeliveryId, notTo, claim }: Outgoing,
+  event: WebhookEvent,
+  { nextDeliveryId, notTo, claim }: Outgoing,
 ): ClaimedDelivery[] {
   memory.events.set(event.id, event)
   const subscribed = [...memory.webhooks.values()].filter(

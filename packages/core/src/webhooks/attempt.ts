@@ -1,6 +1,7 @@
 import { okAsync } from 'neverthrow'
 import { decideNextState, shownUrl, type Outcome } from '../domain/delivery.js'
-import { freezeEvent } from '../domain/event.js'
+import { freezeEvent, type EventPayload } from '../domain/event.js'
+import { exhaustedEvent, reportsFailure } from '../domain/exhausted.js'
 import { toIso, type Instant } from '../domain/instant.js'
 import { traceIdOf } from '../domain/trace.js'
 import type { Webhook } from '../domain/webhook.js'
@@ -11,6 +12,7 @@ import type {
   AttemptRecord,
   ClaimedDelivery,
   DeliveryDetail,
+  Outgoing,
   RecordedAttempt,
   WebhookUpdate,
 } from '../ports/delivery-store.js'
@@ -48,7 +50,9 @@ export async function makeAttempt(
     ...(requestHeaders && { requestHeaders }),
     outcome,
   }
-  const decideHealth = healthDecider(platform, webhook, outcome, now, recent)
+  const decideHealth = healthDecider(platform, claimed, outcome, now, recent)
+  const outgoing =
+    state.kind === 'exhausted' ? exhaustedOutgoing(platform, claimed, outcome, now) : undefined
   return {
     claimed,
     record: {
@@ -57,7 +61,9 @@ export async function makeAttempt(
       attempt,
       state,
       ...(delivery.orderKey !== undefined && { isOrdered: true }),
-      ...(decideHealth && { decideHealth, webhookId: webhook.id }),
+      ...((decideHealth || outgoing) && { webhookId: webhook.id }),
+      ...(decideHealth && { decideHealth }),
+      ...(outgoing && { outgoing }),
     },
   }
 }
@@ -125,7 +131,7 @@ const isStored = (
  */
 function healthDecider(
   { ids, policy, random }: Platform,
-  claimed: Webhook,
+  { delivery, webhook: claimed }: ClaimedDelivery,
   outcome: Outcome,
   now: Instant,
   recent: RecentAttempts,
@@ -142,7 +148,7 @@ function healthDecider(
   if (!isWorthALook) return undefined
   return (webhook) => {
     const decision = decide(webhook)
-    return decision && updateOf(ids, webhook, decision, now)
+    return decision && updateOf(ids, webhook, decision, now, !reportsFailure(delivery.event))
   }
 }
 
@@ -151,8 +157,12 @@ function updateOf(
   webhook: Webhook,
   { health, disable }: HealthDecision,
   now: Instant,
+  isReported: boolean,
 ): WebhookUpdate {
   if (!disable) return { change: { health, updatedAt: webhook.updatedAt } }
+  const status = { kind: 'disabled', reason: disable, at: now } as const
+  const change = { health, status, updatedAt: now }
+  if (!isReported) return { change }
   const data = {
     webhookId: webhook.id,
     reason: disable,
@@ -160,13 +170,30 @@ function updateOf(
     consecutiveFailures: health.consecutiveFailures,
     failingSince: toIso(health.failingSince ?? now),
   }
-  const payload = { event: 'webhook.disabled', data } as const
-  const event = freezeEvent(payload, ids.next(), webhook.projectId, now)
-  return {
-    change: { health, status: { kind: 'disabled', reason: disable, at: now }, updatedAt: now },
-    outgoing: { event, nextDeliveryId: () => ids.next(), notTo: webhook.id },
-  }
+  return { change, outgoing: toOthers(ids, webhook, { event: 'webhook.disabled', data }, now) }
 }
+
+function exhaustedOutgoing(
+  { ids }: Platform,
+  { delivery, webhook }: ClaimedDelivery,
+  outcome: Outcome,
+  now: Instant,
+): AttemptRecord['outgoing'] {
+  const payload = exhaustedEvent(delivery, outcome, now)
+  return payload && toOthers(ids, webhook, payload, now)
+}
+
+/** An event for the project's other webhooks. */
+const toOthers = (
+  ids: Platform['ids'],
+  { id, projectId }: Webhook,
+  payload: EventPayload,
+  now: Instant,
+): Omit<Outgoing, 'claim'> => ({
+  events: [freezeEvent(payload, ids.next(), projectId, now)],
+  nextDeliveryId: () => ids.next(),
+  notTo: id,
+})
 
 /** Reports a circuit that opened or closed, and a webhook that was disabled. */
 function reportTransition({ telemetry }: Platform, { before, after }: WebhookTransition): void {

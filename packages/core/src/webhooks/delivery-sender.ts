@@ -282,18 +282,19 @@ export class DeliverySender {
    */
   async #record(finished: FinishedAttempt, answer: Answer | undefined): Promise<void> {
     const { claimed, record } = finished
+    const hasEvents = record.outgoing !== undefined
     if (!record.decideHealth) {
       this.#queue.end(claimed, answer)
       this.#unrecorded++
       this.#onSlotFree()
       const { nextIsDue } = await recordAttempt(this.#platform, finished)
       this.#unrecorded--
-      this.#moreDue ||= nextIsDue === true
+      this.#moreDue ||= nextIsDue === true || hasEvents
       return
     }
     const { webhook, nextIsDue } = await recordAttempt(this.#platform, finished)
     this.#queue.end(claimed, answer)
-    this.#moreDue ||= nextIsDue === true
+    this.#moreDue ||= nextIsDue === true || hasEvents
     if (webhook) this.#applyTransition(webhook)
   }
 

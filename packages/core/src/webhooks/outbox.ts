@@ -7,22 +7,26 @@ import type { Admission, DeliverySender } from './delivery-sender.js'
 type Outbox = Pick<Platform, 'clock' | 'ids'> & { readonly deliverySender: DeliverySender }
 
 /** The claim is the delivery sender's admission: `take` gets it back after the commit. */
-type OutgoingEvent = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
+type OutgoingEvents = Omit<Outgoing, 'claim'> & { readonly claim?: Admission }
 
 /**
- * An event ready to commit. Its deliveries are born claimed if the delivery sender has room for
+ * Events ready to commit. Their deliveries are born claimed if the delivery sender has room for
  * them.
  */
 export function outgoingOf(
   { clock, ids, deliverySender }: Outbox,
-  payload: EventPayload,
+  payloads: readonly EventPayload[],
   projectId: string,
   trace?: TraceContext,
-): OutgoingEvent {
+): OutgoingEvents {
   const claim = deliverySender.admit()
-  const event = freezeEvent(payload, ids.next(), projectId, clock.now())
+  const now = clock.now()
+  const events = payloads.map((payload) => {
+    const event = freezeEvent(payload, ids.next(), projectId, now)
+    return trace ? { ...event, trace } : event
+  })
   return {
-    event: { ...event, ...(trace && { trace }) },
+    events,
     nextDeliveryId: () => ids.next(),
     ...(claim && { claim }),
   }

@@ -2,7 +2,7 @@ import { WAITING } from '@org/agent-messaging-core/storage'
 import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 
 /**
- * Records the outcomes of runs, each with its event and the deliveries of that event. First locks
+ * Records the outcomes of runs, each with its events and their deliveries. First locks
  * the sessions in the order in which accepts lock them, then reads. Returns the unchanging facts of
  * each message whose run was recorded. Decides like `holdsRun` of core. The contract compares the
  * two.
@@ -13,10 +13,10 @@ import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 export const settleRuns = `
 create or replace function agent_messaging.settle_runs(
   message_ids text[], tokens bigint[], states text[], not_befores bigint[], finished_ats bigint[],
-  response_times bigint[], responses text[], errors text[], nows bigint[], event_ids text[],
-  event_messages text[], event_sessions text[], event_names text[], bodies text[], traces text[],
-  told_ats bigint[], project_ids text[], delivery_ids text[], webhook_seqs text[], due_ats text[],
-  leases text[], order_keys text[])
+  response_times bigint[], responses text[], errors text[], nows bigint[], event_runs bigint[],
+  event_ids text[], event_messages text[], event_sessions text[], event_names text[], bodies text[],
+  traces text[], told_ats bigint[], project_ids text[], delivery_ids text[], webhook_seqs text[],
+  due_ats text[], leases text[], order_keys text[])
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
   "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
@@ -36,20 +36,24 @@ begin
   return query
     with held as materialized (
       select g.*, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message,
-        m.metadata, m.principal, m.fingerprint, m.trace as message_trace, m.attempt, m.created_at,
-        case when g.event_id is not null
-          then nextval('agent_messaging.events_seq_seq') end as event_seq
+        m.metadata, m.principal, m.fingerprint, m.trace as message_trace, m.attempt, m.created_at
       from unnest(message_ids, tokens, states, not_befores, finished_ats, response_times, responses,
-          errors, nows, event_ids, event_messages, event_sessions, event_names, bodies, traces,
-          told_ats, project_ids, delivery_ids, webhook_seqs, due_ats, leases, order_keys)
+          errors, nows)
         with ordinality as g (message_id, token, state, not_before, finished_at, response_time,
-          response, error, now, event_id, event_message, event_session, event_name, body, trace,
-          told_at, project_id, delivery_ids, webhook_seqs, due_ats, leases, order_keys, place)
+          response, error, now, place)
         join agent_messaging.messages m on m.id = any(array[g.message_id])
         join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
         join agent_messaging.agents a on a.id = any(array[s.agent_id])
       where s.lease = g.token and s.head_position = m.position
         and m.state in ('running', 'deferred')),
+    heard as materialized (
+      select e.*, nextval('agent_messaging.events_seq_seq') as event_seq
+      from unnest(event_runs, event_ids, event_messages, event_sessions, event_names, bodies,
+          traces, told_ats, project_ids, delivery_ids, webhook_seqs, due_ats, leases, order_keys)
+        with ordinality as e (run, event_id, event_message, event_session, event_name, body, trace,
+          told_at, project_id, delivery_ids, webhook_seqs, due_ats, leases, order_keys, place)
+        join held h on h.place = e.run
+      order by e.place),
     written as (
       update agent_messaging.messages m set state = h.state, not_before = h.not_before,
         started_at = null, deadline_at = null, finished_at = h.finished_at,
@@ -75,14 +79,22 @@ begin
         overriding system value
       select event_seq, event_id, project_id, event_message, event_session, event_name, body,
         trace, told_at
-      from held where event_seq is not null),
+      from heard),
     blocked as materialized (
-      select h.place, b.id from held h
+      select h.run, b.id from heard h
         cross join lateral unnest(h.delivery_ids::text[], h.order_keys::text[]) as b (id, order_key)
         cross join lateral (select 1 from agent_messaging.deliveries d
           where d.order_key = any(array[b.order_key])
             and d.order_key is not null and d.finished_at is null limit 1) open
-      where h.event_seq is not null and h.order_keys is not null and b.order_key is not null),
+      where h.order_keys is not null and b.order_key is not null
+      union all
+      -- A second event of the same run follows the first one.
+      select h.run, b.id from heard h
+        cross join lateral unnest(h.delivery_ids::text[], h.order_keys::text[]) as b (id, order_key)
+        cross join lateral (select 1 from heard first
+          where first.run = h.run and first.place < h.place
+            and b.order_key = any(first.order_keys::text[]) limit 1) earlier
+      where h.order_keys is not null and b.order_key is not null),
     born as (
       insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
         attempt_count, due_at, lease, order_key, created_at)
@@ -90,17 +102,17 @@ begin
         case when b.lease = 0 or w.is_blocked then 'pending' else 'sending' end, 0, 0,
         case when w.is_blocked then ${WAITING} else b.due_at end,
         case when w.is_blocked then 0 else b.lease end, b.order_key, h.told_at
-      from held h
+      from heard h
         cross join lateral unnest(h.delivery_ids::text[], h.webhook_seqs::bigint[],
             h.due_ats::bigint[], h.leases::bigint[], h.order_keys::text[])
           with ordinality as b (id, webhook_seq, due_at, lease, order_key, place)
         cross join lateral (select b.order_key is not null
           and b.id in (select blocked.id from blocked) as is_blocked) w
-      where h.event_seq is not null order by h.place, b.place)
+      order by h.place, b.place)
     select h.place, h.waits, h.message_id, h.owner, h.agent_id, h.session_id, h.message, h.metadata,
       h.principal, h.fingerprint, h.message_trace, h.attempt, h.created_at,
-      case when h.order_keys is not null
-        then array(select blocked.id from blocked where blocked.place = h.place) end
+      case when order_keys is not null
+        then array(select blocked.id from blocked where blocked.run = h.place) end
     from moved h;
 end $$;
 `
