@@ -1,3 +1,4 @@
+import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
@@ -6,6 +7,7 @@ import { principalDeliveriesSql, principalMessagesSql } from './erase-principal.
 import { openPostgresStorage } from './index.js'
 import { messageListSql } from './message-list.js'
 import { messageById } from './message-row.js'
+import { messageSearchSql, sessionSearchSql } from './message-search.js'
 import { finishedDeliveriesSql, finishedMessagesSql } from './purge.js'
 import { sql, type Sql } from './sql.js'
 
@@ -32,11 +34,12 @@ const FILL = `
     select 'a' || n, 'p', n, '', '', '', '', '', 1, 1, 1, 0, 0 from generate_series(1, 200) n;
   insert into agent_messaging.sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
     select 'a' || 1 + n % 200, n, 1, 2, 0, case when n % 1000 = 0 then n end, 1, n, n from generate_series(1, 20000) n;
-  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, principal, attempt, state, response, finished_at, created_at)
-    select n, 'a' || 1 + n % 200, n, 1, 'hi', '', 1, 'responded', 'hi', n, n from generate_series(1, 20000) n;
-  insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, consecutive_failures, circuit_trips,
+  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, metadata, principal, attempt, state, response, finished_at, created_at)
+    select n, 'a' || 1 + n % 200, n, 1, 'hi', json_build_object('correlationId', 'c' || n),
+      json_build_object('type', 'end_user', 'endUserId', 'u' || n % 5000), 1, 'responded', 'hi', n, n from generate_series(1, 20000) n;
+  insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, ordering, consecutive_failures, circuit_trips,
       created_at, updated_at, is_deleted)
-    select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
+    select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', 0, 0, 0, 0, false from generate_series(1, 500) n;
   insert into agent_messaging.events (id, project_id, message_id, session_id, name, body, created_at)
     select n, 'p' || 1 + n % 100, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
@@ -68,6 +71,15 @@ const page = {
 const ofProject = { ...page, projectId: 'p1' }
 const filter = { projectId: 'p', agentId: 'a1' }
 
+const SEARCHES: readonly [Partial<MessageSearch>, string][] = [
+  [{ correlationId: 'c7' }, 'messages_correlation'],
+  [{ endUserId: 'u7' }, 'messages_end_user'],
+  [{ state: 'failed' }, 'messages_unanswered'],
+  [{ createdAfter: 19_000 }, 'messages_created'],
+  [{ createdBefore: 500 }, 'messages_created'],
+  [{ status: 'responded' }, 'messages_agent'],
+]
+
 it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   ['record', 'messages_id_key', messageById, { messageId: '7' }],
   ['list messages', 'messages_agent', sql(messageListSql(filter)), page],
@@ -89,6 +101,30 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'deliveries_webhook',
     deliveryListSql({ projectId: 'p1', webhookId: 'w1' }),
     { ...ofProject, webhookId: 'w100' },
+  ],
+  [
+    "list a message's deliveries",
+    'events_message',
+    deliveryListSql({ projectId: 'p1', messageId: 'm' }),
+    { ...ofProject, messageId: 'm100', beforeEvent: ALL, lastEvent: 0 },
+  ],
+  [
+    "list a session's deliveries",
+    'events_session',
+    deliveryListSql({ projectId: 'p1', sessionId: 's' }),
+    { ...ofProject, sessionId: 's100', beforeEvent: ALL, lastEvent: 0 },
+  ],
+  ...SEARCHES.map(([search, index]): [string, string, Sql<never>, Record<string, unknown>] => [
+    `search messages by ${Object.keys(search).join(' and ')}`,
+    index,
+    messageSearchSql({ projectId: 'p', ...search }, searchPath({ projectId: 'p', ...search })),
+    { ...page, ...search, beforeAt: ALL, lastAt: 0 },
+  ]),
+  [
+    "search a session's messages",
+    'messages_session_seq_position_key',
+    sessionSearchSql({ projectId: 'p', sessionId: '7' }),
+    { ...page, sessionId: '7', sessionSeq: ALL, position: ALL, toSeq: ALL },
   ],
   [
     'list exhausted deliveries',

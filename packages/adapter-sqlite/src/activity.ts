@@ -2,14 +2,15 @@ import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messa
 import type { Database } from 'better-sqlite3'
 import { atMost, preparedOnce } from './statements.js'
 
-// Both read at most `newest` rows of each agent, or of all deliveries, by an index.
+// Both read at most `newest` rows of each agent, or of all deliveries, by an index. The plus sign
+// keeps the planner from the index of the creation times, which does not know that limit.
 
 export const messageActivitySql = `
   select created_at - created_at % @bucketMs as at, state, count(*) as count from (
     select m.created_at, m.state from agents a cross join messages m on m.agent_id = a.id
     where a.project_id = @projectId and m.seq >=
       coalesce((select seq from messages where agent_id = a.id order by seq desc limit 1 offset @newest - 1), 0))
-  where created_at >= @since group by 1, 2`
+  where +created_at >= @since group by 1, 2`
 
 export const attemptActivitySql = `
   select started_at - started_at % @bucketMs as at, w.id as webhookId, coalesce(outcome ->> 'statusCode', 0) as statusCode, count(*) as count

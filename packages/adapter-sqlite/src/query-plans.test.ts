@@ -1,3 +1,4 @@
+import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { attemptActivitySql, messageActivitySql } from './activity.js'
@@ -6,6 +7,7 @@ import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { deliveryListSql, lastReadSql } from './delivery-list.js'
 import { messageListSql } from './message-list.js'
+import { lastSearchedSql, messageSearchSql, sessionSearchSql } from './message-search.js'
 import { migrate } from './schema.js'
 import { storesOf } from './open.js'
 import { dueSessionsSql } from './session-rows.js'
@@ -109,6 +111,67 @@ it('a list by state reads only unfinished rows', () => {
   expect(
     planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' })),
   ).toContain('SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid>? AND rowid<?)')
+})
+
+const OF_PROJECT = { projectId: '' }
+const SEARCHES: readonly [MessageSearch, string][] = [
+  [
+    { ...OF_PROJECT, correlationId: 'c' },
+    'messages_correlation (agent_id=? AND <expr>=? AND rowid>? AND rowid<?)',
+  ],
+  [
+    { ...OF_PROJECT, endUserId: 'u' },
+    'messages_end_user (agent_id=? AND <expr>=? AND rowid>? AND rowid<?)',
+  ],
+  [{ ...OF_PROJECT, state: 'failed' }, 'messages_unanswered (agent_id=? AND rowid>? AND rowid<?)'],
+  [
+    { ...OF_PROJECT, status: 'pending', createdAfter: 1 },
+    'messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
+  ],
+  [
+    { ...OF_PROJECT, createdAfter: 1, createdBefore: 2 },
+    'messages_created (agent_id=? AND created_at>? AND created_at<?)',
+  ],
+  [{ ...OF_PROJECT, status: 'responded' }, 'messages_agent (agent_id=? AND rowid>? AND rowid<?)'],
+  [OF_PROJECT, 'messages_agent (agent_id=? AND rowid>? AND rowid<?)'],
+]
+
+it.each(SEARCHES)('the search %j reads the index %s in its order', (search, index) => {
+  const path = searchPath(search)
+  const db = database()
+  expect(planOf(db, messageSearchSql(search, path))).toEqual([
+    `SEARCH m USING INDEX ${index}`,
+    'SEARCH s USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+  const [step = '', ...others] = planOf(db, lastSearchedSql(search, path))
+  expect(step).toContain(index.replace(/ .*/, ''))
+  expect(others).toEqual([])
+})
+
+it('the search of a session reads its messages by their places', () => {
+  expect(
+    planOf(database(), sessionSearchSql({ ...OF_PROJECT, sessionId: 's', state: 'failed' })),
+  ).toEqual([
+    expect.stringMatching(
+      /^SEARCH m USING INDEX sqlite_autoindex_messages_\d \(session_seq=\? AND position<\?\)$/,
+    ),
+  ])
+})
+
+it.each([
+  [{ ...OF_PROJECT, messageId: 'm' }, 'SEARCH e USING INDEX events_message (message_id=?'],
+  [
+    { ...OF_PROJECT, sessionId: 's' },
+    'SEARCH e USING INDEX events_session (project_id=? AND session_id=?',
+  ],
+])('the deliveries of %j are found by their events, in order', (filter, first) => {
+  const db = database()
+  for (const sqlOf of [deliveryListSql, lastReadSql]) {
+    const [step, ...others] = planOf(db, sqlOf(filter)).filter((one) => !one.includes('SUBQUERY'))
+    expect(step?.replace('COVERING ', '')).toContain(first)
+    expect(others.join()).toContain('SEARCH d USING INDEX deliveries_event (event_seq=?')
+    expect(others.join()).not.toContain('TEMP B-TREE')
+  }
 })
 
 /** The statements that the stores prepare when they are created. */
