@@ -1,5 +1,5 @@
 import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
-import pg from 'pg'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { createDatabase } from './database.js'

@@ -56,7 +56,8 @@ it('the next webhook to send to is found by descents of the same index and by si
 /**
  * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and the
  * webhooks that a claim has visited. A page takes the first running recovery. The backlog counts
- * all open rows. The sweep of a disabled webhook counts a bounded subquery.
+ * all open rows. The sweep of a disabled webhook counts a bounded subquery. A jump of the clock
+ * moves the times of all open rows, and of all webhooks.
  */
 const SCANS = [
   'SCAN agents',
@@ -69,6 +70,11 @@ const SCANS = [
   'SCAN s USING INDEX sessions_due',
   'SCAN (subquery-1)',
   'SCAN queues',
+  'SCAN deliveries USING INDEX deliveries_due',
+  'SCAN messages USING INDEX messages_unanswered',
+  'SCAN sessions USING INDEX sessions_due',
+  'SCAN webhooks',
+  'SCAN webhooks USING INDEX webhooks_unhealthy',
 ]
 
 it('no statement sorts, and only allowed statements scan a table', () => {
