@@ -49,7 +49,7 @@ const SEARCHES: readonly Partial<MessageSearch>[] = [
 ]
 const FEW = 3_000
 const MANY = 60_000
-/** A descent of a larger index reads one page more. The statement descends once for each message. */
+/** A descent of a larger index reads one page more. A statement descends for each message. */
 const MOST_GROWTH = 1.5
 
 it('a search reads no more pages of 60,000 messages than of 3,000', async () => {
