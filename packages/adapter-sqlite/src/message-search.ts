@@ -139,7 +139,7 @@ function onPath(search: MessageSearch, path: SearchPath): string {
   const { createdAfter, createdBefore } = search
   const conditions = ['m.agent_id = @agentId']
   if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
-  if (path === 'end_user') conditions.push(`${END_USER} = @endUserId`)
+  if (path === 'end_user') conditions.push(HAS_END_USER, `${END_USER} = @endUserId`)
   if (path === 'open') conditions.push("m.state <> 'responded'")
   if (path === 'time' && createdAfter !== undefined)
     conditions.push('m.created_at >= @createdAfter')
@@ -154,6 +154,7 @@ function onPath(search: MessageSearch, path: SearchPath): string {
 }
 
 const END_USER = "m.principal ->> 'endUserId'"
+const HAS_END_USER = `instr(m.principal, '"endUserId"') > 0`
 const HAS_CORRELATION = `instr(m.metadata, '"correlationId"') > 0`
 const CORRELATION_START = "substr(m.metadata ->> 'correlationId', 1, 64)"
 const START = 'substr(@correlationId, 1, 64)'

@@ -105,7 +105,7 @@ create unique index messages_key on messages (agent_id, idempotency_key) where i
 create index messages_agent on messages (agent_id);
 create index messages_unanswered on messages (agent_id) where state <> 'responded';
 create index messages_created on messages (agent_id, created_at);
-create index messages_end_user on messages (agent_id, principal ->> 'endUserId') where principal ->> 'endUserId' is not null;
+create index messages_end_user on messages (agent_id, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;
 create index messages_correlation on messages (agent_id, substr(metadata ->> 'correlationId', 1, 64)) where instr(metadata, '"correlationId"') > 0;
 create index messages_finished on messages (finished_at) where finished_at is not null;
 
