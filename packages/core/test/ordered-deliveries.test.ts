@@ -70,6 +70,17 @@ it('sends a delivery at once that a person redelivers while it waits', async () 
   expect(sent()).toEqual(['a', 'b'])
 })
 
+it('sends all deliveries of a session in one pass', async () => {
+  const handler = () => ({ kind: 'answered', response: 'hi' }) as const
+  const fakes = await scene({ idle: true, handler })
+  const { webhook } = await fakes.hook()
+  const which = { projectId: fakes.project.id, webhookId: webhook.id }
+  await fakes.service.webhooks.update({ ...which, change: { ordering: 'session' } })
+  for (const text of ['a', 'b', 'c']) await fakes.post(text)
+  expect(await fakes.service.tick({ budgetMs: 60_000 })).toMatchObject({ deliveries: 3 })
+  expect(fakes.sender.requests).toHaveLength(3)
+})
+
 it('refuses an unknown ordering', async () => {
   const { service, which } = await orderedScene()
   const change = { ordering: 'agent' as 'session' }
