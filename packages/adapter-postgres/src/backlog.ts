@@ -1,31 +1,31 @@
-import type { DeliveryBacklog, Instant, MessageBacklog } from '@org/agent-messaging-core/storage'
+import {
+  openDeliveries,
+  WAITING,
+  type DeliveryBacklog,
+  type Instant,
+  type MessageBacklog,
+  type OpenQueue,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
 type Now = { readonly now: Instant }
-type Deliveries = {
-  readonly open: number
-  readonly due: number
-  readonly held: number
-  readonly oldestDueAt: Instant | null
-}
+type Waiting = { readonly count: number; readonly oldestAt: Instant | null }
 type Webhooks = Pick<DeliveryBacklog, 'disabledWebhooks' | 'openCircuits' | 'halfOpenCircuits'>
 type Messages = Omit<MessageBacklog, 'oldestDueAt'> & { readonly oldestDueAt: Instant | null }
 
-const deliveriesSql = sql<Now, Deliveries>(`
+const queuesSql = sql<Now, OpenQueue>(`
   with queues as materialized (
     select webhook_seq, count(*) as open, count(*) filter (where due_at <= @now) as due,
       min(due_at) as oldest
-    from agent_messaging.deliveries where due_at is not null group by webhook_seq),
-  states as (
-    select q.open, q.due, q.oldest, not w.is_deleted and w.disabled_at is null and not w.paused
-      and (w.circuit_until is null or w.circuit_until <= @now) as is_ready
-    from queues q join agent_messaging.webhooks w on w.seq = q.webhook_seq)
-  select coalesce(sum(open), 0)::bigint as open,
-    coalesce(sum(due) filter (where is_ready), 0)::bigint as due,
-    coalesce(sum(due) filter (where not is_ready), 0)::bigint as held,
-    min(oldest) filter (where is_ready and due > 0) as "oldestDueAt"
-  from states`)
+    from agent_messaging.deliveries where due_at is not null group by webhook_seq)
+  select w.id as "webhookId", q.open, q.due, q.oldest as "oldestAt",
+    (w.is_deleted or w.disabled_at is not null) as "isDisabled", w.paused as "isPaused",
+    w.circuit_until as "circuitUntil"
+  from queues q join agent_messaging.webhooks w on w.seq = q.webhook_seq`)
+const waitingSql = sql<object, Waiting>(`
+  select count(*) as count, min(created_at) as "oldestAt"
+  from agent_messaging.deliveries where due_at = ${WAITING}`)
 const webhooksSql = sql<Now, Webhooks>(`
   select count(disabled_at) as "disabledWebhooks",
     count(*) filter (where circuit_until > @now) as "openCircuits",
@@ -44,12 +44,21 @@ const messagesSql = sql<Now, Messages>(`
     join agent_messaging.agents a on a.id = s.agent_id
   where s.due_at is not null`)
 
-/** `DeliveryStore.backlog`. Reads the indexes of open deliveries and of unhealthy webhooks. */
-export async function deliveryBacklog(db: Queries, now: Instant): Promise<DeliveryBacklog> {
+/**
+ * `DeliveryStore.backlog`. Reads the indexes of open and of waiting deliveries, and of unhealthy
+ * webhooks.
+ */
+export async function deliveryBacklog(
+  db: Queries,
+  now: Instant,
+  limited: ReadonlySet<string> = new Set(),
+): Promise<DeliveryBacklog> {
+  const queues = await db.all(queuesSql, { now })
   // The aggregates always return one row.
-  const { oldestDueAt, ...counts } = (await db.one(deliveriesSql, { now })) as Deliveries
-  const webhooks = await db.one(webhooksSql, { now })
-  return { ...counts, ...(oldestDueAt !== null && { oldestDueAt }), ...(webhooks as Webhooks) }
+  const { count, oldestAt } = (await db.one(waitingSql, {})) as Waiting
+  const webhooks = (await db.one(webhooksSql, { now })) as Webhooks
+  const waiting = { count, ...(oldestAt !== null && { oldestAt }) }
+  return { ...openDeliveries(queues, now, limited, waiting), ...webhooks }
 }
 
 /** `MessageStore.backlog`. Reads the open sessions with their heads. */

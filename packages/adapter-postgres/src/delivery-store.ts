@@ -104,7 +104,7 @@ export function deliveryStore(database: Database): DeliveryStore {
     purge: (query) => write((db) => purgeDeliveries(db, query)),
     erasePrincipal: (step) =>
       (step.countOnly ? read : write)((db) => erasePrincipalDeliveries(db, step)),
-    backlog: (now) => read((db) => deliveryBacklog(db, now)),
+    backlog: (now, limited) => read((db) => deliveryBacklog(db, now, limited)),
     activity: (query) => read((db) => attemptActivity(db, query)),
   }
 }

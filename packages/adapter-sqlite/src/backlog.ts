@@ -1,39 +1,55 @@
-import type { DeliveryBacklog, Instant, MessageBacklog } from '@org/agent-messaging-core/storage'
+import {
+  openDeliveries,
+  WAITING,
+  type DeliveryBacklog,
+  type Instant,
+  type MessageBacklog,
+  type OpenQueue,
+} from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 
-type Deliveries = {
-  readonly open: number
-  readonly due: number
-  readonly held: number
-  readonly oldestDueAt: Instant | null
+/** A number is a boolean. */
+type QueueRow = Omit<OpenQueue, 'isDisabled' | 'isPaused'> & {
+  readonly isDisabled: 0 | 1
+  readonly isPaused: 0 | 1
 }
+type Waiting = { readonly count: number; readonly oldestAt: Instant | null }
 type Webhooks = Pick<DeliveryBacklog, 'disabledWebhooks' | 'openCircuits' | 'halfOpenCircuits'>
 type Messages = Omit<MessageBacklog, 'oldestDueAt'> & { readonly oldestDueAt: Instant | null }
 
 // Each statement aggregates, so it always returns one row.
 
-/** `DeliveryStore.backlog`. Reads the indexes of open deliveries and of unhealthy webhooks. */
-export function deliveryBacklog(db: Database): (now: Instant) => DeliveryBacklog {
-  const deliveries = db.prepare<{ now: Instant }, Deliveries>(`
+/**
+ * `DeliveryStore.backlog`. Reads the indexes of open and of waiting deliveries, and of unhealthy
+ * webhooks.
+ */
+export function deliveryBacklog(
+  db: Database,
+): (now: Instant, limited?: ReadonlySet<string>) => DeliveryBacklog {
+  const queues = db.prepare<{ now: Instant }, QueueRow>(`
     with queues as materialized (
       select webhook_seq, count(*) as open, sum(due_at <= @now) as due, min(due_at) as oldest from deliveries
-      where due_at is not null group by webhook_seq),
-    states as (
-      select q.open, q.due, q.oldest,
-        w.is_deleted = 0 and w.disabled_at is null and w.paused = 0 and (w.circuit_until is null or w.circuit_until <= @now) as is_ready
-      from queues q cross join webhooks w on w.seq = q.webhook_seq)
-    select coalesce(sum(open), 0) as open, coalesce(sum(iif(is_ready, due, 0)), 0) as due,
-      coalesce(sum(iif(is_ready, 0, due)), 0) as held, min(iif(is_ready and due > 0, oldest, null)) as oldestDueAt
-    from states`)
+      where due_at is not null group by webhook_seq)
+    select w.id as webhookId, q.open, q.due, q.oldest as oldestAt, w.is_deleted = 1 or w.disabled_at is not null as isDisabled,
+      w.paused as isPaused, w.circuit_until as circuitUntil
+    from queues q cross join webhooks w on w.seq = q.webhook_seq`)
+  const waiting = db.prepare<[], Waiting>(
+    `select count(*) as count, min(created_at) as oldestAt from deliveries where due_at = ${WAITING}`,
+  )
   const webhooks = db.prepare<{ now: Instant }, Webhooks>(`
     select count(disabled_at) as disabledWebhooks, coalesce(sum(circuit_until > @now), 0) as openCircuits,
       coalesce(sum(circuit_until <= @now), 0) as halfOpenCircuits
     from webhooks where is_deleted = 0 and (disabled_at is not null or circuit_until is not null)`)
-  return (now) => {
-    const { oldestDueAt, ...counts } = deliveries.get({ now }) as Deliveries
+  return (now, limited = new Set()) => {
+    const rows = queues.all({ now }).map((row): OpenQueue => ({
+      ...row,
+      isDisabled: row.isDisabled === 1,
+      isPaused: row.isPaused === 1,
+    }))
+    const { count, oldestAt } = waiting.get() as Waiting
+    const held = { count, ...(oldestAt !== null && { oldestAt }) }
     return {
-      ...counts,
-      ...(oldestDueAt !== null && { oldestDueAt }),
+      ...openDeliveries(rows, now, limited, held),
       ...(webhooks.get({ now }) as Webhooks),
     }
   }

@@ -105,7 +105,7 @@ export function deliveryStore(
     purge: (query) => committer.write(() => purge(query)),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
-    backlog: (now) => committer.read(() => backlog(now)),
+    backlog: (now, limited) => committer.read(() => backlog(now, limited)),
     activity: (query) => committer.read(() => activity(query)),
   }
 }

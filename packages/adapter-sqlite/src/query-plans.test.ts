@@ -65,6 +65,7 @@ const SCANS = [
   'SCAN w USING COVERING INDEX webhooks_deleted',
   'SCAN json_each VIRTUAL TABLE INDEX 1:',
   'SCAN deliveries USING COVERING INDEX deliveries_due',
+  'SCAN deliveries USING COVERING INDEX deliveries_waiting',
   'SCAN q',
   'SCAN recoveries USING INDEX recoveries_running',
   'SCAN s USING INDEX sessions_due',

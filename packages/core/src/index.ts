@@ -5,6 +5,8 @@ export type {
   CreatedAgent,
 } from './agents/create-agent.js'
 export type { Agent, OnBusy } from './domain/agent.js'
+export type { HoldCause } from './domain/backlog.js'
+export { HOLD_CAUSES } from './domain/backlog.js'
 export type { ApiKey, Permission } from './domain/api-key.js'
 export { PERMISSIONS } from './domain/api-key.js'
 export type {

@@ -129,11 +129,12 @@ export function createService(options: ServiceOptions) {
       stopping.abort('stopping')
       waitingRoom.close()
       answerStreams.close()
+      const recoveriesStopped = recoveryRunner.stop()
       await maintenance.stop()
-      await recoveryRunner.stop()
       await dispatcher.stop(graceMs)
       await supervisor.stop()
       await deliverySender.stop(Math.max(0, end - clock.elapsed()))
+      await recoveriesStopped
       stopped.abort('stopped')
     },
   }

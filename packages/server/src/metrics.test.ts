@@ -7,7 +7,19 @@ const NOW = 100_000
 const webhooks = { disabledWebhooks: 1, openCircuits: 2, halfOpenCircuits: 3 }
 const backlog = {
   messages: { queued: 4, running: 5, deferred: 6, oldestDueAt: NOW - 2_000 },
-  deliveries: { open: 10, due: 3, held: 2, oldestDueAt: NOW - 7_500, ...webhooks },
+  deliveries: {
+    open: 10,
+    due: 3,
+    oldestDueAt: NOW - 7_500,
+    held: {
+      disabled: { count: 0 },
+      paused: { count: 0 },
+      circuit: { count: 1, oldestAt: NOW - 9_000 },
+      limit: { count: 0 },
+      order: { count: 1, oldestAt: NOW - 1_000 },
+    },
+    ...webhooks,
+  },
 }
 const service = {
   load: () => ({ waitingCallers: 7, runs: 8, attempts: 9 }),
@@ -117,6 +129,8 @@ describe('the metrics', () => {
       'agent_messaging_deliveries{state="held"} 2',
       'agent_messaging_deliveries{state="later"} 5',
       'agent_messaging_delivery_lag_seconds 7.5',
+      'agent_messaging_delivery_held_seconds{cause="circuit"} 9',
+      'agent_messaging_delivery_held_seconds{cause="order"} 1',
       'agent_messaging_webhooks_held{state="disabled"} 1',
       'agent_messaging_webhooks_held{state="circuit_open"} 2',
       'agent_messaging_webhooks_held{state="circuit_half_open"} 3',
@@ -131,7 +145,7 @@ describe('the metrics', () => {
     expect(text).toMatch(/^agent_messaging_storage_up 0$/m)
     expect(text).toMatch(/^agent_messaging_waiting_callers 7$/m)
     expect(text).not.toMatch(
-      /^agent_messaging_(messages|deliveries|webhooks_held|\w+_lag_seconds)[{ ]/m,
+      /^agent_messaging_(messages|deliveries|webhooks_held|\w+_(lag|held)_seconds)[{ ]/m,
     )
   })
 

@@ -1,4 +1,9 @@
-import type { Backlog, Instant, MessagingService } from '@org/agent-messaging-core'
+import {
+  HOLD_CAUSES,
+  type Backlog,
+  type Instant,
+  type MessagingService,
+} from '@org/agent-messaging-core'
 import type { Instruments } from './instruments.js'
 
 type Load = ReturnType<MessagingService['load']>
@@ -16,12 +21,17 @@ export function stateGauges({ gauge }: Instruments) {
   )
   const deliveries = gauge(
     'deliveries',
-    'Open deliveries: due, held (due, but webhook disabled or circuit open), or later.',
+    'Open deliveries: due, held (see delivery_held_seconds), or later.',
     ['state'],
   )
   const deliveryLag = gauge(
     'delivery_lag_seconds',
-    'How long the oldest delivery that can be sent has been due.',
+    'How long the oldest delivery that can be sent now has been due.',
+  )
+  const deliveryHeld = gauge(
+    'delivery_held_seconds',
+    'How long the oldest delivery that is not sent has been due, by cause: disabled, paused, circuit, limit (of this process) or order.',
+    ['cause'],
   )
   const webhooks = gauge(
     'webhooks_held',
@@ -35,8 +45,12 @@ export function stateGauges({ gauge }: Instruments) {
       messages.set({ state }, count)
     messageLag.set(secondsSince(backlog.messages.oldestDueAt, now))
     const { open, due, held, disabledWebhooks, openCircuits, halfOpenCircuits } = backlog.deliveries
-    for (const [state, count] of Object.entries({ due, held, later: open - due - held }))
-      deliveries.set({ state }, count)
+    const causes = HOLD_CAUSES.map((cause) => ({ cause, ...held[cause] }))
+    const heldCount = causes.reduce((sum, { count }) => sum + count, 0)
+    const counts = { due, held: heldCount, later: open - due - heldCount }
+    for (const [state, count] of Object.entries(counts)) deliveries.set({ state }, count)
+    for (const { cause, oldestAt } of causes)
+      deliveryHeld.set({ cause }, secondsSince(oldestAt, now))
     deliveryLag.set(secondsSince(backlog.deliveries.oldestDueAt, now))
     const states = {
       disabled: disabledWebhooks,
@@ -47,7 +61,7 @@ export function stateGauges({ gauge }: Instruments) {
   }
 
   function hideBacklog(): void {
-    for (const labelled of [messages, deliveries, webhooks]) labelled.reset()
+    for (const labelled of [messages, deliveries, deliveryHeld, webhooks]) labelled.reset()
     for (const unlabelled of [messageLag, deliveryLag]) unlabelled.remove()
   }
 

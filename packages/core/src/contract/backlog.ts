@@ -4,10 +4,12 @@ import { PROJECT_ID } from '../testing/builders.js'
 import { CLAIM_ALL, heldBy, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
+const none = { count: 0 }
+const NONE_HELD = { disabled: none, paused: none, circuit: none, limit: none, order: none }
 const NO_DELIVERIES = {
   open: 0,
   due: 0,
-  held: 0,
+  held: NONE_HELD,
   disabledWebhooks: 0,
   openCircuits: 0,
   halfOpenCircuits: 0,
@@ -45,7 +47,7 @@ export function backlogSuite(it: StorageTest): void {
     })
   })
 
-  it('counts apart what waits for disabled and deleted webhooks and open circuits', async ({
+  it('counts held deliveries by cause, and says since when the oldest is due', async ({
     storage,
     scene,
   }) => {
@@ -55,13 +57,36 @@ export function backlogSuite(it: StorageTest): void {
     const deleted = await scene.webhook({ status, health })
     await scene.webhook({ status })
     await scene.webhook({ health })
-    await scene.publish(agent)
+    await scene.webhook({ isPaused: true })
+    const limited = await scene.webhook()
+    for (const createdAt of [NOW, NOW + 1, NOW + MINUTE]) await scene.publish(agent, { createdAt })
     await storage.webhooks.delete(PROJECT_ID, deleted.id)
     const webhooks = { disabledWebhooks: 1, openCircuits: 1, halfOpenCircuits: 0 }
-    expect(await storage.deliveries.backlog(NOW)).toEqual({ open: 3, due: 0, held: 3, ...webhooks })
+    const two = { count: 2, oldestAt: NOW }
+    const held = { ...NONE_HELD, disabled: { count: 4, oldestAt: NOW }, paused: two }
+    expect(await storage.deliveries.backlog(NOW + 2, new Set([limited.id]))).toEqual({
+      ...{ open: 15, due: 0, held: { ...held, circuit: two, limit: two } },
+      ...webhooks,
+    })
+    // One delivery of a half-open circuit can be sent, since the circuit's time has passed.
     expect(await storage.deliveries.backlog(NOW + SECOND)).toEqual({
-      ...{ open: 3, due: 1, oldestDueAt: NOW, held: 2 },
+      ...{ open: 15, due: 3, oldestDueAt: NOW },
+      held: { ...held, circuit: { count: 1, oldestAt: NOW } },
       ...{ ...webhooks, openCircuits: 0, halfOpenCircuits: 1 },
+    })
+  })
+
+  it('counts deliveries that wait for their order apart', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    await scene.webhook({ ordering: 'session' })
+    for (const createdAt of [NOW, NOW + 1, NOW + 2])
+      await scene.publish(agent, { createdAt, sessionId: 's' })
+    expect(await storage.deliveries.backlog(NOW + SECOND)).toEqual({
+      ...NO_DELIVERIES,
+      open: 3,
+      due: 1,
+      oldestDueAt: NOW,
+      held: { ...NONE_HELD, order: { count: 2, oldestAt: NOW + 1 } },
     })
   })
 

@@ -90,7 +90,11 @@ export function claimDueSuite(it: StorageTest): void {
     expect(
       await storage.deliveries.cancelStale({ now: NOW, dueBefore: NOW + 1, keep: 0, limit: 9 }),
     ).toBe(0)
-    expect(await storage.deliveries.backlog(NOW)).toMatchObject({ open: 1, due: 0, held: 1 })
+    expect(await storage.deliveries.backlog(NOW)).toMatchObject({
+      open: 1,
+      due: 0,
+      held: { paused: { count: 1 } },
+    })
     await storage.webhooks.update(PROJECT_ID, id, { isPaused: false, updatedAt: NOW })
     expect(webhookIds(await claimDue(storage))).toEqual([id])
   })

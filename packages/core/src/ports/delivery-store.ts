@@ -1,3 +1,4 @@
+import type { OpenDeliveries } from '../domain/backlog.js'
 import type {
   AfterAttempt,
   DeliveryAttempt,
@@ -108,8 +109,11 @@ export interface DeliveryStore {
    * its probe, is half-open. With `next` there can be more after that position.
    */
   erasePrincipal(step: PrincipalStep): Stored<ErasedDeliveries>
-  /** Counts open deliveries of all projects. */
-  backlog(now: Instant): Stored<DeliveryBacklog>
+  /**
+   * Counts open deliveries of all projects, as `openDeliveries` says. `limited` are the webhooks
+   * that are at their limit in this process.
+   */
+  backlog(now: Instant, limited?: ReadonlySet<string>): Stored<DeliveryBacklog>
   /** Counts attempts of the project's `newest` deliveries, in any order. */
   activity(query: ActivityQuery): Stored<AttemptCount[]>
 }
@@ -203,17 +207,7 @@ export type CancelStale = {
 export type ErasedDeliveries = { readonly deliveries: number; readonly next?: number }
 
 /** Counts of deliveries, and of webhooks that are not deleted. */
-export type DeliveryBacklog = {
-  /** Deliveries that are not final. */
-  readonly open: number
-  /**
-   * Open deliveries that can be claimed now. `oldestDueAt` is the time since which the first of
-   * them can.
-   */
-  readonly due: number
-  readonly oldestDueAt?: Instant
-  /** Deliveries that are due while their webhook is disabled or its circuit is open. */
-  readonly held: number
+export type DeliveryBacklog = OpenDeliveries & {
   readonly disabledWebhooks: number
   readonly openCircuits: number
   readonly halfOpenCircuits: number

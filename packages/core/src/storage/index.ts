@@ -15,6 +15,7 @@ export type {
 } from '../domain/delivery.js'
 export { decideRedelivery, keepsOrder } from '../domain/delivery.js'
 export { orderKeyOf } from '../domain/delivery-order.js'
+export { openDeliveries, type DueDeliveries, type OpenQueue } from '../domain/backlog.js'
 export { ClaimBudget } from '../domain/claim-budget.js'
 export { attemptCounts, holdsRun } from '../domain/fencing.js'
 export { newDeliveryClaim, newMessageClaim } from '../domain/first-claim.js'

@@ -1,3 +1,4 @@
+import { openDeliveries, type OpenQueue } from '../domain/backlog.js'
 import { ClaimBudget } from '../domain/claim-budget.js'
 import {
   decideRedelivery,
@@ -193,20 +194,36 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return countAttempts(this.#memory, query)
   }
 
-  backlog(now: Instant): DeliveryBacklog {
-    const rows = this.#rows()
-    const due = rows.filter((row) => dueAt(row) <= now)
-    const ready = due.filter(({ delivery }) => isReady(this.#webhook(delivery.webhookId), now))
+  backlog(now: Instant, limited: ReadonlySet<string> = new Set()): DeliveryBacklog {
+    const open = this.#rows().filter(({ delivery }) => isOpen(delivery.state))
+    const waiting = open.filter(({ delivery }) => delivery.state.kind === 'waiting')
     const webhooks = [...this.#memory.webhooks.values()]
     const circuits = webhooks.map(({ health }) => circuitAt(health, now))
+    const ids = new Set(open.map(({ delivery }) => delivery.webhookId))
+    const queues = [...ids].map((id) => this.#openQueue(id, open, now))
     return {
-      open: rows.filter(({ delivery }) => isOpen(delivery.state)).length,
-      due: ready.length,
-      ...(ready.length > 0 && { oldestDueAt: Math.min(...ready.map(dueAt)) }),
-      held: due.length - ready.length,
+      ...openDeliveries(queues, now, limited, {
+        count: waiting.length,
+        oldestAt: Math.min(...waiting.map(({ delivery }) => delivery.createdAt)),
+      }),
       disabledWebhooks: webhooks.filter(({ status }) => status.kind === 'disabled').length,
       openCircuits: circuits.filter((circuit) => circuit === 'open').length,
       halfOpenCircuits: circuits.filter((circuit) => circuit === 'half_open').length,
+    }
+  }
+
+  #openQueue(webhookId: string, open: readonly DeliveryRow[], now: Instant): OpenQueue {
+    const webhook = this.#webhook(webhookId)
+    const own = open.filter(({ delivery }) => delivery.webhookId === webhookId)
+    const circuit = webhook?.health.circuit
+    return {
+      webhookId,
+      open: own.length,
+      due: own.filter((row) => dueAt(row) <= now).length,
+      oldestAt: Math.min(...own.map(dueAt)),
+      isDisabled: webhook?.status.kind !== 'enabled',
+      isPaused: webhook?.isPaused ?? false,
+      circuitUntil: circuit?.kind === 'open' ? circuit.until : null,
     }
   }
 

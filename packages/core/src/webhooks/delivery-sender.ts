@@ -77,6 +77,11 @@ export class DeliverySender {
     return this.#queue.inFlight
   }
 
+  /** Webhooks with a waiting delivery that their limit does not let start now. */
+  get limited(): ReadonlySet<string> {
+    return this.#queue.limited
+  }
+
   /** Returns the limit of a webhook in this process. */
   limitOf({ id, health }: Webhook): WebhookLimit {
     const { limit } = this.#receivers.find(id) ?? {}

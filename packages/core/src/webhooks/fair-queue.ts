@@ -68,6 +68,7 @@ export class FairQueue {
   readonly #paced = new Map<WebhookQueue, Instant>()
   #nextStartAt: Instant = Infinity
   readonly #full = new Set<string>()
+  readonly #limited = new Set<string>()
   readonly #waiting: Counts = { first: 0, retry: 0 }
   readonly #inFlight: Counts = { first: 0, retry: 0 }
   /** Waiting deliveries that count against `prefetch`. One project counts for at most half. */
@@ -99,6 +100,11 @@ export class FairQueue {
   /** The ids of webhooks and projects that have enough waiting. A live view. */
   get full(): ReadonlySet<string> {
     return this.#full
+  }
+
+  /** The ids of webhooks with a waiting delivery that their limit does not let start. */
+  get limited(): ReadonlySet<string> {
+    return this.#limited
   }
 
   /** The time at which `resume` can have an effect. Infinity: no webhook waits for its pace. */
@@ -225,6 +231,8 @@ export class FairQueue {
     this.#repositionKind(queue, 'retry', canStart)
     this.#markFull(queue.id, waiting >= this.#fullFrom(queue))
     this.#markFull(project.id, project.waiting >= this.#policy.prefetch / 2)
+    if (waiting > 0 && !canStart) this.#limited.add(queue.id)
+    else this.#limited.delete(queue.id)
     if (waiting === 0) this.#paced.delete(queue)
     if (queue.inFlight === 0 && waiting === 0) this.#webhooks.delete(queue.id)
     if (project.inFlight === 0 && project.waiting === 0) this.#projects.delete(project.id)
