@@ -1,7 +1,7 @@
 import type { Instant } from '../domain/instant.js'
 import type { LimitCeiling, LimitReason, Verdict, WebhookLimit } from '../domain/webhook-limit.js'
 import { Pace } from './pace.js'
-import { RequestWindow, type Sample } from './request-window.js'
+import { RequestWindow, type Sample, type WindowKind } from './request-window.js'
 
 /** The slots of a new webhook: at most a quarter of all. */
 const FIRST_SLOTS = 8
@@ -9,18 +9,27 @@ export const firstSlots = (all: number): number => Math.min(FIRST_SLOTS, Math.ce
 const SLOTS_AFTER_CIRCUIT = 2
 /** A limit never goes below this, so that it can find out that its receiver recovered. */
 const LEAST_PER_SECOND = 0.5
+/** No process sends more than this. */
+const MOST_PER_SECOND = 10_000
 /** Growth after a cut: the first step as a share, doubled after each window without a reason. */
 const FIRST_STEP = 0.5
 const FAST_STEP = 0.25
+const MOST_STEP = 0.5
+const GROWTH = 1.5
 /** Each step adds this too, so that processes come to equal shares. */
 const STEP_PER_SECOND = 1
 /** A cut leaves this share of the accepted rate, and a quarter of the rate at least. */
 const AFTER_CUT = 0.95
 const DEEPEST_CUT = 0.25
-/** Refusals above the usual share that are tolerated. Growth without them would never end. */
+/** Refusals above the usual share that are tolerated. A cut below few would cost more than them. */
 const TOLERATED = 0.02
-/** A share that stays above this part of itself at a lower rate does not depend on the rate. */
+const TOLERATED_PER_SECOND = 1.5
+/**
+ * A share that stays above this part of itself at a lower rate does not depend on the rate. A
+ * receiver that has limited its rate before must show this more clearly.
+ */
 const PERSISTS = 0.65
+const PERSISTS_PACED = 0.75
 /**
  * A higher share is never taken for chance. Processes that flood one receiver together would see a
  * share that does not depend on the rate of each.
@@ -31,7 +40,7 @@ const SLOWER = 1.5
 const SLOWER_MS = 20
 /** A trial repeats after this time, and soon if the latency rises. */
 const TRIAL_EVERY_MS = 60_000
-const TRIAL_AGAIN_MS = 2_000
+const TRIAL_AGAIN_MS = 10_000
 /** A pace that held back no request for this long is forgotten. */
 const UNUSED_MS = 60_000
 /** A claimed delivery does not wait for longer than this for its pace: leases end. */
@@ -83,6 +92,8 @@ export class AdaptiveLimit {
   /** Each accepted request adds a slot, until there is a reason against it. */
   #isStarting = true
   #experiment: Experiment | undefined
+  /** The receiver accepted nothing, and has refused nothing since. */
+  #isBlocked = false
   /** The share of refusals that does not depend on the rate. */
   #usualShare = 0
   /** The latency at a low concurrency. */
@@ -159,8 +170,9 @@ export class AdaptiveLimit {
     if (verdict === 'refused' || isSlow) this.#isStarting = false
     if (verdict === 'accepted' && this.#isStarting && this.#window.wasFull) this.#addSlots(1)
     this.#window.ended(verdict, startedAt, latencyMs)
-    const canEndEarly = this.#experiment?.kind !== 'trial'
-    if (this.#window.isComplete(now, this.#usualMs ?? 0, canEndEarly)) this.#completeWindow(now)
+    if (verdict === 'accepted' && this.#isBack) this.#window = new RequestWindow(now)
+    if (this.#window.isComplete(now, this.#usualMs ?? 0, this.#windowKind))
+      this.#completeWindow(now)
   }
 
   /** Starts again with few slots: the receiver accepted nothing, and has perhaps recovered. */
@@ -186,8 +198,20 @@ export class AdaptiveLimit {
     }
   }
 
+  /** The refusals before the first accepted request say nothing about the receiver any more. */
+  get #isBack(): boolean {
+    const isLow = this.#perSecond <= 10 * LEAST_PER_SECOND
+    return this.#isBlocked && isLow && this.#window.hasRefusals
+  }
+
+  get #windowKind(): WindowKind {
+    if (this.#experiment?.kind === 'trial') return 'trial'
+    return this.#isBlocked ? 'recovery' : 'usual'
+  }
+
   #completeWindow(now: Instant): void {
     const sample = this.#window.sample(now)
+    if (sample.refused > 0) this.#isBlocked = sample.accepted === 0
     const experiment = this.#experiment
     this.#window = new RequestWindow(now)
     this.#experiment = undefined
@@ -197,9 +221,10 @@ export class AdaptiveLimit {
   }
 
   /** A receiver that has limited its rate already needs less evidence. */
-  #isRefusedMore({ ended, refused }: Sample): boolean {
+  #isRefusedMore({ ended, refused, startsPerSecond }: Sample): boolean {
     const isKnown = this.#perSecond !== Infinity && this.#usualShare <= TOLERATED
-    const tolerated = Math.min(1, this.#usualShare + TOLERATED)
+    const more = Math.max(TOLERATED, TOLERATED_PER_SECOND / startsPerSecond)
+    const tolerated = Math.min(1, this.#usualShare + more)
     const deviation = Math.sqrt(ended * tolerated * (1 - tolerated))
     const most = ended * tolerated + (isKnown ? 1 : 3) * deviation
     return refused >= (isKnown ? 3 : 5) && refused > most
@@ -207,7 +232,7 @@ export class AdaptiveLimit {
 
   #cut(seen: Sample, earlier: Experiment | undefined): void {
     const { slots, perSecond } = earlier ?? { slots: this.#slots, perSecond: this.#perSecond }
-    const persists = earlier !== undefined && seen.share >= PERSISTS * earlier.seen.share
+    const persists = earlier !== undefined && hasPersisted(earlier, seen)
     if (persists && seen.share <= MOST_BY_CHANCE)
       return this.#startTrial({ slots, perSecond, seen })
     this.#experiment = { kind: 'cut', slots, perSecond, seen }
@@ -223,8 +248,8 @@ export class AdaptiveLimit {
     const { ended, startsPerSecond, latencyMs } = seen
     const accepted = Math.max(this.#acceptedPerSecond(seen), startsPerSecond * DEEPEST_CUT)
     this.#perSecond = Math.max(AFTER_CUT * accepted, LEAST_PER_SECOND)
-    this.#tooFast = startsPerSecond
-    this.#step = FIRST_STEP / ended
+    this.#tooFast = this.#isBlocked ? Infinity : startsPerSecond
+    this.#step = this.#isBlocked ? MOST_STEP : FIRST_STEP / ended
     this.#isStarting = false
     this.#reason = 'refusals'
     // A receiver can limit its slots instead of its rate. The accepted requests had these slots.
@@ -246,7 +271,7 @@ export class AdaptiveLimit {
     this.#slots = trial.slots
     this.#perSecond = trial.perSecond
     const { share } = trial.seen
-    if (share > TOLERATED && sample.share < PERSISTS * share) {
+    if (share > TOLERATED && !hasPersisted(trial, sample)) {
       this.#usualShare = Math.min(this.#usualShare, sample.share)
       const isStillRefused = this.#isRefusedMore(sample)
       return this.#limitTo(isStillRefused ? sample : trial.seen)
@@ -295,8 +320,9 @@ export class AdaptiveLimit {
         : this.#perSecond * (1 + this.#step) + STEP_PER_SECOND
     }
     if (wasFull && !this.#isStarting) this.#addSlots(Math.max(0.5, this.#slots * this.#step))
-    this.#step = Math.min(1, 2 * this.#step)
+    this.#step = Math.min(MOST_STEP, GROWTH * this.#step)
     if (this.#step > FAST_STEP) this.#reason = 'growing'
+    if (this.#perSecond > MOST_PER_SECOND) this.#forgetPace()
     this.#isStarting = this.#perSecond === Infinity && this.#reason === 'growing'
   }
 
@@ -310,6 +336,9 @@ export class AdaptiveLimit {
     this.#slots = Math.min(this.#mostSlots, this.#slots + count)
   }
 }
+
+const hasPersisted = ({ perSecond, seen }: Experiment, { share }: Sample): boolean =>
+  share >= seen.share * (perSecond === Infinity ? PERSISTS : PERSISTS_PACED)
 
 const isSlower = (latencyMs: number, usualMs: number): boolean =>
   latencyMs > Math.max(SLOWER * usualMs, usualMs + SLOWER_MS)

@@ -18,8 +18,13 @@ export type Sample = {
   readonly wasPaced: boolean
 }
 
+/** `recovery` follows a window in which the receiver accepted nothing. */
+export type WindowKind = 'usual' | 'trial' | 'recovery'
+
 /** A window with this many requests says enough after `SHORT_MS`, one with few after `LONG_MS`. */
-const MANY = 50
+const MANY = 100
+/** A few accepted requests show that a receiver is back that accepted nothing. */
+const FEW_OF_RECOVERY = 3
 const SHORT_MS = 500
 const FEW = 10
 const LONG_MS = 5_000
@@ -42,6 +47,10 @@ export class RequestWindow {
     this.#openedAt = openedAt
   }
 
+  get hasRefusals(): boolean {
+    return this.#counts.refused + this.#counts.failed > 0
+  }
+
   started(): void {
     this.#starts++
   }
@@ -58,10 +67,13 @@ export class RequestWindow {
    * `latencyMs` is the usual latency. A shorter window would count more refusals than answers,
    * because refusals come faster.
    */
-  isComplete(now: Instant, latencyMs: number, canEndEarly: boolean): boolean {
+  isComplete(now: Instant, latencyMs: number, kind: WindowKind): boolean {
     const ms = now - this.#openedAt
     if (this.#ended >= MANY && ms >= Math.max(SHORT_MS, 2 * latencyMs)) return true
-    return (this.#ended >= FEW && ms >= LONG_MS) || (canEndEarly && this.#isEarly)
+    if (this.#ended >= FEW && ms >= LONG_MS) return true
+    if (kind === 'recovery' && this.#counts.accepted >= FEW_OF_RECOVERY && this.#refused === 0)
+      return true
+    return kind !== 'trial' && this.#isEarly
   }
 
   sample(now: Instant): Sample {
