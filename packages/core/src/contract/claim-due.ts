@@ -137,6 +137,22 @@ export function claimDueSuite(it: StorageTest): void {
     expect(await claimDue(storage)).toHaveLength(5)
   })
 
+  it('claims at most the room of a webhook', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const narrow = await scene.webhook()
+    const wide = await scene.webhook()
+    await publishTimes(scene, agent, 5)
+    const rooms = new Map([
+      [narrow.id, 2],
+      [wide.id, 9],
+    ])
+    const ids = webhookIds(await claimDue(storage, { rooms, perWebhook: 4 }))
+    expect(ids.filter((id) => id === narrow.id)).toHaveLength(2)
+    expect(ids.filter((id) => id === wide.id)).toHaveLength(4)
+    rooms.set(narrow.id, 0)
+    expect(webhookIds(await claimDue(storage, { rooms }))).toEqual([wide.id])
+  })
+
   it('G6: a backlog of one webhook does not keep another waiting', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const flooded = await scene.webhook()

@@ -215,6 +215,26 @@ export function webhookHealthSuite(it: StorageTest): void {
     expect(await claimDue(storage, NOW + LEASE_MS)).toHaveLength(1)
   })
 
+  it('claims a delivery with an earlier attempt as the probe, if one is due', async ({
+    storage,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const webhook = await scene.webhook()
+    await scene.publish(agent, { createdAt: NOW })
+    const [tried] = await claimDue(storage)
+    if (!tried) throw new Error('no delivery is due')
+    const health = { ...failing, circuit: { kind: 'open', until: NOW, trips: 1 } } as const
+    await record(storage, tried, ({ updatedAt }) => ({ change: { health, updatedAt } }))
+    await scene.publish(agent, { createdAt: NOW + 1 })
+    await scene.publish(agent, { createdAt: NOW + 2 })
+    const early = await claimDue(storage, NOW + SECOND)
+    expect(early.map(({ delivery }) => delivery.createdAt)).toEqual([NOW + 1])
+    await storage.webhooks.update(PROJECT_ID, webhook.id, { health, updatedAt: NOW })
+    const probes = await claimDue(storage, NOW + MINUTE)
+    expect(probes.map(({ delivery }) => delivery.id)).toEqual([tried.delivery.id])
+  })
+
   it('moves no circuit where nothing is due', async ({ storage, scene }) => {
     const webhook = await scene.webhook(openUntil(NOW))
     await scene.publish(await scene.agent(), { createdAt: NOW + 1 })

@@ -144,6 +144,46 @@ describe('a receiver that sends Retry-After', () => {
   )
 })
 
+describe('a receiver that refuses some requests', () => {
+  it.each([
+    ['503', 10, undefined],
+    ['429 with Retry-After', 20, '120'],
+  ])('with %s gets all others at once', async (status, nth, retryAfter) => {
+    let requests = 0
+    const headers = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
+    const busy = await receiver(() =>
+      ++requests <= 100 && requests % nth === 0
+        ? { status: Number.parseInt(status), headers }
+        : { status: 200 },
+    )
+    const webhook = await scene.webhook(busy.url)
+    await times(100, () => scene.send())
+    const refusals = 100 / nth
+    await scene.settled(() => accepted(busy).length === 100 - refusals)
+    expect(await webhookOf(webhook)).toMatchObject({ circuit: 'closed' })
+    await scene.pass(10 * SECOND)
+    if (retryAfter !== undefined) expect(accepted(busy)).toHaveLength(100 - refusals)
+    await scene.pass(130 * SECOND)
+    expect(new Set(accepted(busy).map(({ id }) => id)).size).toBe(100)
+    expect(await webhookOf(webhook)).toMatchObject({ circuit: 'closed', enabled: true })
+  })
+})
+
+describe('a receiver that fails the first attempt of each delivery', () => {
+  it('gets all deliveries, because a probe takes one that was tried', async () => {
+    const tried = new Set<string>()
+    const flaky = await receiver(({ id }) => {
+      const status = tried.has(id) ? 200 : 500
+      tried.add(id)
+      return { status }
+    })
+    await scene.webhook(flaky.url)
+    await times(40, () => scene.send())
+    await scene.pass(MINUTE, SECOND)
+    expect(new Set(accepted(flaky).map(({ id }) => id)).size).toBe(40)
+  })
+})
+
 describe('a receiver that answers 410', () => {
   it('is retried like any other by default', async () => {
     const gone = await receiver(410)
