@@ -6,6 +6,7 @@ import { openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
 import { orFail } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { shownDatabase } from '../urls.js'
+import { checkDeliveries } from './deliveries.js'
 import { failed, passed, warning, type Finding } from './finding.js'
 import { checkDisk, checkDriver, checkDurability } from './machine.js'
 
@@ -91,7 +92,10 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
   try {
     await orFail(storage.ping(), 'cannot write to the database')
     const usable = passed('database', `${shownDatabase(database)} is readable and writable`)
-    return crypto ? [usable, masterKeyFinding[await matchingKey(storage, crypto)]] : [usable]
+    const now = Date.now()
+    const backlog = await orFail(storage.deliveries.backlog(now), 'cannot count the deliveries')
+    const findings = [usable, checkDeliveries(backlog, now)]
+    return crypto ? [...findings, masterKeyFinding[await matchingKey(storage, crypto)]] : findings
   } finally {
     await close()
   }
