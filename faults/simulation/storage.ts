@@ -89,6 +89,7 @@ export function storageOf({
     messages: storeOf('messages', storage.messages),
     deliveries: storeOf('deliveries', storage.deliveries),
     recoveries: storeOf('recoveries', storage.recoveries),
+    events: storeOf('events', storage.events),
     webhooks: storeOf('webhooks', storage.webhooks),
     agents: storeOf('agents', storage.agents),
     credentials: storeOf('credentials', storage.credentials),

@@ -26,7 +26,7 @@ async function scene(...dueAts: readonly number[]) {
   await storage.webhooks.create(aWebhook(), 10)
   const publish = async (dueAt: number) =>
     void (await pool.query(
-      `with told as (insert into agent_messaging.events (id, project_id, name, body, created_at) values ('e', '', 'webhook.test', '{}', 0) returning seq)
+      `with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values ('e', '', true, 'webhook.test', '{}', 0) returning seq)
        insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
        select 'd' || told.seq, $1, w.seq, told.seq, 'pending', 0, 0, $2, 0, 0 from told, agent_messaging.webhooks w`,
       [PROJECT_ID, dueAt],

@@ -11,7 +11,7 @@ import {
 import type { Queries } from './database.js'
 import { advanceOrders } from './delivery-order.js'
 import { releaseProbesSql } from './probe-readiness.js'
-import { removeDeliveries } from './purge.js'
+import { eraseDeliveries } from './purge.js'
 import { advance, forget, skip, lockSessionsOf } from './sessions.js'
 import { sql } from './sql.js'
 
@@ -27,6 +27,7 @@ type MessageRow = Seq & {
   readonly isOpen: boolean
 }
 type DeliveryRow = Seq & {
+  readonly projectId: string
   readonly eventSeq: number
   readonly body: string
   /** Null if the delivery has none, or waits. */
@@ -97,7 +98,7 @@ const lastDeliverySql = sql<PrincipalStep & Skipped, Seq>(`
   select seq from agent_messaging.deliveries where project_id = @projectId and seq > @after
   order by seq limit 1 offset @skipped`)
 const marked = `
-  select d.seq, d.event_seq as "eventSeq", e.body,
+  select d.seq, d.project_id as "projectId", d.event_seq as "eventSeq", e.body,
     case when d.due_at <> ${WAITING} then d.order_key end as "orderKey"
   from agent_messaging.deliveries d join agent_messaging.events e on e.seq = d.event_seq
   where d.project_id = @projectId and d.seq > @after and d.seq <= @last
@@ -128,7 +129,7 @@ export async function erasePrincipalDeliveries(
   const erased = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
   if (!step.countOnly) {
     await db.run(releaseProbesOfSql, { seqs: erased.map(({ seq }) => seq), now: step.now })
-    await removeDeliveries(db, erased)
+    await eraseDeliveries(db, erased)
     await advanceOrders(db, erased, step.now)
   }
   return { deliveries: erased.length, ...(next !== undefined && { next }) }

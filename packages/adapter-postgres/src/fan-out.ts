@@ -50,6 +50,7 @@ type InsertedColumns = {
   readonly orderKeys: readonly (string | null)[]
 }
 type EventColumns = Pick<WebhookEvent, 'id' | 'projectId' | 'name' | 'body' | 'createdAt'> & {
+  readonly hasDeliveries: boolean
   readonly messageId: string | null
   readonly sessionId: string | null
   readonly trace: string | null
@@ -71,8 +72,8 @@ const webhookSql = sql<
   where id = @id and project_id = @projectId and not is_deleted`)
 const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
   insert into agent_messaging.events
-    (id, project_id, message_id, session_id, name, body, trace, created_at)
-  values (@id, @projectId, @messageId, @sessionId, @name, @body, @trace, @createdAt)
+    (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at)
+  values (@id, @projectId, @hasDeliveries, @messageId, @sessionId, @name, @body, @trace, @createdAt)
   returning seq`)
 const insertDeliveriesSql = sql<InsertedColumns, { readonly id: string; readonly dueAt: Instant }>(`
   insert into agent_messaging.deliveries
@@ -140,7 +141,7 @@ function fanOutTo(outgoing: Outgoing, receivers: Receivers): FanOut {
     event,
     deliveries: deliveriesOf(event, outgoing, receivers, claimed),
   }))
-  return { events: events.filter(({ deliveries }) => deliveries.length > 0), claimed }
+  return { events, claimed }
 }
 
 /** Adds the deliveries that are created claimed to `claimed`. */
@@ -193,6 +194,7 @@ async function insert(
   const row = await db.one(insertEventSql, {
     id,
     projectId,
+    hasDeliveries: deliveries.length > 0,
     messageId,
     sessionId,
     name,
@@ -201,6 +203,7 @@ async function insert(
     createdAt,
   })
   if (!row) throw new Error('the insert of an event returned no row')
+  if (deliveries.length === 0) return []
   const orderKeys = deliveries.map(({ orderKey }) => orderKey)
   if (orderKeys.some((key) => key !== null)) await db.run(lockOrdersSql, { orderKeys })
   const inserted = await db.all(insertDeliveriesSql, {

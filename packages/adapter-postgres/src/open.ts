@@ -8,6 +8,7 @@ import { createDatabase, queriesOn, type Database } from './database.js'
 import { DatabaseClock } from './database-clock.js'
 import { deliveryStore } from './delivery-store.js'
 import { messageStore } from './message-store.js'
+import { eventStore } from './event-store.js'
 import { migrate } from './migrate.js'
 import { lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
@@ -107,6 +108,7 @@ const storesOf = (database: Database): Omit<Storage, 'close'> => ({
   messages: messageStore(database),
   deliveries: deliveryStore(database),
   recoveries: recoveryStore(database),
+  events: eventStore(database),
   webhooks: webhookStore(database),
   agents: agentStore(database),
   credentials: credentialStore(database),

@@ -1,14 +1,19 @@
-import type { Instant, Purge } from '@org/agent-messaging-core/storage'
+import type { DeliveryPurge, Instant, Purge } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
+import { lockLogs, raiseFloorsSql } from './event-log.js'
 import { renewLast } from './sessions.js'
 import { sql } from './sql.js'
 
 type Seqs = { readonly seqs: readonly number[] }
-type RemovedDelivery = { readonly seq: number; readonly eventSeq: number }
+type RemovedDelivery = {
+  readonly seq: number
+  readonly projectId: string
+  readonly eventSeq: number
+}
 type FinishedMessage = { readonly seq: number; readonly sessionSeq: number }
 
 export const finishedDeliveriesSql = sql<Purge, RemovedDelivery>(`
-  select seq, event_seq as "eventSeq" from agent_messaging.deliveries
+  select seq, project_id as "projectId", event_seq as "eventSeq" from agent_messaging.deliveries
   where finished_at < @finishedBefore order by finished_at limit @limit for update skip locked`)
 /**
  * Of two transactions that delete the last deliveries of an event, the second deletes the event.
@@ -22,28 +27,51 @@ const deleteAttemptsSql = sql<Seqs>(
 const deleteDeliveriesSql = sql<Seqs>(
   'delete from agent_messaging.deliveries where seq = any(@seqs::bigint[])',
 )
-const deleteEventsSql = sql<Seqs>(`
-  delete from agent_messaging.events e where e.seq = any(@seqs::bigint[])
-    and not exists (select 1 from agent_messaging.deliveries d where d.event_seq = e.seq)`)
+const without = `
+  e.seq = any(@seqs::bigint[])
+    and not exists (select 1 from agent_messaging.deliveries d where d.event_seq = e.seq)`
+const deleted = `
+  delete from agent_messaging.events e where ${without} and e.created_at < @eventsBefore
+  returning e.project_id, e.position`
+const purgeEventsSql = raiseFloorsSql<Seqs & { readonly eventsBefore: Instant }>(deleted)
+const eraseEventsSql = sql<Seqs & { readonly eventsBefore: Instant }>(deleted)
+const keepEventsSql = sql<Seqs>(
+  `update agent_messaging.events e set has_deliveries = false where ${without}`,
+)
 
 /** `DeliveryStore.purge`, within a transaction. */
-export async function purgeDeliveries(db: Queries, purge: Purge): Promise<number> {
+export async function purgeDeliveries(
+  db: Queries,
+  { eventsBefore = Number.MAX_SAFE_INTEGER, ...purge }: DeliveryPurge,
+): Promise<number> {
   const rows = await db.all(finishedDeliveriesSql, purge)
-  await removeDeliveries(db, rows)
+  await remove(db, rows)
+  const seqs = rows.map(({ eventSeq }) => eventSeq)
+  await db.one(purgeEventsSql, { seqs, eventsBefore })
+  await db.run(keepEventsSql, { seqs })
   return rows.length
 }
 
 /** Deletes locked deliveries with their attempts, and each event that has no delivery left. */
-export async function removeDeliveries(
+export async function eraseDeliveries(
   db: Queries,
   rows: readonly RemovedDelivery[],
 ): Promise<void> {
+  await remove(db, rows)
+  const seqs = rows.map(({ eventSeq }) => eventSeq)
+  await db.run(eraseEventsSql, { seqs, eventsBefore: Number.MAX_SAFE_INTEGER })
+}
+
+async function remove(db: Queries, rows: readonly RemovedDelivery[]): Promise<void> {
   const deliveries = { seqs: rows.map(({ seq }) => seq) }
   const events = { seqs: rows.map(({ eventSeq }) => eventSeq) }
+  await lockLogs(
+    db,
+    rows.map(({ projectId }) => projectId),
+  )
   await db.run(lockEventsSql, events)
   await db.run(deleteAttemptsSql, deliveries)
   await db.run(deleteDeliveriesSql, deliveries)
-  await db.run(deleteEventsSql, events)
 }
 
 export const finishedMessagesSql = sql<Purge, FinishedMessage>(`

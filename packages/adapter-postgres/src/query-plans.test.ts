@@ -8,6 +8,7 @@ import { openPostgresStorage } from './index.js'
 import { messageListSql } from './message-list.js'
 import { messageById } from './message-row.js'
 import { messageSearchSql, sessionSearchSql } from './message-search.js'
+import { loggedEventsSql, newEventsSql, oldEventsSql, principalEventsSql } from './event-store.js'
 import { finishedDeliveriesSql, finishedMessagesSql } from './purge.js'
 import { sql, type Sql } from './sql.js'
 
@@ -40,11 +41,12 @@ const FILL = `
   insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, ordering, consecutive_failures, circuit_trips,
       created_at, updated_at, is_deleted)
     select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', 0, 0, 0, 0, false from generate_series(1, 500) n;
-  insert into agent_messaging.events (id, project_id, message_id, session_id, name, body, created_at)
-    select n, 'p' || 1 + n % 100, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
+  insert into agent_messaging.events (id, project_id, position, has_deliveries, message_id, session_id, name, body, created_at)
+    select n, 'p' || 1 + n % 100, case when n < 19900 then n end, n % 500 > 0, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
     select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
       case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;
+  insert into agent_messaging.event_logs (project_id, last_position, floor) select 'p' || n, 20000, 0 from generate_series(1, 100) n;
   analyze`
 
 async function planOf(
@@ -148,6 +150,21 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     "erase an end user's deliveries",
     'deliveries_project',
     principalDeliveriesSql,
+    { projectId: 'p1', mark: 'u', after: 0, last: 100 },
+  ],
+  ['purge events', 'events_alone', oldEventsSql, { createdBefore: 5, limit: 100 }],
+  ["read a project's log", 'events_log', loggedEventsSql, { projectId: 'p1', after: 7, limit: 20 }],
+  [
+    "look for a project's events without a position",
+    'events_unplaced',
+    loggedEventsSql,
+    { projectId: 'p1', after: 7, limit: 20 },
+  ],
+  ['look for new events', 'events_log', newEventsSql, { projectIds: ['p1'], afters: [7] }],
+  [
+    "erase an end user's events",
+    'events_log',
+    principalEventsSql,
     { projectId: 'p1', mark: 'u', after: 0, last: 100 },
   ],
   ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],

@@ -104,7 +104,7 @@ export function principalDeliveries(
     const erased = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
     if (!step.countOnly) {
       releaseProbes({ seqs: JSON.stringify(erased.map(({ seq }) => seq)), now: step.now })
-      remove(erased)
+      remove(erased, Number.MAX_SAFE_INTEGER)
       orders.advance(erased, step.now)
     }
     return { deliveries: erased.length, ...(next !== undefined && { next }) }

@@ -47,6 +47,7 @@ type DeliveryValues = [
 type EventValues = [
   id: string,
   projectId: string,
+  hasDeliveries: 0 | 1,
   messageId: string | null,
   sessionId: string | null,
   name: EventName,
@@ -69,9 +70,7 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     { nextDeliveryId, notTo, claim }: Outgoing,
   ): ClaimedDelivery[] => {
     const receivers = receiversOf(event, notTo)
-    // An event without receivers is not stored.
-    if (receivers.length === 0) return []
-    const eventSeq = insert.event(event)
+    const eventSeq = insert.event(event, receivers.length === 0 ? 0 : 1)
     return receivers.flatMap(({ seq: webhookSeq, webhook }) => {
       const id = nextDeliveryId()
       const orderKey = orderKeyOf(webhook, event) ?? null
@@ -106,7 +105,7 @@ export function publisherOf(
     insert.delivery(event, {
       id: deliveryId,
       webhookSeq,
-      eventSeq: insert.event(event),
+      eventSeq: insert.event(event, 1),
       ...due(createdAt),
       orderKey: null,
     })
@@ -116,17 +115,21 @@ export function publisherOf(
 
 function insertsOf(db: Database) {
   const insertEvent = db.prepare<EventValues>(
-    'insert into events (id, project_id, message_id, session_id, name, body, trace, created_at) values (?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const insertDelivery = db.prepare<DeliveryValues>(`
     insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, created_at)
     values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?)`)
   return {
     /** Returns the event's `seq`. */
-    event: ({ id, projectId, messageId, sessionId, name, body, trace, createdAt }: WebhookEvent) =>
+    event: (
+      { id, projectId, messageId, sessionId, name, body, trace, createdAt }: WebhookEvent,
+      hasDeliveries: 0 | 1,
+    ): number | bigint =>
       insertEvent.run(
         id,
         projectId,
+        hasDeliveries,
         messageId ?? null,
         sessionId ?? null,
         name,

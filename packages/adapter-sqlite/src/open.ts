@@ -12,6 +12,7 @@ import { requireFittingDriver } from './driver-check.js'
 import { erasureOf } from './erasure.js'
 import { explainOpenFailure } from './errors.js'
 import { FileWatch } from './file-watch.js'
+import { eventStore } from './event-store.js'
 import { fanOutOf } from './fan-out.js'
 import { openLiveness, type Liveness } from './liveness.js'
 import { messageStore } from './message-store.js'
@@ -170,6 +171,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
     recoveries: recoveryStore(db, committer, webhooks),
+    events: eventStore(db, committer),
     webhooks: webhookStore(db, committer, webhooks),
     agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer),

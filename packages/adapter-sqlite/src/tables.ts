@@ -32,6 +32,7 @@ const TABLES = [
   'webhooks',
   'subscriptions',
   'events',
+  'event_logs',
   'deliveries',
   'header_names',
   'attempts',
@@ -61,15 +62,16 @@ export async function readSqliteTables<T>({ path, work }: TablesOptions<T>): Pro
 }
 
 function tableOf(db: Database.Database, name: string): SqliteTable {
-  const columns = columnsOf(db, name)
+  const columns = COLUMNS[name] ?? columnsOf(db, name)
+  const source = SOURCES[name] ?? name
   const values = columns.map((column) => VALUES[`${name}.${column}`] ?? column)
   const read = db
-    .prepare<[], (string | number | null)[]>(`select ${values.join(', ')} from ${name}`)
+    .prepare<[], (string | number | null)[]>(`select ${values.join(', ')} from ${source}`)
     .raw()
   return {
     name,
     columns,
-    count: db.prepare<[], number>(`select count(*) from ${name}`).pluck().get() ?? 0,
+    count: db.prepare<[], number>(`select count(*) from ${source}`).pluck().get() ?? 0,
     rows: { [Symbol.iterator]: () => read.iterate() },
   }
 }
@@ -80,6 +82,7 @@ const columnsOf = (db: Database.Database, table: string): string[] =>
     .pluck()
     .all(table)
     .filter((column) => `${table}.${column}` !== CLAIMED)
+    .concat(ADDED[table] ?? [])
 
 /**
  * Only SQLite has this column. Other stores have a state `sending`. A server that started between
@@ -87,6 +90,20 @@ const columnsOf = (db: Database.Database, table: string): string[] =>
  */
 const CLAIMED = 'deliveries.is_claimed'
 const VALUES: Readonly<Record<string, string>> = {
+  // Readers of the copy continue at their positions.
+  'events.position': 'seq',
   'deliveries.state':
     "case when is_claimed = 1 and due_at is not null then 'sending' else state end",
 }
+
+/** Other stores count the positions of each project, and assign them after the commit. */
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  event_logs: ['project_id', 'last_position', 'floor'],
+}
+const SOURCES: Readonly<Record<string, string>> = {
+  event_logs: `(
+    select id as project_id, coalesce(floor, 0) as floor,
+      coalesce((select seq from sqlite_sequence where name = 'events'), 0) as last_position
+    from projects left join event_logs on event_logs.project_id = id)`,
+}
+const ADDED: Readonly<Record<string, readonly string[]>> = { events: ['position'] }

@@ -80,7 +80,7 @@ function pileUp(
 ): void {
   const event = anEvent({ id: '', projectId: PROJECT_ID })
   db.exec(
-    `insert into events (id, project_id, name, body, created_at) values ('${event.id}', '${event.projectId}', 'agent.started', '{}', ${NOW})`,
+    `insert into events (id, project_id, has_deliveries, name, body, created_at) values ('${event.id}', '${event.projectId}', 1, 'agent.started', '{}', ${NOW})`,
   )
   db.exec(`
     with recursive n(i) as (select 1 union all select i + 1 from n where i < ${times})

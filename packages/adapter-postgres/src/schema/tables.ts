@@ -168,20 +168,35 @@ create table agent_messaging.subscriptions (
   primary key (project_id, event, webhook_seq)
 );
 
+-- The log of events. An event gets its position in the log after its commit, when a reader asks.
+-- So events have positions in the order in which readers can see them.
 create table agent_messaging.events (
   seq bigint generated always as identity primary key,
   id text collate "C" not null,
   project_id text collate "C" not null,
+  position bigint,
+  has_deliveries boolean not null,
   message_id text collate "C",
   session_id text collate "C",
   name text not null,
   body text not null,
   trace text,
   created_at bigint not null
-);
+) with (autovacuum_vacuum_scale_factor = 0.05);
+create index events_unplaced on agent_messaging.events (project_id, seq) where position is null;
+create index events_log on agent_messaging.events (project_id, position)
+  where position is not null;
+create index events_alone on agent_messaging.events (created_at) where not has_deliveries;
 create index events_message on agent_messaging.events (message_id) where message_id is not null;
 create index events_session on agent_messaging.events (project_id, session_id, seq)
   where session_id is not null;
+
+-- One row for each project with readers. A reader's position below the floor has expired.
+create table agent_messaging.event_logs (
+  project_id text collate "C" primary key,
+  last_position bigint not null,
+  floor bigint not null
+);
 
 -- A final delivery has due_at null. A claimed one has state 'sending', and due_at ends its lease.
 -- Of the open deliveries with one order_key, all but the first wait: their due_at is the largest

@@ -155,10 +155,13 @@ create table subscriptions (
   primary key (project_id, event, webhook_seq)
 ) strict, without rowid;
 
+-- The log of events. One process writes at a time, so seq is the order of the commits.
+-- Autoincrement uses no seq twice, so a reader can continue from any seq.
 create table events (
-  seq integer primary key,
+  seq integer primary key autoincrement,
   id text not null,
   project_id text not null,
+  has_deliveries integer not null,
   message_id text,
   session_id text,
   name text not null,
@@ -166,8 +169,13 @@ create table events (
   trace text,
   created_at integer not null
 ) strict;
+create index events_project on events (project_id);
+create index events_alone on events (created_at) where has_deliveries = 0;
 create index events_message on events (message_id) where message_id is not null;
 create index events_session on events (project_id, session_id) where session_id is not null;
+
+-- The highest seq that a purge deleted. A reader's position below it has expired.
+create table event_logs (project_id text primary key, floor integer not null) strict, without rowid;
 
 -- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. The index
 -- deliveries_due separates first attempts from retries, so that a claim finds either at once. Of

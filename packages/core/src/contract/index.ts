@@ -16,6 +16,7 @@ import { deliveryListsSuite } from './delivery-lists.js'
 import { deliveryOrderSuite } from './delivery-order.js'
 import { disabledWebhooksSuite } from './disabled-webhooks.js'
 import { erasePrincipalSuite } from './erase-principal.js'
+import { eventLogSuite } from './event-log.js'
 import { fencingSuite } from './fencing.js'
 import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
@@ -69,6 +70,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('reading messages', () => readingSuite(it))
     describe('searches', () => searchSuite(it))
     describe('the outbox', () => outboxSuite(it))
+    describe('the log of events', () => eventLogSuite(it))
     describe('the receivers of an event', () => subscriptionsSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('claims of deliveries that are given up', () => releasedClaimsSuite(it))

@@ -12,7 +12,14 @@ export type Unwrapped<S> = {
     : never
 }
 
-type StoreName = 'messages' | 'deliveries' | 'recoveries' | 'webhooks' | 'agents' | 'credentials'
+type StoreName =
+  | 'messages'
+  | 'deliveries'
+  | 'recoveries'
+  | 'events'
+  | 'webhooks'
+  | 'agents'
+  | 'credentials'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
   moveTimes(jump: ClockJump): Promise<boolean>
 }
@@ -21,6 +28,7 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   messages: unwrappedStore(storage.messages),
   deliveries: unwrappedStore(storage.deliveries),
   recoveries: unwrappedStore(storage.recoveries),
+  events: unwrappedStore(storage.events),
   webhooks: unwrappedStore(storage.webhooks),
   agents: unwrappedStore(storage.agents),
   credentials: unwrappedStore(storage.credentials),

@@ -99,10 +99,10 @@ export interface DeliveryStore {
    */
   cancelStale(query: CancelStale): Stored<number>
   /**
-   * Deletes final deliveries with their attempts, and an event with its last delivery. Returns the
-   * number of deliveries.
+   * Deletes final deliveries with their attempts. Deletes an event with its last delivery if the
+   * event was created before `eventsBefore`. Returns the number of deliveries.
    */
-  purge(purge: Purge): Stored<number>
+  purge(purge: DeliveryPurge): Stored<number>
   /**
    * Deletes the deliveries of events on behalf of an end user, in any state, with their attempts
    * and events. A running attempt can still arrive. A circuit that such a delivery holds open, as
@@ -129,6 +129,9 @@ export type Outgoing = {
   readonly notTo?: string
   readonly claim?: LeaseTerms & { readonly except: Pick<ReadonlySet<string>, 'has'> }
 }
+
+/** Without `eventsBefore`, the age of an event does not matter. */
+export type DeliveryPurge = Purge & { readonly eventsBefore?: Instant }
 
 /** The leases end at `leaseEnd` of their webhooks. */
 export type ClaimDue = LeaseTerms & {

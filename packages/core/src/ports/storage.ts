@@ -3,6 +3,7 @@ import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from './agent-store.js'
 import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
+import type { EventStore } from './event-store.js'
 import type { MessageStore } from './message-store.js'
 import type { RecoveryStore } from './recovery-store.js'
 import type { Stored } from './stored.js'
@@ -18,6 +19,7 @@ export interface Storage {
   readonly messages: MessageStore
   readonly deliveries: DeliveryStore
   readonly recoveries: RecoveryStore
+  readonly events: EventStore
   readonly webhooks: WebhookStore
   readonly agents: AgentStore
   readonly credentials: CredentialStore

@@ -51,6 +51,7 @@ export type {
   DeliveryBacklog,
   DeliveryDetail,
   DeliveryFilter,
+  DeliveryPurge,
   DeliveryStore,
   ErasedDeliveries,
   HeldDelivery,
@@ -63,6 +64,15 @@ export type {
   WebhookUpdate,
   MessageDelivery,
 } from '../ports/delivery-store.js'
+export type {
+  ErasedEvents,
+  EventPage,
+  EventPurge,
+  EventsAfter,
+  EventStore,
+  EventTail,
+  LoggedEvent,
+} from '../ports/event-store.js'
 export type { LeaseKeeper } from '../ports/lease-keeper.js'
 export type {
   Accepted,

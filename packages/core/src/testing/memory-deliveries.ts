@@ -23,6 +23,7 @@ import type {
   DeliveryBacklog,
   DeliveryDetail,
   DeliveryFilter,
+  DeliveryPurge,
   DeliveryStore,
   ErasedDeliveries,
   MessageDelivery,
@@ -31,9 +32,10 @@ import type {
   Redelivered,
   ReleasedClaim,
 } from '../ports/delivery-store.js'
-import type { Page, PageOf, PrincipalStep, Purge } from '../ports/stored.js'
+import type { Page, PageOf, PrincipalStep } from '../ports/stored.js'
 import { countAttempts } from './memory-activity.js'
 import { dueAt, finishedAt, isOpen, isRetry, matches } from './memory-delivery-rows.js'
+import { eraseLoggedEvents, purgeLoggedEvents } from './memory-events.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
 import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
 import { advanceOrder } from './memory-order.js'
@@ -167,13 +169,18 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return limit - left
   }
 
-  purge({ finishedBefore, limit }: Purge): number {
+  purge({ finishedBefore, limit, eventsBefore = Infinity }: DeliveryPurge): number {
     const purged = this.#rows()
       .map(({ delivery }) => delivery)
       .filter(({ state }) => finishedAt(state) < finishedBefore)
       .sort((a, b) => finishedAt(a.state) - finishedAt(b.state))
       .slice(0, limit)
+    const eventIds = new Set(purged.map(({ eventId }) => eventId))
     this.#remove(purged)
+    purgeLoggedEvents(
+      this.#memory,
+      ({ id, createdAt }) => createdAt < eventsBefore && eventIds.has(id),
+    )
     return purged.length
   }
 
@@ -185,6 +192,8 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     if (!countOnly) {
       for (const delivery of erased) this.#releaseProbe(delivery, now)
       this.#remove(erased)
+      const eventIds = new Set(erased.map(({ eventId }) => eventId))
+      eraseLoggedEvents(this.#memory, ({ id }) => eventIds.has(id))
       for (const delivery of erased) advanceOrder(this.#memory, delivery, now)
     }
     return { deliveries: erased.length }
@@ -334,12 +343,8 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     this.#memory.webhooks.set(webhookId, { ...webhook, health })
   }
 
-  /** Deletes deliveries. Deletes an event with the last of its deliveries. */
   #remove(removed: readonly WebhookDelivery[]): void {
-    const { deliveries, events } = this.#memory
-    for (const { id } of removed) deliveries.delete(id)
-    const left = new Set([...deliveries.values()].map(({ delivery }) => delivery.eventId))
-    for (const { eventId } of removed) if (!left.has(eventId)) events.delete(eventId)
+    for (const { id } of removed) this.#memory.deliveries.delete(id)
   }
 }
 

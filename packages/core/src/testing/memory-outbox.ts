@@ -6,6 +6,7 @@ import type { Instant } from '../domain/instant.js'
 import { matchesFilter } from '../domain/webhook-filter.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
+import { addToLog } from './memory-events.js'
 import { openWithKey } from './memory-order.js'
 import type { DeliveryRow, Memory } from './memory.js'
 
@@ -21,7 +22,7 @@ function publishEvent(
   event: WebhookEvent,
   { nextDeliveryId, notTo, claim }: Outgoing,
 ): ClaimedDelivery[] {
-  memory.events.set(event.id, event)
+  addToLog(memory, event)
   const subscribed = [...memory.webhooks.values()].filter(
     (webhook) => webhook.id !== notTo && isSubscribed(webhook, event),
   )
@@ -40,7 +41,7 @@ export function publishOne(
   webhook: Webhook,
   deliveryId: string,
 ): DeliveryRow {
-  memory.events.set(event.id, event)
+  addToLog(memory, event)
   const orderKey = orderKeyOf(webhook, event)
   const [first] = orderKey === undefined ? [] : openWithKey(memory, orderKey)
   const state: DeliveryState = first

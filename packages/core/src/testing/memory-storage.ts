@@ -5,6 +5,7 @@ import { newMemory, type Immediate, type Memory } from './memory.js'
 import { MemoryAgents } from './memory-agents.js'
 import { MemoryCredentials } from './memory-credentials.js'
 import { MemoryDeliveries } from './memory-deliveries.js'
+import { MemoryEvents } from './memory-events.js'
 import { MemoryMessages } from './memory-messages.js'
 import { MemoryRecoveries } from './memory-recoveries.js'
 import { moveTimes } from './memory-times.js'
@@ -25,7 +26,14 @@ export type MemoryStorage = Storage & {
   reopen(): MemoryStorage
 }
 
-type StoreName = 'messages' | 'deliveries' | 'recoveries' | 'webhooks' | 'agents' | 'credentials'
+type StoreName =
+  | 'messages'
+  | 'deliveries'
+  | 'recoveries'
+  | 'events'
+  | 'webhooks'
+  | 'agents'
+  | 'credentials'
 export type StorageMethod =
   | { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName]
   | 'moveTimes'
@@ -61,6 +69,7 @@ function openHandle(memory: Memory): MemoryStorage {
     messages: asStore('messages', new MemoryMessages(memory), call),
     deliveries: asStore('deliveries', deliveries, call),
     recoveries: asStore('recoveries', new MemoryRecoveries(memory, deliveries), call),
+    events: asStore('events', new MemoryEvents(memory), call),
     webhooks: asStore('webhooks', new MemoryWebhooks(memory), call),
     agents: asStore('agents', new MemoryAgents(memory), call),
     credentials: asStore('credentials', new MemoryCredentials(memory), call),

@@ -23,10 +23,15 @@ export type Memory = {
   readonly messages: Map<string, MessageRow>
   readonly idempotencyKeys: Map<string, MessageRow>
   readonly events: Map<string, WebhookEvent>
+  /** The position of each event in the log, by the id of the event. */
+  readonly eventPositions: Map<string, number>
+  /** The last position that a purge deleted, by project. */
+  readonly eventFloors: Map<string, number>
   readonly deliveries: Map<string, DeliveryRow>
   readonly recoveries: Map<string, Recovery>
   /** The last jump of the clock for which the times moved. */
   movedFor?: ClockJump
+  lastEventPosition: number
   /** Grows over all claims, so that a test cannot confuse a token with an attempt number. */
   lastToken: number
   /** The id of the last webhook that a claim served. The next claim starts after it. */
@@ -66,8 +71,11 @@ export const newMemory = (): Memory => ({
   messages: new Map(),
   idempotencyKeys: new Map(),
   events: new Map(),
+  eventPositions: new Map(),
+  eventFloors: new Map(),
   deliveries: new Map(),
   recoveries: new Map(),
+  lastEventPosition: 0,
   lastToken: 0,
   lastServedWebhook: '',
 })

@@ -74,11 +74,11 @@ begin
       from held h where s.seq = any(array[h.session_seq])
       returning s.due_at is not null as waits, h.*),
     told as (
-      insert into agent_messaging.events (seq, id, project_id, message_id, session_id, name, body,
-        trace, created_at)
+      insert into agent_messaging.events (seq, id, project_id, has_deliveries, message_id,
+        session_id, name, body, trace, created_at)
         overriding system value
-      select event_seq, event_id, project_id, event_message, event_session, event_name, body,
-        trace, told_at
+      select event_seq, event_id, project_id, delivery_ids <> '{}', event_message,
+        event_session, event_name, body, trace, told_at
       from heard),
     blocked as materialized (
       select h.run, b.id from heard h

@@ -1,0 +1,55 @@
+import type { EventName } from '../domain/event.js'
+import type { Instant } from '../domain/instant.js'
+import type { PrincipalStep, Stored } from './stored.js'
+
+/**
+ * The log of a project's events. The commit of an event adds it to the log, with or without a
+ * delivery.
+ *
+ * Each event gets a position before a reader sees it. All readers see one order, whichever process
+ * committed an event: an event that commits later than another one was read comes after that one.
+ * So a reader that continues from its last position misses no event. A position is never used
+ * twice.
+ */
+export interface EventStore {
+  /**
+   * Lists the first events after the position `after`, or the oldest events without it. Returns
+   * `expired` if an event after that position was purged, or if the position was never given out.
+   */
+  list(query: EventsAfter): Stored<EventPage | 'expired'>
+  /** Returns the ids of those projects that have an event after the given position. */
+  findNew(tails: readonly EventTail[]): Stored<string[]>
+  /**
+   * Deletes events without deliveries, the oldest first. Returns their number. An event with
+   * deliveries goes with the last of them, in `DeliveryStore.purge`.
+   */
+  purge(purge: EventPurge): Stored<number>
+  /**
+   * Deletes events without deliveries on behalf of an end user. No position expires. With `next`
+   * there can be more after that position.
+   */
+  erasePrincipal(step: PrincipalStep): Stored<ErasedEvents>
+}
+
+export type EventTail = { readonly projectId: string; readonly after: number }
+export type EventsAfter = {
+  readonly projectId: string
+  readonly after?: number
+  readonly limit: number
+}
+
+export type LoggedEvent = {
+  readonly position: number
+  readonly id: string
+  readonly name: EventName
+  readonly body: string
+}
+
+/** `next` is the position from which a reader continues. */
+export type EventPage = { readonly events: readonly LoggedEvent[]; readonly next: number }
+
+/** Selects up to `limit` events that were created before `createdBefore`. */
+export type EventPurge = { readonly createdBefore: Instant; readonly limit: number }
+
+/** `events` were erased, or would be with `countOnly`. */
+export type ErasedEvents = { readonly events: number; readonly next?: number }
