@@ -12,7 +12,7 @@ export function principalsOf(http: Http) {
     query: object,
   ): Promise<PrincipalTraces> {
     const path = `/v1/principals${segment(endUserId)}`
-    let sum = { messages: 0, openMessages: 0, deliveries: 0 }
+    let sum = { messages: 0, openMessages: 0, deliveries: 0, events: 0 }
     for (let cursor: string | undefined; ;) {
       const call = { method, path, query: { ...query, cursor }, retryable: true }
       const page: Page = await http.json(call)
@@ -20,6 +20,7 @@ export function principalsOf(http: Http) {
         messages: sum.messages + page.messages,
         openMessages: sum.openMessages + page.openMessages,
         deliveries: sum.deliveries + page.deliveries,
+        events: sum.events + page.events,
       }
       if (page.nextCursor === null) return sum
       cursor = page.nextCursor

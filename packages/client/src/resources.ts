@@ -54,6 +54,8 @@ export type PrincipalTraces = {
   readonly messages: number
   readonly openMessages: number
   readonly deliveries: number
+  /** Events without deliveries. */
+  readonly events: number
 }
 
 export type Agent = {

@@ -61,10 +61,14 @@ export type AgentHealthPolicy = {
 }
 
 /**
- * How long final rows are kept: deliveries with their attempts, and messages. `Infinity` keeps
- * them.
+ * How long rows are kept: final deliveries with their attempts, final messages, and events. An
+ * event stays longer if it has a delivery. `Infinity` keeps the rows.
  */
-export type RetentionPolicy = { readonly deliveriesMs: number; readonly messagesMs: number }
+export type RetentionPolicy = {
+  readonly deliveriesMs: number
+  readonly messagesMs: number
+  readonly eventsMs: number
+}
 
 /**
  * Deliveries that can wait for a disabled webhook: `max` due deliveries, each for `maxAgeMs` after
@@ -106,7 +110,7 @@ export const defaultPolicy: Policy = {
     maxInFlight: 64,
     prefetch: 512,
   },
-  retention: { deliveriesMs: 30 * DAY_MS, messagesMs: Infinity },
+  retention: { deliveriesMs: 30 * DAY_MS, messagesMs: Infinity, eventsMs: 7 * DAY_MS },
   disabledBacklog: { max: 10_000, maxAgeMs: 7 * DAY_MS },
   headerPrefix: 'X-Service',
 }

@@ -173,6 +173,7 @@ describe('the configuration', () => {
       SERVICE_WEBHOOK_RETRY_SCHEDULE: '100ms, 5s,2m,1h,1d',
       SERVICE_WEBHOOK_DISABLE_AFTER: '2d',
       SERVICE_DELIVERY_RETENTION: '12h',
+      SERVICE_EVENT_RETENTION: '2d',
       SERVICE_DELIVERY_TIMEOUT_MS: '500',
       SERVICE_DELIVERY_LEASE_MS: '1500',
       SERVICE_HEADER_PREFIX: 'X-Acme',
@@ -189,7 +190,11 @@ describe('the configuration', () => {
     })
     expect(policy.retry?.delaysMs).toEqual([100, 5_000, 120_000, 3_600_000, 86_400_000])
     expect(policy.webhookHealth).toMatchObject({ disableAfterMs: 2 * 86_400_000, openFailures: 15 })
-    expect(policy.retention).toEqual({ deliveriesMs: 12 * 3_600_000, messagesMs: Infinity })
+    expect(policy.retention).toEqual({
+      deliveriesMs: 12 * 3_600_000,
+      messagesMs: Infinity,
+      eventsMs: 2 * 86_400_000,
+    })
     expect(policy.deliver).toMatchObject({ deadlineMs: 500, leaseMs: 1_500 })
   })
 

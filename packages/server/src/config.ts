@@ -58,6 +58,7 @@ const policyOf = (env: Environment): Partial<Policy> => ({
   retention: {
     deliveriesMs: env.SERVICE_DELIVERY_RETENTION,
     messagesMs: env.SERVICE_MESSAGE_RETENTION,
+    eventsMs: env.SERVICE_EVENT_RETENTION,
   },
   headerPrefix: env.SERVICE_HEADER_PREFIX,
 })

@@ -171,6 +171,13 @@ export const environment = z.object({
       'How long answered and failed messages and their idempotency keys are kept. `off` keeps them forever.',
     allowed: 'off, or 1s to 3650d (units ms, s, m, h, d)',
   }),
+  SERVICE_EVENT_RETENTION: value.retention
+    .prefault(asDuration(defaultPolicy.retention.eventsMs))
+    .register(variables, {
+      about:
+        'How long events are kept for `GET /v1/events`. An event with deliveries stays as long as they do. `off` keeps events forever.',
+      allowed: 'off, or 1s to 3650d (units ms, s, m, h, d)',
+    }),
   SERVICE_HEADER_PREFIX: value.headerToken
     .prefault(defaultPolicy.headerPrefix)
     .register(variables, {

@@ -20,6 +20,7 @@ const principalTracesSchema = z
     messages: count,
     openMessages: count.meta({ description: 'Messages that are not final. They are kept.' }),
     deliveries: count,
+    events: count.meta({ description: 'Events without deliveries.' }),
     nextCursor: z
       .string()
       .nullable()

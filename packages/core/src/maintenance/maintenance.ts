@@ -40,21 +40,32 @@ export function createMaintenance(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>,
 ): Maintenance {
   const { retention, disabledBacklog } = d.policy
-  const { deliveries, messages, recoveries } = d.storage
+  const { deliveries, events, messages, recoveries } = d.storage
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
     const now = d.clock.now()
     const { maxAgeMs, max } = disabledBacklog
+    const eventsBefore = now - retention.eventsMs
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
       await steps(() =>
         deliveries.cancelStale({ now, dueBefore: now - maxAgeMs, keep: max, limit: STEP }),
       ),
-      await purged(deliveries, now - retention.deliveriesMs),
+      await purged(
+        { purge: (purge) => deliveries.purge({ ...purge, eventsBefore: atLeast0(eventsBefore) }) },
+        now - retention.deliveriesMs,
+      ),
       await purged(messages, now - retention.messagesMs),
       await steps(() => messages.sweep({ limit: STEP })),
       await purged(recoveries, now - retention.deliveriesMs),
+      await purged(
+        {
+          purge: ({ finishedBefore, limit }) =>
+            events.purge({ createdBefore: finishedBefore, limit }),
+        },
+        eventsBefore,
+      ),
     ] as const
     const [orphans, stale, purgedDeliveries, purgedMessages] = kinds
     const done = { cancelled: orphans + stale, purgedDeliveries, purgedMessages }
@@ -91,3 +102,6 @@ export function createMaintenance(
 
   return { wake: loop.wake, tick, start: loop.start, stop: loop.stop }
 }
+
+/** `-Infinity` keeps all events, as 0 does. A store takes numbers only. */
+const atLeast0 = (at: Instant): Instant => Math.max(0, at)

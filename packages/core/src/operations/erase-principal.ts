@@ -21,6 +21,8 @@ export type PrincipalTraces = {
   readonly messages: number
   readonly openMessages: number
   readonly deliveries: number
+  /** Events without deliveries. */
+  readonly events: number
   readonly nextCursor: string | null
 }
 
@@ -30,13 +32,13 @@ const STEP = 100
 const MOST_STEPS = 100
 
 /**
- * The walk visits the messages of each agent, and then the project's deliveries: an event that
- * commits during the walk is there by then.
+ * The walk visits the messages of each agent, then the project's deliveries with their events, and
+ * then events without deliveries. An event that commits during the walk is there by then.
  */
 type Place =
   | { readonly kind: 'agents'; readonly behind: string }
   | { readonly kind: 'messages'; readonly agentId: string; readonly after: number }
-  | { readonly kind: 'deliveries'; readonly after: number }
+  | { readonly kind: 'deliveries' | 'events'; readonly after: number }
 
 type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
 type Walk = CountPrincipalInput & { readonly force: boolean; readonly countOnly: boolean }
@@ -73,12 +75,13 @@ const walk = (
       cursor: place ? undefined : 'must be the nextCursor of the call before',
     })
     if (problem) return problem
-    let sum = { messages: 0, openMessages: 0, deliveries: 0 }
+    let sum = { messages: 0, openMessages: 0, deliveries: 0, events: 0 }
     for (let steps = 0; place && steps < MOST_STEPS; steps++) {
       const {
         messages = 0,
         openMessages = 0,
         deliveries = 0,
+        events = 0,
         ...next
       }: Found = yield* stepFrom(d, of, place)
       // The next messages of these sessions are due.
@@ -87,6 +90,7 @@ const walk = (
         messages: sum.messages + messages,
         openMessages: sum.openMessages + openMessages,
         deliveries: sum.deliveries + deliveries,
+        events: sum.events + events,
       }
       place = next.place
     }
@@ -133,8 +137,14 @@ function stepFrom(
         .erasePrincipal(step(place.after))
         .map(({ next, ...found }): Found => ({
           ...found,
-          place: next === undefined ? undefined : { kind: 'deliveries', after: next },
+          place:
+            next === undefined ? { kind: 'events', after: 0 } : { kind: 'deliveries', after: next },
         }))
+    case 'events':
+      return storage.events.erasePrincipal(step(place.after)).map(({ next, events }): Found => ({
+        events,
+        place: next === undefined ? undefined : { kind: 'events', after: next },
+      }))
   }
 }
 
@@ -143,11 +153,12 @@ const messagesOf = (agentId: string, after = 0): Place => ({ kind: 'messages', a
 const behindMessages = (agentId: string, next: number | undefined): Place =>
   next === undefined ? { kind: 'agents', behind: agentId } : messagesOf(agentId, next)
 
-/** `<agent>.<seq>`. Each part can be missing. */
-const CURSOR = /^([0-9a-f-]{36})?\.(\d{1,15})?$/
+/** `<agent>.<seq>`. Each part can be missing. `events` stands for the walk over events. */
+const CURSOR = /^(events|[0-9a-f-]{36})?\.(\d{1,15})?$/
 
 function cursorOf(place: Place): string {
   if (place.kind === 'agents') return `${place.behind}.`
+  if (place.kind === 'events') return `events.${place.after}`
   return `${place.kind === 'messages' ? place.agentId : ''}.${place.after}`
 }
 
@@ -155,6 +166,7 @@ function placeAt(cursor: string): Place | undefined {
   const found = CURSOR.exec(cursor)
   if (!found) return undefined
   const [, agentId = '', after] = found
+  if (agentId === 'events') return { kind: 'events', after: Number(after ?? 0) }
   if (after === undefined) return { kind: 'agents', behind: agentId }
   return agentId === ''
     ? { kind: 'deliveries', after: Number(after) }
