@@ -232,7 +232,7 @@ function retentionSuite(it: StorageTest): void {
     for (const position of positions) expect(await isExpired(storage, position)).toBe(false)
   })
 
-  it('expires the position of a reader that missed events which nobody read', async ({
+  it('expires the position of a reader that missed events before its first read of them', async ({
     storage,
     scene,
   }) => {
@@ -340,7 +340,7 @@ function erasureSuite(it: StorageTest): void {
     expect(await pageOf(storage, next)).toEqual({ events: [], next })
   })
 
-  it('erases events which nobody read', async ({ storage, scene }) => {
+  it('erases events that were never read', async ({ storage, scene }) => {
     const agent = await scene.agent()
     await scene.publish(agent, eventFor('u', agent.id))
     expect(await storage.events.erasePrincipal(erasure)).toEqual({ events: 1 })
