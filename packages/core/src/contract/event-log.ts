@@ -7,7 +7,7 @@ import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 const LATER = NOW + 1_000 * MINUTE
-/** For a database far away; in memory it takes a fraction of a second. */
+/** For a database far away. A store in memory takes a fraction of a second. */
 const TIMEOUT_MS = 60_000
 
 /** Reads a page of the log, which must not have expired. */

@@ -6,10 +6,9 @@ import type { PrincipalStep, Stored } from './stored.js'
  * The log of a project's events. The commit of an event adds it to the log, with or without a
  * delivery.
  *
- * Each event gets a position before a reader sees it. All readers see one order, whichever process
- * committed an event: an event that commits later than another one was read comes after that one.
- * So a reader that continues from its last position misses no event. A position is never used
- * twice.
+ * Each event gets a position before a reader sees it. All readers in all processes see one order:
+ * an event that commits after another one was read comes after that one. So a reader that continues
+ * from its last position misses no event. A position is never used twice.
  */
 export interface EventStore {
   /**
