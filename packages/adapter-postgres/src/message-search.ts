@@ -115,7 +115,7 @@ function onPath(search: MessageSearch, path: SearchPath): string {
     conditions.push('m.created_at < @createdBefore')
   conditions.push(
     path === 'time'
-      ? '(m.created_at, m.seq) < (@beforeAt, @before) and m.created_at <= @beforeAt'
+      ? 'm.created_at <= @beforeAt and (m.created_at < @beforeAt or m.seq < @before)'
       : 'm.seq < @before',
   )
   return conditions.join(' and ')
@@ -178,7 +178,10 @@ export function messageSearchSql(
   search: MessageSearch,
   path: SearchPath,
 ): Sql<MessageSearch & Bounds, MessageRow> {
-  const reached = path === 'time' ? '(m.created_at, m.seq) >= (@lastAt, @last)' : 'm.seq >= @last'
+  const reached =
+    path === 'time'
+      ? 'm.created_at >= @lastAt and (m.created_at > @lastAt or m.seq >= @last)'
+      : 'm.seq >= @last'
   // The planner would expect that few rows pass, and then read and sort all rows of the path.
   const passes = `case when ${[...rest(search, path), IS_THERE].join(' and ')} then true end`
   const conditions = [onPath(search, path), reached, passes]

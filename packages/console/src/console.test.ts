@@ -1002,6 +1002,27 @@ describe('the conversation of a session', () => {
   })
 })
 
+it('a message links to its deliveries, whose attempts show the URL without its query', async () => {
+  const { get, post, signIn, clock, service, projectId } = await scene()
+  const url = 'https://user:pw@receiver.example/one?key=hidden'
+  const events = ['message.responded'] as const
+  ;(await service.webhooks.create({ projectId, url, events }))._unsafeUnwrap()
+  const cookie = await signIn()
+  const send = (message: string) =>
+    post('/console/sessions', { agent: 'bot', sessionId: 's', message }, { origin: ORIGIN, cookie })
+  await send('first')
+  await send('second')
+  await clock.advance(100)
+  const page = await (await get('/console/sessions/bot?session=s', cookie)).text()
+  const links = [...page.matchAll(/href="(\/console\/deliveries\?message=[^"]*)"/g)]
+  expect(links).toHaveLength(2)
+  const list = await (await get(links[0]?.[1] ?? '', cookie)).text()
+  const deliveries = [...list.matchAll(/href="(\/console\/deliveries\/[\w-]+)"/g)]
+  expect(new Set(deliveries.map(([, link]) => link)).size).toBe(1)
+  const delivery = await (await get(deliveries[0]?.[1] ?? '', cookie)).text()
+  expect(delivery).toContain('<p class="muted">https://receiver.example/one</p>')
+})
+
 describe('the catcher', () => {
   const place = async (made: Awaited<ReturnType<typeof scene>>) => {
     const page = await (await made.get('/console/catcher', await made.signIn())).text()

@@ -39,6 +39,7 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
   if (found.isErr()) return showError(c, found.error)
   const { agent, messages } = found.value
   if (messages.data.length === 0) return showError(c, { kind: 'session_not_found' })
+  const hasDeliveries = c.get('apiKey').permissions.includes('project:webhooks')
   const isOpen = messages.data.some(({ state }) => !isFinal(state))
   return show(
     c,
@@ -63,7 +64,7 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
         {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}
       >
         {messages.data.toReversed().map((message) => (
-          <Turn agent={agent} message={message} now={service.now()} />
+          <Turn agent={agent} message={message} now={service.now()} hasDeliveries={hasDeliveries} />
         ))}
       </div>
       <p id="news" class="hidden" role="status" />
@@ -75,10 +76,16 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
   )
 }
 
-type TurnProps = { readonly agent: Agent; readonly message: Message; readonly now: Instant }
+type TurnProps = {
+  readonly agent: Agent
+  readonly message: Message
+  readonly now: Instant
+  /** True if the key of the visit can read deliveries. */
+  readonly hasDeliveries: boolean
+}
 
 /** Shows one message with its answer, principal and metadata. */
-function Turn({ agent, message, now }: TurnProps) {
+function Turn({ agent, message, now, hasDeliveries }: TurnProps) {
   const { id, metadata, executionPrincipal: principal, createdAt } = message
   return (
     <article class="exchange" aria-label={`Message of ${toIso(createdAt)}`}>
@@ -92,6 +99,7 @@ function Turn({ agent, message, now }: TurnProps) {
           </span>
           <Time at={createdAt} now={now} />
           <Id id={id} />
+          {hasDeliveries && <a href={`${BASE}/deliveries?message=${id}`}>Deliveries</a>}
         </p>
         {metadata && Object.keys(metadata).length > 0 && (
           <details>
@@ -105,7 +113,7 @@ function Turn({ agent, message, now }: TurnProps) {
   )
 }
 
-function Answer({ agent, message }: Omit<TurnProps, 'now'>) {
+function Answer({ agent, message }: Pick<TurnProps, 'agent' | 'message'>) {
   const { state, attempt } = message
   return (
     <div class={`bubble answered ${messageTones[state.kind]}`}>
@@ -129,7 +137,7 @@ function Answer({ agent, message }: Omit<TurnProps, 'now'>) {
   )
 }
 
-function MessageActions({ agent, message: { id, state } }: Omit<TurnProps, 'now'>) {
+function MessageActions({ agent, message: { id, state } }: Pick<TurnProps, 'agent' | 'message'>) {
   const action = isRetryable(state) ? 'retry' : isFinal(state) ? undefined : 'cancel'
   if (action === undefined) return null
   return (

@@ -93,7 +93,7 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
         />
         <Next c={c} cursor={page.nextCursor} />
       </div>
-      {filter.webhook !== undefined && page.data.length > 0 && (
+      {filter.webhook !== undefined && filter.message === undefined && page.data.length > 0 && (
         <RecoverMatches filter={filter} webhook={filter.webhook} />
       )}
     </>,
@@ -128,6 +128,12 @@ function Filters({
   const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
   return (
     <form method="get" action={`${BASE}/deliveries`} class="filters card">
+      {filter.message !== undefined && (
+        <div>
+          <label for="message">Message ID</label>
+          <input id="message" name="message" value={filter.message} />
+        </div>
+      )}
       {pick('status', 'Status', same(STATUSES))}
       {pick(
         'webhook',

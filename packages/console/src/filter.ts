@@ -18,6 +18,7 @@ const instant = z.iso
 const filterSchema = z.object({
   status: optional(z.enum(STATUSES)),
   webhook: optional(z.string().refine(isUuid).toLowerCase()),
+  message: optional(z.string().refine(isUuid).toLowerCase()),
   event: optional(z.enum(EVENTS)),
   answer: optional(z.enum(ANSWERS)),
   from: optional(instant),
@@ -32,11 +33,12 @@ export const filterIn = (fields: Readonly<Record<string, unknown>>): Filter =>
 
 export const deliveryFilter = (
   projectId: string,
-  { status, webhook, event, answer, from, to }: Filter,
+  { status, webhook, message, event, answer, from, to }: Filter,
 ): DeliveryFilter => ({
   projectId,
   ...(status && { status }),
   ...(webhook !== undefined && { webhookId: webhook }),
+  ...(message !== undefined && { messageId: message }),
   ...(event && { event }),
   ...(answer && { lastAnswer: answer }),
   ...(from !== undefined && { createdAfter: from }),

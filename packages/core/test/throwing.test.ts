@@ -46,6 +46,26 @@ describe('throwing(service)', () => {
     await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
+  it('finds a message over all agents with its deliveries', async () => {
+    const handler = () => ({ kind: 'answered', response: 'hi' }) as const
+    const { service, ref, hook, send, clock } = await scene({ handler })
+    const { webhook } = await hook()
+    const metadata = { correlationId: 'c1' }
+    const { message } = (await send('hello', { metadata }))._unsafeUnwrap()
+    await send('other')
+    await clock.advance(0)
+    const page = { limit: 10 }
+    const search = { projectId: ref.projectId, correlationId: 'c1', sessionId: undefined, page }
+    const { data, nextCursor } = await throwing(service).messages.search(search)
+    expect(data).toMatchObject([
+      {
+        message: { id: message.id, state: { kind: 'responded' } },
+        deliveries: [{ webhookId: webhook.id, state: { kind: 'delivered' } }],
+      },
+    ])
+    expect(nextCursor).toBeNull()
+  })
+
   it('passes calls that return no Result, and the policy', async () => {
     const { service, ref } = await scene()
     const thrown = throwing(service)

@@ -324,6 +324,26 @@ describe('registering a webhook', () => {
     )._unsafeUnwrapErr()
     expect(error).toMatchObject({ kind: 'invalid', issues: [{ path }] })
   })
+  it.each(['projectId', 'url', 'events'])('says that %s is required', async (path) => {
+    const { service, project } = await scene()
+    const created = service.webhooks.create({
+      ...input,
+      projectId: project.id,
+      [path]: undefined,
+    })
+    expect((await created)._unsafeUnwrapErr()).toEqual({
+      kind: 'invalid',
+      issues: [{ path, message: 'is required' }],
+    })
+  })
+  it('refuses a project that does not exist', async () => {
+    const { service, project } = await scene()
+    const projectId = project.id.replace(/^0/, 'f')
+    const error = (await service.webhooks.create({ ...input, projectId }))._unsafeUnwrapErr()
+    expect(error).toEqual({ kind: 'project_not_found' })
+    const { data } = (await service.webhooks.list(projectId, { limit: 10 }))._unsafeUnwrap()
+    expect(data).toEqual([])
+  })
   it('refuses more webhooks than the limit of the project', async () => {
     const { defaultLimits } = await import('@org/agent-messaging-core')
     const { service, project } = await scene({
