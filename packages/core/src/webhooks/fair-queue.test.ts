@@ -63,6 +63,16 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
     expect([queue.inFlight, queue.waiting]).toEqual([6, 9])
   })
+  it('name the webhooks whose limit keeps a delivery waiting', () => {
+    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    add(queue, 2, 'a')
+    add(queue, 3, 'b')
+    expect([...queue.limited]).toEqual([])
+    const started = startAll(queue)
+    expect([...queue.limited]).toEqual(['b'])
+    for (const one of started) queue.end(one)
+    expect([...queue.limited]).toEqual([])
+  })
   it('go to the webhook with the fewest in flight when one ends', () => {
     const queue = queueOf({ ...policy, maxInFlight: 12 })
     for (const id of ['a', 'b', 'c']) add(queue, 5, id)
