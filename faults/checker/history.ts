@@ -98,6 +98,8 @@ export type FinalMessage = {
   readonly key?: string
   readonly state: string
   readonly response?: string
+  /** The message failed because its last run lost its lease and no attempt was left. */
+  readonly isLost?: boolean
   /** Number of runs since the last retry. */
   readonly attempt: number
   /** Number of retries. Each one follows an end without an answer, which was reported. */

@@ -29,7 +29,7 @@ export const sessionOrder: Invariant = function* ({ runs, final }) {
 }
 
 /** Returns true if the run ended its message. A run that lost its lease ends no message. */
-const ended = (run: AgentRun, { state, response, attempt }: FinalMessage): boolean =>
+const ended = (run: AgentRun, { state, response, attempt, isLost }: FinalMessage): boolean =>
   response === undefined
-    ? state !== 'cancelled' && run.attempt === attempt
+    ? state !== 'cancelled' && !isLost && run.attempt === attempt
     : run.response === response

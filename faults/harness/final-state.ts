@@ -11,6 +11,7 @@ type Message = {
   readonly response?: string
   readonly attempt: number
   readonly respondedAt?: string
+  readonly error?: { readonly code: string }
 }
 type Delivery = Omit<FinalDelivery, 'deliveryId' | 'attempts' | 'place'> & {
   readonly id: string
@@ -57,7 +58,17 @@ export async function readFinalState(
 
 const messageOf = (
   agent: string,
-  { metadata, respondedAt, messageId, sessionId, message, state, response, attempt }: Message,
+  {
+    metadata,
+    respondedAt,
+    messageId,
+    sessionId,
+    message,
+    state,
+    response,
+    attempt,
+    error,
+  }: Message,
 ): FinalMessage => ({
   messageId,
   agent,
@@ -65,6 +76,7 @@ const messageOf = (
   message,
   state,
   attempt,
+  isLost: error?.code === 'RUNTIME_LOST',
   ...(metadata?.key !== undefined && { key: metadata.key }),
   ...(response !== undefined && { response }),
   ...(respondedAt !== undefined && { endedAt: Date.parse(respondedAt) }),
