@@ -53,6 +53,8 @@ export function createRecoveryRunner(
         d.telemetry.record({ name: 'store.unavailable', reason: advanced.error.reason })
       if (advanced.isErr() || !advanced.value) return { isDone: true }
     }
+    // A stopping service would look again without end.
+    if (d.stopping.aborted) return { isDone: true }
     loop.wake()
     return { isDone: false }
   }
