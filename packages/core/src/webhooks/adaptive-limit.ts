@@ -44,7 +44,7 @@ const TRIAL_AGAIN_MS = 10_000
 /** A pace that held back no request for this long is forgotten. */
 const UNUSED_MS = 60_000
 /** A claimed delivery does not wait for longer than this for its pace: leases end. */
-const MOST_PACED_SECONDS = 10
+const MOST_PACED_SECONDS = 2
 /** A pause of all requests for this long starts a new window. */
 const IDLE_MS = 2_000
 
@@ -164,7 +164,7 @@ export class AdaptiveLimit {
   /** Frees the slot of a request. A request without an answer says nothing of the receiver. */
   ended(now: Instant, answer?: Answer): void {
     this.#inFlight--
-    if (!answer) return
+    if (!answer) return this.#pace.notSent(this.perSecond)
     const { verdict, startedAt, latencyMs } = answer
     const isSlow = this.#usualMs !== undefined && isSlower(latencyMs, this.#usualMs)
     if (verdict === 'refused' || isSlow) this.#isStarting = false

@@ -17,4 +17,9 @@ export class Pace {
     const isOnTime = Math.abs(now - this.#nextAt) <= SLACK_MS
     this.#nextAt = (isOnTime ? this.#nextAt : now) + 1_000 / perSecond
   }
+
+  /** Takes back the last start: nothing was sent. */
+  notSent(perSecond: number): void {
+    this.#nextAt -= 1_000 / perSecond
+  }
 }
