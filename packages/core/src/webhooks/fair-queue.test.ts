@@ -163,12 +163,20 @@ describe('FairQueue', () => {
     queue.drop('a')
     expect(queue.full.has('a')).toBe(false)
   })
+  it('do not count a delivery that was not sent against the pace', () => {
+    const queue = queueOf(policy, { requestsPerSecond: 10 })
+    add(queue, 2, 'a')
+    const [first] = startAll(queue)
+    if (first) queue.end(first)
+    expect(startAll(queue)).toHaveLength(1)
+  })
   it('start the deliveries of a paced webhook one after the other', () => {
     const queue = queueOf(policy, { requestsPerSecond: 10 })
     add(queue, 3, 'a')
     const [first] = startAll(queue)
     expect([first?.webhook.id, queue.nextStartAt - clock.now()]).toEqual(['a', 100])
-    if (first) queue.end(first)
+    const answer = { verdict: 'accepted', startedAt: clock.now(), latencyMs: 1 } as const
+    if (first) queue.end(first, answer)
     queue.resume()
     expect(startAll(queue)).toHaveLength(0)
     clock.set(clock.now() + 100)
