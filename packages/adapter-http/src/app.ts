@@ -7,6 +7,7 @@ import { withDefaults, type HttpOptions } from './options.js'
 import { agentRoutes } from './routes/agents.js'
 import { cronRoutes } from './routes/cron.js'
 import { deliveryRoutes } from './routes/deliveries.js'
+import { eventRoutes } from './routes/events.js'
 import { healthRoutes } from './routes/health.js'
 import { keyRoutes } from './routes/keys.js'
 import { messageChangeRoutes } from './routes/message-changes.js'
@@ -67,6 +68,7 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', webhookRoutes(d))
     .route('/', webhookActionRoutes(d))
     .route('/', deliveryRoutes(d))
+    .route('/', eventRoutes(d))
     .route('/', recoveryRoutes(d))
     .route('/', principalRoutes(d))
     .route('/', keyRoutes(d))

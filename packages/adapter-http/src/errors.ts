@@ -23,6 +23,7 @@ type ServiceError = ErrorsIn<
     | 'agents'
     | 'webhooks'
     | 'deliveries'
+    | 'events'
     | 'recoveries'
     | 'keys'
   >]
@@ -102,6 +103,10 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
       headers: { Allow: allow.join(', ') },
     }),
 
+    event_cursor_expired: () => ({
+      code: 'GONE',
+      message: 'Events after this cursor were purged. Read again without `after`',
+    }),
     agent_not_running: ({ state, retryInMs }) => ({
       code: 'AGENT_NOT_RUNNING',
       message: `The agent is not running${stateAndAdvice(state, retryInMs !== undefined)}`,

@@ -30,6 +30,7 @@ type Hear = Parameters<ResponseSignal['listen']>[1]
 /** A topic is the id of a final message, or names waiting work. */
 const DELIVERIES = 'deliveries'
 const MESSAGES_OF = 'messages:'
+const EVENTS_OF = 'events:'
 
 /**
  * Wakes listeners in all processes on the database by NOTIFY. Listeners in this process wake at
@@ -68,8 +69,7 @@ export function postgresSignal({
         if (hearers.size === 0) listeners.delete(messageId)
       }
     },
-    announce: (work) =>
-      notifications.send(work.kind === 'deliveries' ? DELIVERIES : MESSAGES_OF + work.agentId),
+    announce: (work) => notifications.send(topicOf(work)),
     onAnnounced: (hear) => {
       const worker = { hear }
       workers.add(worker)
@@ -85,9 +85,22 @@ const optionsOf = ({ options }: pg.Pool): pg.ClientConfig => ({
   password: options.password,
 })
 
+function topicOf(work: WaitingWork): string {
+  switch (work.kind) {
+    case 'deliveries':
+      return DELIVERIES
+    case 'messages':
+      return MESSAGES_OF + work.agentId
+    case 'events':
+      return EVENTS_OF + work.projectId
+  }
+}
+
 /** Returns the work that a topic names, undefined for the id of a message. */
 function workOf(topic: string): WaitingWork | undefined {
   if (topic === DELIVERIES) return { kind: 'deliveries' }
+  if (topic.startsWith(EVENTS_OF))
+    return { kind: 'events', projectId: topic.slice(EVENTS_OF.length) }
   return topic.startsWith(MESSAGES_OF)
     ? { kind: 'messages', agentId: topic.slice(MESSAGES_OF.length) }
     : undefined

@@ -1,4 +1,5 @@
 import { agentsOf, sessionsOf } from './agents.js'
+import { eventsOf } from './events.js'
 import { createHttp, segment, type ClientOptions, type Http } from './http.js'
 import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
@@ -22,6 +23,7 @@ export function createClient(options: ClientOptions) {
     principals: principalsOf(http),
     webhooks: webhooksOf(http),
     deliveries: deliveriesOf(http),
+    events: eventsOf(http),
     recoveries: recoveriesOf(http),
     /** All methods need the permission `project:admin`. */
     keys: keysOf(http),

@@ -2,6 +2,7 @@ export { ApiError } from './api-error.js'
 export { createClient, type Client } from './client.js'
 export { NotCompletedError, type CompleteOptions } from './complete.js'
 export type { ClientOptions } from './http.js'
+export type { EventLogPage, LoggedEvent } from './events.js'
 export type { StreamEvent } from './message-stream.js'
 export type { MessageSearch } from './messages.js'
 export type {

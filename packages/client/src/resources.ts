@@ -233,7 +233,12 @@ export type Recovery = {
   readonly finishedAt?: string
 }
 
-export type Permission = 'project:message' | 'project:agents' | 'project:webhooks' | 'project:admin'
+export type Permission =
+  | 'project:message'
+  | 'project:agents'
+  | 'project:webhooks'
+  | 'project:events'
+  | 'project:admin'
 export type ApiKey = {
   readonly id: string
   readonly name: string

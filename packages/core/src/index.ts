@@ -59,6 +59,12 @@ export { functionRuntime } from './runtimes/function-runtime.js'
 export type { MessagingService, ServiceOptions } from './service.js'
 export { createService } from './service.js'
 export type {
+  EventOfLog,
+  EventsOfLog,
+  ReadEventsError,
+  ReadEventsInput,
+} from './webhooks/read-events.js'
+export type {
   CreateWebhookError,
   CreatedWebhook,
   WebhookChanges,

@@ -1,5 +1,6 @@
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
+import type { EventNews } from './ports/event-news.js'
 import type { LeaseKeeper } from './ports/lease-keeper.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
@@ -17,6 +18,7 @@ export type Platform = {
   readonly runtimes: ReadonlyMap<string, AgentRuntime>
   readonly signal: ResponseSignal
   readonly workSignal: WorkSignal
+  readonly eventNews: EventNews
   readonly leaseKeeper: LeaseKeeper
   /** `jumping` is pending while the stored times follow a jump of the clock. */
   readonly clock: Clock & { readonly jumping?: Promise<void> | undefined }

@@ -4,6 +4,7 @@ import { localSignal } from './messages/local-signal.js'
 import { createMessages } from './messages/messages.js'
 import { createOperations } from './operations/operations.js'
 import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
+import { eventNews } from './pacing/event-news.js'
 import { SteadyClock } from './pacing/steady-clock.js'
 import type { Platform } from './platform.js'
 import { defaultPolicy, requireFittingLease, type Policy } from './policy.js'
@@ -93,7 +94,10 @@ export function createService(options: ServiceOptions) {
     webhooks: webhooks.webhooks,
     deliveries: webhooks.deliveries,
     recoveries: webhooks.recoveries,
+    events: webhooks.events,
     policy,
+    /** True once a stop has begun. */
+    isStopping: () => stopping.signal.aborted,
     /** The work of this process: waiting callers, runs and attempts in flight. */
     load: () => ({
       waitingCallers: waitingRoom.size,
@@ -129,6 +133,7 @@ export function createService(options: ServiceOptions) {
       stopping.abort('stopping')
       waitingRoom.close()
       answerStreams.close()
+      webhooks.eventReaders.close()
       const recoveriesStopped = recoveryRunner.stop()
       await maintenance.stop()
       await dispatcher.stop(graceMs)
@@ -146,15 +151,17 @@ function platformOf(
 ): Platform {
   const policy = { ...defaultPolicy, ...options.policy }
   requireFittingLease(policy)
+  const workSignal = options.workSignal ?? {
+    announce: () => undefined,
+    onAnnounced: () => () => undefined,
+  }
   return {
     ...options,
     attempts: options.attempts ?? attemptMaker({ ...options, policy }),
     runtimes: new Map(options.runtimes.map((runtime) => [runtime.kind, runtime])),
     signal: options.signal ?? localSignal(),
-    workSignal: options.workSignal ?? {
-      announce: () => undefined,
-      onAnnounced: () => () => undefined,
-    },
+    workSignal,
+    eventNews: eventNews(workSignal),
     leaseKeeper: options.leaseKeeper ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
     policy,

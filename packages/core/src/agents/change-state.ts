@@ -14,7 +14,7 @@ export async function changeState(
   agent: Agent,
   to: AgentState,
 ): Promise<Agent | undefined> {
-  const { clock, deliverySender, storage, telemetry } = context
+  const { clock, deliverySender, eventNews, storage, telemetry } = context
   const { id: agentId, projectId } = agent
   const from = agent.state.kind
   const event = agentEvent(agent, to, clock.now())
@@ -22,6 +22,7 @@ export async function changeState(
   const change = { agentId, from, to, ...(outgoing && { outgoing }) }
   const result = await storage.agents.changeState(change)
   if (result.isErr() || !result.value.changed) return undefined
+  if (outgoing) eventNews.committed(projectId)
   if (outgoing) deliverySender.take(result.value.deliveries, outgoing.claim)
   const error = to.kind === 'error' && { error: to.lastError.code, detail: to.lastError.message }
   telemetry.record({ name: 'agent.changed', agentId, projectId, from, to: to.kind, ...error })

@@ -5,6 +5,7 @@ export const PERMISSIONS = [
   'project:message',
   'project:agents',
   'project:webhooks',
+  'project:events',
   'project:admin',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]

@@ -50,6 +50,7 @@ export const cancelFound = (
       if (cancelled?.kind !== 'cancelled') return cancelled
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
       d.signal.notify(cancelled.message)
+      d.eventNews.committed(projectId)
       d.deliverySender.take(cancelled.deliveries, outgoing.claim)
       if (cancelled.sessionWaits) d.dispatcher.wake(agentId)
       return cancelled

@@ -24,7 +24,7 @@ export async function settleRun(
   context: RunContext,
   { held, message, run, maxAttempts }: UnsettledRun,
 ): Promise<Result<RecordedRun, Unavailable>> {
-  const { clock, deliverySender, policy, random, signal, storage, telemetry } = context
+  const { clock, deliverySender, eventNews, policy, random, signal, storage, telemetry } = context
   const now = clock.now()
   const checked = checkedResponse(run, policy.limits.responseLength)
   const retries = { ...policy.dispatch, maxAttempts }
@@ -53,6 +53,7 @@ export async function settleRun(
     }),
   })
   signal.notify(recorded.message)
+  if (outgoing) eventNews.committed(message.projectId)
   if (outgoing) deliverySender.take(recorded.deliveries, outgoing.claim)
   return ok(recorded)
 }

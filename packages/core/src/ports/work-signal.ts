@@ -1,10 +1,11 @@
 /**
  * Work for another process: messages of an agent that this process does not run, or due
- * deliveries.
+ * deliveries, or new events of a project for readers of its log.
  */
 export type WaitingWork =
   | { readonly kind: 'messages'; readonly agentId: string }
   | { readonly kind: 'deliveries' }
+  | { readonly kind: 'events'; readonly projectId: string }
 
 /**
  * Tells the processes on one storage about work that its creator does not take: it does not run

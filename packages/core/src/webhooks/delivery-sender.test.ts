@@ -11,6 +11,7 @@ import { newSecret } from '../domain/signature.js'
 import { webhookSecretContext } from '../domain/webhook.js'
 import { localSignal } from '../messages/local-signal.js'
 import { firstSlots } from './adaptive-limit.js'
+import { eventNews } from '../pacing/event-news.js'
 import { attemptMaker } from './attempt-maker.js'
 import { DeliverySender } from './delivery-sender.js'
 
@@ -33,6 +34,7 @@ async function worker(attempts?: AttemptMaker) {
     ...platform,
     attempts: attempts ?? attemptMaker({ ...platform, policy: defaultPolicy }),
     workSignal,
+    eventNews: eventNews(workSignal),
     signal: localSignal(),
     leaseKeeper: { hold: () => undefined, release: () => undefined },
     runtimes: new Map(),
@@ -67,6 +69,7 @@ async function worker(attempts?: AttemptMaker) {
     claimed: () => claims,
     ...platform,
     workSignal,
+    eventNews: eventNews(workSignal),
     settled: () => platform.clock.advance(0),
   }
 }

@@ -1,6 +1,7 @@
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
 import { DeliverySender } from './delivery-sender.js'
+import { EventReaders } from './event-readers.js'
 import {
   cancelDelivery,
   getDelivery,
@@ -24,6 +25,8 @@ import {
 import { cancelRecovery, getRecovery, listRecoveries, startRecovery } from './recoveries.js'
 import { createRecoveryRunner } from './recovery-runner.js'
 
+import { readEvents } from './read-events.js'
+
 export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Webhooks and their deliveries: the calls of the service, and the sender behind them. */
@@ -31,8 +34,11 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   const deliverySender = new DeliverySender(platform)
   const recoveryRunner = createRecoveryRunner(platform, deliverySender)
   const context = { ...platform, maintenance, deliverySender, recoveryRunner }
+  const eventReaders = new EventReaders(platform)
   return {
     deliverySender,
+    eventReaders,
+    events: { read: readEvents({ ...platform, eventReaders }) },
     recoveryRunner,
     webhooks: {
       create: createWebhook(context),

@@ -1,0 +1,53 @@
+import type { WebhookEvent } from './webhooks/events.js'
+import type { Http } from './http.js'
+
+/** An event of the log. Continue after it with its `cursor`. */
+export type LoggedEvent = { readonly cursor: string; readonly event: WebhookEvent }
+export type EventLogPage = { readonly data: readonly LoggedEvent[]; readonly nextCursor: string }
+
+type Read = {
+  /** A cursor of an event or page. Absent: the oldest event. */
+  readonly after?: string
+  readonly limit?: number
+  /** Seconds to wait for an event, at most 60. */
+  readonly wait?: number
+  readonly signal?: AbortSignal
+}
+
+/** The time that each request of `follow` waits. */
+const WAIT_SECONDS = 30
+
+/** The log of events. Needs the permission `project:events`. */
+export function eventsOf(http: Http) {
+  const read = ({ signal, ...query }: Read = {}): Promise<EventLogPage> =>
+    http.json({ method: 'GET', path: '/v1/events', query, ...(signal && { signal }) })
+
+  return {
+    /** Reads one page. */
+    read,
+    /**
+     * Follows the log without end, from the cursor `after` or from the oldest event. Store the
+     * cursor of each event after you have handled it, and continue from it after a restart. Rejects
+     * with an `ApiError` with status 410 if events after the cursor were purged.
+     */
+    async *follow({ after, signal }: Pick<Read, 'after' | 'signal'> = {}): AsyncGenerator<
+      LoggedEvent,
+      void,
+      undefined
+    > {
+      let cursor = after
+      for (;;) {
+        const page = await read({
+          ...(cursor !== undefined && { after: cursor }),
+          limit: 100,
+          wait: WAIT_SECONDS,
+          ...(signal && { signal }),
+        })
+        yield* page.data
+        cursor = page.nextCursor
+        // A server that stops answers without a wait.
+        if (page.data.length === 0) await http.pause(signal)
+      }
+    },
+  }
+}

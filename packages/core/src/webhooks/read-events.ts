@@ -1,0 +1,96 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { broken, type Invalid } from '../domain/input-rules.js'
+import { fail } from '../domain/fail.js'
+import type { Platform } from '../platform.js'
+import type { EventPage, EventsAfter, LoggedEvent } from '../ports/event-store.js'
+import type { Stored, Unavailable } from '../ports/stored.js'
+import type { EventReaders, Reader } from './event-readers.js'
+
+export type ReadEventsInput = {
+  readonly projectId: string
+  /** The `nextCursor` of a page, or the `cursor` of an event. Absent: the oldest event. */
+  readonly after?: string | undefined
+  /** The most events of the page. Default: 100. */
+  readonly limit?: number | undefined
+  /** Waits this long for an event if there is none. 0 does not wait. */
+  readonly waitMs?: number | undefined
+  readonly abort?: Reader | undefined
+}
+
+/** An event of the log. `body` has the same characters as the bodies of its deliveries. */
+export type EventOfLog = Pick<LoggedEvent, 'id' | 'name' | 'body'> & { readonly cursor: string }
+export type EventsOfLog = { readonly data: readonly EventOfLog[]; readonly nextCursor: string }
+export type ReadEventsError = Unavailable | Invalid | { readonly kind: 'event_cursor_expired' }
+
+/** The longest wait of one read. Proxies cut connections that are silent for a minute. */
+export const MOST_WAIT_MS = 60_000
+const DEFAULT_LIMIT = 100
+const CURSOR = /^\d{1,15}$/
+
+/**
+ * Reads the project's events in the order of their log, after a cursor. A reader that continues
+ * from `nextCursor` gets each event once. With `waitMs`, waits for the first event.
+ */
+export const readEvents =
+  (d: Platform & { readonly eventReaders: EventReaders }) =>
+  ({
+    projectId,
+    after,
+    limit = DEFAULT_LIMIT,
+    waitMs = 0,
+    abort,
+  }: ReadEventsInput): ResultAsync<EventsOfLog, ReadEventsError> =>
+    safeTry(async function* () {
+      const problem = broken({
+        after:
+          after === undefined || CURSOR.test(after) ? undefined : 'must be a cursor of the log',
+      })
+      if (problem) return problem
+      const deadline = d.clock.elapsed() + Math.min(waitMs, MOST_WAIT_MS)
+      let position = after === undefined ? undefined : Number(after)
+      for (;;) {
+        const from = { projectId, limit, ...(position !== undefined && { after: position }) }
+        const page = yield* pageOf(d, from)
+        if (page === 'expired') return fail('event_cursor_expired')
+        position = page.next
+        const waits = page.events.length === 0 && !abort?.aborted
+        if (!waits || !(await d.eventReaders.wait(projectId, position, deadline, abort)))
+          return ok({ data: page.events.map(eventOf), nextCursor: String(position) })
+      }
+    })
+
+const eventOf = ({ position, id, name, body }: LoggedEvent): EventOfLog => ({
+  cursor: String(position),
+  id,
+  name,
+  body,
+})
+
+/** UTF-16 units. A page of the largest events would have a hundred times as many. */
+const MOST_TEXT = 2 * 1024 * 1024
+/** Events per read of the storage. */
+const PART = 20
+
+/** Returns the page up to the event that reaches the limit of text. */
+function pageOf(d: Platform, query: EventsAfter): Stored<EventPage | 'expired'> {
+  return safeTry(async function* () {
+    const events: LoggedEvent[] = []
+    let [text, next] = [0, query.after]
+    for (;;) {
+      const limit = Math.min(PART, query.limit - events.length)
+      const part = yield* d.storage.events.list({
+        projectId: query.projectId,
+        limit,
+        ...(next !== undefined && { after: next }),
+      })
+      // A purge can expire the position between two reads. The next page then says so.
+      if (part === 'expired')
+        return ok(next === undefined || events.length === 0 ? part : { events, next })
+      events.push(...part.events)
+      next = part.next
+      for (const { body } of part.events) text += body.length
+      if (part.events.length < limit || events.length >= query.limit || text >= MOST_TEXT)
+        return ok({ events, next })
+    }
+  })
+}
