@@ -76,7 +76,6 @@ export function createService(options: ServiceOptions) {
   const { deliverySender, recoveryRunner } = webhooks
   const { answerStreams, dispatcher, waitingRoom } = messages
   const { supervisor } = agents
-  const { policy } = platform
 
   return {
     ...createOperations({
@@ -95,9 +94,7 @@ export function createService(options: ServiceOptions) {
     deliveries: webhooks.deliveries,
     recoveries: webhooks.recoveries,
     events: webhooks.events,
-    policy,
-    /** True once a stop has begun. */
-    isStopping: () => stopping.signal.aborted,
+    policy: platform.policy,
     /** The work of this process: waiting callers, runs and attempts in flight. */
     load: () => ({
       waitingCallers: waitingRoom.size,

@@ -52,7 +52,7 @@ export const eventRoutes = ({ service }: HttpDeps) =>
         if (waitMs > 0 && (await isRevoked(c, service))) return refuse(c, { kind: 'unauthorized' })
         const { data, nextCursor } = found.value
         cursor = nextCursor
-        if (data.length > 0 || leftMs === 0 || caller.aborted || service.isStopping())
+        if (data.length > 0 || leftMs === 0 || caller.aborted)
           return reply(c, 200, pageBody(found.value))
       }
     },
