@@ -21,7 +21,7 @@ const read = query({
     .transform(Number)
     .default(0)
     .meta({
-      description: 'Waits at most so many seconds for an event.',
+      description: 'The seconds to wait for an event.',
       shown: { type: 'integer', minimum: 0, maximum: 60, default: 0 },
     }),
   limit: paging.limit,
