@@ -6,6 +6,7 @@ import {
   type DeliveryRow,
   type DeliveryRowWithBody,
   type DeliveryStore,
+  type SenderLease,
   type Instant,
   type OperatorReason,
   type ReleasedClaim,
@@ -65,11 +66,25 @@ const cancelOrphansSql = sql<Orphans, Ended>(`
     where w.is_deleted and d.due_at is not null limit @limit for update of d skip locked))
   returning order_key as "orderKey"`)
 
+const putSenderSql = sql<SenderLease>(`
+  insert into agent_messaging.senders (id, until) values (@id, @until)
+  on conflict (id) do update set until = excluded.until`)
+const dropSendersSql = sql<SenderLease>('delete from agent_messaging.senders where until <= @now')
+const sendersSql = sql<object, { readonly id: string }>(
+  'select id from agent_messaging.senders order by id',
+)
+
 export function deliveryStore(database: Database): DeliveryStore {
   const { read, write, call } = database
   const dueClaims = new DueClaims()
   return {
     claimDue: (query) => call((db) => dueClaims.claim(db, query)),
+    registerSender: (sender) =>
+      write(async (db) => {
+        await db.run(putSenderSql, sender)
+        await db.run(dropSendersSql, sender)
+        return (await db.all(sendersSql, {})).map(({ id }) => id)
+      }),
     recordAttempt: attemptRecorder(database),
     release: (claims, now) =>
       write(async (db) => {

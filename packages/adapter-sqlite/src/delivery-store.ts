@@ -9,6 +9,7 @@ import {
   type Instant,
   type OperatorReason,
   type ReleasedClaim,
+  type SenderLease,
 } from '@org/agent-messaging-core/storage'
 import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
@@ -48,6 +49,7 @@ export function deliveryStore(
   const activity = attemptActivity(db)
   const backlog = deliveryBacklog(db)
   const releaseProbe = probeRelease(db, webhooks, HELD)
+  const registerSender = senderRegister(db)
   const sql = prepare(db)
 
   /** In one transaction, so that no attempt of another process is stored between the two reads. */
@@ -78,6 +80,7 @@ export function deliveryStore(
 
   return {
     claimDue: (query) => committer.write(() => claimDue(query)),
+    registerSender: (sender) => committer.write(() => registerSender(sender)),
     // The caller waits only for a change of the webhook, or to send the next delivery of an order.
     recordAttempt: (record) =>
       record.decideHealth || record.isOrdered
@@ -107,6 +110,20 @@ export function deliveryStore(
     erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
     backlog: (now, limited) => committer.read(() => backlog(now, limited)),
     activity: (query) => committer.read(() => activity(query)),
+  }
+}
+
+/** `DeliveryStore.registerSender`, in a transaction. */
+function senderRegister(db: Database): (sender: SenderLease) => string[] {
+  const put = db.prepare<[string, Instant]>(
+    'insert into senders (id, until) values (?, ?) on conflict (id) do update set until = excluded.until',
+  )
+  const drop = db.prepare<[Instant]>('delete from senders where until <= ?')
+  const all = db.prepare<[], string>('select id from senders order by id').pluck()
+  return ({ id, now, until }) => {
+    put.run(id, until)
+    drop.run(now)
+    return all.all()
   }
 }
 

@@ -136,6 +136,12 @@ export type Webhook = {
   /** `open`: no deliveries until `circuitOpenUntil`. `half_open`: one delivery is a test. */
   readonly circuit: 'closed' | 'open' | 'half_open'
   readonly circuitOpenUntil?: string
+  /** The limit of the process that answers, which adapts to the receiver. */
+  readonly limit?: {
+    readonly concurrency: number
+    readonly requestsPerSecond?: number
+    readonly reason: 'growing' | 'refusals' | 'latency' | 'setting' | 'circuit'
+  }
   readonly previousSecretUntil?: string
   readonly createdAt: string
   readonly updatedAt: string

@@ -4,22 +4,24 @@ import {
   type Instant,
   type Webhook,
   type WebhookFilter,
+  type WebhookLimit,
 } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
 import { Empty, Id, refreshed, span, Status, Time } from './parts.js'
-import { healthOf } from './wording.js'
+import { healthOf, limitText } from './wording.js'
 
 type WebhookPageProps = {
   readonly webhook: Webhook
+  readonly limit: WebhookLimit
   readonly deliveries: readonly DeliveryDetail[]
   readonly now: Instant
   readonly path: string
 }
 
 /** Shows a webhook: its health, its actions and its recent deliveries. */
-export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps) {
+export function WebhookPage({ webhook, limit, deliveries, now, path }: WebhookPageProps) {
   const { id, url } = webhook
   return (
     <>
@@ -29,7 +31,7 @@ export function WebhookPage({ webhook, deliveries, now, path }: WebhookPageProps
       <h1 class="long">{url}</h1>
       <Actions webhook={webhook} now={now} />
       <div {...refreshed('live', 3_000, path)}>
-        <Facts webhook={webhook} now={now} />
+        <Facts webhook={webhook} limit={limit} now={now} />
         <section class="card flush" aria-labelledby="recent">
           <h2 id="recent">
             Recent deliveries <a href={`${BASE}/deliveries?webhook=${id}`}>Show all</a>
@@ -73,7 +75,7 @@ function Actions({
   )
 }
 
-function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
+function Facts({ webhook, limit, now }: Pick<WebhookPageProps, 'webhook' | 'limit' | 'now'>) {
   const { id, health, status, previousSecret, createdAt } = webhook
   const { tone, text, reason } = healthOf(webhook, now)
   return (
@@ -83,6 +85,7 @@ function Facts({ webhook, now }: Pick<WebhookPageProps, 'webhook' | 'now'>) {
         {status.kind === 'disabled' && <Time at={status.at} now={now} />}
         {reason !== undefined && <div class="muted">{reason}</div>}
       </Fact>
+      <Fact name="Limit now">{limitText(limit)}</Fact>
       <SettingFacts webhook={webhook} />
       <Fact name="Last accepted">
         <TimeOrNever at={health.lastSuccessAt} now={now} />
@@ -173,7 +176,7 @@ type TimeOrNeverProps = { readonly at: Instant | undefined; readonly now: Instan
 const TimeOrNever = ({ at, now }: TimeOrNeverProps) =>
   at === undefined ? <>never</> : <Time at={at} now={now} />
 
-function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path'>) {
+function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path' | 'limit'>) {
   if (deliveries.length === 0) {
     return (
       <Empty title="No deliveries yet">

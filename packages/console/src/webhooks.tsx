@@ -50,7 +50,12 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       return show(
         c,
         { title: webhook.url, section: 'Webhooks' },
-        <WebhookPage {...found.value} now={service.now()} path={pathOf(c)} />,
+        <WebhookPage
+          {...found.value}
+          limit={service.webhooks.limitOf(found.value.webhook)}
+          now={service.now()}
+          path={pathOf(c)}
+        />,
       )
     })
 

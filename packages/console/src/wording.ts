@@ -1,5 +1,5 @@
 import { circuitAt, deliveryStatusOf } from '@org/agent-messaging-core'
-import type { Instant, Webhook } from '@org/agent-messaging-core'
+import type { Instant, Webhook, WebhookLimit } from '@org/agent-messaging-core'
 import type {
   AgentState,
   DeliveryState,
@@ -60,6 +60,24 @@ const disabled = {
     text: 'disabled',
     reason: 'The receiver answered 410 Gone, which disables this webhook.',
   }),
+}
+
+const limitReasons = {
+  growing: 'grows while the receiver keeps up',
+  refusals: 'the receiver refuses more',
+  latency: 'the receiver answers slower with more',
+  setting: 'a setting allows no more',
+  circuit: 'one at a time, until the receiver accepts it',
+} as const
+
+/** Describes the most that this process sends to a webhook, and why. */
+export function limitText({ concurrency, requestsPerSecond, reason }: WebhookLimit): string {
+  const requests = concurrency === 1 ? '1 request at a time' : `${concurrency} requests at a time`
+  const rate =
+    requestsPerSecond === undefined
+      ? ''
+      : `, ${Number(requestsPerSecond.toPrecision(3))} per second`
+  return `${requests}${rate}: ${limitReasons[reason]}`
 }
 
 const deliveryTones = {

@@ -31,6 +31,7 @@ export type { CircuitState, WebhookHealthPolicy } from './domain/webhook-health.
 export { circuitAt } from './domain/webhook-health.js'
 export type { Webhook } from './domain/webhook.js'
 export type { JsonScalar, MetadataCondition, WebhookFilter } from './domain/webhook-filter.js'
+export type { WebhookLimit } from './domain/webhook-limit.js'
 export type { FoundMessage, SearchMessagesInput } from './messages/read-messages.js'
 export type { SendError, SendInput, Sent } from './messages/send-message.js'
 export type { StreamEvent } from './messages/stream/stream-cursor.js'

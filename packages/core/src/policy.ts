@@ -86,6 +86,9 @@ export type DeliverPolicy = {
    * many as it leaves free.
    */
   readonly maxInFlight: number
+  /** The limits of webhooks without such a setting, over all processes. Absent: they adapt. */
+  readonly maxConcurrency?: number | undefined
+  readonly requestsPerSecond?: number | undefined
   /** Deliveries that are claimed in advance. The same shares apply. */
   readonly prefetch: number
 }

@@ -100,6 +100,7 @@ export function createService(options: ServiceOptions) {
       waitingCallers: waitingRoom.size,
       runs: dispatcher.running,
       attempts: deliverySender.inFlight,
+      limits: deliverySender.limits,
     }),
     /** The clock that the service uses. */
     now: () => clock.now(),

@@ -42,6 +42,9 @@ const WRONG: [string, string[]][] = [
     ['5', '5s,', '0s', '31d', '5 minutes', Array(51).fill('1s').join(',')],
   ],
   ['SERVICE_WEBHOOK_ALLOWED_CIDRS', ['10.0.0.0', '10.0.0.1/8', '10.0.0.0/33', 'fd00::/129', 'all']],
+  ['SERVICE_WEBHOOK_MAX_CONCURRENCY', ['0', '1001', '1.5']],
+  ['SERVICE_WEBHOOK_REQUESTS_PER_SECOND', ['0', '10001', 'fast']],
+  ['SERVICE_EVENT_RETENTION', ['0', 'never', '3651d']],
   ['SERVICE_TRUSTED_PROXIES', ['10.0.0.1', 'all', '10.0.0.0/33']],
   ['SERVICE_DELIVERY_RETENTION', ['0', '999ms', '3651d', 'never', 'Off']],
   ['SERVICE_MESSAGE_RETENTION', ['30', '30days', '1d,2d']],
@@ -147,6 +150,10 @@ describe('the configuration', () => {
       { allowedCidrs: ['10.1.0.0/16', '::1/128'] },
     ],
     [{ CRON_SECRET: 'sixteen-letters!' }, { cronSecret: 'sixteen-letters!' }],
+    [
+      { SERVICE_WEBHOOK_MAX_CONCURRENCY: '4', SERVICE_WEBHOOK_REQUESTS_PER_SECOND: '50' },
+      { policy: { deliver: { maxConcurrency: 4, requestsPerSecond: 50 } } },
+    ],
     [{ SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' }, { trustedProxies: ['10.0.0.0/8'] }],
     [{ SERVICE_CRON_BUDGET_MS: '500' }, { cronBudgetMs: 500 }],
     [

@@ -54,6 +54,8 @@ const policyOf = (env: Environment): Partial<Policy> => ({
     ...defaultPolicy.deliver,
     deadlineMs: env.SERVICE_DELIVERY_TIMEOUT_MS,
     leaseMs: env.SERVICE_DELIVERY_LEASE_MS,
+    maxConcurrency: env.SERVICE_WEBHOOK_MAX_CONCURRENCY,
+    requestsPerSecond: env.SERVICE_WEBHOOK_REQUESTS_PER_SECOND,
   },
   retention: {
     deliveriesMs: env.SERVICE_DELIVERY_RETENTION,

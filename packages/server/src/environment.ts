@@ -136,6 +136,16 @@ export const environment = z.object({
       about: 'Delays between the attempts of a delivery.',
       allowed: 'up to 50 delays of at most 30d, such as 5s,5m,2h (units ms, s, m, h, d)',
     }),
+  SERVICE_WEBHOOK_MAX_CONCURRENCY: value.whole(1, 1_000).optional().register(variables, {
+    about:
+      'Most requests at a time to a webhook without this setting, over all processes. If unset: adapts to the receiver.',
+    allowed: 'a whole number from 1 to 1000',
+  }),
+  SERVICE_WEBHOOK_REQUESTS_PER_SECOND: value.whole(1, 10_000).optional().register(variables, {
+    about:
+      'Most requests per second to a webhook without this setting, over all processes. If unset: adapts to the receiver.',
+    allowed: 'a whole number from 1 to 10000',
+  }),
   SERVICE_WEBHOOK_DISABLE_AFTER: value
     .duration(60_000, 365 * DAY_MS)
     .prefault(asDuration(defaultPolicy.webhookHealth.disableAfterMs))

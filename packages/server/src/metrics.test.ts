@@ -21,8 +21,9 @@ const backlog = {
     ...webhooks,
   },
 }
+const LIMITS = { growing: 3, refusals: 2, latency: 1, setting: 0, circuit: 0 }
 const service = {
-  load: () => ({ waitingCallers: 7, runs: 8, attempts: 9 }),
+  load: () => ({ waitingCallers: 7, runs: 8, attempts: 9, limits: LIMITS }),
   backlog: () => okAsync(backlog),
   now: () => NOW,
 }
@@ -120,6 +121,9 @@ describe('the metrics', () => {
       'agent_messaging_in_flight{of="runs"} 8',
       'agent_messaging_in_flight{of="attempts"} 9',
       'agent_messaging_waiting_callers 7',
+      'agent_messaging_webhook_limits{reason="growing"} 3',
+      'agent_messaging_webhook_limits{reason="refusals"} 2',
+      'agent_messaging_webhook_limits{reason="latency"} 1',
       'agent_messaging_storage_up 1',
       'agent_messaging_messages{state="queued"} 4',
       'agent_messaging_messages{state="running"} 5',

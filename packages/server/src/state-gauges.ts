@@ -12,6 +12,11 @@ type Load = ReturnType<MessagingService['load']>
 export function stateGauges({ gauge }: Instruments) {
   const inFlight = gauge('in_flight', 'Active runs and delivery attempts of this process.', ['of'])
   const waiting = gauge('waiting_callers', 'Requests of this process that wait for an answer.')
+  const limits = gauge(
+    'webhook_limits',
+    'Webhooks that this process sent to, by the reason of their limit.',
+    ['reason'],
+  )
   const up = gauge('storage_up', 'Whether this scrape could read the storage.')
   // The following gauges describe the whole storage and are the same for all processes.
   const messages = gauge('messages', 'Messages that are not final, by state.', ['state'])
@@ -68,13 +73,14 @@ export function stateGauges({ gauge }: Instruments) {
   return {
     /** `backlog` is undefined while the storage is unavailable. */
     show(
-      { runs, attempts, waitingCallers }: Load,
+      { runs, attempts, waitingCallers, limits: byReason }: Load,
       backlog: Backlog | undefined,
       now: Instant,
     ): void {
       inFlight.set({ of: 'runs' }, runs)
       inFlight.set({ of: 'attempts' }, attempts)
       waiting.set(waitingCallers)
+      for (const [reason, count] of Object.entries(byReason)) limits.set({ reason }, count)
       up.set(backlog ? 1 : 0)
       if (backlog) showBacklog(backlog, now)
       else hideBacklog()

@@ -64,6 +64,7 @@ const webhook = fields<Webhook>({
   lastFailureAt: 'optional',
   circuit: 'required',
   circuitOpenUntil: 'optional',
+  limit: 'optional',
   previousSecretUntil: 'optional',
   createdAt: 'required',
   updatedAt: 'required',

@@ -31,7 +31,8 @@ const rotation = z
 
 export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')
-  const show = (webhook: Webhook) => webhookBody(webhook, service.now())
+  const { limitOf } = service.webhooks
+  const show = (webhook: Webhook) => webhookBody(webhook, service.now(), limitOf(webhook))
   return new Hono<Env>()
     .post('/v1/webhooks/:id/enable', about.enable, mayManage, (c) =>
       answer(c, 200, service.webhooks.enable(webhookRef(c)), show),
@@ -53,7 +54,9 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       validBody(rotation),
       (c) => {
         const rotated = service.webhooks.rotateSecret({ ...webhookRef(c), ...c.req.valid('json') })
-        return answer(c, 200, rotated, (created) => createdWebhookBody(created, service.now()))
+        return answer(c, 200, rotated, (created) =>
+          createdWebhookBody(created, service.now(), limitOf(created.webhook)),
+        )
       },
     )
 

@@ -23,6 +23,7 @@ describe('POST /v1/webhooks', () => {
       enabled: true,
       consecutiveFailures: 0,
       circuit: 'closed',
+      limit: { concurrency: 8, reason: 'growing' },
       createdAt: '2030-01-01T00:00:00.000Z',
       updatedAt: '2030-01-01T00:00:00.000Z',
       secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
@@ -125,7 +126,8 @@ describe('the life of a webhook', () => {
     const enabled = await ask('PATCH', path, {
       body: { enabled: true, events: hook.events, description: null },
     })
-    expect(enabled.json).toEqual({ ...cleared, circuit: 'half_open' })
+    const limit = { ...cleared.limit, reason: 'circuit' }
+    expect(enabled.json).toEqual({ ...cleared, circuit: 'half_open', limit })
     expect((await ask('PATCH', path, { body: { url: null } })).status).toBe(400)
   })
 

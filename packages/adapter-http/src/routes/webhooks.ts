@@ -145,7 +145,8 @@ const change = settings.partial().meta({
 
 export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')
-  const show = (webhook: Webhook) => webhookBody(webhook, service.now())
+  const show = (webhook: Webhook) =>
+    webhookBody(webhook, service.now(), service.webhooks.limitOf(webhook))
   return new Hono<Env>()
     .post(
       '/v1/webhooks',
@@ -158,9 +159,18 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
         const created = await service.webhooks.create({ projectId, ...c.req.valid('json') })
         if (created.isErr()) return refuse(c, created.error)
         const collection = `${basePathOf(c, { basePath, route: '/v1/webhooks' })}/v1/webhooks`
-        return reply(c, 201, createdWebhookBody(created.value, service.now()), {
-          Location: `${collection}/${created.value.webhook.id}`,
-        })
+        return reply(
+          c,
+          201,
+          createdWebhookBody(
+            created.value,
+            service.now(),
+            service.webhooks.limitOf(created.value.webhook),
+          ),
+          {
+            Location: `${collection}/${created.value.webhook.id}`,
+          },
+        )
       },
     )
 

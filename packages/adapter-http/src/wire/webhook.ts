@@ -4,6 +4,7 @@ import {
   type CircuitState,
   type Instant,
   type Webhook,
+  type WebhookLimit,
 } from '@org/agent-messaging-core'
 import { ORDERINGS, toIso, type DisabledReason } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
@@ -69,6 +70,19 @@ export const webhookSchema = z
         'probe.',
     }),
     circuitOpenUntil: at.optional(),
+    limit: z
+      .object({
+        concurrency: z.number().meta({ description: 'Requests at a time.' }),
+        requestsPerSecond: z.number().optional(),
+        reason: z.enum(['growing', 'refusals', 'latency', 'setting', 'circuit']),
+      })
+      .optional()
+      .meta({
+        id: 'WebhookLimit',
+        description:
+          'The most that the process that answers sends to the webhook now, and why. Other ' +
+          'processes have other limits.',
+      }),
     previousSecretUntil: at
       .optional()
       .meta({ description: 'The end of the rotation. Until then the old secret signs too.' }),
@@ -86,7 +100,7 @@ export const createdWebhookSchema = webhookSchema
 type WebhookBody = BodyOf<typeof webhookSchema>
 
 /** The webhook at `now`. Does not contain the secret (S§2). */
-export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
+export const webhookBody = (webhook: Webhook, now: Instant, limit?: WebhookLimit): WebhookBody => ({
   id: webhook.id,
   url: webhook.url,
   events: webhook.events,
@@ -103,6 +117,7 @@ export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
   ...webhook.sending,
   ...statusFields(webhook),
   ...healthFields(webhook, now),
+  ...(limit && { limit }),
   ...(webhook.previousSecret &&
     webhook.previousSecret.until > now && {
       previousSecretUntil: toIso(webhook.previousSecret.until),
@@ -115,7 +130,8 @@ export const webhookBody = (webhook: Webhook, now: Instant): WebhookBody => ({
 export const createdWebhookBody = (
   { webhook, secret }: { readonly webhook: Webhook; readonly secret: string },
   now: Instant,
-): BodyOf<typeof createdWebhookSchema> => ({ ...webhookBody(webhook, now), secret })
+  limit?: WebhookLimit,
+): BodyOf<typeof createdWebhookSchema> => ({ ...webhookBody(webhook, now, limit), secret })
 
 const statusFields = ({
   status,

@@ -13,6 +13,10 @@
  *   updated are vacuumed early, before dead rows in their partial indexes slow down claims.
  */
 export const tables = `
+-- The processes that share the limits of webhooks.
+create table agent_messaging.senders (
+  id text collate "C" primary key, until bigint not null);
+
 create table agent_messaging.settings (name text primary key, value text not null);
 
 create table agent_messaging.projects (

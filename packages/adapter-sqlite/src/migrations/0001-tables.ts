@@ -148,6 +148,9 @@ create index webhooks_project on webhooks (project_id) where is_deleted = 0;
 create index webhooks_deleted on webhooks (id) where is_deleted = 1;
 create index webhooks_unhealthy on webhooks (is_deleted, disabled_at, circuit_until) where disabled_at is not null or circuit_until is not null;
 
+-- The processes that share the limits of webhooks.
+create table senders (id text primary key, until integer not null) strict, without rowid;
+
 create table subscriptions (
   project_id text not null,
   event text not null,

@@ -78,6 +78,17 @@ export function claimDueSuite(it: StorageTest): void {
     }
   })
 
+  it('counts the processes that send until their time is over', async ({ storage, second }) => {
+    const register = (id: string, now: number, until = now + MINUTE) =>
+      second.deliveries.registerSender({ id, now, until })
+    expect(await storage.deliveries.registerSender({ id: 'b', now: NOW, until: NOW + 1 })).toEqual([
+      'b',
+    ])
+    expect(await register('a', NOW)).toEqual(['a', 'b'])
+    expect(await register('a', NOW + 1)).toEqual(['a'])
+    expect(await register('a', NOW + 2, NOW + 2)).toEqual([])
+  })
+
   it('claims nothing of a paused webhook, whose deliveries stay due', async ({
     storage,
     scene,

@@ -37,6 +37,11 @@ export interface DeliveryStore {
    */
   claimDue(query: ClaimDue): Stored<ClaimedDelivery[]>
   /**
+   * Registers a process that sends, until `until`, and forgets the processes whose time is over.
+   * With `until` at `now`, the process leaves. Returns the ids of all registered processes, sorted.
+   */
+  registerSender(sender: SenderLease): Stored<string[]>
+  /**
    * Numbers and stores the attempt and moves the delivery to `state`, in one commit. Refuses an
    * outdated token, except for an accepted attempt of an open delivery: the receiver has it. The
    * same commit has the events in `outgoing`, and changes the webhook as `decideHealth` says, with
@@ -143,6 +148,9 @@ export type ClaimDue = LeaseTerms & {
   readonly rooms: Pick<ReadonlyMap<string, number>, 'get'>
   readonly except: ReadonlySet<string>
 }
+
+/** A process that sends counts as alive until `until`. */
+export type SenderLease = { readonly id: string; readonly now: Instant; readonly until: Instant }
 
 /** Everything that an attempt needs. */
 export type ClaimedDelivery = {

@@ -60,6 +60,7 @@ export type {
   RedeliverFilter,
   Redelivered,
   ReleasedClaim,
+  SenderLease,
   ResponseClass,
   WebhookUpdate,
   MessageDelivery,

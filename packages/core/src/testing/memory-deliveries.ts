@@ -31,6 +31,7 @@ import type {
   RedeliverFilter,
   Redelivered,
   ReleasedClaim,
+  SenderLease,
 } from '../ports/delivery-store.js'
 import type { Page, PageOf, PrincipalStep } from '../ports/stored.js'
 import { countAttempts } from './memory-activity.js'
@@ -54,6 +55,13 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       .filter(({ id, projectId }) => !query.except.has(id) && !query.except.has(projectId))
       .filter((webhook) => isReady(webhook, query.now))
       .flatMap((webhook) => this.#claimOf(webhook, budget, query))
+  }
+
+  registerSender({ id, now, until }: SenderLease): string[] {
+    const { senders } = this.#memory
+    senders.set(id, until)
+    for (const [sender, end] of senders) if (end <= now) senders.delete(sender)
+    return [...senders.keys()].sort()
   }
 
   recordAttempt({

@@ -15,6 +15,7 @@ export type Memory = {
   readonly projects: Map<string, Project>
   readonly apiKeys: Map<string, { key: ApiKey; readonly digest: string }>
   readonly endedSignIns: Map<string, Instant>
+  readonly senders: Map<string, Instant>
   readonly settings: Map<string, string>
   readonly agents: Map<string, Agent>
   readonly owners: Map<string, { readonly owner: string; readonly until: Instant }>
@@ -63,6 +64,7 @@ export const newMemory = (): Memory => ({
   projects: new Map(),
   apiKeys: new Map(),
   endedSignIns: new Map(),
+  senders: new Map(),
   settings: new Map(),
   agents: new Map(),
   owners: new Map(),

@@ -1,6 +1,6 @@
 import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
-import { verdictOn, type WebhookLimit } from '../domain/webhook-limit.js'
+import { verdictOn, type LimitReason, type WebhookLimit } from '../domain/webhook-limit.js'
 import { circuitAt } from '../domain/webhook-health.js'
 import type { Webhook } from '../domain/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
@@ -18,6 +18,7 @@ import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decis
 import { AskedRooms } from './asked-rooms.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
 import { Receivers } from './receivers.js'
+import { SenderShares } from './sender-shares.js'
 
 /**
  * The claim for deliveries about to be committed. `skipped`: webhooks and projects that had no
@@ -43,6 +44,9 @@ export class DeliverySender {
   /** Attempts that are not stored yet. */
   readonly #attempts = new Set<Promise<void>>()
   readonly #receivers: Receivers
+  readonly #shares: SenderShares
+  /** Webhooks whose limit leaves nothing to this process, until the next beat of the shares. */
+  readonly #withoutShare = new Set<string>()
   /** Rings when a paced webhook can start its next request. */
   readonly #alarm: Alarm
   /** Webhooks and projects that had no room when a delivery was committed or claimed. */
@@ -62,8 +66,9 @@ export class DeliverySender {
     this.#receivers = new Receivers({
       clock,
       mostSlots: policy.deliver.maxInFlight,
-      ceilingOf: () => ({}),
+      ceilingOf: (webhook) => this.#shares.of(webhook) ?? {},
     })
+    this.#shares = new SenderShares(platform, () => this.#sharesChanged())
     this.#queue = new FairQueue(policy.deliver, this.#receivers, clock)
     this.#alarm = new Alarm(clock, () => {
       this.#queue.resume()
@@ -82,11 +87,26 @@ export class DeliverySender {
     return this.#queue.limited
   }
 
+  /** Counts the webhooks that this process sent to, by the reason of their limits. */
+  get limits(): Record<LimitReason, number> {
+    const counts = { growing: 0, refusals: 0, latency: 0, setting: 0, circuit: 0 }
+    for (const { limit } of this.#receivers.all()) counts[limit.snapshot().reason]++
+    counts.setting += this.#withoutShare.size
+    return counts
+  }
+
   /** Returns the limit of a webhook in this process. */
-  limitOf({ id, health }: Webhook): WebhookLimit {
-    const { limit } = this.#receivers.find(id) ?? {}
-    const { maxInFlight } = this.#platform.policy.deliver
-    const shown = limit?.snapshot() ?? { concurrency: firstSlots(maxInFlight), reason: 'growing' }
+  limitOf({ id, health, sending }: Webhook): WebhookLimit {
+    const { maxInFlight, maxConcurrency = Infinity } = this.#platform.policy.deliver
+    const first = firstSlots(maxInFlight)
+    const set = sending?.maxConcurrency ?? maxConcurrency
+    const unused: WebhookLimit = {
+      concurrency: Math.min(first, set),
+      reason: set < first ? 'setting' : 'growing',
+    }
+    const shown = this.#withoutShare.has(id)
+      ? ({ concurrency: 0, reason: 'setting' } as const)
+      : (this.#receivers.find(id)?.limit.snapshot() ?? unused)
     return health.circuit.kind === 'open' ? { ...shown, reason: 'circuit' } : shown
   }
 
@@ -100,7 +120,8 @@ export class DeliverySender {
     const hasSlot = this.#queue.inFlight < maxInFlight && this.#queue.room > 0
     if (this.#phase !== 'running' || !hasSlot) return undefined
     const skipped: string[] = []
-    const has = (id: string): boolean => this.#queue.full.has(id) && skipped.push(id) > 0
+    const has = (id: string): boolean =>
+      this.#withoutShare.has(id) || (this.#queue.full.has(id) && skipped.push(id) > 0)
     return { until: clock.now() + leaseMs, timeoutMs, except: { has }, skipped }
   }
 
@@ -109,7 +130,7 @@ export class DeliverySender {
    * skipped.
    */
   take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void {
-    for (const one of claimed) void this.#enqueue(one)
+    for (const one of this.#withShare(claimed)) void this.#enqueue(one)
     this.#releaseIfDraining()
     this.#startWaiting()
     if (!admission) this.#moreDue = true
@@ -159,7 +180,7 @@ export class DeliverySender {
     const hasFreeSlot = this.#claim !== 'running'
     this.#claim = 'none'
     for (const id of rooms.filledBy(claimed)) this.#skipped.add(id)
-    const sends = claimed.map((one) => this.#enqueue(one))
+    const sends = this.#withShare(claimed).map((one) => this.#enqueue(one))
     this.#releaseIfDraining()
     if (hasFreeSlot) this.#onSlotFree()
     else this.#startWaiting()
@@ -184,10 +205,36 @@ export class DeliverySender {
     this.#stopListening()
     this.#alarm.stop()
     await this.#loop.stop()
+    await this.#shares.stop()
     const ended = new AbortController()
     const released = this.#releaseWaiting(this.#queue.clear())
     void Promise.all([released, ...this.#attempts]).then(() => ended.abort('ended'))
     await this.#platform.clock.sleep(graceMs, ended.signal)
+  }
+
+  get #excepted(): ReadonlySet<string> {
+    const { full } = this.#queue
+    return this.#withoutShare.size === 0 ? full : new Set([...full, ...this.#withoutShare])
+  }
+
+  /** Releases deliveries of webhooks whose limit leaves nothing to this process. */
+  #withShare(claimed: readonly ClaimedDelivery[]): readonly ClaimedDelivery[] {
+    const without = claimed.filter(({ webhook }) => this.#shares.of(webhook) === undefined)
+    if (without.length === 0) return claimed
+    for (const { webhook } of without) this.#withoutShare.add(webhook.id)
+    void this.#release(without)
+    return claimed.filter((one) => !without.includes(one))
+  }
+
+  #sharesChanged(): void {
+    this.#withoutShare.clear()
+    for (const webhook of this.#queue.waitingWebhooks()) {
+      if (this.#shares.of(webhook) === undefined) {
+        this.#withoutShare.add(webhook.id)
+        this.#dropWaiting(webhook.id)
+      } else this.#queue.updateWebhook(webhook)
+    }
+    if (this.#phase === 'running') this.#loop.wake()
   }
 
   #enqueue(claimed: ClaimedDelivery): Promise<void> {
@@ -201,7 +248,7 @@ export class DeliverySender {
     const now = clock.now()
     const { leaseMs, deadlineMs: timeoutMs } = policy.deliver
     const until = now + leaseMs
-    const due = { ...bounds, now, until, timeoutMs, rooms, except: this.#queue.full }
+    const due = { ...bounds, now, until, timeoutMs, rooms, except: this.#excepted }
     const claims = await storage.deliveries.claimDue(due)
     if (claims.isErr()) telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
@@ -337,7 +384,7 @@ export class DeliverySender {
     const released = await storage.deliveries.release(claims.map(releasedClaim), clock.now())
     if (released.isErr())
       return telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
-    if (released.value > 0 && this.#phase === 'draining')
+    if (released.value > 0 && (this.#phase === 'draining' || this.#withoutShare.size > 0))
       workSignal.announce({ kind: 'deliveries' })
   }
 }

@@ -162,6 +162,14 @@ export class FairQueue {
     this.#reposition(queue)
   }
 
+  /** Returns the webhooks with a waiting delivery, as one of these shows them. */
+  waitingWebhooks(): Webhook[] {
+    return [...this.#webhooks.values()].flatMap(({ waiting: { first, retry } }) => {
+      const one = first[0] ?? retry[0]
+      return one ? [one.claimed.webhook] : []
+    })
+  }
+
   /** Takes out the webhook's waiting deliveries, or only the one with the given id. */
   drop(webhookId: string, deliveryId?: string): Waiting[] {
     const queue = this.#webhooks.get(webhookId)

@@ -45,6 +45,10 @@ export class Receivers {
     return this.#receivers.get(webhookId)
   }
 
+  all(): Iterable<Receiver> {
+    return this.#receivers.values()
+  }
+
   forget(webhookId: string): void {
     this.#receivers.delete(webhookId)
   }

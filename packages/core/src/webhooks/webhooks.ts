@@ -1,3 +1,5 @@
+import type { Webhook } from '../domain/webhook.js'
+import type { WebhookLimit } from '../domain/webhook-limit.js'
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
 import { DeliverySender } from './delivery-sender.js'
@@ -51,6 +53,8 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       rotateSecret: rotateSecret(context),
       finishRotation: finishRotation(context),
       sendTestEvent: sendTestEvent(context),
+      /** Returns the limit of the webhook in this process, which adapts to the receiver. */
+      limitOf: (webhook: Webhook): WebhookLimit => deliverySender.limitOf(webhook),
     },
     deliveries: {
       get: getDelivery(context),

@@ -1,0 +1,100 @@
+import type { Instant } from '../domain/instant.js'
+import type { LimitCeiling } from '../domain/webhook-limit.js'
+import type { Webhook } from '../domain/webhook.js'
+import { createLoop, type Loop } from '../pacing/loop.js'
+import type { Platform } from '../platform.js'
+
+const BEAT_MS = 5_000
+/** A process that does not beat for this time counts as dead. */
+const LEASE_MS = 15_000
+/** All other processes know of a process that has joined them after this time. */
+const JOIN_MS = 6_000
+
+/**
+ * Shares the limits that people set among all processes that send. A process registers when it
+ * first meets a webhook with such a limit.
+ */
+export class SenderShares {
+  readonly #platform: Platform
+  readonly #onBeat: () => void
+  readonly #loop: Loop
+  readonly #id: string
+  /** The ids of all registered processes, in the same order for each of them. */
+  #members: readonly string[] = []
+  /** When this process joined others. -Infinity: it was alone. */
+  #joinedAt: Instant = Infinity
+  #beatAt: Instant = -Infinity
+  #phase: 'unused' | 'running' | 'stopped' = 'unused'
+
+  /** `onBeat` is called when the shares can have changed. */
+  constructor(platform: Platform, onBeat: () => void) {
+    this.#platform = platform
+    this.#onBeat = onBeat
+    this.#id = platform.ids.next()
+    this.#loop = createLoop(platform, 'sender shares', BEAT_MS, () => this.#beat())
+  }
+
+  /** Returns this process's share of the webhook's limits. Undefined: it must not send now. */
+  of({ sending }: Webhook): LimitCeiling | undefined {
+    const { deliver } = this.#platform.policy
+    const concurrency = sending?.maxConcurrency ?? deliver.maxConcurrency
+    const perSecond = sending?.requestsPerSecond ?? deliver.requestsPerSecond
+    if (concurrency === undefined && perSecond === undefined) return UNLIMITED
+    this.#start()
+    if (!this.#isReady(sending?.timeoutMs ?? deliver.deadlineMs)) return undefined
+    const slots = concurrency === undefined ? Infinity : this.#slots(concurrency)
+    if (slots === 0) return undefined
+    return {
+      ...(slots !== Infinity && { concurrency: slots }),
+      ...(perSecond !== undefined && { requestsPerSecond: perSecond / this.#members.length }),
+    }
+  }
+
+  /** Leaves, so that the others do not wait for the end of the lease. */
+  async stop(): Promise<void> {
+    const wasRunning = this.#phase === 'running'
+    this.#phase = 'stopped'
+    await this.#loop.stop()
+    if (wasRunning) await this.#register(0)
+  }
+
+  /** Requests that the others started under their earlier shares have ended. */
+  #isReady(timeoutMs: number): boolean {
+    const now = this.#platform.clock.now()
+    return now >= this.#joinedAt + JOIN_MS + timeoutMs && now < this.#beatAt + LEASE_MS
+  }
+
+  #start(): void {
+    if (this.#phase !== 'unused') return
+    this.#phase = 'running'
+    this.#loop.start()
+  }
+
+  /** The remainder goes to the first processes. */
+  #slots(all: number): number {
+    const count = this.#members.length
+    const isFirst = this.#members.indexOf(this.#id) < all % count
+    return Math.floor(all / count) + (isFirst ? 1 : 0)
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, telemetry } = this.#platform
+    const now = clock.now()
+    const registered = await this.#register(LEASE_MS)
+    if (registered.isErr())
+      return telemetry.record({ name: 'store.unavailable', reason: registered.error.reason })
+    this.#members = registered.value
+    const wasAway = now >= this.#beatAt + LEASE_MS
+    if (wasAway) this.#joinedAt = this.#members.length === 1 ? -Infinity : now
+    this.#beatAt = now
+    this.#onBeat()
+  }
+
+  #register(leaseMs: number) {
+    const { clock, storage } = this.#platform
+    const now = clock.now()
+    return storage.deliveries.registerSender({ id: this.#id, now, until: now + leaseMs })
+  }
+}
+
+const UNLIMITED: LimitCeiling = {}
