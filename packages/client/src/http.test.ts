@@ -61,13 +61,14 @@ describe('the erasure of an end user', () => {
   it('covers all pages, repeats a failed request, and returns the sum', async () => {
     const part = (messages: number, nextCursor: string | null) => ({
       status: 200,
-      body: { messages, openMessages: 1, deliveries: 2, nextCursor },
+      body: { messages, openMessages: 1, deliveries: 2, events: 1, nextCursor },
     })
     const { client, asked } = await service([part(1, 'a.1'), 'reset', part(3, '.7'), part(5, null)])
     expect(await client.principals.erase('a/b', { force: true })).toEqual({
       messages: 9,
       openMessages: 3,
       deliveries: 6,
+      events: 3,
     })
     expect(asked.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'DELETE /v1/principals/a%2Fb?force=true',

@@ -57,13 +57,14 @@ describe('an end user', () => {
     const { id: messageId } = await post('wait', { ...u, sessionId: 'waits' })
     await service.messages.cancel({ ...ref, messageId })
 
-    const found = { messages: 4, openMessages: 0, deliveries: 6, nextCursor: null }
+    const found = { messages: 4, openMessages: 0, deliveries: 6, events: 0, nextCursor: null }
     expect((await count())._unsafeUnwrap()).toEqual(found)
     expect((await erase())._unsafeUnwrap()).toEqual(found)
     expect((await erase())._unsafeUnwrap()).toEqual({
       messages: 0,
       openMessages: 0,
       deliveries: 0,
+      events: 0,
       nextCursor: null,
     })
     const left = (await service.messages.list({ ...ref, page: { limit: 9 } }))._unsafeUnwrap().data
@@ -78,7 +79,7 @@ describe('an end user', () => {
     await post('mine', u)
     const { id } = await post('not mine', endUser('v'))
     await clock.until(() => runtime.openRuns.length === 1)
-    const open = { messages: 0, openMessages: 1, deliveries: 0, nextCursor: null }
+    const open = { messages: 0, openMessages: 1, deliveries: 0, events: 0, nextCursor: null }
     expect([(await count())._unsafeUnwrap(), (await erase())._unsafeUnwrap()]).toEqual([open, open])
     expect((await erase({ force: true }))._unsafeUnwrap()).toEqual({
       ...open,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene } from '../../test/scene.js'
 
-const nothing = { messages: 0, openMessages: 0, deliveries: 0, nextCursor: null }
+const nothing = { messages: 0, openMessages: 0, deliveries: 0, events: 0, nextCursor: null }
 
 async function openWith(...endUserIds: string[]) {
   const scene = await openScene()
@@ -53,6 +53,7 @@ describe('GET and DELETE /v1/principals/:endUserId', () => {
     expect((await ask('GET', of('u', `?cursor=${agent.id}.`))).json).toEqual({
       ...nothing,
       deliveries: 1,
+      events: 0,
     })
     expect((await ask('DELETE', of('u', '?cursor=.0'))).json).toEqual({ ...nothing, deliveries: 1 })
     expect((await ask('GET', of('u', '?cursor=x'))).json.error).toMatchObject({
