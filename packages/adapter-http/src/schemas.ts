@@ -21,7 +21,6 @@ export const id = text.refine(isUuid, 'must be a UUID').toLowerCase().meta({ for
 
 /** Text to look for. */
 export const storableText = text.refine(isStorableText, 'must not contain NUL')
-export const sessionId = storableText
 
 /** ISO 8601 with a time zone. Gives milliseconds since 1970. */
 export const instant = z.iso

@@ -1,7 +1,7 @@
 import { createAgents } from './agents/agents.js'
 import { createMaintenance } from './maintenance/maintenance.js'
 import { localSignal } from './messages/local-signal.js'
-import { createMessages } from './messages/messages.js'
+import { createMessages, type Messages } from './messages/messages.js'
 import { createOperations } from './operations/operations.js'
 import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
@@ -18,7 +18,7 @@ import type { Telemetry } from './ports/telemetry.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import { attemptMaker } from './webhooks/attempt-maker.js'
-import { createWebhooks } from './webhooks/webhooks.js'
+import { createWebhooks, type Webhooks } from './webhooks/webhooks.js'
 
 export type ServiceOptions = {
   readonly storage: Storage
@@ -95,13 +95,7 @@ export function createService(options: ServiceOptions) {
     recoveries: webhooks.recoveries,
     events: webhooks.events,
     policy: platform.policy,
-    /** The work of this process: waiting callers, runs and attempts in flight. */
-    load: () => ({
-      waitingCallers: waitingRoom.size,
-      runs: dispatcher.running,
-      attempts: deliverySender.inFlight,
-      limits: deliverySender.limits,
-    }),
+    load: () => loadOf(messages, webhooks),
     /** The clock that the service uses. */
     now: () => clock.now(),
     /**
@@ -142,6 +136,17 @@ export function createService(options: ServiceOptions) {
     },
   }
 }
+
+/** The work of this process: waiting callers, runs and attempts in flight, limits by reason. */
+const loadOf = (
+  { waitingRoom, dispatcher }: Pick<Messages, 'waitingRoom' | 'dispatcher'>,
+  { deliverySender }: Pick<Webhooks, 'deliverySender'>,
+) => ({
+  waitingCallers: waitingRoom.size,
+  runs: dispatcher.running,
+  attempts: deliverySender.inFlight,
+  limits: deliverySender.limits,
+})
 
 function platformOf(
   options: ServiceOptions,

@@ -5,7 +5,7 @@ import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
-import { defined, id, instant, oneOf, pageOf, paging, query, sessionId } from '../schemas.js'
+import { defined, id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import {
   deliveryBody,
@@ -29,7 +29,7 @@ const list = query({
   ...paging,
   webhookId: id.optional(),
   messageId: id.optional().meta({ description: 'The message that caused the events.' }),
-  sessionId: sessionId.optional().meta({ description: 'The session that caused the events.' }),
+  sessionId: storableText.optional().meta({ description: 'The session that caused the events.' }),
   ...deliveryFilter,
 })
 

@@ -9,17 +9,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
-import {
-  defined,
-  id,
-  instant,
-  oneOf,
-  pageOf,
-  paging,
-  query,
-  sessionId,
-  storableText,
-} from '../schemas.js'
+import { defined, id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import {
   foundMessageBody,
@@ -32,7 +22,7 @@ import { pageBody, pageSchema } from '../wire/page.js'
 
 const list = query({
   ...paging,
-  sessionId: sessionId.optional(),
+  sessionId: storableText.optional(),
   status: oneOf(['pending', 'responded']).optional(),
   state: oneOf(messageStates).optional(),
   order: oneOf(['asc', 'desc']).optional(),
@@ -41,7 +31,7 @@ const list = query({
 const search = query({
   ...paging,
   messageId: id.optional(),
-  sessionId: sessionId.optional(),
+  sessionId: storableText.optional(),
   endUserId: storableText.optional().meta({ description: 'The end user of the principal.' }),
   correlationId: storableText
     .optional()

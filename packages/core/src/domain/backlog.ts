@@ -10,7 +10,7 @@ export type HoldCause = (typeof HOLD_CAUSES)[number]
 /** Deliveries, and since when the first of them has been due. */
 export type DueDeliveries = { readonly count: number; readonly oldestAt?: Instant }
 
-export type HeldDeliveries = { readonly [C in HoldCause]: DueDeliveries }
+type HeldDeliveries = { readonly [C in HoldCause]: DueDeliveries }
 
 /** The open deliveries of one webhook. `oldestAt` is the least due time, which can be later. */
 export type OpenQueue = {

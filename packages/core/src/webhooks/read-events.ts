@@ -23,7 +23,7 @@ export type EventsOfLog = { readonly data: readonly EventOfLog[]; readonly nextC
 export type ReadEventsError = Unavailable | Invalid | { readonly kind: 'event_cursor_expired' }
 
 /** The longest wait of one read. Proxies cut connections that are silent for a minute. */
-export const MOST_WAIT_MS = 60_000
+const MOST_WAIT_MS = 60_000
 const DEFAULT_LIMIT = 100
 const CURSOR = /^\d{1,15}$/
 
