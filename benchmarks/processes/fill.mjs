@@ -76,7 +76,7 @@ async function settle({ message, lease }, { now, data }) {
   )
   const claim = { until: now + LEASE_MS, except: NONE }
   const state = { kind: 'responded', response: text, respondedAt: now, responseTimeMs: 1 }
-  const outgoing = { event, nextDeliveryId: ids.next, claim }
+  const outgoing = { events: [event], nextDeliveryId: ids.next, claim }
   const recorded = must(
     await storage.messages.recordRun({
       messageId: message.id,
