@@ -11,8 +11,8 @@ const event = (id: string) => ({
 function scene(...answers: readonly (object | number)[]) {
   const queries: string[] = []
   const left = [...answers]
-  const fetch = async (url: string | URL | Request): Promise<Response> => {
-    queries.push(new URL(String(url)).search)
+  const fetch: typeof globalThis.fetch = async (url) => {
+    queries.push(new URL(url as string).search)
     const answer = left.shift() ?? 500
     return typeof answer === 'number'
       ? Response.json({ error: { code: 'GONE', message: 'gone' } }, { status: answer })
