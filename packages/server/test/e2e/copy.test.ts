@@ -55,6 +55,8 @@ async function readAll({ api }: RealServer): Promise<readonly unknown[]> {
     '/v1/webhooks',
     '/v1/agents/worker/messages?limit=100',
     '/v1/agents/worker/sessions',
+    '/v1/events',
+    '/v1/events?after=1',
   ]
   return [...deliveries, ...(await Promise.all(lists.map(read)))]
 }
