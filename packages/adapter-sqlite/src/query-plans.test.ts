@@ -62,6 +62,7 @@ it('the next webhook to send to is found by descents of the same index and by si
  */
 const SCANS = [
   'SCAN agents',
+  'SCAN senders',
   'SCAN erasures',
   'SCAN w USING COVERING INDEX webhooks_deleted',
   'SCAN json_each VIRTUAL TABLE INDEX 1:',

@@ -92,7 +92,7 @@ describe('an agents file', () => {
     [
       'p-command.mjs',
       'export const programs = { py: {} }',
-      'exports invalid programs: programs.py.command must be a string',
+      'exports invalid programs: programs.py.command is required',
     ],
     [
       'p-empty.mjs',
