@@ -266,6 +266,8 @@ it('the client has a method for every route of a project, except the callback of
     const { pathname } = new URL(String(url))
     requested.add(`${method} ${pathname}`)
     if (pathname.endsWith('/stream')) return new Response(null, { status: 204 })
+    if (pathname === '/v1/events')
+      return Response.json({ data: [{ cursor: '1', event: {} }], nextCursor: '1' })
     return Response.json({ data: [], nextCursor: null, messageId: '-', state: 'responded' })
   }
   const client = createClient({

@@ -143,6 +143,7 @@ describe('the client with a real server', () => {
       messages: 0,
       openMessages: 0,
       deliveries: 0,
+      events: 0,
     })
   })
   it('registers a receiver that verifies deliveries before and after a rotation', async () => {
