@@ -144,16 +144,21 @@ describe('an end user', () => {
 
   it('is erased in bounded calls, each of which continues where the call before it ended', async () => {
     const { storage, bot, project, eraseAll } = await scene()
-    const [messages, deliveries] = [countdown(220), countdown(170)]
+    const [messages, deliveries, events] = [countdown(220), countdown(170), countdown(130)]
     Object.assign(storage.messages, {
       erasePrincipal: messages.step(storage.messages.erasePrincipal),
     })
     Object.assign(storage.deliveries, {
       erasePrincipal: deliveries.step(storage.deliveries.erasePrincipal),
     })
-    expect(await eraseAll()).toBe(4) // 1 agent, 220 steps, no more agents, 170 steps: 100 per call
+    Object.assign(storage.events, {
+      erasePrincipal: events.step(storage.events.erasePrincipal),
+    })
+    // 1 agent, 220 steps, no more agents, 170 steps, 130 steps: 100 per call
+    expect(await eraseAll()).toBe(6)
     expect(messages.places).toEqual(Array.from({ length: 220 }, (_, n) => n))
     expect(deliveries.places).toEqual(Array.from({ length: 170 }, (_, n) => n))
+    expect(events.places).toEqual(Array.from({ length: 130 }, (_, n) => n))
     expect(messages.last).toMatchObject({ agentId: bot.id, projectId: project.id, limit: 100 })
   })
 
@@ -163,6 +168,7 @@ describe('an end user', () => {
     expect((await count({ cursor: '.' }))._unsafeUnwrap().messages).toBe(1)
     expect((await count({ cursor: `${bot.id}.` }))._unsafeUnwrap().messages).toBe(0)
     expect((await count({ cursor: `${bot.id}.0` }))._unsafeUnwrap().messages).toBe(1)
+    expect((await count({ cursor: 'events.' }))._unsafeUnwrap().messages).toBe(0)
   })
 
   it('can end a call between two agents', async () => {

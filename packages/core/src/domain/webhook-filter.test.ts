@@ -106,6 +106,7 @@ describe('filterRules', () => {
     ],
     ['a path alone', { metadata: [{ path: 'a' }] }, 'filter.metadata.0'],
     ['two tests', { metadata: [{ path: 'a', equals: 1, exists: true }] }, 'filter.metadata.0'],
+    ['a text in exists', { metadata: [{ path: 'a', exists: 'yes' }] }, 'filter.metadata.0'],
     ['an object', { metadata: [{ path: 'a', equals: {} }] }, 'filter.metadata.0'],
     [
       'a long string',

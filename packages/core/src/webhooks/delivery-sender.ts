@@ -1,6 +1,11 @@
 import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
-import { verdictOn, type LimitReason, type WebhookLimit } from '../domain/webhook-limit.js'
+import {
+  verdictOn,
+  type LimitCeiling,
+  type LimitReason,
+  type WebhookLimit,
+} from '../domain/webhook-limit.js'
 import { circuitAt } from '../domain/webhook-health.js'
 import type { Webhook } from '../domain/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
@@ -66,7 +71,7 @@ export class DeliverySender {
     this.#receivers = new Receivers({
       clock,
       mostSlots: policy.deliver.maxInFlight,
-      ceilingOf: (webhook) => this.#shares.of(webhook) ?? {},
+      ceilingOf: (webhook) => this.#shareOf(webhook) ?? {},
     })
     this.#shares = new SenderShares(platform, () => this.#sharesChanged())
     this.#queue = new FairQueue(policy.deliver, this.#receivers, clock)
@@ -144,7 +149,8 @@ export class DeliverySender {
    * disabled.
    */
   webhookChanged(webhook: Webhook): void {
-    if (webhook.status.kind === 'disabled' || webhook.isPaused) return this.#dropWaiting(webhook.id)
+    const mustNotSend = webhook.status.kind === 'disabled' || webhook.isPaused
+    if (mustNotSend || this.#shareOf(webhook) === undefined) return this.#dropWaiting(webhook.id)
     this.#queue.updateWebhook(webhook)
     this.#startWaiting()
   }
@@ -205,11 +211,17 @@ export class DeliverySender {
     this.#stopListening()
     this.#alarm.stop()
     await this.#loop.stop()
-    await this.#shares.stop()
     const ended = new AbortController()
     const released = this.#releaseWaiting(this.#queue.clear())
     void Promise.all([released, ...this.#attempts]).then(() => ended.abort('ended'))
     await this.#platform.clock.sleep(graceMs, ended.signal)
+    // Another process takes over the share when no request uses it any more.
+    await this.#shares.stop()
+  }
+
+  /** A pass of a host without timers counts as the only process. */
+  #shareOf(webhook: Webhook): LimitCeiling | undefined {
+    return this.#phase === 'stopped' ? this.#shares.whole(webhook) : this.#shares.of(webhook)
   }
 
   get #excepted(): ReadonlySet<string> {
@@ -219,7 +231,7 @@ export class DeliverySender {
 
   /** Releases deliveries of webhooks whose limit leaves nothing to this process. */
   #withShare(claimed: readonly ClaimedDelivery[]): readonly ClaimedDelivery[] {
-    const without = claimed.filter(({ webhook }) => this.#shares.of(webhook) === undefined)
+    const without = claimed.filter(({ webhook }) => this.#shareOf(webhook) === undefined)
     if (without.length === 0) return claimed
     for (const { webhook } of without) this.#withoutShare.add(webhook.id)
     void this.#release(without)
@@ -229,7 +241,7 @@ export class DeliverySender {
   #sharesChanged(): void {
     this.#withoutShare.clear()
     for (const webhook of this.#queue.waitingWebhooks()) {
-      if (this.#shares.of(webhook) === undefined) {
+      if (this.#shareOf(webhook) === undefined) {
         this.#withoutShare.add(webhook.id)
         this.#dropWaiting(webhook.id)
       } else this.#queue.updateWebhook(webhook)

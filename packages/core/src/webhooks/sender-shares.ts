@@ -8,7 +8,7 @@ const BEAT_MS = 5_000
 /** A process that does not beat for this time counts as dead. */
 const LEASE_MS = 15_000
 /** All other processes know of a process that has joined them after this time. */
-const JOIN_MS = 6_000
+const JOIN_MS = LEASE_MS
 
 /**
  * Shares the limits that people set among all processes that send. A process registers when it
@@ -35,18 +35,29 @@ export class SenderShares {
   }
 
   /** Returns this process's share of the webhook's limits. Undefined: it must not send now. */
-  of({ sending }: Webhook): LimitCeiling | undefined {
-    const { deliver } = this.#platform.policy
-    const concurrency = sending?.maxConcurrency ?? deliver.maxConcurrency
-    const perSecond = sending?.requestsPerSecond ?? deliver.requestsPerSecond
-    if (concurrency === undefined && perSecond === undefined) return UNLIMITED
+  of(webhook: Webhook): LimitCeiling | undefined {
+    const { concurrency, requestsPerSecond } = this.whole(webhook)
+    if (concurrency === undefined && requestsPerSecond === undefined) return UNLIMITED
     this.#start()
-    if (!this.#isReady(sending?.timeoutMs ?? deliver.deadlineMs)) return undefined
+    const timeoutMs = webhook.sending?.timeoutMs ?? this.#platform.policy.deliver.deadlineMs
+    if (!this.#isReady(timeoutMs)) return undefined
     const slots = concurrency === undefined ? Infinity : this.#slots(concurrency)
     if (slots === 0) return undefined
+    const rate = (requestsPerSecond ?? Infinity) / this.#members.length
     return {
       ...(slots !== Infinity && { concurrency: slots }),
-      ...(perSecond !== undefined && { requestsPerSecond: perSecond / this.#members.length }),
+      ...(rate !== Infinity && { requestsPerSecond: rate }),
+    }
+  }
+
+  /** Returns the webhook's limits over all processes. */
+  whole({ sending }: Webhook): LimitCeiling {
+    const { deliver } = this.#platform.policy
+    const concurrency = sending?.maxConcurrency ?? deliver.maxConcurrency
+    const requestsPerSecond = sending?.requestsPerSecond ?? deliver.requestsPerSecond
+    return {
+      ...(concurrency !== undefined && { concurrency }),
+      ...(requestsPerSecond !== undefined && { requestsPerSecond }),
     }
   }
 
