@@ -11,14 +11,14 @@ type Events = Pick<AnswerStream, 'next' | 'return'>
 
 /**
  * Ends the stream after its API key was revoked or has expired. The key is checked before an event
- * is sent, if the last check is a heartbeat ago. Each heartbeat is an event, so the stream ends
- * within two heartbeats. An unavailable storage does not end the stream.
+ * is sent, if the last check is `keyCheckMs` ago. Each heartbeat is an event, so the stream ends
+ * within `keyCheckMs` and one heartbeat. An unavailable storage does not end the stream.
  */
 export function whileAuthorized(stream: AnswerStream, { service, key, now }: Watch): Events {
   let checkedAt = now()
 
   async function isRevoked(): Promise<boolean> {
-    if (now() - checkedAt < service.policy.stream.heartbeatMs) return false
+    if (now() - checkedAt < service.policy.stream.keyCheckMs) return false
     checkedAt = now()
     const found = await service.keys.authenticate(key)
     return found.isErr() && found.error.kind === 'unauthorized'

@@ -17,7 +17,7 @@ export type StreamEvent =
   | { readonly event: 'message'; readonly message: Message }
 
 /** Three heartbeats of the service. A connection that is silent for longer is dead. */
-const SILENCE_MS = 45_000
+const SILENCE_MS = 15_000
 
 /**
  * Follows a message to its end. Reconnects after a broken or silent connection, and continues after

@@ -43,8 +43,10 @@ export type StreamPolicy = {
   readonly bufferLength: number
   /** The most streams of one project. Another one is refused. */
   readonly maxPerProject: number
-  /** The interval of heartbeats on a quiet stream. */
+  /** The interval of heartbeats on a quiet stream. Many HTTP clients give up after 5 s. */
   readonly heartbeatMs: number
+  /** The interval at which the API key of an open stream or of a waiting reader is checked. */
+  readonly keyCheckMs: number
   /** A stream ends if its reader has not taken the last event for this long. */
   readonly stalledMs: number
 }
@@ -101,7 +103,13 @@ export const defaultPolicy: Policy = {
   pollMs: 500,
   maxWaitingPerProject: 5_000,
   onKeyMismatch: 'reuse',
-  stream: { bufferLength: 64 * 1024, maxPerProject: 1_000, heartbeatMs: 15_000, stalledMs: 60_000 },
+  stream: {
+    bufferLength: 64 * 1024,
+    maxPerProject: 1_000,
+    heartbeatMs: 4_000,
+    keyCheckMs: 15_000,
+    stalledMs: 60_000,
+  },
   dispatch: defaultDispatchPolicy,
   runLeaseMs: 30_000,
   agentHealth: { intervalMs: 30_000, recheckMs: 2_000, timeoutMs: 5_000, failuresBeforeError: 3 },

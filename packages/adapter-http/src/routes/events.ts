@@ -39,7 +39,7 @@ export const eventRoutes = ({ service }: HttpDeps) =>
       const caller = new Caller(c)
       let cursor = after
       for (let leftMs = wait * 1_000; ;) {
-        const waitMs = Math.min(leftMs, service.policy.stream.heartbeatMs)
+        const waitMs = Math.min(leftMs, service.policy.stream.keyCheckMs)
         leftMs -= waitMs
         const found = await service.events.read({
           projectId: c.get('projectId'),

@@ -71,10 +71,10 @@ describe('the stream of a message', () => {
     const reader = response.body?.getReader()
     await reader?.read()
     const next = reader?.read()
-    await clock.advance(15_000)
+    await clock.advance(5_000)
     expect(new TextDecoder().decode((await next)?.value)).toBe(': heartbeat\n\n')
   })
-  it('ends within two heartbeats after its key was revoked, and frees its place', async () => {
+  it('ends within 20 s after its key was revoked, and frees its place', async () => {
     let elapsed = 0
     const policy = { stream: { ...defaultPolicy.stream, maxPerProject: 2 } }
     const {
@@ -93,18 +93,18 @@ describe('the stream of a message', () => {
       elapsed += ms
       await clock.advance(ms)
     }
-    await beat(14_999)
+    await beat(4_500)
     await service.keys.revoke(project.id, apiKey.id)
-    await beat(1)
-    await beat(15_000)
+    for (let passed = 0; passed < 20_000; passed += 500) await beat(500)
     expect(await revoked.ended).toBe(
-      'event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n',
+      'event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n' +
+        ': heartbeat\n\n'.repeat(3),
     )
     expect((await app.request(path, bearer(key))).status).toBe(401)
     expect((await app.request(path, bearer(other))).status).toBe(200)
     expect(good.soFar()).toMatch(/heartbeat\n\n: heartbeat\n\n$/)
   })
-  it('checks its key once per heartbeat, however many events it sends', async () => {
+  it('checks its key once in 15 s, however many events it sends', async () => {
     let elapsed = 0
     const { open, clock, storage } = await streamed({ http: { now: () => elapsed } })
     let looks = 0
@@ -114,7 +114,7 @@ describe('the stream of a message', () => {
     const opened = looks
     for (const beat of [15_000, 10_000, 0]) {
       elapsed += beat
-      await clock.advance(15_000)
+      await clock.advance(4_000)
     }
     expect(text.soFar()).toMatch(/(: heartbeat\n\n){3}$/)
     expect(looks - opened).toBe(1)
@@ -125,7 +125,7 @@ describe('the stream of a message', () => {
     const text = textOf(await open())
     elapsed += 15_000
     storage.fail('credentials.findByDigest', { times: 1 })
-    await clock.advance(15_000)
+    await clock.advance(4_000)
     expect(text.soFar()).toContain(': heartbeat')
   })
   it('frees its place when the reader leaves', async () => {

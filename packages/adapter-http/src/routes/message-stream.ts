@@ -46,7 +46,8 @@ const about = {
     description:
       'Sends the states of the message, the chunks of the answer while the agent writes them, ' +
       'and ' +
-      'at the end the whole message. If the API key is revoked, the stream ends within 30 seconds.',
+      'at the end the whole message. A quiet stream sends a heartbeat every 5 seconds. If the ' +
+      'API key is revoked, the stream ends within 20 seconds.',
     requestHeaders: ['Last-Event-ID'],
     refusals: { agent_not_found: true, message_not_found: true, too_many_streams: true },
     answers: {

@@ -44,6 +44,7 @@ describe('POST /v1/agents/:id/messages', () => {
     expect(answer.status).toBe(202)
     expect(answer.json).toEqual({ messageId: runtime.openRuns[0], status: 'pending' })
     expect(Object.keys(answer.json)).toEqual(['messageId', 'status'])
+    expect(answer.headers.get('retry-after')).toBe('1')
     expect(answer.headers.get('location')).toBe(
       `/v1/agents/${agent.id}/messages/${answer.json.messageId}`,
     )

@@ -70,6 +70,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
             const agents = `${basePathOf(c, { basePath, route: '/v1/agents' })}/v1/agents`
             return reply(c, isAsync ? 202 : 200, body, {
               Location: `${agents}/${message.agentId}/messages/${message.id}`,
+              ...(isAsync && POLL_SOON),
               ...(attached && { 'Idempotent-Replayed': 'true' }),
               ...appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync }),
             })
@@ -79,6 +80,9 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
       },
     ),
   )
+
+/** The seconds after which a caller without an answer can read the message. */
+const POLL_SOON = { 'Retry-After': '1' }
 
 /** Duplicate headers arrive joined by a comma. */
 const refuseDuplicateKeys = (c: Context<Env>) =>
@@ -95,8 +99,9 @@ const about = {
     operationId: 'sendMessage',
     summary: 'Send a message to an agent and wait for its answer',
     description:
-      'The wait is bounded. The agent continues to work after the wait. Read a later answer with ' +
-      'GET, or receive it by webhook.',
+      'The wait is bounded: 30 seconds by default. Give your HTTP client a longer timeout, or ' +
+      'send `Prefer: wait=3`. The agent continues to work after the wait. Read a later answer with ' +
+      'GET, or receive it by webhook. Poll `state`: `status` stays `pending` after a failure.',
     requestHeaders: ['Idempotency-Key', 'Prefer', 'traceparent', 'tracestate'],
     refusals: {
       agent_not_found: true,
@@ -111,7 +116,7 @@ const about = {
       202: {
         description: 'The message is accepted and has no answer yet',
         body: pendingSchema,
-        headers: sentHeaders,
+        headers: [...sentHeaders, 'Retry-After'],
       },
     },
   }),
