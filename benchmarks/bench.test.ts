@@ -6,27 +6,21 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { rows } from './rows/index.mjs'
 
 const RUN = fileURLToPath(new URL('run.mjs', import.meta.url))
-const ROWS = [
-  'send',
-  'latency',
-  'deliver',
-  'deliver-postgres',
-  'deliver-ordered',
-  'deliver-ordered-postgres',
-  'send-postgres',
-  'first-byte',
-  'hanging',
-  'refused-503',
-  'refused-429',
-  'failed-500',
-  'lone-receiver',
-  'token-bucket',
-  'keep-up',
-  'two-servers',
+/** Rows that another one tests, because they differ in the store alone. */
+const TESTED_BY_OTHERS = [
+  'latency-postgres',
+  'light-sqlite',
+  'fan-out-postgres',
+  'overload',
+  'growth-send',
+  'growth-deliver-postgres',
 ]
-const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'growth-send', 'growth-deliver', 'soak']
+const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'soak', 'purge-postgres']
+const ROWS = Object.keys(rows).filter((row) => ![...TESTED_BY_OTHERS, ...MORE_ROWS].includes(row))
+const WITH_LIMIT = ['send', 'send-postgres', 'deliver', 'deliver-postgres']
 const TINY = {
   rounds: 1,
   seconds: 0.5,
@@ -62,10 +56,15 @@ describe('each row, with tiny sizes', () => {
   }, 600_000)
 
   it.each(ROWS)('%s prints figures of the service and the floor, and their ratio', (row) => {
-    const [, ours, floor, , ratio] = lines.get(row) ?? []
+    const [, ours, floor, , , ratio] = lines.get(row) ?? []
     expect(ours).toMatch(/^\d/)
     expect(floor).toMatch(/: \d/)
     expect(ratio).toMatch(/\d/)
+  })
+
+  it.each(WITH_LIMIT)('%s prints the figure without a store', (row) => {
+    const [, , , limit] = lines.get(row) ?? []
+    expect(limit).toMatch(/no store: \d/)
   })
 
   it.each(MORE_ROWS)('%s prints a figure of the service', (row) => {
@@ -74,7 +73,7 @@ describe('each row, with tiny sizes', () => {
   })
 
   it('deliver-postgres prints figures of the peers that are dependencies', () => {
-    const [, , , peers] = lines.get('deliver-postgres') ?? []
+    const [, , , , peers] = lines.get('deliver-postgres') ?? []
     expect(peers).toMatch(/graphile-worker: \d.*pg-boss: \d/)
   })
 })

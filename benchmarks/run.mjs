@@ -6,67 +6,23 @@
 // Each size is an option too.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import {
-  deliver,
-  deliverOrdered,
-  deliverOrderedPostgres,
-  deliverPostgres,
-} from './rows/deliver.mjs'
-import { firstByte, hanging } from './rows/first-byte.mjs'
-import { growthDeliver, growthSend } from './rows/growth.mjs'
-import { latency } from './rows/latency.mjs'
-import {
-  failed500,
-  keepUp,
-  loneReceiver,
-  refused429,
-  refused503,
-  tokenBucket,
-} from './rows/limits.mjs'
-import { pendingDeliveries, waitingCallers } from './rows/memory.mjs'
-import { send, sendPostgres } from './rows/send.mjs'
-import { soak } from './rows/soak.mjs'
-import { twoServers } from './rows/two-servers.mjs'
+import { rows } from './rows/index.mjs'
 import { cleanUp, postgresVersion } from './environment.mjs'
 import { line, table } from './table.mjs'
 import { measureRounds } from './rounds.mjs'
-
-const rows = {
-  send,
-  latency,
-  deliver,
-  'deliver-postgres': deliverPostgres,
-  'deliver-ordered': deliverOrdered,
-  'deliver-ordered-postgres': deliverOrderedPostgres,
-  'send-postgres': sendPostgres,
-  'first-byte': firstByte,
-  hanging,
-  'refused-503': refused503,
-  'refused-429': refused429,
-  'failed-500': failed500,
-  'lone-receiver': loneReceiver,
-  'token-bucket': tokenBucket,
-  'keep-up': keepUp,
-  'two-servers': twoServers,
-  'pending-deliveries': pendingDeliveries,
-  'waiting-callers': waitingCallers,
-  'growth-send': growthSend,
-  'growth-deliver': growthDeliver,
-  soak,
-}
 
 /** The default sizes. The targets refer to them. */
 const SIZES = {
   seconds: 5, // Duration of the load.
   connections: 50,
   messages: 4_000, // Messages of one caller.
-  beside: 200, // Messages per second next to a hanging receiver.
+  beside: 200, // Messages per second in light rows and next to a hanging receiver.
   settle: 10, // Seconds until a limit has settled.
   deliveries: 50_000,
   pending: 100_000,
   waiting: 5_000,
   stored: 1_000_000,
-  minutes: 10, // Duration of the soak.
+  minutes: 10, // Duration of long rows.
 }
 
 const sizeOptions = Object.fromEntries(

@@ -5,6 +5,7 @@ const HEADINGS = [
   'what',
   'ours',
   'floor',
+  'limit',
   'peers',
   'ratio',
   'must',
@@ -19,6 +20,7 @@ export function line(name, row, { sizes, measured }) {
   const having = (role) => measured.filter((contender) => contender.role === role)
   const [ours] = having('ours')
   const [floor] = having('floor')
+  const [limit] = having('limit')
   const peers = having('peer')
   const read = (contender) =>
     contender.missing === undefined ? row.figure(contender.sample) : `– (${contender.missing})`
@@ -32,6 +34,7 @@ export function line(name, row, { sizes, measured }) {
     row.measures(sizes),
     read(ours),
     floor ? named(floor) : '',
+    limit ? named(limit) : '',
     peers.map(named).join('; '),
     there ? row.ratio({ ours: ours.sample, floor: floor?.sample, peers: present }) : '–',
     row.must ?? '',

@@ -1,5 +1,5 @@
 // Callers with pauses. `send` sends on one connection, `pauseMs` after each answer. `pace` sends
-// `rate` messages a second at even intervals. Latencies are in ms.
+// `rate` messages a second at even intervals, and counts answers of 503. Latencies are in ms.
 import { Client, Pool } from 'undici'
 import { percentiles } from '../rows/figures.mjs'
 import { answer } from './answer.mjs'
@@ -32,11 +32,13 @@ async function pace({ url, headers, rate, seconds, connections }) {
   const ended = await Promise.allSettled(sends)
   const took = (performance.now() - since) / 1_000
   await pool.close()
-  const failures = ended.filter(({ status }) => status === 'rejected')
+  const rejections = ended.filter(({ status }) => status === 'rejected')
+  const failures = rejections.filter(({ reason }) => reason.statusCode !== 503)
   const latencies = ended.filter(({ status }) => status === 'fulfilled').map(({ value }) => value)
   const reasons = [...new Set(failures.map(({ reason }) => String(reason)))].join(', ')
   return {
     requests: latencies.length,
+    refused: rejections.length - failures.length,
     failed: failures.length,
     reasons,
     seconds: took,

@@ -1,5 +1,6 @@
-// Stores `messages` answered messages, ten per session, each with an event and a finished delivery.
-// Calls the store, because HTTP would take hours.
+// Stores `messages` answered messages, ten per session. Each has a random idempotency key, an
+// event and a finished delivery. Calls the store, because HTTP would take hours.
+import { randomUUID } from 'node:crypto'
 import { freezeEvent } from '@org/agent-messaging-core/storage'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { answer } from './answer.mjs'
@@ -49,7 +50,7 @@ async function fillSession(sessionId) {
       sessionId,
       message: text,
       executionPrincipal,
-      idempotencyKey: id,
+      idempotencyKey: randomUUID(),
       now,
     }
     const accepted = must(await storage.messages.accept({ ...message, claimUntil: now + LEASE_MS }))

@@ -1,4 +1,6 @@
-// Callers without pauses on all connections. Each request has a new idempotency key.
+// Callers without pauses on all connections. Each request has a new idempotency key. With
+// `randomKeys`, the keys have no order, as a client's UUIDs have none.
+import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 import { answer } from './answer.mjs'
 
@@ -12,13 +14,14 @@ async function load(options) {
     : load({ ...options, seconds: options.seconds * 2 })
 }
 
-async function loadFor({ url, headers, seconds, connections }) {
+async function loadFor({ url, headers, seconds, connections, randomKeys = false }) {
   const run = `${process.pid}-${runs++}`
   const result = await autocannon({
     url,
     method: 'POST',
     connections,
     duration: seconds,
+    ...(randomKeys && { requests: [{ setupRequest: withRandomKey }] }),
     headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `${run}-[<id>]` },
     idReplacement: true,
     body: JSON.stringify({
@@ -36,6 +39,11 @@ async function loadFor({ url, headers, seconds, connections }) {
     p99: result.latency.p99,
   }
 }
+
+const withRandomKey = (request) => ({
+  ...request,
+  headers: { ...request.headers, 'idempotency-key': randomUUID() },
+})
 
 const reasonsOf = ({ statusCodeStats, timeouts }) =>
   [

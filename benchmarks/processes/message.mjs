@@ -13,6 +13,7 @@ export async function sendMessage(dispatcher, { path, headers }) {
     body,
   })
   await response.body.dump()
-  if (response.statusCode !== 200) throw new Error(`answered ${response.statusCode}`)
+  const { statusCode } = response
+  if (statusCode !== 200) throw Object.assign(new Error(`answered ${statusCode}`), { statusCode })
   return performance.now() - since
 }

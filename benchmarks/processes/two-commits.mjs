@@ -29,16 +29,10 @@ async function onPostgres(connectionString) {
   const column = (batch, n) => batch.map((row) => row[n])
   const both = (batch) => [column(batch, 0), column(batch, 1)]
   const accept = grouped((batch) =>
-    pool.query(
-      'insert into messages (id, body) select * from unnest($1::bigint[], $2::text[])',
-      both(batch),
-    ),
+    pool.query({ name: 'accept', text: acceptSql, values: both(batch) }),
   )
   const answer = grouped((batch) =>
-    pool.query(
-      'update messages m set answer = a.answer from unnest($1::bigint[], $2::text[]) as a (id, answer) where m.id = a.id',
-      both(batch),
-    ),
+    pool.query({ name: 'answer', text: answerSql, values: both(batch) }),
   )
   let ids = 0
   return {
@@ -50,6 +44,10 @@ async function onPostgres(connectionString) {
     answer: (id, text) => answer([id, text]),
   }
 }
+
+const acceptSql = 'insert into messages (id, body) select * from unnest($1::bigint[], $2::text[])'
+const answerSql = `update messages m set answer = a.answer
+  from unnest($1::bigint[], $2::text[]) as a (id, answer) where m.id = a.id`
 
 /** Joins the values of one iteration of the event loop, and of a running write, into one write. */
 function grouped(write) {

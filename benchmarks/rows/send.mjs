@@ -1,58 +1,56 @@
 import { inEnvironment } from '../environment.mjs'
 import { rate, usageBetween } from './figures.mjs'
-
-const ours = (kind) => ({ program: 'server', kind })
+import { equalPromise, service, STORES } from './servers.mjs'
 
 /**
  * Measures complete sends: with an API key, an idempotency key, one delivered webhook per message,
  * and an fsync of each commit.
  */
-export const send = {
+const sendOn = (kind) => ({
   ...rate,
   measures: ({ connections }) =>
-    `send → 200, instant agent, ${connections} connections, SQLite FULL`,
-  must: '0.25 of the floor',
-  aims: '0.40',
+    `send → 200, instant agent, ${connections} connections, ${STORES[kind]}`,
+  must: '0.60 of the floor',
+  aims: '0.80',
   contenders: (sizes) => [
     {
       role: 'floor',
-      name: 'no store',
-      measure: () => measureSend(sizes, { program: 'send-floor' }),
+      name: 'equal promise',
+      measure: () => measureSend(sizes, equalPromise(kind)),
     },
-    { role: 'ours', name: 'SQLite', measure: () => measureSend(sizes, ours('sqlite')) },
+    { role: 'limit', name: 'no store', measure: () => measureSend(sizes, withoutStore) },
+    { role: 'ours', name: STORES[kind], measure: () => measureSend(sizes, service(kind)) },
     {
       role: 'peer',
       name: 'two commits and no more',
-      measure: () => measureSend(sizes, { program: 'send-floor', kind: 'sqlite' }),
+      measure: () => measureSend(sizes, twoCommits(kind)),
     },
   ],
-}
+})
+export const send = sendOn('sqlite')
+export const sendPostgres = sendOn('postgres')
 
-export const sendPostgres = {
-  ...rate,
-  measures: ({ connections }) =>
-    `send → 200, instant agent, ${connections} connections, PostgreSQL`,
-  contenders: (sizes) => [
-    {
-      role: 'floor',
-      name: 'two commits, grouped',
-      measure: () => measureSend(sizes, { program: 'send-floor', kind: 'postgres' }),
-    },
-    { role: 'ours', name: 'PostgreSQL', measure: () => measureSend(sizes, ours('postgres')) },
-  ],
-}
+const withoutStore = ({ start }) => start('send-floor')
 
-const measureSend = (sizes, { program, kind }) =>
-  inEnvironment(async ({ start, database }) => {
-    const receiver = await start('receiver')
-    const at = kind && { database: await database(kind) }
-    const server = await start(program, { ...at, webhooks: [receiver.ready.url] })
-    return underLoad({ server, receiver, load: await start('load') }, sizes)
+/** Returns a function that starts a server of the two commits of a send. */
+export const twoCommits =
+  (kind) =>
+  async ({ start, database }) =>
+    start('send-floor', { database: await database(kind) })
+
+const measureSend = (sizes, startServer) =>
+  inEnvironment(async (environment) => {
+    const receiver = await environment.start('receiver')
+    const server = await startServer(environment, { webhooks: [receiver.ready.url] })
+    return underLoad({ server, receiver, load: await environment.start('load') }, sizes)
   })
 
 /** Measures a server under full load, after the same time of load for the compiler. */
-export async function underLoad({ server, receiver, load }, { seconds, connections }) {
-  const busy = { ...server.ready, connections, seconds }
+export async function underLoad(
+  { server, receiver, load },
+  { seconds, connections, randomKeys = false },
+) {
+  const busy = { ...server.ready, connections, seconds, randomKeys }
   await load.ask('load', busy)
   return figuresOf({ server, receiver }, () => load.ask('load', busy))
 }
@@ -75,7 +73,9 @@ export async function figuresOf({ server, receiver }, callers) {
   }
 }
 
-/** Throws if a request failed, because the figure would be wrong. */
-export function refuseFailures({ requests, failed, reasons }) {
-  if (failed > 0) throw new Error(`${failed} of ${requests + failed} requests failed: ${reasons}`)
+/** Throws if a request failed or was refused, because the figure would be wrong. */
+export function refuseFailures({ requests, failed, refused = 0, reasons }) {
+  const all = requests + failed + refused
+  if (failed > 0) throw new Error(`${failed} of ${all} requests failed: ${reasons}`)
+  if (refused > 0) throw new Error(`${refused} of ${all} requests were answered with 503`)
 }

@@ -28,7 +28,8 @@ export const soak = {
 const soakFor = (sizes) =>
   inEnvironment(async ({ start, database }) => {
     const receiver = await start('receiver')
-    const policy = { retention: { deliveriesMs: KEPT_MS, messagesMs: KEPT_MS } }
+    const retention = { deliveriesMs: KEPT_MS, messagesMs: KEPT_MS, eventsMs: KEPT_MS }
+    const policy = { retention }
     const server = await start('server', {
       database: await database('sqlite'),
       policy,

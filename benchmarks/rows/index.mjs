@@ -1,0 +1,50 @@
+import { deliver, deliverOrdered, deliverOrderedPostgres, deliverPostgres } from './deliver.mjs'
+import { fanOut, fanOutPostgres } from './fan-out.mjs'
+import { firstByte, hanging } from './first-byte.mjs'
+import { growthDeliver, growthDeliverPostgres, growthSend, growthSendPostgres } from './growth.mjs'
+import { latency, latencyPostgres } from './latency.mjs'
+import { lightPostgres, lightSqlite } from './light.mjs'
+import { failed500, keepUp, loneReceiver, refused429, refused503, tokenBucket } from './limits.mjs'
+import { pendingDeliveries, waitingCallers } from './memory.mjs'
+import { overload, overloadPostgres } from './overload.mjs'
+import { purgePostgres } from './purge.mjs'
+import { send, sendPostgres } from './send.mjs'
+import { soak } from './soak.mjs'
+import { start } from './start.mjs'
+import { twoServers } from './two-servers.mjs'
+
+/** The rows of the table, by the names that `--row` takes. */
+export const rows = {
+  send,
+  'send-postgres': sendPostgres,
+  deliver,
+  'deliver-postgres': deliverPostgres,
+  latency,
+  'latency-postgres': latencyPostgres,
+  'light-sqlite': lightSqlite,
+  'light-postgres': lightPostgres,
+  'fan-out': fanOut,
+  'fan-out-postgres': fanOutPostgres,
+  'deliver-ordered': deliverOrdered,
+  'deliver-ordered-postgres': deliverOrderedPostgres,
+  'first-byte': firstByte,
+  hanging,
+  'refused-503': refused503,
+  'refused-429': refused429,
+  'failed-500': failed500,
+  'lone-receiver': loneReceiver,
+  'token-bucket': tokenBucket,
+  'keep-up': keepUp,
+  overload,
+  'overload-postgres': overloadPostgres,
+  'two-servers': twoServers,
+  'pending-deliveries': pendingDeliveries,
+  'waiting-callers': waitingCallers,
+  start,
+  'growth-send': growthSend,
+  'growth-deliver': growthDeliver,
+  'growth-send-postgres': growthSendPostgres,
+  'growth-deliver-postgres': growthDeliverPostgres,
+  soak,
+  'purge-postgres': purgePostgres,
+}
