@@ -14,6 +14,7 @@ export default defineConfig({
       'examples/*/*.test.ts',
       '{benchmarks,faults,scripts}/**/*.test.ts',
     ],
+    globalSetup: './scripts/test-setup.ts',
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: '100%', // many tests wait for a process or a socket

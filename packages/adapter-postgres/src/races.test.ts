@@ -526,7 +526,7 @@ it('concurrent attempts of a delivery get different numbers, and only a valid cl
   })
   const refusal = refuse(second)
   const waiting =
-    "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and query like '%record_attempts%'"
+    "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%record_attempts%'"
   while ((await pool.query<{ n: number }>(waiting)).rows[0]?.n === 0) await setTimeout(10)
   await client.query('commit')
   client.release()

@@ -132,8 +132,9 @@ describe("a message in a host's transaction", () => {
   })
 
   it('blocks only its own session', async () => {
-    const waiting = async () =>
-      (await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'")).rowCount
+    const lockWaits =
+      "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    const waiting = async () => (await pool.query(lockWaits)).rowCount
     const sent: string[] = []
     const send = (sessionId: string) =>
       service.messages

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { startPostgres } from './postgres-server.mjs'
+import { inject } from 'vitest'
 
 export type TestPostgres = {
   /** The URL of a new, empty database. */
@@ -9,23 +10,19 @@ export type TestPostgres = {
   close(): Promise<void>
 }
 
-/** Uses the server at `TEST_DATABASE_URL`, or starts one. */
+/** Uses the server at `TEST_DATABASE_URL`, or the one of this run. */
 export async function testPostgres(): Promise<TestPostgres> {
   const given = process.env['TEST_DATABASE_URL']
-  // These tests do not crash the machine.
-  const server =
-    given === undefined
-      ? await startPostgres(['fsync=off'])
-      : { url: given, stop: async () => undefined }
-  const admin = new pg.Client({ connectionString: server.url })
+  const url = given ?? (await serverOfRun())
+  const admin = new pg.Client({ connectionString: url })
   await admin.connect()
   const made: string[] = []
 
   async function database(): Promise<string> {
-    const name = `test_${process.pid}_${Date.now()}_${made.length}`
+    const name = `test_${randomUUID().replaceAll('-', '')}`
     await admin.query(`create database ${name}`)
     made.push(name)
-    return Object.assign(new URL(server.url), { pathname: `/${name}` }).href
+    return Object.assign(new URL(url), { pathname: `/${name}` }).href
   }
 
   return {
@@ -39,7 +36,13 @@ export async function testPostgres(): Promise<TestPostgres> {
       if (given !== undefined)
         for (const name of made) await admin.query(`drop database ${name} with (force)`)
       await admin.end()
-      await server.stop()
     },
   }
+}
+
+async function serverOfRun(): Promise<string> {
+  const response = await fetch(inject('postgresOfRun'))
+  const text = await response.text()
+  if (!response.ok) throw new Error(`PostgreSQL did not start: ${text}`)
+  return text
 }

@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestProject } from 'vitest/node'
+import { startPostgres, type PostgresServer } from './postgres-server.mjs'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Answers with the URL of the PostgreSQL server of this run. The first request starts it. */
+    postgresOfRun: string
+  }
+}
+
+/**
+ * The global setup of the tests: one PostgreSQL for all files of a run. A run without tests on
+ * PostgreSQL does not start it.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  let server: Promise<PostgresServer> | undefined
+  // These tests do not crash the machine.
+  const start = () => startPostgres(['fsync=off', 'full_page_writes=off'])
+  const listener = createServer((_, response) => {
+    server ??= start()
+    server.then(
+      ({ url }) => response.end(url),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    )
+  }).listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  listener.unref()
+  project.provide('postgresOfRun', `http://127.0.0.1:${(listener.address() as AddressInfo).port}/`)
+  return async () => {
+    listener.close()
+    await (await server)?.stop()
+  }
+}
