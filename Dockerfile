@@ -9,7 +9,7 @@ FROM node:20-bookworm AS build
 WORKDIR /app
 COPY . .
 RUN npm ci --include=dev --ignore-scripts=false --no-audit --no-fund
-RUN node_modules/.bin/tsc -b packages/server
+RUN node_modules/.bin/tsc -b packages/server && node packages/server/make-bundle.mjs
 RUN npm prune --omit=dev --no-audit --no-fund
 RUN rm -rf packages/*/src packages/*/build packages/*/tsconfig*.json examples benchmarks faults
 
@@ -24,4 +24,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Without npm, which does not forward signals. On SIGTERM, the server stops within
 # SERVICE_SHUTDOWN_GRACE_MS.
-CMD ["node", "packages/server/dist/cli.js", "start"]
+CMD ["node", "packages/server/bin/agent-messaging.js", "start"]

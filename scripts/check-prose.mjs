@@ -14,7 +14,7 @@ import { countWords, PATTERNS } from './prose/patterns.mjs'
 
 const CATEGORIES = ['comments', 'strings', 'docs', 'titles']
 
-const SKIPPED_FOLDERS = /^(?:node_modules|dist|build|coverage|data|\.(?!ci$|changeset$).*)$/
+const SKIPPED_FOLDERS = /^(?:node_modules|dist|bundle|build|coverage|data|\.(?!ci$|changeset$).*)$/
 const SKIPPED_FILES = /^(?:CHANGELOG|LICENSE|CODE_OF_CONDUCT)|\.(?:min\.js|api\.md)$/
 
 const filesBelow = (folder) =>

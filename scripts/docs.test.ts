@@ -128,7 +128,7 @@ const slug = (heading: string): string =>
     .replaceAll(' ', '-')
 
 it('the docs list the settings of the server', () => {
-  const cli = fileURLToPath(new URL('../packages/server/dist/cli.js', import.meta.url))
+  const cli = fileURLToPath(new URL('../packages/server/bin/agent-messaging.js', import.meta.url))
   const printed = (form: string): string =>
     execFileSync(process.execPath, [cli, 'config', form], { encoding: 'utf8' })
   expect(read('.env.example')).toBe(printed('--env'))
@@ -159,7 +159,7 @@ it('ARCHITECTURE.md names files, functions and types that exist', () => {
 function filesBelow(folder: string): string[] {
   const entries = readdirSync(new URL(`../${folder}`, import.meta.url), { withFileTypes: true })
   return entries.flatMap((entry) => {
-    if (['node_modules', 'dist', 'build'].includes(entry.name)) return []
+    if (['node_modules', 'dist', 'build', 'bundle'].includes(entry.name)) return []
     return entry.isDirectory() ? filesBelow(`${folder}/${entry.name}`) : [`${folder}/${entry.name}`]
   })
 }

@@ -18,7 +18,8 @@ const USAGE = 'usage: node scripts/if-changed.mjs <name> <file or folder>… -- 
 /**
  * Returns `unchanged` without running the command if it passed with the same inputs before.
  *
- * @param {{ root: string, records?: string, name: string, inputs: readonly string[], command: readonly string[] }} check
+ * @typedef {{ root: string, records?: string, name: string }} Named
+ * @param {Named & { inputs: readonly string[], command: readonly string[] }} check
  * @returns {'passed' | 'failed' | 'unchanged'}
  */
 export function runIfChanged({ root, records, name, inputs, command }) {
@@ -80,7 +81,7 @@ function main([name, ...rest]) {
   const { PASSED_CHECKS: records, NOT_RUN: notRun } = process.env
   const result = runIfChanged({ root, records, name, inputs, command })
   if (result === 'unchanged') {
-    console.log(`not run, because its inputs are those of its last pass: ${name}`)
+    console.log(`not run, because no input changed since its last pass: ${name}`)
     if (notRun) appendFileSync(notRun, `${name}\n`)
   }
   return result === 'failed' ? 1 : 0

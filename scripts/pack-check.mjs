@@ -101,7 +101,9 @@ function link(from, to) {
 
 function importEverything() {
   const entries = packages.flatMap(({ manifest }) =>
-    Object.keys(manifest.exports).map((entry) => path.posix.join(manifest.name, entry)),
+    Object.keys(manifest.exports)
+      .filter((entry) => !entry.endsWith('.json'))
+      .map((entry) => path.posix.join(manifest.name, entry)),
   )
   const compilerOptions = {
     module: 'nodenext',

@@ -27,7 +27,7 @@ beforeAll(async () => {
   receiverPort = await freePort()
   const agents = blocksOf('README.md').find(({ text }) => text.includes('greeter:'))?.text ?? ''
   writeFileSync(path.join(folder, 'my-agents.mjs'), agents)
-  const cli = path.join(ROOT, 'packages/server/dist/cli.js')
+  const cli = path.join(ROOT, 'packages/server/bin/agent-messaging.js')
   // A delivery that failed is sent again only when the test asks for a redelivery.
   const env = { ...process.env, PORT: `${port}`, SERVICE_WEBHOOK_RETRY_SCHEDULE: '1h' }
   const said = start(process.execPath, [cli, 'dev', '--agents', 'my-agents.mjs'], {
@@ -167,7 +167,7 @@ const inFolder = (text: string): string => text.replaceAll('data/', `${folder}/d
 
 /** Runs a command of the CLI in the folder where the server was started. */
 async function command(words: string): Promise<string> {
-  const cli = path.join(ROOT, 'packages/server/dist/cli.js')
+  const cli = path.join(ROOT, 'packages/server/bin/agent-messaging.js')
   return (
     await promisify(execFile)(process.execPath, [cli, ...words.split(' ').filter(Boolean)], {
       cwd: folder,

@@ -93,6 +93,8 @@ async function build() {
     ...(isBuilt ? [] : ['--force']),
   ])
   if (code !== 0) stop('The build failed. See the output of tsc above.')
+  const bundle = path.join(root, 'packages/server/make-bundle.mjs')
+  if ((await run([process.execPath, bundle])) !== 0) stop('The server could not be bundled.')
 }
 
 /** Runs a program in the root, forwards signals to it, and returns its exit code. */

@@ -7,7 +7,7 @@ import { makeReady, root } from './ready.mjs'
 await makeReady()
 
 // The server runs in this process, so signals reach it and its exit code is the command's.
-const cli = path.join(root, 'packages/server/dist/cli.js')
+const cli = path.join(root, 'packages/server/bin/agent-messaging.js')
 process.chdir(root)
 process.argv = [process.execPath, cli, 'dev', ...process.argv.slice(2)]
 await import(pathToFileURL(cli).href)

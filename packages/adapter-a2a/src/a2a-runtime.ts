@@ -6,8 +6,7 @@ import {
   type RunError,
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
-import { A2aAgent } from './a2a-agent.js'
-import { connect, type Fetch, type Remote } from './a2a-client.js'
+import type { Fetch, Remote } from './a2a-client.js'
 import { parseA2aOptions } from './a2a-options.js'
 import { describeError, safeText } from './error-text.js'
 
@@ -41,6 +40,11 @@ export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRunti
       if (!remote) return err(exited('the agent has no url'))
       const vetted = await vet(remote.url)
       if (vetted.isErr()) return err(exited(`url ${vetted.error}`))
+      // The SDK loads slowly, and most processes have no such agent.
+      const [{ A2aAgent }, { connect }] = await Promise.all([
+        import('./a2a-agent.js'),
+        import('./a2a-client.js'),
+      ])
       try {
         const timeout = AbortSignal.timeout(CARD_TIMEOUT_MS)
         const signal = stopping ? AbortSignal.any([timeout, stopping]) : timeout

@@ -91,7 +91,7 @@ class LeaseThread {
   #later: NodeJS.Timeout | undefined
 
   constructor(workerData: ThreadData, onError: (reason: string) => void) {
-    const file = new URL('./lease-keeper-thread.js', import.meta.url)
+    const file = new URL('./postgres-lease-keeper-thread.js', import.meta.url)
     this.#worker = new Worker(file, { workerData, execArgv: [] })
     this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve))
     this.#worker.on('message', onError).on('error', (error) => onError(String(error)))

@@ -12,10 +12,10 @@ declare module 'vitest' {
 }
 
 /**
- * The global setup of the tests: one PostgreSQL for all files of a run. A run without tests on
+ * Offers one PostgreSQL to all files of a run, and returns its end. A run without tests on
  * PostgreSQL does not start it.
  */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+export async function sharedPostgres(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined
   // These tests do not crash the machine.
   const start = () => startPostgres(['fsync=off', 'full_page_writes=off'])

@@ -1,9 +1,6 @@
 import { defaultLimits, type AgentRuntime } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
-import { AcpAgent, agentExited, programEnd, type AcpLimits } from './acp-agent.js'
-import { AcpConnection } from './acp-connection.js'
-import { reasonOf } from './acp-failure.js'
-import { shakeHands } from './acp-handshake.js'
+import type { AcpLimits } from './acp-agent.js'
 import type { PermissionPolicy } from './acp-permissions.js'
 import { namedPrograms, type ProgramOptions } from './named-programs.js'
 import type { Program } from './program.js'
@@ -43,6 +40,8 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
     has,
     parseOptions,
     start: async ({ agent }, onExit, signal) => {
+      const { AcpAgent, AcpConnection, agentExited, programEnd, reasonOf, shakeHands } =
+        await import('./acp-start.js')
       const started = start(agent)
       if (started.isErr()) return err(started.error)
       const { program, child, log } = started.value

@@ -56,7 +56,7 @@ export function sqliteLeaseKeeper({
     leases: table.shared,
     stopped,
   }
-  const thread = new Worker(new URL('./lease-keeper-thread.js', import.meta.url), {
+  const thread = new Worker(new URL('./sqlite-lease-keeper-thread.js', import.meta.url), {
     workerData,
     execArgv: [],
   })

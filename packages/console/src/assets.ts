@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import path from 'node:path'
 import { Hono } from 'hono'
 import type { Env } from './context.js'
 import { BASE } from './options.js'
 
+// Found by the name of this package, so that a bundle of the server finds the files too.
+const manifest = createRequire(import.meta.url).resolve('@org/agent-messaging-console/package.json')
 const readAsset = (name: string) =>
-  readFileSync(new URL(`../assets/${name}`, import.meta.url), 'utf8')
+  readFileSync(path.join(path.dirname(manifest), 'assets', name), 'utf8')
 
 type Asset = { readonly type: string; readonly text: string }
 
@@ -15,7 +18,7 @@ const assets: Readonly<Record<string, Asset>> = {
   'console.js': { type: 'text/javascript', text: readAsset('console.js') },
   'htmx.js': {
     type: 'text/javascript',
-    text: readFileSync(createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js'), 'utf8'),
+    text: readFileSync(createRequire(manifest).resolve('htmx.org/dist/htmx.min.js'), 'utf8'),
   },
   'icon.svg': { type: 'image/svg+xml', text: readAsset('icon.svg') },
 }

@@ -8,7 +8,8 @@ import {
 } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { describe, expect, it, vi } from 'vitest'
-import { createConsole, isConsolePath } from './console.js'
+import { createConsole } from './console.js'
+import { isConsolePath } from './options.js'
 
 const ORIGIN = 'http://127.0.0.1:3000'
 const HOUR = 3_600_000

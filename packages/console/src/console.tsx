@@ -10,7 +10,7 @@ import { deletionRoutes } from './deletion.js'
 import { deliveryRoutes } from './deliveries.js'
 import { showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
-import { BASE, type ConsoleOptions } from './options.js'
+import type { ConsoleOptions } from './options.js'
 import { overviewRoutes } from './overview.js'
 import { recoverRoutes } from './recover.js'
 import { sessionRoutes } from './sessions.js'
@@ -134,6 +134,3 @@ const isSenderGone = (error: Error): boolean => 'code' in error && error.code ==
 
 const originOf = (url: string | undefined): string | undefined =>
   url === undefined ? undefined : new URL(url).origin
-
-/** Tells whether a path belongs to the console. */
-export const isConsolePath = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`)

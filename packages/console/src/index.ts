@@ -1,2 +1,3 @@
 export type { Console, ConsoleOptions } from './console.js'
-export { createConsole, isConsolePath } from './console.js'
+export { createConsole } from './console.js'
+export { isConsolePath } from './options.js'

@@ -20,3 +20,6 @@ export type ConsoleOptions = {
   /** Receives unexpected exceptions. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
+
+/** Tells whether a path belongs to the console. */
+export const isConsolePath = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`)

@@ -2,7 +2,7 @@
 // npm links this file at install time, before a clone is built. So it cannot be part of the build.
 import { existsSync } from 'node:fs'
 
-if (existsSync(new URL('../dist/cli.js', import.meta.url))) await import('../dist/cli.js')
+if (existsSync(new URL('../bundle/cli.js', import.meta.url))) await import('../bundle/cli.js')
 else {
   console.error('agent-messaging is not built yet. Run `npm run build` in the clone first.')
   process.exitCode = 1

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
-import { createConsole, isConsolePath, type Console } from '@org/agent-messaging-console'
+import { isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
@@ -11,7 +11,7 @@ import { CredentialThrottle } from './credential-throttle.js'
 import { openListener, type Listener } from './http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
 import { OutageLog } from './outage-log.js'
-import { createMetrics, type Metrics } from './metrics.js'
+import type { Metrics } from './metrics.js'
 import { openMetricsListener } from './metrics-listener.js'
 import { wire, type Wiring, type WiringOptions } from '@org/agent-messaging-node/wiring'
 
@@ -78,7 +78,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   let metricsListener: Listener | undefined
   const { publicUrl: base } = options
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
-  const metrics = isMeasured(options) ? createMetrics() : undefined
+  const metrics = await metricsOf(options)
   const outages = new OutageLog(logger, logTelemetry(logger))
   const telemetry = combined(options.telemetry ?? outages, metrics?.telemetry)
   const own = {
@@ -107,7 +107,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     if (options.bootstrapApiKey !== undefined)
       await bootstrap(wiring, options.bootstrapApiKey, logger)
     // Before the workers start, so that a second server on the same port takes no work and fails.
-    const pages = consoleOf(wiring, options, logger, publicUrl)
+    const pages = await consoleOf(wiring, options, logger, publicUrl)
     listener = await openListener({
       host,
       port,
@@ -177,8 +177,15 @@ async function bootstrap(
     )
 }
 
-const isMeasured = ({ metricsToken, metricsPort, openMetrics = false }: ServerOptions): boolean =>
-  openMetrics || metricsToken !== undefined || metricsPort !== undefined
+async function metricsOf({
+  metricsToken,
+  metricsPort,
+  openMetrics = false,
+}: ServerOptions): Promise<Metrics | undefined> {
+  if (!openMetrics && metricsToken === undefined && metricsPort === undefined) return undefined
+  const { createMetrics } = await import('./metrics.js')
+  return createMetrics()
+}
 
 function combined(first: Telemetry, second: Telemetry | undefined): Telemetry {
   if (!second) return first
@@ -190,13 +197,14 @@ function combined(first: Telemetry, second: Telemetry | undefined): Telemetry {
   }
 }
 
-function consoleOf(
+async function consoleOf(
   { service, platform }: Wiring,
   options: ServerOptions,
   logger: Logger,
   publicUrl: () => string | undefined,
-): Console | undefined {
+): Promise<Console | undefined> {
   if (options.console === undefined || options.console === 'off') return undefined
+  const { createConsole } = await import('@org/agent-messaging-console')
   const onError = (error: unknown): void => logger.error({ err: error }, 'a console page failed')
   return createConsole({
     service,

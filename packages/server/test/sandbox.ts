@@ -1,13 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const CLI = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
-if (!existsSync(CLI))
-  throw new Error('these tests run the built server; run `npx tsc -b packages/server` first')
+export const CLI = fileURLToPath(new URL('../bin/agent-messaging.js', import.meta.url))
 
 type Env = Readonly<Record<string, string>>
 

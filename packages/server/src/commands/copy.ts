@@ -1,5 +1,4 @@
 import type { Crypto } from '@org/agent-messaging-core/runtime'
-import { fillPostgres } from '@org/agent-messaging-postgres'
 import { readSqliteTables, type SqliteTable } from '@org/agent-messaging-sqlite'
 import { Argument, type Command } from 'commander'
 import { configuredCrypto, masterKeyLocation } from '../dev-files.js'
@@ -86,6 +85,7 @@ async function copyTables({
   show,
   ...target
 }: Copying): Promise<Readonly<Record<string, number>>> {
+  const { fillPostgres } = await import('@org/agent-messaging-postgres')
   const total = tables.reduce((sum, { count }) => sum + count, 0)
   const onProgress = (rows: number): void => show(`Copied ${Math.floor((100 * rows) / total)} %…`)
   await fillPostgres({ ...target, tables, onProgress })

@@ -1,4 +1,3 @@
-import { PostgresOpenError } from '@org/agent-messaging-postgres'
 import { SqliteOpenError } from '@org/agent-messaging-sqlite'
 import { OperatorError } from '../operator-error.js'
 
@@ -17,6 +16,8 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
   try {
     return await work(signal)
   } catch (error) {
+    // Most commands need no PostgreSQL, and its driver loads slowly.
+    const { PostgresOpenError } = await import('@org/agent-messaging-postgres')
     throw error instanceof SqliteOpenError || error instanceof PostgresOpenError
       ? new OperatorError(error.message)
       : error

@@ -17,7 +17,7 @@ import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../bin/agent-messaging.js', import.meta.url))
 const run = promisify(execFile)
 
 let postgres: TestPostgres

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { contractOf, type Document } from '../../../adapter-http/test/contract.js'
 import { freePort } from '../../../../scripts/free-port.mjs'
 
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url))
+const CLI = fileURLToPath(new URL('../../bin/agent-messaging.js', import.meta.url))
 const START_LIMIT_MS = 15_000
 const API_KEY = 'an-api-key-for-the-tests'
 export const CRON_SECRET = 'a-cron-secret-for-the-tests'
