@@ -105,7 +105,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
 
     event_cursor_expired: () => ({
       code: 'GONE',
-      message: 'Events after this cursor were purged. Read again without `after`',
+      message:
+        'The cursor has expired: events after it were purged, or a backup was restored. Read again without `after`',
     }),
     agent_not_running: ({ state, retryInMs }) => ({
       code: 'AGENT_NOT_RUNNING',

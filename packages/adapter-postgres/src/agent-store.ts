@@ -103,7 +103,7 @@ export function agentStore({ read, write, gathered }: Database): AgentStore {
     get: (projectId, idOrName) => find({ projectId, idOrName }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
     update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
-    delete: (projectId, id, { force }) => write((db) => remove(db, { projectId, id }, force)),
+    delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
     changeState: (request) => write((db) => changeState(db, request)),
     own: (request) => write(async (db) => (await db.all(ownSql, request)).map(({ id }) => id)),
     disown: (owner) => write(async (db) => void (await db.run(disownSql, { owner }))),
@@ -171,13 +171,9 @@ async function reseal(db: Queries, step: ResealStep<Agent>): Promise<ResealedRow
   return result
 }
 
-async function remove(
-  db: Queries,
-  ref: Ref,
-  force: boolean,
-): Promise<'deleted' | 'busy' | undefined> {
+async function remove(db: Queries, ref: Ref): Promise<'deleted' | 'busy' | undefined> {
   if (!(await db.one(lockAloneSql, ref))) return undefined
-  if (!force && (await hasOpen(db, ref.id))) return 'busy'
+  if (await hasOpen(db, ref.id)) return 'busy'
   await db.run(removeSql, ref)
   await addErasure(db, ref.id)
   return 'deleted'

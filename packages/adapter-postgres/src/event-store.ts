@@ -1,5 +1,6 @@
 import {
   endUserMark,
+  isAnotherEvent,
   isForEndUser,
   type ErasedEvents,
   type EventPage,
@@ -17,6 +18,8 @@ type Ends = {
   readonly lastPosition: number
   readonly floor: number
   readonly hasUnplaced: boolean
+  /** The id of the event at the position `after`. */
+  readonly afterId: string | null
 }
 /** The log, with one row for each event. Without an event, one row with nulls. */
 type LogRow = Ends & { readonly [K in keyof LoggedEvent]: LoggedEvent[K] | null }
@@ -29,6 +32,8 @@ export const loggedEventsSql = sql<EventsAfter, LogRow>(`
   select l.last_position as "lastPosition", l.floor,
     exists (select 1 from agent_messaging.events u
       where u.project_id = l.project_id and u.position is null) as "hasUnplaced",
+    (select a.id from agent_messaging.events a where a.project_id = l.project_id
+      and a.position is not null and a.position = @after::bigint) as "afterId",
     e.position, e.id, e.name, e.body
   from agent_messaging.event_logs l left join lateral (
     select position, id, name, body from agent_messaging.events
@@ -102,23 +107,24 @@ async function find(db: Queries, query: EventsAfter): Promise<Found | undefined>
   const rows = await db.all(loggedEventsSql, query)
   const [first] = rows
   if (!first) return undefined
-  const { lastPosition, floor, hasUnplaced } = first
+  const { lastPosition, floor, hasUnplaced, afterId } = first
   const events = rows.flatMap(({ position, id, name, body }) =>
     position === null || id === null || name === null || body === null
       ? []
       : { position, id, name, body },
   )
-  return { lastPosition, floor, hasUnplaced, events }
+  return { lastPosition, floor, hasUnplaced, afterId, events }
 }
 
 /** False if the page can have more events, which have no position yet. */
 const isComplete = (found: Found | undefined, { limit }: EventsAfter): boolean =>
   found !== undefined && (!found.hasUnplaced || found.events.length === limit)
 
-function pageOf(found: Found | undefined, { after }: EventsAfter): EventPage | 'expired' {
-  const { lastPosition = 0, floor = 0, events = [] } = found ?? {}
+function pageOf(found: Found | undefined, { after, mark }: EventsAfter): EventPage | 'expired' {
+  const { lastPosition = 0, floor = 0, afterId, events = [] } = found ?? {}
   const start = after ?? floor
   if (start < floor || start > lastPosition) return 'expired'
+  if (isAnotherEvent(mark, afterId ?? undefined)) return 'expired'
   return { events, next: events.at(-1)?.position ?? start }
 }
 

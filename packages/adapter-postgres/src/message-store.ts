@@ -96,12 +96,12 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
 
 async function erase(
   db: Queries,
-  { agentId, projectId, sessionId, force }: SessionErasure,
+  { agentId, projectId, sessionId }: SessionErasure,
 ): Promise<'erased' | 'busy' | undefined> {
   const exists = (await db.one(existsSql, { agentId, projectId })) !== undefined
   const session = exists ? await lockSession(db, agentId, sessionId) : undefined
   if (!session) return undefined
-  if (session.openCount > 0 && !force) return 'busy'
+  if (session.openCount > 0) return 'busy'
   await addErasure(db, await disown(db, session.seq))
   return 'erased'
 }

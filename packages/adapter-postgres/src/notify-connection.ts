@@ -9,8 +9,8 @@ const CHANNEL = 'agent_messaging_final'
  * sent at once, and topics of the next 10 ms share one NOTIFY. The stores never send one.
  */
 const PAUSE_MS = 10
-/** A payload must be shorter than 8,000 bytes. A topic with its comma has at most 46. */
-const MAX_TOPICS = 170
+/** A payload must be shorter than 8,000 bytes. A topic with its comma has at most 82. */
+const MAX_TOPICS = 95
 const QUERY_TIMEOUT_MS = 5_000
 const BACKOFF_MS = { first: 100, longest: 5_000 }
 

@@ -147,14 +147,7 @@ it('a send whose session is locked waits, and the other sends of its batch do no
 it('one of several sends gets the key of an erased message', async () => {
   const agent = await newAgent()
   await finished(agent, 'old', 'key')
-  await done(
-    storage.messages.erase({
-      projectId: PROJECT_ID,
-      agentId: agent.id,
-      sessionId: 'old',
-      force: true,
-    }),
-  )
+  await done(storage.messages.erase({ projectId: PROJECT_ID, agentId: agent.id, sessionId: 'old' }))
   const sends = Array.from({ length: 10 }, (_, n) =>
     newMessage(agent, { idempotencyKey: 'key', sessionId: `${n % 2}` }),
   )
@@ -410,7 +403,7 @@ it('an agent is deleted or accepts a message, never both', async () => {
     const agent = await newAgent()
     const [accepted, deleted] = await Promise.all([
       done(storage.messages.accept(newMessage(agent))),
-      done(storage.agents.delete(PROJECT_ID, agent.id, { force: false })),
+      done(storage.agents.delete(PROJECT_ID, agent.id)),
     ])
     expect([accepted.kind, deleted]).toEqual(
       accepted.kind === 'created' ? ['created', 'busy'] : ['agent_not_found', 'deleted'],
@@ -424,7 +417,7 @@ it('an agent is deleted or has a message retried, never both', async () => {
     const message = await finished(agent, 'session')
     const [retried, deleted] = await Promise.all([
       done(storage.messages.retry({ ...refOf(message), now: NOW })),
-      done(storage.agents.delete(PROJECT_ID, agent.id, { force: false })),
+      done(storage.agents.delete(PROJECT_ID, agent.id)),
     ])
     expect([retried?.kind, deleted]).toEqual(retried ? ['retried', 'busy'] : [undefined, 'deleted'])
   }

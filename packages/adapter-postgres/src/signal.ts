@@ -31,6 +31,7 @@ type Hear = Parameters<ResponseSignal['listen']>[1]
 const DELIVERIES = 'deliveries'
 const MESSAGES_OF = 'messages:'
 const EVENTS_OF = 'events:'
+const WEBHOOK = 'webhook:'
 
 /**
  * Wakes listeners in all processes on the database by NOTIFY. Listeners in this process wake at
@@ -93,6 +94,8 @@ function topicOf(work: WaitingWork): string {
       return MESSAGES_OF + work.agentId
     case 'events':
       return EVENTS_OF + work.projectId
+    case 'webhook':
+      return `${WEBHOOK}${work.projectId}:${work.webhookId}`
   }
 }
 
@@ -101,6 +104,10 @@ function workOf(topic: string): WaitingWork | undefined {
   if (topic === DELIVERIES) return { kind: 'deliveries' }
   if (topic.startsWith(EVENTS_OF))
     return { kind: 'events', projectId: topic.slice(EVENTS_OF.length) }
+  if (topic.startsWith(WEBHOOK)) {
+    const [projectId = '', webhookId = ''] = topic.slice(WEBHOOK.length).split(':')
+    return { kind: 'webhook', projectId, webhookId }
+  }
   return topic.startsWith(MESSAGES_OF)
     ? { kind: 'messages', agentId: topic.slice(MESSAGES_OF.length) }
     : undefined

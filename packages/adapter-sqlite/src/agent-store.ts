@@ -65,7 +65,7 @@ export function agentStore(db: Database, committer: Committer, parts: Parts): Ag
       ),
     list: (projectId, page) => committer.read(() => agents.list(projectId, page)),
     update: (projectId, id, changes) => write(() => agents.update(projectId, id, changes)),
-    delete: (projectId, id, { force }) => write(() => agents.delete(projectId, id, force)),
+    delete: (projectId, id) => write(() => agents.delete(projectId, id)),
     changeState: (request) => write(() => agents.changeState(request)),
     own: (request) => committer.write(() => agents.own(request)),
     disown: (owner) => committer.write(() => agents.disown(owner)),
@@ -124,9 +124,9 @@ class AgentRows {
     return changed
   }
 
-  delete(projectId: string, id: string, force: boolean): 'deleted' | 'busy' | undefined {
+  delete(projectId: string, id: string): 'deleted' | 'busy' | undefined {
     if (!this.#sql.byId.get(id, projectId)) return undefined
-    if (!force && this.#parts.sessions.hasOpen(id)) return 'busy'
+    if (this.#parts.sessions.hasOpen(id)) return 'busy'
     this.#sql.delete.run(id)
     this.#parts.erasure.add(id)
     return 'deleted'

@@ -63,10 +63,10 @@ export function sessionErasure(
       'select 1 from agents where id = @agentId and project_id = @projectId',
     )
     .pluck()
-  return ({ agentId, projectId, sessionId, force }) => {
+  return ({ agentId, projectId, sessionId }) => {
     const session = agentExists.get({ agentId, projectId }) && sessions.find(agentId, sessionId)
     if (!session) return undefined
-    if (session.openCount > 0 && !force) return 'busy'
+    if (session.openCount > 0) return 'busy'
     erasure.add(sessions.disown(session.seq))
     return 'erased'
   }

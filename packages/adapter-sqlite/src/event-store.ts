@@ -1,5 +1,6 @@
 import {
   endUserMark,
+  isAnotherEvent,
   isForEndUser,
   type ErasedEvents,
   type EventPage,
@@ -42,10 +43,14 @@ function eventList(db: Database): (query: EventsAfter) => EventPage | 'expired' 
   const read = db.prepare<[string, number, number], LoggedEvent>(
     `select seq as position, id, name, body from events where project_id = ? and seq > ? order by seq ${atMost('?')}`,
   )
-  return ({ projectId, after, limit }) => {
+  const idAt = db
+    .prepare<[string, number], string>('select id from events where project_id = ? and seq = ?')
+    .pluck()
+  return ({ projectId, after, mark, limit }) => {
     const { floor, last } = endsOf.get(projectId) as Ends
     const start = after ?? floor
     if (start < floor || start > last) return 'expired'
+    if (mark !== undefined && isAnotherEvent(mark, idAt.get(projectId, start))) return 'expired'
     const events = read.all(projectId, start, limit)
     return { events, next: events.at(-1)?.position ?? start }
   }

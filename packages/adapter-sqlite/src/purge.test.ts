@@ -68,8 +68,16 @@ it('a sweep deletes all rows of a deleted agent', async () => {
   const agent = anAgent()
   await credentials.createProject(aProject())
   await agents.create(agent, 1_000)
-  await messages.accept(newMessage(agent))
-  await agents.delete(agent.projectId, agent.id, { force: true })
+  const message = newMessage(agent)
+  await messages.accept(message)
+  await messages.cancel({
+    projectId: agent.projectId,
+    agentId: agent.id,
+    messageId: message.id,
+    state: { kind: 'cancelled', cancelledAt: NOW },
+    outgoing: { events: [], nextDeliveryId: () => '' },
+  })
+  await agents.delete(agent.projectId, agent.id)
   await messages.sweep({ limit: 100 })
   expect(rowsOf(path)).toMatchObject({ messages: 0, sessions: 0 })
   await close()

@@ -111,7 +111,8 @@ const MESSAGES: { readonly [K in Simple]: string } = {
   webhook_not_found: 'The project has no such webhook.',
   webhook_disabled: 'The webhook is disabled. Enable it first.',
   too_many_webhooks: 'The project has reached its limit of webhooks.',
-  event_cursor_expired: 'Events after this cursor were purged. Read again without a cursor.',
+  event_cursor_expired:
+    'The cursor has expired: events after it were purged, or a backup was restored. Read again without a cursor.',
   delivery_not_found: 'The project has no such delivery.',
   delivery_busy: 'The delivery is being sent now. Try again after the attempt.',
   delivery_final: 'The delivery is final and cannot be cancelled or skipped.',

@@ -824,9 +824,7 @@ it.each(['start', 'stop', 'update', 'delete'] as const)(
     const { get } = storage.agents
     Object.assign(storage.agents, {
       get: (...args: Parameters<typeof get>) =>
-        get(...args).andThrough(() =>
-          storage.agents.delete(ref.projectId, bot.id, { force: true }),
-        ),
+        get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id)),
     })
     expect((await service.agents[action]({ ...ref, change: {} }))._unsafeUnwrapErr().kind).toBe(
       'agent_not_found',

@@ -209,7 +209,7 @@ describe('cancelling a message', () => {
     const { id: messageId } = await post()
     const { cancel, retry } = storage.messages
     const erased = () =>
-      storage.messages.erase({ projectId: ref.projectId, agentId: '', sessionId: 's', force: true })
+      storage.messages.erase({ projectId: ref.projectId, agentId: '', sessionId: 's' })
     Object.assign(storage.messages, { cancel: erased, retry: erased })
     for (const change of [service.messages.cancel, service.messages.retry]) {
       expect((await change({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({

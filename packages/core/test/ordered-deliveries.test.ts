@@ -5,10 +5,10 @@ import { scene } from './scene.js'
 const retry = { delaysMs: [60_000, 600_000], jitter: 0, maxRetryAfterMs: 86_400_000 }
 
 /** A scene with an ordered webhook, whose agent answers with the message. */
-async function orderedScene() {
+async function orderedScene(policy: { readonly pollMs?: number } = {}) {
   const fakes = await scene({
     handler: ({ message }) => ({ kind: 'answered', response: message }),
-    policy: { retry },
+    policy: { retry, ...policy },
   })
   const { webhook } = await fakes.hook()
   const which = { projectId: fakes.project.id, webhookId: webhook.id }
@@ -66,6 +66,18 @@ it('sends a delivery at once that a person redelivers while it waits', async () 
   await clock.advance(0)
   const [, second] = (await deliveries()).map(({ delivery }) => delivery)
   await service.deliveries.redeliver({ projectId: project.id, deliveryId: second?.id ?? '' })
+  await clock.advance(0)
+  expect(sent()).toEqual(['a', 'b'])
+})
+
+it('sends the next delivery at once when the first is erased with its end user', async () => {
+  const { send, sender, clock, sent, service, project } = await orderedScene({ pollMs: 3_600_000 })
+  sender.script(refused(500))
+  const endUser = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } })
+  await send('a', endUser('u'))
+  await send('b', endUser('v'))
+  await clock.advance(0)
+  await service.principals.erase({ projectId: project.id, endUserId: 'u' })
   await clock.advance(0)
   expect(sent()).toEqual(['a', 'b'])
 })

@@ -212,9 +212,7 @@ describe('a send is refused, and nothing is stored,', () => {
     const get = storage.agents.get
     Object.assign(storage.agents, {
       get: (...args: Parameters<typeof get>) =>
-        get(...args).andThrough(() =>
-          storage.agents.delete(ref.projectId, bot.id, { force: true }),
-        ),
+        get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id)),
     })
     expect((await send())._unsafeUnwrapErr().kind).toBe('agent_not_found')
   })

@@ -19,7 +19,15 @@ async function twoSenders(limits: { maxConcurrency?: number; requestsPerSecond?:
     for (let n = 0; n < count; n++) await send('hi', { sessionId: `session ${n}` })
     await clock.advance(0)
   }
-  return { service, second, clock, sender, backlog }
+  /** Deliveries that were claimed and not sent. */
+  const released = fakes.storage.deliveries.release
+  let releases = 0
+  const release: typeof released = (claims, now) => {
+    releases += claims.length
+    return released(claims, now)
+  }
+  Object.assign(fakes.storage.deliveries, { release })
+  return { service, second, clock, sender, backlog, releases: () => releases }
 }
 
 it.each([1, 2, 3, 5])('two processes keep maxConcurrency %i together', async (maxConcurrency) => {
@@ -67,4 +75,21 @@ it('a process takes over the share of one that stopped', async () => {
   await clock.advance(30 * SECOND)
   await stopping
   expect(sender.requests).toHaveLength(5)
+})
+
+it('a process without a share claims nothing until the shares change', async () => {
+  const { service, second, clock, sender, backlog, releases } = await twoSenders({
+    maxConcurrency: 1,
+  })
+  await second.start()
+  sender.hold()
+  await backlog(3)
+  await clock.advance(30 * SECOND)
+  const before = releases()
+  await clock.advance(30 * SECOND)
+  expect(releases() - before).toBe(0)
+  sender.release()
+  await service.stop({ graceMs: 0 })
+  await clock.advance(30 * SECOND)
+  expect(sender.requests).toHaveLength(3)
 })

@@ -86,10 +86,21 @@ describe('sessions', () => {
     await clock.until(() => service.load().waitingCallers === 151)
     const { agentId, projectId } = (await service.messages.list({ ...ref, page }))._unsafeUnwrap()
       .data[0] as Message
+    const cancelOpen = async (sessionId?: string): Promise<void> => {
+      const filter = { agentId, projectId, ...(sessionId !== undefined && { sessionId }) }
+      const open = (await storage.messages.list(filter, { limit: 200 }))._unsafeUnwrap().data
+      for (const { id: messageId } of open)
+        await storage.messages.cancel({
+          agentId,
+          projectId,
+          messageId,
+          state: { kind: 'cancelled', cancelledAt: clock.now() },
+          outgoing: { events: [], nextDeliveryId: () => '' },
+        })
+    }
+    await cancelOpen('s')
     expect(
-      (
-        await storage.messages.erase({ agentId, projectId, sessionId: 's', force: true })
-      )._unsafeUnwrap(),
+      (await storage.messages.erase({ agentId, projectId, sessionId: 's' }))._unsafeUnwrap(),
     ).toBe('erased')
     await clock.advance(5_000)
     expect(service.load().waitingCallers).toBe(150)
@@ -97,7 +108,8 @@ describe('sessions', () => {
     storage.fail('messages.find') // A failed read does not say which messages are gone.
     await clock.advance(500)
     expect(service.load().waitingCallers).toBe(150)
-    await storage.agents.delete(projectId, agentId, { force: true })
+    await cancelOpen()
+    await storage.agents.delete(projectId, agentId)
     await clock.advance(5_000)
     expect(await Promise.all(many)).toHaveLength(150)
   })

@@ -128,7 +128,7 @@ export const deleteAgent =
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const { projectId, id: agentId } = agent
-      const remove = () => d.storage.agents.delete(projectId, agentId, { force: false })
+      const remove = () => d.storage.agents.delete(projectId, agentId)
       const deleted = yield* force
         ? cancelUntilRemoved(d, { projectId, agentId }, remove)
         : remove()

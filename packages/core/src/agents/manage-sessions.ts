@@ -42,7 +42,7 @@ export const eraseSession =
     safeTry(async function* () {
       const { projectId, id: agentId } = yield* getAgent(d)(ref)
       const session = { projectId, agentId, sessionId }
-      const remove = () => d.storage.messages.erase({ ...session, force: false })
+      const remove = () => d.storage.messages.erase(session)
       const erased = yield* force ? cancelUntilRemoved(d, session, remove) : remove()
       if (erased === undefined) return fail('session_not_found')
       if (erased === 'busy') return fail('session_busy')

@@ -67,7 +67,7 @@ export function agentsSuite(it: StorageTest): void {
     expect(await agents.create(last, 2)).toBe('created')
     expect(await agents.create(anAgent(), 2)).toBe('limit_reached')
     expect(await agents.create(anAgent({ projectId: OTHER_PROJECT_ID }), 2)).toBe('created')
-    await agents.delete(PROJECT_ID, first.id, { force: false })
+    await agents.delete(PROJECT_ID, first.id)
     expect(await agents.create(anAgent(), 2)).toBe('created')
     expect((await agents.list(PROJECT_ID, { limit: 10 })).data).toHaveLength(2)
   })
@@ -174,18 +174,18 @@ export function agentsSuite(it: StorageTest): void {
   it('refuses to delete an agent with open messages in any state', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)
-    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
+    expect(await storage.agents.delete(PROJECT_ID, agent.id)).toBe('busy')
     await storage.messages.defer({
       ...heldBy(run),
       state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW },
     })
-    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
+    expect(await storage.agents.delete(PROJECT_ID, agent.id)).toBe('busy')
     await storage.messages.recordRun({
       ...heldBy(run),
       state: { kind: 'queued', notBefore: NOW },
       now: NOW,
     })
-    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('busy')
+    expect(await storage.agents.delete(PROJECT_ID, agent.id)).toBe('busy')
     expect(await storage.agents.get(PROJECT_ID, agent.id)).toEqual(agent)
   })
 
@@ -197,31 +197,16 @@ export function agentsSuite(it: StorageTest): void {
     const run = await scene.run(agent, { idempotencyKey: 'k' })
     await scene.answer(run)
     await scene.publish(agent)
-    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBe('deleted')
+    expect(await storage.agents.delete(PROJECT_ID, agent.id)).toBe('deleted')
     expect(await storage.agents.get(PROJECT_ID, agent.id)).toBeUndefined()
     expect(await scene.reread(run.message)).toBeUndefined()
     expect(await storage.messages.accept(newMessage(agent, { idempotencyKey: 'k' }))).toEqual({
       kind: 'agent_not_found',
     })
-    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: false })).toBeUndefined()
+    expect(await storage.agents.delete(PROJECT_ID, agent.id)).toBeUndefined()
     expect(
       await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS }),
     ).toHaveLength(1)
-  })
-
-  it('deletes by force what is still open: its runs have lost their leases and nothing is left to claim', async ({
-    storage,
-    scene,
-  }) => {
-    const agent = await scene.agent()
-    const run = await scene.run(agent)
-    await scene.send(agent, { sessionId: 'other' })
-    expect(await storage.agents.delete(PROJECT_ID, agent.id, { force: true })).toBe('deleted')
-    expect(await scene.answer(run)).toEqual({ kind: 'lease_lost' })
-    expect(await storage.messages.extendLeases([heldBy(run)], NOW + MINUTE)).toEqual([
-      run.message.id,
-    ])
-    expect(await scene.claim(agent, NOW + MINUTE)).toEqual([])
   })
 
   it('frees the name of a deleted agent, and its sessions start afresh', async ({
@@ -229,8 +214,8 @@ export function agentsSuite(it: StorageTest): void {
     scene,
   }) => {
     const agent = await scene.agent({ name: 'echo' })
-    await scene.run(agent)
-    await agents.delete(PROJECT_ID, agent.id, { force: true })
+    await scene.answer(await scene.run(agent))
+    await agents.delete(PROJECT_ID, agent.id)
     const successor = anAgent({ name: 'echo' })
     expect(await agents.create(successor, 1_000)).toBe('created')
     expect((await scene.run(successor)).message.attempt).toBe(1)

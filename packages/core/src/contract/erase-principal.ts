@@ -300,13 +300,9 @@ export function erasePrincipalSuite(it: StorageTest): void {
 
   it('leaves to the sweep what was erased with its session', async ({ storage, scene }) => {
     const agent = await scene.agent()
-    await scene.send(agent, theirs)
-    await storage.messages.erase({
-      projectId: PROJECT_ID,
-      agentId: agent.id,
-      sessionId: 'session',
-      force: true,
-    })
+    await scene.cancel(await scene.send(agent, theirs))
+    const session = { projectId: PROJECT_ID, agentId: agent.id, sessionId: 'session' }
+    await storage.messages.erase(session)
     expect(await messagesOf(storage, agent, { force: true })).toEqual([0, 0])
   })
 

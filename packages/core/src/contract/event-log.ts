@@ -125,6 +125,21 @@ function readingSuite(it: StorageTest): void {
     expect(await isExpired(storage, next + 1)).toBe(true)
   })
 
+  it('refuses a position that belongs to another event now, as after a return to a backup', async ({
+    storage,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    for (const id of ['a-11111111', 'a-22222222'])
+      await scene.publish(agent, anEvent(agent, { id }))
+    const [first, second] = (await pageOf(storage)).events
+    const at = (after = 0, mark = '11111111') =>
+      storage.events.list({ projectId: PROJECT_ID, after, mark, limit: 1 })
+    expect(await at(first?.position)).toMatchObject({ events: [second] })
+    expect(await at(second?.position)).toBe('expired')
+    expect(await at(second?.position, '22222222')).toMatchObject({ events: [] })
+  })
+
   it('leaves out the event of a change that is not made', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const run = await scene.run(agent)

@@ -41,7 +41,7 @@ export function isolationSuite(it: StorageTest): void {
     expect(
       await agents.update(OTHER_PROJECT_ID, agent.id, { name: 'mine', updatedAt: NOW }),
     ).toBeUndefined()
-    expect(await agents.delete(OTHER_PROJECT_ID, agent.id, { force: true })).toBeUndefined()
+    expect(await agents.delete(OTHER_PROJECT_ID, agent.id)).toBeUndefined()
     expect((await agents.list(OTHER_PROJECT_ID, PAGE)).data).toEqual([])
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
   })

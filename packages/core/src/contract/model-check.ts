@@ -182,13 +182,11 @@ const retry =
   }
 
 const erase =
-  (session: number, force: boolean): Step =>
+  (session: number, sweeps: boolean): Step =>
   async ({ model, store, agent: { projectId, id: agentId } }) => {
     const sessionId = `s${session}`
-    expect(await store.erase({ projectId, agentId, sessionId, force })).toBe(
-      model.erase(sessionId, force),
-    )
-    if (force) await store.sweep({ limit: 2 })
+    expect(await store.erase({ projectId, agentId, sessionId })).toBe(model.erase(sessionId))
+    if (sweeps) await store.sweep({ limit: 2 })
   }
 
 const erasePrincipal =

@@ -114,7 +114,7 @@ export function pagingSuite(it: StorageTest): void {
     expect((await webhooks.list(PROJECT_ID, { limit: 5, cursor: w3.id })).data).toEqual([w1])
 
     const [a1, a2] = [await scene.agent(), await scene.agent()]
-    await agents.delete(PROJECT_ID, a2.id, { force: false })
+    await agents.delete(PROJECT_ID, a2.id)
     expect((await agents.list(PROJECT_ID, { limit: 5, cursor: a2.id })).data).toEqual([a1])
   })
 

@@ -125,7 +125,8 @@ export function searchSuite(it: StorageTest): void {
       await scene.send(agent, newMessage(agent, { sessionId: 'b' })),
       await scene.send(agent, newMessage(agent, { sessionId: 'c' })),
     ]
-    const erase = { projectId: PROJECT_ID, agentId: agent.id, sessionId: 'b', force: true }
+    await scene.cancel(second)
+    const erase = { projectId: PROJECT_ID, agentId: agent.id, sessionId: 'b' }
     await storage.messages.erase(erase)
     for (const isSwept of [false, true]) {
       if (isSwept) await storage.messages.sweep({ limit: 100 })

@@ -158,7 +158,7 @@ export function sessionsSuite(it: StorageTest): void {
     expect(await scene.answer(afresh)).toMatchObject({ kind: 'recorded', sessionWaits: false })
   })
 
-  it('does not erase a session with open messages, unless it is forced: then their runs have lost their leases', async ({
+  it('does not erase a session with open messages, and after it a late run has lost its lease', async ({
     storage: { messages },
     scene,
   }) => {
@@ -167,7 +167,10 @@ export function sessionsSuite(it: StorageTest): void {
     const queued = await scene.send(agent)
     expect(await messages.erase(session(agent))).toBe('busy')
     expect(await scene.reread(queued)).toEqual(queued)
-    expect(await messages.erase({ ...session(agent), force: true })).toBe('erased')
+    await scene.cancel(run.message)
+    expect(await messages.erase(session(agent))).toBe('busy')
+    await scene.cancel(queued)
+    expect(await messages.erase(session(agent))).toBe('erased')
     expect(await messages.extendLeases([heldBy(run)], NOW + MINUTE)).toEqual([run.message.id])
     expect(
       await messages.defer({
@@ -223,10 +226,12 @@ export function sessionsSuite(it: StorageTest): void {
     const { messages, agents } = storage
     const [agent, deleted] = [await scene.agent(), await scene.agent()]
     for (const of of [agent, deleted])
-      for (let i = 0; i < 5; i++)
-        await scene.send(of, { sessionId: `${i % 2}`, idempotencyKey: `${i}` })
-    await messages.erase({ ...session(agent), sessionId: '0', force: true })
-    await agents.delete(deleted.projectId, deleted.id, { force: true })
+      for (let i = 0; i < 5; i++) {
+        const sent = await scene.send(of, { sessionId: `${i % 2}`, idempotencyKey: `${i}` })
+        if (of === deleted || sent.sessionId === '0') await scene.cancel(sent)
+      }
+    await messages.erase({ ...session(agent), sessionId: '0' })
+    await agents.delete(deleted.projectId, deleted.id)
     const afresh = await scene.send(agent, {
       sessionId: '0',
       idempotencyKey: '0',
@@ -252,4 +257,4 @@ export function sessionsSuite(it: StorageTest): void {
 }
 
 const agentRef = ({ projectId, id: agentId }: Agent) => ({ projectId, agentId })
-const session = (agent: Agent) => ({ ...agentRef(agent), sessionId: 'session', force: false })
+const session = (agent: Agent) => ({ ...agentRef(agent), sessionId: 'session' })

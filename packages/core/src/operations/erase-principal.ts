@@ -86,6 +86,8 @@ const walk = (
       }: Found = yield* stepFrom(d, of, place)
       // The next messages of these sessions are due.
       if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId)
+      // The next deliveries of their orders are due.
+      if (!of.countOnly && deliveries > 0) d.deliverySender.wake()
       sum = {
         messages: sum.messages + messages,
         openMessages: sum.openMessages + openMessages,

@@ -22,14 +22,10 @@ export interface AgentStore {
   ): Stored<Agent | 'name_taken' | 'not_stopped' | undefined>
   /**
    * Deletes the agent with its sessions and messages: nothing finds them after the commit, and
-   * `MessageStore.sweep` frees their space. Returns `busy` if messages are open, unless `force` is
-   * true: then they end without an answer. Deliveries of past events stay.
+   * `MessageStore.sweep` frees their space. Returns `busy` if messages are open.
+   * Deliveries of past events stay.
    */
-  delete(
-    projectId: string,
-    id: string,
-    options: { readonly force: boolean },
-  ): Stored<'deleted' | 'busy' | undefined>
+  delete(projectId: string, id: string): Stored<'deleted' | 'busy' | undefined>
   /**
    * Sets the state if its kind is still `from`, and commits the event with it. Only one caller
    * gets `changed`, so each change is reported once.

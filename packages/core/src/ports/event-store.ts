@@ -13,7 +13,8 @@ import type { PrincipalStep, Stored } from './stored.js'
 export interface EventStore {
   /**
    * Lists the first events after the position `after`, or the oldest events without it. Returns
-   * `expired` if an event after that position was purged, or if the position was never given out.
+   * `expired` if an event after that position was purged, if the position was never given out, or
+   * if `isAnotherEvent` is true for `mark` and the event at that position.
    */
   list(query: EventsAfter): Stored<EventPage | 'expired'>
   /** Returns the ids of those projects that have an event after the given position. */
@@ -34,6 +35,7 @@ export type EventTail = { readonly projectId: string; readonly after: number }
 export type EventsAfter = {
   readonly projectId: string
   readonly after?: number
+  readonly mark?: string
   readonly limit: number
 }
 

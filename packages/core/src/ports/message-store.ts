@@ -98,8 +98,7 @@ export interface MessageStore {
   listSessions(agent: SessionsOf, page: PageOf): Stored<Page<SessionSummary>>
   /**
    * Erases the session with its messages, their keys and the runtime's state. Nothing finds them
-   * after the commit, and the session starts afresh. Returns `busy` if messages are open, unless
-   * `force` is true: then they end without an answer.
+   * after the commit, and the session starts afresh. Returns `busy` if messages are open.
    */
   erase(session: SessionErasure): Stored<'erased' | 'busy' | undefined>
   /**
@@ -174,7 +173,7 @@ export type Cancellation = MessageRef & {
   readonly outgoing: Outgoing
 }
 export type Retry = MessageRef & { readonly now: Instant }
-export type SessionErasure = SessionsOf & { readonly sessionId: string; readonly force: boolean }
+export type SessionErasure = SessionsOf & { readonly sessionId: string }
 export type MessageErasure = PrincipalStep & { readonly agentId: string; readonly force: boolean }
 
 export type HistoryOf = HistoryLimit & { readonly messageId: string }

@@ -45,15 +45,11 @@ export class MemoryAgents implements Immediate<AgentStore> {
     return changed
   }
 
-  delete(
-    projectId: string,
-    id: string,
-    { force }: { readonly force: boolean },
-  ): 'deleted' | 'busy' | undefined {
+  delete(projectId: string, id: string): 'deleted' | 'busy' | undefined {
     const { agents, sessions } = this.#memory
     if (!ofProject(agents.get(id), projectId)) return undefined
     const ofAgent = [...sessions.values()].filter(({ agentId }) => agentId === id)
-    if (!force && ofAgent.some(({ open }) => open.length > 0)) return 'busy'
+    if (ofAgent.some(({ open }) => open.length > 0)) return 'busy'
     agents.delete(id)
     for (const session of ofAgent) removeSession(this.#memory, session)
     return 'deleted'

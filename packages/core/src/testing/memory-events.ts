@@ -1,4 +1,5 @@
 import { isForEndUser, type WebhookEvent } from '../domain/event.js'
+import { isAnotherEvent } from '../domain/log-cursor.js'
 import type {
   ErasedEvents,
   EventPage,
@@ -61,10 +62,12 @@ export class MemoryEvents implements Immediate<EventStore> {
     this.#memory = memory
   }
 
-  list({ projectId, after, limit }: EventsAfter): EventPage | 'expired' {
+  list({ projectId, after, mark, limit }: EventsAfter): EventPage | 'expired' {
     const floor = this.#memory.eventFloors.get(projectId) ?? 0
     const start = after ?? floor
     if (start < floor || start > this.#memory.lastEventPosition) return 'expired'
+    const [first] = this.#after({ projectId, after: start - 1 })
+    if (isAnotherEvent(mark, first?.position === start ? first.id : undefined)) return 'expired'
     const events = this.#after({ projectId, after: start }).slice(0, limit)
     return { events, next: events.at(-1)?.position ?? start }
   }

@@ -168,11 +168,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return history(this.#memory, query)
   }
 
-  erase({ force, projectId, ...ref }: SessionErasure): 'erased' | 'busy' | undefined {
+  erase({ projectId, ...ref }: SessionErasure): 'erased' | 'busy' | undefined {
     const agent = ofProject(this.#memory.agents.get(ref.agentId), projectId)
     const session = agent && findSession(this.#memory, ref)
     if (!session) return undefined
-    if (session.open.length > 0 && !force) return 'busy'
+    if (session.open.length > 0) return 'busy'
     removeSession(this.#memory, session)
     return 'erased'
   }

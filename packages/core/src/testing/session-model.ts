@@ -123,10 +123,10 @@ export class SessionModel {
     for (const session of this.sessions.values()) session.dueAt = afterJump(session.dueAt, jump)
   }
 
-  erase(sessionId: string, force: boolean): 'busy' | 'erased' | undefined {
+  erase(sessionId: string): 'busy' | 'erased' | undefined {
     const session = this.sessions.get(sessionId)
     if (!session) return undefined
-    if (session.open.length > 0 && !force) return 'busy'
+    if (session.open.length > 0) return 'busy'
     for (const { id } of session.all) this.messages.delete(id)
     this.#removeFreeKeys()
     this.sessions.delete(sessionId)

@@ -87,6 +87,7 @@ export async function recordAttempt(
   telemetry.record({ name: 'delivery.attempted', ...factsOf(finished) })
   const { webhook } = recorded.value
   if (webhook) reportTransition(platform, webhook)
+  if (finished.record.outgoing) platform.eventNews.committed(finished.claimed.delivery.projectId)
   return recorded.value
 }
 
@@ -196,7 +197,10 @@ const toOthers = (
 })
 
 /** Reports a circuit that opened or closed, and a webhook that was disabled. */
-function reportTransition({ telemetry }: Platform, { before, after }: WebhookTransition): void {
+function reportTransition(
+  { eventNews, telemetry }: Platform,
+  { before, after }: WebhookTransition,
+): void {
   const { id: webhookId, projectId, health, status } = after
   const { circuit, consecutiveFailures } = health
   const earlier = before.health.circuit
@@ -207,8 +211,10 @@ function reportTransition({ telemetry }: Platform, { before, after }: WebhookTra
   }
   if (circuit.kind === 'closed' && earlier.kind === 'open')
     telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'closed' })
-  if (status.kind === 'disabled' && before.status.kind === 'enabled')
+  if (status.kind === 'disabled' && before.status.kind === 'enabled') {
     telemetry.record({ name: 'webhook.disabled', ...facts, reason: status.reason })
+    eventNews.committed(projectId)
+  }
 }
 
 function factsOf({

@@ -254,7 +254,7 @@ it('leaves what it cannot give up to its lease, and says why', async () => {
   const { webhook, deliveries, committed, storage, telemetry, settled } = await worker()
   storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
   deliveries.take(committed(MOST + 2), deliveries.admit())
-  deliveries.webhookDeleted(webhook.id)
+  deliveries.webhookDeleted(webhook.projectId, webhook.id)
   await settled()
   expect(telemetry.named('store.unavailable')).toMatchObject([{ reason: 'away' }])
   expect(deliveries.inFlight).toBe(MOST)

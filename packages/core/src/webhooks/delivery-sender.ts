@@ -12,6 +12,7 @@ import { Alarm } from '../pacing/alarm.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { Platform } from '../platform.js'
 import type { ClaimedDelivery, Outgoing, ReleasedClaim } from '../ports/delivery-store.js'
+import type { WaitingWork } from '../ports/work-signal.js'
 import { firstSlots, type Answer } from './adaptive-limit.js'
 import {
   makeAttempt,
@@ -21,15 +22,19 @@ import {
 } from './attempt.js'
 import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decisions.js'
 import { AskedRooms } from './asked-rooms.js'
+import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
 import { Receivers } from './receivers.js'
 import { SenderShares } from './sender-shares.js'
 
 /**
  * The claim for deliveries about to be committed. `skipped`: webhooks and projects that had no
- * room.
+ * room. `since`: the number of changes of webhooks before it.
  */
-export type Admission = NonNullable<Outgoing['claim']> & { readonly skipped: readonly string[] }
+export type Admission = NonNullable<Outgoing['claim']> & {
+  readonly skipped: readonly string[]
+  readonly since: number
+}
 
 /**
  * Sends webhook deliveries.
@@ -50,8 +55,9 @@ export class DeliverySender {
   readonly #attempts = new Set<Promise<void>>()
   readonly #receivers: Receivers
   readonly #shares: SenderShares
-  /** Webhooks whose limit leaves nothing to this process, until the next beat of the shares. */
-  readonly #withoutShare = new Set<string>()
+  readonly #changed: ChangedWebhooks
+  /** Webhooks whose limit leaves nothing to this process. */
+  readonly #withoutShare = new Map<string, WithoutShare>()
   /** Rings when a paced webhook can start its next request. */
   readonly #alarm: Alarm
   /** Webhooks and projects that had no room when a delivery was committed or claimed. */
@@ -68,6 +74,7 @@ export class DeliverySender {
   constructor(platform: Platform) {
     const { clock, policy } = platform
     this.#platform = platform
+    this.#changed = new ChangedWebhooks(clock)
     this.#receivers = new Receivers({
       clock,
       mostSlots: policy.deliver.maxInFlight,
@@ -127,7 +134,8 @@ export class DeliverySender {
     const skipped: string[] = []
     const has = (id: string): boolean =>
       this.#withoutShare.has(id) || (this.#queue.full.has(id) && skipped.push(id) > 0)
-    return { until: clock.now() + leaseMs, timeoutMs, except: { has }, skipped }
+    const since = this.#changed.count
+    return { until: clock.now() + leaseMs, timeoutMs, except: { has }, skipped, since }
   }
 
   /**
@@ -135,7 +143,7 @@ export class DeliverySender {
    * skipped.
    */
   take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void {
-    for (const one of this.#withShare(claimed)) void this.#enqueue(one)
+    for (const one of this.#sendable(claimed, admission?.since ?? 0)) void this.#enqueue(one)
     this.#releaseIfDraining()
     this.#startWaiting()
     if (!admission) this.#moreDue = true
@@ -145,20 +153,18 @@ export class DeliverySender {
   }
 
   /**
-   * Applies a change of a webhook to its waiting deliveries. Releases them if the webhook is
-   * disabled.
+   * Applies a change of a webhook to its waiting deliveries, also in other processes. Releases them
+   * if the webhook is disabled.
    */
   webhookChanged(webhook: Webhook): void {
-    const mustNotSend = webhook.status.kind === 'disabled' || webhook.isPaused
-    if (mustNotSend || this.#shareOf(webhook) === undefined) return this.#dropWaiting(webhook.id)
-    this.#queue.updateWebhook(webhook)
-    this.#startWaiting()
+    this.#applyChange(webhook)
+    this.#announceChange(webhook.projectId, webhook.id)
   }
 
-  /** Releases the webhook's waiting deliveries. */
-  webhookDeleted(webhookId: string): void {
-    this.#receivers.forget(webhookId)
-    this.#dropWaiting(webhookId)
+  /** Releases the webhook's waiting deliveries, also in other processes. */
+  webhookDeleted(projectId: string, webhookId: string): void {
+    this.#applyDeletion(webhookId)
+    this.#announceChange(projectId, webhookId)
   }
 
   /** Drops the delivery if it waits here. */
@@ -182,11 +188,12 @@ export class DeliverySender {
     this.#skipped.clear()
     for (const id of this.#queue.full) this.#skipped.add(id)
     const rooms = new AskedRooms(this.#queue)
+    const since = this.#changed.count
     const claimed = await this.#claimDue(rooms)
     const hasFreeSlot = this.#claim !== 'running'
     this.#claim = 'none'
     for (const id of rooms.filledBy(claimed)) this.#skipped.add(id)
-    const sends = this.#withShare(claimed).map((one) => this.#enqueue(one))
+    const sends = this.#sendable(claimed, since).map((one) => this.#enqueue(one))
     this.#releaseIfDraining()
     if (hasFreeSlot) this.#onSlotFree()
     else this.#startWaiting()
@@ -196,8 +203,9 @@ export class DeliverySender {
   start(): void {
     if (this.#phase !== 'stopped') return
     this.#phase = 'running'
-    this.#stopListening = this.#platform.workSignal.onAnnounced(({ kind }) => {
-      if (kind === 'deliveries') this.#loop.wake()
+    this.#stopListening = this.#platform.workSignal.onAnnounced((work) => {
+      if (work.kind === 'deliveries') this.#loop.wake()
+      if (work.kind === 'webhook') void this.#reload(work)
     })
     this.#loop.start()
   }
@@ -226,25 +234,77 @@ export class DeliverySender {
 
   get #excepted(): ReadonlySet<string> {
     const { full } = this.#queue
-    return this.#withoutShare.size === 0 ? full : new Set([...full, ...this.#withoutShare])
+    return this.#withoutShare.size === 0 ? full : new Set([...full, ...this.#withoutShare.keys()])
+  }
+
+  #announceChange(projectId: string, webhookId: string): void {
+    this.#platform.workSignal.announce({ kind: 'webhook', projectId, webhookId })
+  }
+
+  #applyChange(webhook: Webhook): void {
+    this.#changed.note(webhook.id, webhook)
+    this.#withoutShare.delete(webhook.id)
+    if (isHeld(webhook)) return this.#dropWaiting(webhook.id)
+    if (this.#shareOf(webhook) === undefined) return this.#leaveToOthers(webhook)
+    this.#queue.updateWebhook(webhook)
+    this.#startWaiting()
+  }
+
+  #applyDeletion(webhookId: string): void {
+    this.#changed.note(webhookId, 'deleted')
+    this.#withoutShare.delete(webhookId)
+    this.#receivers.forget(webhookId)
+    this.#dropWaiting(webhookId)
+  }
+
+  /** Reads a webhook that another process has changed. */
+  async #reload(changed: ChangedWebhook): Promise<void> {
+    const { projectId, webhookId } = changed
+    const { storage, telemetry } = this.#platform
+    const since = this.#changed.count
+    const found = await storage.webhooks.get(projectId, webhookId)
+    if (this.#phase !== 'running') return
+    if (found.isErr())
+      return telemetry.record({ name: 'store.unavailable', reason: found.error.reason })
+    if (this.#changed.hasChanged(webhookId, since)) return this.#reload(changed)
+    if (found.value) this.#applyChange(found.value)
+    else this.#applyDeletion(webhookId)
+  }
+
+  /** Releases deliveries of webhooks that a change stopped, and those without a share. */
+  #sendable(claimed: readonly ClaimedDelivery[], since: number): readonly ClaimedDelivery[] {
+    const stopped: ClaimedDelivery[] = []
+    const current = claimed.flatMap((one) => {
+      const applied = this.#changed.apply(one, since)
+      if (!applied) stopped.push(one)
+      return applied ?? []
+    })
+    void this.#release(stopped)
+    return this.#withShare(current)
+  }
+
+  #leaveToOthers(webhook: Webhook): void {
+    const until = this.#platform.clock.elapsed() + SHARE_KNOWN_MS
+    this.#withoutShare.set(webhook.id, { webhook, until })
+    this.#dropWaiting(webhook.id)
   }
 
   /** Releases deliveries of webhooks whose limit leaves nothing to this process. */
   #withShare(claimed: readonly ClaimedDelivery[]): readonly ClaimedDelivery[] {
     const without = claimed.filter(({ webhook }) => this.#shareOf(webhook) === undefined)
     if (without.length === 0) return claimed
-    for (const { webhook } of without) this.#withoutShare.add(webhook.id)
+    for (const { webhook } of without) this.#leaveToOthers(webhook)
     void this.#release(without)
     return claimed.filter((one) => !without.includes(one))
   }
 
   #sharesChanged(): void {
-    this.#withoutShare.clear()
+    const now = this.#platform.clock.elapsed()
+    for (const [id, { webhook, until }] of this.#withoutShare)
+      if (until <= now || this.#shareOf(webhook) !== undefined) this.#withoutShare.delete(id)
     for (const webhook of this.#queue.waitingWebhooks()) {
-      if (this.#shareOf(webhook) === undefined) {
-        this.#withoutShare.add(webhook.id)
-        this.#dropWaiting(webhook.id)
-      } else this.#queue.updateWebhook(webhook)
+      if (this.#shareOf(webhook) === undefined) this.#leaveToOthers(webhook)
+      else this.#queue.updateWebhook(webhook)
     }
     if (this.#phase === 'running') this.#loop.wake()
   }
@@ -367,7 +427,8 @@ export class DeliverySender {
     const wasOpen = before.health.circuit.kind === 'open'
     const circuit = circuitAt(after.health, now)
     if (!wasOpen && circuit === 'open') this.#receivers.of(after).limit.circuitOpened(now)
-    if (after.status.kind === 'disabled' || circuit === 'open') this.#dropWaiting(after.id)
+    if (after.status.kind === 'disabled') this.webhookChanged(after)
+    else if (circuit === 'open') this.#dropWaiting(after.id)
     const isReady = wasOpen && circuit !== 'open'
     if (isReady || before.status.kind !== after.status.kind) this.#loop.wake()
   }
@@ -400,6 +461,12 @@ export class DeliverySender {
       workSignal.announce({ kind: 'deliveries' })
   }
 }
+
+type ChangedWebhook = Extract<WaitingWork, { kind: 'webhook' }>
+
+/** The webhook is looked at again after `until`: news of a change can get lost. */
+type WithoutShare = { readonly webhook: Webhook; readonly until: number }
+const SHARE_KNOWN_MS = 60_000
 
 /** Returns undefined if the outcome says nothing about the receiver. */
 function answerOf({ record }: FinishedAttempt, startedAt: Instant): Answer | undefined {

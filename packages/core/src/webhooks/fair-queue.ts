@@ -3,6 +3,7 @@ import type { Webhook } from '../domain/webhook.js'
 import type { DeliverPolicy } from '../policy.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Clock } from '../ports/platform.js'
+import { withSettings } from './changed-webhooks.js'
 import { firstSlots, type AdaptiveLimit, type Answer } from './adaptive-limit.js'
 import { LeastLoadedQueue } from './least-loaded-queue.js'
 import type { Receivers } from './receivers.js'
@@ -305,12 +306,6 @@ const emptyProject = (id: string): ProjectQueue => ({
   waiting: 0,
   inFlight: 0,
   retriesInFlight: 0,
-})
-
-/** Keeps the health of the claim: it says whether this delivery is the circuit's probe. */
-const withSettings = (claimed: ClaimedDelivery, webhook: Webhook): ClaimedDelivery => ({
-  ...claimed,
-  webhook: { ...webhook, health: claimed.webhook.health },
 })
 
 function takeOut(waiting: Waiting[], deliveryId?: string): Waiting[] {

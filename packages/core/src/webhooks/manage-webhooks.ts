@@ -121,8 +121,8 @@ export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges 
 /**
  * Changes the given fields. A URL on another origin keeps the custom headers only if the call
  * gives them again: a caller has not seen their values and could otherwise send them anywhere. The
- * change applies to the next event and the next attempt, except deliveries that another process
- * has claimed. Enabling sends the stored deliveries: one first, and the rest after that one is
+ * change applies to the next event and the next attempt. Other processes learn of the change by the
+ * work signal. Enabling sends the stored deliveries: one first, and the rest after that one is
  * accepted.
  */
 export const updateWebhook =
@@ -241,6 +241,7 @@ export const sendTestEvent =
       )
       const delivery = yield* d.storage.deliveries.publishTo(webhookId, event, d.ids.next())
       if (!delivery) return fail('webhook_not_found')
+      d.eventNews.committed(projectId)
       d.deliverySender.wake()
       return ok(delivery)
     })
@@ -252,7 +253,7 @@ export const deleteWebhook =
     safeTry(async function* () {
       const deleted = yield* d.storage.webhooks.delete(projectId, webhookId)
       if (!deleted) return fail('webhook_not_found')
-      d.deliverySender.webhookDeleted(webhookId)
+      d.deliverySender.webhookDeleted(projectId, webhookId)
       d.maintenance.wake()
       return ok(undefined)
     })

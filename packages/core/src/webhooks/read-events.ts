@@ -1,6 +1,7 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { broken, type Invalid } from '../domain/input-rules.js'
 import { fail } from '../domain/fail.js'
+import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/log-cursor.js'
 import type { Platform } from '../platform.js'
 import type { EventPage, EventsAfter, LoggedEvent } from '../ports/event-store.js'
 import type { Stored, Unavailable } from '../ports/stored.js'
@@ -25,7 +26,6 @@ export type ReadEventsError = Unavailable | Invalid | { readonly kind: 'event_cu
 /** The longest wait of one read. Proxies cut connections that are silent for a minute. */
 const MOST_WAIT_MS = 60_000
 const DEFAULT_LIMIT = 100
-const CURSOR = /^\d{1,15}$/
 
 /**
  * Reads the project's events in the order of their log, after a cursor. A reader that continues
@@ -41,30 +41,34 @@ export const readEvents =
     abort,
   }: ReadEventsInput): ResultAsync<EventsOfLog, ReadEventsError> =>
     safeTry(async function* () {
-      const problem = broken({
-        after:
-          after === undefined || CURSOR.test(after) ? undefined : 'must be a cursor of the log',
-      })
+      let place = after === undefined ? undefined : placeOf(after)
+      const isCursor = after === undefined || place !== undefined
+      const problem = broken({ after: isCursor ? undefined : 'must be a cursor of the log' })
       if (problem) return problem
       const deadline = d.clock.elapsed() + Math.min(waitMs, MOST_WAIT_MS)
-      let position = after === undefined ? undefined : Number(after)
       for (;;) {
-        const from = { projectId, limit, ...(position !== undefined && { after: position }) }
-        const page = yield* pageOf(d, from)
+        const page = yield* pageOf(d, { projectId, limit, ...fromPlace(place) })
         if (page === 'expired') return fail('event_cursor_expired')
-        position = page.next
+        const last = page.events.at(-1)
+        if (last) place = placeAt(last)
+        else place ??= { position: page.next }
         const waits = page.events.length === 0 && !abort?.aborted
-        if (!waits || !(await d.eventReaders.wait(projectId, position, deadline, abort)))
-          return ok({ data: page.events.map(eventOf), nextCursor: String(position) })
+        if (!waits || !(await d.eventReaders.wait(projectId, place.position, deadline, abort)))
+          return ok({ data: page.events.map(eventOf), nextCursor: cursorOf(place) })
       }
     })
 
-const eventOf = ({ position, id, name, body }: LoggedEvent): EventOfLog => ({
-  cursor: String(position),
-  id,
-  name,
-  body,
-})
+const eventOf = (event: LoggedEvent): EventOfLog => {
+  const { id, name, body } = event
+  return { cursor: cursorOf(placeAt(event)), id, name, body }
+}
+
+const placeAt = ({ position, id }: LoggedEvent): LogPlace => ({ position, mark: markOf(id) })
+
+const fromPlace = (place: LogPlace | undefined): Pick<EventsAfter, 'after' | 'mark'> =>
+  place === undefined
+    ? {}
+    : { after: place.position, ...(place.mark !== undefined && { mark: place.mark }) }
 
 /** UTF-16 units. A page of the largest events would have a hundred times as many. */
 const MOST_TEXT = 2 * 1024 * 1024
@@ -75,13 +79,15 @@ const PART = 20
 function pageOf(d: Platform, query: EventsAfter): Stored<EventPage | 'expired'> {
   return safeTry(async function* () {
     const events: LoggedEvent[] = []
-    let [text, next] = [0, query.after]
+    const { projectId, after, mark } = query
+    let [text, next] = [0, after]
     for (;;) {
       const limit = Math.min(PART, query.limit - events.length)
       const part = yield* d.storage.events.list({
-        projectId: query.projectId,
+        projectId,
         limit,
         ...(next !== undefined && { after: next }),
+        ...(next === after && mark !== undefined && { mark }),
       })
       // A purge can expire the position between two reads. The next page then says so.
       if (part === 'expired')
