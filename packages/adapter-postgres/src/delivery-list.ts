@@ -121,7 +121,7 @@ export const ofMessagesSql = sql<
   from unnest(@messageIds::text[]) with ordinality as given (message_id, place)
     cross join lateral (
       select ${deliveryList} ${fromDeliveries}
-      where e.message_id = given.message_id and e.project_id = @projectId
+      where e.has_deliveries and e.message_id = given.message_id and e.project_id = @projectId
       order by e.seq desc, d.seq desc limit @limit) found
   order by given.place`,
 )
@@ -138,8 +138,10 @@ function indexCondition({
   webhookId,
 }: ListFilter): string {
   if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
-  if (messageId !== undefined) return 'e.message_id = @messageId and e.project_id = @projectId'
-  if (sessionId !== undefined) return 'e.project_id = @projectId and e.session_id = @sessionId'
+  if (messageId !== undefined)
+    return 'e.has_deliveries and e.message_id = @messageId and e.project_id = @projectId'
+  if (sessionId !== undefined)
+    return 'e.has_deliveries and e.project_id = @projectId and e.session_id = @sessionId'
   if (status !== undefined && status !== 'delivered')
     return "d.project_id = @projectId and d.state <> 'delivered'"
   return webhookId === undefined

@@ -129,8 +129,10 @@ const LAST_ANSWER = `(select coalesce(((outcome ->> 'statusCode') / 100) || 'xx'
 /** Chooses the index with the fewest rows that gives the order. */
 function readBy({ deliveryId, messageId, sessionId, status, webhookId }: ListFilter): string {
   if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
-  if (messageId !== undefined) return 'e.message_id = @messageId and +e.project_id = @projectId'
-  if (sessionId !== undefined) return 'e.project_id = @projectId and e.session_id = @sessionId'
+  if (messageId !== undefined)
+    return 'e.has_deliveries = 1 and e.message_id = @messageId and +e.project_id = @projectId'
+  if (sessionId !== undefined)
+    return 'e.has_deliveries = 1 and e.project_id = @projectId and e.session_id = @sessionId'
   if (status !== undefined && status !== 'delivered')
     return "d.project_id = @projectId and d.state <> 'delivered'"
   return webhookId === undefined ? 'd.project_id = @projectId' : `d.webhook_seq = ${WEBHOOK}`

@@ -191,9 +191,10 @@ create index events_unplaced on agent_messaging.events (project_id, seq) where p
 create index events_log on agent_messaging.events (project_id, position)
   where position is not null;
 create index events_alone on agent_messaging.events (created_at) where not has_deliveries;
-create index events_message on agent_messaging.events (message_id) where message_id is not null;
+create index events_message on agent_messaging.events (message_id)
+  where has_deliveries and message_id is not null;
 create index events_session on agent_messaging.events (project_id, session_id, seq)
-  where session_id is not null;
+  where has_deliveries and session_id is not null;
 
 -- One row for each project with readers. A reader's position below the floor has expired.
 create table agent_messaging.event_logs (

@@ -174,8 +174,8 @@ create table events (
 ) strict;
 create index events_project on events (project_id);
 create index events_alone on events (created_at) where has_deliveries = 0;
-create index events_message on events (message_id) where message_id is not null;
-create index events_session on events (project_id, session_id) where session_id is not null;
+create index events_message on events (message_id) where has_deliveries = 1 and message_id is not null;
+create index events_session on events (project_id, session_id) where has_deliveries = 1 and session_id is not null;
 
 -- The highest seq that a purge deleted. A reader's position below it has expired.
 create table event_logs (project_id text primary key, floor integer not null) strict, without rowid;
