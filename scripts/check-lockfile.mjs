@@ -1,18 +1,19 @@
 // Finds faults that npm writes into package-lock.json without an error.
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Newer versions need a newer Node than ours, and npm installs them without an error. */
 const HELD_BACK = { 'better-sqlite3': '12.11.1' }
 
 /** Returns a sentence for each fault of a parsed lockfile. */
-export function lockfileProblems({ packages }) {
+export function lockfileProblems({ packages }, heldBack = HELD_BACK) {
   return [
     ...Object.entries(packages).flatMap(([place, entry]) => [
       ...missingPlatforms(packages, place, entry),
       ...hostOf(place, entry),
     ]),
-    ...unpinned(packages),
+    ...unpinned(packages, heldBack),
   ]
 }
 
@@ -36,8 +37,8 @@ const hostOf = (place, { resolved = '' }) =>
     ? [`${place} names a host. Set \`omit-lockfile-registry-resolved=true\` in .npmrc.`]
     : []
 
-const unpinned = (packages) =>
-  Object.entries(HELD_BACK).flatMap(([name, version]) => {
+const unpinned = (packages, heldBack) =>
+  Object.entries(heldBack).flatMap(([name, version]) => {
     const found = Object.keys(packages).filter((place) => place.endsWith(`node_modules/${name}`))
     if (found.length === 0) return [`${name} is missing and must be held at ${version}`]
     return found
@@ -45,10 +46,18 @@ const unpinned = (packages) =>
       .map((place) => `${place} is ${packages[place].version} and must be held at ${version}`)
   })
 
+/** Returns the lockfiles of the recipes and of the site, which are installed in their folders. */
+const lockfilesOfFolders = (root) =>
+  [...readdirSync(path.join(root, 'recipes')).map((name) => `recipes/${name}`), 'site']
+    .map((folder) => `${folder}/package-lock.json`)
+    .filter((file) => existsSync(path.join(root, file)))
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const problems = lockfileProblems(
-    JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')),
-  )
-  for (const problem of problems) console.error(problem)
-  process.exitCode = problems.length > 0 ? 1 : 0
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  for (const file of ['package-lock.json', ...lockfilesOfFolders(root)]) {
+    const lockfile = JSON.parse(readFileSync(path.join(root, file), 'utf8'))
+    const problems = lockfileProblems(lockfile, file === 'package-lock.json' ? HELD_BACK : {})
+    for (const problem of problems) console.error(`${file}: ${problem}`)
+    if (problems.length > 0) process.exitCode = 1
+  }
 }

@@ -90,6 +90,7 @@ it('the docs link to pages, headings and files that exist', () => {
     'ARCHITECTURE.md',
     'CONTRIBUTING.md',
     ...docs.map((file) => `docs/${file}`),
+    ...recipes().map((name) => `recipes/${name}/README.md`),
   ]
   expect(
     pages.flatMap((page) =>
@@ -98,6 +99,19 @@ it('the docs link to pages, headings and files that exist', () => {
         .map(({ link }) => `${page}: ${link}`),
     ),
   ).toEqual([])
+})
+
+const recipes = (): string[] =>
+  readdirSync(new URL('../recipes', import.meta.url)).filter((name) => name !== 'shared')
+
+it('docs/recipes.md lists every recipe with the Node that it needs', () => {
+  const rows = [...read('docs/recipes.md').matchAll(/^\| .*recipes\/([\w-]+)\/.* (\S+) \|$/gm)]
+  const listed = rows.map(([, name = '', node]) => [name, `>=${node}`] as const)
+  const needed = recipes().map((name) => {
+    const manifest = read(`recipes/${name}/package.json`)
+    return [name, (JSON.parse(manifest) as { engines: { node: string } }).engines.node] as const
+  })
+  expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(needed))
 })
 
 function linksOf(page: string): { link: string; target: string }[] {

@@ -1,0 +1,3 @@
+import { checkSupport } from '../shared/check-support.mjs'
+
+await checkSupport(import.meta.dirname, 'responses')
