@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { createServer, type RunningServer } from '@org/agent-messaging-server'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../scripts/free-port.mjs'
+import { needs } from '../../scripts/test-needs.js'
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url))
+const KEY = 'the-api-key-of-this-test'
+let server: RunningServer
+beforeAll(async () => {
+  server = await createServer({
+    port: 0,
+    databasePath: ':memory:',
+    masterKey: randomBytes(32),
+    bootstrapApiKey: KEY,
+    addresses: { allowLoopback: true, allowHttp: true },
+  })
+})
+afterAll(() => server.stop())
+
+async function api(method: string, path: string, body?: object): Promise<Record<string, string>> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return (await response.json()) as Record<string, string>
+}
+
+/** Creates an agent, starts its program as the docs say, and sends a message. */
+async function expectToAnswer(name: string, command: string, ...args: string[]): Promise<void> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}/`
+  const agent = { name, runtime: { kind: 'http', url }, desiredState: 'stopped' }
+  const { signingSecret = '' } = await api('POST', '/v1/agents', agent)
+  const child = spawn(command, args, {
+    cwd: FOLDER,
+    env: { ...process.env, PORT: String(port), SIGNING_SECRET: signingSecret },
+    stdio: 'ignore',
+    detached: true,
+  })
+  onTestFinished(() => void process.kill(-(child.pid ?? 0), 'SIGKILL'))
+  const check = (body: string, headers = {}): Promise<number | undefined> =>
+    fetch(url, { method: 'POST', body, headers }).then(
+      ({ status }) => status,
+      () => undefined,
+    )
+  await expect.poll(() => check('{"message":"forged"}'), { timeout: 60_000 }).toBe(401)
+  expect(await check('{}', { 'x-service-signature': `sha256=${'0'.repeat(64)}` })).toBe(401)
+  expect(await check('{}', { 'x-service-signature': 'sha256=' })).toBe(401)
+  expect((await fetch(url, { method: 'OPTIONS' })).status).toBe(204)
+
+  await api('POST', `/v1/agents/${name}/start`)
+  await expect.poll(async () => (await api('GET', `/v1/agents/${name}`))['state']).toBe('running')
+  expect(
+    await api('POST', `/v1/agents/${name}/messages`, { sessionId: 's', message: 'grüß Gott' }),
+  ).toMatchObject({ status: 'responded', response: 'You say: grüß Gott' })
+}
+
+describe('an HTTP agent', { timeout: 90_000 }, () => {
+  it('in JavaScript verifies its requests and answers', () =>
+    expectToAnswer('js', process.execPath, 'agent.mjs'))
+  it('in Python does the same', needs('python'), () =>
+    expectToAnswer('python', 'python3', 'agent.py'))
+  it('in Go does the same', needs('go'), () => expectToAnswer('go', 'go', 'run', 'agent.go'))
+})

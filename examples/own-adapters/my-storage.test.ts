@@ -1,0 +1,7 @@
+import { describeStorageContract } from '@org/agent-messaging-core/contract'
+import { myStorage } from './my-storage.js'
+
+describeStorageContract('my storage', async () => {
+  const storage = myStorage()
+  return { storage, close: () => storage.close() }
+})

@@ -1,0 +1,19 @@
+import type { Project, Storage } from '@org/agent-messaging-core/storage'
+import { memoryStorage } from '@org/agent-messaging-core/testing'
+import { okAsync } from 'neverthrow'
+
+/** Keeps projects in a map of its own. The memory storage still does all other work. */
+export function myStorage(rest: Storage = memoryStorage()): Storage {
+  const projects = new Map<string, Project>()
+  return {
+    ...rest,
+    credentials: {
+      ...rest.credentials,
+      createProject: (project) => {
+        projects.set(project.id, project)
+        return rest.credentials.createProject(project) // its other rows belong to the project
+      },
+      getProject: (id) => okAsync(projects.get(id)),
+    },
+  }
+}
