@@ -2,7 +2,6 @@
 package main
 
 import (
-	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,7 +23,8 @@ func isGenuine(body []byte, signature string) bool {
 }
 
 func main() {
-	if !strings.HasPrefix(secret, "whsec_") || secret == "whsec_" { // an empty key would verify forged requests
+	// An empty key would verify forged requests.
+	if !strings.HasPrefix(secret, "whsec_") || secret == "whsec_" {
 		log.Fatal("SIGNING_SECRET must be the agent's signing secret: whsec_ followed by base64")
 	}
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -41,5 +41,9 @@ func main() {
 		_ = json.Unmarshal(body, &run)
 		_ = json.NewEncoder(w).Encode(map[string]string{"response": "You say: " + run.Message})
 	})
-	log.Fatal(http.ListenAndServe("127.0.0.1:"+cmp.Or(os.Getenv("PORT"), "5000"), nil))
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = "5000"
+	}
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+port, nil))
 }

@@ -18,8 +18,7 @@ createServer(async (request, response) => {
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
   const body = Buffer.concat(chunks)
-  if (!isGenuine(body, request.headers['x-service-signature']))
-    return response.writeHead(401).end()
+  if (!isGenuine(body, request.headers['x-service-signature'])) return response.writeHead(401).end()
   const { message } = JSON.parse(body)
   response.end(JSON.stringify({ response: `You say: ${message}` }))
 }).listen(Number(process.env.PORT ?? 5000), '127.0.0.1')

@@ -3,7 +3,8 @@ import hashlib, hmac, json, os, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SECRET = os.environ.get("SIGNING_SECRET", "")
-if not SECRET.startswith("whsec_") or SECRET == "whsec_":  # an empty key would verify forged requests
+# An empty key would verify forged requests.
+if not SECRET.startswith("whsec_") or SECRET == "whsec_":
     sys.exit("SIGNING_SECRET must be the agent's signing secret: whsec_ followed by base64")
 
 

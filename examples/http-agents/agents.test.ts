@@ -63,6 +63,7 @@ describe('an HTTP agent', { timeout: 90_000 }, () => {
   it('in JavaScript verifies its requests and answers', () =>
     expectToAnswer('js', process.execPath, 'agent.mjs'))
   it('in Python does the same', needs('python'), () =>
-    expectToAnswer('python', 'python3', 'agent.py'))
+    expectToAnswer('python', 'python3', 'agent.py'),
+  )
   it('in Go does the same', needs('go'), () => expectToAnswer('go', 'go', 'run', 'agent.go'))
 })

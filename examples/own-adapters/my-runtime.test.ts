@@ -26,6 +26,9 @@ it('an agent of my kind answers, and its failures are tried again', async () => 
   const { message } = await messaging.messages.send(hello)
   expect(message).toMatchObject({ attempt: 2, state: { kind: 'responded', response: 'Hallo' } })
 
-  const refused = messaging.agents.create({ name: 'no-key', runtime: { kind: 'translator', to: 'fr' } })
+  const refused = messaging.agents.create({
+    name: 'no-key',
+    runtime: { kind: 'translator', to: 'fr' },
+  })
   await expect(refused).rejects.toThrow('key is required')
 })

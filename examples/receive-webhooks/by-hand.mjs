@@ -3,7 +3,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 
 const SECRET = process.env.WEBHOOK_SECRET ?? ''
-if (!/^whsec_[A-Za-z0-9+/]+=*$/.test(SECRET)) // an empty key would verify forged requests
+// An empty key would verify forged requests.
+if (!/^whsec_[A-Za-z0-9+/]+=*$/.test(SECRET))
   throw new Error("WEBHOOK_SECRET must be the webhook's secret: whsec_ followed by base64")
 const MAX_BYTES = 8 * 1024 * 1024 // the service sends at most 6 MiB
 const seen = new Set() // delivery ids: keep them in storage that outlives the process
@@ -24,8 +25,7 @@ createServer(async (request, response) => {
     chunks.push(chunk)
   }
   const body = Buffer.concat(chunks)
-  if (!isGenuine(body, request.headers['x-service-signature']))
-    return response.writeHead(401).end()
+  if (!isGenuine(body, request.headers['x-service-signature'])) return response.writeHead(401).end()
   response.writeHead(204).end()
   const delivery = request.headers['x-service-delivery']
   if (seen.has(delivery)) return

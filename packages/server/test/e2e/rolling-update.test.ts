@@ -99,7 +99,11 @@ it(
       return server
     }
     const old = [await start(), await start()]
-    const agent = { name: 'worker', runtime: { kind: 'function', handler: 'work' }, maxQueued: 1000 }
+    const agent = {
+      name: 'worker',
+      runtime: { kind: 'function', handler: 'work' },
+      maxQueued: 1000,
+    }
     expect((await old[0]?.api('POST', '/v1/agents', agent))?.status).toBe(201)
     const webhook = { url: hook.url, events: ['message.responded'] }
     expect((await old[0]?.api('POST', '/v1/webhooks', webhook))?.status).toBe(201)

@@ -1,0 +1,160 @@
+// Runs the samples in Python and Go against a server. Installs their packages first.
+//   node --test samples/
+import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { signTestEvent } from '@org/agent-messaging-client/webhooks'
+import { createServer } from '@org/agent-messaging-server'
+import { freePort } from '../scripts/free-port.mjs'
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url))
+const KEY = 'the-api-key-of-this-test'
+const SECRET = `whsec_${randomBytes(32).toString('base64')}`
+const work = mkdtempSync(path.join(tmpdir(), 'samples-'))
+const python = path.join(work, 'venv/bin/python')
+const started = []
+let server
+let runs = 0
+
+/** Answers in words, slower than the wait of this server, so that a send gets a 202. */
+async function* slowly({ message }) {
+  runs++
+  for (const word of message.split(/(?<= )/)) {
+    await delay(400)
+    yield word
+  }
+}
+
+before(
+  async () => {
+    execFileSync('python3', ['-m', 'venv', path.join(work, 'venv')])
+    const requirements = path.join(FOLDER, 'python/requirements.txt')
+    execFileSync(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements])
+    const build = ['build', '-o', `${work}/`, './...']
+    execFileSync('go', build, { cwd: path.join(FOLDER, 'go') })
+    server = await createServer({
+      port: 0,
+      databasePath: ':memory:',
+      masterKey: randomBytes(32),
+      bootstrapApiKey: KEY,
+      addresses: { allowLoopback: true, allowHttp: true },
+      agents: { slowly },
+      policy: { syncWaitMs: 100 },
+    })
+    await api('POST', '/v1/agents', {
+      name: 'echo',
+      runtime: { kind: 'function', handler: 'slowly' },
+    })
+  },
+  { timeout: 300_000 },
+)
+after(async () => {
+  for (const child of started) child.kill('SIGKILL')
+  await server?.stop()
+  rmSync(work, { recursive: true })
+})
+
+async function api(method, route, body) {
+  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
+  const response = await fetch(server.url + route, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  return response.json()
+}
+
+const environment = () => ({ ...process.env, BASE_URL: server.url, KEY })
+
+/** Runs a sample to its end. Returns its output. */
+function outputOf(command, ...args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { env: environment(), stdio: ['ignore', 'pipe', 'inherit'] })
+    let output = ''
+    child.stdout.on('data', (chunk) => (output += chunk))
+    child.on('close', (code) => (code === 0 ? resolve(output) : reject(new Error(`exit ${code}`))))
+  })
+}
+
+/** Starts a receiver, registers it, and sends genuine and forged requests. */
+async function expectToReceive(command, ...args) {
+  const port = await freePort()
+  const env = { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) }
+  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
+  started.push(child)
+  let output = ''
+  child.stdout.on('data', (chunk) => (output += chunk))
+  const url = `http://127.0.0.1:${port}/`
+  const post = (body, headers) =>
+    fetch(url, { method: 'POST', body, headers }).then((r) => r.status)
+  await until(() => post('{}', {}).catch(() => undefined), 401)
+
+  const webhook = await api('POST', '/v1/webhooks', {
+    url,
+    events: ['message.responded'],
+    secret: SECRET,
+  })
+  const { id } = await api('POST', `/v1/webhooks/${webhook.id}/test`)
+  await until(async () => (await api('GET', `/v1/deliveries/${id}`)).status, 'delivered')
+
+  const event = {
+    event: 'message.responded',
+    id: '1',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    data: { response: 'grüß Gott' },
+  }
+  const { body, headers } = await signTestEvent(event, SECRET)
+  assert.equal(await post(body, headers), 204)
+  assert.equal(await post(body, headers), 204) // a duplicate
+  assert.equal(await post(`${body} `, headers), 401)
+  const changes = { 'webhook-timestamp': '1000000000' }
+  assert.equal(await post(body, { ...headers, ...changes }), 401)
+  assert.equal(await post(body, { ...headers, 'webhook-signature': 'v1' }), 401)
+  const tooLong = 'x'.repeat(9 * 1024 * 1024)
+  // A receiver that does not read the body can close the connection before its answer arrives.
+  assert.equal(await post(tooLong, headers).catch(() => 413), 413)
+  assert.equal(output, 'webhook.test\nmessage.responded\n')
+}
+
+async function until(read, wanted) {
+  for (const end = Date.now() + 30_000; Date.now() < end; await delay(50))
+    if ((await read()) === wanted) return
+  assert.fail(`did not become ${wanted} in 30 s`)
+}
+
+const PIECES = 'piece: Hello \npiece: to \npiece: all \npiece: of \npiece: you\n'
+
+for (const [language, run] of [
+  ['Python', (name) => [python, path.join(FOLDER, `python/${name}.py`)]],
+  ['Go', (name) => [path.join(work, name)]],
+]) {
+  describe(`the samples in ${language}`, { timeout: 120_000 }, () => {
+    it('send a message once, and poll until its end', async () => {
+      const before = runs
+      assert.match(await outputOf(...run('send')), /^202.*\nresponded Hello\n$/)
+      assert.match(await outputOf(...run('send')), /^200.*\nresponded Hello\n$/) // the same key
+      assert.equal(runs, before + 1)
+    })
+    it('stream an answer', async () => {
+      assert.equal(await outputOf(...run('stream')), `${PIECES}responded Hello to all of you\n`)
+    })
+    it('receive webhooks, and refuse forged ones', () => expectToReceive(...run('receiver')))
+    it('refuse to start without a secret', () => {
+      const [command, ...args] = run('receiver')
+      for (const WEBHOOK_SECRET of ['', 'whsec_'])
+        assert.throws(() =>
+          execFileSync(command, args, {
+            env: { ...process.env, WEBHOOK_SECRET, PORT: '0' },
+            stdio: 'ignore',
+            timeout: 10_000,
+          }),
+        )
+    })
+  })
+}
