@@ -130,10 +130,11 @@ async function until(read, wanted) {
 
 const PIECES = 'piece: Hello \npiece: to \npiece: all \npiece: of \npiece: you\n'
 
-for (const [language, run] of [
-  ['Python', (name) => [python, path.join(FOLDER, `python/${name}.py`)]],
-  ['Go', (name) => [path.join(work, name)]],
-]) {
+const samples = [
+  { language: 'Python', run: (name) => [python, path.join(FOLDER, `python/${name}.py`)] },
+  { language: 'Go', run: (name) => [path.join(work, name)] },
+]
+for (const { language, run } of samples) {
   describe(`the samples in ${language}`, { timeout: 120_000 }, () => {
     it('send a message once, and poll until its end', async () => {
       const before = runs

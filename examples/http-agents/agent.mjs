@@ -9,7 +9,7 @@ if (!/^whsec_./.test(SECRET))
 /** The key is the whole secret, and the signature covers the raw bytes of the body. */
 function isGenuine(body, signature = '') {
   const expected = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`
-  const [a, b] = [Buffer.from(expected), Buffer.from(String(signature))]
+  const [a, b] = [Buffer.from(expected), Buffer.from(signature)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
 
@@ -18,7 +18,8 @@ createServer(async (request, response) => {
   const chunks = []
   for await (const chunk of request) chunks.push(chunk)
   const body = Buffer.concat(chunks)
-  if (!isGenuine(body, request.headers['x-service-signature'])) return response.writeHead(401).end()
+  if (!isGenuine(body, String(request.headers['x-service-signature'])))
+    return response.writeHead(401).end()
   const { message } = JSON.parse(body)
   response.end(JSON.stringify({ response: `You say: ${message}` }))
 }).listen(Number(process.env.PORT ?? 5000), '127.0.0.1')

@@ -16,18 +16,18 @@ export const translatorRuntime = (baseUrl: string): AgentRuntime => ({
     if (stray !== undefined) return err(`${stray} is not an option of translator agents`)
     if (typeof to !== 'string') return err('to is required: a language, such as de')
     if (typeof key !== 'string') return err('key is required: the API key of the translator')
-    return ok({ options: { to }, secrets: { key } })
+    return ok({ options: { to }, secrets: { authorization: `Bearer ${key}` } })
   },
   start: async ({ agent, secrets }) => ok(translator(baseUrl, agent.runtime.options, secrets)),
 })
 
-const translator = (baseUrl: string, { to }: JsonObject, { key }: JsonObject): RunningAgent => ({
+const translator = (baseUrl: string, options: JsonObject, secrets: JsonObject): RunningAgent => ({
   run: async ({ message }, signal) => {
     try {
       const response = await fetch(`${baseUrl}/translate`, {
         method: 'POST',
-        headers: { authorization: `Bearer ${String(key)}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ to, text: message }),
+        headers: { ...secrets, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...options, text: message }),
         signal, // aborts at the deadline, at a cancel and at a stop
       })
       if (response.ok) return { kind: 'answered', response: await response.text() }
