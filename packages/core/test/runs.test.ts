@@ -85,6 +85,18 @@ describe('messages whose acceptance hangs', () => {
   })
 })
 
+describe('a message that comes during a claim', () => {
+  it('runs without waiting for the claim if its agent has many free slots', async () => {
+    const { post, clock, runtime, storage } = await scene({ agent: { concurrency: 16 } })
+    vi.spyOn(storage.messages, 'claimRunnable').mockReturnValueOnce(
+      new ResultAsync(new Promise<never>(() => undefined)),
+    )
+    await clock.advance(500)
+    const { id } = await post()
+    expect(runtime.openRuns).toEqual([id])
+  })
+})
+
 describe('a message that comes while the slots are taken by a claim that is too early for it', () => {
   it('runs as soon as the claim returns', async () => {
     const { post, clock, runtime, storage } = await scene()

@@ -92,11 +92,15 @@ export class Dispatcher {
     else this.#context.workSignal.announce({ kind: 'messages', agentId })
   }
 
-  /** Claims once for all free slots. Returns a promise per started run. */
+  /** Claims once for each lane with free slots. Returns a promise per started run. */
   async tick(): Promise<Promise<void>[]> {
     await this.#context.clock.jumping
     await this.#leases.keep()
-    const open = [...this.#lanes.values()].map((lane) => ({ lane, free: lane.reserveAll() }))
+    const sharesWithSends = this.#phase === 'running'
+    const open = [...this.#lanes.values()].map((lane) => ({
+      lane,
+      free: lane.reserveForClaim(sharesWithSends),
+    }))
     const wanted = open.filter(({ free }) => free > 0)
     if (wanted.length === 0) return []
     const claimed = await this.#claim(
@@ -105,8 +109,8 @@ export class Dispatcher {
     return wanted.flatMap(({ lane, free }) => {
       const mine = claimed.filter(({ message }) => message.agentId === lane.agent.id)
       const runs = mine.map((claim) => this.#startRun(lane, claim))
-      this.#release(lane, free - mine.length)
       lane.isStarved ||= mine.length === free
+      this.#release(lane, free - mine.length)
       return runs
     })
   }

@@ -32,11 +32,19 @@ it('a session gets one slot at a time for its sends', () => {
   expect([lane.reserve('a'), lane.free]).toEqual([true, 0])
 })
 
-it('a claim gets all free slots', () => {
+it('a claim gets all free slots of a small lane', () => {
   const lane = laneOf(3)
   lane.reserve('a')
-  expect([lane.reserveAll(), lane.free, lane.isStarved]).toEqual([2, 0, false])
-  expect([lane.reserveAll(), lane.isStarved]).toEqual([0, true])
+  expect([lane.reserveForClaim(true), lane.free, lane.isStarved]).toEqual([2, 0, false])
+  expect([lane.reserveForClaim(true), lane.isStarved]).toEqual([0, true])
+})
+
+it('a claim leaves half of the free slots to sends, unless a message can be due', () => {
+  const lane = laneOf(16)
+  expect([lane.reserveForClaim(true), lane.reserve('a'), lane.free]).toEqual([8, true, 7])
+  lane.isStarved = true
+  expect([lane.reserveForClaim(true), lane.free]).toEqual([7, 0])
+  expect(laneOf(16).reserveForClaim(false)).toBe(16)
 })
 
 it('a released slot asks for a new claim only if a message found none', () => {
@@ -50,7 +58,7 @@ it('a released slot asks for a new claim only if a message found none', () => {
 it('a closed lane gives out no slots until it opens again', () => {
   const lane = laneOf(2)
   lane.close()
-  expect([lane.free, lane.reserve('a'), lane.reserveAll()]).toEqual([0, false, 0])
+  expect([lane.free, lane.reserve('a'), lane.reserveForClaim(true)]).toEqual([0, false, 0])
   lane.open(anAgent({ concurrency: 5 }), lane.running)
   expect(lane.free).toBe(5)
 })

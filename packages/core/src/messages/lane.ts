@@ -18,6 +18,9 @@ export type LaneLoad = {
 export const freeSlots = ({ concurrency, runs, recording, reserved }: LaneLoad): number =>
   Math.max(0, concurrency - reserved - runs + Math.min(recording, concurrency))
 
+/** A claim gets as many slots, if they are free, so that small lanes need one claim. */
+const MIN_CLAIM = 4
+
 /** The run slots of one agent in this process: as many as the agent's `concurrency`. */
 export class Lane {
   readonly runs = new Set<Run>()
@@ -89,12 +92,17 @@ export class Lane {
     return hasRoom
   }
 
-  /** Reserves all free slots for a claim, and returns their number. */
-  reserveAll(): number {
+  /**
+   * Reserves slots for a claim, and returns their number. `sharesWithSends` leaves half of the free
+   * slots to sends that arrive during the claim, unless a message can be due.
+   */
+  reserveForClaim(sharesWithSends: boolean): number {
     const { free } = this
-    this.#reserved += free
+    const half = Math.max(Math.ceil(free / 2), Math.min(free, MIN_CLAIM))
+    const share = sharesWithSends && !this.isStarved ? half : free
+    this.#reserved += share
     this.isStarved = free === 0
-    return free
+    return share
   }
 
   /**
