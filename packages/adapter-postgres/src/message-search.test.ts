@@ -69,17 +69,23 @@ it('a page looks at a bounded number of messages, and the next page continues af
     createdBefore: 50,
     endUserId: 'u7',
   } as const
-  const pages: string[][] = []
-  let cursor: string | null | undefined
-  while (cursor !== null) {
-    const page = { limit: 2, ...(cursor !== undefined && { cursor }) }
-    const found = await database.read((db) => searchMessages(db, search, page, 400))
-    const { data, nextCursor } = found._unsafeUnwrap()
-    pages.push(data.map(({ id }) => id))
-    cursor = nextCursor
+  const inSession = { projectId: 'p', sessionId: 's7', createdBefore: 215 } as const
+  for (const [one, lookAt, found] of [
+    [search, 400, ['000000007']],
+    [inSession, 4, ['000000210', '000000211', '000000213', '000000214']],
+  ] as const) {
+    const pages: string[][] = []
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const page = { limit: 2, ...(cursor !== undefined && { cursor }) }
+      const result = await database.read((db) => searchMessages(db, one, page, lookAt))
+      const { data, nextCursor } = result._unsafeUnwrap()
+      pages.push(data.map(({ id }) => id))
+      cursor = nextCursor
+    }
+    expect(pages.flat().toSorted()).toEqual(found.toSorted())
+    expect(pages.length).toBeGreaterThan(found.length / 2)
   }
-  expect(pages.flat()).toEqual(['000000007'])
-  expect(pages.length).toBeGreaterThan(1)
 })
 
 async function pagesOfSearches(): Promise<Map<string, number>> {
@@ -90,7 +96,8 @@ async function pagesOfSearches(): Promise<Map<string, number>> {
     const statement = path === 'session' ? sessionSearchSql(search) : messageSearchSql(search, path)
     const ALL = Number.MAX_SAFE_INTEGER
     const bounds = { before: ALL, beforeAt: ALL, last: 0, lastAt: 0, rows: 11 }
-    const places = { sessionSeq: ALL, position: ALL, toSeq: ALL }
+    const end = { lastSessionSeq: 0, lastPosition: 0 }
+    const places = { sessionSeq: ALL, position: ALL, toSeq: ALL, ...end }
     const given: Record<string, unknown> = { ...search, ...bounds, ...places }
     const { rows } = await pool.query<{ 'QUERY PLAN': readonly [{ Plan: Buffers }] }>({
       text: `explain (analyze, buffers, format json) ${statement.text}`,

@@ -21,8 +21,10 @@ import { sql, type Sql } from './sql.js'
 type Place = { readonly id: string; readonly seq: number; readonly at: number }
 type Before = { readonly before: number; readonly beforeAt: number }
 type Bounds = Before & { readonly last: number; readonly lastAt: number; readonly rows: number }
-type Session = { readonly sessionSeq: number; readonly position: number; readonly toSeq: number }
-type CursorRow = Place & { readonly sessionSeq: number; readonly position: number }
+type InSession = { readonly sessionSeq: number; readonly position: number }
+type Session = InSession & { readonly toSeq: number }
+type SessionEnd = { readonly lastSessionSeq: number; readonly lastPosition: number }
+type CursorRow = Place & InSession
 
 /** The rows that a page looks at, over all agents of the project. */
 const MAX_LOOKED_AT = 10_000
@@ -49,7 +51,7 @@ export async function searchMessages(
   const { cursor, limit } = page
   if (path === 'message') return findOne(db, search, page)
   const row = cursor === undefined ? undefined : await db.one(cursorSql, { cursor })
-  if (path === 'session') return searchSession(db, search, page, row)
+  if (path === 'session') return searchSession(db, search, page, row, lookAt)
   const start = {
     before: cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0,
     beforeAt: cursor === undefined ? MAX : (row?.at ?? 0),
@@ -79,13 +81,21 @@ async function searchSession(
   search: MessageSearch,
   { cursor, limit }: PageOf,
   row: CursorRow | undefined,
+  lookAt: number,
 ): Promise<Page<Message>> {
   const isInPlace = cursor !== undefined && row?.id === cursor
   const bounds = isInPlace
     ? { sessionSeq: row.sessionSeq, position: row.position, toSeq: MAX }
     : { sessionSeq: MAX, position: 0, toSeq: cursor === undefined ? MAX : (row?.seq ?? 0) }
-  const rows = await db.all(sessionSearchSql(search), { ...search, ...bounds, rows: limit + 1 })
-  return toPage(rows, limit, toMessage)
+  const given = { ...search, ...bounds, rows: limit + 1 }
+  const end =
+    rest(search, 'session').length > 0
+      ? await db.one(lastInSessionSql, { ...given, skipped: Math.max(limit, lookAt - 1) })
+      : undefined
+  const last = { lastSessionSeq: end?.sessionSeq ?? 0, lastPosition: end?.position ?? 0 }
+  const rows = await db.all(sessionSearchSql(search), { ...given, ...last })
+  const { data, nextCursor } = toPage(rows, limit, toMessage)
+  return { data, nextCursor: nextCursor ?? end?.id ?? null }
 }
 
 /** Returns the place where the page ends, because it looked at its share of an agent's rows. */
@@ -198,15 +208,26 @@ export function messageSearchSql(
     order by owner.at desc, owner.seq desc`)
 }
 
+const inSession = `
+  from ${ofProject}
+    join agent_messaging.sessions s on s.agent_id = owner.id and s.session_id = @sessionId
+    join agent_messaging.messages m on m.session_seq = s.seq
+  where owner.project_id = @projectId and s.seq <= @sessionSeq
+    and (m.session_seq, m.position) < (@sessionSeq, @position) and m.seq <= @toSeq`
+const newestInSession = 'order by m.session_seq desc, m.position desc'
+
+const lastInSessionSql = sql<
+  MessageSearch & Session & { readonly skipped: number },
+  InSession & { readonly id: string }
+>(`
+  select m.id, m.session_seq as "sessionSeq", m.position ${inSession}
+  ${newestInSession} limit 1 offset @skipped`)
+
 export function sessionSearchSql(
   search: MessageSearch,
-): Sql<MessageSearch & Session & { rows: number }, MessageRow> {
-  const places = `s.seq <= @sessionSeq and (m.session_seq, m.position) < (@sessionSeq, @position)
-      and m.seq <= @toSeq`
+): Sql<MessageSearch & Session & SessionEnd & { rows: number }, MessageRow> {
+  const reached = '(m.session_seq, m.position) >= (@lastSessionSeq, @lastPosition)'
   return sql(`
-    select ${columns} from ${ofProject}
-      join agent_messaging.sessions s on s.agent_id = owner.id and s.session_id = @sessionId
-      join agent_messaging.messages m on m.session_seq = s.seq
-    where owner.project_id = @projectId and ${[places, ...rest(search, 'session')].join(' and ')}
-    order by m.session_seq desc, m.position desc limit @rows`)
+    select ${columns} ${inSession} and ${[reached, ...rest(search, 'session')].join(' and ')}
+    ${newestInSession} limit @rows`)
 }

@@ -32,6 +32,7 @@ type CursorRow = {
 }
 type SessionBounds = {
   readonly sessionSeq: number
+  readonly fromPosition: number
   readonly toPosition: number
   readonly toSeq: number
 }
@@ -53,17 +54,11 @@ export function messageSearch(
   const agentsOf = db
     .prepare<[string], string>('select id from agents where project_id = ?')
     .pluck()
-  const sessionsOf = db
-    .prepare<[string, string], number>(
-      'select s.seq from agents a join sessions s on s.agent_id = a.id and s.session_id = ? where a.project_id = ?',
-    )
-    .pluck()
   const cursorOf = db.prepare<[string], CursorRow>(
     'select id, seq, created_at as at, session_seq as sessionSeq, position from messages where id <= ? order by id desc limit 1',
   )
   const places = preparedOnce<MessageSearch & Bounds & { rows: number }, Place>(db)
   const lasts = preparedOnce<MessageSearch & Bounds & { mostRead: number }, Place>(db)
-  const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, Place>(db)
 
   const pageOf = (found: readonly Place[], limit: number): Page<Message> => {
     const { data, nextCursor } = toPage(found, limit, (place) => place)
@@ -76,30 +71,17 @@ export function messageSearch(
     return { data: message && matchesSearch(message, search) ? [message] : [], nextCursor: null }
   }
 
-  /** The newest session first, and in it the newest place. */
-  function ofSession(search: MessageSearch, { limit, cursor }: PageOf): Page<Message> {
-    const row = cursor === undefined ? undefined : cursorOf.get(cursor)
-    const sessions = sessionsOf.all(search.sessionId ?? '', search.projectId)
-    const isInPlace = row?.id === cursor && sessions.includes(row?.sessionSeq ?? 0)
-    const toSeq = cursor === undefined || isInPlace ? MAX : (row?.seq ?? 0)
-    const found: Place[] = []
-    for (const sessionSeq of sessions.toSorted((a, b) => b - a)) {
-      if (isInPlace && row && sessionSeq > row.sessionSeq) continue
-      const isFirst = isInPlace && sessionSeq === row?.sessionSeq
-      const toPosition = isFirst ? row.position - 1 : MAX
-      const bounds = { sessionSeq, toPosition, toSeq, rows: limit + 1 - found.length }
-      found.push(...inSession(sessionSearchSql(search)).all({ ...search, ...bounds }))
-      if (found.length > limit) break
-    }
-    return pageOf(found, limit)
-  }
+  const ofSession = sessionSearch(db, mostRead)
 
   return (search, page) => {
     const path = searchPath(search)
     if (path === 'message') return one(search, page)
-    if (path === 'session') return ofSession(search, page)
     const { limit, cursor } = page
     const row = cursor === undefined ? undefined : cursorOf.get(cursor)
+    if (path === 'session') {
+      const { data, nextCursor } = ofSession(search, page, row)
+      return { ...pageOf(data, limit), nextCursor }
+    }
     const before = cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0
     const beforeAt = cursor === undefined ? MAX : (row?.at ?? 0)
     const agents = agentsOf.all(search.projectId)
@@ -121,6 +103,48 @@ export function messageSearch(
       .sort((a, b) => (isNewer(a, b) ? -1 : 1))
     const { data, nextCursor } = pageOf(reached.slice(0, limit + 1), limit)
     return { data, nextCursor: nextCursor ?? end?.id ?? null }
+  }
+}
+
+/** Finds the places of messages of a session: the newest session first, in it the newest place. */
+function sessionSearch(
+  db: Database,
+  mostRead: number,
+): (search: MessageSearch, page: PageOf, row: CursorRow | undefined) => Page<Place> {
+  const sessionsOf = db
+    .prepare<[string, string], number>(
+      'select s.seq from agents a join sessions s on s.agent_id = a.id and s.session_id = ? where a.project_id = ?',
+    )
+    .pluck()
+  const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, Place>(db)
+  const lastInSession = db.prepare<
+    Omit<SessionBounds, 'fromPosition'> & { mostRead: number },
+    { readonly id: string; readonly position: number }
+  >(`
+    select m.id, m.position from messages m
+    where m.session_seq = @sessionSeq and m.position <= @toPosition and +m.seq <= @toSeq
+    order by m.position desc limit 1 offset @mostRead - 1`)
+  return (search, { limit, cursor }, row) => {
+    const sessions = sessionsOf.all(search.sessionId ?? '', search.projectId)
+    const isInPlace = row?.id === cursor && sessions.includes(row?.sessionSeq ?? 0)
+    const toSeq = cursor === undefined || isInPlace ? MAX : (row?.seq ?? 0)
+    const share = Math.max(limit + 1, Math.floor(mostRead / Math.max(1, sessions.length)))
+    const isRejecting = rest(search, 'session').length > 0
+    const found: Place[] = []
+    let endId: string | undefined
+    for (const sessionSeq of sessions.toSorted((a, b) => b - a)) {
+      if (isInPlace && row && sessionSeq > row.sessionSeq) continue
+      const isFirst = isInPlace && sessionSeq === row?.sessionSeq
+      const toPosition = isFirst ? row.position - 1 : MAX
+      const bounds = { sessionSeq, toPosition, toSeq }
+      const last = isRejecting ? lastInSession.get({ ...bounds, mostRead: share }) : undefined
+      const reach = { fromPosition: last?.position ?? 0, rows: limit + 1 - found.length }
+      found.push(...inSession(sessionSearchSql(search)).all({ ...search, ...bounds, ...reach }))
+      endId = last?.id
+      if (last || found.length > limit) break
+    }
+    const { data, nextCursor } = toPage(found, limit, (place) => place)
+    return { data, nextCursor: nextCursor ?? endId ?? null }
   }
 }
 
@@ -203,7 +227,8 @@ export function messageSearchSql(search: MessageSearch, path: SearchPath): strin
 }
 
 export function sessionSearchSql(search: MessageSearch): string {
-  const places = 'm.session_seq = @sessionSeq and m.position <= @toPosition and +m.seq <= @toSeq'
+  const places =
+    'm.session_seq = @sessionSeq and m.position between @fromPosition and @toPosition and +m.seq <= @toSeq'
   return `
     select m.id, m.seq, 0 as at from messages m
     where ${[places, ...rest(search, 'session')].join(' and ')}

@@ -164,7 +164,7 @@ it('the search of a session reads its messages by their places', () => {
     planOf(database(), sessionSearchSql({ ...OF_PROJECT, sessionId: 's', state: 'failed' })),
   ).toEqual([
     expect.stringMatching(
-      /^SEARCH m USING INDEX sqlite_autoindex_messages_\d \(session_seq=\? AND position<\?\)$/,
+      /^SEARCH m USING INDEX sqlite_autoindex_messages_\d \(session_seq=\? AND position>\? AND position<\?\)$/,
     ),
   ])
 })

@@ -21,7 +21,7 @@ it(
     await server.kill('SIGKILL')
     await server.start()
     await send()
-    // A process that joins others waits for half a minute. The crash can repeat the first one.
+    // The crash can repeat the first delivery. A process that joins others waits for half a minute.
     expect(await until(() => hook.received.length >= 2, 10_000)).toBe(true)
   },
 )
