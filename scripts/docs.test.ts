@@ -67,6 +67,9 @@ it('the docs name the packages to install before publication, and the packages e
     'README.md',
     'docs/quick-start.md',
     'docs/receiving.md',
+    'docs/embedding.md',
+    'docs/client.md',
+    'docs/adapters.md',
     ...packages.map((name) => `packages/${name}/README.md`),
   ]
   for (const page of pages) {

@@ -2,7 +2,7 @@ import type { Project, Storage } from '@org/agent-messaging-core/storage'
 import { memoryStorage } from '@org/agent-messaging-core/testing'
 import { okAsync } from 'neverthrow'
 
-/** Keeps projects in a map of its own. The memory storage still does all other work. */
+/** Keeps projects in a map. The memory storage still does all other work. */
 export function myStorage(rest: Storage = memoryStorage()): Storage {
   const projects = new Map<string, Project>()
   return {

@@ -35,11 +35,8 @@ sent = client.post(
     headers={"Idempotency-Key": "order-42-question-2", "Prefer": "respond-async"},
     json={"sessionId": "first", "message": "Hello to all of you"},
 ).raise_for_status()
-attempt = 0
 for event, data in events(sent.headers["Location"] + "/stream"):
-    if event == "chunk":
-        if data["attempt"] != attempt:  # a new attempt starts the answer again
-            attempt = data["attempt"]
+    if event == "chunk":  # a new data["attempt"] starts the answer again
         print("piece:", data["text"], flush=True)
     if event == "message":  # always complete, even if pieces were missing
         print(data["state"], data.get("response") or data.get("error"))
