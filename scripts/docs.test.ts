@@ -92,6 +92,8 @@ it('the docs link to pages, headings and files that exist', () => {
     'README.md',
     'ARCHITECTURE.md',
     'CONTRIBUTING.md',
+    'AGENTS.md',
+    'llms.txt',
     ...docs.map((file) => `docs/${file}`),
     ...recipes().map((name) => `recipes/${name}/README.md`),
   ]
@@ -102,6 +104,37 @@ it('the docs link to pages, headings and files that exist', () => {
         .map(({ link }) => `${page}: ${link}`),
     ),
   ).toEqual([])
+})
+
+it('llms.txt lists every page of docs/ once, and AGENTS.md', () => {
+  const listed = linksOf('llms.txt').map(({ link }) => link)
+  const pages = readdirSync(new URL('../docs', import.meta.url)).filter((file) =>
+    file.endsWith('.md'),
+  )
+  expect(new Set(listed).size).toBe(listed.length)
+  expect(listed).toEqual(
+    expect.arrayContaining(['AGENTS.md', ...pages.map((page) => `docs/${page}`)]),
+  )
+})
+
+it('AGENTS.md names commands, scripts and folders that exist', () => {
+  const named = [...read('AGENTS.md').matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  const commands = named.flatMap((name) => /^npm (?:run )?(\w+)/.exec(name)?.[1] ?? [])
+  expect(commands.length).toBeGreaterThan(5)
+  expect(commands.filter((command) => !(command in scripts))).toEqual([])
+  const files = named.flatMap((name) => /^(?:node |bash )([\w./-]+)/.exec(name)?.[1] ?? [])
+  const rows = [...read('AGENTS.md').matchAll(/^\| (`.+`) \| /gm)].map(([, cell = '']) => cell)
+  const folders = rows
+    .flatMap((cell) => cell.split(', '))
+    .map((name) => name.replace(/^`|(?:-\*)?`$/g, ''))
+    .filter((name) => !/^(?:npm|node|bash) /.test(name))
+  expect([files.length, folders.length].every((count) => count > 2)).toBe(true)
+  const isThere = (name: string): boolean =>
+    readdirSync(new URL(`../${path.posix.dirname(name)}`, import.meta.url)).some((entry) =>
+      entry.startsWith(path.posix.basename(name)),
+    )
+  expect([...files, ...folders].filter((name) => !isThere(name))).toEqual([])
 })
 
 const recipes = (): string[] =>
