@@ -1,6 +1,7 @@
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import type pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { DatabaseClock } from './database-clock.js'
@@ -65,6 +66,31 @@ it('a pause of the whole machine, which elapsed time does not count, is made up 
   onTestFinished(() => clock.stop())
   pausedMs = MINUTE
   await expect.poll(() => isNear(clock.now(), Date.now())).toBe(true)
+})
+
+it('a pause is made up for as soon as the database answers again', async () => {
+  const { base, pool } = await scene(0)
+  let pausedMs = 0
+  const paused = { ...base, elapsed: () => performance.now() - pausedMs }
+  let [tries, isAway] = [0, false]
+  const connect = async (): Promise<pg.PoolClient> => {
+    tries++
+    if (isAway) throw new Error('away')
+    return pool.connect()
+  }
+  const unsteady = { connect, query: pool.query.bind(pool) } as pg.Pool
+  const clock = await DatabaseClock.start(unsteady, { base: paused, onSkew: () => undefined })
+  onTestFinished(() => clock.stop())
+  isAway = true
+  pausedMs = MINUTE
+  const before = tries
+  for (let reading = 0; reading < 100; reading++) {
+    clock.now()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(tries - before).toBe(1)
+  isAway = false
+  await expect.poll(() => isNear(clock.now(), Date.now()), { timeout: 5_000 }).toBe(true)
 })
 
 it('a measurement tells the other processes that time passes', async () => {

@@ -14,6 +14,8 @@ const SAMPLES = 5
 /** The answer of a slower query says too little about the time. */
 const SLOWEST_MS = 1_000
 const WORTH_REPORTING_MS = 1_000
+/** The pause after a measurement that failed. */
+const RETRY_MS = 1_000
 
 const readSql = 'select extract(epoch from clock_timestamp())::float8 * 1000 as now'
 /** Other processes see in this row that time passes. */
@@ -40,6 +42,8 @@ export class DatabaseClock implements Clock {
   /** The same for this machine's time of day, at the last measurement. */
   #ownOffset = 0
   #reportedSkew = 0
+  /** When to measure a difference again, in elapsed time. */
+  #retryAt = -Infinity
   #measuring: Promise<void> | undefined
 
   private constructor(pool: pg.Pool, { base, onSkew }: DatabaseClockOptions) {
@@ -68,8 +72,10 @@ export class DatabaseClock implements Clock {
     const elapsed = this.#base.elapsed()
     const ownOffset = this.#base.now() - elapsed
     // Also after a pause of the whole machine, which its elapsed time does not count.
-    if (Math.abs(ownOffset - this.#ownOffset) >= MIN_JUMP_MS)
-      void this.measure().catch(() => undefined)
+    if (Math.abs(ownOffset - this.#ownOffset) >= MIN_JUMP_MS && elapsed >= this.#retryAt)
+      void this.measure().catch(() => {
+        this.#retryAt = this.#base.elapsed() + RETRY_MS
+      })
     return Math.floor(elapsed + this.#offset)
   }
 
@@ -91,8 +97,9 @@ export class DatabaseClock implements Clock {
   }
 
   async #measure(): Promise<void> {
-    this.#ownOffset = this.#base.now() - this.#base.elapsed()
+    const ownOffset = this.#base.now() - this.#base.elapsed()
     const offset = await this.#readOffset()
+    this.#ownOffset = ownOffset
     const hasJumped = Math.abs(offset - this.#offset) >= MIN_JUMP_MS
     this.#offset = offset
     const skew = Math.round(offset - this.#ownOffset)
