@@ -137,12 +137,16 @@ export function createService(options: ServiceOptions) {
   }
 }
 
-/** The work of this process: waiting callers, runs and attempts in flight, limits by reason. */
+/**
+ * The work of this process: waiting callers and readers of the event log, runs and attempts in
+ * flight, limits by reason.
+ */
 const loadOf = (
   { waitingRoom, dispatcher }: Pick<Messages, 'waitingRoom' | 'dispatcher'>,
-  { deliverySender }: Pick<Webhooks, 'deliverySender'>,
+  { deliverySender, eventReaders }: Pick<Webhooks, 'deliverySender' | 'eventReaders'>,
 ) => ({
   waitingCallers: waitingRoom.size,
+  waitingReaders: eventReaders.size,
   runs: dispatcher.running,
   attempts: deliverySender.inFlight,
   limits: deliverySender.limits,

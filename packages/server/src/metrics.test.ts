@@ -23,7 +23,7 @@ const backlog = {
 }
 const LIMITS = { growing: 3, refusals: 2, latency: 1, setting: 0, circuit: 0 }
 const service = {
-  load: () => ({ waitingCallers: 7, runs: 8, attempts: 9, limits: LIMITS }),
+  load: () => ({ waitingCallers: 7, waitingReaders: 6, runs: 8, attempts: 9, limits: LIMITS }),
   backlog: () => okAsync(backlog),
   now: () => NOW,
 }
@@ -121,6 +121,7 @@ describe('the metrics', () => {
       'agent_messaging_in_flight{of="runs"} 8',
       'agent_messaging_in_flight{of="attempts"} 9',
       'agent_messaging_waiting_callers 7',
+      'agent_messaging_waiting_event_readers 6',
       'agent_messaging_webhook_limits{reason="growing"} 3',
       'agent_messaging_webhook_limits{reason="refusals"} 2',
       'agent_messaging_webhook_limits{reason="latency"} 1',

@@ -12,6 +12,7 @@ type Load = ReturnType<MessagingService['load']>
 export function stateGauges({ gauge }: Instruments) {
   const inFlight = gauge('in_flight', 'Active runs and delivery attempts of this process.', ['of'])
   const waiting = gauge('waiting_callers', 'Requests of this process that wait for an answer.')
+  const readers = gauge('waiting_event_readers', 'Requests that wait for events of the log.')
   const limits = gauge(
     'webhook_limits',
     'Webhooks that this process sent to, by the reason of their limit.',
@@ -73,13 +74,14 @@ export function stateGauges({ gauge }: Instruments) {
   return {
     /** `backlog` is undefined while the storage is unavailable. */
     show(
-      { runs, attempts, waitingCallers, limits: byReason }: Load,
+      { runs, attempts, waitingCallers, waitingReaders, limits: byReason }: Load,
       backlog: Backlog | undefined,
       now: Instant,
     ): void {
       inFlight.set({ of: 'runs' }, runs)
       inFlight.set({ of: 'attempts' }, attempts)
       waiting.set(waitingCallers)
+      readers.set(waitingReaders)
       for (const [reason, count] of Object.entries(byReason)) limits.set({ reason }, count)
       up.set(backlog ? 1 : 0)
       if (backlog) showBacklog(backlog, now)
