@@ -1,6 +1,6 @@
 import type { Storage } from '@org/agent-messaging-core/storage'
 import { anEvent, PROJECT_ID } from '@org/agent-messaging-core/testing'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
@@ -66,4 +66,14 @@ it('readers that ask at once give each event one position', async () => {
     'select count(distinct position)::int as positions from agent_messaging.events',
   )
   expect(rows).toEqual([{ positions: 20 }])
+})
+
+it('an event that wakes 500 readers costs a few transactions', async () => {
+  const { pool, storage } = await storeScene(postgres)
+  await idsAfter(storage)
+  await pool.query(INSERT, ['one'])
+  const connect = vi.spyOn(pool, 'connect')
+  const pages = await Promise.all(Array.from({ length: 500 }, () => idsAfter(storage, 0)))
+  for (const { ids } of pages) expect(ids).toEqual(['one'])
+  expect(connect.mock.calls.length).toBeLessThan(20)
 })

@@ -10,6 +10,7 @@ import {
   type LoggedEvent,
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
+import { ok } from 'neverthrow'
 import type { Database, Queries } from './database.js'
 import { lockLogs, placeEvents, raiseFloorsSql } from './event-log.js'
 import { sql } from './sql.js'
@@ -27,6 +28,8 @@ type Found = Ends & { readonly events: readonly LoggedEvent[] }
 
 /** Events that get their positions in one transaction. */
 const MOST_PLACED = 1_000
+/** Readers whose placements share a transaction. */
+const MOST_READERS = 10_000
 
 export const loggedEventsSql = sql<EventsAfter, LogRow>(`
   select l.last_position as "lastPosition", l.floor,
@@ -78,16 +81,24 @@ export const principalEventsSql = sql<
   where project_id = @projectId and position is not null and position > @after
     and position <= @last and not has_deliveries and position(@mark in body) > 0`)
 
+/** An event wakes all readers of its project at once. They share a few reads and one write. */
 export function eventStore(database: Database): EventStore {
-  const { read, write } = database
+  const { gathered, grouped, read, write } = database
+  const find = gathered(findAll)
+  const place = grouped<string, undefined>({
+    maxBatchSize: MOST_READERS,
+    maxInFlight: 1,
+    inTransaction: true,
+    flush: placeAll,
+  })
   return {
     list: (query) =>
-      read((db) => find(db, query)).andThen((found) =>
+      find(query).andThen((found) =>
         isComplete(found, query)
-          ? read(async () => pageOf(found, query))
-          : write((db) => placeEvents(db, query.projectId, MOST_PLACED)).andThen(() =>
-              read(async (db) => pageOf(await find(db, query), query)),
-            ),
+          ? ok(pageOf(found, query))
+          : place(query.projectId)
+              .andThen(() => find(query))
+              .map((placed) => pageOf(placed, query)),
       ),
     findNew: (tails) =>
       read(async (db) => {
@@ -102,8 +113,29 @@ export function eventStore(database: Database): EventStore {
   }
 }
 
+/** Reads each page once, however many readers ask for it. */
+async function findAll(
+  db: Queries,
+  queries: readonly EventsAfter[],
+): Promise<(Found | undefined)[]> {
+  const pages = new Map<string, Promise<Found | undefined>>()
+  const found = queries.map((query) => {
+    const key = JSON.stringify([query.projectId, query.after, query.limit])
+    const page = pages.get(key) ?? findPage(db, query)
+    pages.set(key, page)
+    return page
+  })
+  return Promise.all(found)
+}
+
+async function placeAll(db: Queries, projectIds: readonly string[]): Promise<undefined[]> {
+  for (const projectId of [...new Set(projectIds)].sort())
+    await placeEvents(db, projectId, MOST_PLACED)
+  return projectIds.map(() => undefined)
+}
+
 /** Reads the log with one statement, so that no purge runs between two reads. */
-async function find(db: Queries, query: EventsAfter): Promise<Found | undefined> {
+async function findPage(db: Queries, query: EventsAfter): Promise<Found | undefined> {
   const rows = await db.all(loggedEventsSql, query)
   const [first] = rows
   if (!first) return undefined

@@ -33,15 +33,17 @@ export function describeWorkSignalContract(
   })
 
   describe(`${name} keeps the contract of a signal for waiting work`, () => {
-    it('tells another process of messages and of their agent', async ({ signals }) => {
+    it('tells another process of each kind of work', async ({ signals }) => {
       await heard(signals, { kind: 'messages', agentId: agentId(1) })
+      await heard(signals, { kind: 'events', projectId: agentId(2) })
+      await heard(signals, { kind: 'webhook', projectId: agentId(3), webhookId: agentId(4) })
     })
 
     it('tells of all that waits at once', async ({ signals: { from, to } }) => {
-      const works = Array.from({ length: AGENTS }, (_, n): WaitingWork => ({
-        kind: 'messages',
-        agentId: agentId(n),
-      }))
+      const works = Array.from({ length: AGENTS }, (_, n): WaitingWork[] => [
+        { kind: 'messages', agentId: agentId(n) },
+        { kind: 'webhook', projectId: agentId(n), webhookId: agentId(n) },
+      ]).flat()
       const told: WaitingWork[] = []
       const stop = to.onAnnounced((work) => void told.push(work))
       for (const work of [...works, DELIVERIES]) from.announce(work)
