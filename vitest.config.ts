@@ -3,23 +3,64 @@ import { LongestFirst } from './scripts/longest-first.js'
 
 const everyLine = { lines: 100, branches: 100 }
 
+/** Tests without servers, programs and real time. `npm run test:unit` runs only these. */
+const UNIT = [
+  'packages/{core,adapter-http,console}/{src,test}/**/*.test.ts',
+  'faults/checker/*.test.ts',
+]
+const NOT_UNIT = [
+  // These wait for a timer, a file or a socket.
+  'packages/core/src/messages/{lane,local-signal}.test.ts',
+  'packages/core/src/node/*.test.ts',
+  'packages/core/src/pacing/steady-clock.test.ts',
+  'packages/core/src/testing/fake-clock.test.ts',
+  'packages/core/test/{agents,lifecycle,streams,supervision}.test.ts',
+  // These try thousands of cases.
+  'packages/core/src/{contract/concurrency,testing/contract}.test.ts',
+  'packages/adapter-http/src/fuzz.test.ts',
+]
+
 export default defineConfig({
   resolve: { conditions: ['@org/source'] },
   // Tests run in the server pipeline, which does not read the conditions above. Without these
   // conditions, imports between packages would load the last build.
   ssr: { resolve: { conditions: ['@org/source', 'node', 'default'] } },
   test: {
-    include: [
-      '{packages,examples}/*/{src,test}/**/*.test.ts',
-      'examples/*/*.test.ts',
-      '{benchmarks,faults,scripts}/**/*.test.ts',
-    ],
-    globalSetup: './scripts/test-setup.ts',
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: '100%', // many tests wait for a process or a socket
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './scripts/left-out-reporter.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: UNIT,
+          exclude: NOT_UNIT,
+          setupFiles: './scripts/unit-guard.ts',
+          // The files share their modules, whose loading would take longer than the tests.
+          isolate: false,
+          pool: 'threads',
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'real',
+          include: [
+            ...NOT_UNIT,
+            'packages/!(core|adapter-http|console)/{src,test}/**/*.test.ts',
+            'examples/*/{src,test}/**/*.test.ts',
+            'examples/*/*.test.ts',
+            '{benchmarks,scripts}/**/*.test.ts',
+            'faults/!(checker)/**/*.test.ts',
+            'faults/*.test.ts',
+          ],
+          globalSetup: './scripts/test-setup.ts',
+        },
+      },
+    ],
     coverage: {
       include: ['packages/*/src/**/*.ts'],
       exclude: ['**/*.test.ts', 'packages/core/src/contract/**'],
