@@ -1,4 +1,5 @@
-// Installs each recipe in its own folder, and runs its npm script `check`:
+// Installs each recipe in its own folder, runs its npm script `check`, and compares the output of
+// its script `start` with the one that its README shows:
 //
 //   node scripts/recipes.mjs [<recipe>…]
 //
@@ -29,11 +30,26 @@ function passes(name) {
   const seconds = () => ((performance.now() - startedAt) / 1000).toFixed(1)
   const isInstalled = npm(folder, 'ci', '--ignore-scripts', '--loglevel=error')
   const installed = seconds()
-  const isPassed = isInstalled && npm(folder, 'run', '--silent', 'check')
+  const isPassed = isInstalled && npm(folder, 'run', '--silent', 'check') && startsAsShown(folder)
   console.log(
     `${name}: ${isPassed ? 'passed' : 'failed'} in ${seconds()} s, installation ${installed} s`,
   )
   return isPassed
+}
+
+/** Returns true without a start if the README shows no output. */
+function startsAsShown(folder) {
+  const readme = readFileSync(path.join(folder, 'README.md'), 'utf8')
+  const [, shown] = /^You see:\n\n```\n([^]*?)```/m.exec(readme) ?? []
+  if (shown === undefined) return true
+  const { stdout } = spawnSync('npm', ['start', '--silent'], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: LIMIT_MS,
+  })
+  if (stdout !== shown) console.error(`npm start printed:\n${stdout}\nThe README shows:\n${shown}`)
+  return stdout === shown
 }
 
 /** `range` has the form `>=22.13`. */
