@@ -1,8 +1,10 @@
 import {
   customHeadersProblem,
+  customHeadersSchema,
   orMissing,
   type JsonObject,
   type ParsedOptions,
+  type RuntimeOptionsSchema,
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
@@ -11,14 +13,25 @@ const HEADER_LIMITS = { maxHeaders: 32, maxValueLength: 8 * 1024 }
 const MAX_TIMEOUT_MS = 24 * 3_600_000
 
 const options = z.strictObject({
-  url: z.string(orMissing('must be a string')),
-  headers: z.record(z.string(), z.string('must be a string'), 'must be an object').optional(),
+  url: z.string(orMissing('must be a string')).meta({
+    format: 'uri',
+    description: 'The agent. Its card is at `/.well-known/agent-card.json` below it.',
+  }),
+  headers: z
+    .record(z.string(), z.string('must be a string'), 'must be an object')
+    .meta({ ...customHeadersSchema(HEADER_LIMITS), description: 'Sent to the agent. Secret.' })
+    .optional(),
   timeoutMs: z
     .int('must be a whole number')
     .min(1, 'must be at least 1')
     .max(MAX_TIMEOUT_MS, `must be at most ${MAX_TIMEOUT_MS}`)
-    .optional(),
+    .optional()
+    .meta({ description: 'The time for one answer. Absent: the deadline of the run.' }),
 })
+
+/** Describes the options, for the API's document. */
+export const a2aOptionsSchema = () =>
+  z.toJSONSchema(options, { io: 'input' }) as RuntimeOptionsSchema
 
 /** Checks the text of the options, but not whether the URL is reachable. */
 export function parseA2aOptions(

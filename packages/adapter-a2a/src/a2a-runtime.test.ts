@@ -521,7 +521,7 @@ describe('the options of an A2A agent', () => {
     [{ url: 'https://a.example', command: 'rm' }, 'command is not an option of a2a agents'],
     [
       { url: 'https://a.example', headers: { 'a b': 'x' } },
-      'headers must have names of at most 128 letters, digits and hyphens',
+      "headers must have names of 1 to 128 characters, each a letter, a digit or one of !#$%&'*+-.^_`|~",
     ],
     [
       { url: 'https://a.example', headers: { a: 'x\ny' } },

@@ -7,7 +7,7 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import type { Fetch, Remote } from './a2a-client.js'
-import { parseA2aOptions } from './a2a-options.js'
+import { a2aOptionsSchema, parseA2aOptions } from './a2a-options.js'
 import { describeError, safeText } from './error-text.js'
 
 export type A2aRuntimeOptions = {
@@ -29,6 +29,7 @@ export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRunti
   return {
     kind: 'a2a',
     signsRequests: false,
+    optionsSchema: a2aOptionsSchema,
     parseOptions: async (input) => {
       const parsed = parseA2aOptions(input)
       if (parsed.isErr()) return err(parsed.error)

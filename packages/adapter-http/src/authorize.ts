@@ -17,7 +17,7 @@ export function authorize(
   permission: Permission,
 ): MiddlewareHandler<Env> {
   return annotated(check, {
-    security: { apiKey: [permission] },
+    security: { projectKey: [permission] },
     errors: ['unauthorized', 'forbidden', 'unavailable'],
   })
 

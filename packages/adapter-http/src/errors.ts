@@ -4,6 +4,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
 import { reply, type JsonAnswer } from './answer.js'
 import type { Env } from './env.js'
+import { errorAnchor } from './wire/error-help.js'
 import { statuses, type ErrorBody, type ErrorCode } from './wire/error.js'
 
 /**
@@ -176,6 +177,13 @@ export function refusalOf(error: HttpError): Refusal {
   return describe(error)
 }
 
+const ROOTS =
+  /\/(?:v1|api\/cron\/webhooks|healthz|readyz|metrics|openapi\.json|docs|schemas)(?:\/|$)/
+
+/** Returns the path of the app, for links to its own pages. */
+const mountPathOf = ({ req }: Context<Env>): string =>
+  encodeURI(req.path.slice(0, Math.max(0, req.path.search(ROOTS))))
+
 /** Answers with an error. */
 export function refuse(c: Context<Env>, error: HttpError) {
   const { code, message, issues, headers } = refusalOf(error)
@@ -187,7 +195,8 @@ export function refuse(c: Context<Env>, error: HttpError) {
     error: { code, message, ...(issues && { issues }) },
     requestId: c.get('requestId'),
   }
-  return reply(c, statuses[code], body, headers)
+  const help = `<${c.get('basePath') ?? mountPathOf(c)}/docs#${errorAnchor(code)}>; rel="help"`
+  return reply(c, statuses[code], body, { Link: help, ...headers })
 }
 
 /** Answers with the value of a use case as `bodyOf` shows it, or with its error. */

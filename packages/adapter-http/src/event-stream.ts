@@ -1,7 +1,9 @@
 import type { AnswerStream, StreamEvent } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
-import { messageBody } from './wire/message.js'
+import type { BodyOf } from './wire/body.js'
+import { messageBody, type messageSchema } from './wire/message.js'
+import type { streamChunkSchema, streamStateSchema } from './wire/stream.js'
 
 type Events = Pick<AnswerStream, 'next' | 'return'>
 
@@ -51,7 +53,12 @@ function textOf(event: StreamEvent): string {
   return `event: ${event.kind}\nid: ${event.id}\ndata: ${JSON.stringify(dataOf(event))}\n\n`
 }
 
-function dataOf(event: Exclude<StreamEvent, { kind: 'heartbeat' }>) {
+type Data =
+  | BodyOf<typeof streamStateSchema>
+  | BodyOf<typeof streamChunkSchema>
+  | BodyOf<typeof messageSchema>
+
+function dataOf(event: Exclude<StreamEvent, { kind: 'heartbeat' }>): Data {
   switch (event.kind) {
     case 'state':
       return { state: event.message.state.kind, attempt: event.message.attempt }

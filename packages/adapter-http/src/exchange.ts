@@ -14,9 +14,14 @@ export const exchange =
     onRequest,
     onError,
     now,
-  }: Pick<HttpDeps, 'newRequestId' | 'onRequest' | 'onError' | 'now'>): MiddlewareHandler<Env> =>
+    basePath,
+  }: Pick<
+    HttpDeps,
+    'newRequestId' | 'onRequest' | 'onError' | 'now' | 'basePath'
+  >): MiddlewareHandler<Env> =>
   async (c, next) => {
     const startedAt = now()
+    c.set('basePath', basePath)
     const sent = c.req.header('x-request-id')
     c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newRequestId())
     try {

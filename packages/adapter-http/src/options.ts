@@ -54,9 +54,9 @@ const KIB = 1024
 
 const defaults = {
   cronBudgetMs: 10_000,
-  // JSON can take six bytes for one character. The longest message with the longest metadata must
-  // fit in any notation, and so must the longest answer.
-  maxBodyBytes: 512 * KIB,
+  // JSON can take twelve bytes for one character. The longest message with the longest metadata
+  // must fit in any notation, and so must the longest answer, whose length counts UTF-16 units.
+  maxBodyBytes: 1024 * KIB,
   maxAnswerBytes: 6 * KIB * KIB + 64 * KIB,
   now: () => performance.now(),
 }

@@ -53,7 +53,6 @@ describe('V: bodies', () => {
     ['a lone surrogate in the message', '{"sessionId":"s","message":"\\ud800"}'],
     ['NUL in the sessionId', '{"sessionId":"\\u0000","message":"m"}'],
     ['a lone surrogate in a metadata key', withMetadata('{"\\udc00":1}')],
-    ['metadata null', withMetadata('null')],
     ['metadata an array', withMetadata('[]')],
     ['metadata a string', withMetadata('"{}"')],
     ['no sessionId', '{"message":"m"}'],
@@ -73,7 +72,7 @@ describe('V: bodies', () => {
 
   it('an invalid body gets the problem of each field', async () => {
     const { post } = await openEcho()
-    const { json } = await post('{"message":7,"metadata":null}')
+    const { json } = await post('{"message":7,"metadata":7}')
     expect(json.error).toEqual({
       code: 'BAD_REQUEST',
       message: 'sessionId is required; message must be a string; metadata must be an object',
@@ -96,6 +95,8 @@ describe('V: bodies', () => {
 
   it.each([
     ['a message of 65,536 characters', { message: 'm'.repeat(65_536) }, 200],
+    ['a message of 65,536 emoji', { message: '\u{1f600}'.repeat(65_536) }, 200],
+    ['a message of 65,537 emoji', { message: '\u{1f600}'.repeat(65_537) }, 400],
     ['a message of 65,537 characters', { message: 'm'.repeat(65_537) }, 400],
     ['a sessionId of 256 characters', { sessionId: 's'.repeat(256) }, 200],
     ['a sessionId of 257 characters', { sessionId: 's'.repeat(257) }, 400],

@@ -1,4 +1,4 @@
-import { type JsonObject } from '@org/agent-messaging-core'
+import { type Json, type JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject, isStorableText, isUuid, orMissing } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
@@ -14,6 +14,11 @@ export const jsonObject = z
   .meta({ shown: { type: 'object' } })
 
 export const text = z.string(orMissing('must be a string'))
+
+/** A pattern for documents, with NUL itself: not all dialects have an escape for it. */
+export const NO_NUL = '^[^\0]*$'
+/** For documents: the service checks these rules. */
+export const textOf = (maxLength: number) => ({ minLength: 1, maxLength, pattern: NO_NUL })
 export const boolean = z.boolean('must be true or false')
 export const number = z.number('must be a number')
 
@@ -29,6 +34,43 @@ export const instant = z.iso
     error: 'must be an ISO 8601 instant with a time zone, such as 2030-01-31T12:00:00Z',
   })
   .transform((at) => Date.parse(at))
+
+type OrNull<Field extends z.ZodType> = z.ZodPipe<
+  z.ZodNullable<Field>,
+  z.ZodTransform<z.output<Field> | undefined, z.output<Field> | null>
+>
+type Creation<Shape extends z.ZodRawShape> = {
+  [K in keyof Shape]: Shape[K] extends z.ZodOptional
+    ? null extends z.input<Shape[K]>
+      ? Shape[K]
+      : OrNull<Shape[K]>
+    : Shape[K]
+}
+
+/**
+ * The fields of a creation: null for an optional field means that the field is absent. Clients of
+ * some languages write null for each field that is not set.
+ */
+export const nullAsAbsent = <Shape extends z.ZodRawShape>(shape: Shape): Creation<Shape> =>
+  Object.fromEntries(
+    Object.entries(shape).map(([name, field]) => [
+      name,
+      field instanceof z.ZodOptional && !field.isNullable() ? orNull(field) : field,
+    ]),
+  ) as Creation<Shape>
+
+const orNull = (field: z.ZodOptional) => field.nullable().transform((given) => given ?? undefined)
+
+/** Removes fields that are null, also of objects within. Keeps lists as they are. */
+export function withoutNulls(given: JsonObject): JsonObject {
+  const fields = Object.entries(given)
+  const kept = fields.flatMap(([name, value]): [string, Json][] =>
+    value === null ? [] : [[name, isJsonObject(value) ? withoutNulls(value) : value]],
+  )
+  const isUnchanged =
+    kept.length === fields.length && kept.every(([name, value]) => value === given[name])
+  return isUnchanged ? given : Object.fromEntries(kept)
+}
 
 /** The parameters of a request's query. Other names are refused, and so is a repeated one. */
 export const query = <T extends z.ZodRawShape>(parameters: T) => {
@@ -47,7 +89,10 @@ export const paging = {
     .regex(/^(?:[1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
     .transform(Number)
     .default(20)
-    .meta({ shown: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
+    .meta({
+      description: 'The most rows of the page.',
+      shown: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    }),
   cursor: id.optional().meta({ description: 'The `nextCursor` of the previous page.' }),
 }
 
@@ -58,7 +103,10 @@ export const oneOf = <const T extends readonly string[]>(words: T) =>
 export const forced = query({
   force: oneOf(['true', 'false'])
     .optional()
-    .meta({ description: '`true`: deletes messages that are not final too.' }),
+    .meta({
+      description: '`true`: deletes messages that are not final too.',
+      shown: { type: 'boolean', default: false },
+    }),
 })
 
 export const pageOf = ({

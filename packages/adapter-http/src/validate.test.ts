@@ -25,3 +25,12 @@ it.each([
   const { status, json } = await ask('POST', path, { body })
   expect([status, json.error.message]).toEqual([400, message])
 })
+
+it.each(['limit=2&limit=3', 'limit=2&limit=2', 'limit=2&limit=x', 'limit=2&limit='])(
+  'GET /v1/agents?%s says that the parameter is repeated',
+  async (parameters) => {
+    const { ask } = await openScene()
+    const { status, json } = await ask('GET', `/v1/agents?${parameters}`)
+    expect([status, json.error.message]).toEqual([400, 'limit must be given once'])
+  },
+)

@@ -33,7 +33,7 @@ const synchronous = {
 /** Without this limit, a list of 100,000 wrong items gets an answer of 100 times its size. */
 const MAX_ISSUES = 20
 
-type Checked = { success: true } | { success: false; error: z.core.$ZodError }
+type Checked = { data: unknown } & ({ success: true } | { success: false; error: z.core.$ZodError })
 
 const refuseInvalid = (result: Checked, c: Context) => refuseUnless(result, c, 'body')
 const refuseInvalidQuery = (result: Checked, c: Context) => refuseUnless(result, c, 'query')
@@ -41,8 +41,13 @@ const refuseInvalidQuery = (result: Checked, c: Context) => refuseUnless(result,
 /** `whole` names the input in an issue that is about no single field. */
 function refuseUnless(result: Checked, c: Context, whole: 'body' | 'query') {
   if (result.success) return undefined
-  const issues = result.error.issues
-    .slice(0, MAX_ISSUES)
-    .map(({ path, message }) => ({ path: path.join('.') || whole, message }))
+  const issues = result.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({
+    path: path.join('.') || whole,
+    message: whole === 'query' && isRepeated(result.data, path) ? 'must be given once' : message,
+  }))
   return refuse(c as Context<Env>, { kind: 'invalid', issues })
 }
+
+/** Hono's validator gives a repeated parameter as a list. */
+const isRepeated = (query: unknown, [name]: readonly PropertyKey[]): boolean =>
+  name !== undefined && Array.isArray((query as Record<PropertyKey, unknown>)[name])

@@ -3,10 +3,7 @@ import { z } from 'zod'
 type Schema = { readonly [keyword: string]: unknown }
 type Answer = {
   readonly headers: Record<string, unknown>
-  readonly content?: Record<
-    string,
-    { readonly schema: Schema; readonly examples?: Record<string, Ref> }
-  >
+  readonly content?: Record<string, { readonly schema: Schema }>
 }
 type Ref = { readonly $ref: string }
 type Parameter =
@@ -23,6 +20,7 @@ type Operation = {
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly content: Record<string, { readonly schema: Schema }> }
   readonly responses: Record<string, Answer | Ref>
+  readonly 'x-errors': readonly { readonly status: number; readonly code: string }[]
 }
 export type Document = {
   readonly paths: Record<string, Record<string, Operation>>
@@ -49,6 +47,7 @@ export function contractOf(document: Document) {
     validators.set(schema, known)
     return known
   }
+  const errorAnswer = document.components['responses']?.['Error'] as unknown as Answer
   const resolved = <T extends object>(found: T | Ref): T =>
     '$ref' in found
       ? (document.components[found.$ref.split('/')[2] ?? '']?.[found.$ref.split('/')[3] ?? ''] as T)
@@ -62,8 +61,9 @@ export function contractOf(document: Document) {
   /** Returns the problems of an answer. */
   async function problemsOf(method: string, path: string, response: Response): Promise<string[]> {
     const operation = operationOf(method, path)
+    if (!operation && isInternal(path)) return []
     const described = operation?.responses[response.status]
-    if (!described) return undescribedProblems(operation, response)
+    if (!operation || !described) return errorProblems(operation, method, response)
     const { headers, content } = resolved(described)
     return [
       ...headerProblems(headers, response),
@@ -71,16 +71,26 @@ export function contractOf(document: Document) {
     ]
   }
 
-  /** Accepts a 404 or 405. The document does not mention HEAD, which can get a 405. */
-  async function undescribedProblems(
+  /** Each operation lists its errors. Accepts any 405, and a 404 of a path without operations. */
+  async function errorProblems(
     operation: Operation | undefined,
+    method: string,
     response: Response,
   ): Promise<string[]> {
-    if (response.status !== 405 && (operation || response.status !== 404))
+    const listed = operation?.['x-errors'].filter(({ status }) => status === response.status) ?? []
+    const isCommon = response.status === 405 || (!operation && response.status === 404)
+    if (listed.length === 0 && !isCommon)
       return [`answers ${response.status}, which is not described`]
-    return response.body === null
-      ? []
-      : invalidities({ $ref: '#/components/schemas/Error' }, await response.clone().json())
+    const { headers, content } = errorAnswer
+    const problems = headerProblems(headers, response)
+    if (method === 'HEAD' || response.body === null) return problems
+    const { error } = (await response.clone().json()) as { error?: { code: string } }
+    const isListed = isCommon || listed.some(({ code }) => code === error?.code)
+    return [
+      ...problems,
+      ...(await bodyProblems(content, response)),
+      ...(isListed ? [] : [`has the code ${error?.code}, which is not described`]),
+    ]
   }
 
   function headerProblems(headers: Record<string, unknown>, response: Response): string[] {
@@ -97,20 +107,7 @@ export function contractOf(document: Document) {
     const described = content[type]
     if (!described) return [`is of type ${type}, which is not described`]
     if (type !== 'application/json') return []
-    const body = (await response.clone().json()) as { error?: { code: string } }
-    return [
-      ...invalidities(described.schema, body),
-      ...(body.error && described.examples
-        ? codeProblems(described.examples, body.error.code)
-        : []),
-    ]
-  }
-
-  const codeProblems = (examples: Record<string, Ref>, code: string): string[] => {
-    const codes = Object.values(examples).map(
-      (example) => resolved<{ value: { error: { code: string } } }>(example).value.error.code,
-    )
-    return codes.includes(code) ? [] : [`has the code ${code}, which is not described`]
+    return invalidities(described.schema, await response.clone().json())
   }
 
   const invalidities = (schema: Schema, value: unknown): string[] =>
@@ -124,6 +121,10 @@ export function contractOf(document: Document) {
 
   return { problemsOf, sentProblems, invalidities }
 }
+
+/** The routes of the documentation are not part of the API. */
+const isInternal = (path: string): boolean =>
+  /\/(docs(\/.*)?|openapi\.json|schemas\/.*)$/.test(path)
 
 const patternOf = (path: string): RegExp =>
   new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
@@ -141,7 +142,16 @@ const withDefs = (schema: Schema, components: Record<string, Schema>): Schema =>
     ),
   ) as Schema
 
-const compiled = (schema: Schema): z.ZodType => z.fromJSONSchema(schema, { registry: z.registry() })
+const compiled = (schema: Schema): z.ZodType =>
+  z.fromJSONSchema(supported(schema) as Schema, { registry: z.registry() })
+
+/** Removes keywords that zod does not know: neither changes which answers match. */
+const supported = (schema: unknown): unknown =>
+  JSON.parse(JSON.stringify(schema), (_, part: unknown) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part
+    const { unevaluatedProperties: _closed, discriminator: _tag, ...rest } = part as Schema
+    return rest
+  })
 
 /** Published schemas allow additional fields. Here each field must be named. */
 function closed<T>(value: T): T {

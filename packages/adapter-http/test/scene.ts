@@ -67,7 +67,10 @@ export async function openScene({ http = {}, policy = {}, isStarted = true }: Sc
     cronSecret: CRON_SECRET,
     ...http,
   }
-  const { app, checkSent } = underContract(createHttpApp(options), service.policy.headerPrefix)
+  const { app, checkSent } = underContract(createHttpApp(options), {
+    headerPrefix: service.policy.headerPrefix,
+    runtimeKinds: service.runtimeKinds(),
+  })
 
   /**
    * Sends a request, by default with the scene's key. Sends text and bytes unchanged, and other

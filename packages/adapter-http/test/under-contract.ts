@@ -1,25 +1,25 @@
 import type { HttpApp } from '../src/app.js'
-import { openApiDocument } from '../src/document/document.js'
+import { openApiDocument, type Documented } from '../src/document/document.js'
 import { describedRoutes } from '../src/document/operations.js'
 import { contractOf, type Document } from './contract.js'
 
 const contracts = new Map<string, ReturnType<typeof contractOf>>()
 
 /** Shares one document among scenes with equal routes. */
-function contractFor({ routes }: HttpApp, headerPrefix: string): ReturnType<typeof contractOf> {
+function contractFor({ routes }: HttpApp, documented: Documented): ReturnType<typeof contractOf> {
   const likeness = JSON.stringify([
-    headerPrefix,
+    documented,
     describedRoutes(routes).map(({ method, path, notes }) => [method, path, notes.security]),
   ])
   const contract =
-    contracts.get(likeness) ?? contractOf(openApiDocument(routes, headerPrefix) as Document)
+    contracts.get(likeness) ?? contractOf(openApiDocument(routes, documented) as Document)
   contracts.set(likeness, contract)
   return contract
 }
 
 /** Makes the app throw if an answer does not match its own OpenAPI document. */
-export function underContract(app: HttpApp, headerPrefix: string) {
-  const contract = contractFor(app, headerPrefix)
+export function underContract(app: HttpApp, documented: Documented) {
+  const contract = contractFor(app, documented)
   const { fetch } = app
   app.fetch = async (request, ...rest) => {
     const response = await fetch(request, ...rest)

@@ -47,7 +47,7 @@ describe('options of an http agent', () => {
     'reject the header name %j',
     (name) => {
       expect(problemOf(headers(name))).toBe(
-        'headers must have names of at most 128 letters, digits and hyphens',
+        "headers must have names of 1 to 128 characters, each a letter, a digit or one of !#$%&'*+-.^_`|~",
       )
     },
   )

@@ -1,13 +1,23 @@
 import { orMissing, type JsonObject, type ParsedOptions } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
-import { agentHeaders, describeProblem, headersProblem, timeoutMs } from './option-rules.js'
+import {
+  agentHeaders,
+  describeProblem,
+  headersProblem,
+  optionsSchemaOf,
+  timeoutMs,
+} from './option-rules.js'
 
 const options = z.strictObject({
-  url: z.string(orMissing('must be a string')),
+  url: z
+    .string(orMissing('must be a string'))
+    .meta({ format: 'uri', description: 'Gets a POST for each run.' }),
   headers: agentHeaders.optional(),
   timeoutMs: timeoutMs.optional(),
 })
+
+export const httpOptionsSchema = () => optionsSchemaOf(options)
 
 /** Checks the text of the options, but not whether the URL is reachable. Headers are secrets. */
 export function parseHttpOptions(

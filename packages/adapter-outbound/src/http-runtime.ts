@@ -16,7 +16,7 @@ import {
 import { err } from 'neverthrow'
 import { Calls } from './calls.js'
 import { ABORTED, type HttpRequest } from './exchange.js'
-import { parseHttpOptions } from './http-runtime-options.js'
+import { httpOptionsSchema, parseHttpOptions } from './http-runtime-options.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { runOutcomeOf } from './run-outcome.js'
 import { Workload } from './workload.js'
@@ -53,6 +53,7 @@ export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
   return {
     kind: 'http',
     signsRequests: true,
+    optionsSchema: httpOptionsSchema,
     parseOptions: async (input) => {
       const parsed = parseHttpOptions(input, headerPrefix)
       if (parsed.isErr()) return err(parsed.error)

@@ -1,10 +1,16 @@
-import { orMissing, type JsonObject, type ParsedOptions } from '@org/agent-messaging-core/runtime'
+import {
+  isLonger,
+  orMissing,
+  type JsonObject,
+  type ParsedOptions,
+} from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 import {
   agentHeaders,
   describeProblem,
   headersProblem,
+  optionsSchemaOf,
   timeoutMs,
   wholeNumber,
 } from './option-rules.js'
@@ -21,14 +27,16 @@ const text = (max: number) =>
   z
     .string(orMissing('must be a string'))
     .min(1, 'must not be empty')
-    .max(max, `must have at most ${max} characters`)
+    .refine((given) => !isLonger(given, max), `must have at most ${max} characters`)
+    .meta({ maxLength: max })
 
 const schema = z.strictObject({
   baseUrl: z
     .string(orMissing('must be a string'))
     .refine((url) => !url.includes('?'), 'must not contain a query')
     .refine((url) => !/\/chat\/completions\/*$/.test(url), 'must end before /chat/completions')
-    .transform((url) => url.replace(/\/+$/, '')),
+    .transform((url) => url.replace(/\/+$/, ''))
+    .meta({ format: 'uri', description: 'The address before `/chat/completions`.' }),
   model: text(MAX_MODEL_LENGTH),
   apiKey: text(MAX_KEY_LENGTH)
     .regex(/^[\x21-\x7e]*$/, 'must contain only visible ASCII characters')
@@ -52,13 +60,18 @@ const schema = z.strictObject({
     .optional(),
   timeoutMs: timeoutMs.optional(),
   sendUser: z
-    .literal([false, 'safety_identifier', 'user'], 'must be false, "safety_identifier" or "user"')
+    .union(
+      [z.literal(false), z.enum(['safety_identifier', 'user'])],
+      'must be false, "safety_identifier" or "user"',
+    )
     .optional(),
   headers: agentHeaders.optional(),
   stream: z.boolean('must be true or false').optional(),
 })
 
 export type OpenaiOptions = z.infer<typeof schema>
+
+export const openaiOptionsSchema = () => optionsSchemaOf(schema)
 
 /** Checks the text of the options, but not whether the URL is reachable. */
 export function parseOpenaiOptions(input: JsonObject): Result<OpenaiOptions, string> {

@@ -15,7 +15,12 @@ import { ChatReply } from './chat-reply.js'
 import { eventData } from './event-stream.js'
 import { Fault } from './fault.js'
 import { chatHeaders, openaiClient } from './openai-client.js'
-import { parseOpenaiOptions, separateSecrets, type OpenaiOptions } from './openai-options.js'
+import {
+  openaiOptionsSchema,
+  parseOpenaiOptions,
+  separateSecrets,
+  type OpenaiOptions,
+} from './openai-options.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { Workload } from './workload.js'
 
@@ -53,6 +58,7 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
   return {
     kind: 'openai',
     signsRequests: false,
+    optionsSchema: openaiOptionsSchema,
     parseOptions: async (input) => (await check(input)).map(separateSecrets),
     start: async ({ agent, secrets }) => {
       const checked = await check({ ...agent.runtime.options, ...secrets })

@@ -1,4 +1,9 @@
-import { customHeadersProblem, type CustomHeaders } from '@org/agent-messaging-core/runtime'
+import {
+  customHeadersProblem,
+  customHeadersSchema,
+  type CustomHeaders,
+  type RuntimeOptionsSchema,
+} from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 const MAX_TIMEOUT_MS = 24 * 3_600_000
@@ -12,10 +17,18 @@ export const wholeNumber = (min: number, max: number) =>
     .max(max, `must be at most ${max}`)
 
 /** The option `timeoutMs` of one run. */
-export const timeoutMs = wholeNumber(1, MAX_TIMEOUT_MS)
+export const timeoutMs = wholeNumber(1, MAX_TIMEOUT_MS).meta({
+  description: 'The time for one answer. Absent: the deadline of the run.',
+})
 
 /** The option `headers` of an agent behind HTTP. */
-export const agentHeaders = z.record(z.string(), z.string('must be a string'), 'must be an object')
+export const agentHeaders = z
+  .record(z.string(), z.string('must be a string'), 'must be an object')
+  .meta({ ...customHeadersSchema(HEADER_LIMITS), description: 'Sent to the agent. Secret.' })
+
+/** Describes the options of a strict schema, for the API's document. */
+export const optionsSchemaOf = (schema: z.ZodType): RuntimeOptionsSchema =>
+  z.toJSONSchema(schema, { io: 'input' }) as RuntimeOptionsSchema
 
 /**
  * Returns the problem with these headers, as a sentence. `headerPrefix` starts the names of the

@@ -32,12 +32,13 @@ const defaults: AcpLimits = {
  */
 export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
   const limits = { ...defaults, ...options.limits }
-  const { has, parseOptions, start } = namedPrograms('acp', options)
+  const { has, optionsSchema, parseOptions, start } = namedPrograms('acp', options)
   return {
     kind: 'acp',
     signsRequests: false,
     exclusive: true,
     has,
+    optionsSchema,
     parseOptions,
     start: async ({ agent }, onExit, signal) => {
       const { AcpAgent, AcpConnection, agentExited, programEnd, reasonOf, shakeHands } =

@@ -25,7 +25,7 @@ type Started<P> = {
 
 /** The operator's programs. Agents name one in `program`, their only option. */
 export type NamedPrograms<P extends Program> = Required<
-  Pick<AgentRuntime, 'parseOptions' | 'has'>
+  Pick<AgentRuntime, 'parseOptions' | 'has' | 'optionsSchema'>
 > & {
   /** Starts the agent's program and logs its stderr. */
   start(agent: RuntimeAgent['agent']): Result<Started<P>, RunError>
@@ -40,6 +40,13 @@ export function namedPrograms<P extends Program>(
     typeof name === 'string' && Object.hasOwn(programs, name) ? programs[name] : undefined
   return {
     has: ({ program }) => find(program) !== undefined,
+    optionsSchema: () => ({
+      properties: {
+        program: { type: 'string', description: 'The name of a program of the server.' },
+      },
+      required: ['program'],
+      additionalProperties: false,
+    }),
     parseOptions: async ({ program, ...rest }) => {
       if (names.length === 0) return err(NO_PROGRAMS)
       const known = names.join(', ')

@@ -26,12 +26,13 @@ const defaultLimits: ProcessLimits = {
  */
 export function processRuntime({ limits, ...options }: ProcessRuntimeOptions): AgentRuntime {
   const settings = { ...defaultLimits, ...limits }
-  const { has, parseOptions, start } = namedPrograms('process', options)
+  const { has, optionsSchema, parseOptions, start } = namedPrograms('process', options)
   return {
     kind: 'process',
     signsRequests: false,
     exclusive: true,
     has,
+    optionsSchema,
     parseOptions,
     start: async ({ agent }, onExit, signal) => {
       const started = start(agent)

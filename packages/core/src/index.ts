@@ -57,7 +57,7 @@ export type { SessionSummary } from './ports/message-store.js'
 export type { Page, PageOf, Unavailable } from './ports/stored.js'
 export type { AgentFunction, FunctionRuntimeOptions } from './runtimes/function-runtime.js'
 export { functionRuntime } from './runtimes/function-runtime.js'
-export type { MessagingService, ServiceOptions } from './service.js'
+export type { MessagingService, RuntimeKind, ServiceOptions } from './service.js'
 export { createService } from './service.js'
 export type {
   EventOfLog,

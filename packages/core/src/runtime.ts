@@ -2,7 +2,11 @@ export type { AgentState, FailedAgent } from './domain/agent.js'
 export { agentDefaults, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
 export { isBootstrapKey, isMistyped, newApiKey } from './domain/api-key.js'
 export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.js'
-export { customHeadersProblem, withCustomHeaders } from './domain/custom-headers.js'
+export {
+  customHeadersProblem,
+  customHeadersSchema,
+  withCustomHeaders,
+} from './domain/custom-headers.js'
 export type { CancelReason, DeliveryState, Outcome } from './domain/delivery.js'
 export type { UnreachableError } from './domain/unreachable-error.js'
 export type { EventPayload, SubscribableEvent } from './domain/event.js'
@@ -10,7 +14,7 @@ export type { HistoryLimit, Turn } from './domain/history.js'
 export { orMissing } from './domain/input-rules.js'
 export { toIso } from './domain/instant.js'
 export type { Json, JsonObject } from './domain/json.js'
-export { beginningOf, isJsonObject, isStorableText } from './domain/json.js'
+export { beginningOf, isJsonObject, isLonger, isStorableText } from './domain/json.js'
 export { defaultLimits } from './domain/limits.js'
 export type { MessageState, MessageStateKind } from './domain/message.js'
 export { defaultDispatchPolicy, isRetryable } from './domain/message.js'
@@ -30,6 +34,7 @@ export type {
   RunRequest,
   RunningAgent,
   RuntimeAgent,
+  RuntimeOptionsSchema,
 } from './ports/agent-runtime.js'
 export type { AttemptMaker, AttemptOrder, MadeAttempt } from './ports/attempt-maker.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'

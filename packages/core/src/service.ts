@@ -95,6 +95,8 @@ export function createService(options: ServiceOptions) {
     recoveries: webhooks.recoveries,
     events: webhooks.events,
     policy: platform.policy,
+    /** The kinds of agents that this process knows, with their options. */
+    runtimeKinds: () => options.runtimes.map(runtimeKindOf),
     load: () => loadOf(messages, webhooks),
     /** The clock that the service uses. */
     now: () => clock.now(),
@@ -136,6 +138,14 @@ export function createService(options: ServiceOptions) {
     },
   }
 }
+
+/** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */
+export type RuntimeKind = Pick<AgentRuntime, 'kind' | 'optionsSchema'>
+
+const runtimeKindOf = (runtime: AgentRuntime): RuntimeKind => ({
+  kind: runtime.kind,
+  ...(runtime.optionsSchema && { optionsSchema: () => runtime.optionsSchema?.() ?? {} }),
+})
 
 /**
  * The work of this process: waiting callers and readers of the event log, runs and attempts in

@@ -254,8 +254,8 @@ describe('the types of the client', () => {
   it('have all events with their fields', () => {
     expect(Object.keys(events).sort()).toEqual(Object.keys(document.webhooks).sort())
     for (const [name, data] of Object.entries(events)) {
-      const id = `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}Event`
-      expect(data, name).toEqual(fieldsOf(document.components.schemas[id]?.properties?.['data']))
+      const id = `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}EventData`
+      expect(data, name).toEqual(fieldsOf(document.components.schemas[id]))
     }
   })
 })

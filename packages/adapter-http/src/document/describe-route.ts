@@ -7,9 +7,11 @@ import type { AnswerHeader, RequestHeader } from './headers.js'
 
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })
 
-/** The roles of `apiKey` are the permissions that the key must have. */
+/** The roles of `projectKey` are the permissions that the key must have. */
 export const securitySchemes = {
-  apiKey: bearer('An API key of the project (`amk_…`). Its roles are the required permissions.'),
+  projectKey: bearer(
+    'An API key of the project (`amk_…`). Its roles are the required permissions.',
+  ),
   runToken: bearer('The token of one run (`amr_…`). A runtime gets it with the message.'),
   cronSecret: bearer('The `CRON_SECRET` of the operator.'),
   metricsToken: bearer('The metrics token of the operator.'),
@@ -39,8 +41,8 @@ export type RouteNotes = HandlerNotes & {
   readonly tag: string
   readonly summary: string
   readonly description?: string
-  /** The methods of a route that is registered with `all`. */
-  readonly methods?: readonly string[]
+  /** The methods of a route that is registered with `all`, each with the id of its operation. */
+  readonly methods?: { readonly [method: string]: string }
   readonly requestHeaders?: readonly RequestHeader[]
   /** The errors of its use case. See `describeRoute`. */
   readonly refusals?: { readonly [Kind in HttpError['kind']]?: true }

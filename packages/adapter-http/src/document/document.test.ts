@@ -42,7 +42,12 @@ describe('the document and the routes', () => {
   it('describes every route', async () => {
     const { app, document } = await opened()
     // Handlers have one parameter, middleware has two.
-    const routes = app.routes.filter(({ handler, path }) => handler.length < 2 && path !== '/v1/*')
+    const routes = app.routes.filter(
+      ({ handler, path }) =>
+        handler.length < 2 &&
+        path !== '/v1/*' &&
+        !/^\/(docs|openapi\.json|schemas)(\/|$)/.test(path),
+    )
     expect(routes.length).toBeGreaterThan(35)
     const undescribed = routes.filter(({ method, path }) => {
       const described = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')] ?? {}
@@ -71,7 +76,7 @@ describe('the document and the routes', () => {
     const sender = await keyWith(['project:message'])
     const admin = await keyWith(['project:admin'])
     for (const { path, method, operation } of operationsIn(document)) {
-      const [permission] = operation.security?.[0]?.['apiKey'] ?? []
+      const [permission] = operation.security?.[0]?.['projectKey'] ?? []
       const { key } = permission === 'project:message' ? admin : sender
       const { json } = await ask(method.toUpperCase(), path.replaceAll(/\{\w+\}/g, UNKNOWN_ID), {
         key,
@@ -115,7 +120,11 @@ describe('the document', () => {
     })
     for (const { path, operation } of operationsIn(document)) {
       expect(Object.keys(operation.responses).length, path).toBeGreaterThan(1)
-      for (const status of Object.keys(operation.responses)) expect(status).toMatch(/^[2-5]\d\d$/)
+      const { default: error, ...successes } = operation.responses
+      expect(error).toEqual({ $ref: '#/components/responses/Error' })
+      for (const status of Object.keys(successes)) expect(status).toMatch(/^2\d\d$/)
+      for (const parameter of operation.parameters)
+        if ('in' in parameter) expect(parameter, path).toHaveProperty('description')
       const inPath = operation.parameters.flatMap((parameter) =>
         'in' in parameter && parameter.in === 'path' ? [parameter] : [],
       )
@@ -167,7 +176,7 @@ describe('the document', () => {
   it('has empty schemas only for arbitrary JSON', async () => {
     const { document } = await opened()
     const anything = ['channel', 'correlationId', 'additionalProperties']
-    const words = ['type', '$ref', 'anyOf', 'const', 'enum']
+    const words = ['type', '$ref', 'anyOf', 'oneOf', 'const', 'enum']
     const silent = [...partsOf(document)].filter(
       ([path, part]) =>
         /\/(properties\/[^/]+|items|schema)$/.test(path) && !words.some((word) => word in part),
@@ -177,6 +186,44 @@ describe('the document', () => {
         .map(([path]) => path)
         .filter((path) => !anything.some((name) => path.endsWith(`/${name}`))),
     ).toEqual([])
+  })
+
+  it('has a discriminator and named variants wherever a union has variants', async () => {
+    const { document } = await opened()
+    const unions = [...partsOf(document)].filter(([, part]) => 'discriminator' in part)
+    expect(unions.map(([path]) => path.split('/').at(-1) ?? '').toSorted()).toEqual([
+      'DefaultExecutionPrincipal',
+      'Event',
+      'ExecutionPrincipal',
+      'Runtime',
+      'StreamEvent',
+      'lastAttempt',
+    ])
+    for (const [path, { oneOf, discriminator }] of unions) {
+      const { mapping } = discriminator as { readonly mapping: Record<string, string> }
+      const variants = (oneOf as readonly { $ref: string }[]).map(({ $ref }) => $ref)
+      expect(Object.values(mapping), path).toEqual(variants)
+    }
+  })
+
+  it('closes no schema that an answer uses', async () => {
+    const { document } = await opened()
+    const schemas = document.components['schemas'] ?? {}
+    const answered = new Set<string>()
+    const visit = (part: unknown): void => {
+      for (const [, ref] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g))
+        if (ref !== undefined && !answered.has(ref)) {
+          answered.add(ref)
+          visit(schemas[ref])
+        }
+    }
+    visit(operationsIn(document).map(({ operation }) => operation.responses))
+    visit(document.webhooks)
+    expect(answered.size).toBeGreaterThan(40)
+    const closed = [...answered].filter((name) =>
+      JSON.stringify(schemas[name]).includes('"additionalProperties":false'),
+    )
+    expect(closed).toEqual([])
   })
 
   it('has schemas that compile, and valid examples', async () => {
@@ -190,17 +237,20 @@ describe('the document', () => {
         checked++
       }
     }
-    for (const [kind, example] of Object.entries(document.components['examples'] ?? {})) {
-      expect(invalidities({ $ref: '#/components/schemas/Error' }, example['value']), kind).toEqual(
-        [],
-      )
+    const error = document.components['responses']?.['Error'] as {
+      readonly content: Record<string, { readonly examples: Record<string, { value: unknown }> }>
     }
+    for (const [code, { value }] of Object.entries(
+      error.content['application/json']?.examples ?? {},
+    ))
+      expect(invalidities({ $ref: '#/components/schemas/Error' }, value), code).toEqual([])
     expect(checked).toBeGreaterThan(15)
   })
 })
 
 describe('the limits of a field', () => {
   const agent = { runtime: { kind: 'fake' } }
+  const emoji = (count: number): string => '\u{1f600}'.repeat(count)
   const webhook = { url: 'https://receiver.example/', events: ['*'] }
   const key = { name: 'shop', permissions: ['project:message'] }
   const secretOf = (bytes: number): string => `whsec_${Buffer.alloc(bytes, 7).toString('base64')}`
@@ -229,8 +279,8 @@ describe('the limits of a field', () => {
       '/v1/webhooks',
       webhook,
       'description',
-      ['a', 'a'.repeat(500), null],
-      ['', 'a'.repeat(501)],
+      ['a', 'a'.repeat(500), emoji(500), null],
+      ['', 'a'.repeat(501), emoji(501)],
     ],
     [
       'NewWebhook',
@@ -249,6 +299,34 @@ describe('the limits of a field', () => {
       ['', 'secret', secretOf(32).slice(6), `${secretOf(32)}!`],
     ],
     ['NewApiKey', '/v1/keys', key, 'name', ['a', 'a'.repeat(100)], ['', 'a'.repeat(101)]],
+    [
+      'NewWebhook',
+      '/v1/webhooks',
+      webhook,
+      'headers',
+      [{ 'X-A': 'b' }, { "!#$%&'*+-.^_`|~": '' }],
+      [{ 'a b': 'c' }, { '': 'c' }, { 'X-A': '\n' }, { ['a'.repeat(129)]: 'c' }],
+    ],
+    [
+      'NewWebhook',
+      '/v1/webhooks',
+      webhook,
+      'filter',
+      [
+        { sessionIdPrefix: emoji(256) },
+        { metadata: [{ path: 'a.b', equals: null }] },
+        { metadata: [{ path: 'a', exists: false }] },
+      ],
+      [
+        {},
+        { sessionIdPrefix: emoji(257) },
+        { metadata: [] },
+        { metadata: [{ path: 'a..b', exists: true }] },
+        { metadata: [{ path: 'a' }] },
+        { metadata: [{ path: 'a', equals: 1, exists: true }] },
+        { other: 1 },
+      ],
+    ],
     ['NewApiKey', '/v1/keys', key, 'permissions', [['project:admin']], [[], ['nothing']]],
   ])(
     '%s of %s matches the rule of the service (%s: %s)',

@@ -1,6 +1,5 @@
 import { refusalOf, type HttpError } from '../errors.js'
-import { statuses } from '../wire/error.js'
-import { groupedBy } from './grouped-by.js'
+import { statuses, type ErrorCode } from '../wire/error.js'
 import { headerRefs } from './headers.js'
 
 type Kind = HttpError['kind']
@@ -19,7 +18,7 @@ const facts: Facts = {
   forbidden: { permission: 'project:message' },
   method_not_allowed: { allow: ['GET', 'HEAD'] },
   agent_not_running: { state: 'starting', retryInMs: 1_000 },
-  body_too_large: { maxBytes: 524_288 },
+  body_too_large: { maxBytes: 1_048_576 },
   media_type_unsupported: { reason: 'Send JSON with "Content-Type: application/json"' },
   unavailable: { reason: 'a reason that the caller does not see' },
 }
@@ -28,48 +27,48 @@ const facts: Facts = {
 const exampleOf = (kind: Kind) =>
   refusalOf({ kind, ...(facts as { [K in Kind]?: object })[kind] } as HttpError)
 
-/**
- * Describes the answers to these errors, by status. The descriptions are the messages that callers
- * get.
- */
-export function errorAnswers(kinds: readonly Kind[]) {
-  const byStatus = groupedBy([...new Set(kinds)], (kind) => statuses[exampleOf(kind).code])
-  return Object.fromEntries(
-    [...byStatus].map(([status, sameStatus]) => [
-      status,
-      sameStatus.length > 1 ? errorAnswer(sameStatus) : answerRef(sameStatus),
-    ]),
-  )
+/** The errors that an operation can answer with, by status. */
+export const errorsOf = (kinds: readonly Kind[]) =>
+  [...new Set(kinds)]
+    .map(exampleOf)
+    .map(({ code, message }) => ({ status: statuses[code], code, message }))
+    .toSorted((one, other) => one.status - other.status)
+
+/** An error of each code, for the examples. */
+const kindOf: { readonly [Code in ErrorCode]: Kind } = {
+  BAD_REQUEST: 'invalid',
+  UNAUTHORIZED: 'unauthorized',
+  FORBIDDEN: 'forbidden',
+  NOT_FOUND: 'agent_not_found',
+  METHOD_NOT_ALLOWED: 'method_not_allowed',
+  AGENT_NOT_RUNNING: 'agent_not_running',
+  CONFLICT: 'name_taken',
+  GONE: 'event_cursor_expired',
+  PAYLOAD_TOO_LARGE: 'body_too_large',
+  UNSUPPORTED_MEDIA_TYPE: 'media_type_unsupported',
+  IDEMPOTENCY_MISMATCH: 'idempotency_mismatch',
+  TOO_MANY_REQUESTS: 'session_full',
+  INTERNAL_ERROR: 'internal',
+  UNAVAILABLE: 'unavailable',
 }
 
-const answerRef = ([kind]: readonly Kind[]) => ({ $ref: `#/components/responses/${kind}` })
-
-/** The components that `errorAnswers` refers to. */
-export const errorComponents = (kinds: readonly Kind[]) => ({
-  examples: Object.fromEntries(kinds.map((kind) => [kind, errorExample(kind)])),
-  responses: Object.fromEntries(kinds.map((kind) => [kind, errorAnswer([kind])])),
+/** The answer to each error of each operation. */
+export const errorResponse = () => ({
+  description:
+    'An error. `x-errors` of the operation lists its errors. `Link` leads to the cause and the ' +
+    'remedy.',
+  headers: headerRefs(['X-Request-Id', 'Link', 'Retry-After', 'WWW-Authenticate', 'Allow']),
+  content: {
+    'application/json': {
+      schema: { $ref: '#/components/schemas/Error' },
+      examples: Object.fromEntries(
+        Object.entries(kindOf).map(([code, kind]) => [code, { value: exampleBody(kind) }]),
+      ),
+    },
+  },
 })
 
-function errorAnswer(kinds: readonly Kind[]) {
-  const refusals = kinds.map(exampleOf)
-  return {
-    description: refusals.map(({ code, message }) => `\`${code}\`: ${message}`).join('\n\n'),
-    headers: headerRefs([
-      'X-Request-Id',
-      ...new Set(refusals.flatMap(({ headers = {} }) => Object.keys(headers))),
-    ]),
-    content: {
-      'application/json': {
-        schema: { $ref: '#/components/schemas/Error' },
-        examples: Object.fromEntries(
-          kinds.map((kind) => [kind, { $ref: `#/components/examples/${kind}` }]),
-        ),
-      },
-    },
-  }
-}
-
-function errorExample(kind: Kind) {
+function exampleBody(kind: Kind) {
   const { headers: _, ...error } = exampleOf(kind)
-  return { value: { error, requestId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d' } }
+  return { error, requestId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d' }
 }

@@ -30,6 +30,7 @@ export function webhooksOf(headerPrefix: string, write: ReturnType<typeof schema
           tags: ['Events'],
           summary: summaries[name],
           description,
+          security: [],
           parameters,
           requestBody: {
             required: true,

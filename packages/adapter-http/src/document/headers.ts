@@ -28,7 +28,11 @@ export const answerHeaders = {
     description: 'The kind of credentials that the route requires.',
     schema: { ...text, const: 'Bearer' },
   },
-  ETag: { description: 'The version. Send it as `If-None-Match`.', schema: text },
+  Link: {
+    description: 'Where the cause and the remedy of the error are explained (`rel="help"`).',
+    schema: text,
+    example: '</docs#error-NOT_FOUND>; rel="help"',
+  },
   Allow: { description: 'The methods that the path accepts.', schema: text, example: 'GET, HEAD' },
   'X-Accel-Buffering': {
     description: 'Keeps nginx from buffering events.',
@@ -58,10 +62,6 @@ export const requestHeaders = {
       ...text,
       examples: ['wait=5', 'respond-async'],
     },
-  ),
-  'If-None-Match': requestHeader(
-    'If-None-Match',
-    'The `ETag` of your copy. If your copy is current, the answer is an empty 304.',
   ),
   traceparent: requestHeader(
     'traceparent',

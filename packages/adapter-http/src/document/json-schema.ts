@@ -46,7 +46,24 @@ export function schemaWriter() {
 }
 
 const withComponentRefs = (schema: object) =>
-  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/')) as JsonSchema
+  JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'), (_, part) =>
+    withShortNull(part),
+  ) as JsonSchema
+
+/** Writes "this type or null" as a list of types if it can. More tools understand that. */
+function withShortNull(part: unknown): unknown {
+  const { anyOf, ...rest } = (part ?? {}) as { readonly anyOf?: readonly JsonSchema[] }
+  const [one, other] = anyOf ?? []
+  if (anyOf?.length !== 2 || other?.['type'] !== 'null') return part
+  if (one?.['anyOf'] !== undefined || Array.isArray(one?.['type'])) return { ...one, ...rest }
+  if (typeof one?.['type'] !== 'string') return part
+  const words = one['enum'] as readonly unknown[] | undefined
+  return { ...one, ...rest, type: [one['type'], 'null'], ...(words && { enum: [...words, null] }) }
+}
+
+/** Writes each part of a JSON Schema that was made elsewhere as `write` does. */
+export const normalized = (schemas: Record<string, JsonSchema>): Record<string, JsonSchema> =>
+  withComponentRefs(schemas) as Record<string, JsonSchema>
 
 function replace(jsonSchema: Record<string, unknown>, shown: object): void {
   const { description } = jsonSchema

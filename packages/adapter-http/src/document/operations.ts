@@ -1,6 +1,6 @@
 import type { RouterRoute } from 'hono/types'
 import { notesOf, type DescribedAnswer, type RouteNotes } from './describe-route.js'
-import { errorAnswers } from './errors.js'
+import { errorsOf } from './errors.js'
 import { groupedBy } from './grouped-by.js'
 import { headerRefs } from './headers.js'
 import type { JsonSchema, schemaWriter } from './json-schema.js'
@@ -21,10 +21,13 @@ export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
   const described = routes.filter(({ handler }) => notesOf([handler]) !== undefined)
   return described.flatMap((route) => {
     const notes = notesOf((byRoute.get(keyOf(route)) ?? []).map(({ handler }) => handler))
-    const methods = notes?.methods ?? [route.method]
-    return notes
-      ? methods.map((method) => ({ method: method.toLowerCase(), path: route.path, notes }))
-      : []
+    if (!notes) return []
+    const methods = notes.methods ?? { [route.method]: notes.operationId }
+    return Object.entries(methods).map(([method, operationId]) => ({
+      method: method.toLowerCase(),
+      path: route.path,
+      notes: { ...notes, operationId },
+    }))
   })
 }
 
@@ -39,18 +42,14 @@ export function pathsOf(operations: readonly Operation[], write: Write) {
   )
 }
 
-function operationObject({ method, path, notes }: Operation, write: Write) {
-  const { operationId, tag, summary, description, security = {}, methods = [] } = notes
-  const isFirst = methods.length === 0 || method === methods[0]?.toLowerCase()
-  const schemes = Object.entries(security)
+function operationObject({ path, notes }: Operation, write: Write) {
+  const { operationId, tag, summary, description, security = {} } = notes
   return {
-    operationId: isFirst ? operationId : `${operationId}By${method}`,
+    operationId,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    ...(schemes.length > 0 && {
-      security: schemes.map(([scheme, roles]) => ({ [scheme]: roles })),
-    }),
+    security: Object.entries(security).map(([scheme, roles]) => ({ [scheme]: roles })),
     parameters: [
       ...pathParameters(path),
       ...queryParameters(notes, write),
@@ -69,8 +68,9 @@ function operationObject({ method, path, notes }: Operation, write: Write) {
           answerObject(answer, write),
         ]),
       ),
-      ...errorAnswers([...(notes.errors ?? []), 'internal']),
+      default: { $ref: '#/components/responses/Error' },
     },
+    'x-errors': errorsOf([...(notes.errors ?? []), 'internal']),
   }
 }
 
@@ -83,12 +83,19 @@ const answerObject = (
   ...(body && { content: { [mediaType]: { schema: write(body, 'output') } } }),
 })
 
-/** Descriptions of path parameters, by the segment before them. */
-const parameterDescriptions: Record<string, string> = {
+/** Descriptions of path parameters that are names, by the segment before them. */
+const names: Record<string, string> = {
   agents: 'The id or the name of the agent.',
   sessions: 'The `sessionId` of its messages.',
   principals: 'The `endUserId` of the end user.',
-  events: 'The name of the event and `.json`, such as `message.responded.json`.',
+}
+/** Descriptions of path parameters that are ids. */
+const ids: Record<string, string> = {
+  messages: 'The `messageId` of the message.',
+  webhooks: 'The id of the webhook.',
+  deliveries: 'The id of the delivery.',
+  recoveries: 'The id of the recovery.',
+  keys: 'The id of the API key.',
 }
 
 const pathParameters = (path: string) =>
@@ -96,9 +103,9 @@ const pathParameters = (path: string) =>
     name,
     in: 'path',
     required: true,
-    ...(parameterDescriptions[before] === undefined
-      ? { schema: { type: 'string', format: 'uuid' } }
-      : { description: parameterDescriptions[before], schema: { type: 'string' } }),
+    ...(names[before] === undefined
+      ? { description: ids[before], schema: { type: 'string', format: 'uuid' } }
+      : { description: names[before], schema: { type: 'string', minLength: 1 } }),
   }))
 
 function queryParameters({ query }: RouteNotes, write: Write) {

@@ -1,4 +1,6 @@
 import { html } from 'hono/html'
+import { groupedBy } from '../document/grouped-by.js'
+import { errorAnchor } from '../wire/error-help.js'
 import { fieldRow, fieldsOf, typeOf } from './schema.js'
 import {
   resolved,
@@ -6,6 +8,7 @@ import {
   type Content,
   type Document,
   type Operation,
+  type OperationError,
   type Parameter,
 } from './shapes.js'
 import { each, inline, json, nothing, paragraphs, type Html } from './text.js'
@@ -22,6 +25,8 @@ export function operationSection(
 ): Html {
   const { operationId, summary, description = '', parameters, requestBody, responses } = operation
   const allParameters = parameters.map((one) => resolved(components.parameters, one))
+  const successes = Object.entries(responses).filter(([status]) => status !== 'default')
+  const errors = groupedBy(operation['x-errors'] ?? [], ({ status }) => status)
   return html`<section class="operation" id="${operationId}">
     <h3>
       <a href="#${operationId}"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></a>
@@ -32,7 +37,8 @@ export function operationSection(
     ${requestBody ? html`<h4>Body${requestBody.required ? nothing : html` <small>optional</small>`}</h4>${contentOf(requestBody.content)}` : nothing}
     <h4>Answers</h4>
     <dl>
-      ${each(Object.entries(responses), ([status, answer]) => answerItem(status, resolved(components.responses, answer)))}
+      ${each(successes, ([status, answer]) => answerItem(status, resolved(components.responses, answer)))}
+      ${each([...errors], ([status, some]) => errorItem(status, some))}
     </dl>
   </section>`
 }
@@ -61,7 +67,7 @@ function accessTo({ security = [] }: Operation): Html {
 
 const credentialName = (scheme: string): string =>
   ({
-    apiKey: 'an API key with the permission',
+    projectKey: 'an API key with the permission',
     runToken: 'the run token',
     cronSecret: 'the cron secret',
   })[scheme] ?? 'the metrics token'
@@ -98,4 +104,10 @@ const contentOf = (content: Content): Html[] =>
 
 const answerItem = (status: string, { description, content = {} }: Answer): Html =>
   html`<dt><code>${status}</code></dt>
-    <dd>${paragraphs(description)} ${Number(status) < 300 ? contentOf(content) : nothing}</dd>`
+    <dd>${paragraphs(description)} ${contentOf(content)}</dd>`
+
+const errorItem = (status: number, errors: readonly OperationError[]): Html =>
+  html`<dt><code>${status}</code></dt>
+    <dd>
+      ${each(errors, ({ code, message }) => html`<p><a href="#${errorAnchor(code)}"><code>${code}</code></a>: ${inline(message)}</p>`)}
+    </dd>`

@@ -1,5 +1,6 @@
 import { html } from 'hono/html'
 import { groupedBy } from '../document/grouped-by.js'
+import { errorAnchor, errorHelp } from '../wire/error-help.js'
 import { eventSection, operationSection, type Place } from './operation.js'
 import { namedSchema } from './schema.js'
 import type { Document } from './shapes.js'
@@ -30,6 +31,8 @@ export function referencePage(
         ${each(groups, ([tag, tagged]) => html`<h2 id="tag-${tag}">${tag}</h2>${each(tagged, (place) => operationSection(place, doc))}`)}
         <h2 id="events">Webhook events</h2>
         ${each(Object.entries(doc.webhooks), ([name, { post }]) => eventSection(name, post, doc))}
+        <h2 id="errors">Errors</h2>
+        ${each(Object.entries(errorHelp), ([code, help]) => errorSection(code, help))}
         <h2 id="schemas">Schemas</h2>
         ${each(Object.entries(doc.components.schemas), ([name, schema]) => namedSchema(name, schema))}
       </main>`,
@@ -41,6 +44,16 @@ const access = ({ components }: Document): Html =>
     <ul>
       ${each(Object.values(components.securitySchemes), ({ description }) => html`<li>${inline(description)}</li>`)}
     </ul>`
+
+const errorSection = (
+  code: string,
+  { cause, remedy }: { readonly cause: string; readonly remedy: string },
+): Html =>
+  html`<section id="${errorAnchor(code)}">
+    <h3><a href="#${errorAnchor(code)}"><code>${code}</code></a></h3>
+    <p>${inline(cause)}</p>
+    <p>${inline(remedy)}</p>
+  </section>`
 
 const navigation = (
   { webhooks, components }: Document,
@@ -60,6 +73,7 @@ const navigation = (
       'events',
       Object.entries(webhooks).map(([name, { post }]) => ({ to: post.operationId, text: name })),
     )}
+    <p><a href="#errors">Errors</a></p>
     ${links(
       'Schemas',
       'schemas',

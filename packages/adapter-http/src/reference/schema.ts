@@ -59,7 +59,7 @@ export function typeOf(schema: Schema): Html {
   if (items) return html`list of ${typeOf(items)}`
   if (typeof others === 'object' && Object.keys(others).length > 0)
     return html`object of ${typeOf(others)}`
-  return html`${type ?? 'any JSON'}${limitsOf(schema)}`
+  return html`${[type ?? 'any JSON'].flat().join(' or ')}${limitsOf(schema)}`
 }
 
 const code = (value: unknown): Html => html`<code>${JSON.stringify(value)}</code>`

@@ -2,7 +2,7 @@
 
 export type Schema = {
   readonly $ref?: string
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly description?: string
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
@@ -42,6 +42,12 @@ export type Operation = {
   readonly parameters: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Content }
   readonly responses: Readonly<Record<string, Answer>>
+  readonly 'x-errors'?: readonly OperationError[]
+}
+export type OperationError = {
+  readonly status: number
+  readonly code: string
+  readonly message: string
 }
 export type Document = {
   readonly info: { readonly title: string; readonly description: string }

@@ -135,7 +135,7 @@ describe('POST /v1/agents', () => {
     ],
     [
       'a principal of another type',
-      { ...echo, defaultExecutionPrincipal: null },
+      { ...echo, defaultExecutionPrincipal: [] },
       'defaultExecutionPrincipal',
     ],
     [

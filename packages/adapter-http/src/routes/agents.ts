@@ -1,5 +1,9 @@
 import { type AgentSettings } from '@org/agent-messaging-core'
-import { agentDefaults, type DefaultExecutionPrincipal } from '@org/agent-messaging-core/runtime'
+import {
+  agentDefaults,
+  isJsonObject,
+  type DefaultExecutionPrincipal,
+} from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { basePathOf, reply, replyEmpty } from '../answer.js'
@@ -10,11 +14,23 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { forced, jsonObject, number, oneOf, pageOf, paging, query, text } from '../schemas.js'
+import {
+  forced,
+  jsonObject,
+  nullAsAbsent,
+  number,
+  oneOf,
+  pageOf,
+  paging,
+  query,
+  text,
+  withoutNulls,
+} from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { agentBody, agentSchema, createdAgentBody, createdAgentSchema } from '../wire/agent.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import { defaultPrincipalSchema } from '../wire/principal.js'
+import { runtimeRef } from '../wire/runtime.js'
 
 // No `default`: in a change it would look like a reset.
 const whole = (minimum: number, maximum: number, description: string) =>
@@ -33,21 +49,16 @@ const settings = z.object(
         error: ({ input }) =>
           (input as { kind?: unknown }).kind === undefined ? 'is required' : 'must be a string',
       })
-      .meta({
-        shown: {
-          type: 'object',
-          properties: { kind: { type: 'string' } },
-          required: ['kind'],
-          additionalProperties: true,
-        },
-        description: 'Runs the agent. The kind decides which options there are.',
-        examples: [{ kind: 'function', handler: 'echo' }],
-      }),
-    // Any value: the service checks it and has the clearer messages.
+      .transform((sent) => withoutNulls(sent) as AgentSettings['runtime'])
+      .meta({ shown: runtimeRef, examples: [{ kind: 'function', handler: 'echo' }] }),
+    // Any other value: the service checks it and has the clearer messages.
     defaultExecutionPrincipal: z
-      .custom<DefaultExecutionPrincipal>()
-      .optional()
-      .meta({ shown: defaultPrincipalSchema }),
+      .custom<DefaultExecutionPrincipal>((sent) => sent !== null, 'must be an object')
+      .transform((sent) =>
+        isJsonObject(sent) ? (withoutNulls(sent) as DefaultExecutionPrincipal) : sent,
+      )
+      .meta({ shown: defaultPrincipalSchema })
+      .optional(),
     concurrency: whole(
       1,
       1_000,
@@ -71,14 +82,15 @@ const settings = z.object(
   },
   'must be a JSON object',
 )
-const create = settings
-  .extend({
-    desiredState: oneOf(['running', 'stopped']).optional().meta({
-      default: 'running',
-      description:
-        '`running` starts the agent. The response waits up to 10 seconds for the start, and shows its result.',
-    }),
+const desiredState = oneOf(['running', 'stopped'])
+  .optional()
+  .meta({
+    description:
+      '`running`, the default, starts the agent. The response waits up to 10 seconds for the ' +
+      'start, and shows its result.',
   })
+const create = z
+  .object(nullAsAbsent({ ...settings.shape, desiredState }), 'must be a JSON object')
   .meta({
     id: 'NewAgent',
     examples: [{ name: 'support', runtime: { kind: 'function', handler: 'echo' } }],

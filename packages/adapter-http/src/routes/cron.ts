@@ -37,7 +37,7 @@ const about = {
     operationId: 'runPass',
     summary: 'Do all due work, for a bounded time',
     description: 'For hosts without timers: a scheduler calls this route.',
-    methods: ['POST', 'GET'],
+    methods: { POST: 'runPass', GET: 'runPassByGet' },
     security: { cronSecret: [] },
     errors: ['cron_unauthorized'],
     answers: { 200: { description: 'The counts of the pass', body: passSchema } },

@@ -13,21 +13,29 @@ import {
   deliveryDetailSchema,
   deliverySchema,
   deliveryStatuses,
+  deliveryStatusSchema,
   eventNames,
+  eventTypeSchema,
 } from '../wire/delivery.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
 /** The filters of a list and of a recovery. */
 export const deliveryFilter = {
-  event: oneOf(eventNames).optional(),
-  status: oneOf(deliveryStatuses).optional(),
-  createdAfter: instant.optional(),
-  createdBefore: instant.optional(),
+  event: oneOf(eventNames)
+    .meta({ shown: eventTypeSchema })
+    .optional()
+    .meta({ description: 'The name of the event.' }),
+  status: oneOf(deliveryStatuses)
+    .meta({ shown: deliveryStatusSchema })
+    .optional()
+    .meta({ description: 'The status of the delivery.' }),
+  createdAfter: instant.optional().meta({ description: 'Inclusive.' }),
+  createdBefore: instant.optional().meta({ description: 'Exclusive.' }),
 }
 
 const list = query({
   ...paging,
-  webhookId: id.optional(),
+  webhookId: id.optional().meta({ description: 'The webhook of the deliveries.' }),
   messageId: id.optional().meta({ description: 'The message that caused the events.' }),
   sessionId: storableText.optional().meta({ description: 'The session that caused the events.' }),
   ...deliveryFilter,

@@ -10,10 +10,11 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { paging, query, text } from '../schemas.js'
 import { validQuery } from '../validate.js'
-import { eventSchemas } from '../wire/event.js'
+import { eventSchemaOfAnyName } from '../wire/event.js'
 
 const read = query({
   after: text
+    .meta({ pattern: '^\\d{1,15}$' })
     .optional()
     .meta({ description: 'The `nextCursor` of the last page. Absent: the oldest event.' }),
   wait: text
@@ -73,10 +74,9 @@ const pageBody = ({ data, nextCursor }: EventsOfLog) => ({
 const cursor = z
   .string()
   .meta({ description: 'Send it as `?after=` to continue after this event.' })
-const anyEvent = z.union(eventSchemas.map(({ schema }) => schema))
 const page = z
   .object({
-    data: z.array(z.object({ cursor, event: anyEvent })),
+    data: z.array(z.object({ cursor, event: eventSchemaOfAnyName }).meta({ id: 'LoggedEvent' })),
     nextCursor: z
       .string()
       .meta({ description: 'Send it as `?after=`. Present even if the page is empty.' }),

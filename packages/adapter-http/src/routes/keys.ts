@@ -10,21 +10,24 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { instant, oneOf, pageOf, paging, query, text } from '../schemas.js'
+import { instant, nullAsAbsent, oneOf, pageOf, paging, query, text, textOf } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import type { BodyOf } from '../wire/body.js'
-import { createdKeySchema, keyBody, keySchema } from '../wire/key.js'
+import { createdKeySchema, keyBody, keySchema, permissionSchema } from '../wire/key.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
 const create = z
   .object(
-    {
-      name: text.meta({ minLength: 1, maxLength: 100, description: 'A name for people.' }),
+    nullAsAbsent({
+      name: text.meta({ ...textOf(100), description: 'A name for people.' }),
       permissions: z
-        .array(oneOf(PERMISSIONS), orMissing('must be an array of permissions'))
+        .array(
+          oneOf(PERMISSIONS).meta({ shown: permissionSchema }),
+          orMissing('must be an array of permissions'),
+        )
         .meta({ minItems: 1 }),
-      expiresAt: instant.optional(),
-    },
+      expiresAt: instant.optional().meta({ description: 'In the future. Absent: never.' }),
+    }),
     'must be a JSON object',
   )
   .meta({

@@ -1,5 +1,4 @@
 import { Hono } from 'hono'
-import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
 import { authorize, bearerToken } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
@@ -9,6 +8,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { messageRef } from '../path-id.js'
 import { whileAuthorized } from '../while-authorized.js'
+import { streamEventSchema } from '../wire/stream.js'
 
 /** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
 export const messageStreamRoutes = ({ service, now }: HttpDeps) =>
@@ -31,13 +31,6 @@ export const messageStreamRoutes = ({ service, now }: HttpDeps) =>
     },
   )
 
-const events = z.string().meta({
-  description:
-    'Server-sent events. `state` has `{state, attempt}`. `chunk` has `{attempt, offset, text}`. ' +
-    'The last event, `message`, has a `Message`.',
-  examples: ['event: chunk\nid: 1.5\ndata: {"attempt":1,"offset":0,"text":"Hello"}\n\n'],
-})
-
 const about = {
   stream: describeRoute<Service['messages']['stream']>({
     tag: 'Messages',
@@ -52,8 +45,8 @@ const about = {
     refusals: { agent_not_found: true, message_not_found: true, too_many_streams: true },
     answers: {
       200: {
-        description: 'The events',
-        body: events,
+        description: 'Server-sent events, each with the fields of a `StreamEvent`',
+        body: streamEventSchema,
         mediaType: 'text/event-stream',
         headers: ['X-Accel-Buffering'],
       },

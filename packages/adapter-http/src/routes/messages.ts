@@ -17,27 +17,41 @@ import {
   messageBody,
   messageSchema,
   messageStates,
+  messageStateSchema,
+  messageStatusSchema,
 } from '../wire/message.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
+const sessionId = storableText.optional().meta({ description: 'The session of the messages.' })
+const status = oneOf(['pending', 'responded'])
+  .meta({ shown: messageStatusSchema })
+  .optional()
+  .meta({ description: '`pending` covers every state except `responded`.' })
+const state = oneOf(messageStates)
+  .meta({ shown: messageStateSchema })
+  .optional()
+  .meta({ description: 'The state of the messages.' })
+
 const list = query({
   ...paging,
-  sessionId: storableText.optional(),
-  status: oneOf(['pending', 'responded']).optional(),
-  state: oneOf(messageStates).optional(),
-  order: oneOf(['asc', 'desc']).optional(),
+  sessionId,
+  status,
+  state,
+  order: oneOf(['asc', 'desc'])
+    .optional()
+    .meta({ description: '`desc`, the default: newest first. `asc`: oldest first.' }),
 })
 
 const search = query({
   ...paging,
-  messageId: id.optional(),
-  sessionId: storableText.optional(),
+  messageId: id.optional().meta({ description: 'The message with this id.' }),
+  sessionId,
   endUserId: storableText.optional().meta({ description: 'The end user of the principal.' }),
   correlationId: storableText
     .optional()
     .meta({ description: '`correlationId` of the metadata, a string or a number.' }),
-  status: oneOf(['pending', 'responded']).optional(),
-  state: oneOf(messageStates).optional(),
+  status,
+  state,
   createdAfter: instant.optional().meta({ description: 'Inclusive.' }),
   createdBefore: instant.optional().meta({ description: 'Exclusive.' }),
 })

@@ -1,10 +1,8 @@
 import { Hono, type Context } from 'hono'
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import type { RouterRoute } from 'hono/types'
-import { z } from 'zod'
 import { basePathOf, reply } from '../answer.js'
-import { describeRoute, type DescribedAnswer } from '../document/describe-route.js'
-import { openApiDocument } from '../document/document.js'
+import { openApiDocument, type Documented } from '../document/document.js'
 import { eventJsonSchemas } from '../document/event-json-schemas.js'
 import type { Env } from '../env.js'
 import { refuse } from '../errors.js'
@@ -13,12 +11,15 @@ import { referencePage } from '../reference/page.js'
 import type { Document } from '../reference/shapes.js'
 import { style } from '../reference/style.js'
 
-/** Serves the app's own documentation, made at the first request from the routes of the app. */
+/**
+ * Serves the app's own documentation, made at the first request from the routes of the app. These
+ * routes are not part of the documented API.
+ */
 export const openApiRoutes = (
   { service, basePath }: HttpDeps,
   routes: () => readonly RouterRoute[],
 ) => {
-  const document = once(() => openApiDocument(routes(), service.policy.headerPrefix))
+  const document = once(() => openApiDocument(routes(), documentedOf(service)))
   // Relative links, so that a browser resolves them against the page's public address.
   const page = once(async (): Promise<string> =>
     referencePage(document() as unknown as Document, {
@@ -28,17 +29,13 @@ export const openApiRoutes = (
   )
   const schemas = once(eventJsonSchemas)
   return new Hono<Env>()
-    .get('/openapi.json', about.document, withEtag, (c) => {
+    .get('/openapi.json', withEtag, (c) => {
       const url = basePathOf(c, { basePath, route: '/openapi.json' }) || '/'
       return reply(c, 200, { ...document(), servers: [{ url }] }, { 'Cache-Control': 'no-cache' })
     })
-    .get('/docs', about.page, withEtag, async (c) =>
-      replyText(c, 'text/html; charset=utf-8', await page()),
-    )
-    .get('/docs/style.css', about.style, withEtag, (c) =>
-      replyText(c, 'text/css; charset=utf-8', style),
-    )
-    .get('/schemas/events/:file', about.schema, withEtag, (c) => {
+    .get('/docs', withEtag, async (c) => replyText(c, 'text/html; charset=utf-8', await page()))
+    .get('/docs/style.css', withEtag, (c) => replyText(c, 'text/css; charset=utf-8', style))
+    .get('/schemas/events/:file', withEtag, (c) => {
       const schema = schemas().get(c.req.param('file').replace(/\.json$/, ''))
       return schema
         ? replyText(c, 'application/schema+json', JSON.stringify(schema, null, 2))
@@ -72,53 +69,7 @@ const replyText = (c: Context<Env>, contentType: string, text: string) =>
     },
   })
 
-const tag = 'Operations'
-
-const cacheable = (answer: DescribedAnswer) =>
-  ({
-    requestHeaders: ['If-None-Match'],
-    answers: {
-      200: { ...answer, headers: ['ETag'] },
-      304: { description: 'Your copy is current', headers: ['ETag'] },
-    },
-  }) as const
-
-const about = {
-  document: describeRoute({
-    tag,
-    operationId: 'getOpenApiDocument',
-    summary: 'Read this document',
-    ...cacheable({
-      description: 'An OpenAPI 3.1 document',
-      body: z.looseObject({ openapi: z.string() }),
-    }),
-  }),
-  page: describeRoute({
-    tag,
-    operationId: 'getReference',
-    summary: 'Read this document as a page',
-    ...cacheable({
-      description: 'A page without scripts',
-      body: z.string(),
-      mediaType: 'text/html',
-    }),
-  }),
-  style: describeRoute({
-    tag,
-    operationId: 'getReferenceStyle',
-    summary: 'Read the style sheet of that page',
-    ...cacheable({ description: 'The style sheet', body: z.string(), mediaType: 'text/css' }),
-  }),
-  schema: describeRoute({
-    tag,
-    operationId: 'getEventSchema',
-    summary: 'Read the JSON Schema of a webhook event',
-    description: 'The schema is self-contained.',
-    errors: ['event_not_found'],
-    ...cacheable({
-      description: 'JSON Schema 2020-12',
-      body: z.looseObject({ $schema: z.string() }),
-      mediaType: 'application/schema+json',
-    }),
-  }),
-}
+const documentedOf = ({ policy, runtimeKinds }: HttpDeps['service']): Documented => ({
+  headerPrefix: policy.headerPrefix,
+  runtimeKinds: runtimeKinds(),
+})

@@ -7,23 +7,28 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
-import { defined, id, oneOf, pageOf, paging, query } from '../schemas.js'
+import { defined, id, nullAsAbsent, oneOf, pageOf, paging, query } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
-import { recoveryBody, recoverySchema, responseClasses } from '../wire/recovery.js'
+import {
+  recoveryBody,
+  recoverySchema,
+  responseClasses,
+  responseClassSchema,
+} from '../wire/recovery.js'
 import { deliveryFilter } from './deliveries.js'
 
 const fields = {
-  webhookId: id.optional(),
+  webhookId: id.optional().meta({ description: 'Absent: the deliveries of all webhooks.' }),
   ...deliveryFilter,
-  lastAnswer: oneOf(responseClasses).optional().meta({
+  lastAnswer: oneOf(responseClasses).meta({ shown: responseClassSchema }).optional().meta({
     description: 'The status class of the last answer. `none`: the receiver was not reached.',
   }),
 }
 const KNOWN = Object.keys(fields).join(', ')
 /** Strict, unlike other bodies: a misspelled filter would send every delivery again. */
 const newRecovery = z
-  .strictObject(fields, {
+  .strictObject(nullAsAbsent(fields), {
     error: (issue) =>
       issue.code === 'unrecognized_keys'
         ? `has unknown fields: ${issue.keys.join(', ')}. Known fields: ${KNOWN}`

@@ -148,6 +148,7 @@ describe('POST …/messages/:messageId/response', () => {
     {},
     { response: 7 },
     { response: null },
+    { response: null, error: null },
     { response: 'r', error: { message: 'm' } },
     { error: 'm' },
     { error: {} },

@@ -1,6 +1,7 @@
 import { type MessagingService } from '@org/agent-messaging-core'
 import {
   beginningOf,
+  defaultLimits,
   failedRun,
   isStorableText,
   type FinishedRun,
@@ -15,21 +16,31 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentIn, idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, text } from '../schemas.js'
+import { boolean, NO_NUL, nullAsAbsent, text } from '../schemas.js'
 import { validBody } from '../validate.js'
 
 const MAX_ERROR_LENGTH = 1_000
 
-const error = z.object(
-  {
-    message: text.refine(isStorableText, 'must not contain NUL or lone surrogates'),
-    retryable: boolean.optional(),
-  },
-  'must be an object',
-)
+const error = z
+  .object(
+    nullAsAbsent({
+      message: text
+        .refine(isStorableText, 'must not contain NUL or lone surrogates')
+        .meta({ pattern: NO_NUL }),
+      retryable: boolean.optional().meta({ description: '`true`: the message runs again.' }),
+    }),
+    'must be an object',
+  )
+  .meta({ id: 'RunAnswerError' })
 
 const runAnswer = z
-  .object({ response: text.optional(), error: error.optional() }, 'must be a JSON object')
+  .object(
+    nullAsAbsent({
+      response: text.meta({ maxLength: defaultLimits.responseLength, pattern: NO_NUL }).optional(),
+      error: error.optional(),
+    }),
+    'must be a JSON object',
+  )
   .refine(
     (sent) => (sent.response === undefined) !== (sent.error === undefined),
     'must have either response or error',

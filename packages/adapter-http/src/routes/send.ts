@@ -1,3 +1,4 @@
+import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { basePathOf, reply } from '../answer.js'
@@ -11,27 +12,33 @@ import type { HttpDeps } from '../options.js'
 import { agentRef } from '../path-id.js'
 import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
 import { readJson } from '../read-json.js'
-import { jsonObject, text } from '../schemas.js'
+import { jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
 import { validBody } from '../validate.js'
 import { pendingSchema, respondedSchema, sentBody } from '../wire/message.js'
-import { principalSchema } from '../wire/principal.js'
+import { principalRef } from '../wire/principal.js'
 
 const newMessage = z
   .object(
-    {
+    nullAsAbsent({
       sessionId: text.meta({
-        minLength: 1,
+        ...textOf(defaultLimits.sessionIdLength),
         description: 'Any name. The messages of a session run one at a time, in order.',
       }),
-      message: text.meta({ minLength: 1 }),
+      message: text.meta({
+        ...textOf(defaultLimits.messageLength),
+        description: 'The text for the agent.',
+      }),
       metadata: jsonObject.optional().meta({
         description:
           'Returned in webhooks. `channel` and `correlationId` are repeated beside it there.',
       }),
       // Any value, even `null`: the service tells omitted, incomplete and malformed ones apart
       // (S§4.1).
-      executionPrincipal: z.unknown().optional().meta({ shown: principalSchema }),
-    },
+      executionPrincipal: z
+        .unknown()
+        .optional()
+        .meta({ shown: { $ref: principalRef, unevaluatedProperties: false } }),
+    }),
     'must be a JSON object',
   )
   .meta({

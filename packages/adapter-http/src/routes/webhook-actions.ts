@@ -8,7 +8,7 @@ import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
-import { number } from '../schemas.js'
+import { nullAsAbsent, number } from '../schemas.js'
 import { validBody } from '../validate.js'
 import { deliveryBody, deliverySchema } from '../wire/delivery.js'
 import {
@@ -26,7 +26,7 @@ const graceMs = number.optional().meta({
   description: 'The time during which the old secret signs too.',
 })
 const rotation = z
-  .object({ secret: webhookSecret, graceMs }, 'must be a JSON object')
+  .object(nullAsAbsent({ secret: webhookSecret, graceMs }), 'must be a JSON object')
   .meta({ id: 'SecretRotation', examples: [{ graceMs: 3_600_000 }] })
 
 export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {

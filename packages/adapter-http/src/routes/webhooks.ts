@@ -1,5 +1,6 @@
 import type { JsonScalar, Webhook, WebhookFilter, WebhookSettings } from '@org/agent-messaging-core'
 import {
+  customHeadersSchema,
   isJsonObject,
   ORDERINGS,
   orMissing,
@@ -15,7 +16,20 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, id, number, oneOf, pageOf, paging, query, text, unknownKeys } from '../schemas.js'
+import {
+  boolean,
+  defined,
+  id,
+  nullAsAbsent,
+  number,
+  oneOf,
+  pageOf,
+  paging,
+  query,
+  text,
+  textOf,
+  unknownKeys,
+} from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -25,41 +39,57 @@ import {
   webhookBody,
   webhookSchema,
 } from '../wire/webhook.js'
-import { webhookFilterSchema } from '../wire/webhook-filter.js'
+import { newWebhookFilterSchema } from '../wire/webhook-filter.js'
 
 const isTexts = (value: unknown): boolean =>
   Array.isArray(value) && value.every((name) => typeof name === 'string')
 const isTextMap = (value: unknown): boolean => isJsonObject(value) && isTexts(Object.values(value))
 
 const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object'
-const condition = z.strictObject(
-  {
-    path: text,
-    equals: z
-      .custom<JsonScalar>(isScalar, 'must be a string, a number, true, false or null')
-      .optional(),
-    exists: boolean.optional(),
-  },
-  unknownKeys('must be an object with path, and with equals or exists'),
-)
+const condition = z
+  .strictObject(
+    {
+      path: text,
+      equals: z
+        .custom<JsonScalar>(isScalar, 'must be a string, a number, true, false or null')
+        .optional(),
+      exists: boolean.nullish(),
+    },
+    unknownKeys('must be an object with path, and with equals or exists'),
+  )
+  .transform(withoutAbsentTest)
+
+/** Null is a value of `equals`, except beside `exists`. */
+function withoutAbsentTest({ path, equals, exists }: Condition): Condition {
+  if (exists === undefined || exists === null)
+    return { path, ...(equals !== undefined && { equals }) }
+  return { path, exists, ...(equals !== undefined && equals !== null && { equals }) }
+}
+type Condition = {
+  readonly path: string
+  readonly equals?: JsonScalar | undefined
+  readonly exists?: boolean | null | undefined
+}
+
 // The service checks the sizes, and that a condition has one of `equals` and `exists`. A key that
 // is misspelt must not widen the filter, so unknown keys are refused.
 const filter = z
   .strictObject(
-    {
+    nullAsAbsent({
       agentId: id.optional(),
       sessionIdPrefix: text.optional(),
       metadata: z.array(condition, 'must be an array of conditions').optional(),
-    },
+    }),
     unknownKeys('must be an object with agentId, sessionIdPrefix or metadata'),
   )
-  .transform((given) => given as WebhookFilter)
+  .transform((given) => defined(given) as WebhookFilter)
 
 const settings = z.object(
   {
     url: text.meta({
       minLength: 1,
       maxLength: 2_048,
+      format: 'uri',
       description: 'The URL that gets the deliveries.',
       examples: ['https://example.com/hooks'],
     }),
@@ -68,26 +98,28 @@ const settings = z.object(
       .custom<WebhookSettings['events']>(isTexts, orMissing('must be an array of event names'))
       .meta({ shown: subscriptionSchema }),
     filter: filter.nullish().meta({
-      shown: webhookFilterSchema.nullish(),
+      shown: newWebhookFilterSchema.nullish(),
       description:
         'Limits the webhook to the events that match. In a change, it replaces the whole filter, ' +
         'and null clears it.',
     }),
     description: text
-      .meta({ minLength: 1, maxLength: 500 })
+      .meta(textOf(500))
       .nullish()
       .meta({ description: 'In a change, null clears it.' }),
     headers: z
       .custom<CustomHeaders>(isTextMap, 'must be an object whose values are strings')
-      .meta({ shown: { type: 'object', additionalProperties: { type: 'string' } } })
+      .meta({ shown: customHeadersSchema({ maxHeaders: 20, maxValueLength: 4_096 }) })
       .nullish()
       .meta({
         description:
           'Sent with each request. The values are secret. In a change, null clears them. A `url` ' +
           'on another origin requires new headers or null.',
       }),
-    enabled: boolean.optional(),
-    disableOnGone: boolean.optional(),
+    enabled: boolean.optional().meta({ description: 'Initially true.' }),
+    disableOnGone: boolean
+      .optional()
+      .meta({ description: 'Whether a 410 answer disables the webhook. Initially false.' }),
     ordering: oneOf(ORDERINGS)
       .optional()
       .meta({
@@ -133,7 +165,8 @@ export const webhookSecret = text
   .meta({ pattern: '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$' })
   .optional()
   .meta({ description: '`whsec_` and base64 of 24 to 64 bytes. Absent: the service makes one.' })
-const create = settings.extend({ secret: webhookSecret }).meta({
+const fields = nullAsAbsent({ ...settings.shape, secret: webhookSecret })
+const create = z.object(fields, 'must be a JSON object').meta({
   id: 'NewWebhook',
   examples: [{ url: 'https://example.com/hooks', events: ['message.responded', 'agent.error'] }],
 })

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { defaultPrincipalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
+import { shownRuntimeSchema } from './runtime.js'
 
 const states = [
   'stopped',
@@ -18,19 +19,18 @@ const states = [
   'error',
 ] as const satisfies readonly AgentState['kind'][]
 
+const agentStateSchema = z.enum(states).meta({ id: 'AgentState' })
+
 export const agentSchema = z
   .object({
     id: uuid,
     name: z.string(),
     defaultExecutionPrincipal: defaultPrincipalSchema,
-    runtime: z.looseObject({ kind: z.string() }).meta({
-      description:
-        'The kind and its options. A secret option is shown as `{"set": true}`, or is left out.',
-    }),
+    runtime: shownRuntimeSchema,
     desiredState: z.enum(['running', 'stopped']).meta({
       description: 'The state that the service keeps the agent in, also after a restart.',
     }),
-    state: z.enum(states).meta({ description: 'The current state.' }),
+    state: agentStateSchema,
     lastError: runErrorSchema.optional().meta({ description: 'Present in state `error`.' }),
     failures: count
       .optional()

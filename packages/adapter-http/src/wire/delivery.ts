@@ -34,7 +34,7 @@ const outcomes = [
   'refused',
   'unreachable',
 ] as const satisfies readonly Outcome['kind'][]
-export const unreachableErrors = [
+const unreachableErrors = [
   'dns',
   'address_blocked',
   'connect',
@@ -46,13 +46,17 @@ export const unreachableErrors = [
   'interrupted',
 ] as const satisfies readonly UnreachableError[]
 
+export const eventTypeSchema = z.enum(eventNames).meta({ id: 'EventType' })
+export const deliveryStatusSchema = z.enum(deliveryStatuses).meta({ id: 'DeliveryStatus' })
+export const unreachableErrorSchema = z.enum(unreachableErrors).meta({ id: 'UnreachableError' })
+
 export const deliverySchema = z
   .object({
     id: uuid.meta({ description: 'The same for all attempts. Receivers deduplicate by it.' }),
     webhookId: uuid,
     eventId: uuid,
-    event: z.enum(eventNames),
-    status: z.enum(deliveryStatuses),
+    event: eventTypeSchema,
+    status: deliveryStatusSchema,
     attemptCount: count,
     nextAttemptAt: at.optional().meta({
       description: 'Present while the delivery is `pending`, is not being sent and is not blocked.',
@@ -92,8 +96,7 @@ const attemptSchema = z
       .string()
       .optional()
       .meta({ description: 'The first 16 KiB of the answer’s body.' }),
-    error: z
-      .enum(unreachableErrors)
+    error: unreachableErrorSchema
       .optional()
       .meta({ description: 'Present with `detail` if the outcome is `unreachable`.' }),
     detail: z.string().optional(),

@@ -1,11 +1,12 @@
-import { EVENT_NAMES, type EventName, type Json } from '@org/agent-messaging-core'
+import { type EventName, type Json } from '@org/agent-messaging-core'
 import type { EventPayload } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
-import { unreachableErrors } from './delivery.js'
+import { eventTypeSchema, unreachableErrorSchema } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
+import { variants } from './variants.js'
 
 const agentId = uuid
 const json = z.custom<Json>().meta({ description: 'Any JSON: the value in `metadata`.' })
@@ -69,13 +70,13 @@ const data = {
     deliveryId: uuid,
     webhookId: uuid,
     eventId: uuid,
-    event: z
-      .enum([...EVENT_NAMES, 'webhook.test'])
-      .meta({ description: 'The name of the event that the receiver did not get.' }),
+    event: eventTypeSchema,
     attemptCount: count,
-    lastAttempt: z.union([
-      z.object({ outcome: z.literal('refused'), statusCode: count }),
-      z.object({ outcome: z.literal('unreachable'), error: z.enum(unreachableErrors) }),
+    lastAttempt: variants('outcome', [
+      z.object({ outcome: z.literal('refused'), statusCode: count }).meta({ id: 'RefusedAttempt' }),
+      z
+        .object({ outcome: z.literal('unreachable'), error: unreachableErrorSchema })
+        .meta({ id: 'UnreachableAttempt' }),
     ]),
     exhaustedAt: at,
   }),
@@ -165,8 +166,8 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
 }
 
 /** Returns `MessageRespondedEvent` for `message.responded`. */
-const idOf = (name: string): string =>
-  `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}Event`
+const idOf = (name: string, suffix = 'Event'): string =>
+  `${name.replaceAll(/(?:^|\.)(\w)/g, (_, first: string) => first.toUpperCase())}${suffix}`
 
 const eventSchema = (name: EventName) =>
   z
@@ -174,7 +175,7 @@ const eventSchema = (name: EventName) =>
       event: z.literal(name),
       id: uuid.meta({ description: 'The id of the event.' }),
       createdAt: at,
-      data: data[name],
+      data: data[name].meta({ id: idOf(name, 'EventData') }),
     })
     .meta({
       id: idOf(name),
@@ -194,3 +195,9 @@ export const eventSchemas = (Object.keys(data) as EventName[]).map((name) => ({
   id: idOf(name),
   schema: eventSchema(name),
 }))
+
+/** Any event of the log. */
+export const eventSchemaOfAnyName = variants(
+  'event',
+  eventSchemas.map(({ schema }) => schema),
+).meta({ id: 'Event', description: 'Later versions can add events.' })

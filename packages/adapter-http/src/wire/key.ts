@@ -3,11 +3,13 @@ import { toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, uuid, type BodyOf } from './body.js'
 
+export const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
+
 export const keySchema = z
   .object({
     id: uuid,
     name: z.string(),
-    permissions: z.array(z.enum(PERMISSIONS)),
+    permissions: z.array(permissionSchema),
     createdAt: at,
     expiresAt: at.optional(),
     revokedAt: at.optional(),

@@ -15,6 +15,11 @@ export const messageStates = [
   'failed',
   'cancelled',
 ] as const satisfies readonly MessageStateKind[]
+export const messageStateSchema = z.enum(messageStates).meta({
+  id: 'MessageState',
+  description: 'The detailed state. `status` is `pending` in every state except `responded`.',
+})
+export const messageStatusSchema = z.enum(['pending', 'responded']).meta({ id: 'MessageStatus' })
 const messageId = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
 
 export const respondedSchema = z
@@ -38,10 +43,8 @@ export const messageSchema = z
     messageId: uuid,
     agentId: uuid,
     sessionId: z.string(),
-    status: z.enum(['pending', 'responded']),
-    state: z.enum(messageStates).meta({
-      description: 'The detailed state. `status` is `pending` in every state except `responded`.',
-    }),
+    status: messageStatusSchema,
+    state: messageStateSchema,
     message: z.string(),
     metadata: jsonObject.optional(),
     executionPrincipal: principalSchema,
@@ -67,7 +70,11 @@ type MessageBody = BodyOf<typeof messageSchema>
 export const foundMessageSchema = messageSchema
   .extend({
     deliveries: z
-      .array(deliverySchema.pick({ id: true, webhookId: true, event: true, status: true }))
+      .array(
+        deliverySchema
+          .pick({ id: true, webhookId: true, event: true, status: true })
+          .meta({ id: 'FoundDelivery' }),
+      )
       .meta({
         description:
           'The newest 100 deliveries of its events. `GET /v1/deliveries?messageId=` lists all.',

@@ -1,25 +1,34 @@
 import { z } from 'zod'
+import { textOf } from '../schemas.js'
+import { variants } from './variants.js'
 
-const service = z.strictObject({ type: z.literal('service') })
-const endUserId = z.string().min(1).max(256)
+const servicePrincipalSchema = z
+  .object({ type: z.literal('service') })
+  .meta({ id: 'ServicePrincipal', description: 'The agent runs on behalf of the service.' })
+const endUserId = z.string().meta({ ...textOf(256), examples: ['u-17'] })
 
 /** S§2. Only for documents and types: the domain checks principals and has clearer messages. */
-export const principalSchema = z
-  .union([service, z.strictObject({ type: z.literal('end_user'), endUserId })])
-  .meta({
-    id: 'ExecutionPrincipal',
-    description: 'The agent runs on behalf of the service itself or of an end user.',
-    examples: [{ type: 'end_user', endUserId: 'u-17' }],
-  })
+export const principalSchema = variants('type', [
+  servicePrincipalSchema,
+  z
+    .object({ type: z.literal('end_user'), endUserId })
+    .meta({ id: 'EndUserPrincipal', description: 'The agent runs on behalf of an end user.' }),
+]).meta({
+  id: 'ExecutionPrincipal',
+  description: 'The agent runs on behalf of the service itself or of an end user.',
+  examples: [{ type: 'end_user', endUserId: 'u-17' }],
+})
 
-export const defaultPrincipalSchema = z
-  .union([
-    service,
-    z.strictObject({ type: z.literal('end_user'), endUserId: endUserId.optional() }),
-  ])
-  .meta({
-    id: 'DefaultExecutionPrincipal',
-    description:
-      'Used if a request has no principal. With `end_user`, every request must name its end user.',
-    examples: [{ type: 'service' }],
-  })
+export const principalRef = '#/components/schemas/ExecutionPrincipal'
+
+export const defaultPrincipalSchema = variants('type', [
+  servicePrincipalSchema,
+  z
+    .object({ type: z.literal('end_user'), endUserId: endUserId.optional() })
+    .meta({ id: 'DefaultEndUserPrincipal', description: 'Each request must name its end user.' }),
+]).meta({
+  id: 'DefaultExecutionPrincipal',
+  description:
+    'Used if a request has no principal. With `end_user`, every request must name its end user.',
+  examples: [{ type: 'service' }],
+})

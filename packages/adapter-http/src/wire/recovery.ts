@@ -2,9 +2,11 @@ import type { Recovery } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
-import { deliveryStatuses, eventNames } from './delivery.js'
+import { deliveryStatusSchema, eventTypeSchema } from './delivery.js'
 
 export const responseClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
+
+export const responseClassSchema = z.enum(responseClasses).meta({ id: 'ResponseClass' })
 
 export const recoverySchema = z
   .object({
@@ -13,14 +15,16 @@ export const recoverySchema = z
     failure: z.enum(['webhook_deleted']).optional().meta({
       description: 'Present if the status is `failed`.',
     }),
-    filter: z.object({
-      webhookId: uuid.optional(),
-      event: z.enum(eventNames).optional(),
-      status: z.enum(deliveryStatuses),
-      lastAnswer: z.enum(responseClasses).optional(),
-      createdAfter: at.optional(),
-      createdBefore: at,
-    }),
+    filter: z
+      .object({
+        webhookId: uuid.optional(),
+        event: eventTypeSchema.optional(),
+        status: deliveryStatusSchema,
+        lastAnswer: responseClassSchema.optional(),
+        createdAfter: at.optional(),
+        createdBefore: at,
+      })
+      .meta({ id: 'RecoveryFilter' }),
     matched: count.meta({ description: 'Deliveries that match the filter so far.' }),
     redelivered: count.meta({
       description: 'Matches that are due again. The others were due already or being sent.',

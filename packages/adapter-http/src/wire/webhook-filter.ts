@@ -1,46 +1,52 @@
-import type { MetadataCondition } from '@org/agent-messaging-core'
 import { z } from 'zod'
+import { textOf } from '../schemas.js'
 import { uuid } from './body.js'
 
-const path = z
+const path = z.string().meta({
+  minLength: 1,
+  maxLength: 200,
+  pattern: '^[^.\0]+(\\.[^.\0]+){0,9}$',
+  description: 'Nested keys of the metadata, with dots between them. At most 10 keys.',
+  examples: ['customer.plan'],
+})
+const scalar = z.union([z.string().max(1_000), z.number(), z.boolean(), z.null()])
+const exists = z.boolean().meta({ description: '`false`: the metadata must not have the path.' })
+const agentId = uuid.optional().meta({ description: 'Only events of this agent.' })
+const sessionIdPrefix = z
   .string()
-  .min(1)
-  .max(200)
-  .meta({
-    description: 'Nested keys of the metadata, with dots between them. At most 10 keys.',
-    examples: ['customer.plan'],
-  })
-const conditionSchema = z.union([
-  z.strictObject({
-    path,
-    equals: z.union([z.string().max(1_000), z.number(), z.boolean(), z.null()]),
-  }),
-  z.strictObject({
-    path,
-    exists: z.boolean().meta({ description: '`false`: the metadata must not have the path.' }),
-  }),
-]) satisfies z.ZodType<MetadataCondition>
+  .optional()
+  .meta({ ...textOf(256), description: 'Only events of sessions whose id starts with this text.' })
+const about = 'Conditions on the metadata of the message. All must hold.'
+
+const metadataConditionSchema = z
+  .object({ path: z.string(), equals: scalar.optional(), exists: exists.optional() })
+  .meta({ id: 'MetadataCondition', description: 'Has either `equals` or `exists`.' })
 
 /** An event must match every given field. */
 export const webhookFilterSchema = z
+  .object({
+    agentId,
+    sessionIdPrefix,
+    metadata: z.array(metadataConditionSchema).readonly().optional().meta({ description: about }),
+  })
+  .meta({ id: 'WebhookFilter' })
+
+const newConditionSchema = z.xor([
+  z.strictObject({ path, equals: scalar }).meta({ id: 'EqualsCondition' }),
+  z.strictObject({ path, exists }).meta({ id: 'ExistsCondition' }),
+])
+
+/** The filter of a request. Unknown fields are refused: a misspelt one would widen the filter. */
+export const newWebhookFilterSchema = z
   .strictObject({
-    agentId: uuid.optional().meta({ description: 'Only events of this agent.' }),
-    sessionIdPrefix: z
-      .string()
-      .min(1)
-      .max(256)
-      .optional()
-      .meta({ description: 'Only events of sessions whose id starts with this text.' }),
-    metadata: z
-      .array(conditionSchema)
-      .min(1)
-      .max(10)
-      .readonly()
-      .optional()
-      .meta({ description: 'Conditions on the metadata of the message. All must hold.' }),
+    agentId,
+    sessionIdPrefix,
+    metadata: z.array(newConditionSchema).min(1).max(10).optional().meta({ description: about }),
   })
   .meta({
-    id: 'WebhookFilter',
+    id: 'NewWebhookFilter',
+    description: 'Has at least one field.',
+    minProperties: 1,
     examples: [
       { sessionIdPrefix: 'support/', metadata: [{ path: 'customer.plan', equals: 'gold' }] },
     ],

@@ -16,21 +16,21 @@ const circuits = ['closed', 'open', 'half_open'] as const satisfies readonly Cir
 
 /** The events of a webhook. `*` means all events, also events of later versions. */
 export const subscriptionSchema = z
-  .array(z.enum(['*', ...EVENT_NAMES]))
+  .array(z.enum(['*', ...EVENT_NAMES]).meta({ id: 'Subscription' }))
   .min(1)
   .meta({ examples: [['message.responded', 'agent.error'], ['*']] })
 
 export const webhookSchema = z
   .object({
     id: uuid,
-    url: z.string(),
+    url: z.string().meta({ format: 'uri' }),
     events: subscriptionSchema,
     filter: webhookFilterSchema
       .optional()
       .meta({ description: 'Limits the webhook to the events that match.' }),
     description: z.string().optional(),
     headers: z
-      .record(z.string(), z.object({ set: z.literal(true) }))
+      .record(z.string(), z.object({ set: z.literal(true) }).meta({ id: 'SecretMark' }))
       .optional()
       .meta({ description: 'Custom headers. Their values are secret.' }),
     disableOnGone: z.boolean().meta({ description: 'Whether a 410 answer disables the webhook.' }),

@@ -59,7 +59,8 @@ describe('custom headers', () => {
     (name) => {
       expect(problemOf([name, 'x'])).toEqual({
         path: 'headers',
-        message: 'must have names of at most 128 letters, digits and hyphens',
+        message:
+          "must have names of 1 to 128 characters, each a letter, a digit or one of !#$%&'*+-.^_`|~",
       })
     },
   )

@@ -75,15 +75,27 @@ export function customHeadersProblem(
     return { path: 'headers', message: `must be at most ${maxHeaders}` }
   for (const [name, value] of entries) {
     if (name.length > MAX_NAME_LENGTH || !TOKEN.test(name))
-      return {
-        path: 'headers',
-        message: `must have names of at most ${MAX_NAME_LENGTH} letters, digits and hyphens`,
-      }
+      return { path: 'headers', message: NAME_PROBLEM }
     const message = problemOf(name, value)
     if (message !== undefined) return { path: `headers.${name}`, message }
   }
   return undefined
 }
+
+const NAME_PROBLEM =
+  `must have names of 1 to ${MAX_NAME_LENGTH} characters, each a letter, a digit or one of ` +
+  "!#$%&'*+-.^_`|~"
+
+/** Describes legal headers as JSON Schema, except for the names that the service sets itself. */
+export const customHeadersSchema = ({
+  maxHeaders,
+  maxValueLength,
+}: Pick<CustomHeaderRules, 'maxHeaders' | 'maxValueLength'>) => ({
+  type: 'object',
+  maxProperties: maxHeaders,
+  propertyNames: { maxLength: MAX_NAME_LENGTH, pattern: TOKEN.source },
+  additionalProperties: { type: 'string', maxLength: maxValueLength, pattern: FIELD_VALUE.source },
+})
 
 /**
  * Joins the service's headers and the customer's. The service's win: an operator can choose a

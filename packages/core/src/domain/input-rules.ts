@@ -1,5 +1,5 @@
 import { err, type Err } from 'neverthrow'
-import { isStorableText } from './json.js'
+import { isLonger, isStorableText } from './json.js'
 
 /** A field that breaks a rule. `path` is the field's name, with dots. */
 export type Issue = { readonly path: string; readonly message: string }
@@ -36,11 +36,11 @@ export const orMissing = (problem: string) => ({
     input === undefined ? IS_REQUIRED : problem,
 })
 
-/** Accepts non-empty, storable text of at most `max` UTF-16 units. */
+/** Accepts non-empty, storable text of at most `max` characters. */
 export function textRule(value: unknown, max: number): Rule {
   if (value === undefined) return IS_REQUIRED
   if (typeof value !== 'string' || value === '') return 'must be a non-empty string'
-  if (value.length > max) return `must have at most ${max} characters`
+  if (isLonger(value, max)) return `must have at most ${max} characters`
   return isStorableText(value) ? undefined : 'must not contain NUL or lone surrogates'
 }
 

@@ -8,6 +8,15 @@ export type JsonObject = { [key: string]: Json }
 const UNSTORABLE = /\0|\p{Surrogate}/u
 export const isStorableText = (text: string): boolean => !UNSTORABLE.test(text)
 
+/** Counts Unicode code points, as JSON Schema's `maxLength` does. */
+export function isLonger(text: string, max: number): boolean {
+  if (text.length <= max) return false
+  if (text.length > 2 * max) return true
+  let characters = 0
+  for (const _ of text) if (++characters > max) return true
+  return false
+}
+
 /** Returns the first `maxLength` UTF-16 units at most, and never half of a surrogate pair. */
 export const beginningOf = (text: string, maxLength: number): string =>
   text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')

@@ -1,4 +1,7 @@
-/** Sizes that one request can have. Lengths are UTF-16 units unless the name says bytes. */
+/**
+ * Sizes that one request can have. `messageLength` and `sessionIdLength` count Unicode code points,
+ * the other lengths count UTF-16 units.
+ */
 export type Limits = {
   readonly messageLength: number
   readonly sessionIdLength: number

@@ -1,5 +1,5 @@
 import { err, ok, type Result } from 'neverthrow'
-import { isJsonObject, isStorableText } from './json.js'
+import { isJsonObject, isLonger, isStorableText } from './json.js'
 
 /** On whose behalf an agent runs (S§2): the service, or an end user. */
 export type Principal =
@@ -68,7 +68,7 @@ export function principalProblem(value: unknown): string | undefined {
   const id = value['endUserId']
   if (typeof id !== 'string' || id === '')
     return 'type "end_user" needs endUserId, a non-empty string'
-  if (id.length > MAX_END_USER_ID) return `endUserId is longer than ${MAX_END_USER_ID} characters`
+  if (isLonger(id, MAX_END_USER_ID)) return `endUserId is longer than ${MAX_END_USER_ID} characters`
   if (!isStorableText(id)) return 'endUserId holds NUL or a lone surrogate'
   return hasOnlyPrincipalKeys(value) ? undefined : 'type "end_user" takes no field but endUserId'
 }

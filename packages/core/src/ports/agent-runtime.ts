@@ -23,6 +23,11 @@ export interface AgentRuntime {
    */
   has?(options: JsonObject): boolean
   /**
+   * Describes the options as a JSON Schema of type `object`, for the API's document. If absent, the
+   * document says only that the kind has options.
+   */
+  optionsSchema?(): RuntimeOptionsSchema
+  /**
    * Checks the options of a create or update request, and separates the secret ones. An error is a
    * sentence for the caller that starts with the field's name. Options come from requests: they
    * name entries of the operator's configuration, never a program or an argument.
@@ -38,6 +43,13 @@ export interface AgentRuntime {
     onExit: OnExit,
     signal?: AbortSignal,
   ): Promise<Result<RunningAgent, RunError>>
+}
+
+/** JSON Schema 2020-12 of an object. */
+export type RuntimeOptionsSchema = {
+  readonly properties?: Readonly<Record<string, object>>
+  readonly required?: readonly string[]
+  readonly additionalProperties?: unknown
 }
 
 /**

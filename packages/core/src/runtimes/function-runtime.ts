@@ -42,6 +42,13 @@ export function functionRuntime(
     signsRequests: false,
     exclusive,
     has: ({ handler }) => find(handler) !== undefined,
+    optionsSchema: () => ({
+      properties: {
+        handler: { type: 'string', description: 'The name of a function of the server.' },
+      },
+      required: ['handler'],
+      additionalProperties: false,
+    }),
     parseOptions: async ({ handler, ...rest }) => {
       if (find(handler) === undefined) return err(`handler must be one of: ${known}`)
       const stray = Object.keys(rest)[0]

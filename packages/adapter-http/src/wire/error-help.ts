@@ -1,0 +1,69 @@
+import type { ErrorCode } from './error.js'
+
+/** For people: why a code is answered, and how to go on. `docs/errors.md` has the same text. */
+export const errorHelp: {
+  readonly [Code in ErrorCode]: { readonly cause: string; readonly remedy: string }
+} = {
+  BAD_REQUEST: {
+    cause: 'The body, a parameter, a header or the principal is invalid. Nothing was stored.',
+    remedy: 'Correct the fields that `issues` names. The same request fails again.',
+  },
+  UNAUTHORIZED: {
+    cause: 'The API key, run token or secret is missing, unknown, revoked or expired.',
+    remedy: 'Send a valid one as `Authorization: Bearer …`, with one space and without quotes.',
+  },
+  FORBIDDEN: {
+    cause: 'The API key lacks the permission that the message names.',
+    remedy: 'Use another key, or create one with this permission by `POST /v1/keys`.',
+  },
+  NOT_FOUND: {
+    cause: 'The project of the API key has no such resource, or the server has no such route.',
+    remedy: 'Check the id and the path. A key sees only the resources of its own project.',
+  },
+  METHOD_NOT_ALLOWED: {
+    cause: 'The path has no such method.',
+    remedy: 'Use a method that the `Allow` header names.',
+  },
+  AGENT_NOT_RUNNING: {
+    cause: 'The agent is stopped, still starting, or failed. Nothing was stored.',
+    remedy:
+      'With `Retry-After`, send again after that time. Without it, read `lastError` of the agent ' +
+      'and start the agent with `POST /v1/agents/:id/start`.',
+  },
+  CONFLICT: {
+    cause: 'The resource is not in a state for this request, or a limit of the project is reached.',
+    remedy: 'Read the message and the resource. Change the state first, or accept it as it is.',
+  },
+  GONE: {
+    cause: 'The events after this cursor were purged.',
+    remedy:
+      'Read again without `after`. Compare your data with the API, because events are missing.',
+  },
+  PAYLOAD_TOO_LARGE: {
+    cause: 'The body has more bytes than the service accepts. Nothing was stored.',
+    remedy: 'Send less. Put large content elsewhere, and send its address.',
+  },
+  UNSUPPORTED_MEDIA_TYPE: {
+    cause: 'The body is not JSON in UTF-8, or has a content encoding.',
+    remedy: 'Send `Content-Type: application/json` without `Content-Encoding`.',
+  },
+  IDEMPOTENCY_MISMATCH: {
+    cause: 'An earlier send to this agent had the same `Idempotency-Key` and another content.',
+    remedy: 'Use a new key for each new message, and the same key only to repeat a send.',
+  },
+  TOO_MANY_REQUESTS: {
+    cause: 'The queue of the session is full, or too many streams or recoveries are open.',
+    remedy: 'Wait for `Retry-After`, then try again. Let the session finish its messages.',
+  },
+  INTERNAL_ERROR: {
+    cause: 'The server has a defect, or its host reads bodies before the service does.',
+    remedy: 'Look for the `requestId` in the log of the server, and report the defect.',
+  },
+  UNAVAILABLE: {
+    cause: 'The service cannot reach its storage.',
+    remedy: 'Try again after `Retry-After`. Repeat a send with the same `Idempotency-Key`.',
+  },
+}
+
+/** The part of the reference page that explains a code. */
+export const errorAnchor = (code: string): string => `error-${code}`

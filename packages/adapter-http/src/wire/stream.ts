@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { count } from './body.js'
+import { messageSchema, messageStateSchema } from './message.js'
+import { variants } from './variants.js'
+
+export const streamStateSchema = z
+  .object({ state: messageStateSchema, attempt: count })
+  .meta({ id: 'StreamState' })
+export const streamChunkSchema = z
+  .object({
+    attempt: count.meta({ description: 'Chunks of earlier attempts are obsolete.' }),
+    offset: count.meta({ description: 'The UTF-16 units before this piece in this attempt.' }),
+    text: z.string(),
+  })
+  .meta({ id: 'StreamChunk' })
+
+const id = z.string().meta({ description: 'Send it as `Last-Event-ID` to continue after it.' })
+
+/** One server-sent event. `data` is JSON in one line. */
+export const streamEventSchema = variants('event', [
+  z
+    .object({ event: z.literal('state'), id, data: streamStateSchema })
+    .meta({ id: 'StreamStateEvent', description: 'First, and after each change of the state.' }),
+  z
+    .object({ event: z.literal('chunk'), id, data: streamChunkSchema })
+    .meta({ id: 'StreamChunkEvent', description: 'A piece of the answer.' }),
+  z
+    .object({ event: z.literal('message'), id, data: messageSchema })
+    .meta({ id: 'StreamMessageEvent', description: 'The final message: the last event.' }),
+]).meta({
+  id: 'StreamEvent',
+  description:
+    'The fields of one server-sent event. Its `data` is one line of JSON. Lines that start with ' +
+    'a colon are heartbeats.',
+})
