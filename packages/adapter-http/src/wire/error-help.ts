@@ -18,7 +18,7 @@ export const errorHelp: {
   },
   NOT_FOUND: {
     cause: 'The project of the API key has no such resource, or the server has no such route.',
-    remedy: 'Check the id and the path. A key sees only the resources of its own project.',
+    remedy: 'Check the id and the path. A key sees only the resources of its project.',
   },
   METHOD_NOT_ALLOWED: {
     cause: 'The path has no such method.',
