@@ -9,7 +9,7 @@ try {
   const message = await client.messages.complete(
     'echo',
     { sessionId: 'customer-42', message: 'Where is my order?' },
-    { idempotencyKey: 'order-42-question-2', timeoutMs: 60_000 },
+    { idempotencyKey: 'order-42-ts-2', timeoutMs: 60_000 },
   )
   if (message.state === 'responded') console.log(message.response)
   else console.error(message.state, message.error?.message)

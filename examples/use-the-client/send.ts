@@ -9,7 +9,7 @@ const client = createClient({
 const sent = await client.messages.send(
   'echo',
   { sessionId: 'customer-42', message: 'Where is my order?', metadata: { channel: 'C1' } },
-  { idempotencyKey: 'order-42-question-1', waitSeconds: 3 },
+  { idempotencyKey: 'order-42-ts-1', waitSeconds: 3 },
 )
 console.log(sent.status, sent.status === 'responded' ? sent.response : sent.messageId)
 

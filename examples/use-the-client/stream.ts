@@ -8,7 +8,7 @@ const client = createClient({
 const { messageId } = await client.messages.send(
   'echo',
   { sessionId: 'customer-42', message: 'Tell me a story' },
-  { idempotencyKey: 'order-42-question-3', waitSeconds: 0 },
+  { idempotencyKey: 'order-42-ts-3', waitSeconds: 0 },
 )
 let shown = ''
 let attempt = 0

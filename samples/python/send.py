@@ -33,7 +33,7 @@ def result_of(sent):
         time.sleep(int(sent.headers.get("Retry-After", 1)))
 
 
-sent = send("echo", {"sessionId": "first", "message": "Hello"}, "order-42-question-1")
+sent = send("echo", {"sessionId": "first", "message": "Hello"}, "order-42-python-1")
 print(sent.status_code, sent.json()["status"])
 message = result_of(sent)
 print(message["state"], message.get("response") or message.get("error"))

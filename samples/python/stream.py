@@ -32,7 +32,7 @@ def events(path):
 
 sent = client.post(
     "/v1/agents/echo/messages",
-    headers={"Idempotency-Key": "order-42-question-2", "Prefer": "respond-async"},
+    headers={"Idempotency-Key": "order-42-python-2", "Prefer": "respond-async"},
     json={"sessionId": "first", "message": "Hello to all of you"},
 ).raise_for_status()
 for event, data in events(sent.headers["Location"] + "/stream"):

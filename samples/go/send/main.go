@@ -88,7 +88,7 @@ func resultOf(path string) (message, error) {
 
 func main() {
 	body := []byte(`{"sessionId":"first","message":"Hello"}`)
-	sent, err := send("echo", "order-42-question-3", body)
+	sent, err := send("echo", "order-42-go-3", body)
 	if err != nil {
 		log.Fatal(err)
 	}

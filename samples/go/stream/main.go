@@ -70,7 +70,7 @@ func read(response *http.Response, lastID string, handle func(event)) string {
 
 func main() {
 	headers := map[string]string{
-		"Content-Type": "application/json", "Idempotency-Key": "order-42-question-4", "Prefer": "respond-async",
+		"Content-Type": "application/json", "Idempotency-Key": "order-42-go-4", "Prefer": "respond-async",
 	}
 	body := `{"sessionId":"first","message":"Hello to all of you"}`
 	sent, err := request(http.MethodPost, "/v1/agents/echo/messages", body, headers)
