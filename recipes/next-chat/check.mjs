@@ -8,6 +8,7 @@ const LIMIT_MS = 30_000
 await withChat(async (url) => {
   await checkStream(url)
   if (chromiumPath()) await checkPage(url)
+  else if (process.env.CI_STRICT === '1') throw new Error('Chromium is missing.')
   else console.log('The page was not checked: Chromium is missing.')
 })
 console.log('The chat streams the answers and keeps the session.')
