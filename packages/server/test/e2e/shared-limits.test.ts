@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => postgres.close())
 
 /** A receiver that answers late, and counts the requests that it has at a time. */
-async function slowReceiver() {
+async function slowReceiver(answerMs = ANSWER_MS) {
   const counts = { now: 0, most: 0, received: 0 }
   const server = createServer((request, response) => {
     counts.received++
@@ -32,7 +32,7 @@ async function slowReceiver() {
     setTimeout(() => {
       counts.now--
       response.writeHead(200).end()
-    }, ANSWER_MS)
+    }, answerMs)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   onTestFinished(() => {
@@ -49,20 +49,35 @@ async function attemptsOf({ url }: RealServer): Promise<number> {
   return [...sums].reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-async function twoServers(): Promise<[RealServer, RealServer]> {
+/** Two servers on one new database, with an agent that answers each message. */
+async function twoServers(timeoutMs = 1_000): Promise<[RealServer, RealServer]> {
   const options = {
     agents: 'export default { echo: ({ message }) => message }',
     env: {
       SERVICE_DATABASE_URL: await postgres.database(),
       SERVICE_METRICS_TOKEN: TOKEN,
-      SERVICE_DELIVERY_TIMEOUT_MS: '1000',
-      SERVICE_DELIVERY_LEASE_MS: '3000',
+      SERVICE_DELIVERY_TIMEOUT_MS: String(timeoutMs),
+      SERVICE_DELIVERY_LEASE_MS: String(3 * timeoutMs),
     },
   }
   const servers = [await realServer(options), await realServer(options)] as const
   onTestFinished(() => Promise.all(servers.map((server) => server.dispose())).then(() => undefined))
+  const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' } }
+  await servers[0].api('POST', '/v1/agents', { ...agent, desiredState: 'running' })
   return [...servers]
 }
+
+/** Sends messages to both servers. */
+const sendMany = (servers: readonly RealServer[], count: number): Promise<void[]> =>
+  Promise.all(
+    Array.from({ length: CLIENTS }, async (_, client) => {
+      for (let n = client; n < count; n += CLIENTS)
+        await servers[n % 2]?.api('POST', '/v1/agents/echo/messages', {
+          sessionId: `s${n}`,
+          message: 'hi',
+        })
+    }),
+  )
 
 it(
   'two servers on one PostgreSQL keep maxConcurrency and requestsPerSecond together',
@@ -70,8 +85,6 @@ it(
   async () => {
     const [one, other] = await twoServers()
     const [parallel, paced] = [await slowReceiver(), await slowReceiver()]
-    const agent = { name: 'echo', runtime: { kind: 'function', handler: 'echo' } }
-    await one.api('POST', '/v1/agents', { ...agent, desiredState: 'running' })
     const events = ['message.responded']
     const limits = [
       { url: parallel.url, events, maxConcurrency: MAX_CONCURRENCY },
@@ -79,15 +92,7 @@ it(
     ]
     for (const webhook of limits)
       expect((await one.api('POST', '/v1/webhooks', webhook)).status).toBe(201)
-    await Promise.all(
-      Array.from({ length: CLIENTS }, async (_, client) => {
-        for (let n = client; n < MESSAGES; n += CLIENTS)
-          await [one, other][n % 2]?.api('POST', '/v1/agents/echo/messages', {
-            sessionId: `s${n}`,
-            message: 'hi',
-          })
-      }),
-    )
+    await sendMany([one, other], MESSAGES)
 
     const bothSend = async () => (await attemptsOf(one)) > 0 && (await attemptsOf(other)) > 0
     expect(await until(bothSend, BOTH_SEND_WITHIN_MS)).toBe(true)
@@ -101,5 +106,29 @@ it(
     expect(sent).toBeLessThanOrEqual(allowed + PER_SECOND)
     expect(Math.min(ofOne, ofOther)).toBeGreaterThan(0)
     expect(parallel.counts.most).toBe(MAX_CONCURRENCY)
+  },
+)
+
+it(
+  'a pause by one server stops the deliveries that the other server holds',
+  { timeout: 60_000 },
+  async () => {
+    const servers = await twoServers(10_000)
+    const slow = await slowReceiver(1_500)
+    const created = await servers[0].api('POST', '/v1/webhooks', {
+      url: slow.url,
+      events: ['message.responded'],
+    })
+    const { id } = (await created.json()) as { readonly id: string }
+    await sendMany(servers, 100)
+    const paused = await servers[0].api('PATCH', `/v1/webhooks/${id}`, { paused: true })
+    expect(paused.status).toBe(200)
+    const bothSent = await Promise.all(servers.map(attemptsOf))
+    expect(slow.counts.now + Math.min(...bothSent)).toBeGreaterThan(8)
+    // The news takes a moment. Each server has more deliveries than slots.
+    await sleep(500)
+    const before = slow.counts.received
+    await sleep(3_000)
+    expect(slow.counts.received).toBe(before)
   },
 )
