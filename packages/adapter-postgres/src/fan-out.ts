@@ -3,21 +3,17 @@ import {
   newClaimedDelivery,
   newDeliveryClaim,
   orderKeyOf,
-  toWebhook,
   traceColumn,
   WAITING,
   type ClaimedDelivery,
-  type EventName,
   type Instant,
   type Outgoing,
-  type Webhook,
   type WebhookEvent,
-  type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { makeReadyToProbe } from './probe-readiness.js'
+import { readReceivers, topicOf, topicsOf, type Receivers } from './receivers.js'
 import { sql } from './sql.js'
-import { webhookList } from './webhook-row.js'
 
 /** A delivery to insert. With lease 1 the delivery is claimed, with lease 0 the delivery is due. */
 export type NewDelivery = {
@@ -55,15 +51,7 @@ type EventColumns = Pick<WebhookEvent, 'id' | 'projectId' | 'name' | 'body' | 'c
   readonly sessionId: string | null
   readonly trace: string | null
 }
-type Topics = {
-  readonly projectIds: readonly string[]
-  readonly names: readonly EventName[]
-}
 
-const subscribedSql = sql<Topics, WebhookRow & { readonly topic: number }>(`
-  select topic, ${webhookList}
-  from agent_messaging.subscribers(@projectIds, @names) subscriber,
-    lateral (select (subscriber.webhook).*) w`)
 const webhookSql = sql<
   { readonly id: string; readonly projectId: string },
   { readonly seq: number }
@@ -96,7 +84,8 @@ const lockOrdersSql = sql<{ readonly orderKeys: readonly (string | null)[] }>(
 
 /** Inserts events and their deliveries, within a transaction. Returns the claimed deliveries. */
 export async function fanOut(db: Queries, outgoing: Outgoing): Promise<readonly ClaimedDelivery[]> {
-  const [{ events, claimed } = NO_RECEIVERS] = await fanOuts(db, [outgoing])
+  const receivers = await readReceivers(db, topicsOf([outgoing]))
+  const { events, claimed } = fanOutTo(outgoing, receivers)
   const waiting: string[] = []
   for (const { event, deliveries } of events) waiting.push(...(await insert(db, event, deliveries)))
   return notWaiting(claimed, waiting)
@@ -109,33 +98,8 @@ export const notWaiting = (
 ): readonly ClaimedDelivery[] =>
   waiting.length === 0 ? claimed : claimed.filter(({ delivery }) => !waiting.includes(delivery.id))
 
-/** Decides which deliveries each event gets. Reads the subscribed webhooks with one statement. */
-export async function fanOuts(
-  db: Queries,
-  all: readonly (Outgoing | undefined)[],
-): Promise<FanOut[]> {
-  const topics = new Map(
-    all.flatMap((outgoing) => (outgoing?.events ?? []).map((event) => [topicOf(event), event])),
-  )
-  const receivers: Receivers = new Map([...topics.keys()].map((topic) => [topic, []]))
-  const lists = [...receivers.values()]
-  const events = [...topics.values()]
-  if (events.length === 0) return all.map(() => NO_RECEIVERS)
-  const rows = await db.all(subscribedSql, {
-    projectIds: events.map(({ projectId }) => projectId),
-    names: events.map(({ name }) => name),
-  })
-  for (const row of rows) lists[row.topic]?.push({ seq: row.seq, webhook: toWebhook(row) })
-  return all.map((outgoing) => (outgoing ? fanOutTo(outgoing, receivers) : NO_RECEIVERS))
-}
-
-const NO_RECEIVERS: FanOut = { events: [], claimed: [] }
-const topicOf = ({ projectId, name }: WebhookEvent): string => JSON.stringify([projectId, name])
-
-/** Subscribed webhooks by topic. */
-type Receivers = ReadonlyMap<string, { readonly seq: number; readonly webhook: Webhook }[]>
-
-function fanOutTo(outgoing: Outgoing, receivers: Receivers): FanOut {
+/** Decides which deliveries each event gets. */
+export function fanOutTo(outgoing: Outgoing, receivers: Receivers): FanOut {
   const claimed: ClaimedDelivery[] = []
   const events = outgoing.events.map((event) => ({
     event,
@@ -152,7 +116,7 @@ function deliveriesOf(
   claimed: ClaimedDelivery[],
 ): NewDelivery[] {
   const deliveries: NewDelivery[] = []
-  for (const { seq, webhook } of receivers.get(topicOf(event)) ?? []) {
+  for (const { seq, webhook } of receivers.get(topicOf(event))?.webhooks ?? []) {
     if (webhook.id === notTo || !matchesFilter(webhook.filter, event)) continue
     const id = nextDeliveryId()
     const until = newDeliveryClaim(webhook, claim)

@@ -24,6 +24,7 @@ import { listMessages } from './message-list.js'
 import { searchMessages } from './message-search.js'
 import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
 import { purgeMessages } from './purge.js'
+import { KnownReceivers } from './receivers.js'
 import { recordRuns } from './record-runs.js'
 import { sessionHistory } from './session-history.js'
 import { listSessions } from './session-list.js'
@@ -44,6 +45,7 @@ const MAX_BATCH_SIZE = 64
 
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
   const countAccepted = earlyAnalyze({ read })
+  const receivers = new KnownReceivers()
   return {
     accept: grouped<NewMessage, Accepted>({
       keyOf: ({ id }) => id,
@@ -61,7 +63,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     recordRun: grouped<RunRecord, RecordedRun>({
       keyOf: ({ messageId }) => messageId,
       maxBatchSize: MAX_BATCH_SIZE,
-      flush: recordRuns,
+      flush: (db, runs) => recordRuns(db, runs, receivers),
     }),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),
     retry: (message) => write((db) => retry(db, message)),

@@ -9,6 +9,9 @@ import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
  *
  * A delivery with an order key waits if another one with that key is open. The result has the ids
  * of the deliveries that wait. `order_keys` is null if no delivery of the batch has one.
+ *
+ * The caller decided about the deliveries by the webhooks of the topics in these versions, as
+ * `subscribers` returns them. If one has changed, the only row has place 0, and nothing is written.
  */
 export const settleRuns = `
 create or replace function agent_messaging.settle_runs(
@@ -16,7 +19,8 @@ create or replace function agent_messaging.settle_runs(
   response_times bigint[], responses text[], errors text[], nows bigint[], event_runs bigint[],
   event_ids text[], event_messages text[], event_sessions text[], event_names text[], bodies text[],
   traces text[], told_ats bigint[], project_ids text[], delivery_ids text[], webhook_seqs text[],
-  due_ats text[], leases text[], order_keys text[])
+  due_ats text[], leases text[], order_keys text[], topic_projects text[], topic_names text[],
+  topic_versions text[])
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
   "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
@@ -29,6 +33,18 @@ begin
       join agent_messaging.messages m on m.id = any(array[g.message_id])
       join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
     order by s.agent_id || '', s.session_id for update of s;
+  if exists (
+    select 1 from unnest(topic_projects, topic_names, topic_versions) as t (project_id, name, version)
+    where t.version <> coalesce((
+      select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
+      from agent_messaging.subscriptions s
+        join agent_messaging.webhooks w on w.seq = any(array[s.webhook_seq])
+      where s.project_id = t.project_id and s.event = any(array['*', t.name])), ''))
+  then
+    place := 0;
+    return next;
+    return;
+  end if;
   if order_keys is not null then
     perform agent_messaging.lock_orders(array(
       select key from unnest(order_keys) as given (keys), unnest(given.keys::text[]) as key));
