@@ -380,6 +380,7 @@ describe('the summary of a run', () => {
       delivered: 6,
       received: 8,
       duplicates: 1,
+      repeats: { perKill: 0, most: 0 },
       lost: 0,
     })
   })
@@ -389,5 +390,14 @@ describe('the summary of a run', () => {
     drop(history.final.messages, ({ messageId }) => messageId === 'm1')
     drop(history.received, ({ headers }) => headers['webhook-id'] === 'w1-m3')
     expect(summarize(history).lost).toBe(2)
+  })
+
+  it('counts the deliveries that were accepted again after a kill', () => {
+    const faults = [
+      { kind: 'kill', at: 1_155, until: 1_160 },
+      { kind: 'kill', at: 2_150, until: 2_300 },
+    ]
+    const { repeats } = summarize({ ...validHistory(), faults })
+    expect(repeats).toEqual({ perKill: 0.5, most: 1 })
   })
 })

@@ -3,6 +3,7 @@ import { eventOf } from './event-of.js'
 import { groupBy } from './group-by.js'
 import type { History } from './history.js'
 import { endOf, isSuccess } from './outbox.js'
+import { repeatsAfterKills, type Repeats } from './repeats.js'
 
 /** The figures of a run. */
 export type Summary = {
@@ -18,6 +19,7 @@ export type Summary = {
   /** Requests to receivers. `duplicates` counts successes after the first one of a delivery. */
   readonly received: number
   readonly duplicates: number
+  readonly repeats: Repeats
   /** Accepted messages without an end, and ends that a subscribed receiver did not accept. */
   readonly lost: number
 }
@@ -39,6 +41,7 @@ export function summarize(history: History): Summary {
     delivered: final.deliveries.filter(({ status }) => status === 'delivered').length,
     received: received.length,
     duplicates: [...successes.values()].reduce((sum, { length }) => sum + length - 1, 0),
+    repeats: repeatsAfterKills(history),
     lost: lostMessages(history) + lostReports(history),
   }
 }

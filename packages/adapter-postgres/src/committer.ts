@@ -14,8 +14,10 @@ export type CommitterOptions<In, Out> = {
    * batches would be smaller and wait for each other's locks.
    */
   readonly maxInFlight?: number
-  /** The pause between two batches for writes that no caller waits for. A full batch ends it. */
+  /** The pause between two batches for writes that no caller waits for. */
   readonly lingerMs?: number
+  /** This many waiting writes end the pause, by the newest one. Default: 128. */
+  readonly mostLingering?: (newest: In) => number
   /** Writes that can wait. One more is rejected. */
   readonly maxQueued: number
   /** Shared by all kinds of batches. */
@@ -24,8 +26,6 @@ export type CommitterOptions<In, Out> = {
   readonly flush: (inputs: readonly In[]) => Promise<readonly Out[]>
 }
 
-/** This many writes make a batch before `lingerMs` is over. */
-const LINGERING = 128
 /** A batch that takes longer waits for a lock, such as a host's transaction. Others go ahead. */
 const STUCK_MS = 500
 /** Stuck batches and retries at once. Each takes a connection, and a host's pool can have few. */
@@ -104,9 +104,10 @@ export class Committer<In, Out> {
   }
 
   #isLingering(): boolean {
-    const { lingerMs = 0 } = this.#options
+    const { lingerMs = 0, mostLingering = () => 128 } = this.#options
     const left = this.#lastBatchAt + lingerMs - performance.now()
-    if (left <= 0 || this.#queue.length >= LINGERING) return false
+    const newest = this.#queue.at(-1)
+    if (left <= 0 || !newest || this.#queue.length >= mostLingering(newest.input)) return false
     if (!this.#isLingerTimerSet) {
       this.#isLingerTimerSet = true
       setTimeout(() => {

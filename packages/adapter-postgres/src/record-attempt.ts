@@ -1,8 +1,9 @@
 import {
   afterAttemptColumns,
+  mostWaitingRecords,
   type AttemptRecord,
+  type DeliveryStore,
   type RecordedAttempt,
-  type Stored,
   type Unavailable,
 } from '@org/agent-messaging-core/storage'
 import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
@@ -23,6 +24,9 @@ const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
   select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts,
     @durations, @urls, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`)
 
+/** `inFlight`: see `DeliveryStore.recordAttempt`. */
+type Timely = { readonly record: AttemptRecord; readonly inFlight: number }
+
 const MAX_BATCH_SIZE = 256
 /** Each record with health holds a connection while it waits for the row of its webhook. */
 const MAX_WITH_HEALTH = 4
@@ -30,24 +34,30 @@ const MAX_WITH_HEALTH = 4
 /**
  * `DeliveryStore.recordAttempt`. Records of one webhook that can change its health run in order.
  */
-export function attemptRecorder({
-  read,
-  grouped,
-}: Database): (record: AttemptRecord) => Stored<RecordedAttempt> {
+export function attemptRecorder({ read, grouped }: Database): DeliveryStore['recordAttempt'] {
   const names = headerNames()
   const oneAtATime = new OneAtATime()
   const keyOf = ({ deliveryId }: AttemptRecord) => deliveryId
   const batching = {
-    keyOf,
+    keyOf: ({ record }: Timely) => keyOf(record),
     maxBatchSize: MAX_BATCH_SIZE,
     maxInFlight: 1,
-    flush: (db: Queries, records: readonly AttemptRecord[]) => recordAttempts(db, names, records),
+    flush: (db: Queries, all: readonly Timely[]) =>
+      recordAttempts(
+        db,
+        names,
+        all.map(({ record }) => record),
+      ),
   }
-  const recordSoon = grouped<AttemptRecord, RecordedAttempt>({ ...batching, lingerMs: 40 })
+  const recordSoon = grouped<Timely, RecordedAttempt>({
+    ...batching,
+    lingerMs: 40,
+    mostLingering: ({ inFlight }) => mostWaitingRecords(inFlight),
+  })
   /** The next delivery of the order is sent after this one. */
-  const recordNow = grouped<AttemptRecord, RecordedAttempt>(batching)
-  const record = (attempt: AttemptRecord) =>
-    attempt.isOrdered ? recordNow(attempt) : recordSoon(attempt)
+  const recordNow = grouped<Timely, RecordedAttempt>(batching)
+  const record = (attempt: AttemptRecord, inFlight: number) =>
+    (attempt.isOrdered ? recordNow : recordSoon)({ record: attempt, inFlight })
   const recordHealth = grouped<AttemptRecord, RecordedAttempt>({
     keyOf,
     maxBatchSize: 1,
@@ -68,12 +78,12 @@ export function attemptRecorder({
     if (changes.isErr() || !changes.value) return changes.map(() => undefined)
     return recordHealth(attempt)
   }
-  return (attempt) => {
+  return (attempt, inFlight = 0) => {
     const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
-    if (!decideHealth) return outgoing ? recordHealth(attempt) : record(attempt)
+    if (!decideHealth) return outgoing ? recordHealth(attempt) : record(attempt, inFlight)
     const work = () => recordIfHealthChanges(attempt, decideHealth)
     return new ResultAsync(oneAtATime.run(webhookId, work)).andThen((recorded) =>
-      recorded ? okAsync(recorded) : record(attempt),
+      recorded ? okAsync(recorded) : record(attempt, inFlight),
     )
   }
 }

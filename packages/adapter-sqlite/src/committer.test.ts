@@ -229,7 +229,7 @@ it('a query that throws is unavailable', async () => {
 
 it('writeAlong commits at once when the last commit is long ago', async () => {
   const { writeAlong, add, stored } = numbers()
-  const written = writeAlong(() => add(1))
+  const written = writeAlong(() => add(1), 128)
   await new Promise((resolve) => void setImmediate(resolve))
   expect(stored()).toEqual([1])
   expect((await written)._unsafeUnwrap()).toBe(1)
@@ -238,24 +238,24 @@ it('writeAlong commits at once when the last commit is long ago', async () => {
 it('writeAlong joins the next write, and commits alone when there is none', async () => {
   const { write, writeAlong, add, stored, commits } = numbers()
   await write(() => add(1))
-  const along = writeAlong(() => add(2))
+  const along = writeAlong(() => add(2), 128)
   await new Promise((resolve) => void setImmediate(resolve))
   expect(stored()).toEqual([1])
   await write(() => add(3))
   expect(stored()).toEqual([1, 2, 3])
   expect((await along)._unsafeUnwrap()).toBe(1)
-  await writeAlong(() => add(4))
+  await writeAlong(() => add(4), 128)
   expect(stored()).toEqual([1, 2, 3, 4])
   expect(commits()).toBe(3)
 })
 
-it('writeAlong commits at once when many writes are queued', async () => {
+it('writeAlong commits at once when as many writes are queued as can wait', async () => {
   const { write, writeAlong, add, commits } = numbers()
   await write(() => add(999))
-  for (const n of range(0, 127)) void writeAlong(() => add(n))
+  for (const n of range(0, 3)) void writeAlong(() => add(n), 4)
   await new Promise((resolve) => void setImmediate(resolve))
   expect(commits()).toBe(1)
-  void writeAlong(() => add(127))
+  void writeAlong(() => add(3), 4)
   await new Promise((resolve) => void setImmediate(resolve))
   expect(commits()).toBe(2)
 })

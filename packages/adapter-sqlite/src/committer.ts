@@ -13,8 +13,6 @@ const LARGEST_BATCH = 256
 const BUSY_PAUSE_MS = 2
 /** The pause between two commits if only `writeAlong` was called. */
 const LINGER_MS = 40
-/** This many writes are committed at once, even if only `writeAlong` was called. */
-const LINGERING = 128
 
 export type CommitterOptions = {
   /** Writes that can wait for their commit. One more write is `Unavailable`. */
@@ -92,15 +90,15 @@ export class Committer {
    * durable. `operation` can run twice, but only one run is committed.
    */
   write<T>(operation: () => T): Stored<T> {
-    return this.#enqueue(operation, 'flush soon')
+    return this.#enqueue(operation, 0)
   }
 
   /**
    * Like `write`, but does not cause a commit while other writes are about to cause one. Without
-   * other writes it is committed within 40 ms.
+   * other writes it is committed within 40 ms, or when `mostWaiting` writes wait.
    */
-  writeAlong<T>(operation: () => T): Stored<T> {
-    return this.#enqueue(operation, 'linger')
+  writeAlong<T>(operation: () => T, mostWaiting: number): Stored<T> {
+    return this.#enqueue(operation, mostWaiting)
   }
 
   /** Tries once to commit the queued writes. Later calls are `Unavailable`. */
@@ -112,7 +110,7 @@ export class Committer {
     }
   }
 
-  #enqueue<T>(operation: () => T, then: 'flush soon' | 'linger'): Stored<T> {
+  #enqueue<T>(operation: () => T, mostWaiting: number): Stored<T> {
     if (this.#isClosed) return closed()
     if (this.#queue.length >= this.#maxQueued)
       return errAsync(unavailable(`${this.#maxQueued} writes are waiting already`))
@@ -120,14 +118,14 @@ export class Committer {
     const written = new Promise<Result<unknown, Unavailable>>((resolve) => {
       this.#queue.push({ operation, resolve, deadline: now + this.#busyTimeoutMs })
     })
-    if (then === 'flush soon') this.#flushSoon()
+    if (this.#queue.length >= mostWaiting) this.#flushSoon()
     else this.#linger(now)
     return new ResultAsync(written as Promise<Result<T, Unavailable>>)
   }
 
   #linger(now: number): void {
     const pause = this.#lastFlushAt + LINGER_MS - now
-    if (pause <= 0 || this.#queue.length >= LINGERING) this.#flushSoon()
+    if (pause <= 0) this.#flushSoon()
     else this.#lingerTimer ??= setTimeout(this.#flush, pause)
   }
 

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import {
+  mostWaitingRecords,
   toAttempt,
   toDelivery,
   type AttemptRow,
@@ -82,10 +83,10 @@ export function deliveryStore(
     claimDue: (query) => committer.write(() => claimDue(query)),
     registerSender: (sender) => committer.write(() => registerSender(sender)),
     // The caller waits only for a change of the webhook, or to send the next delivery of an order.
-    recordAttempt: (record) =>
+    recordAttempt: (record, inFlight = 0) =>
       record.decideHealth || record.isOrdered
         ? committer.write(() => recordAttempt(record))
-        : committer.writeAlong(() => recordAttempt(record)),
+        : committer.writeAlong(() => recordAttempt(record), mostWaitingRecords(inFlight)),
     release: (claims, now) =>
       committer.write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>

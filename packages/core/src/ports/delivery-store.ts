@@ -45,9 +45,10 @@ export interface DeliveryStore {
    * Numbers and stores the attempt and moves the delivery to `state`, in one commit. Refuses an
    * outdated token, except for an accepted attempt of an open delivery: the receiver has it. The
    * same commit has the events in `outgoing`, and changes the webhook as `decideHealth` says, with
-   * the events of that change. A deleted webhook stays as it is.
+   * the events of that change. A deleted webhook stays as it is. A store can collect records that
+   * need no hurry, up to `mostWaitingRecords` of the requests that this process has in flight.
    */
-  recordAttempt(record: AttemptRecord): Stored<RecordedAttempt>
+  recordAttempt(record: AttemptRecord, inFlight?: number): Stored<RecordedAttempt>
   /**
    * Releases the claims that still hold. Their deliveries are due now, at the same step of their
    * schedule, and a circuit that a released probe held open is half-open. Returns their number. A

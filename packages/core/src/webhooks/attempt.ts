@@ -76,9 +76,10 @@ export async function makeAttempt(
 export async function recordAttempt(
   platform: Platform,
   finished: FinishedAttempt,
+  inFlight?: number,
 ): Promise<{ readonly webhook?: WebhookTransition; readonly nextIsDue?: true }> {
   const { telemetry } = platform
-  const recorded = await retryUntilStored(platform, recording(platform, finished))
+  const recorded = await retryUntilStored(platform, recording(platform, finished, inFlight))
   if (recorded.isErr()) return {}
   if (recorded.value.kind !== 'recorded') {
     telemetry.record({ name: 'delivery.refused', ...factsOf(finished) })
@@ -98,6 +99,7 @@ export async function recordAttempt(
 function recording(
   { storage: { deliveries } }: Platform,
   { claimed: { delivery }, record }: FinishedAttempt,
+  inFlight: number | undefined,
 ): () => Stored<RecordedAttempt> {
   let isRepeat = false
   return () => {
@@ -110,7 +112,7 @@ function recording(
             : deliveries.recordAttempt(record),
         )
     isRepeat = true
-    return deliveries.recordAttempt(record)
+    return deliveries.recordAttempt(record, inFlight)
   }
 }
 

@@ -411,7 +411,8 @@ export class DeliverySender {
       this.#queue.end(claimed, answer)
       this.#unrecorded++
       this.#onSlotFree()
-      const { nextIsDue } = await recordAttempt(this.#platform, finished)
+      const { inFlight } = this.#queue
+      const { nextIsDue } = await recordAttempt(this.#platform, finished, inFlight)
       this.#unrecorded--
       this.#moreDue ||= nextIsDue === true || hasEvents
       return

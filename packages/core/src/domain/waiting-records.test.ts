@@ -1,0 +1,12 @@
+import { expect, it } from 'vitest'
+import { mostWaitingRecords } from './waiting-records.js'
+
+it.each([
+  [0, 4],
+  [2, 4],
+  [5, 10],
+  [64, 128],
+  [256, 128],
+])('with %i requests in flight, a store collects at most %i records', (inFlight, most) => {
+  expect(mostWaitingRecords(inFlight)).toBe(most)
+})
