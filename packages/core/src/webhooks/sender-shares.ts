@@ -41,7 +41,7 @@ export class SenderShares {
     this.#start()
     const timeoutMs = webhook.sending?.timeoutMs ?? this.#platform.policy.deliver.deadlineMs
     if (!this.#isReady(timeoutMs)) return undefined
-    const slots = concurrency === undefined ? Infinity : this.#slots(concurrency)
+    const slots = concurrency === undefined ? Infinity : this.#slots(concurrency, webhook.id)
     if (slots === 0) return undefined
     const rate = (requestsPerSecond ?? Infinity) / this.#members.length
     return {
@@ -81,11 +81,8 @@ export class SenderShares {
     this.#loop.start()
   }
 
-  /** The remainder goes to the first processes. */
-  #slots(all: number): number {
-    const count = this.#members.length
-    const isFirst = this.#members.indexOf(this.#id) < all % count
-    return Math.floor(all / count) + (isFirst ? 1 : 0)
+  #slots(all: number, webhookId: string): number {
+    return slotsOf(all, webhookId, this.#id, this.#members)
   }
 
   async #beat(): Promise<void> {
@@ -109,3 +106,31 @@ export class SenderShares {
 }
 
 const UNLIMITED: LimitCeiling = {}
+
+/**
+ * Returns the slots of one process. The remainder goes to the first processes, in an order that
+ * differs from webhook to webhook. A process that joins makes no other share larger, and one that
+ * leaves makes none smaller. So the limit holds while processes differ in the members they know.
+ */
+export function slotsOf(
+  all: number,
+  webhookId: string,
+  id: string,
+  members: readonly string[],
+): number {
+  const own = orderOf(webhookId, id)
+  const ahead = members.filter((other) => {
+    const place = orderOf(webhookId, other)
+    return place < own || (place === own && other < id)
+  })
+  const isFirst = ahead.length < all % members.length
+  return Math.floor(all / members.length) + (isFirst ? 1 : 0)
+}
+
+/** A hash: FNV-1a. */
+function orderOf(webhookId: string, id: string): number {
+  let hash = 0x811c9dc5
+  for (const unit of id + webhookId)
+    hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193) >>> 0
+  return hash
+}
