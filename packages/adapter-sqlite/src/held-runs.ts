@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import {
   holdsRun,
-  toMessage,
+  messageOf,
   type Deferral,
   type HeldRun,
   type Instant,
@@ -53,14 +53,15 @@ export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): H
       sessions.remember(row.sessionSeq, sessionState)
       return 'remembered'
     },
-    record: ({ state, now, outgoing, ...held }) => {
-      const row = find(held)
+    record: (run) => {
+      const { state, now, outgoing } = run
+      const row = find(run)
       if (!row) return { kind: 'lease_lost' }
       writeState(row.seq, row.attempt, state)
       if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
       const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)
       const deliveries = outgoing ? fanOut(outgoing) : []
-      return { kind: 'recorded', message: { ...toMessage(row), state }, deliveries, sessionWaits }
+      return { kind: 'recorded', message: messageOf(row, state), deliveries, sessionWaits }
     },
   }
 }

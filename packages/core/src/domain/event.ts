@@ -158,27 +158,23 @@ export function freezeEvent(
     createdAt: toIso(now),
     data: payload.data,
   })
-  const { data } = payload
-  const messageId = 'messageId' in data ? data.messageId : undefined
+  const data: object = payload.data
+  const { agentId, messageId, sessionId, metadata }: EventSubject = data
   return {
     id,
     projectId,
-    ...filteredFieldsOf(data),
-    ...(messageId !== undefined && { messageId }),
     name: payload.event,
     body,
     createdAt: now,
-  }
-}
-
-function filteredFieldsOf(data: object): FilteredEvent {
-  const { agentId, sessionId, metadata }: FilteredEvent = data
-  return {
     ...(agentId !== undefined && { agentId }),
+    ...(messageId !== undefined && { messageId }),
     ...(sessionId !== undefined && { sessionId }),
     ...(metadata !== undefined && { metadata }),
   }
 }
+
+/** The fields of an event's data that the event has too. */
+type EventSubject = FilteredEvent & Pick<WebhookEvent, 'messageId'>
 
 /** Returns true if the event's principal is this end user. Metadata does not count. */
 export function isForEndUser(body: string, endUserId: string): boolean {

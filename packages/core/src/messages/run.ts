@@ -62,7 +62,7 @@ export class Run {
     })
     // First the lease: the agent's first step can block this thread.
     const until = message.state.startedAt + dispatch.runTimeoutMs + runLeaseMs
-    context.leaseKeeper.hold({ ...this.held, until })
+    context.leaseKeeper.hold({ until, ...this.held })
     this.ended = this.#execute()
   }
 

@@ -27,11 +27,12 @@ export async function settleRun(
   const { clock, deliverySender, eventNews, policy, random, signal, storage, telemetry } = context
   const now = clock.now()
   const checked = checkedResponse(run, policy.limits.responseLength)
-  const retries = { ...policy.dispatch, maxAttempts }
+  const retries = { maxAttempts, ...policy.dispatch }
   const { state, events } = decideAfterRun(message, checked, retries, now, random.next())
   const { projectId, trace } = message
   const outgoing = events.length > 0 ? outgoingOf(context, events, projectId, trace) : undefined
-  const record = { ...held, state, now, ...(outgoing && { outgoing }) }
+  const { messageId, token } = held
+  const record = { messageId, token, state, now, ...(outgoing && { outgoing }) }
   const written = await retryUntilStored(context, () => storage.messages.recordRun(record))
   if (written.isErr()) return written
   const recorded = written.value

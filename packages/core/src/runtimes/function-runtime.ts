@@ -72,7 +72,7 @@ export function functionRuntime(
 const runningFunction = (agentFunction: AgentFunction, maxLength: number): RunningAgent => ({
   run: async (request, signal) => {
     try {
-      const answer = await agentFunction({ ...request, signal })
+      const answer = await agentFunction({ signal, ...request })
       if (!isIterable(answer)) return { kind: 'answered', response: answer }
       return await collectPieces(answer, { emit: request.emit, signal, maxLength })
     } catch (error) {

@@ -39,8 +39,8 @@ export async function makeAttempt(
   const durationMs = Math.max(0, endedAt - startedAt)
   // A thread that makes attempts can already have seen a jump of the clock.
   const now = clock.now()
-  const delaysMs = webhook.sending?.retrySchedule ?? policy.retry.delaysMs
-  const retry = { ...policy.retry, delaysMs }
+  const delaysMs = webhook.sending?.retrySchedule
+  const retry = delaysMs ? { ...policy.retry, delaysMs } : policy.retry
   const state = decideNextState(delivery, outcome, retry, now, random.next())
   const isSent = outcome.kind !== 'unreachable' || outcome.error !== 'unsealable_secret'
   const attempt = {
