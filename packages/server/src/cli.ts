@@ -1,7 +1,4 @@
-import { CommanderError } from 'commander'
-import { SetupError } from '@org/agent-messaging-node/wiring'
-import { createProgram, exitCodeOf } from './program.js'
-import { printable } from './terminal.js'
+import { runProgram } from './run-program.js'
 
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   // A reader such as `head` closes the pipe early, which is no error.
@@ -11,12 +8,4 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
 // Without stderr there is no place to report an error.
 process.stderr.on('error', () => undefined)
 
-try {
-  await createProgram().parseAsync()
-} catch (error) {
-  process.exitCode = exitCodeOf(error)
-  const isSystemError = error instanceof Error && 'syscall' in error
-  // An error message can contain text from an agent.
-  if (error instanceof SetupError || isSystemError) console.error(printable(error.message))
-  else if (!(error instanceof CommanderError)) console.error(error)
-}
+await runProgram(process.argv.slice(2))

@@ -338,8 +338,13 @@ describe('the commands on the database', SLOWLY, () => {
     await cli('projects create default')
     const wrong = sandbox.write('wrong.mjs', 'const a = 1\nexport default { ! }')
     const importing = sandbox.write('importing.mjs', 'import "./wrong.mjs"')
-    const said = async (file: string) =>
-      (await cli(`agents create x --handler x --agents ${file}`)).stderr
+    // A process, because here vitest loads the module and words the error.
+    const said = async (file: string) => {
+      const words = `agents create x --handler x --agents ${file}`.split(' ')
+      const program = sandbox.cli(words, ENV)
+      await program.ended
+      return program.stderr()
+    }
     expect(await said(wrong)).toMatch(
       /^--agents: \S+wrong\.mjs cannot be loaded, line 2: Unexpected token/,
     )
