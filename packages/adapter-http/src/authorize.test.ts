@@ -66,6 +66,25 @@ describe('A: authentication', () => {
     expect(unknown.status).toBe(401)
   })
 
+  it('refuses a key that another process revoked, whatever the request says', async () => {
+    const { ask, keyWith, storage, project, createAgent } = await openScene()
+    const { key, apiKey } = await keyWith(['project:message'])
+    const messages = `/v1/agents/${(await createAgent()).id}/messages`
+    const body = aMessage()
+    expect((await ask('POST', messages, { key, body })).status).toBe(200)
+    await storage.reopen().credentials.revokeKey(project.id, apiKey.id, 1)
+    for (const [path, refused] of [
+      [messages, '{'],
+      [messages, {}],
+      ['/v1/agents/unknown/messages', body],
+      [messages, body],
+    ] as const)
+      expect(await ask('POST', path, { key, body: refused })).toMatchObject({
+        status: 401,
+        json: { error: { code: 'UNAUTHORIZED' } },
+      })
+  })
+
   it('does not read the storage for a mistyped key', async () => {
     const scene = await openScene()
     scene.storage.fail('credentials.findByDigest')

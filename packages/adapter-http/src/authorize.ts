@@ -11,10 +11,17 @@ const BEARER = /^bearer ([!-+\--~]+)$/i
 export const bearerToken = (authorization: string | undefined): string | undefined =>
   authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
 
-/** Accepts requests whose API key has exactly this permission, and sets their `projectId`. */
+/**
+ * Accepts requests whose API key has exactly this permission, and sets their `projectId`.
+ *
+ * With `recalls`, a key that was valid before is not read again. The route must give
+ * `recalledKeyId` to the call that stores something, and answer what `refuseRevoked` returns before
+ * it refuses anything else.
+ */
 export function authorize(
   service: MessagingService,
   permission: Permission,
+  { recalls = false }: { readonly recalls?: boolean } = {},
 ): MiddlewareHandler<Env> {
   return annotated(check, {
     security: { projectKey: [permission] },
@@ -24,6 +31,18 @@ export function authorize(
   async function check(c: Context<Env>, next: Next) {
     const key = bearerToken(c.req.header('authorization'))
     if (key === undefined) return refuse(c, { kind: 'unauthorized' })
+    const recalled = recalls ? service.keys.recall(key) : undefined
+    if (!recalled?.permissions.includes(permission)) return checkNow(c, next, key)
+    c.set('projectId', recalled.projectId)
+    c.set('recalledKeyId', recalled.id)
+    c.set('refuseRevoked', async () => {
+      const found = await service.keys.authenticate(key)
+      return found.isErr() ? refuse(c, found.error) : undefined
+    })
+    return next()
+  }
+
+  async function checkNow(c: Context<Env>, next: Next, key: string) {
     const found = await service.keys.authenticate(key)
     if (found.isErr()) return refuse(c, found.error)
     c.set('projectId', found.value.projectId)

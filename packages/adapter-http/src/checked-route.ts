@@ -20,12 +20,26 @@ export function checkedRoute<P extends string, Last extends MiddlewareHandler, R
 
   async function checkAndHandle(c: Context<Env, P, InputOf<Last>>) {
     for (const check of checks) {
-      let isAccepted = false
-      const refusal = await check(c as Context, async () => {
-        isAccepted = true
-      })
-      if (!isAccepted) return refusal as RefusalOf<Last>
+      const refusal = await refusalBy(check, c)
+      if (refusal !== ACCEPTED) return refusal as RefusalOf<Last>
     }
     return handler(c)
+  }
+}
+
+const ACCEPTED = Symbol('accepted')
+
+/** A request with a revoked key is refused for that reason, whatever else is wrong with it. */
+async function refusalBy(check: MiddlewareHandler, c: Context<Env>): Promise<unknown> {
+  let isAccepted = false
+  try {
+    const refusal = await check(c as Context, async () => {
+      isAccepted = true
+    })
+    return isAccepted ? ACCEPTED : ((await c.get('refuseRevoked')?.()) ?? refusal)
+  } catch (error) {
+    const revoked = await c.get('refuseRevoked')?.()
+    if (revoked) return revoked
+    throw error
   }
 }

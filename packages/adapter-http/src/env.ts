@@ -8,6 +8,10 @@ export type Env = {
     basePath: string | undefined
     /** Set when the API key is authorized. */
     projectId: string
+    /** Set if the key was valid before and is not read again. */
+    recalledKeyId?: string
+    /** Set with `recalledKeyId`. Reads the key, and returns a refusal if it is not valid. */
+    refuseRevoked?: () => Promise<Response | undefined>
     /** Set on the route for late answers, which takes a run token instead of an API key. */
     runToken: string
     refusal?: Pick<RequestFacts, 'errorCode' | 'reason'>

@@ -17,8 +17,12 @@ type Columns = {
     C in 'projectIds' | 'agentIds' | 'sessionIds' | 'ids' | 'texts' | 'principals'
   ]: readonly string[]
 } & {
-  readonly [C in 'keys' | 'fingerprints' | 'metadatas' | 'traces']: Nullable
-} & { readonly nows: readonly number[]; readonly claimUntils: readonly (number | null)[] }
+  readonly [C in 'keys' | 'fingerprints' | 'metadatas' | 'traces' | 'apiKeyIds']: Nullable
+} & {
+  readonly nows: readonly number[]
+  readonly claimUntils: readonly (number | null)[]
+  readonly agentsUpdatedAt: readonly (number | null)[]
+}
 /** The result for the message at `place`. An accepted message has its session's `token`. */
 type Result = {
   readonly place: number
@@ -31,7 +35,8 @@ type Result = {
 const acceptSql = (name: 'accept_messages' | 'accept_independent') =>
   sql<Columns, Result>(`
     select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys,
-      @fingerprints, @texts, @metadatas, @principals, @traces, @nows, @claimUntils)`)
+      @fingerprints, @texts, @metadatas, @principals, @traces, @nows, @claimUntils,
+      @apiKeyIds, @agentsUpdatedAt)`)
 const acceptEachSql = acceptSql('accept_messages')
 const acceptIndependentSql = acceptSql('accept_independent')
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
@@ -102,4 +107,6 @@ const columnsOf = (all: readonly NewMessage[]): Columns => ({
   traces: all.map(({ trace }) => traceColumn(trace)),
   nows: all.map(({ now }) => now),
   claimUntils: all.map(({ claimUntil }) => claimUntil ?? null),
+  apiKeyIds: all.map(({ readEarlier }) => readEarlier?.apiKeyId ?? null),
+  agentsUpdatedAt: all.map(({ readEarlier }) => readEarlier?.agentUpdatedAt ?? null),
 })

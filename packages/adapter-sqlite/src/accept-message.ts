@@ -18,6 +18,7 @@ type InsertedValues = (string | number | null)[]
 type Case = [
   state: AgentState['kind'],
   maxQueued: number,
+  updatedAt: number,
   sameId: number | null,
   sameKey: number | null,
 ]
@@ -26,11 +27,14 @@ type Case = [
 export function acceptance(db: Database, sessions: SessionRows): (message: NewMessage) => Accepted {
   const caseOf = db
     .prepare<[string, string | null, string, string], Case>(
-      `select state, max_queued, (select seq from messages where id = ?),
+      `select state, max_queued, updated_at, (select seq from messages where id = ?),
          (select seq from messages where agent_id = agents.id and idempotency_key = ?)
        from agents where id = ? and project_id = ?`,
     )
     .raw()
+  const isKeyValid = db.prepare<[string]>(
+    'select 1 from api_keys where id = ? and revoked_at is null',
+  )
   const byKey = db.prepare<[NewMessage], MessageRow>(
     `${selectMessage} where m.agent_id = @agentId and m.idempotency_key = @idempotencyKey and a.project_id = @projectId`,
   )
@@ -55,15 +59,18 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
       idempotencyKey = null,
       now,
       claimUntil = null,
+      readEarlier: { apiKeyId, agentUpdatedAt } = {},
     } = accepted
+    if (apiKeyId !== undefined && !isKeyValid.get(apiKeyId)) return { kind: 'key_revoked' }
     const found = caseOf.get(id, idempotencyKey, agentId, projectId)
     if (!found) return { kind: 'agent_not_found' }
-    const [agentState, maxQueued, sameId, sameKey] = found
+    const [agentState, maxQueued, updatedAt, sameId, sameKey] = found
     const existing =
       (sameKey === null ? undefined : byKey.get(accepted)) ??
       (sameId === null ? undefined : byId.get(accepted))
     if (existing) return { kind: 'existing', message: toMessage(existing) }
     if (agentState !== 'running') return { kind: 'agent_not_running' }
+    if ((agentUpdatedAt ?? updatedAt) !== updatedAt) return { kind: 'agent_changed' }
     const place = sessions.enqueue({
       agentId,
       sessionId,

@@ -142,3 +142,47 @@ describe('projects', () => {
     expect((await service.keys.list(project.id, { limit: 10 }))._unsafeUnwrap().data).toEqual([])
   })
 })
+
+describe('a recalled API key', () => {
+  const send = async () => {
+    const all = await scene({ handler: () => ({ kind: 'answered', response: 'yes' }) })
+    const { service, project, ref, storage, clock } = all
+    const input = { projectId: project.id, name: 'k', permissions: ['project:message'] } as const
+    const { key, apiKey } = (
+      await service.keys.create({ ...input, expiresAt: clock.now() + 1_000 })
+    )._unsafeUnwrap()
+    const message = { ...ref, sessionId: 's', message: 'hello', recalledKeyId: apiKey.id }
+    const revokeElsewhere = () => storage.reopen().credentials.revokeKey(project.id, apiKey.id, 1)
+    return {
+      ...all,
+      key,
+      apiKey,
+      revokeElsewhere,
+      sendWithKey: () => service.messages.send(message),
+    }
+  }
+
+  it('needs no read, and sends until another process revokes it', async () => {
+    const { service, storage, key, apiKey, revokeElsewhere, sendWithKey } = await send()
+    expect(service.keys.recall(key)).toBeUndefined()
+    expect((await service.keys.authenticate(key)).isOk()).toBe(true)
+    storage.fail('credentials.findByDigest', { times: Infinity })
+    expect(service.keys.recall(key)).toEqual(apiKey)
+    expect((await sendWithKey()).isOk()).toBe(true)
+    await revokeElsewhere()
+    expect((await sendWithKey())._unsafeUnwrapErr()).toEqual({ kind: 'unauthorized' })
+  })
+
+  it('is forgotten when it expires, and when a read finds it revoked', async () => {
+    const { service, key, revokeElsewhere } = await send()
+    await service.keys.authenticate(key)
+    await revokeElsewhere()
+    expect(service.keys.recall(key)).toBeDefined()
+    expect((await service.keys.authenticate(key)).isErr()).toBe(true)
+    expect(service.keys.recall(key)).toBeUndefined()
+    const other = await send()
+    await other.service.keys.authenticate(other.key)
+    await other.clock.advance(1_000)
+    expect(other.service.keys.recall(other.key)).toBeUndefined()
+  })
+})

@@ -291,3 +291,47 @@ describe('the waiting room', () => {
     expect((await sending)._unsafeUnwrap().message.state.kind).toBe('responded')
   })
 })
+
+describe('an agent that earlier sends read', () => {
+  it('is not read again', async () => {
+    const { send, storage } = await scene(echo)
+    expect((await send('first')).isOk()).toBe(true)
+    storage.fail('agents.get', { times: Infinity })
+    expect((await send('second')).isOk()).toBe(true)
+  })
+
+  it('gives the next message its new default principal', async () => {
+    const { send, service, ref } = await scene(echo)
+    await send('first')
+    const change = { defaultExecutionPrincipal: { type: 'end_user' } } as const
+    await service.agents.update({ ...ref, change })
+    expect((await send('second'))._unsafeUnwrapErr()).toEqual({ kind: 'end_user_id_required' })
+    await service.agents.update({
+      ...ref,
+      change: { defaultExecutionPrincipal: { type: 'service' } },
+    })
+    expect((await send('third')).isOk()).toBe(true)
+  })
+
+  it('does not get messages for another agent that has its name now', async () => {
+    const { send, service, ref, project } = await scene(echo)
+    await send('first')
+    await service.agents.update({ ...ref, change: { name: 'earlier' } })
+    const runtime = { kind: 'fake' }
+    const created = await service.agents.create({ projectId: project.id, name: 'bot', runtime })
+    const { agent } = created._unsafeUnwrap()
+    expect((await send('second'))._unsafeUnwrap().message.agentId).toBe(agent.id)
+  })
+
+  it('refuses messages after a stop and a deletion, with its state', async () => {
+    const { send, service, ref } = await scene(echo)
+    await send('first')
+    await service.agents.stop(ref)
+    expect((await send('second'))._unsafeUnwrapErr()).toMatchObject({
+      kind: 'agent_not_running',
+      state: 'stopped',
+    })
+    await service.agents.delete(ref)
+    expect((await send('third'))._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_found' })
+  })
+})

@@ -245,12 +245,15 @@ describe('the life of an agent', () => {
 
   it('a change leaves absent fields unchanged', async () => {
     const { ask, createAgent } = await openScene()
-    const agent = await createAgent()
+    const { updatedAt, ...agent } = await createAgent()
     const changed = await ask('PATCH', `/v1/agents/${agent.id}`, {
       body: { name: 'renamed', id: UNKNOWN_ID, desiredState: 'stopped' },
     })
-    expect([changed.status, changed.json]).toEqual([200, { ...agent, name: 'renamed' }])
-    expect((await ask('PATCH', '/v1/agents/renamed', { body: {} })).json).toEqual(changed.json)
+    const { updatedAt: changedAt, ...renamed } = changed.json
+    expect([changed.status, renamed]).toEqual([200, { ...agent, name: 'renamed' }])
+    expect(Date.parse(changedAt)).toBeGreaterThan(Date.parse(updatedAt))
+    const again = await ask('PATCH', '/v1/agents/renamed', { body: {} })
+    expect(again.json).toEqual({ ...changed.json, updatedAt: expect.any(String) })
     expect((await ask('PATCH', '/v1/agents/renamed', { body: { concurrency: null } })).status).toBe(
       400,
     )

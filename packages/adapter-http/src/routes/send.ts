@@ -53,7 +53,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
       '/v1/agents/:id/messages',
       [
         about.send,
-        authorize(service, 'project:message'),
+        authorize(service, 'project:message', { recalls: true }),
         readJson(maxBodyBytes),
         validBody(newMessage),
       ],
@@ -69,6 +69,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
           tracestate: c.req.header('tracestate'),
           waitMs: waitMsOf(preferences),
           abort: new Caller(c),
+          recalledKeyId: c.get('recalledKeyId'),
         })
         return sending.match(
           ({ message, attached }) => {
@@ -82,7 +83,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
               ...appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync }),
             })
           },
-          (error) => refuse(c, error),
+          async (error) => (await c.get('refuseRevoked')?.()) ?? refuse(c, error),
         )
       },
     ),
@@ -117,6 +118,7 @@ const about = {
       agent_not_running: true,
       idempotency_mismatch: true,
       session_full: true,
+      unauthorized: true,
     },
     answers: {
       200: { description: 'The answer', body: respondedSchema, headers: sentHeaders },

@@ -67,7 +67,8 @@ export const updateAgent =
       const change = {
         ...withoutUndefined({ ...rest, ...queue }),
         ...(configured && { runtime: configured.runtime }),
-        updatedAt: d.clock.now(),
+        // Tells each version of the agent from the one before.
+        updatedAt: Math.max(d.clock.now(), agent.updatedAt + 1),
       }
       const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change)
       if (updated === undefined) return fail('agent_not_found')

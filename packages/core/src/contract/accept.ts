@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { canonicalJson, type JsonObject } from '../domain/json.js'
-import { newMessage } from '../testing/builders.js'
+import type { Agent } from '../domain/agent.js'
+import { anAgent, anApiKey, newMessage } from '../testing/builders.js'
 import { heldBy, LEASE_MS, NOW, SECOND, UNKNOWN_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 
@@ -176,4 +177,79 @@ export function acceptSuite(it: StorageTest): void {
     expect(kinds.filter((kind) => kind === 'created')).toHaveLength(5)
     expect(kinds.filter((kind) => kind === 'session_full')).toHaveLength(15)
   })
+
+  it('refuses a revoked or unknown key that was read earlier, whatever else is true', async ({
+    storage: { messages, credentials },
+    second,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const key = anApiKey()
+    await credentials.createKey(key, 'ab'.repeat(32), 10)
+    const withKey = { readEarlier: { apiKeyId: key.id } }
+    const sent = newMessage(agent, { ...withKey, idempotencyKey: 'k' })
+    expect(await messages.accept(sent)).toMatchObject({ kind: 'created' })
+    await second.credentials.revokeKey(key.projectId, key.id, NOW)
+    const refused = [
+      newMessage(agent, withKey),
+      newMessage(agent, { ...withKey, idempotencyKey: 'k' }),
+      newMessage(anAgent(), withKey),
+      newMessage(agent, { readEarlier: { apiKeyId: UNKNOWN_ID } }),
+    ]
+    for (const message of refused)
+      expect(await messages.accept(message)).toEqual({ kind: 'key_revoked' })
+    const { data } = await messages.list(agentOf(agent), { limit: 10 })
+    expect(data.map(({ id }) => id)).toEqual([sent.id])
+  })
+
+  it('refuses an agent that has changed since it was read, after a message with the key', async ({
+    storage: { messages, agents },
+    second,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const asRead = { readEarlier: { agentUpdatedAt: agent.updatedAt } }
+    const sent = newMessage(agent, { ...asRead, idempotencyKey: 'k' })
+    expect(await messages.accept(sent)).toMatchObject({ kind: 'created' })
+    const updatedAt = agent.updatedAt + 1
+    await second.agents.update(agent.projectId, agent.id, { concurrency: 2, updatedAt })
+    expect(await messages.accept(newMessage(agent, asRead))).toEqual({ kind: 'agent_changed' })
+    expect(
+      await messages.accept(newMessage(agent, { ...asRead, idempotencyKey: 'k' })),
+    ).toMatchObject({ kind: 'existing', message: { id: sent.id } })
+    const current = { readEarlier: { agentUpdatedAt: updatedAt } }
+    expect(await messages.accept(newMessage(agent, current))).toMatchObject({ kind: 'created' })
+    await agents.changeState({ agentId: agent.id, from: 'running', to: { kind: 'stopping' } })
+    expect(await messages.accept(newMessage(agent, asRead))).toEqual({ kind: 'agent_not_running' })
+  })
+
+  it('refuses only the messages of a batch that are out of date', async ({
+    storage: { messages, credentials },
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const key = anApiKey()
+    await credentials.createKey(key, 'ab'.repeat(32), 10)
+    await credentials.revokeKey(key.projectId, key.id, NOW)
+    const { updatedAt } = agent
+    const earlier = [
+      { agentUpdatedAt: updatedAt },
+      { agentUpdatedAt: updatedAt - 1 },
+      { agentUpdatedAt: updatedAt, apiKeyId: key.id },
+      {},
+    ]
+    const accepted = await Promise.all(
+      earlier.map((readEarlier, n) =>
+        messages.accept(newMessage(agent, { readEarlier, sessionId: `s${n}` })),
+      ),
+    )
+    expect(accepted.map(({ kind }) => kind)).toEqual([
+      'created',
+      'agent_changed',
+      'key_revoked',
+      'created',
+    ])
+  })
 }
+
+const agentOf = ({ projectId, id: agentId }: Agent) => ({ projectId, agentId })

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Webhook } from '../domain/webhook.js'
 import type { WebhookFilter } from '../domain/webhook-filter.js'
 import { anEvent } from '../testing/builders.js'
-import { NOW, OTHER_PROJECT_ID } from './scene.js'
+import { LEASE_MS, NOW, OTHER_PROJECT_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -154,5 +154,33 @@ export function subscriptionsSuite(it: StorageTest): void {
     expect(
       (await storage.deliveries.list({ projectId: agent.projectId }, { limit: 10 })).data,
     ).toEqual([])
+  })
+
+  it('each run tells the webhooks as they are at its end', async ({ storage, second, scene }) => {
+    const agent = await scene.agent()
+    const tell = async (sessionId: string) => {
+      const run = await scene.run(agent, { sessionId })
+      const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
+      const recorded = await scene.answer(run, NOW, scene.outgoing(anEvent(agent), claim))
+      if (recorded.kind !== 'recorded') throw new Error(recorded.kind)
+      return recorded.deliveries.map(({ webhook }) => webhook.url).sort()
+    }
+    expect(await tell('none')).toEqual([])
+    const first = await scene.webhook({ url: 'https://first.example', events: ['*'] })
+    expect(await tell('one')).toEqual(['https://first.example'])
+    const other = await scene.webhook({ url: 'https://other.example', events: ['*'] })
+    expect(await tell('two')).toEqual(['https://first.example', 'https://other.example'])
+    const moved = { url: 'https://moved.example', updatedAt: NOW + 1 }
+    await second.webhooks.update(first.projectId, first.id, moved)
+    expect(await tell('moved')).toEqual(['https://moved.example', 'https://other.example'])
+    await second.webhooks.update(other.projectId, other.id, {
+      events: ['agent.error'],
+      updatedAt: NOW + 1,
+    })
+    expect(await tell('unsubscribed')).toEqual(['https://moved.example'])
+    await second.webhooks.delete(first.projectId, first.id)
+    expect(await tell('deleted')).toEqual([])
+    const { data } = await storage.deliveries.list({ projectId: agent.projectId }, { limit: 100 })
+    expect(data).toHaveLength(6)
   })
 }

@@ -1,3 +1,5 @@
+import type { Agent } from '../domain/agent.js'
+import type { Recent } from '../domain/recent.js'
 import type { AgentStarts } from './agent-starts.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { RunContext } from './run-context.js'
@@ -7,4 +9,6 @@ export type MessagesContext = RunContext & {
   readonly dispatcher: Dispatcher
   readonly waitingRoom: WaitingRoom
   readonly agentStarts: AgentStarts
+  /** Running agents, by project and id or name, as a send read them last. */
+  readonly recentAgents: Recent<Agent>
 }

@@ -8,7 +8,7 @@ import { RunLeases } from './run-leases.js'
 import { Run } from './run.js'
 
 /** A reserved slot. Exactly one of the methods must be called, once. */
-type Slot = { run(claimed: ClaimedMessage): void; release(): void }
+export type Slot = { run(claimed: ClaimedMessage): void; release(): void }
 
 /**
  * Runs messages on the agents of this process. Each agent has a lane with `concurrency` slots.
@@ -70,7 +70,8 @@ export class Dispatcher {
    */
   reserve(agentId: string, sessionId: string): Slot | undefined {
     const lane = this.#lanes.get(agentId)
-    if (this.#phase !== 'running' || !lane?.reserve(sessionId)) return undefined
+    const takesWork = this.#phase === 'running' && !this.#context.stopping.aborted
+    if (!takesWork || !lane?.reserve(sessionId)) return undefined
     return {
       run: (claimed) => {
         lane.sent(sessionId)

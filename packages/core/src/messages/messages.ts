@@ -1,3 +1,5 @@
+import type { Agent } from '../domain/agent.js'
+import { Recent } from '../domain/recent.js'
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import { AgentStarts } from './agent-starts.js'
@@ -9,6 +11,8 @@ import { enqueueMessage, sendMessage } from './send-message.js'
 import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
 import { WaitingRoom } from './waiting-room.js'
+
+const MOST_RECENT_AGENTS = 1_000
 
 export type Messages = ReturnType<typeof createMessages>
 
@@ -27,6 +31,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     dispatcher,
     waitingRoom,
     agentStarts,
+    recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
   }
   return {
     answerStreams,

@@ -1,54 +1,16 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
-import type { Agent } from '../domain/agent.js'
+import { notRunning, type Agent, type NotRunning } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
-import {
-  canonicalJson,
-  isJsonObject,
-  jsonProblem,
-  type Json,
-  type JsonObject,
-} from '../domain/json.js'
-import type { Limits } from '../domain/limits.js'
+import type { Invalid } from '../domain/input-rules.js'
 import type { Message } from '../domain/message.js'
-import {
-  resolvePrincipal,
-  type ExecutionPrincipal,
-  type PrincipalError,
-} from '../domain/principal.js'
-import { parseTrace } from '../domain/trace.js'
+import type { PrincipalError } from '../domain/principal.js'
 import type { Accepted, NewMessage } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { Caller } from './waiting-room.js'
 import type { MessagesContext } from './context.js'
+import type { Slot } from './dispatcher.js'
 import type { Platform } from '../platform.js'
-import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
-import { notRunning, type NotRunning } from '../domain/agent.js'
-import { textRule } from '../domain/input-rules.js'
-
-export type SendInput = {
-  readonly projectId: string
-  /** The agent's id or name. */
-  readonly agent: string
-  readonly sessionId: string
-  readonly message: string
-  readonly metadata?: JsonObject | undefined
-  /**
-   * Unparsed, because an omitted, an incomplete and a malformed principal have different answers
-   * (S§4.1 rules 1 to 3).
-   */
-  readonly executionPrincipal?: unknown
-  readonly idempotencyKey?: string | undefined
-  /** W3C Trace Context as received. A malformed one is ignored. */
-  readonly traceparent?: string | undefined
-  readonly tracestate?: string | undefined
-  /**
-   * How long to wait for the answer: the policy's `syncWaitMs` at most, which is also the default.
-   */
-  readonly waitMs?: number | undefined
-  /** Ends the wait, never the run. */
-  readonly abort?: Caller | undefined
-}
+import { checkInput, draftMessage, type SendInput } from './draft-message.js'
 
 /** `attached`: an earlier send with the same key stored the message. */
 export type Sent = { readonly message: Message; readonly attached: boolean }
@@ -59,6 +21,8 @@ export type SendError =
   | Unavailable
   | NotRunning
   | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
+  /** The recalled key is revoked. */
+  | { readonly kind: 'unauthorized' }
 
 /** Stores the message durably, once per key, and waits a bounded time for its answer (S§4.1). */
 export const sendMessage =
@@ -76,7 +40,7 @@ export const sendMessage =
 export const enqueueMessage =
   (d: Platform) =>
   (
-    input: Omit<SendInput, 'waitMs' | 'abort'>,
+    input: Omit<SendInput, 'waitMs' | 'abort' | 'recalledKeyId'>,
     transaction: AcceptStores,
   ): ResultAsync<Sent, SendError> =>
     new ResultAsync(enqueue(d, input, transaction))
@@ -86,37 +50,33 @@ async function enqueue(
   input: SendInput,
   stores: AcceptStores,
 ): Promise<Result<Sent, SendError>> {
-  const drafted = await draft(d, input, stores.agents)
+  const checked = checkInput(input, d.policy.limits)
+  if (checked.isErr()) return err(checked.error)
+  const agent = await readAgent(stores, input)
+  if (agent.isErr()) return err(agent.error)
+  const drafted = draftMessage(d, input, agent.value)
   if (drafted.isErr()) return err(drafted.error)
-  const accepted = await stores.messages.accept(drafted.value.message)
-  return accepted.isErr() ? err(accepted.error) : sentOf(d, drafted.value, accepted.value)
+  const accepted = await stores.messages.accept(drafted.value)
+  if (accepted.isErr()) return err(accepted.error)
+  return sentOf(d, agent.value, drafted.value, accepted.value)
 }
 
-/**
- * Avoids `safeTry`, whose generators would double the cost of this path. `deadline` is in elapsed
- * time.
- */
+/** `deadline` is in elapsed time. */
 async function send(
   d: MessagesContext,
   input: SendInput,
   deadline: number,
 ): Promise<Result<Sent, SendError>> {
-  const drafted = await draft(d, input, d.storage.agents)
-  if (drafted.isErr()) return err(drafted.error)
-  const { agent, message: born } = drafted.value
-
-  // Undefined if the agent does not run here or has no free slot: then the message is queued.
-  const slot = d.dispatcher.reserve(agent.id, born.sessionId)
-  const answered = await d.storage.messages.accept(
-    slot ? { ...born, claimUntil: born.now + d.policy.runLeaseMs } : born,
-  )
-  if (answered.isErr() || answered.value.kind !== 'claimed') slot?.release()
-  if (answered.isErr()) return err(answered.error)
-  const accepted = answered.value
-  if (accepted.kind === 'agent_not_running' && isStarting(agent) && d.clock.elapsed() < deadline)
-    return sendAfterStart(d, input, agent, deadline)
-  const sent = sentOf(d, drafted.value, accepted)
-  if (sent.isErr()) return err(sent.error)
+  const checked = checkInput(input, d.policy.limits)
+  if (checked.isErr()) return err(checked.error)
+  const result = await accept(d, input)
+  if (result.isErr()) return err(result.error)
+  const { agent, slot, accepted, sent } = result.value
+  if (sent.isErr()) {
+    const isStarting = accepted.kind === 'agent_not_running' && agent.state.kind === 'starting'
+    if (isStarting && d.clock.elapsed() < deadline) return sendAfterStart(d, input, agent, deadline)
+    return err(sent.error)
+  }
 
   const { attached, message } = sent.value
   // Listens before the run can end.
@@ -126,8 +86,6 @@ async function send(
   // An await would keep this frame in memory for the whole wait.
   return answer.then((seen) => ok({ attached, message: seen }))
 }
-
-const isStarting = ({ state }: Agent): boolean => state.kind === 'starting'
 
 /**
  * Waits for the agent's start within the caller's wait, and sends again. The message is not stored
@@ -144,33 +102,90 @@ async function sendAfterStart(
   return hasTime ? send(d, input, deadline) : send(d, input, -Infinity)
 }
 
-type Draft = { readonly agent: Agent; readonly message: NewMessage }
+type Acceptance = {
+  readonly agent: Agent
+  /** Undefined if the agent does not run here or has no free slot: then the message is queued. */
+  readonly slot: Slot | undefined
+  readonly accepted: Accepted
+  readonly sent: Result<Sent, SendError>
+}
 
-/** Checks the request and creates the message to store. */
-async function draft(
-  d: Platform,
+/**
+ * Takes the agent as an earlier send read it. The store accepts the message only for that version
+ * of the agent. With another version, or none, the agent is read now.
+ */
+async function accept(
+  d: MessagesContext,
   input: SendInput,
-  agents: AcceptStores['agents'],
-): Promise<Result<Draft, SendError>> {
-  const problem = broken(sendRules(input, d.policy.limits))
-  if (problem) return problem
-  const found = await agents.get(input.projectId, input.agent)
+): Promise<Result<Acceptance, SendError>> {
+  const ref = `${input.projectId} ${input.agent}`
+  const recent = d.recentAgents.get(ref)
+  const early = recent && (await acceptFor(d, input, recent, recent.updatedAt))
+  if (early && !dependsOnAgent(early)) return early
+  d.recentAgents.delete(ref)
+  const read = await readAgent(d.storage, input)
+  if (read.isErr()) return err(read.error)
+  const agent = read.value
+  if (agent.state.kind === 'running') d.recentAgents.set(ref, agent)
+  return acceptFor(d, input, agent, undefined)
+}
+
+/** Returns whether a later version of the agent can make another result. */
+function dependsOnAgent(result: Result<Acceptance, SendError>): boolean {
+  if (result.isErr()) return result.error.kind !== 'unavailable'
+  return AGENT_REFUSALS.has(result.value.accepted.kind)
+}
+
+const AGENT_REFUSALS: ReadonlySet<Accepted['kind']> = new Set([
+  'agent_not_found',
+  'agent_not_running',
+  'agent_changed',
+])
+
+async function acceptFor(
+  d: MessagesContext,
+  input: SendInput,
+  agent: Agent,
+  agentUpdatedAt: number | undefined,
+): Promise<Result<Acceptance, SendError>> {
+  const drafted = draftMessage(d, input, agent)
+  if (drafted.isErr()) return err(drafted.error)
+  const born = drafted.value
+  const slot = d.dispatcher.reserve(agent.id, born.sessionId)
+  const stored = await d.storage.messages.accept({
+    ...born,
+    ...(slot && { claimUntil: born.now + d.policy.runLeaseMs }),
+    readEarlier: {
+      ...(input.recalledKeyId !== undefined && { apiKeyId: input.recalledKeyId }),
+      ...(agentUpdatedAt !== undefined && { agentUpdatedAt }),
+    },
+  })
+  if (stored.isErr() || stored.value.kind !== 'claimed') slot?.release()
+  if (stored.isErr()) return err(stored.error)
+  const accepted = stored.value
+  return ok({ agent, slot, accepted, sent: sentOf(d, agent, born, accepted) })
+}
+
+async function readAgent(
+  { agents }: Pick<AcceptStores, 'agents'>,
+  { projectId, agent }: SendInput,
+): Promise<Result<Agent, SendError>> {
+  const found = await agents.get(projectId, agent)
   if (found.isErr()) return err(found.error)
-  const agent = found.value
-  if (!agent) return fail('agent_not_found')
-  const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
-  if (principal.isErr()) return err(principal.error)
-  return ok({ agent, message: newMessage(d, input, agent, principal.value) })
+  return found.value ? ok(found.value) : fail('agent_not_found')
 }
 
 function sentOf(
   d: Platform,
-  { agent, message: born }: Draft,
+  agent: Agent,
+  born: NewMessage,
   accepted: Accepted,
 ): Result<Sent, SendError> {
   if (accepted.kind === 'agent_not_running') return err(notRunning(agent, born.now))
-  if (accepted.kind === 'agent_not_found') return fail('agent_not_found')
+  if (accepted.kind === 'key_revoked') return fail('unauthorized')
   if (accepted.kind === 'session_full') return fail('session_full')
+  if (accepted.kind === 'agent_not_found' || accepted.kind === 'agent_changed')
+    return fail('agent_not_found')
   const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
   const attached = accepted.kind === 'existing'
   if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint)
@@ -183,68 +198,4 @@ function sentOf(
     attached,
   })
   return ok({ attached, message })
-}
-
-function newMessage(
-  d: Platform,
-  input: SendInput,
-  agent: Agent,
-  executionPrincipal: ExecutionPrincipal,
-): NewMessage {
-  const { projectId, sessionId, message, metadata, idempotencyKey } = input
-  const now = d.clock.now()
-  const trace = parseTrace(input.traceparent, input.tracestate)
-  return {
-    ...{
-      id: d.ids.next(),
-      projectId,
-      agentId: agent.id,
-      sessionId,
-      message,
-      executionPrincipal,
-      now,
-    },
-    ...(metadata && { metadata }),
-    ...(trace && { trace }),
-    ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
-  }
-}
-
-/** Returns equal texts for equal requests, in any order of their keys. */
-function fingerprintOf(
-  d: Platform,
-  { sessionId, message, metadata, executionPrincipal }: SendInput,
-): string {
-  const asked: JsonObject = {
-    sessionId,
-    message,
-    metadata: metadata ?? null,
-    executionPrincipal: (executionPrincipal ?? null) as Json,
-  }
-  return d.crypto.sha256(canonicalJson(asked))
-}
-
-function sendRules(input: SendInput, limits: Limits): Record<string, Rule> {
-  return {
-    sessionId: textRule(input.sessionId, limits.sessionIdLength),
-    message: textRule(input.message, limits.messageLength),
-    metadata: metadataRule(input.metadata, limits),
-    'Idempotency-Key': keyRule(input.idempotencyKey, limits),
-  }
-}
-
-function metadataRule(metadata: unknown, limits: Limits): Rule {
-  if (metadata === undefined) return undefined
-  if (!isJsonObject(metadata)) return 'must be an object'
-  const problem = jsonProblem(metadata, limits.metadataDepth)
-  if (problem !== undefined) return problem
-  return JSON.stringify(metadata).length > limits.metadataLength
-    ? `must have at most ${limits.metadataLength} characters as JSON`
-    : undefined
-}
-
-function keyRule(key: string | undefined, limits: Limits): Rule {
-  if (key === undefined) return undefined
-  const fits = /^[\x20-\x7e]+$/.test(key) && key.length <= limits.idempotencyKeyLength
-  return fits ? undefined : `must be 1 to ${limits.idempotencyKeyLength} printable ASCII characters`
 }

@@ -10,6 +10,7 @@ import {
 import { fail } from '../domain/fail.js'
 import type { Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Recent } from '../domain/recent.js'
 import type { Platform } from '../platform.js'
 import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
 import { required, textRule } from '../domain/input-rules.js'
@@ -101,21 +102,44 @@ export const revokeKey =
  * same error.
  */
 export const authenticate =
-  (d: Platform) =>
+  (d: KeysContext) =>
   (key: string): ResultAsync<ApiKey, AuthenticateError> =>
     new ResultAsync(authenticated(d, key))
 
+/**
+ * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
+ * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
+ * in the commit, and authenticate before you answer anything else.
+ */
+export const recallKey =
+  (d: KeysContext) =>
+  (key: string): ApiKey | undefined => {
+    const apiKey = d.recentKeys.get(d.crypto.sha256(key))
+    return apiKey && isValid(apiKey, d.clock.now()) ? apiKey : undefined
+  }
+
+export type KeysContext = Platform & { readonly recentKeys: Recent<ApiKey> }
 type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
 
-async function authenticated(d: Platform, key: string): Promise<Result<ApiKey, AuthenticateError>> {
+async function authenticated(
+  d: KeysContext,
+  key: string,
+): Promise<Result<ApiKey, AuthenticateError>> {
   if (isMistyped(key)) return fail('unauthorized')
-  const found = await d.storage.credentials.findByDigest(d.crypto.sha256(key))
+  const digest = d.crypto.sha256(key)
+  const found = await d.storage.credentials.findByDigest(digest)
   if (found.isErr()) return err(found.error)
   const apiKey = found.value
-  const isGood =
-    apiKey && apiKey.revokedAt === undefined && (apiKey.expiresAt ?? Infinity) > d.clock.now()
-  return isGood ? ok(apiKey) : fail('unauthorized')
+  if (apiKey && isValid(apiKey, d.clock.now())) {
+    d.recentKeys.set(digest, apiKey)
+    return ok(apiKey)
+  }
+  d.recentKeys.delete(digest)
+  return fail('unauthorized')
 }
+
+const isValid = ({ revokedAt, expiresAt = Infinity }: ApiKey, now: number): boolean =>
+  revokedAt === undefined && expiresAt > now
 
 /** Ends a person's visit to the console early, in every process. */
 export const endSignIn =

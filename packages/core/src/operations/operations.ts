@@ -1,3 +1,5 @@
+import type { ApiKey } from '../domain/api-key.js'
+import { Recent } from '../domain/recent.js'
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
 import type { OperationsContext } from './context.js'
 import {
@@ -8,6 +10,7 @@ import {
   isSignInOver,
   listKeys,
   listProjects,
+  recallKey,
   revokeKey,
 } from './manage-credentials.js'
 import { runPass } from './pass.js'
@@ -16,8 +19,11 @@ import { readActivity } from './read-activity.js'
 import { readBacklog } from './read-backlog.js'
 import { resealSecrets } from './reseal-secrets.js'
 
+const MOST_RECENT_KEYS = 1_000
+
 /** Calls of operators: projects, keys, erasure, counts, the bounded pass. */
 export function createOperations(context: OperationsContext) {
+  const keysContext = { ...context, recentKeys: new Recent<ApiKey>(MOST_RECENT_KEYS) }
   return {
     principals: { count: countPrincipal(context), erase: erasePrincipal(context) },
     projects: { create: createProject(context), list: listProjects(context) },
@@ -25,7 +31,8 @@ export function createOperations(context: OperationsContext) {
       create: createKey(context),
       list: listKeys(context),
       revoke: revokeKey(context),
-      authenticate: authenticate(context),
+      authenticate: authenticate(keysContext),
+      recall: recallKey(keysContext),
     },
     secrets: { reseal: resealSecrets(context) },
     signIns: { end: endSignIn(context), isOver: isSignInOver(context) },

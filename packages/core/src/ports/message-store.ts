@@ -21,7 +21,8 @@ export interface MessageStore {
    * Accepts a message, in one snapshot: returns the message of the idempotency key, or refuses
    * because of the agent or a full session, or commits the message with its key. With `claimUntil`
    * and an idle session the message is born running, under a lease. A repeated call with the same
-   * id returns `existing`.
+   * id returns `existing`. A revoked `readEarlier.apiKeyId` comes before all other results. An
+   * agent with another `updatedAt` comes after `existing` and after agents that do not run.
    */
   accept(message: NewMessage): Stored<Accepted>
   /**
@@ -138,6 +139,16 @@ export type NewMessage = Omit<Message, 'attempt' | 'state' | 'createdAt'> & {
   readonly idempotencyKey?: string
   readonly now: Instant
   readonly claimUntil?: Instant
+  readonly readEarlier?: ReadEarlier
+}
+
+/**
+ * What the caller read in an earlier call instead of now. The accept checks both again, in its
+ * snapshot.
+ */
+export type ReadEarlier = {
+  readonly apiKeyId?: string
+  readonly agentUpdatedAt?: Instant
 }
 
 export type Accepted =
@@ -147,6 +158,9 @@ export type Accepted =
   | { readonly kind: 'agent_not_found' }
   | { readonly kind: 'agent_not_running' }
   | { readonly kind: 'session_full' }
+  /** What `readEarlier` names is not valid any more. Nothing was stored. */
+  | { readonly kind: 'key_revoked' }
+  | { readonly kind: 'agent_changed' }
 
 /** An agent that this process runs, and its free run slots. */
 export type Lane = { readonly agentId: string; readonly free: number }

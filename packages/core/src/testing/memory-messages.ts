@@ -56,11 +56,15 @@ export class MemoryMessages implements Immediate<MessageStore> {
   }
 
   accept(message: NewMessage): Accepted {
+    const { apiKeyId, agentUpdatedAt } = message.readEarlier ?? {}
+    if (apiKeyId !== undefined && !isValidKey(this.#memory, apiKeyId))
+      return { kind: 'key_revoked' }
     const existing = this.#findByKey(message) ?? this.#memory.messages.get(message.id)
     if (existing) return { kind: 'existing', message: existing.message }
     const agent = ofProject(this.#memory.agents.get(message.agentId), message.projectId)
     if (!agent) return { kind: 'agent_not_found' }
     if (agent.state.kind !== 'running') return { kind: 'agent_not_running' }
+    if ((agentUpdatedAt ?? agent.updatedAt) !== agent.updatedAt) return { kind: 'agent_changed' }
     const session = sessionOf(this.#memory, message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
 
@@ -278,4 +282,9 @@ function finishedAt(state: MessageState): Instant {
     default:
       return Infinity
   }
+}
+
+function isValidKey({ apiKeys }: Memory, id: string): boolean {
+  const row = apiKeys.get(id)
+  return row !== undefined && row.key.revokedAt === undefined
 }

@@ -4,14 +4,15 @@ import { BATCH_LOCK_TIMEOUT, HOT, NO_SORT } from '../hot-function.js'
  * Accepts messages with one statement, as `accept_messages` does with a statement for each. The
  * messages must be independent: no two of one session, no two with one key.
  *
- * Leaves the whole batch to `accept_messages` if one message exists already, has an agent that does
- * not run, or a full session. A session that fills up at this moment makes the batch run again.
+ * Leaves the whole batch to `accept_messages` if one message exists already, has a revoked key, an
+ * agent that does not run or has changed, or a full session. A session that fills up at this moment
+ * makes the batch run again.
  */
 export const acceptIndependent = `
 create or replace function agent_messaging.accept_independent(
   project_ids text[], agent_ids text[], session_ids text[], ids text[], keys text[],
   fingerprints text[], texts text[], metadatas text[], principals text[], traces text[],
-  nows bigint[], claim_untils bigint[])
+  nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
 returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "sessionState" text)
 ${HOT} ${NO_SORT} ${BATCH_LOCK_TIMEOUT} set enable_hashjoin = on as $$
 #variable_conflict use_column
@@ -23,11 +24,15 @@ begin
   perform 1 from agent_messaging.agents a where a.id = any(agent_ids)
     order by a.id || '' for key share;
   if exists (
-    select 1 from unnest(project_ids, agent_ids, session_ids, ids, keys)
-        as g (project_id, agent_id, session_id, id, key)
+    select 1 from unnest(project_ids, agent_ids, session_ids, ids, keys, api_key_ids,
+          agents_updated_at)
+        as g (project_id, agent_id, session_id, id, key, api_key_id, agent_updated_at)
       left join lateral
         (select * from agent_messaging.agents where id = g.agent_id offset 0) a on true
     where a.project_id is distinct from g.project_id or a.state <> 'running'
+      or a.updated_at <> g.agent_updated_at
+      or (g.api_key_id is not null and not exists (select 1 from agent_messaging.api_keys k
+        where k.id = any(array[g.api_key_id]) and k.revoked_at is null))
       or (select m.id from agent_messaging.messages m
         where m.agent_id = g.agent_id and m.idempotency_key between g.key and g.key
         order by m.idempotency_key limit 1) is not null
@@ -37,7 +42,8 @@ begin
         order by s.session_id limit 1) > a.max_queued)
   then
     return query select * from agent_messaging.accept_messages(project_ids, agent_ids, session_ids,
-      ids, keys, fingerprints, texts, metadatas, principals, traces, nows, claim_untils);
+      ids, keys, fingerprints, texts, metadatas, principals, traces, nows, claim_untils,
+      api_key_ids, agents_updated_at);
     return;
   end if;
 

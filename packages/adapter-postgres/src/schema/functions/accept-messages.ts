@@ -10,7 +10,7 @@ export const acceptMessages = `
 create or replace function agent_messaging.accept_messages(
   project_ids text[], agent_ids text[], session_ids text[], ids text[], keys text[],
   fingerprints text[], texts text[], metadatas text[], principals text[], traces text[],
-  nows bigint[], claim_untils bigint[])
+  nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
 returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "sessionState" text)
 ${HOT} ${NO_SORT} ${BATCH_LOCK_TIMEOUT} as $$
 #variable_conflict use_column
@@ -24,15 +24,22 @@ begin
   perform agent_messaging.require_read_committed();
   for given in
     select * from unnest(project_ids, agent_ids, session_ids, ids, keys, fingerprints, texts,
-        metadatas, principals, traces, nows, claim_untils)
+        metadatas, principals, traces, nows, claim_untils, api_key_ids, agents_updated_at)
       with ordinality as g (project_id, agent_id, session_id, id, key, fingerprint, text,
-        metadata, principal, trace, now, claim_until, place)
+        metadata, principal, trace, now, claim_until, api_key_id, agent_updated_at, place)
     order by g.agent_id collate "C", g.session_id collate "C", g.key collate "C", g.place
   loop
     place := given.place;
     "existingSeq" := null;
     token := null;
     "sessionState" := null;
+    if given.api_key_id is not null and not exists (select 1 from agent_messaging.api_keys k
+      where k.id = any(array[given.api_key_id]) and k.revoked_at is null)
+    then
+      kind := 'key_revoked';
+      return next;
+      continue;
+    end if;
     select * into known from (
       (select m.id, m.seq, m.session_seq from agent_messaging.messages m
         where m.agent_id = given.agent_id and m.idempotency_key between given.key and given.key
@@ -59,6 +66,11 @@ begin
     if agent.project_id is distinct from given.project_id or agent.state <> 'running' then
       kind := case when agent.project_id = given.project_id
         then 'agent_not_running' else 'agent_not_found' end;
+      return next;
+      continue;
+    end if;
+    if agent.updated_at <> given.agent_updated_at then
+      kind := 'agent_changed';
       return next;
       continue;
     end if;
