@@ -116,7 +116,7 @@ it.each<[string, Past]>([
       stepsOf(plan.Plan).map((step) => ({ ...step, of: plan['Query Text'] })),
     )
     expect(new Set(steps.map((step) => step['Relation Name']))).toEqual(
-      new Set([...NAMES, 'webhooks', 'subscriptions', undefined]),
+      new Set([...NAMES, 'api_keys', 'webhooks', 'subscriptions', undefined]),
     )
     expect(steps.filter((step) => rowsOf(step) > FEW).map(described)).toEqual([])
     // A scan without a condition on the first column reads the whole index.
