@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Agent } from '@org/agent-messaging-core'
-import type { ClaimedMessage, ClockJump, MessageStore } from '@org/agent-messaging-core/storage'
+import type {
+  Accepted,
+  ClaimedMessage,
+  ClockJump,
+  MessageStore,
+} from '@org/agent-messaging-core/storage'
 import { type ModelMessage, SessionModel } from '@org/agent-messaging-core/testing'
 import type { StoreObserver } from './storage.js'
 
@@ -29,6 +34,14 @@ type Watched =
 type Watchers = {
   readonly [M in Watched]: (asked: Params[M], answer: Answers[M], until: number) => void
 }
+
+/** Refusals for reasons that the model does not know. */
+const NOTHING_STORED: ReadonlySet<Accepted['kind']> = new Set([
+  'agent_not_found',
+  'agent_not_running',
+  'agent_changed',
+  'key_revoked',
+])
 
 export function createSessionWatch(maxQueued: number): SessionWatch {
   const models = new Map<string, SessionModel>()
@@ -65,7 +78,7 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
 
   const watchers: Watchers = {
     accept(message, accepted) {
-      if (accepted.kind === 'agent_not_found' || accepted.kind === 'agent_not_running') return
+      if (NOTHING_STORED.has(accepted.kind)) return
       const { id, agentId, sessionId, idempotencyKey, now, claimUntil } = message
       const model = modelOf(agentId)
       const isNew = !owners.has(id)
