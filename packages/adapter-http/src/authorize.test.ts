@@ -66,7 +66,7 @@ describe('A: authentication', () => {
     expect(unknown.status).toBe(401)
   })
 
-  it('refuses a key that another process revoked, whatever the request says', async () => {
+  it('refuses a key that another process revoked, also for a malformed request', async () => {
     const { ask, keyWith, storage, project, createAgent } = await openScene()
     const { key, apiKey } = await keyWith(['project:message'])
     const messages = `/v1/agents/${(await createAgent()).id}/messages`

@@ -178,7 +178,7 @@ export function acceptSuite(it: StorageTest): void {
     expect(kinds.filter((kind) => kind === 'session_full')).toHaveLength(15)
   })
 
-  it('refuses a revoked or unknown key that was read earlier, whatever else is true', async ({
+  it('refuses a revoked or unknown key that was read earlier, before anything else', async ({
     storage: { messages, credentials },
     second,
     scene,
