@@ -146,7 +146,7 @@ export type NewMessage = Omit<Message, 'attempt' | 'state' | 'createdAt'> & {
  * What the caller read in an earlier call instead of now. The accept checks both again, in its
  * snapshot.
  */
-export type ReadEarlier = {
+type ReadEarlier = {
   readonly apiKeyId?: string
   readonly agentUpdatedAt?: Instant
 }
