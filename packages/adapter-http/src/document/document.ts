@@ -2,6 +2,7 @@ import type { RuntimeKind } from '@org/agent-messaging-core'
 import type { RouterRoute } from 'hono/types'
 import { errorSchema } from '../wire/error.js'
 import { runtimeSchemas } from '../wire/runtime.js'
+import { streamChunkSchema, streamStateSchema } from '../wire/stream.js'
 import { securitySchemes } from './describe-route.js'
 import { errorResponse } from './errors.js'
 import { webhooksOf } from './events.js'
@@ -63,7 +64,7 @@ export function openApiDocument(
 ): OpenApiDocument {
   const { write, components } = schemaWriter()
   const operations = describedRoutes(routes)
-  write(errorSchema, 'output')
+  for (const schema of [errorSchema, streamStateSchema, streamChunkSchema]) write(schema, 'output')
   const usedTags = new Set(operations.map(({ notes }) => notes.tag))
   const usedSchemes = new Set(operations.flatMap(({ notes }) => Object.keys(notes.security ?? {})))
   return {

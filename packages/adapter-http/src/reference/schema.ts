@@ -56,6 +56,7 @@ export function typeOf(schema: Schema): Html {
   const parts = oneOf ?? anyOf ?? allOf
   if (parts)
     return html`${parts.map((one, index) => (index === 0 ? typeOf(one) : html` ${allOf ? 'and' : 'or'} ${typeOf(one)}`))}`
+  if (schema.contentSchema) return html`${typeOf(schema.contentSchema)} as a JSON text`
   if (items) return html`list of ${typeOf(items)}`
   if (typeof others === 'object' && Object.keys(others).length > 0)
     return html`object of ${typeOf(others)}`

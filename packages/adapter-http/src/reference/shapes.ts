@@ -7,6 +7,7 @@ export type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
   readonly items?: Schema
+  readonly contentSchema?: Schema
   readonly enum?: readonly unknown[]
   readonly const?: unknown
   readonly oneOf?: readonly Schema[]

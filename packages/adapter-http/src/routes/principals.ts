@@ -12,7 +12,10 @@ import { validQuery } from '../validate.js'
 import { count, type BodyOf } from '../wire/body.js'
 
 const further = query({
-  cursor: text.optional().meta({ description: 'The `nextCursor` of the previous request.' }),
+  cursor: text
+    .meta({ minLength: 1 })
+    .optional()
+    .meta({ description: 'The `nextCursor` of the previous request.' }),
 })
 
 const principalTracesSchema = z

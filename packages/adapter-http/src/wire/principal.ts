@@ -24,7 +24,7 @@ export const principalRef = '#/components/schemas/ExecutionPrincipal'
 export const defaultPrincipalSchema = variants('type', [
   servicePrincipalSchema,
   z
-    .object({ type: z.literal('end_user'), endUserId: endUserId.optional() })
+    .object({ type: z.literal('end_user'), endUserId: endUserId.nullish() })
     .meta({ id: 'DefaultEndUserPrincipal', description: 'Each request must name its end user.' }),
 ]).meta({
   id: 'DefaultExecutionPrincipal',

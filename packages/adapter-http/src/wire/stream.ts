@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { count } from './body.js'
-import { messageSchema, messageStateSchema } from './message.js'
+import { messageStateSchema } from './message.js'
 import { variants } from './variants.js'
 
 export const streamStateSchema = z
@@ -16,20 +16,27 @@ export const streamChunkSchema = z
 
 const id = z.string().meta({ description: 'Send it as `Last-Event-ID` to continue after it.' })
 
-/** One server-sent event. `data` is JSON in one line. */
+/** A text that is the JSON of a named schema. */
+const jsonOf = (name: 'StreamState' | 'StreamChunk' | 'Message') =>
+  z.string().meta({
+    contentMediaType: 'application/json',
+    contentSchema: { $ref: `#/components/schemas/${name}` },
+  })
+
+/** One server-sent event. */
 export const streamEventSchema = variants('event', [
   z
-    .object({ event: z.literal('state'), id, data: streamStateSchema })
+    .object({ event: z.literal('state'), id, data: jsonOf('StreamState') })
     .meta({ id: 'StreamStateEvent', description: 'First, and after each change of the state.' }),
   z
-    .object({ event: z.literal('chunk'), id, data: streamChunkSchema })
+    .object({ event: z.literal('chunk'), id, data: jsonOf('StreamChunk') })
     .meta({ id: 'StreamChunkEvent', description: 'A piece of the answer.' }),
   z
-    .object({ event: z.literal('message'), id, data: messageSchema })
+    .object({ event: z.literal('message'), id, data: jsonOf('Message') })
     .meta({ id: 'StreamMessageEvent', description: 'The final message: the last event.' }),
 ]).meta({
   id: 'StreamEvent',
   description:
-    'The fields of one server-sent event. Its `data` is one line of JSON. Lines that start with ' +
-    'a colon are heartbeats.',
+    'The fields of one server-sent event. `data` is one line of JSON. Lines that start with a ' +
+    'colon are heartbeats.',
 })

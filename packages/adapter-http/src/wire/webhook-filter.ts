@@ -39,9 +39,9 @@ const newConditionSchema = z.xor([
 /** The filter of a request. Unknown fields are refused: a misspelt one would widen the filter. */
 export const newWebhookFilterSchema = z
   .strictObject({
-    agentId,
-    sessionIdPrefix,
-    metadata: z.array(newConditionSchema).min(1).max(10).optional().meta({ description: about }),
+    agentId: agentId.nullable(),
+    sessionIdPrefix: sessionIdPrefix.nullable(),
+    metadata: z.array(newConditionSchema).min(1).max(10).nullish().meta({ description: about }),
   })
   .meta({
     id: 'NewWebhookFilter',
