@@ -2,8 +2,8 @@
 //
 //   node scripts/openapi-check.mjs lint|typescript|python|go|schemathesis…
 //
-// `go` needs Go, and `python` and `schemathesis` need Python with venv. The checks of languages make
-// a client, compile it, and run the program of `checks/openapi` that calls the server.
+// `go` needs Go, and `python` and `schemathesis` need Python with venv. The check of a language
+// makes a client, compiles it, and runs the program of `checks/openapi` that calls the server.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

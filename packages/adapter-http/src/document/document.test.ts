@@ -298,6 +298,7 @@ describe('the limits of a field', () => {
       [24, 32, 64].map(secretOf),
       ['', 'secret', secretOf(32).slice(6), `${secretOf(32)}!`],
     ],
+    ['NewWebhook', '/v1/webhooks', webhook, 'ordering', ['session', 'none', null], ['other', '']],
     ['NewApiKey', '/v1/keys', key, 'name', ['a', 'a'.repeat(100)], ['', 'a'.repeat(101)]],
     [
       'NewWebhook',

@@ -55,7 +55,11 @@ function withShortNull(part: unknown): unknown {
   const { anyOf, ...rest } = (part ?? {}) as { readonly anyOf?: readonly JsonSchema[] }
   const [one, other] = anyOf ?? []
   if (anyOf?.length !== 2 || other?.['type'] !== 'null') return part
-  if (one?.['anyOf'] !== undefined || Array.isArray(one?.['type'])) return { ...one, ...rest }
+  if (Array.isArray(one?.['type'])) return { ...one, ...rest }
+  if (Array.isArray(one?.['anyOf'])) {
+    const others = (one['anyOf'] as readonly JsonSchema[]).filter(({ type }) => type !== 'null')
+    return { ...one, ...rest, anyOf: [...others, { type: 'null' }] }
+  }
   if (typeof one?.['type'] !== 'string') return part
   const words = one['enum'] as readonly unknown[] | undefined
   return { ...one, ...rest, type: [one['type'], 'null'], ...(words && { enum: [...words, null] }) }
