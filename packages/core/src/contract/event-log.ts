@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { freezeEvent, type WebhookEvent } from '../domain/event.js'
+import { markOf } from '../domain/log-cursor.js'
 import { anEvent, PROJECT_ID } from '../testing/builders.js'
 import { accepted } from '../testing/fake-sender.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID } from './scene.js'
@@ -130,14 +131,13 @@ function readingSuite(it: StorageTest): void {
     scene,
   }) => {
     const agent = await scene.agent()
-    for (const id of ['a-11111111', 'a-22222222'])
-      await scene.publish(agent, anEvent(agent, { id }))
+    for (let n = 0; n < 2; n++) await scene.publish(agent)
     const [first, second] = (await pageOf(storage)).events
-    const at = (after = 0, mark = '11111111') =>
+    const at = (after = 0, mark = markOf(first?.id ?? '')) =>
       storage.events.list({ projectId: PROJECT_ID, after, mark, limit: 1 })
     expect(await at(first?.position)).toMatchObject({ events: [second] })
     expect(await at(second?.position)).toBe('expired')
-    expect(await at(second?.position, '22222222')).toMatchObject({ events: [] })
+    expect(await at(second?.position, markOf(second?.id ?? ''))).toMatchObject({ events: [] })
   })
 
   it('leaves out the event of a change that is not made', async ({ storage, scene }) => {

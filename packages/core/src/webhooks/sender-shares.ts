@@ -1,4 +1,5 @@
 import type { Instant } from '../domain/instant.js'
+import { textHash } from '../domain/text-hash.js'
 import type { LimitCeiling } from '../domain/webhook-limit.js'
 import type { Webhook } from '../domain/webhook.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
@@ -127,10 +128,4 @@ export function slotsOf(
   return Math.floor(all / members.length) + (isFirst ? 1 : 0)
 }
 
-/** A hash: FNV-1a. */
-function orderOf(webhookId: string, id: string): number {
-  let hash = 0x811c9dc5
-  for (const unit of id + webhookId)
-    hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193) >>> 0
-  return hash
-}
+const orderOf = (webhookId: string, id: string): number => textHash(id + webhookId)
