@@ -15,7 +15,9 @@ const NOT_UNIT = [
   'packages/core/src/pacing/steady-clock.test.ts',
   'packages/core/src/testing/fake-clock.test.ts',
   'packages/core/test/{agents,lifecycle,streams,supervision}.test.ts',
-  // These try thousands of cases.
+  // These try many cases, or days of the fake clock.
+  'packages/core/test/{adaptive-limit,webhook-health}.test.ts',
+  'packages/adapter-http/src/document/document.test.ts',
   'packages/core/src/{contract/concurrency,testing/contract}.test.ts',
   'packages/adapter-http/src/fuzz.test.ts',
 ]
