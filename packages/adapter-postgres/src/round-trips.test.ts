@@ -79,6 +79,27 @@ it('needs one statement for an answer, when its webhooks have not changed', asyn
   ])
 })
 
+it('sends a repeated key to the agent that has the name now', async () => {
+  const sendWithKey = () => {
+    const input = { projectId, agent: 'bot', sessionId: 's', message: 'hi', idempotencyKey: 'k' }
+    return one.service.messages.send(input)
+  }
+  expect((await sendWithKey())._unsafeUnwrap().attached).toBe(false)
+  const renamed = { projectId, agent: 'bot', change: { name: 'former' } }
+  expect((await other.service.agents.update(renamed)).isOk()).toBe(true)
+  expect((await sendWithKey())._unsafeUnwrapErr().kind).toBe('agent_not_found')
+  const { agent } = (
+    await one.service.agents.create({
+      projectId,
+      name: 'bot',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
+  )._unsafeUnwrap()
+  const { attached, message } = (await sendWithKey())._unsafeUnwrap()
+  expect([attached, message.agentId]).toEqual([false, agent.id])
+})
+
 it('delivers to the webhooks as another process has changed them', async () => {
   expect(await receiversOf((await send('none')).id)).toEqual([])
   const a = await createWebhook(other.service)

@@ -68,9 +68,12 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     const existing =
       (sameKey === null ? undefined : byKey.get(accepted)) ??
       (sameId === null ? undefined : byId.get(accepted))
-    if (existing) return { kind: 'existing', message: toMessage(existing) }
+    const isChanged = (agentUpdatedAt ?? updatedAt) !== updatedAt
+    // With a changed agent, the key can be meant for another agent that now has its name.
+    if (existing && (existing.id === id || !isChanged))
+      return { kind: 'existing', message: toMessage(existing) }
     if (agentState !== 'running') return { kind: 'agent_not_running' }
-    if ((agentUpdatedAt ?? updatedAt) !== updatedAt) return { kind: 'agent_changed' }
+    if (isChanged) return { kind: 'agent_changed' }
     const place = sessions.enqueue({
       agentId,
       sessionId,

@@ -60,11 +60,14 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (apiKeyId !== undefined && !isValidKey(this.#memory, apiKeyId))
       return { kind: 'key_revoked' }
     const existing = this.#findByKey(message) ?? this.#memory.messages.get(message.id)
-    if (existing) return { kind: 'existing', message: existing.message }
     const agent = ofProject(this.#memory.agents.get(message.agentId), message.projectId)
+    const isChanged = agent && (agentUpdatedAt ?? agent.updatedAt) !== agent.updatedAt
+    // With a changed agent, the key can be meant for another agent that now has its name.
+    if (existing && (existing.message.id === message.id || !isChanged))
+      return { kind: 'existing', message: existing.message }
     if (!agent) return { kind: 'agent_not_found' }
     if (agent.state.kind !== 'running') return { kind: 'agent_not_running' }
-    if ((agentUpdatedAt ?? agent.updatedAt) !== agent.updatedAt) return { kind: 'agent_changed' }
+    if (isChanged) return { kind: 'agent_changed' }
     const session = sessionOf(this.#memory, message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
 

@@ -40,6 +40,10 @@ begin
       return next;
       continue;
     end if;
+    -- The lock keeps the agent from being deleted before the commit. Other changes can happen.
+    if agent.id is distinct from given.agent_id then
+      select a.* into agent from agent_messaging.agents a where a.id = given.agent_id for key share;
+    end if;
     select * into known from (
       (select m.id, m.seq, m.session_seq from agent_messaging.messages m
         where m.agent_id = given.agent_id and m.idempotency_key between given.key and given.key
@@ -52,6 +56,8 @@ begin
     limit 1;
     if found and given.project_id = (select a.project_id from agent_messaging.agents a where a.id =
       (select s.agent_id from agent_messaging.sessions s where s.seq = known.session_seq))
+      -- With a changed agent, the key can be meant for another agent that now has its name.
+      and (known.id = given.id or (agent.updated_at <> given.agent_updated_at) is not true)
     then
       kind := 'existing';
       "existingSeq" := known.seq;
@@ -59,10 +65,6 @@ begin
       continue;
     end if;
 
-    -- The lock keeps the agent from being deleted before the commit. Other changes can happen.
-    if agent.id is distinct from given.agent_id then
-      select a.* into agent from agent_messaging.agents a where a.id = given.agent_id for key share;
-    end if;
     if agent.project_id is distinct from given.project_id or agent.state <> 'running' then
       kind := case when agent.project_id = given.project_id
         then 'agent_not_running' else 'agent_not_found' end;
