@@ -144,7 +144,8 @@ export type NewMessage = Omit<Message, 'attempt' | 'state' | 'createdAt'> & {
 
 /**
  * What the caller read in an earlier call instead of now. The accept checks both again, in its
- * snapshot.
+ * snapshot, and before it looks for the idempotency key. A repeated call with the same id still
+ * finds its message after a change of the agent.
  */
 type ReadEarlier = {
   readonly apiKeyId?: string
