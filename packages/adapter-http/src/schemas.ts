@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '@org/agent-messaging-core'
+import { type JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject, isStorableText, isUuid, orMissing } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
@@ -61,15 +61,11 @@ export const nullAsAbsent = <Shape extends z.ZodRawShape>(shape: Shape): Creatio
 
 const orNull = (field: z.ZodOptional) => field.nullable().transform((given) => given ?? undefined)
 
-/** Removes fields that are null, also of objects within. Keeps lists as they are. */
+/** Removes fields that are null. */
 export function withoutNulls(given: JsonObject): JsonObject {
   const fields = Object.entries(given)
-  const kept = fields.flatMap(([name, value]): [string, Json][] =>
-    value === null ? [] : [[name, isJsonObject(value) ? withoutNulls(value) : value]],
-  )
-  const isUnchanged =
-    kept.length === fields.length && kept.every(([name, value]) => value === given[name])
-  return isUnchanged ? given : Object.fromEntries(kept)
+  const kept = fields.filter(([, value]) => value !== null)
+  return kept.length === fields.length ? given : Object.fromEntries(kept)
 }
 
 /** The parameters of a request's query. Other names are refused, and so is a repeated one. */

@@ -30,6 +30,9 @@ const text = (max: number) =>
     .refine((given) => !isLonger(given, max), `must have at most ${max} characters`)
     .meta({ maxLength: max })
 
+/** Null means absent, as in every creation. */
+const orAbsent = (rule: z.ZodNumber) => rule.nullish().transform((given) => given ?? undefined)
+
 const schema = z.strictObject({
   baseUrl: z
     .string(orMissing('must be a string'))
@@ -52,8 +55,8 @@ const schema = z.strictObject({
   history: z
     .strictObject(
       {
-        maxTurns: wholeNumber(0, MAX_TURNS).optional(),
-        maxLength: wholeNumber(0, MAX_HISTORY_LENGTH).optional(),
+        maxTurns: orAbsent(wholeNumber(0, MAX_TURNS)),
+        maxLength: orAbsent(wholeNumber(0, MAX_HISTORY_LENGTH)),
       },
       'must be an object',
     )
