@@ -66,11 +66,7 @@ export type {
   ReadEventsError,
   ReadEventsInput,
 } from './webhooks/read-events.js'
-export type {
-  CreateWebhookError,
-  CreatedWebhook,
-  WebhookChanges,
-  WebhookSettings,
-} from './webhooks/manage-webhooks.js'
+export type { CreateWebhookError, CreatedWebhook } from './webhooks/manage-webhooks.js'
+export type { WebhookChanges, WebhookSettings } from './webhooks/webhook-settings.js'
 export { err, ok, type Result } from 'neverthrow'
 export { MessagingError, throwing, type ServiceError, type ThrowingService } from './throwing.js'

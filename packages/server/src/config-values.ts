@@ -19,6 +19,14 @@ const parsed = <T>(parse: (text: string) => T | undefined) =>
 export const whole = (min: number, max: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().min(min).max(max))
 
+/** A decimal number, such as `0.5`. */
+export const decimal = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max))
+
 /** A host name or an address to listen on. */
 export const host = z.string().regex(/^[\w.:-]{1,255}$/)
 

@@ -141,10 +141,10 @@ export const environment = z.object({
       'Most requests at a time to a webhook without this setting, over all processes. If unset: adapts to the receiver.',
     allowed: 'a whole number from 1 to 1000',
   }),
-  SERVICE_WEBHOOK_REQUESTS_PER_SECOND: value.whole(1, 10_000).optional().register(variables, {
+  SERVICE_WEBHOOK_REQUESTS_PER_SECOND: value.decimal(0.01, 10_000).optional().register(variables, {
     about:
       'Most requests per second to a webhook without this setting, over all processes. If unset: adapts to the receiver.',
-    allowed: 'a whole number from 1 to 10000',
+    allowed: 'a number from 0.01 to 10000, such as 0.5',
   }),
   SERVICE_WEBHOOK_DISABLE_AFTER: value
     .duration(60_000, 365 * DAY_MS)

@@ -1,53 +1,30 @@
-import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
-import { customHeadersProblem, type CustomHeaders } from '../domain/custom-headers.js'
-import { EVENT_NAMES, freezeEvent, type SubscribableEvent } from '../domain/event.js'
+import type { CustomHeaders } from '../domain/custom-headers.js'
+import { freezeEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
 import { changeSending } from '../domain/sending.js'
-import { isSecret, newSecret } from '../domain/signature.js'
+import { newSecret } from '../domain/signature.js'
 import {
-  ORDERINGS,
   webhookHeadersContext,
   webhookSecretContext,
-  type Ordering,
   type Webhook,
   type WebhookChange,
 } from '../domain/webhook.js'
-import { filterRules, type WebhookFilter } from '../domain/webhook-filter.js'
 import { resumed, untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 
 import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
-import { broken, invalid, type Invalid, type Rule } from '../domain/input-rules.js'
-import { integerRule, required, textRule } from '../domain/input-rules.js'
+import { broken, integerRule, invalid, required, type Invalid } from '../domain/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
+import {
+  checkWebhook,
+  secretRule,
+  type WebhookChanges,
+  type WebhookSettings,
+} from './webhook-settings.js'
 
-export type WebhookSettings = {
-  readonly url: string
-  /** Event names, or `'*'` for all events, also in later versions. */
-  readonly events: readonly (SubscribableEvent | '*')[]
-  /** Limits the webhook to the events that match. */
-  readonly filter?: WebhookFilter | null | undefined
-  readonly description?: string | null | undefined
-  /** Additional headers of each request. The values are secret: only the names are shown. */
-  readonly headers?: CustomHeaders | null | undefined
-  readonly enabled?: boolean | undefined
-  /** True if an answer of 410 disables the webhook. Default: false. */
-  readonly disableOnGone?: boolean | undefined
-  /** `session`: the deliveries of one session keep the order of their events. Default: `none`. */
-  readonly ordering?: Ordering | undefined
-  /** The most requests at a time, over all processes. Default: adapts to the receiver. */
-  readonly maxConcurrency?: number | null | undefined
-  /** The most requests per second, over all processes. Default: adapts to the receiver. */
-  readonly requestsPerSecond?: number | null | undefined
-  /** The total deadline of an attempt. Default: the policy's. */
-  readonly timeoutMs?: number | null | undefined
-  /** The delays between attempts, in milliseconds. Default: the policy's. */
-  readonly retrySchedule?: readonly number[] | null | undefined
-  /** True keeps all deliveries and sends nothing. Default: false. */
-  readonly paused?: boolean | undefined
-}
 export type CreateWebhookInput = WebhookSettings & {
   readonly projectId: string
   /** The caller's secret: `whsec_` and the base64 of 24 to 64 bytes. Created if absent. */
@@ -68,7 +45,7 @@ export const createWebhook =
       const { projectId, url, events } = input
       const missing = broken(required({ projectId, url, events }))
       if (missing) return missing
-      yield* await check(d, projectId, input)
+      yield* await checkWebhook(d, projectId, input)
       const problem = broken({ secret: secretRule(input.secret) })
       if (problem) return problem
       yield* requireProject(d, projectId)
@@ -113,9 +90,6 @@ export const listWebhooks =
   (projectId: string, page: PageOf): Stored<Page<Webhook>> =>
     d.storage.webhooks.list(projectId, page)
 
-export type WebhookChanges = {
-  readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined
-}
 export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
 
 /**
@@ -133,7 +107,7 @@ export const updateWebhook =
     change,
   }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
     safeTry(async function* () {
-      yield* await check(d, projectId, change)
+      yield* await checkWebhook(d, projectId, change)
       const before = yield* getWebhook(d)({ projectId, webhookId })
       if (takesHeadersElsewhere(before, change)) return invalid('headers', HEADERS_STAY)
       const updated = yield* d.storage.webhooks.update(
@@ -257,92 +231,6 @@ export const deleteWebhook =
       d.maintenance.wake()
       return ok(undefined)
     })
-
-const MAX_DESCRIPTION = 500
-const MAX_URL = 2_048
-const HEADER_LIMITS = { maxHeaders: 20, maxValueLength: 4_096 }
-
-async function check(d: Platform, projectId: string, settings: WebhookChanges) {
-  const { url, events, filter, description, headers, ordering } = settings
-  const problem = broken({
-    url: url === undefined ? undefined : textRule(url, MAX_URL),
-    events: events === undefined ? undefined : eventsRule(events),
-    description:
-      description === undefined || description === null
-        ? undefined
-        : textRule(description, MAX_DESCRIPTION),
-    ...(filter && filterRules(filter)),
-    ordering: ordering === undefined ? undefined : orderingRule(ordering),
-    ...sendingRules(settings),
-  })
-  if (problem) return problem
-  const misfit =
-    headers &&
-    customHeadersProblem(headers, { ...HEADER_LIMITS, headerPrefix: d.policy.headerPrefix })
-  if (misfit) return invalid(misfit.path, misfit.message)
-  if (url !== undefined) {
-    const vetted = await d.sender.vet(url)
-    if (vetted.isErr()) return invalid('url', vetted.error)
-  }
-  const agentId = filter?.agentId
-  if (agentId === undefined) return ok(undefined)
-  const agent = await d.storage.agents.get(projectId, agentId)
-  if (agent.isErr()) return err(agent.error)
-  return agent.value?.id === agentId
-    ? ok(undefined)
-    : invalid('filter.agentId', 'must be the id of an agent of this project')
-}
-
-function eventsRule(events: readonly string[]): Rule {
-  const known: readonly string[] = ['*', ...EVENT_NAMES]
-  const fits = events.length > 0 && events.every((name) => known.includes(name))
-  return fits ? undefined : `must name one or more of: ${known.join(', ')}`
-}
-
-const MOST_CONCURRENT = 1_000
-const MOST_PER_SECOND = 10_000
-const TIMEOUT_MS = { min: 100, max: 300_000 }
-const MOST_RETRIES = 50
-const LONGEST_DELAY_MS = 30 * 24 * 3_600_000
-
-function sendingRules(settings: WebhookChanges): Record<string, Rule> {
-  const { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule } = settings
-  const unlessAbsent = (value: unknown, rule: () => Rule): Rule =>
-    value === undefined || value === null ? undefined : rule()
-  return {
-    maxConcurrency: unlessAbsent(maxConcurrency, () =>
-      integerRule(maxConcurrency, 1, MOST_CONCURRENT),
-    ),
-    requestsPerSecond: unlessAbsent(requestsPerSecond, () => rateRule(requestsPerSecond)),
-    timeoutMs: unlessAbsent(timeoutMs, () =>
-      integerRule(timeoutMs, TIMEOUT_MS.min, TIMEOUT_MS.max),
-    ),
-    retrySchedule: unlessAbsent(retrySchedule, () => scheduleRule(retrySchedule)),
-  }
-}
-
-const rateRule = (rate: unknown): Rule =>
-  typeof rate === 'number' && rate >= 0.01 && rate <= MOST_PER_SECOND
-    ? undefined
-    : `must be a number from 0.01 to ${MOST_PER_SECOND}`
-
-function scheduleRule(delays: unknown): Rule {
-  const fits =
-    Array.isArray(delays) &&
-    delays.length <= MOST_RETRIES &&
-    delays.every((delay) => integerRule(delay, 1, LONGEST_DELAY_MS) === undefined)
-  return fits
-    ? undefined
-    : `must be an array of at most ${MOST_RETRIES} whole numbers of milliseconds from 1 to ${LONGEST_DELAY_MS}`
-}
-
-const orderingRule = (ordering: Ordering): Rule =>
-  ORDERINGS.includes(ordering) ? undefined : `must be one of: ${ORDERINGS.join(', ')}`
-
-const secretRule = (secret: string | undefined): Rule =>
-  secret === undefined || isSecret(secret)
-    ? undefined
-    : 'must be whsec_ followed by base64 of 24 to 64 bytes'
 
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }
