@@ -28,7 +28,8 @@ const TINY = {
   messages: 10,
   beside: 20,
   settle: 0.2,
-  deliveries: 100,
+  // More than one commit of the fastest program.
+  deliveries: 1_000,
   pending: 100,
   waiting: 20,
   stored: 100,

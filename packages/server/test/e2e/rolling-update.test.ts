@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
@@ -131,6 +131,10 @@ it(
     console.log(`${sent.length} messages, ${runs.length} runs, ${reported.length} webhooks`)
     expect(reported.toSorted()).toEqual(sent.map(([, id]) => id).toSorted())
     expect(runs.toSorted()).toEqual(sent.map(([text]) => text).toSorted())
-    expect(await attemptsOf(started.at(-1))).toEqual(sent.map(() => 1))
+    // An attempt is recorded after its answer.
+    await vi.waitFor(
+      async () => expect(await attemptsOf(started.at(-1))).toEqual(sent.map(() => 1)),
+      { timeout: 10_000 },
+    )
   },
 )

@@ -2,11 +2,11 @@ import { createService, type MessagingService } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
-type Process = { readonly service: MessagingService; readonly pool: pg.Pool; stop(): Promise<void> }
+type Process = { readonly service: MessagingService; stop(): Promise<void> }
 
 let postgres: TestPostgres
 beforeAll(async () => {
@@ -44,7 +44,7 @@ async function openProcess(connectionString: string): Promise<Process> {
     await storage.close()
     await pool.end()
   }
-  return { service, pool, stop }
+  return { service, stop }
 }
 
 const send = async (message: string) =>
@@ -66,18 +66,6 @@ const receiversOf = async (messageId: string) =>
     ._unsafeUnwrap()
     .data.map(({ webhookId }) => webhookId)
     .toSorted()
-
-it('needs one statement for an answer, when its webhooks have not changed', async () => {
-  await createWebhook(one.service)
-  await send('first')
-  const query = vi.spyOn(one.pool, 'query')
-  await send('second')
-  const texts = query.mock.calls.map(([statement]) => JSON.stringify(statement))
-  const called = (name: string) => texts.filter((text) => text.includes(`${name}(`)).length
-  expect([called('accept_messages'), called('settle_runs'), called('subscribers')]).toEqual([
-    1, 1, 0,
-  ])
-})
 
 it('sends a repeated key to the agent that has the name now', async () => {
   const sendWithKey = () => {
