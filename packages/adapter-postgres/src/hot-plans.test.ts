@@ -153,6 +153,12 @@ it.each([
   const pages = async (stored: number): Promise<Map<string, number>> => {
     await run([store(stored), ...look])
     await round()
+    const first = await measured()
+    const second = await measured()
+    // After an autovacuum, a call also reads the catalog to plan again. The next call does not.
+    return new Map([...second].map(([of, read]) => [of, Math.min(read, first.get(of) ?? read)]))
+  }
+  const measured = async (): Promise<Map<string, number>> => {
     plans.length = 0
     await round()
     return pagesOf(plans)
