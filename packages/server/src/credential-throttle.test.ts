@@ -107,3 +107,13 @@ it('the addresses of one IPv6 /64 network count as one', async () => {
   expect((await guess({ 'x-forwarded-for': '2001:db8:1:2:ffff::9' })).status).toBe(429)
   expect((await guess({ 'x-forwarded-for': '2001:db8:1:3::1' })).status).toBe(401)
 })
+
+it.each([
+  ['203.0.113.1:5678', '203.0.113.1:9999', '203.0.113.2:5678'],
+  ['[2001:db8:1:2::1]:5678', '2001:db8:1:2::2', '[2001:db8:1:3::1]:5678'],
+])('the port that a proxy adds to %s does not count', async (first, same, other) => {
+  const { lock, guess } = await throttled({ trustedProxies: ['127.0.0.0/8'] })
+  await lock({ 'x-forwarded-for': first })
+  expect((await guess({ 'x-forwarded-for': same })).status).toBe(429)
+  expect((await guess({ 'x-forwarded-for': other })).status).toBe(401)
+})

@@ -103,8 +103,12 @@ function addressBehind(proxies: readonly string[]): (incoming: Bindings['incomin
   return (incoming) => proxyAddress(incoming as IncomingMessage, isTrusted)
 }
 
+/** Some proxies add the caller's port: `203.0.113.1:5678`, `[2001:db8::1]:5678`. */
+const PORT = /(?<=^(?:\d+\.){3}\d+|^\[[\da-f:.]+\]):\d+$/i
+
 /** Returns an IPv4 address, or the /64 network of an IPv6 address, which one host can use whole. */
-function networkOf(address: string): string {
+function networkOf(caller: string): string {
+  const address = caller.replace(PORT, '').replace(/^\[(.*)\]$/, '$1')
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
   return parsed.kind() === 'ipv6'
