@@ -177,7 +177,18 @@ export class AdaptiveLimit {
 
   /** Starts again with few slots: the receiver accepted nothing, and has perhaps recovered. */
   circuitOpened(now: Instant): void {
-    this.#slots = SLOTS_AFTER_CIRCUIT
+    this.#restart(SLOTS_AFTER_CIRCUIT, now)
+  }
+
+  /** Starts again for another receiver. */
+  receiverChanged(now: Instant): void {
+    this.#restart(firstSlots(this.#mostSlots), now)
+    this.#isBlocked = false
+    this.#usualMs = undefined
+  }
+
+  #restart(slots: number, now: Instant): void {
+    this.#slots = slots
     this.#perSecond = Infinity
     this.#tooFast = Infinity
     this.#isStarting = true

@@ -243,6 +243,7 @@ export class DeliverySender {
 
   #applyChange(webhook: Webhook): void {
     this.#changed.note(webhook.id, webhook)
+    this.#receivers.update(webhook)
     this.#withoutShare.delete(webhook.id)
     if (isHeld(webhook)) return this.#dropWaiting(webhook.id)
     if (this.#shareOf(webhook) === undefined) return this.#leaveToOthers(webhook)

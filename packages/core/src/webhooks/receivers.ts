@@ -5,7 +5,12 @@ import { AdaptiveLimit } from './adaptive-limit.js'
 import { RecentAttempts } from './recent-attempts.js'
 
 /** The findings of this process about the receiver of one webhook. */
-export type Receiver = { readonly limit: AdaptiveLimit; readonly recent: RecentAttempts }
+export type Receiver = {
+  readonly limit: AdaptiveLimit
+  readonly recent: RecentAttempts
+  /** The URL that the limit is about. */
+  url: string
+}
 
 /** More webhooks than one process sends to at a time. The longest unused one is forgotten. */
 const MOST_RECEIVERS = 10_000
@@ -33,12 +38,21 @@ export class Receivers {
     const receiver = known ?? {
       limit: new AdaptiveLimit(mostSlots, clock.now()),
       recent: new RecentAttempts(),
+      url: webhook.url,
     }
     receiver.limit.ceiling = ceilingOf(webhook)
     this.#receivers.delete(webhook.id)
     this.#receivers.set(webhook.id, receiver)
     if (this.#receivers.size > MOST_RECEIVERS) this.#forgetOldest()
     return receiver
+  }
+
+  /** Forgets the limit that another receiver had, if the webhook has a new URL. */
+  update({ id, url }: Webhook): void {
+    const receiver = this.#receivers.get(id)
+    if (!receiver || receiver.url === url) return
+    receiver.url = url
+    receiver.limit.receiverChanged(this.#options.clock.now())
   }
 
   find(webhookId: string): Receiver | undefined {
