@@ -88,3 +88,15 @@ it('a process without a share claims nothing until the shares change', async () 
   expect(releases() - before).toBe(0)
   sender.release()
 })
+
+it('a limited webhook goes on with all processes after the clock was set back', async () => {
+  const { second, clock, sender, backlog } = await twoSenders({ requestsPerSecond: 2 })
+  await second.start()
+  await backlog(400)
+  await clock.advance(60 * SECOND)
+  clock.set(clock.now() - 3_600 * SECOND)
+  await clock.advance(20 * SECOND)
+  const before = sender.requests.length
+  await clock.advance(10 * SECOND)
+  expect(sender.requests.length - before).toBeGreaterThanOrEqual(16)
+})

@@ -56,6 +56,8 @@ export class DeliverySender {
   readonly #receivers: Receivers
   readonly #shares: SenderShares
   readonly #changed: ChangedWebhooks
+  /** The time for limits and paces. A changed time of day does not move it. */
+  readonly #steady: { readonly now: () => number }
   /** Webhooks whose limit leaves nothing to this process. */
   readonly #withoutShare = new Map<string, WithoutShare>()
   /** Rings when a paced webhook can start its next request. */
@@ -75,13 +77,14 @@ export class DeliverySender {
     const { clock, policy } = platform
     this.#platform = platform
     this.#changed = new ChangedWebhooks(clock)
+    this.#steady = { now: () => clock.elapsed() }
     this.#receivers = new Receivers({
-      clock,
+      clock: this.#steady,
       mostSlots: policy.deliver.maxInFlight,
       ceilingOf: (webhook) => this.#shareOf(webhook) ?? {},
     })
     this.#shares = new SenderShares(platform, () => this.#sharesChanged())
-    this.#queue = new FairQueue(policy.deliver, this.#receivers, clock)
+    this.#queue = new FairQueue(policy.deliver, this.#receivers, this.#steady)
     this.#alarm = new Alarm(clock, () => {
       this.#queue.resume()
       this.#onSlotFree()
@@ -376,9 +379,9 @@ export class DeliverySender {
 
   async #send({ claimed, done }: Waiting): Promise<void> {
     const { clock, policy } = this.#platform
-    const startedAt = clock.now()
+    const startedAt = this.#steady.now()
     const timeoutMs = claimed.webhook.sending?.timeoutMs ?? policy.deliver.deadlineMs
-    const isLeaseTooShort = claimed.lease.until < startedAt + timeoutMs
+    const isLeaseTooShort = claimed.lease.until < clock.now() + timeoutMs
     const { recent } = this.#receivers.of(claimed.webhook)
     const finished = isLeaseTooShort
       ? undefined
@@ -428,7 +431,8 @@ export class DeliverySender {
     const now = this.#platform.clock.now()
     const wasOpen = before.health.circuit.kind === 'open'
     const circuit = circuitAt(after.health, now)
-    if (!wasOpen && circuit === 'open') this.#receivers.of(after).limit.circuitOpened(now)
+    if (!wasOpen && circuit === 'open')
+      this.#receivers.of(after).limit.circuitOpened(this.#steady.now())
     if (after.status.kind === 'disabled') this.webhookChanged(after)
     else if (circuit === 'open') this.#dropWaiting(after.id)
     const isReady = wasOpen && circuit !== 'open'

@@ -1,4 +1,3 @@
-import type { Instant } from '../domain/instant.js'
 import { textHash } from '../domain/text-hash.js'
 import type { LimitCeiling } from '../domain/webhook-limit.js'
 import type { Webhook } from '../domain/webhook.js'
@@ -22,9 +21,9 @@ export class SenderShares {
   readonly #id: string
   /** The ids of all registered processes, in the same order for each of them. */
   #members: readonly string[] = []
-  /** When this process joined others. -Infinity: it was alone. */
-  #joinedAt: Instant = Infinity
-  #beatAt: Instant = -Infinity
+  /** The elapsed time at which this process joined others. -Infinity: it was alone. */
+  #joinedAt = Infinity
+  #beatAt = -Infinity
   #phase: 'unused' | 'running' | 'stopped' = 'unused'
 
   /** `onBeat` is called when the shares can have changed. */
@@ -72,7 +71,7 @@ export class SenderShares {
 
   /** Requests that the others started under their earlier shares have ended. */
   #isReady(timeoutMs: number): boolean {
-    const now = this.#platform.clock.now()
+    const now = this.#platform.clock.elapsed()
     return now >= this.#joinedAt + JOIN_MS + timeoutMs && now < this.#beatAt + LEASE_MS
   }
 
@@ -88,7 +87,7 @@ export class SenderShares {
 
   async #beat(): Promise<void> {
     const { clock, telemetry } = this.#platform
-    const now = clock.now()
+    const now = clock.elapsed()
     const registered = await this.#register(LEASE_MS)
     if (registered.isErr())
       return telemetry.record({ name: 'store.unavailable', reason: registered.error.reason })
