@@ -117,3 +117,31 @@ it.each([
   expect((await guess({ 'x-forwarded-for': same })).status).toBe(429)
   expect((await guess({ 'x-forwarded-for': other })).status).toBe(401)
 })
+
+it('distinct guesses that arrive together get no more answers than one after the other', async () => {
+  const { send } = await throttled()
+  const guesses = Array.from({ length: 2 * WRONG_PER_MINUTE.api }, (_, n) =>
+    send('/v1/agents', { authorization: `Bearer wrong-${n}` }),
+  )
+  const wrong = (await Promise.all(guesses)).filter(({ status }) => status === 401)
+  expect(wrong.length).toBe(WRONG_PER_MINUTE.api + 1)
+})
+
+it('many first requests with one valid key are one guess', async () => {
+  const { send } = await throttled()
+  const requests = Array.from({ length: 2 * WRONG_PER_MINUTE.api }, () =>
+    send('/v1/agents', { authorization: GOOD }),
+  )
+  expect(new Set((await Promise.all(requests)).map(({ status }) => status))).toEqual(new Set([200]))
+})
+
+it.each(['/console/sign%2Din', '/console/%73ign-in', '/console/ente%72'])(
+  'wrong sign-ins at %s count, because the router decodes the path',
+  async (path) => {
+    const { send } = await throttled()
+    const statuses: number[] = []
+    for (let i = 0; i < WRONG_PER_MINUTE.console + 3; i++)
+      statuses.push((await send(path, {}, 'POST')).status)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(2)
+  },
+)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isConsolePath } from '@org/agent-messaging-console'
+import { getPath } from 'hono/utils/url'
 import ipaddr from 'ipaddr.js'
 import proxyAddress from 'proxy-addr'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
@@ -38,6 +39,8 @@ export class CredentialThrottle {
   }
   /** When each locked address can try again, by area and address. */
   readonly #lockedUntil = new Map<string, number>()
+  /** Unknown credentials that are being checked now, by area and address. */
+  readonly #unchecked = new Map<string, Map<unknown, number>>()
   /** Authorization headers that were accepted. */
   readonly #known = new Set<string>()
 
@@ -57,26 +60,58 @@ export class CredentialThrottle {
       const { pathname } = new URL(request.url)
       const area = isConsolePath(pathname) ? 'console' : 'api'
       const credential = request.headers.get('authorization')
-      const isAttempt = area === 'console' ? isSignIn(pathname) : credential !== null
+      // The console's router decodes the path: `sign%2Din` signs in too.
+      const isAttempt = area === 'console' ? isSignIn(getPath(request)) : credential !== null
       if (!isAttempt) return fetch(request, bindings)
       const place = `${area} ${networkOf(this.#addressOf(bindings.incoming))}`
-      const waitMs = this.#waitMs(place)
-      if (waitMs > 0 && !(credential !== null && this.#known.has(credential)))
-        return tooMany(area, Math.ceil(waitMs / 1_000))
-      const response = await fetch(request, bindings)
-      if (response.status === 401) await this.#countWrong(area, place)
-      else if (credential !== null && response.ok && this.#options.isGuarded(pathname))
-        this.#remember(credential)
-      return response
+      if (credential !== null && this.#known.has(credential)) {
+        const response = await fetch(request, bindings)
+        if (response.status === 401) await this.#countWrong(area, place)
+        return response
+      }
+      const waitMs = await this.#waitMs(area, place)
+      if (waitMs > 0) return tooMany(area, Math.ceil(waitMs / 1_000))
+      // Every sign-in is a guess of its own. Requests with one header are one guess.
+      const guess = area === 'console' ? request : credential
+      if (!(await this.#admit(area, place, guess))) return tooMany(area, 1)
+      try {
+        const response = await fetch(request, bindings)
+        if (response.status === 401) await this.#countWrong(area, place)
+        else if (credential !== null && response.ok && this.#options.isGuarded(pathname))
+          this.#remember(credential)
+        return response
+      } finally {
+        this.#leave(place, guess)
+      }
     }
   }
 
-  #waitMs(place: string): number {
+  /** Guesses that arrive together must not all pass before the first one is counted. */
+  async #admit(area: Area, place: string, guess: unknown): Promise<boolean> {
+    const wrong = (await this.#limiters[area].get(place))?.consumedPoints ?? 0
+    const guesses = this.#unchecked.get(place) ?? new Map<unknown, number>()
+    const same = guesses.get(guess) ?? 0
+    if (same === 0 && wrong + guesses.size > WRONG_PER_MINUTE[area]) return false
+    this.#unchecked.set(place, guesses.set(guess, same + 1))
+    return true
+  }
+
+  #leave(place: string, guess: unknown): void {
+    const guesses = this.#unchecked.get(place)
+    const same = guesses?.get(guess) ?? 0
+    if (same > 1) guesses?.set(guess, same - 1)
+    else guesses?.delete(guess)
+    if (guesses?.size === 0) this.#unchecked.delete(place)
+  }
+
+  async #waitMs(area: Area, place: string): Promise<number> {
     const until = this.#lockedUntil.get(place)
     if (until === undefined) return 0
     const waitMs = until - this.#now()
-    if (waitMs <= 0) this.#lockedUntil.delete(place)
-    return waitMs
+    if (waitMs > 0) return waitMs
+    this.#lockedUntil.delete(place)
+    await this.#limiters[area].delete(place)
+    return 0
   }
 
   async #countWrong(area: Area, place: string): Promise<void> {
@@ -85,7 +120,16 @@ export class CredentialThrottle {
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error
       if (!this.#lockedUntil.has(place)) this.#options.onLocked(place)
+      this.#forgetEnded()
       this.#lockedUntil.set(place, this.#now() + error.msBeforeNext)
+    }
+  }
+
+  /** The oldest lock comes first, and all locks are about as long. */
+  #forgetEnded(): void {
+    for (const [place, until] of this.#lockedUntil) {
+      if (until > this.#now()) break
+      this.#lockedUntil.delete(place)
     }
   }
 
