@@ -118,16 +118,16 @@ it.each([
   expect((await guess({ 'x-forwarded-for': other })).status).toBe(401)
 })
 
-it('distinct guesses that arrive together get no more answers than one after the other', async () => {
+it('sign-ins that arrive together get no more answers than one after the other', async () => {
   const { send } = await throttled()
-  const guesses = Array.from({ length: 2 * WRONG_PER_MINUTE.api }, (_, n) =>
-    send('/v1/agents', { authorization: `Bearer wrong-${n}` }),
+  const signIns = Array.from({ length: 2 * WRONG_PER_MINUTE.console }, () =>
+    send('/console/sign-in', {}, 'POST'),
   )
-  const wrong = (await Promise.all(guesses)).filter(({ status }) => status === 401)
-  expect(wrong.length).toBe(WRONG_PER_MINUTE.api + 1)
+  const wrong = (await Promise.all(signIns)).filter(({ status }) => status === 401)
+  expect(wrong.length).toBe(WRONG_PER_MINUTE.console + 1)
 })
 
-it('many first requests with one valid key are one guess', async () => {
+it('many first requests with one valid key are accepted', async () => {
   const { send } = await throttled()
   const requests = Array.from({ length: 2 * WRONG_PER_MINUTE.api }, () =>
     send('/v1/agents', { authorization: GOOD }),

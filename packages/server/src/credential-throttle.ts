@@ -39,8 +39,8 @@ export class CredentialThrottle {
   }
   /** When each locked address can try again, by area and address. */
   readonly #lockedUntil = new Map<string, number>()
-  /** Unknown credentials that are being checked now, by area and address. */
-  readonly #unchecked = new Map<string, Map<unknown, number>>()
+  /** Sign-ins to the console that are being checked now, by area and address. */
+  readonly #unchecked = new Map<string, number>()
   /** Authorization headers that were accepted. */
   readonly #known = new Set<string>()
 
@@ -71,9 +71,7 @@ export class CredentialThrottle {
       }
       const waitMs = await this.#waitMs(area, place)
       if (waitMs > 0) return tooMany(area, Math.ceil(waitMs / 1_000))
-      // Every sign-in is a guess of its own. Requests with one header are one guess.
-      const guess = area === 'console' ? request : credential
-      if (!(await this.#admit(area, place, guess))) return tooMany(area, 1)
+      if (area === 'console' && !(await this.#admit(place))) return tooMany(area, 1)
       try {
         const response = await fetch(request, bindings)
         if (response.status === 401) await this.#countWrong(area, place)
@@ -81,27 +79,27 @@ export class CredentialThrottle {
           this.#remember(credential)
         return response
       } finally {
-        this.#leave(place, guess)
+        if (area === 'console') this.#leave(place)
       }
     }
   }
 
-  /** Guesses that arrive together must not all pass before the first one is counted. */
-  async #admit(area: Area, place: string, guess: unknown): Promise<boolean> {
-    const wrong = (await this.#limiters[area].get(place))?.consumedPoints ?? 0
-    const guesses = this.#unchecked.get(place) ?? new Map<unknown, number>()
-    const same = guesses.get(guess) ?? 0
-    if (same === 0 && wrong + guesses.size > WRONG_PER_MINUTE[area]) return false
-    this.#unchecked.set(place, guesses.set(guess, same + 1))
+  /**
+   * Sign-ins that arrive together must not all pass before the first one is counted. Requests with
+   * an API key can wait long for an answer, so they do not count before it.
+   */
+  async #admit(place: string): Promise<boolean> {
+    const wrong = (await this.#limiters.console.get(place))?.consumedPoints ?? 0
+    const unchecked = this.#unchecked.get(place) ?? 0
+    if (wrong + unchecked > WRONG_PER_MINUTE.console) return false
+    this.#unchecked.set(place, unchecked + 1)
     return true
   }
 
-  #leave(place: string, guess: unknown): void {
-    const guesses = this.#unchecked.get(place)
-    const same = guesses?.get(guess) ?? 0
-    if (same > 1) guesses?.set(guess, same - 1)
-    else guesses?.delete(guess)
-    if (guesses?.size === 0) this.#unchecked.delete(place)
+  #leave(place: string): void {
+    const unchecked = (this.#unchecked.get(place) ?? 0) - 1
+    if (unchecked > 0) this.#unchecked.set(place, unchecked)
+    else this.#unchecked.delete(place)
   }
 
   async #waitMs(area: Area, place: string): Promise<number> {
