@@ -49,6 +49,9 @@ export function fieldsIn(form: Form): Fields {
   }
 }
 
+/** The text of an empty retry schedule. An empty text clears the setting. */
+const NO_RETRIES = 'none'
+
 /** The texts of the form for these settings. */
 export function sendingTexts(settings: NonNullable<Webhook['sending']>) {
   const { maxConcurrency = '', requestsPerSecond = '', timeoutMs = '', retrySchedule } = settings
@@ -56,12 +59,17 @@ export function sendingTexts(settings: NonNullable<Webhook['sending']>) {
     maxConcurrency: String(maxConcurrency),
     requestsPerSecond: String(requestsPerSecond),
     timeoutMs: String(timeoutMs),
-    retrySchedule: retrySchedule?.join(', ') ?? '',
+    retrySchedule: retrySchedule?.length === 0 ? NO_RETRIES : (retrySchedule?.join(', ') ?? ''),
   }
 }
 
 /** `null` clears the setting. The service refuses a text that is no number. */
 const numberIn = (text: string): number | null => (text === '' ? null : Number(text))
+
+function delaysIn(text: string): number[] | null {
+  if (text === '') return null
+  return text === NO_RETRIES ? [] : text.split(',').map(Number)
+}
 
 /** The service checks the names of the events. */
 export const settingsOf = ({
@@ -78,7 +86,7 @@ export const settingsOf = ({
   maxConcurrency: numberIn(sending.maxConcurrency),
   requestsPerSecond: numberIn(sending.requestsPerSecond),
   timeoutMs: numberIn(sending.timeoutMs),
-  retrySchedule: sending.retrySchedule === '' ? null : sending.retrySchedule.split(',').map(Number),
+  retrySchedule: delaysIn(sending.retrySchedule),
   events: events as WebhookSettings['events'],
   description: description === '' ? null : description,
 })
@@ -97,7 +105,7 @@ const SENDING_FIELDS = [
   { name: 'timeoutMs', label: 'Timeout in milliseconds', placeholder: 'the server’s setting' },
   {
     name: 'retrySchedule',
-    label: 'Delays between attempts in milliseconds',
+    label: 'Delays between attempts in milliseconds, or none',
     placeholder: '5000, 60000, 600000',
   },
 ] as const
