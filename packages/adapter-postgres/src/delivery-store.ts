@@ -69,6 +69,8 @@ const cancelOrphansSql = sql<Orphans, Ended>(`
 const putSenderSql = sql<SenderLease>(`
   insert into agent_messaging.senders (id, until) values (@id, @until)
   on conflict (id) do update set until = excluded.until`)
+/** Of two processes that register at once, the second one must see the first one. */
+const lockSendersSql = sql('lock table agent_messaging.senders in exclusive mode')
 const dropSendersSql = sql<SenderLease>('delete from agent_messaging.senders where until <= @now')
 const sendersSql = sql<object, { readonly id: string }>(
   'select id from agent_messaging.senders order by id',
@@ -81,6 +83,7 @@ export function deliveryStore(database: Database): DeliveryStore {
     claimDue: (query) => call((db) => dueClaims.claim(db, query)),
     registerSender: (sender) =>
       write(async (db) => {
+        await db.run(lockSendersSql, {})
         await db.run(putSenderSql, sender)
         await db.run(dropSendersSql, sender)
         return (await db.all(sendersSql, {})).map(({ id }) => id)
