@@ -102,7 +102,7 @@ describe('the headers of a webhook’s own', () => {
       'https://evil.example/hook',
       'http://receiver.example/hook',
       'https://receiver.example:8443/hook',
-      'elsewhere',
+      'queue:elsewhere',
     ]) {
       const message =
         'must be given again, or be null, where url leads to another origin: their values were meant for the old one'
@@ -120,6 +120,8 @@ describe('the headers of a webhook’s own', () => {
       (await change({ url: 'https://b.example', headers: null }))._unsafeUnwrap(),
     ).toBeUndefined()
     expect((await change({ url: 'https://c.example' }))._unsafeUnwrap()).toBeUndefined()
+    await change({ url: 'queue:a', headers: { 'X-New': '1' } })
+    expect((await change({ url: 'queue:b' })).isErr()).toBe(true)
   })
 
   it.each([

@@ -309,6 +309,7 @@ describe('registering a webhook', () => {
     ['retrySchedule', { retrySchedule: Array<number>(51).fill(1) }],
     ['url', { url: '' }],
     ['url', { url: 'https://refused.example' }],
+    ['url', { url: 'orders' }],
     ['events', { events: [] }],
     ['events', { events: ['message.sent' as never] }],
     ['secret', { secret: 'short' }],

@@ -170,7 +170,6 @@ it.each([
   ],
   ['https://receiver.example', 'https://receiver.example/'],
   ['queue:orders?key=secret', 'queue:orders'],
-  ['orders?key=secret#part', 'orders'],
 ])('shows the URL %s as %s', (url, shown) => {
   expect(shownUrl(url)).toBe(shown)
 })

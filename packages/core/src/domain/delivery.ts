@@ -118,8 +118,6 @@ export const defaultRetryPolicy: RetryPolicy = {
 
 /** Returns a webhook's URL without its userinfo, query and fragment, which can contain secrets. */
 export function shownUrl(url: string): string {
-  // A host's own sender can accept text that is no URL.
-  if (!URL.canParse(url)) return url.replace(/[?#].*$/s, '')
   const { protocol, host, pathname } = new URL(url)
   return host === '' ? `${protocol}${pathname}` : `${protocol}//${host}${pathname}`
 }

@@ -244,8 +244,11 @@ const takesHeadersElsewhere = (
 ): boolean =>
   kept !== undefined && headers === undefined && to !== undefined && originOf(to) !== originOf(from)
 
-/** Text that is no URL, which a host's sender can accept, counts as an origin. */
-const originOf = (url: string): string => (URL.canParse(url) ? new URL(url).origin : url)
+/** A URL without an origin, which a host's sender can accept, counts as a whole. */
+const originOf = (url: string): string => {
+  const { origin, href } = new URL(url)
+  return origin === 'null' ? href : origin
+}
 
 function changeOf(d: Platform, change: WebhookChanges, before: Webhook): WebhookChange {
   const { enabled, events, headers, paused, ...rest } = change

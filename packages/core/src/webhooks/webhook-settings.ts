@@ -62,6 +62,7 @@ export async function checkWebhook(d: Platform, projectId: string, settings: Web
   if (url !== undefined) {
     const vetted = await d.sender.vet(url)
     if (vetted.isErr()) return invalid('url', vetted.error)
+    if (!URL.canParse(url)) return invalid('url', 'must be a full URL')
   }
   const agentId = filter?.agentId
   if (agentId === undefined) return ok(undefined)
