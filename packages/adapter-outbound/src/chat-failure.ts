@@ -1,12 +1,14 @@
 import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { ABORTED } from './exchange.js'
 import { Fault } from './fault.js'
+import { ModelError } from './model-error.js'
 import { retryIn, unreachedRun } from './run-outcome.js'
 import { TooLarge } from './streamed-response.js'
 
 /** A retry after one of these statuses can succeed. The same holds for every 5xx. */
 const RETRYABLE_STATUS = new Set([408, 409, 425, 429])
 const MAX_TEXT_LENGTH = 500
+const NOT_TOLD = { status: undefined, retryAfter: null }
 
 /** Turns an error from a request to the model into the run's outcome. Masks all `secrets` in it. */
 export function chatFailure(
@@ -15,35 +17,21 @@ export function chatFailure(
   secrets: readonly string[],
 ): RunOutcome {
   const error: unknown = signal.aborted ? signal.reason : thrown
-  const fault = [error, causeOf(error)].find((cause) => cause instanceof Fault)
-  if (fault instanceof TooLarge) return failedRun('RESPONSE_INVALID', fault.message)
-  if (fault) return unreachedRun(fault.outcome)
+  if (error instanceof TooLarge) return failedRun('RESPONSE_INVALID', error.message)
+  if (error instanceof Fault) return unreachedRun(error.outcome)
   if (signal.aborted) return unreachedRun(ABORTED)
   if (error instanceof SyntaxError)
     return failedRun('RESPONSE_INVALID', "the model server's response is not valid JSON")
   const text = safeText(error instanceof Error ? error.message : String(error), secrets)
   const message = `the request to the model failed: ${text}`
-  const status = statusOf(error)
+  const { status, retryAfter } = error instanceof ModelError ? error : NOT_TOLD
   const isFinal = status !== undefined && status < 500 && !RETRYABLE_STATUS.has(status)
   if (isFinal) return failedRun('RUNTIME_ERROR', message)
   return {
     ...failedRun('RUNTIME_ERROR', message, true),
-    ...retryIn(retryAfterOf(error), Date.now()),
+    ...retryIn(retryAfter, Date.now()),
   }
 }
-
-const retryAfterOf = (error: unknown): unknown =>
-  error instanceof Error && 'headers' in error && error.headers instanceof Headers
-    ? error.headers.get('retry-after')
-    : undefined
-
-/** The HTTP status that errors of the SDK and of `ChatReply` carry. */
-const statusOf = (error: unknown): number | undefined =>
-  error instanceof Error && 'status' in error && typeof error.status === 'number'
-    ? error.status
-    : undefined
-
-const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined)
 
 /** Masks secrets in a server's text, shortens it, and replaces characters that cannot be stored. */
 function safeText(text: string, secrets: readonly string[]): string {

@@ -5,16 +5,7 @@ import {
   type JsonObject,
   type RunOutcome,
 } from '@org/agent-messaging-core/runtime'
-
-/** An error that a server reports inside a response. `status` is the HTTP status, if named. */
-class ChatError extends Error {
-  readonly status: number | undefined
-
-  constructor(message: string, status?: number) {
-    super(message)
-    this.status = status
-  }
-}
+import { modelErrorIn } from './model-error.js'
 
 /** A chat completion, whole or in chunks. Servers omit many fields. */
 export class ChatReply {
@@ -32,11 +23,12 @@ export class ChatReply {
   }
 
   /**
-   * Adds a `chat.completion` or a chunk and returns its text. Throws a `ChatError` for an error.
+   * Adds a `chat.completion` or a chunk and returns its text. Throws a `ModelError` for an error.
    */
   add(json: Json): string {
-    const piece = isJsonObject(json) ? json : {}
-    throwError(piece)
+    const error = modelErrorIn(json)
+    if (error) throw error
+    const piece = objectOf(json)
     const choice = objectOf(Array.isArray(piece['choices']) ? piece['choices'][0] : undefined)
     const {
       content,
@@ -75,17 +67,3 @@ function textOf(content: Json | undefined): string {
 }
 
 const objectOf = (json: Json | undefined): JsonObject => (isJsonObject(json) ? json : {})
-
-/**
- * Throws an error in one of these shapes: `{"error": {"message", "code"?}}` of OpenAI and vLLM,
- * `{"error": "text"}` of Ollama, `{"object": "error", "message"}` of older vLLM.
- */
-function throwError(piece: JsonObject): void {
-  const error = piece['object'] === 'error' ? piece : piece['error']
-  if (error === undefined || error === null) return
-  const { message = error, code } = objectOf(error)
-  throw new ChatError(
-    typeof message === 'string' ? message : JSON.stringify(message),
-    typeof code === 'number' ? code : undefined,
-  )
-}

