@@ -1,22 +1,27 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
+import type { Result } from 'neverthrow'
 import { readConfig, type Config } from './config.js'
 import { OperatorError } from './operator-error.js'
+import { withSettingFiles } from './setting-files.js'
 import { envFileProblems, unknownVariables } from './setting-warnings.js'
 
 /** Reads the settings from the environment and `.env`, and prints a warning for ignored ones. */
 export function loadConfig(): Config {
-  for (const line of readEnvironment()) process.stderr.write(`${line}\n`)
-  const config = readConfig(process.env)
+  const { config, warnings } = readSettings()
+  for (const line of warnings) process.stderr.write(`${line}\n`)
   if (config.isErr()) throw new OperatorError(config.error.join('\n'), 2)
   return config.value
 }
 
-/** Adds the variables of `.env` to the environment, and returns a line for each ignored setting. */
-export function readEnvironment(): string[] {
+/** Also adds the variables of `.env` to the environment. Warns of each ignored setting. */
+export function readSettings(): { config: Result<Config, string[]>; warnings: string[] } {
   const text = readEnvFile()
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
-  return [...envFileProblems(text), ...unknownVariables(process.env)]
+  return {
+    config: withSettingFiles(process.env).andThen(readConfig),
+    warnings: [...envFileProblems(text), ...unknownVariables(process.env)],
+  }
 }
 
 /** Removes a byte order mark, which would otherwise become part of the first name. */

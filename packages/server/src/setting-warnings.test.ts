@@ -25,6 +25,7 @@ it('an unknown variable is named with the most similar setting', () => {
     unknownVariables({
       SERVICE_DATABSE_URL: 'file:x',
       SERVICE_PUBLIC_URL: 'https://a.example',
+      SERVICE_MASTER_KEY_FILE: '/run/secrets/key',
       PATH: '/bin',
     }),
   ).toEqual([

@@ -1,5 +1,6 @@
 import type { Variables } from './config.js'
 import { environment } from './environment.js'
+import { settingOfFile } from './setting-files.js'
 
 /**
  * One line for each line of an `.env` file that sets nothing. Most lack the `=`.
@@ -27,7 +28,8 @@ export function envFileProblems(text: string): string[] {
 export function unknownVariables(env: Variables): string[] {
   const known = Object.keys(environment.shape)
   const unknown = Object.keys(env).filter(
-    (name) => /^SERVICE_\w+$/.test(name) && !known.includes(name),
+    (name) =>
+      /^SERVICE_\w+$/.test(name) && !known.includes(name) && settingOfFile(name) === undefined,
   )
   return unknown.map((name) => {
     const suggestion = nearest(name, known)

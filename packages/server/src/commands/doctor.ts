@@ -1,11 +1,11 @@
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import type { Command } from 'commander'
-import { readConfig, type Config } from '../config.js'
+import type { Config } from '../config.js'
 import { existingDevDatabase } from '../dev-files.js'
 import { checkDatabase } from '../doctor/database.js'
 import { failed, passed, shown, warning, type Finding } from '../doctor/finding.js'
 import { checkClock, checkNode, checkPort } from '../doctor/machine.js'
-import { readEnvironment } from '../load-config.js'
+import { readSettings } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { example, jsonOption } from './options.js'
@@ -35,10 +35,8 @@ export function addDoctor(program: Command): void {
 const STOPS_HERE = 'Fix this first. The other checks need it.'
 
 async function examine(): Promise<Finding[]> {
-  const warnings = readEnvironment().map((line) =>
-    warning('settings', line, 'Correct or remove the line.'),
-  )
-  const config = readConfig(process.env)
+  const { config, warnings: lines } = readSettings()
+  const warnings = lines.map((line) => warning('settings', line, 'Correct or remove the line.'))
   const node = checkNode(process.versions.node)
   if (config.isErr())
     return [node, ...warnings, ...config.error.map((line) => failed('settings', line, STOPS_HERE))]
