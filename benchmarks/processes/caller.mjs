@@ -19,6 +19,9 @@ async function send({ url, headers, messages, pauseMs = 0 }) {
   return latencies
 }
 
+/** Handles a rejection at once, as `Promise.allSettled` does later. */
+const settled = async (sending) => (await Promise.allSettled([sending]))[0]
+
 async function pace({ url, headers, rate, seconds, connections }) {
   const { origin, pathname: path } = new URL(url)
   const pool = new Pool(origin, { connections })
@@ -27,9 +30,9 @@ async function pace({ url, headers, rate, seconds, connections }) {
   for (let n = 0; n < rate * seconds; n++) {
     const early = since + (n * 1_000) / rate - performance.now()
     if (early >= 1) await sleep(early)
-    sends.push(sendMessage(pool, { path, headers }))
+    sends.push(settled(sendMessage(pool, { path, headers })))
   }
-  const ended = await Promise.allSettled(sends)
+  const ended = await Promise.all(sends)
   const took = (performance.now() - since) / 1_000
   await pool.close()
   const rejections = ended.filter(({ status }) => status === 'rejected')

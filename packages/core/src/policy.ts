@@ -17,6 +17,7 @@ export type Policy = {
    * error (`reject`).
    */
   readonly onKeyMismatch: 'reuse' | 'reject'
+  readonly overload: OverloadPolicy
   readonly stream: StreamPolicy
   readonly dispatch: DispatchPolicy
   readonly runLeaseMs: number
@@ -33,6 +34,14 @@ export type Policy = {
 /** The part of the policy that an attempt needs. */
 export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & {
   readonly deliver: Pick<DeliverPolicy, 'deadlineMs'>
+}
+
+/** When sends are refused because more arrive than the storage can commit. */
+export type OverloadPolicy = {
+  /** The average wait for a commit from which on the service counts as late. */
+  readonly queueMs: number
+  /** Sends are refused after the service was late for this time. `Infinity`: never. */
+  readonly burstMs: number
 }
 
 export type StreamPolicy = {
@@ -103,6 +112,7 @@ export const defaultPolicy: Policy = {
   pollMs: 500,
   maxWaitingPerProject: 5_000,
   onKeyMismatch: 'reuse',
+  overload: { queueMs: 25, burstMs: 500 },
   stream: {
     bufferLength: 64 * 1024,
     maxPerProject: 1_000,

@@ -1,3 +1,4 @@
+export { OVERLOAD } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agent.js'
 export { agentDefaults, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
 export { isBootstrapKey, isMistyped, newApiKey } from './domain/api-key.js'

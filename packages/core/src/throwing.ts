@@ -1,4 +1,5 @@
 import type { Result, ResultAsync } from 'neverthrow'
+import { OVERLOAD } from './ports/stored.js'
 import type { MessagingService } from './service.js'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
@@ -80,7 +81,9 @@ const messageOf = (error: ServiceError): string => {
     case 'agent_not_running':
       return `The agent is not running: its state is ${error.state}.`
     case 'unavailable':
-      return `The storage is unavailable: ${error.reason}`
+      return error.reason === OVERLOAD
+        ? 'More sends arrive than the service can store. Try again later.'
+        : `The storage is unavailable: ${error.reason}`
     default:
       return MESSAGES[error.kind]
   }

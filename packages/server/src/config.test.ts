@@ -34,6 +34,7 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_SYNC_MESSAGE_TIMEOUT_MS', ['600001', '30s', '-1', '1e3']],
   ['SERVICE_IDEMPOTENCY_MISMATCH', ['Reuse', 'yes']],
   ['SERVICE_RUN_TIMEOUT_MS', ['99', '86400001']],
+  ['SERVICE_SEND_QUEUE_MS', ['0', '600001', 'off']],
   ['SERVICE_RUN_LEASE_MS', ['999', 'long']],
   ['SERVICE_CALLBACK_TIMEOUT', ['999ms', '366d', '3600000', 'never']],
   ['SERVICE_WEBHOOK_DISABLE_AFTER', ['5', '59s', '366d', '5 days', '1h,2h']],

@@ -111,6 +111,12 @@ export const environment = z.object({
       'Response to an Idempotency-Key that is used again with another body: the first message (`reuse`) or 422 (`reject`).',
     allowed: 'reuse or reject',
   }),
+  SERVICE_SEND_QUEUE_MS: milliseconds(
+    1,
+    600_000,
+    defaultPolicy.overload.queueMs,
+    'Sends are refused with 503 while the average wait for a commit is longer.',
+  ),
   SERVICE_RUN_TIMEOUT_MS: milliseconds(
     100,
     DAY_MS,

@@ -2,12 +2,13 @@ import type { Agent } from '../domain/agent.js'
 import { Recent } from '../domain/recent.js'
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
+import { SendGate } from '../pacing/send-gate.js'
 import { AgentStarts } from './agent-starts.js'
 import { answerRun, isRunToken } from './answer-run.js'
 import { cancelMessage, retryMessage } from './change-messages.js'
 import { Dispatcher } from './dispatcher.js'
 import { getMessage, listMessages, searchMessages } from './read-messages.js'
-import { enqueueMessage, sendMessage } from './send-message.js'
+import { enqueueMessage, OVERLOADED, sendMessage } from './send-message.js'
 import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
 import { WaitingRoom } from './waiting-room.js'
@@ -20,9 +21,10 @@ export type Messages = ReturnType<typeof createMessages>
  * Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them.
  */
 export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
+  const sendGate = new SendGate(platform.policy.overload, platform.clock.elapsed())
   const answerStreams = new AnswerStreams(platform)
   const waitingRoom = new WaitingRoom(platform)
-  const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams })
+  const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams, sendGate })
   const agentStarts = new AgentStarts(platform)
   const context = {
     ...platform,
@@ -31,6 +33,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     dispatcher,
     waitingRoom,
     agentStarts,
+    sendGate,
     recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
   }
   return {
@@ -39,6 +42,8 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     dispatcher,
     messages: {
       send: sendMessage(context),
+      /** Returns the error of a send that is refused because too many others wait. */
+      overload: () => (sendGate.refuses(platform.clock.elapsed()) ? OVERLOADED : undefined),
       enqueue: enqueueMessage(context),
       get: getMessage(context),
       list: listMessages(context),

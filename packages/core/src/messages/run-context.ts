@@ -1,4 +1,5 @@
 import type { Platform } from '../platform.js'
+import type { SendGate } from '../pacing/send-gate.js'
 import type { DeliverySender } from '../webhooks/delivery-sender.js'
 import type { AnswerStreams } from './stream/answer-streams.js'
 
@@ -6,4 +7,5 @@ import type { AnswerStreams } from './stream/answer-streams.js'
 export type RunContext = Platform & {
   readonly deliverySender: DeliverySender
   readonly answerStreams: AnswerStreams
+  readonly sendGate: SendGate
 }

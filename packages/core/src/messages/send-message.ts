@@ -6,7 +6,7 @@ import type { Message } from '../domain/message.js'
 import type { PrincipalError } from '../domain/principal.js'
 import type { Accepted, NewMessage } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
-import type { Unavailable } from '../ports/stored.js'
+import { OVERLOAD, type Unavailable } from '../ports/stored.js'
 import type { MessagesContext } from './context.js'
 import type { Slot } from './dispatcher.js'
 import type { Platform } from '../platform.js'
@@ -61,6 +61,8 @@ async function enqueue(
   return sentOf(d, agent.value, drafted.value, accepted.value)
 }
 
+export const OVERLOADED = { kind: 'unavailable', reason: OVERLOAD } as const
+
 /** `deadline` is in elapsed time. */
 async function send(
   d: MessagesContext,
@@ -69,7 +71,8 @@ async function send(
 ): Promise<Result<Sent, SendError>> {
   const checked = checkInput(input, d.policy.limits)
   if (checked.isErr()) return err(checked.error)
-  const result = await accept(d, input)
+  if (d.sendGate.refuses(d.clock.elapsed())) return err(OVERLOADED)
+  const result = await d.sendGate.count(accept(d, input), () => d.clock.elapsed())
   if (result.isErr()) return err(result.error)
   const { agent, slot, accepted, sent } = result.value
   if (sent.isErr()) {

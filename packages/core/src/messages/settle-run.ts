@@ -24,7 +24,8 @@ export async function settleRun(
   context: RunContext,
   { held, message, run, maxAttempts }: UnsettledRun,
 ): Promise<Result<RecordedRun, Unavailable>> {
-  const { clock, deliverySender, eventNews, policy, random, signal, storage, telemetry } = context
+  const { clock, deliverySender, eventNews, policy, random, sendGate, signal, storage, telemetry } =
+    context
   const now = clock.now()
   const checked = checkedResponse(run, policy.limits.responseLength)
   const retries = { maxAttempts, ...policy.dispatch }
@@ -33,7 +34,8 @@ export async function settleRun(
   const outgoing = events.length > 0 ? outgoingOf(context, events, projectId, trace) : undefined
   const { messageId, token } = held
   const record = { messageId, token, state, now, ...(outgoing && { outgoing }) }
-  const written = await retryUntilStored(context, () => storage.messages.recordRun(record))
+  const writing = retryUntilStored(context, () => storage.messages.recordRun(record))
+  const written = await sendGate.count(writing, () => clock.elapsed())
   if (written.isErr()) return written
   const recorded = written.value
   const facts = { messageId: message.id, agentId: message.agentId, attempt: message.attempt }

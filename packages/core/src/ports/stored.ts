@@ -6,6 +6,8 @@ import type { Instant } from '../domain/instant.js'
  * have happened.
  */
 export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string }
+/** The reason if sends are refused because more arrive than the storage can commit. */
+export const OVERLOAD = 'overload'
 export type Stored<T> = ResultAsync<T, Unavailable>
 
 /** `nextCursor` is the id of the page's last row, or null on the last page. */
