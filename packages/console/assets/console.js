@@ -13,6 +13,48 @@ document.addEventListener('click', (event) => {
   if (button) void navigator.clipboard.writeText(button.dataset.copy).then(() => showCopied(button))
 })
 
+// Sends the form of the focused field.
+document.addEventListener('keydown', (event) => {
+  const isSend = event.key === 'Enter' && (event.ctrlKey || event.metaKey)
+  if (isSend && event.target.matches?.('textarea')) event.target.form?.requestSubmit()
+})
+
+// Tells the server the time zone of the viewer. The first page is loaded again in that zone.
+const { zone, method } = document.documentElement.dataset
+const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone
+if (ownZone && ownZone !== zone) {
+  const secure = location.protocol === 'https:' ? '; Secure' : ''
+  document.cookie = `agent_messaging_zone=${ownZone}; Path=/console; Max-Age=31536000; SameSite=Lax${secure}`
+  const isStored = document.cookie.includes('agent_messaging_zone=')
+  const isSame = sessionStorage.getItem('zone') === ownZone
+  sessionStorage.setItem('zone', ownZone)
+  if (method === 'GET' && isStored && !isSame) location.reload()
+}
+
+// Shows the values of a bar for the pointer and for the arrow keys.
+const showReading = (plot, bar) => {
+  for (const other of plot.querySelectorAll('g.read')) other.classList.remove('read')
+  bar?.classList.add('read')
+  plot.querySelector('.reading').textContent = bar?.dataset.reading ?? ''
+}
+document.addEventListener('pointerover', (event) => {
+  const bar = event.target.closest?.('[data-reading]')
+  if (bar) showReading(bar.closest('.plot'), bar)
+})
+document.addEventListener('focusout', (event) => {
+  if (event.target.matches?.('.plot')) showReading(event.target)
+})
+document.addEventListener('keydown', (event) => {
+  const plot = event.target
+  const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key]
+  if (step === undefined || !plot.matches?.('.plot')) return
+  const bars = [...plot.querySelectorAll('[data-reading]')]
+  const now = bars.findIndex((bar) => bar.matches('.read'))
+  const next = now === -1 ? bars.length - 1 : Math.min(bars.length - 1, Math.max(0, now + step))
+  showReading(plot, bars[next])
+  event.preventDefault()
+})
+
 // Replaces the address of a form's result. Otherwise a reload would send the form again.
 const { address } = document.querySelector('[data-address]')?.dataset ?? {}
 if (address) history.replaceState(null, '', address)
@@ -21,7 +63,8 @@ if (address) history.replaceState(null, '', address)
 // background is not updated either.
 document.addEventListener('htmx:beforeRequest', (event) => {
   const part = event.detail.elt
-  const isInUse = part.querySelector('details[open], :focus-visible') !== null || hasSelection(part)
+  const isInUse =
+    part.querySelector('details[open], :focus-visible, .plot:hover') !== null || hasSelection(part)
   if (part.id === 'live' && (isInUse || document.hidden)) event.preventDefault()
 })
 

@@ -4,7 +4,8 @@ import type { CatcherResponse, CaughtRequest, SignatureCheck } from './catcher.j
 import type { ConsoleDeps, Env } from './context.js'
 import { show, showError } from './layout.js'
 import { BASE } from './options.js'
-import { CopyButton, Empty, Id, indentedJson, refreshed, Status, Time, type Tone } from './parts.js'
+import { JsonView } from './json-view.js'
+import { CopyButton, Empty, Id, refreshed, Status, Time, type Tone } from './parts.js'
 import { need } from './sign-in.js'
 
 const STATUSES = [200, 204, 302, 400, 401, 404, 410, 429, 500, 503]
@@ -157,7 +158,7 @@ function Caught({
           <Id id={deliveryId} href={`${BASE}/deliveries/${deliveryId}`} />
         )}
       </p>
-      <pre tabindex={0}>{indentedJson(body)}</pre>
+      <JsonView text={body} what="body" />
     </article>
   )
 }

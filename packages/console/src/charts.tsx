@@ -1,5 +1,7 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
+import { useContext } from 'hono/jsx'
+import { localTime, ZoneContext } from './zone.js'
 
 export type Series = {
   readonly name: string
@@ -22,11 +24,20 @@ const GAP = 0.18
 const sums = (series: readonly Series[], length: number): number[] =>
   Array.from({ length }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
 
-/** Draws stacked bars over time, on the server. A table below them has the same numbers. */
+/**
+ * Draws stacked bars over time, on the server. Each bar shows its values on hover, and the script
+ * also reads them out for the arrow keys. A table below the bars has the same numbers.
+ */
 export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
   const top = max ?? Math.max(1, ...sums(series, at.length))
   const [first = 0] = at
   const last = at.at(-1) ?? 0
+  const zone = useContext(ZoneContext)
+  const clockTime = (instant: Instant): string => localTime(instant, zone).slice(11, 16)
+  const readings = at.map((start, i) => {
+    const values = series.map(({ name, values: all }) => `${name} ${all[i] ?? 0}${unit}`)
+    return `${localTime(start, zone).slice(5, 16)}: ${values.join(', ')}`
+  })
   return (
     <figure class="chart card">
       <figcaption>
@@ -42,12 +53,18 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
           ))}
         </ul>
       </figcaption>
-      <div class="plot">
+      <div
+        class="plot"
+        tabindex={0}
+        role="group"
+        aria-label={`${title}. The arrow keys read out the values.`}
+      >
         <span class="scale" aria-hidden="true">
           {top.toLocaleString('en')}
           {unit}
         </span>
-        <Bars title={title} series={series} length={at.length} top={top} />
+        <Bars title={title} series={series} readings={readings} top={top} />
+        <p class="reading" role="status" />
       </div>
       <div class="axis" aria-hidden="true">
         <span>{clockTime(first)}</span>
@@ -65,14 +82,16 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
 function Bars({
   title,
   series,
-  length,
+  readings,
   top,
 }: {
   readonly title: string
   readonly series: readonly Series[]
-  readonly length: number
+  /** The values of each bucket as a text. */
+  readonly readings: readonly string[]
   readonly top: number
 }) {
+  const { length } = readings
   const text = series
     .map(({ name, values }) => `${name} at most ${Math.max(0, ...values)}`)
     .join(', ')
@@ -84,7 +103,13 @@ function Bars({
       aria-label={`${title}: ${text}. The table below has the numbers.`}
     >
       <line x1="0" y1={HEIGHT} x2={length} y2={HEIGHT} class="base" />
-      {Array.from({ length }, (_, i) => stacked(series, i, top))}
+      {readings.map((reading, i) => (
+        <g data-reading={reading}>
+          <title>{reading}</title>
+          <rect class="hit" x={i} y="0" width="1" height={HEIGHT} />
+          {stacked(series, i, top)}
+        </g>
+      ))}
     </svg>
   )
 }
@@ -116,6 +141,7 @@ function NumberTable({
   unit,
 }: Required<Pick<ChartProps, 'title' | 'series' | 'at' | 'unit'>>) {
   const all = sums(series, at.length)
+  const zone = useContext(ZoneContext)
   const rows = at.map((start, i) => ({ start, i })).filter(({ i }) => (all[i] ?? 0) > 0)
   if (rows.length === 0) return <p class="muted">No data in this period.</p>
   return (
@@ -135,7 +161,9 @@ function NumberTable({
         {rows.map(({ start, i }) => (
           <tr>
             <th scope="row">
-              <time datetime={toIso(start)}>{toIso(start).slice(5, 16).replace('T', ' ')}</time>
+              <time datetime={toIso(start)} title={toIso(start)}>
+                {localTime(start, zone).slice(5, 16)}
+              </time>
             </th>
             {series.map(({ values }) => (
               <td class="number">
@@ -174,10 +202,9 @@ export function Sparkline({
       role="img"
       aria-label={`${accepted} accepted, ${failed} failed`}
     >
+      <title>{`${accepted} accepted, ${failed} failed`}</title>
       <line x1="0" y1={HEIGHT} x2={good.length} y2={HEIGHT} class="base" />
       {Array.from({ length: good.length }, (_, i) => stacked(series, i, top))}
     </svg>
   )
 }
-
-const clockTime = (at: Instant): string => `${toIso(at).slice(11, 16)} UTC`

@@ -1,8 +1,10 @@
 import { deliveryStatusOf } from '@org/agent-messaging-core'
 import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
+import { curlOf } from './curl.js'
+import { JsonView } from './json-view.js'
 import { BASE } from './options.js'
 import { Blocker, NextAttempt } from './delivery-table.js'
-import { formatDuration, Id, indentedJson, refreshed, Status, Time } from './parts.js'
+import { CopyButton, formatDuration, FullTime, Id, refreshed, Status } from './parts.js'
 import { deliveryLabel, outcomeLabel } from './wording.js'
 
 type DeliveryPageProps = {
@@ -23,27 +25,29 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
       <h1>
         <code>{delivery.event}</code>
       </h1>
-      <div {...refreshed('live', 2_000, path)}>
-        <Actions detail={detail} webhook={webhook} />
-        <Facts detail={detail} webhook={webhook} now={now} />
-        <section class="card" aria-labelledby="attempts">
-          <h2 id="attempts">Attempts</h2>
-          <ol class="timeline">
-            {attempts.map((attempt) => (
-              <Attempt attempt={attempt} now={now} />
-            ))}
-            <NextStep detail={detail} webhook={webhook} now={now} />
-          </ol>
+      <div class="halves">
+        <div {...refreshed('live', 2_000, path)}>
+          <Actions detail={detail} webhook={webhook} />
+          <Facts detail={detail} webhook={webhook} now={now} />
+          <section class="card" aria-labelledby="attempts">
+            <h2 id="attempts">Attempts</h2>
+            <ol class="timeline">
+              {attempts.map((attempt) => (
+                <Attempt attempt={attempt} body={body} now={now} />
+              ))}
+              <NextStep detail={detail} webhook={webhook} now={now} />
+            </ol>
+          </section>
+        </div>
+        <section class="card" aria-labelledby="body">
+          <h2 id="body">Body</h2>
+          <p class="muted small">
+            Indented for reading. Each attempt sends and signs the same bytes, without this white
+            space. The button copies the bytes.
+          </p>
+          <JsonView text={body} what="body" />
         </section>
       </div>
-      <section class="card" aria-labelledby="body">
-        <h2 id="body">Body</h2>
-        <p class="muted small">
-          Indented for reading. Each attempt sends and signs the same bytes, without this white
-          space.
-        </p>
-        <pre tabindex={0}>{indentedJson(body)}</pre>
-      </section>
     </>
   )
 }
@@ -108,7 +112,7 @@ function Facts({
       )}
       <dt>Created</dt>
       <dd>
-        <Time at={createdAt} now={now} />
+        <FullTime at={createdAt} now={now} />
       </dd>
       <dt>Delivery ID</dt>
       <dd>
@@ -130,24 +134,28 @@ const reasons = {
 }
 
 function Attempt({
-  attempt: { attemptNumber, startedAt, durationMs, url, outcome, requestHeaders },
+  attempt,
+  body,
   now,
 }: {
   readonly attempt: DeliveryAttempt
+  readonly body: string
   readonly now: Instant
 }) {
+  const { attemptNumber, startedAt, durationMs, url, outcome, requestHeaders } = attempt
   const { tone, text } = outcomeLabel(outcome)
+  const curl = curlOf(attempt, body)
   const answer = outcome.kind === 'unreachable' ? outcome.detail : outcome.responseBody
   return (
     <li class={tone}>
       <p>
         <strong>Attempt {attemptNumber}</strong>
         <Status tone={tone}>{text}</Status>
-        <Time at={startedAt} now={now} />
+        <FullTime at={startedAt} now={now} />
         <span class="muted nowrap">{formatDuration(durationMs)}</span>
       </p>
       {url !== undefined && <p class="muted">{url}</p>}
-      {answer !== '' && <pre tabindex={0}>{answer}</pre>}
+      {answer !== '' && <JsonView text={answer} what={`answer of attempt ${attemptNumber}`} />}
       {requestHeaders && (
         <details>
           <summary>Request headers</summary>
@@ -156,6 +164,16 @@ function Attempt({
               .map(([name, value]) => `${name}: ${value}`)
               .join('\n')}
           </pre>
+        </details>
+      )}
+      {curl !== undefined && (
+        <details>
+          <summary>As a curl command</summary>
+          <div class="code">
+            <pre tabindex={0}>{curl}</pre>
+            <CopyButton text={curl} what={`attempt ${attemptNumber} as curl`} />
+          </div>
+          <p class="muted small">Without the signature and without secret headers.</p>
         </details>
       )}
     </li>

@@ -7,6 +7,7 @@ import { assetUrl } from './assets.js'
 import { noticeText } from './notices.js'
 import type { Env } from './context.js'
 import { BASE } from './options.js'
+import { zoneOf, ZoneContext } from './zone.js'
 import { problemStatus, problemText, type Problem } from './problem.js'
 
 export type Page = {
@@ -48,8 +49,14 @@ export function show(
   children: Child,
 ): Response | Promise<Response> {
   const theme = getCookie(c, 'agent_messaging_theme')
+  const zone = zoneOf(c)
   const page = (
-    <html lang="en" data-theme={theme === 'light' || theme === 'dark' ? theme : 'auto'}>
+    <html
+      lang="en"
+      data-theme={theme === 'light' || theme === 'dark' ? theme : 'auto'}
+      data-zone={zone}
+      data-method={c.req.method}
+    >
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -68,7 +75,7 @@ export function show(
         <Header c={c} section={section} theme={theme} />
         <main id="main" tabindex={-1}>
           <Notice text={noticeText(c.req.query('notice'))} />
-          {children}
+          <ZoneContext.Provider value={zone}>{children}</ZoneContext.Provider>
         </main>
       </body>
     </html>

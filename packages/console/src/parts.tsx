@@ -1,7 +1,8 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
-import type { Child } from 'hono/jsx'
+import { useContext, type Child } from 'hono/jsx'
 import type { Context } from 'hono'
+import { localTime, ZoneContext } from './zone.js'
 
 /** The color of a state. The text of the state says the same. */
 export type Tone = 'good' | 'bad' | 'busy' | 'idle'
@@ -42,12 +43,20 @@ type TimeProps = {
   readonly text?: (at: Instant, now: Instant) => string
 }
 
-/**
- * Shows an instant relative to now. The exact instant is in the title, and readable by programs.
- */
-export const Time = ({ at, now, text = relative }: TimeProps) => (
+/** Shows an instant relative to now. The title has the time in the viewer's zone and in UTC. */
+export function Time({ at, now, text = relative }: TimeProps) {
+  const local = localTime(at, useContext(ZoneContext))
+  return (
+    <time datetime={toIso(at)} title={`${local}, ${toIso(at)}`}>
+      {text(at, now)}
+    </time>
+  )
+}
+
+/** Shows the time in the viewer's zone, and how long ago it was. The title has the time in UTC. */
+export const FullTime = ({ at, now }: Omit<TimeProps, 'text'>) => (
   <time datetime={toIso(at)} title={toIso(at)}>
-    {text(at, now)}
+    {localTime(at, useContext(ZoneContext))} <span class="muted">({relative(at, now)})</span>
   </time>
 )
 
@@ -161,13 +170,4 @@ export const pathOf = (c: Context): string => {
   const url = new URL(c.req.url)
   url.searchParams.delete('notice')
   return url.pathname + url.search
-}
-
-/** Indents JSON for reading. Other text stays as it is. */
-export function indentedJson(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }
