@@ -70,8 +70,11 @@ it('a page looks at a bounded number of messages, and the next page continues af
     endUserId: 'u7',
   } as const
   const inSession = { projectId: 'p', sessionId: 's7', createdBefore: 215 } as const
+  const text = 'HI'
   for (const [one, lookAt, found] of [
     [search, 400, ['000000007']],
+    [{ ...search, text }, 400, ['000000007']],
+    [{ ...inSession, text }, 4, ['000000210', '000000211', '000000213', '000000214']],
     [inSession, 4, ['000000210', '000000211', '000000213', '000000214']],
   ] as const) {
     const pages: string[][] = []

@@ -1,5 +1,6 @@
 import {
   matchesSearch,
+  MOST_TEXT_BYTES,
   searchPath,
   selectList,
   MESSAGE_COLUMNS,
@@ -25,6 +26,8 @@ type InSession = { readonly sessionSeq: number; readonly position: number }
 type Session = InSession & { readonly toSeq: number }
 type SessionEnd = { readonly lastSessionSeq: number; readonly lastPosition: number }
 type CursorRow = Place & InSession
+/** What a page reads at most: rows, without the last one, and bytes of texts. */
+type Most = { readonly skipped: number; readonly mostBytes: number }
 
 /** The rows that a page looks at, over all agents of the project. */
 const MAX_LOOKED_AT = 10_000
@@ -90,7 +93,11 @@ async function searchSession(
   const given = { ...search, ...bounds, rows: limit + 1 }
   const end =
     rest(search, 'session').length > 0
-      ? await db.one(lastInSessionSql, { ...given, skipped: Math.max(limit, lookAt - 1) })
+      ? await db.one(lastInSessionSql(search), {
+          ...given,
+          skipped: Math.max(limit, lookAt - 1),
+          mostBytes: MOST_TEXT_BYTES,
+        })
       : undefined
   const last = { lastSessionSeq: end?.sessionSeq ?? 0, lastPosition: end?.position ?? 0 }
   const rows = await db.all(sessionSearchSql(search), { ...given, ...last })
@@ -109,7 +116,8 @@ async function lastOf(
   const { agents = 0 } = (await db.one(countAgentsSql, { projectId: search.projectId })) ?? {}
   const share = Math.max(limit + 1, Math.floor(lookAt / Math.max(1, agents)))
   const statement = lastSearchedSql(search, searchPath(search))
-  return db.one(statement, { ...search, ...start, skipped: share - 1 })
+  const mostBytes = Math.floor(MOST_TEXT_BYTES / Math.max(1, agents))
+  return db.one(statement, { ...search, ...start, skipped: share - 1, mostBytes })
 }
 
 /** The path's condition. It is exactly what the path's index serves. */
@@ -137,9 +145,15 @@ const HAS_CORRELATION = `strpos(m.metadata, '"correlationId"') > 0`
 const CORRELATION_START = `"left"(m.metadata::jsonb ->> 'correlationId', 64)`
 const START = `"left"(@correlationId, 64)`
 
+/** The collation C changes the case of ASCII letters only, as every other store does. */
+const HAS_TEXT = `(strpos(lower(m.message collate "C"), lower(@text collate "C")) > 0
+  or coalesce(strpos(lower(m.response collate "C"), lower(@text collate "C")), 0) > 0)`
+/** Reads the lengths of large texts, not the texts. */
+const TEXT_BYTES = 'octet_length(m.message) + coalesce(octet_length(m.response), 0) as bytes'
+
 /** Conditions that can reject a row of the path. */
 function rest(search: MessageSearch, path: SearchPath): string[] {
-  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
+  const { endUserId, correlationId, status, state, text, createdAfter, createdBefore } = search
   const conditions: string[] = []
   if (correlationId !== undefined)
     conditions.push(
@@ -155,6 +169,7 @@ function rest(search: MessageSearch, path: SearchPath): string[] {
     conditions.push('m.created_at >= @createdAfter')
   if (path !== 'time' && createdBefore !== undefined)
     conditions.push('m.created_at < @createdBefore')
+  if (text !== undefined) conditions.push(HAS_TEXT)
   return conditions
 }
 
@@ -168,12 +183,25 @@ const ofProject = 'agent_messaging.agents owner'
 const lastSearchedSql = (
   search: MessageSearch,
   path: SearchPath,
-): Sql<MessageSearch & Before & { skipped: number }, Place> =>
-  sql(`
-    select looked.* from ${ofProject} cross join lateral (
-      select ${placeOf(path)} from agent_messaging.messages m
-      where ${onPath(search, path)} ${newestFirst(path)} limit 1 offset @skipped) looked
+): Sql<MessageSearch & Before & Most, Place> => {
+  const rows = `from agent_messaging.messages m
+    where ${onPath(search, path)} ${newestFirst(path)}`
+  const last =
+    search.text === undefined
+      ? `select ${placeOf(path)} ${rows} limit 1 offset @skipped`
+      : lastOfText(`select ${placeOf(path)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
+  return sql(`
+    select looked.id, looked.seq, looked.at from ${ofProject} cross join lateral (${last}) looked
     where owner.project_id = @projectId order by looked.at desc, looked.seq desc limit 1`)
+}
+
+/** Finds the row at which a page has read its share of rows or of texts. */
+const lastOfText = (rows: string, order: string): string => `
+  select * from (
+    select part.*, row_number() over newest as place, sum(bytes) over newest as read
+    from (${rows} limit @skipped + 1) part
+    window newest as (order by ${order} rows unbounded preceding)) counted
+  where place > @skipped or read >= @mostBytes order by place limit 1`
 
 const columns = `
   ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
@@ -216,12 +244,17 @@ const inSession = `
     and (m.session_seq, m.position) < (@sessionSeq, @position) and m.seq <= @toSeq`
 const newestInSession = 'order by m.session_seq desc, m.position desc'
 
-const lastInSessionSql = sql<
-  MessageSearch & Session & { readonly skipped: number },
-  InSession & { readonly id: string }
->(`
-  select m.id, m.session_seq as "sessionSeq", m.position ${inSession}
-  ${newestInSession} limit 1 offset @skipped`)
+function lastInSessionSql(
+  search: MessageSearch,
+): Sql<MessageSearch & Session & Most, InSession & { readonly id: string }> {
+  const columns = 'm.id, m.session_seq as "sessionSeq", m.position'
+  const rows = `${inSession} ${newestInSession}`
+  return sql(
+    search.text === undefined
+      ? `select ${columns} ${rows} limit 1 offset @skipped`
+      : lastOfText(`select ${columns}, ${TEXT_BYTES} ${rows}`, '"sessionSeq" desc, position desc'),
+  )
+}
 
 export function sessionSearchSql(
   search: MessageSearch,

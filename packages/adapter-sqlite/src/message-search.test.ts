@@ -8,30 +8,33 @@ import { openSqliteStorage } from './open.js'
 
 const MOST_READ = 10
 
-it('a page of a session reads a bounded number of messages, and the next page continues', async () => {
-  const path = tempFile()
-  const { agents, credentials, messages, close } = openSqliteStorage({ path })
-  await credentials.createProject(aProject())
-  const [first, second] = [anAgent(), anAgent()]
-  for (const agent of [first, second]) await agents.create(agent, 10)
-  const sent: string[] = []
-  for (let n = 0; n < 40; n++) {
-    const message = newMessage(n < 20 ? first : second, { sessionId: 's', now: n })
-    await messages.accept(message)
-    sent.push(message.id)
-  }
-  await close()
-  const db = new Database(path, { readonly: true })
-  const search = messageSearch(db, MOST_READ)
-  const pages: string[][] = []
-  const wanted: MessageSearch = { projectId: PROJECT_ID, sessionId: 's', createdBefore: 3 }
-  let cursor: string | null | undefined
-  while (cursor !== null) {
-    const page = search(wanted, { limit: 2, ...(cursor !== undefined && { cursor }) })
-    pages.push(page.data.map(({ id }) => id))
-    cursor = page.nextCursor
-  }
-  db.close()
-  expect(pages.flat()).toEqual([sent[2], sent[1], sent[0]])
-  expect(pages.length).toBeGreaterThanOrEqual(40 / MOST_READ)
-})
+it.each([{ createdBefore: 3 }, { createdBefore: 3, text: 'h' }])(
+  'a page of a session with %j reads a bounded number of messages, and the next page continues',
+  async (filter) => {
+    const path = tempFile()
+    const { agents, credentials, messages, close } = openSqliteStorage({ path })
+    await credentials.createProject(aProject())
+    const [first, second] = [anAgent(), anAgent()]
+    for (const agent of [first, second]) await agents.create(agent, 10)
+    const sent: string[] = []
+    for (let n = 0; n < 40; n++) {
+      const message = newMessage(n < 20 ? first : second, { sessionId: 's', now: n })
+      await messages.accept(message)
+      sent.push(message.id)
+    }
+    await close()
+    const db = new Database(path, { readonly: true })
+    const search = messageSearch(db, MOST_READ)
+    const pages: string[][] = []
+    const wanted: MessageSearch = { projectId: PROJECT_ID, sessionId: 's', ...filter }
+    let cursor: string | null | undefined
+    while (cursor !== null) {
+      const page = search(wanted, { limit: 2, ...(cursor !== undefined && { cursor }) })
+      pages.push(page.data.map(({ id }) => id))
+      cursor = page.nextCursor
+    }
+    db.close()
+    expect(pages.flat()).toEqual([sent[2], sent[1], sent[0]])
+    expect(pages.length).toBeGreaterThanOrEqual(40 / MOST_READ)
+  },
+)

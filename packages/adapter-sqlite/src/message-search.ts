@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3'
 import {
   matchesSearch,
+  MOST_TEXT_BYTES,
   searchPath,
   toMessage,
   toPage,
@@ -30,6 +31,8 @@ type CursorRow = {
   readonly sessionSeq: number
   readonly position: number
 }
+/** What a page reads at most: rows, and bytes of texts. */
+type Most = { readonly mostRead: number; readonly mostBytes: number }
 type SessionBounds = {
   readonly sessionSeq: number
   readonly fromPosition: number
@@ -58,7 +61,7 @@ export function messageSearch(
     'select id, seq, created_at as at, session_seq as sessionSeq, position from messages where id <= ? order by id desc limit 1',
   )
   const places = preparedOnce<MessageSearch & Bounds & { rows: number }, Place>(db)
-  const lasts = preparedOnce<MessageSearch & Bounds & { mostRead: number }, Place>(db)
+  const lasts = preparedOnce<MessageSearch & Bounds & Most, Place>(db)
 
   const pageOf = (found: readonly Place[], limit: number): Page<Message> => {
     const { data, nextCursor } = toPage(found, limit, (place) => place)
@@ -92,7 +95,11 @@ export function messageSearch(
     for (const agentId of agents) {
       const bounds = { ...search, agentId, before, beforeAt, last: 0, lastAt: 0 }
       const last = isRejecting
-        ? lasts(lastSearchedSql(search, path)).get({ ...bounds, mostRead: share })
+        ? lasts(lastSearchedSql(search, path)).get({
+            ...bounds,
+            mostRead: share,
+            mostBytes: Math.floor(MOST_TEXT_BYTES / agents.length),
+          })
         : undefined
       if (last && (!end || isNewer(last, end))) end = last
       const reach = { last: last?.seq ?? 0, lastAt: last?.at ?? 0, rows: limit + 1 }
@@ -117,13 +124,10 @@ function sessionSearch(
     )
     .pluck()
   const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, Place>(db)
-  const lastInSession = db.prepare<
-    Omit<SessionBounds, 'fromPosition'> & { mostRead: number },
+  const lastInSession = preparedOnce<
+    Omit<SessionBounds, 'fromPosition'> & Most,
     { readonly id: string; readonly position: number }
-  >(`
-    select m.id, m.position from messages m
-    where m.session_seq = @sessionSeq and m.position <= @toPosition and +m.seq <= @toSeq
-    order by m.position desc limit 1 offset @mostRead - 1`)
+  >(db)
   return (search, { limit, cursor }, row) => {
     const sessions = sessionsOf.all(search.sessionId ?? '', search.projectId)
     const isInPlace = row?.id === cursor && sessions.includes(row?.sessionSeq ?? 0)
@@ -137,7 +141,10 @@ function sessionSearch(
       const isFirst = isInPlace && sessionSeq === row?.sessionSeq
       const toPosition = isFirst ? row.position - 1 : MAX
       const bounds = { sessionSeq, toPosition, toSeq }
-      const last = isRejecting ? lastInSession.get({ ...bounds, mostRead: share }) : undefined
+      const most = { mostRead: share, mostBytes: Math.floor(MOST_TEXT_BYTES / sessions.length) }
+      const last = isRejecting
+        ? lastInSession(lastInSessionSql(search)).get({ ...bounds, ...most })
+        : undefined
       const reach = { fromPosition: last?.position ?? 0, rows: limit + 1 - found.length }
       found.push(...inSession(sessionSearchSql(search)).all({ ...search, ...bounds, ...reach }))
       endId = last?.id
@@ -183,9 +190,13 @@ const HAS_CORRELATION = `instr(m.metadata, '"correlationId"') > 0`
 const CORRELATION_START = "substr(m.metadata ->> 'correlationId', 1, 64)"
 const START = 'substr(@correlationId, 1, 64)'
 
+const HAS_TEXT = `(instr(lower(m.message), lower(@text)) > 0 or instr(lower(m.response), lower(@text)) > 0)`
+/** The lengths are in the rows' headers, so this reads no text. */
+const TEXT_BYTES = 'octet_length(m.message) + ifnull(octet_length(m.response), 0) as bytes'
+
 /** Conditions that can reject a row of the path. */
 function rest(search: MessageSearch, path: SearchPath): string[] {
-  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
+  const { endUserId, correlationId, status, state, text, createdAfter, createdBefore } = search
   const conditions: string[] = []
   if (correlationId !== undefined)
     conditions.push("json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')")
@@ -199,6 +210,7 @@ function rest(search: MessageSearch, path: SearchPath): string[] {
     conditions.push('m.created_at >= @createdAfter')
   if (path !== 'time' && createdBefore !== undefined)
     conditions.push('m.created_at < @createdBefore')
+  if (text !== undefined) conditions.push(HAS_TEXT)
   return conditions
 }
 
@@ -209,9 +221,21 @@ const newestFirst = (path: SearchPath): string =>
 const indexOf = (path: SearchPath): string => INDEX[path as keyof typeof INDEX]
 
 /** Finds the last message of an agent that a page can read, if there are that many. */
-export const lastSearchedSql = (search: MessageSearch, path: SearchPath): string => `
-  select ${placeOf(path)} from messages m indexed by ${indexOf(path)}
-  where ${onPath(search, path)} ${newestFirst(path)} limit 1 offset @mostRead - 1`
+export function lastSearchedSql(search: MessageSearch, path: SearchPath): string {
+  const rows = `from messages m indexed by ${indexOf(path)}
+    where ${onPath(search, path)} ${newestFirst(path)}`
+  return search.text === undefined
+    ? `select ${placeOf(path)} ${rows} limit 1 offset @mostRead - 1`
+    : lastOfText(`select ${placeOf(path)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
+}
+
+/** Finds the row at which a page has read its share of rows or of texts. */
+const lastOfText = (rows: string, order: string): string => `
+  select * from (
+    select *, row_number() over newest as place, sum(bytes) over newest as read
+    from (${rows} ${atMost('@mostRead')})
+    window newest as (order by ${order} rows unbounded preceding))
+  where place = @mostRead or read >= @mostBytes order by place limit 1`
 
 /** Finds an agent's messages. Erased sessions have another owner. */
 export function messageSearchSql(search: MessageSearch, path: SearchPath): string {
@@ -224,6 +248,15 @@ export function messageSearchSql(search: MessageSearch, path: SearchPath): strin
     select ${placeOf(path)} from messages m indexed by ${indexOf(path)}
       cross join sessions s on s.seq = m.session_seq and s.agent_id = @agentId
     where ${conditions.join(' and ')} ${newestFirst(path)} ${atMost('@rows')}`
+}
+
+function lastInSessionSql(search: MessageSearch): string {
+  const rows = `from messages m
+    where m.session_seq = @sessionSeq and m.position <= @toPosition and +m.seq <= @toSeq
+    order by m.position desc`
+  return search.text === undefined
+    ? `select m.id, m.position ${rows} limit 1 offset @mostRead - 1`
+    : lastOfText(`select m.id, m.position, ${TEXT_BYTES} ${rows}`, 'position desc')
 }
 
 export function sessionSearchSql(search: MessageSearch): string {

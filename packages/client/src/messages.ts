@@ -24,6 +24,8 @@ export type MessageSearch = {
   readonly endUserId?: string
   /** `correlationId` of the metadata: a string, or the text of a number. */
   readonly correlationId?: string
+  /** A part of the message or of its answer. ASCII letters match in either case. */
+  readonly text?: string
   readonly status?: Message['status']
   readonly state?: MessageState
   /** ISO 8601. Inclusive. */

@@ -476,6 +476,8 @@ describe('GET /v1/messages', () => {
     expect(await idsOf('sessionId=other')).toEqual([second])
     expect(await idsOf('endUserId=u%201')).toEqual([second])
     expect(await idsOf('correlationId=c%2B1')).toEqual([first])
+    expect(await idsOf('text=hello%3F&sessionId=other')).toEqual([second])
+    expect(await idsOf('text=bye')).toEqual([])
     expect(await idsOf('state=failed')).toEqual([])
     expect(await idsOf('status=responded&createdAfter=2030-01-01T00:00:00Z')).toHaveLength(2)
     expect(await idsOf('createdBefore=2030-01-01T00:00:00Z')).toEqual([])
@@ -508,7 +510,7 @@ describe('GET /v1/messages', () => {
     expect((await ask('GET', '/v1/messages', { key })).status).toBe(403)
   })
 
-  it.each(['user=u', 'endUserId=%00', 'state=lost', 'createdAfter=today', 'limit=0'])(
+  it.each(['user=u', 'endUserId=%00', 'text=%00', 'state=lost', 'createdAfter=today', 'limit=0'])(
     'refuses ?%s',
     async (query) => {
       const { ask } = await openScene()

@@ -115,6 +115,35 @@ export function searchSuite(it: StorageTest): void {
     for (const message of data) expect(await scene.reread(message)).toEqual(message)
   })
 
+  it('find a part of a message or of its answer, with ASCII letters in either case', async ({
+    storage,
+    scene,
+  }) => {
+    const agents = [await scene.agent(), await scene.agent()] as const
+    const asked = await scene.send(agents[0], { sessionId: 'a', message: '50% of Order\\_4711' })
+    const answered = await scene.run(agents[1], { sessionId: 'b', message: 'Café order' })
+    await scene.answer(answered)
+    const late = `ANSWER TO ${answered.message.id}`
+    const other = await scene.agent({ projectId: OTHER_PROJECT_ID })
+    await scene.send(other, { message: 'order' })
+    const both = [answered.message.id, asked.id]
+    for (const limit of LIMITS) {
+      const find = (search: Partial<MessageSearch>) => found(storage, search, limit)
+      expect(await find({ text: 'oRDER' })).toEqual(both)
+      expect(await find({ text: '0% of order\\_' })).toEqual([asked.id])
+      expect(await find({ text: late })).toEqual([answered.message.id])
+      expect(await find({ text: 'order%4711' })).toEqual([])
+      expect(await find({ text: 'CAFé' })).toEqual([answered.message.id])
+      expect(await find({ text: 'CAFÉ' })).toEqual([])
+      expect(await find({ text: 'order', sessionId: 'a' })).toEqual([asked.id])
+      expect(await find({ text: late, sessionId: 'a' })).toEqual([])
+      expect(await find({ text: 'order', state: 'responded' })).toEqual([answered.message.id])
+      expect(await find({ text: 'order', createdAfter: NOW, createdBefore: NOW + 1 })).toEqual(both)
+      expect(await find({ text: 'order', messageId: asked.id })).toEqual([asked.id])
+      expect(await find({ text: late, messageId: asked.id })).toEqual([])
+    }
+  })
+
   it('do not find erased messages, and continue at the place of one', async ({
     storage,
     scene,
@@ -133,6 +162,7 @@ export function searchSuite(it: StorageTest): void {
       expect(await found(storage, {}, 50)).toEqual([third.id, first.id])
       expect(await found(storage, { createdAfter: NOW }, 1)).toEqual([third.id, first.id])
       expect(await found(storage, { messageId: second.id }, 1)).toEqual([])
+      expect(await found(storage, { text: second.message }, 50)).toEqual([third.id, first.id])
       const page = { limit: 5, cursor: second.id }
       for (const search of [{}, { createdBefore: NOW + 1 }]) {
         const behind = await storage.messages.search({ projectId: PROJECT_ID, ...search }, page)

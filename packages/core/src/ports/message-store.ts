@@ -263,6 +263,8 @@ export type MessageSearch = {
   readonly correlationId?: string
   readonly status?: 'pending' | 'responded'
   readonly state?: MessageStateKind
+  /** A part of the message or of its answer. Only ASCII letters match in either case. */
+  readonly text?: string
   /** Inclusive. */
   readonly createdAfter?: Instant
   /** Exclusive. */

@@ -149,7 +149,7 @@ export {
   type DeliveryRow,
   type DeliveryRowWithBody,
 } from './delivery-row.js'
-export { matchesSearch, searchPath, type SearchPath } from './message-search.js'
+export { matchesSearch, MOST_TEXT_BYTES, searchPath, type SearchPath } from './message-search.js'
 export { messageBounds, type CursorPlace, type MessageBounds } from './message-bounds.js'
 export {
   MESSAGE_COLUMNS,

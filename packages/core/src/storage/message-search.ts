@@ -15,6 +15,7 @@ export function matchesSearch(message: Message, search: MessageSearch): boolean 
     isEqual(search.status, statusOf(message.state)) &&
     isEqual(search.state, message.state.kind) &&
     (endUserId === undefined || isEndUser(message.executionPrincipal, endUserId)) &&
+    (search.text === undefined || hasText(message, search.text)) &&
     message.createdAt >= createdAfter &&
     message.createdAt < createdBefore
   )
@@ -24,6 +25,19 @@ function correlationIdOf({ metadata }: Message): string | undefined {
   const id = metadata?.['correlationId']
   return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
 }
+
+function hasText({ message, state }: Message, text: string): boolean {
+  const wanted = inLowerCase(text)
+  const answer = state.kind === 'responded' ? state.response : ''
+  return inLowerCase(message).includes(wanted) || inLowerCase(answer).includes(wanted)
+}
+
+/** The databases change the case of ASCII letters only. */
+const inLowerCase = (text: string): string =>
+  text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+
+/** A page of a search for a text reads this many bytes of texts at most. */
+export const MOST_TEXT_BYTES = 16 * 1024 * 1024
 
 /** How a store finds the messages of a search. */
 export type SearchPath =
