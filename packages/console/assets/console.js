@@ -100,3 +100,13 @@ document.addEventListener('htmx:afterSettle', () => {
   announced = all.length
 })
 showCopyButtons()
+
+document.addEventListener('keydown', (event) => {
+  const isTyping = event.target.matches?.('input, select, textarea')
+  if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return
+  const field = document.querySelector('.search input')
+  if (!field) return
+  event.preventDefault()
+  field.focus()
+  field.select()
+})

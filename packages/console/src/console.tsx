@@ -11,8 +11,10 @@ import { deliveryRoutes } from './deliveries.js'
 import { showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import type { ConsoleOptions } from './options.js'
+import { messageRoutes } from './messages.js'
 import { overviewRoutes } from './overview.js'
 import { recoverRoutes } from './recover.js'
+import { searchRoutes } from './search.js'
 import { sessionRoutes } from './sessions.js'
 import { requireSession, signInRoutes } from './sign-in.js'
 import { signInLinks } from './sign-in-links.js'
@@ -119,6 +121,8 @@ export function createConsole(options: ConsoleOptions): Console {
   app.use(requireSession(d))
   app.route('/', overviewRoutes(d))
   app.route('/', agentRoutes(d))
+  app.route('/', searchRoutes(d))
+  app.route('/', messageRoutes(d))
   app.route('/', sessionRoutes(d))
   app.route('/', deletionRoutes(d))
   app.route('/', webhookEditRoutes(d))

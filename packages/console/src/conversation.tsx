@@ -98,7 +98,7 @@ function Turn({ agent, message, now, hasDeliveries }: TurnProps) {
             for <bdi>{principal.type === 'service' ? 'the service' : principal.endUserId}</bdi>
           </span>
           <Time at={createdAt} now={now} />
-          <Id id={id} />
+          <Id id={id} href={`${BASE}/messages/${id}`} />
           {hasDeliveries && <a href={`${BASE}/deliveries?message=${id}`}>Deliveries</a>}
         </p>
         {metadata && Object.keys(metadata).length > 0 && (
@@ -137,7 +137,10 @@ function Answer({ agent, message }: Pick<TurnProps, 'agent' | 'message'>) {
   )
 }
 
-function MessageActions({ agent, message: { id, state } }: Pick<TurnProps, 'agent' | 'message'>) {
+export function MessageActions({
+  agent,
+  message: { id, state },
+}: Pick<TurnProps, 'agent' | 'message'>) {
   const action = isRetryable(state) ? 'retry' : isFinal(state) ? undefined : 'cancel'
   if (action === undefined) return null
   return (

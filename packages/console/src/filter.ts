@@ -8,9 +8,9 @@ export const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
 export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
 /** An empty or illegal field does not filter. People type addresses by hand too. */
-const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
+export const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
 /** The value of a `datetime-local` field in UTC, or a whole instant. */
-const instant = z.iso
+export const instant = z.iso
   .datetime({ local: true })
   .or(z.iso.datetime({ local: true, precision: -1 }))
   .transform((at) => Date.parse(at.endsWith('Z') ? at : `${at}Z`))

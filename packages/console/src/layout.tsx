@@ -23,6 +23,7 @@ const SECTIONS: readonly Section[] = [
   { name: 'Overview', path: BASE },
   { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
   { name: 'Sessions', path: `${BASE}/sessions`, needs: 'project:message' },
+  { name: 'Messages', path: `${BASE}/messages`, needs: 'project:message' },
   { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
   { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
 ]
@@ -110,6 +111,23 @@ const Notice = ({ text }: { readonly text: string | undefined }) =>
     </p>
   )
 
+/** The script puts the focus here when a reader presses the slash key. */
+const SearchField = ({ text = '' }: { readonly text: string | undefined }) => (
+  <form method="get" action={`${BASE}/search`} role="search" class="search">
+    <input
+      type="search"
+      name="q"
+      value={text}
+      maxlength={2_000}
+      placeholder="Search ( / )"
+      aria-label="Search"
+      aria-keyshortcuts="/"
+      autocomplete="off"
+      spellcheck={false}
+    />
+  </form>
+)
+
 function Header({
   c,
   section,
@@ -138,6 +156,9 @@ function Header({
             </a>
           ))}
         </nav>
+      )}
+      {apiKey && (
+        <SearchField text={pathname === `${BASE}/search` ? c.req.query('q') : undefined} />
       )}
       <div class="session">
         {apiKey && (

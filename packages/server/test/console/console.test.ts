@@ -77,6 +77,12 @@ const LINES_SAID = `(() => {
   return [...range.getClientRects()].map(({ left, right }) => ({ left: Math.round(left), right: Math.round(right) })).filter(({ left, right }) => left < right)
 })()`
 
+async function messageOf(sessionId: string): Promise<string> {
+  const { projectId, service } = demo
+  const found = await service.messages.search({ projectId, sessionId, page: { limit: 1 } })
+  return found._unsafeUnwrap().data[0]?.message.id ?? ''
+}
+
 const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
 
 const screens = async (): Promise<string[]> => [
@@ -90,6 +96,13 @@ const screens = async (): Promise<string[]> => [
   `/webhooks/${webhook(1)}/delete`,
   '/sessions/support/erase?session=order-4711',
   `/webhooks/${webhook(1)}/edit`,
+  '/messages',
+  '/messages?state=failed',
+  `/messages/${await messageOf('order-4712')}`,
+  `/messages/${await messageOf('order-4711')}`,
+  '/search?q=order',
+  '/search?q=customer-1837',
+  '/search?q=nothing+like+it',
   '/webhooks',
   `/webhooks/${webhook(0)}`,
   `/webhooks/${webhook(3)}`,
@@ -299,7 +312,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(made._unsafeUnwrap().key))
     expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe(
-      'OverviewSessions',
+      'OverviewSessionsMessages',
     )
     await page.getByRole('link', { name: 'Sessions' }).click()
     expect(await text(page)).not.toContain('translator')

@@ -1,0 +1,59 @@
+import { isStorableText, isUuid, toIso } from '@org/agent-messaging-core/runtime'
+import type { SearchMessagesInput } from '@org/agent-messaging-core'
+import { z } from 'zod'
+import { instant, optional } from './filter.js'
+import { BASE } from './options.js'
+
+export const STATES = ['queued', 'running', 'deferred', 'responded', 'failed', 'cancelled'] as const
+
+const text = optional(
+  z
+    .string()
+    .trim()
+    .refine((value) => value !== '' && isStorableText(value)),
+)
+
+const schema = z.object({
+  state: optional(z.enum(STATES)),
+  id: optional(z.string().refine(isUuid).toLowerCase()),
+  session: text,
+  user: text,
+  correlation: text,
+  text,
+  from: optional(instant),
+  to: optional(instant),
+})
+
+/** The messages that an address or a form selects. */
+export type MessageFilter = Partial<z.output<typeof schema>>
+
+export const messageFilterIn = (fields: Readonly<Record<string, unknown>>): MessageFilter =>
+  schema.parse(fields)
+
+export const searchOf = (
+  projectId: string,
+  { state, id, session, user, correlation, text: part, from, to }: MessageFilter,
+): Omit<SearchMessagesInput, 'page'> => ({
+  projectId,
+  state,
+  messageId: id,
+  sessionId: session,
+  endUserId: user,
+  correlationId: correlation,
+  text: part,
+  createdAfter: from,
+  createdBefore: to,
+})
+
+/** Returns the address of the list of the messages that match. */
+export function messagesPath({ from, to, ...others }: MessageFilter): string {
+  const fields = {
+    ...others,
+    from: from === undefined ? undefined : toIso(from),
+    to: to === undefined ? undefined : toIso(to),
+  }
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined) query.set(name, value)
+  return query.size === 0 ? `${BASE}/messages` : `${BASE}/messages?${query.toString()}`
+}

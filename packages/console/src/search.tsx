@@ -1,0 +1,219 @@
+import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/agent-messaging-core'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { ok, okAsync, safeTry } from 'neverthrow'
+import type { ConsoleDeps, Env } from './context.js'
+import { sessionPath } from './conversation.js'
+import { show, showError } from './layout.js'
+import { messagesPath, searchOf, type MessageFilter } from './message-filter.js'
+import { messagePath, MessageTable } from './message-table.js'
+import { BASE } from './options.js'
+import { Empty } from './parts.js'
+import { WebhookName } from './webhook-name.js'
+
+const MAX_MESSAGES = 25
+const MAX_WEBHOOKS = 100
+const NO_MESSAGES = okAsync({ data: [], nextCursor: null })
+
+/** Messages that match in one way, with the list that has all of them. */
+type Group = {
+  readonly title: string
+  readonly found: readonly FoundMessage[]
+  readonly all: string
+  /** True if `all` has older messages too. */
+  readonly hasMore: boolean
+}
+type Session = { readonly agentId: string; readonly sessionId: string }
+type Results = {
+  /** The page of the message, delivery or webhook that has this id. */
+  readonly path?: string
+  readonly sessions: readonly Session[]
+  readonly webhooks: readonly Webhook[]
+  readonly groups: readonly Group[]
+}
+
+export const searchRoutes = (d: ConsoleDeps) =>
+  new Hono<Env>().get(`${BASE}/search`, async (c) => {
+    const text = (c.req.query('q') ?? '').trim()
+    if (text === '') return resultsPage(c, d, text)
+    if (!isStorableText(text)) return resultsPage(c, d, text, NOTHING)
+    const found = await find(d.service, c.get('apiKey'), text)
+    if (found.isErr()) return showError(c, found.error)
+    const path = onlyPath(found.value)
+    return path === undefined ? resultsPage(c, d, text, found.value) : c.redirect(path)
+  })
+
+const NOTHING: Results = { sessions: [], webhooks: [], groups: [] }
+
+type Key = { readonly projectId: string; readonly permissions: readonly Permission[] }
+
+/** Finds an id first, then names, and a part of a text only if nothing has that name. */
+const find = (service: MessagingService, key: Key, text: string) =>
+  safeTry(async function* () {
+    if (isUuid(text)) {
+      const path = yield* pathOfId(service, key, text.toLowerCase())
+      if (path !== undefined) return ok<Results>({ ...NOTHING, path })
+    }
+    const named = yield* findNamed(service, key, text)
+    if (named.sessions.length + named.webhooks.length + named.groups.length > 0) return ok(named)
+    const part = yield* groupOf(service, key, `Messages with “${text}”`, { text })
+    return ok<Results>({ ...NOTHING, groups: part.found.length > 0 || part.hasMore ? [part] : [] })
+  })
+
+/** Returns the page of the message, delivery or webhook with this id. */
+const pathOfId = ({ messages, deliveries, webhooks }: MessagingService, key: Key, id: string) =>
+  safeTry(async function* () {
+    const { projectId, permissions } = key
+    if (permissions.includes('project:message')) {
+      const { data } = yield* messages.search({ projectId, messageId: id, page: { limit: 1 } })
+      if (data.length > 0) return ok(messagePath(id))
+    }
+    if (!permissions.includes('project:webhooks')) return ok(undefined)
+    const delivery = await deliveries.get({ projectId, deliveryId: id })
+    if (delivery.isOk()) return ok(`${BASE}/deliveries/${id}`)
+    const webhook = await webhooks.get({ projectId, webhookId: id })
+    return ok(webhook.isOk() ? `${BASE}/webhooks/${id}` : undefined)
+  })
+
+const findNamed = (service: MessagingService, key: Key, text: string) =>
+  safeTry(async function* () {
+    const inSessions = yield* groupOf(service, key, `Messages of the session “${text}”`, {
+      session: text,
+    })
+    const ofUser = yield* groupOf(service, key, `Messages of the end user “${text}”`, {
+      user: text,
+    })
+    const correlated = yield* groupOf(service, key, `Messages with the correlation ID “${text}”`, {
+      correlation: text,
+    })
+    const webhooks = key.permissions.includes('project:webhooks')
+      ? (yield* service.webhooks.list(key.projectId, { limit: MAX_WEBHOOKS })).data
+      : []
+    return ok<Results>({
+      sessions: sessionsOf(inSessions.found),
+      webhooks: webhooks.filter((webhook) => hasWords(webhook, text)),
+      groups: [ofUser, correlated, ...(inSessions.hasMore ? [inSessions] : [])].filter(
+        ({ found }) => found.length > 0,
+      ),
+    })
+  })
+
+const groupOf = (
+  { messages }: MessagingService,
+  { projectId, permissions }: Key,
+  title: string,
+  filter: MessageFilter,
+) => {
+  const page = { limit: MAX_MESSAGES }
+  const search = { ...searchOf(projectId, filter), page }
+  const found = permissions.includes('project:message') ? messages.search(search) : NO_MESSAGES
+  return found.map(({ data, nextCursor }): Group => ({
+    title,
+    found: data,
+    all: messagesPath(filter),
+    hasMore: nextCursor !== null,
+  }))
+}
+
+const sessionsOf = (found: readonly FoundMessage[]): Session[] => [
+  ...new Map(
+    found.map(({ message: { agentId, sessionId } }) => [agentId, { agentId, sessionId }]),
+  ).values(),
+]
+
+const hasWords = ({ url, description = '' }: Webhook, text: string): boolean =>
+  [url, description].some((words) => words.toLowerCase().includes(text.toLowerCase()))
+
+/** Returns the page of the only result. */
+function onlyPath({ path, sessions, webhooks, groups }: Results): string | undefined {
+  if (path !== undefined) return path
+  const paths = new Set([
+    ...sessions.map(({ agentId, sessionId }) => sessionPath(agentId, sessionId)),
+    ...webhooks.map(({ id }) => `${BASE}/webhooks/${id}`),
+    ...groups.flatMap(({ found }) => found.map(({ message }) => messagePath(message.id))),
+  ])
+  const isAll = groups.every(({ hasMore }) => !hasMore)
+  return isAll && paths.size === 1 ? [...paths][0] : undefined
+}
+
+function resultsPage(
+  c: Context<Env>,
+  { service }: ConsoleDeps,
+  text: string,
+  results: Results = NOTHING,
+) {
+  const { sessions, webhooks, groups } = results
+  const count = sessions.length + webhooks.length + groups.length
+  return show(
+    c,
+    { title: text === '' ? 'Search' : `Search: ${text}` },
+    <>
+      <h1 class="long">{text === '' ? 'Search' : `Search for “${text}”`}</h1>
+      {count === 0 && <NothingFound text={text} />}
+      {sessions.length > 0 && (
+        <section class="card" aria-labelledby="sessions">
+          <h2 id="sessions">Sessions</h2>
+          <ul class="plain">
+            {sessions.map(({ agentId, sessionId }) => (
+              <li class="long">
+                <a href={sessionPath(agentId, sessionId)}>{sessionId}</a>{' '}
+                <span class="muted small">of the agent {agentId}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {webhooks.length > 0 && (
+        <section class="card" aria-labelledby="webhooks">
+          <h2 id="webhooks">Webhooks</h2>
+          <ul class="plain">
+            {webhooks.map((webhook) => (
+              <li>
+                <WebhookName webhook={webhook} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {groups.map((group, at) => (
+        <GroupOfMessages group={group} id={`group-${at}`} now={service.now()} />
+      ))}
+    </>,
+  )
+}
+
+const NothingFound = ({ text }: { readonly text: string }) => (
+  <Empty title={text === '' ? 'What do you look for?' : 'Nothing found'}>
+    <p>
+      The search finds the ID of a message, a delivery or a webhook, a session, an end user, a
+      correlation ID, a part of a webhook’s URL or description, and a part of a message or its
+      answer. Press <kbd>/</kbd> to search from any page.
+    </p>
+  </Empty>
+)
+
+const GroupOfMessages = ({
+  group: { title, found, all, hasMore },
+  id,
+  now,
+}: {
+  readonly group: Group
+  readonly id: string
+  readonly now: number
+}) => (
+  <section class="card flush" aria-labelledby={id}>
+    <h2 id={id}>
+      {title} {hasMore && <a href={all}>Show all</a>}
+    </h2>
+    {found.length === 0 ? (
+      <p class="inset muted">
+        No match among the newest messages. <a href={all}>Look further</a>.
+      </p>
+    ) : (
+      <div class="scroll" role="group" aria-labelledby={id} tabindex={0}>
+        <MessageTable found={found} now={now} />
+      </div>
+    )}
+  </section>
+)
