@@ -119,19 +119,24 @@ export function createConsole(options: ConsoleOptions): Console {
   app.route('/', assetRoutes())
   app.route('/', signInRoutes(d))
   app.use(requireSession(d))
-  app.route('/', overviewRoutes(d))
-  app.route('/', agentRoutes(d))
-  app.route('/', searchRoutes(d))
-  app.route('/', messageRoutes(d))
-  app.route('/', sessionRoutes(d))
-  app.route('/', deletionRoutes(d))
-  app.route('/', webhookEditRoutes(d))
-  app.route('/', webhookRoutes(d))
-  app.route('/', recoverRoutes(d))
-  app.route('/', deliveryRoutes(d))
-  app.route('/', catcherRoutes(d))
+  app.route('/', pageRoutes(d))
   return { fetch: (request) => app.fetch(request), signInPath: links.make }
 }
+
+/** The pages that need a session. */
+const pageRoutes = (d: ConsoleDeps) =>
+  new Hono<Env>()
+    .route('/', overviewRoutes(d))
+    .route('/', agentRoutes(d))
+    .route('/', searchRoutes(d))
+    .route('/', messageRoutes(d))
+    .route('/', sessionRoutes(d))
+    .route('/', deletionRoutes(d))
+    .route('/', webhookEditRoutes(d))
+    .route('/', webhookRoutes(d))
+    .route('/', recoverRoutes(d))
+    .route('/', deliveryRoutes(d))
+    .route('/', catcherRoutes(d))
 
 /** The sender closed the connection in the middle of the request. This is not a defect. */
 const isSenderGone = (error: Error): boolean => 'code' in error && error.code === 'ECONNRESET'
