@@ -26,6 +26,7 @@ import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Next, pathOf, refreshed } from './parts.js'
 import { need } from './sign-in.js'
+import { webhookLabel } from './webhook-name.js'
 
 const MAX_WEBHOOKS = 100
 /** The notice after each action. */
@@ -138,7 +139,7 @@ function Filters({
       {pick(
         'webhook',
         'Webhook',
-        webhooks.map(({ id, url }) => [id, url] as const),
+        webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)] as const),
       )}
       {pick('event', 'Event', same(EVENTS))}
       {pick(

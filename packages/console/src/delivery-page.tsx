@@ -1,10 +1,12 @@
 import { deliveryStatusOf } from '@org/agent-messaging-core'
 import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
 import { curlOf } from './curl.js'
+import { CauseFacts } from './event-cause.js'
 import { JsonView } from './json-view.js'
 import { BASE } from './options.js'
 import { Blocker, NextAttempt } from './delivery-table.js'
 import { CopyButton, formatDuration, FullTime, Id, refreshed, Status } from './parts.js'
+import { WebhookName } from './webhook-name.js'
 import { deliveryLabel, outcomeLabel } from './wording.js'
 
 type DeliveryPageProps = {
@@ -71,7 +73,7 @@ function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'det
 }
 
 function Facts({
-  detail: { delivery },
+  detail: { delivery, body },
   webhook,
   now,
 }: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
@@ -85,15 +87,8 @@ function Facts({
         {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
       </dd>
       <dt>Webhook</dt>
-      <dd>
-        {webhook ? (
-          <a class="url" href={`${BASE}/webhooks/${webhook.id}`}>
-            {webhook.url}
-          </a>
-        ) : (
-          <span class="muted">deleted</span>
-        )}
-      </dd>
+      <dd>{webhook ? <WebhookName webhook={webhook} /> : <span class="muted">deleted</span>}</dd>
+      <CauseFacts body={body} />
       {state.kind === 'pending' && (
         <>
           <dt>Next attempt</dt>

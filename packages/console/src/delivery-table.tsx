@@ -8,6 +8,7 @@ import type {
 import { err, ok, ResultAsync } from 'neverthrow'
 import { BASE } from './options.js'
 import { Id, Status, Time } from './parts.js'
+import { WebhookName } from './webhook-name.js'
 import { deliveryLabel, outcomeLabel } from './wording.js'
 
 /** Reads the last outcomes, which a list does not contain. A purged delivery is left out. */
@@ -93,9 +94,7 @@ function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhoo
           {webhook === undefined ? (
             <span class="muted">deleted</span>
           ) : (
-            <a class="url" href={`${BASE}/webhooks/${webhook.id}`}>
-              {webhook.url}
-            </a>
+            <WebhookName webhook={webhook} />
           )}
         </td>
       )}

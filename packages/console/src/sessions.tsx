@@ -60,7 +60,8 @@ type Chosen = { readonly agent: Agent; readonly sessions: Page<SessionSummary> }
 type SessionsData = { readonly agents: readonly Agent[]; readonly chosen?: Chosen }
 
 /**
- * Reads the agents that the API key can list, and the sessions of the requested or newest agent.
+ * Reads the agents that the API key can list, and the sessions of the requested agent. By default
+ * it is the agent with the newest message, or else the newest agent.
  */
 const readSessions = (c: Context<Env>, { service }: ConsoleDeps, requested: string | undefined) =>
   safeTry(async function* () {
@@ -68,7 +69,11 @@ const readSessions = (c: Context<Env>, { service }: ConsoleDeps, requested: stri
     const { data: agents } = yield* canListAgents(c)
       ? service.agents.list(projectId, { limit: MAX_AGENTS })
       : NOTHING
-    const name = requested ?? agents[0]?.name
+    const isOpen = requested === undefined && canListAgents(c)
+    const [newest] = isOpen
+      ? (yield* service.messages.search({ projectId, page: { limit: 1 } })).data
+      : []
+    const name = requested ?? newest?.message.agentId ?? agents[0]?.name
     if (name === undefined) return ok<SessionsData>({ agents })
     const agent = yield* service.agents
       .get({ projectId, agent: agentIn(name) })
@@ -181,7 +186,7 @@ function SessionTable({
         <tbody>
           {sessions.data.map(({ sessionId, openCount, lastMessageAt }) => (
             <tr>
-              <th scope="row">
+              <th scope="row" class="any">
                 <a href={sessionPath(agent.name, sessionId)}>{sessionId}</a>
               </th>
               <td data-label="State">

@@ -18,6 +18,7 @@ import {
   WebhookForm,
   type WebhookDraft,
 } from './webhook-form.js'
+import { WebhookName } from './webhook-name.js'
 import { WebhookPage } from './webhook-page.js'
 
 const MAX_RECENT = 10
@@ -146,12 +147,7 @@ const WebhookTable = ({
           return (
             <tr>
               <th scope="row">
-                <a href={`${BASE}/webhooks/${webhook.id}`} class="url">
-                  {webhook.url}
-                </a>
-                {webhook.description !== undefined && (
-                  <div class="muted small">{webhook.description}</div>
-                )}
+                <WebhookName webhook={webhook} />
               </th>
               <td data-label="Health">
                 <Status tone={tone}>{text}</Status>

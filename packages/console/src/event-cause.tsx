@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { sessionPath } from './conversation.js'
+import { Id } from './parts.js'
+import { messagePath } from './message-table.js'
+
+const schema = z.object({
+  data: z.object({
+    messageId: z.uuid().optional(),
+    sessionId: z.string().optional(),
+    agentId: z.uuid().optional(),
+  }),
+})
+
+/** Links to the message and the session that the event of a delivery reports. */
+export function CauseFacts({ body }: { readonly body: string }) {
+  const { messageId, sessionId, agentId } = causeIn(body)
+  return (
+    <>
+      {messageId !== undefined && (
+        <>
+          <dt>Message</dt>
+          <dd>
+            <Id id={messageId} href={messagePath(messageId)} />
+          </dd>
+        </>
+      )}
+      {sessionId !== undefined && agentId !== undefined && (
+        <>
+          <dt>Session</dt>
+          <dd class="long">
+            <a href={sessionPath(agentId, sessionId)}>
+              <bdi>{sessionId}</bdi>
+            </a>
+          </dd>
+        </>
+      )}
+    </>
+  )
+}
+
+function causeIn(body: string): z.output<typeof schema>['data'] {
+  try {
+    return schema.safeParse(JSON.parse(body)).data?.data ?? {}
+  } catch {
+    return {}
+  }
+}
