@@ -37,7 +37,9 @@ const screens = {
   webhook: `/webhooks/${demo.webhooks[2].id}`,
   'webhook-gone': `/webhooks/${demo.webhooks[3].id}`,
   'delete-webhook': `/webhooks/${demo.webhooks[3].id}/delete`,
-  recover: `/webhooks/${demo.webhooks[0].id}/recover?status=delivered`,
+  rotate: `/webhooks/${demo.webhooks[0].id}/rotate`,
+  disable: `/webhooks/${demo.webhooks[0].id}/disable`,
+  recover: `/recover?webhook=${demo.webhooks[0].id}&status=delivered`,
   deliveries: '/deliveries',
   'deliveries-filtered': `/deliveries?answer=2xx&webhook=${demo.webhooks[1].id}`,
   delivery: `/deliveries/${failed.id}`,
@@ -56,8 +58,8 @@ const looks = isReadme
   : [
       ['light', 1280, all],
       ['dark', 1280, all],
-      ['light', 360, all],
-      ['dark', 360, all],
+      ['light', 390, all],
+      ['dark', 390, all],
     ]
 
 const caught = await signedIn('light', 1280)

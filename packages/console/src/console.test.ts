@@ -10,6 +10,7 @@ import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { describe, expect, it, vi } from 'vitest'
 import { createConsole } from './console.js'
 import { isConsolePath } from './options.js'
+import { localIso } from './zone.js'
 
 const ORIGIN = 'http://127.0.0.1:3000'
 const HOUR = 3_600_000
@@ -275,7 +276,7 @@ describe('permissions', () => {
     ['/console/deliveries', 'project:webhooks'],
     ['/console/agents/bot/delete', 'project:agents'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/delete', 'project:webhooks'],
-    ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
+    ['/console/recover', 'project:webhooks'],
     ['/console/recoveries/00000000-0000-7000-8000-000000000000', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
@@ -297,7 +298,7 @@ describe('permissions', () => {
     ['/console/webhooks', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/skip', 'project:webhooks'],
-    ['/console/webhooks/00000000-0000-7000-8000-000000000000/recover', 'project:webhooks'],
+    ['/console/recover', 'project:webhooks'],
     ['/console/recoveries/00000000-0000-7000-8000-000000000000/cancel', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
@@ -359,7 +360,7 @@ describe('permissions', () => {
       const form = { name: 'theirs', url: 'https://theirs.example', events: '*' }
       expect((await post(`/console/${path}`, form, { origin: ORIGIN, cookie })).status).toBe(404)
     }
-    expect((await get(`/console/webhooks/${webhook.id}/recover`, cookie)).status).toBe(404)
+    expect((await get(`/console/recover?webhook=${webhook.id}`, cookie)).status).toBe(404)
     expect(await (await get('/console', cookie)).text()).not.toContain('theirs.example')
   })
 })
@@ -519,7 +520,8 @@ describe('answers', () => {
     '/console/sessions?agent=nobody',
     '/console/agents/nobody/delete',
     '/console/webhooks/not-an-id/delete',
-    '/console/webhooks/not-an-id/recover',
+    '/console/webhooks/not-an-id/rotate',
+    '/console/recover?webhook=00000000-0000-7000-8000-000000000000',
     '/console/recoveries/not-an-id',
     '/console/webhooks/not-an-id',
     '/console/deliveries/00000000-0000-7000-8000-000000000000',
@@ -901,7 +903,8 @@ describe('recovering', () => {
     await made.clock.advance(1_000)
     return {
       ...made,
-      path: `/console/webhooks/${ref.webhookId}/recover`,
+      ref,
+      path: '/console/recover',
       cookie: await made.signIn(),
     }
   }
@@ -952,8 +955,51 @@ describe('recovering', () => {
     await clock.advance(1_000)
     const last = await (await get(place, cookie)).text()
     expect(last).toContain('450 deliveries are due again')
+    expect(last).toContain('<progress aria-label="Progress" max="450" value="450">')
     expect(last).not.toContain('hx-trigger="every 1000ms"')
     expect(sender.requests).toHaveLength(sent + 450)
+  })
+
+  it('counts and recovers the deliveries of one webhook in a range of local time', async () => {
+    const { get, post, path, cookie, ref, service, clock } = await withDelivered(3)
+    const zone = 'agent_messaging_zone=Asia/Kolkata'
+    const cookies = `${cookie}; ${zone}`
+    const local = (ms: number) => localIso(clock.now() + ms, 'Asia/Kolkata').slice(0, 16)
+    const query = (from: number, to: number) =>
+      `${path}?webhook=${ref.webhookId}&status=delivered&from=${local(from)}&to=${local(to)}`
+    const hit = await (await get(query(-HOUR, HOUR), cookies)).text()
+    expect(hit).toMatch(/3 deliveries match[^]*Asia\/Kolkata/)
+    expect(hit).toContain(`value="${local(-HOUR)}"`)
+    expect(await (await get(query(-3 * HOUR, -HOUR), cookies)).text()).toContain('No delivery')
+    const started = await post(path, hidden(hit), { origin: ORIGIN, cookie: cookies })
+    await clock.advance(1_000)
+    const list = (await service.recoveries.list(ref.projectId, { limit: 9 }))._unsafeUnwrap()
+    expect(list.data).toMatchObject([{ redelivered: 3, filter: { webhookId: ref.webhookId } }])
+    expect(started.headers.get('location')).toContain(list.data[0]?.id)
+    expect(await (await get(path, cookies)).text()).toContain('Newest recoveries')
+  })
+
+  it.each([
+    ['rotate', /3 deliveries wait now[^]*receiver[^]*new secret within that day/],
+    ['disable', /3 deliveries wait now[^]*receiver[^]*nothing to do/],
+    ['delete', /3 deliveries wait now[^]*cannot undo|cannot undo[^]*3 deliveries wait now/],
+  ])('a page asks before %s, and says to how many it happens', async (action, text) => {
+    const { get, post, service, signIn, projectId } = await scene()
+    const settings = { projectId, url: 'https://mine.example/hook', events: ['*'] } as const
+    const { webhook } = (await service.webhooks.create(settings))._unsafeUnwrap()
+    const ref = { projectId, webhookId: webhook.id }
+    ;(await service.webhooks.update({ ...ref, change: { paused: true } }))._unsafeUnwrap()
+    for (let i = 0; i < 3; i++) (await service.webhooks.sendTestEvent(ref))._unsafeUnwrap()
+    const cookie = await signIn()
+    const path = `/console/webhooks/${webhook.id}/${action}`
+    const page = await (await get(path, cookie)).text()
+    expect(page).toMatch(text)
+    expect((await service.webhooks.get(ref))._unsafeUnwrap()).toMatchObject({
+      secret: webhook.secret,
+      status: { kind: 'enabled' },
+    })
+    expect(page).toContain(`action="${path}"`)
+    expect((await post(path, {}, { origin: ORIGIN, cookie })).status).toBeLessThan(400)
   })
 
   it('cancels a running recovery', async () => {
@@ -963,7 +1009,7 @@ describe('recovering', () => {
     const place = (await post(path, { status: 'delivered' }, headers)).headers.get('location')
     const running = await (await get(place ?? '', cookie)).text()
     expect(running).toContain('hx-trigger="every 1000ms"')
-    expect(running).toContain('<button>Cancel</button>')
+    expect(running).toContain('<button id="cancel">Cancel</button>')
     expect((await post(`${place}/cancel`, {}, headers)).headers.get('location')).toBe(
       `${place}?notice=cancelled`,
     )

@@ -4,6 +4,7 @@ import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { agentRoutes } from './agents.js'
 import { assetRoutes } from './assets.js'
+import { confirmRoutes } from './confirm.js'
 import { createCatcher } from './catcher.js'
 import { catcherRoutes } from './catcher-page.js'
 import { deletionRoutes } from './deletion.js'
@@ -131,6 +132,7 @@ const pageRoutes = (d: ConsoleDeps) =>
     .route('/', searchRoutes(d))
     .route('/', messageRoutes(d))
     .route('/', sessionRoutes(d))
+    .route('/', confirmRoutes(d))
     .route('/', deletionRoutes(d))
     .route('/', webhookEditRoutes(d))
     .route('/', webhookRoutes(d))

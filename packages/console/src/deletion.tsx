@@ -1,8 +1,11 @@
-import type { Agent, Webhook } from '@org/agent-messaging-core'
+import type { Agent, MessagingService } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { ok, safeTry } from 'neverthrow'
+import { Choice } from './confirm.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { erasePath, sessionPath } from './conversation.js'
+import { countText, type Count } from './count.js'
 import { agentRef, sessionIn, textIn, webhookRef } from './input.js'
 import { withKnownName } from './known-agents.js'
 import { show, showError } from './layout.js'
@@ -21,16 +24,16 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
   const maySend = need('project:message')
   return new Hono<Env>()
     .get(`${BASE}/agents/:agent/delete`, mayManageAgents, async (c) => {
-      const found = await service.agents.get(agentRef(c))
+      const found = await agentWithSessions(service, agentRef(c))
       return found.isErr() ? showError(c, found.error) : agentPage(c, found.value)
     })
 
     .post(`${BASE}/agents/:agent/delete`, mayManageAgents, async (c) => {
       const form = await c.req.parseBody()
       const ref = agentRef(c)
-      const found = await service.agents.get(ref)
+      const found = await agentWithSessions(service, ref)
       if (found.isErr()) return showError(c, found.error)
-      const { name } = found.value
+      const { name } = found.value.agent
       if (textIn(form, 'name').trim() !== name)
         return agentPage(c, found.value, { problem: `The name does not match. Type ${name}.` })
       const done = await service.agents.delete({ ...ref, force: textIn(form, 'force') === 'yes' })
@@ -59,11 +62,6 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
         : showError(c, done.error)
     })
 
-    .get(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, async (c) => {
-      const found = await service.webhooks.get(webhookRef(c))
-      return found.isErr() ? showError(c, found.error) : webhookPage(c, found.value)
-    })
-
     .post(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, async (c) => {
       const done = await service.webhooks.delete(webhookRef(c))
       if (done.isErr()) return showError(c, done.error)
@@ -71,17 +69,32 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
     })
 }
 
+const MAX_SESSIONS = 100
+
+const agentWithSessions = (service: MessagingService, ref: { projectId: string; agent: string }) =>
+  safeTry(async function* () {
+    const agent = yield* service.agents.get(ref)
+    const { data, nextCursor } = yield* service.sessions.list({
+      projectId: ref.projectId,
+      agent: agent.id,
+      page: { limit: MAX_SESSIONS },
+    })
+    return ok({ agent, sessions: { count: data.length, isAll: nextCursor === null } })
+  })
+
+type Doomed = { readonly agent: Agent; readonly sessions: Count }
 type Refused = { readonly problem: string; readonly isBusy?: boolean }
 
-const agentPage = (c: Context<Env>, { id, name }: Agent, refused?: Refused) =>
+const agentPage = (c: Context<Env>, { agent: { id, name }, sessions }: Doomed, refused?: Refused) =>
   show(
     c,
     { title: `Delete ${name}`, section: 'Agents', status: refused ? 400 : 200 },
     <form method="post" action={`${BASE}/agents/${id}/delete`} class="narrow card stack">
       <h1>Delete agent {name}?</h1>
       <p>
-        This also deletes its sessions and all of their messages. You cannot undo this. Its webhook
-        deliveries stay on record.
+        This also deletes {countText(sessions, 'session', 'sessions')} and all of their messages.
+        You cannot undo this. Its webhook deliveries stay on record. Receivers get no more events of
+        this agent.
       </p>
       <Problem text={refused?.problem} />
       <div>
@@ -132,29 +145,4 @@ const Force = ({ action }: { readonly action: string }) => (
     <input type="checkbox" name="force" value="yes" required />
     {action} anyway: these messages will get no answer
   </label>
-)
-
-const webhookPage = (c: Context<Env>, { id, url }: Webhook) =>
-  show(
-    c,
-    { title: 'Delete webhook', section: 'Webhooks' },
-    <form method="post" action={`${BASE}/webhooks/${id}/delete`} class="narrow card stack">
-      <h1>Delete this webhook?</h1>
-      <p class="url">{url}</p>
-      <p>
-        The webhook gets no more requests, its waiting deliveries are cancelled, and its secret is
-        deleted. You cannot undo this. Its past deliveries stay on record. To stop deliveries for a
-        while, pause the webhook instead.
-      </p>
-      <Choice action="Delete webhook" back={`${BASE}/webhooks/${id}`} />
-    </form>,
-  )
-
-const Choice = ({ action, back }: { readonly action: string; readonly back: string }) => (
-  <p class="buttons">
-    <button class="danger">{action}</button>
-    <a class="button" href={back}>
-      Cancel
-    </a>
-  </p>
 )

@@ -15,11 +15,11 @@ import {
   deliveryFilter,
   EVENTS,
   fieldsOf,
-  fieldTime,
   filterIn,
   STATUSES,
   type Filter,
 } from './filter.js'
+import { FilterFields } from './filter-fields.js'
 import { deliveryRef, pageOf } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
@@ -27,6 +27,7 @@ import { BASE } from './options.js'
 import { Empty, Next, pathOf, refreshed } from './parts.js'
 import { need } from './sign-in.js'
 import { webhookLabel } from './webhook-name.js'
+import { zoneOf } from './zone.js'
 
 const MAX_WEBHOOKS = 100
 /** The notice after each action. */
@@ -69,7 +70,7 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
 
 async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
   const { projectId } = c.get('apiKey')
-  const filter = filterIn(c.req.query())
+  const filter = filterIn(c.req.query(), zoneOf(c))
   const found = await safeTry(async function* () {
     const page = yield* service.deliveries.list(deliveryFilter(projectId, filter), pageOf(c))
     const details = yield* detailsOf(service, page.data)
@@ -94,9 +95,7 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
         />
         <Next c={c} cursor={page.nextCursor} />
       </div>
-      {filter.webhook !== undefined && filter.message === undefined && page.data.length > 0 && (
-        <RecoverMatches filter={filter} webhook={filter.webhook} />
-      )}
+      {filter.message === undefined && page.data.length > 0 && <RecoverMatches filter={filter} />}
     </>,
   )
 }
@@ -109,23 +108,6 @@ function Filters({
   readonly filter: Filter
   readonly webhooks: readonly Webhook[]
 }) {
-  const pick = (
-    name: keyof Filter,
-    label: string,
-    options: readonly (readonly [value: string, text: string])[],
-  ) => (
-    <div>
-      <label for={name}>{label}</label>
-      <select id={name} name={name}>
-        <option value="">any</option>
-        {options.map(([value, text]) => (
-          <option value={value} selected={filter[name] === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </div>
-  )
   const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
   return (
     <form method="get" action={`${BASE}/deliveries`} class="filters card">
@@ -135,26 +117,15 @@ function Filters({
           <input id="message" name="message" value={filter.message} />
         </div>
       )}
-      {pick('status', 'Status', same(STATUSES))}
-      {pick(
-        'webhook',
-        'Webhook',
-        webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)] as const),
-      )}
-      {pick('event', 'Event', same(EVENTS))}
-      {pick(
-        'answer',
-        'Last answer',
-        ANSWERS.map((answer) => [answer, answer === 'none' ? 'unreachable' : answer] as const),
-      )}
-      <div>
-        <label for="from">From (UTC)</label>
-        <input id="from" name="from" type="datetime-local" value={fieldTime(filter.from)} />
-      </div>
-      <div>
-        <label for="to">To (UTC)</label>
-        <input id="to" name="to" type="datetime-local" value={fieldTime(filter.to)} />
-      </div>
+      <FilterFields
+        filter={filter}
+        choices={{
+          status: same(STATUSES),
+          webhook: webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)]),
+          event: same(EVENTS),
+          answer: ANSWERS.map((answer) => [answer, answer === 'none' ? 'unreachable' : answer]),
+        }}
+      />
       <p class="buttons">
         <button class="primary">Filter</button>
         <a href={`${BASE}/deliveries`}>Clear</a>
@@ -198,18 +169,9 @@ function DeliveryList({ details, webhooks, now, page, isFiltered }: DeliveryList
   )
 }
 
-const RecoverMatches = ({
-  filter,
-  webhook,
-}: {
-  readonly filter: Filter
-  readonly webhook: string
-}) => (
+const RecoverMatches = ({ filter }: { readonly filter: Filter }) => (
   <p class="card buttons">
-    <a
-      class="button"
-      href={`${BASE}/webhooks/${webhook}/recover?${new URLSearchParams(fieldsOf({ ...filter, webhook: undefined })).toString()}`}
-    >
+    <a class="button" href={`${BASE}/recover?${new URLSearchParams(fieldsOf(filter)).toString()}`}>
       Recover matches
     </a>
     <span class="muted">

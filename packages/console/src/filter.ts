@@ -2,6 +2,7 @@ import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { isUuid, toIso } from '@org/agent-messaging-core/runtime'
 import type { DeliveryFilter } from '@org/agent-messaging-core'
 import { z } from 'zod'
+import { instantIn, localIso } from './zone.js'
 
 export const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
 export const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
@@ -9,27 +10,29 @@ export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
 /** An empty or illegal field does not filter. People type addresses by hand too. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
-/** The value of a `datetime-local` field in UTC, or a whole instant. */
-export const instant = z.iso
-  .datetime({ local: true })
-  .or(z.iso.datetime({ local: true, precision: -1 }))
-  .transform((at) => Date.parse(at.endsWith('Z') ? at : `${at}Z`))
+/** The value of a `datetime-local` field in the viewer's zone, or a whole instant. */
+export const instantOf = (zone: string) =>
+  z.iso
+    .datetime({ local: true })
+    .or(z.iso.datetime({ local: true, precision: -1 }))
+    .transform((at) => (at.endsWith('Z') ? Date.parse(at) : instantIn(zone, at)))
 
-const filterSchema = z.object({
-  status: optional(z.enum(STATUSES)),
-  webhook: optional(z.string().refine(isUuid).toLowerCase()),
-  message: optional(z.string().refine(isUuid).toLowerCase()),
-  event: optional(z.enum(EVENTS)),
-  answer: optional(z.enum(ANSWERS)),
-  from: optional(instant),
-  to: optional(instant),
-})
+const filterSchema = (zone: string) =>
+  z.object({
+    status: optional(z.enum(STATUSES)),
+    webhook: optional(z.string().refine(isUuid).toLowerCase()),
+    message: optional(z.string().refine(isUuid).toLowerCase()),
+    event: optional(z.enum(EVENTS)),
+    answer: optional(z.enum(ANSWERS)),
+    from: optional(instantOf(zone)),
+    to: optional(instantOf(zone)),
+  })
 
 /** The deliveries that an address or a form selects. */
-export type Filter = z.output<typeof filterSchema>
+export type Filter = z.output<ReturnType<typeof filterSchema>>
 
-export const filterIn = (fields: Readonly<Record<string, unknown>>): Filter =>
-  filterSchema.parse(fields)
+export const filterIn = (fields: Readonly<Record<string, unknown>>, zone: string): Filter =>
+  filterSchema(zone).parse(fields)
 
 export const deliveryFilter = (
   projectId: string,
@@ -58,5 +61,5 @@ export function fieldsOf({ from, to, ...others }: Filter): Readonly<Record<strin
 }
 
 /** Returns the value for a `datetime-local` field. */
-export const fieldTime = (at: number | undefined): string =>
-  at === undefined ? '' : new Date(at).toISOString().slice(0, 16)
+export const fieldTime = (at: number | undefined, zone: string): string =>
+  at === undefined ? '' : localIso(at, zone).slice(0, 16)

@@ -1,7 +1,7 @@
 import { isStorableText, isUuid, toIso } from '@org/agent-messaging-core/runtime'
 import type { SearchMessagesInput } from '@org/agent-messaging-core'
 import { z } from 'zod'
-import { instant, optional } from './filter.js'
+import { instantOf, optional } from './filter.js'
 import { BASE } from './options.js'
 
 export const STATES = ['queued', 'running', 'deferred', 'responded', 'failed', 'cancelled'] as const
@@ -13,22 +13,25 @@ const text = optional(
     .refine((value) => value !== '' && isStorableText(value)),
 )
 
-const schema = z.object({
-  state: optional(z.enum(STATES)),
-  id: optional(z.string().refine(isUuid).toLowerCase()),
-  session: text,
-  user: text,
-  correlation: text,
-  text,
-  from: optional(instant),
-  to: optional(instant),
-})
+const schemaIn = (zone: string) =>
+  z.object({
+    state: optional(z.enum(STATES)),
+    id: optional(z.string().refine(isUuid).toLowerCase()),
+    session: text,
+    user: text,
+    correlation: text,
+    text,
+    from: optional(instantOf(zone)),
+    to: optional(instantOf(zone)),
+  })
 
 /** The messages that an address or a form selects. */
-export type MessageFilter = Partial<z.output<typeof schema>>
+export type MessageFilter = Partial<z.output<ReturnType<typeof schemaIn>>>
 
-export const messageFilterIn = (fields: Readonly<Record<string, unknown>>): MessageFilter =>
-  schema.parse(fields)
+export const messageFilterIn = (
+  fields: Readonly<Record<string, unknown>>,
+  zone: string,
+): MessageFilter => schemaIn(zone).parse(fields)
 
 export const searchOf = (
   projectId: string,

@@ -2,7 +2,7 @@ import type { FoundMessage, Instant, Page } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
-import { fieldTime } from './filter.js'
+import { TimeRange } from './filter-fields.js'
 import { pageOf } from './input.js'
 import { show, showError } from './layout.js'
 import { messageFilterIn, searchOf, STATES, type MessageFilter } from './message-filter.js'
@@ -11,6 +11,7 @@ import { MessageTable } from './message-table.js'
 import { BASE } from './options.js'
 import { Empty, Next, pathOf, refreshed } from './parts.js'
 import { need } from './sign-in.js'
+import { zoneOf } from './zone.js'
 
 export const messageRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
@@ -20,7 +21,7 @@ export const messageRoutes = (d: ConsoleDeps) => {
 }
 
 async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
-  const filter = messageFilterIn(c.req.query())
+  const filter = messageFilterIn(c.req.query(), zoneOf(c))
   const search = searchOf(c.get('apiKey').projectId, filter)
   const found = await service.messages.search({ ...search, page: pageOf(c) })
   if (found.isErr()) return showError(c, found.error)
@@ -67,14 +68,7 @@ function Filters({ filter }: { readonly filter: MessageFilter }) {
       {field('user', 'End user')}
       {field('correlation', 'Correlation ID')}
       {field('text', 'Text')}
-      <div>
-        <label for="from">From (UTC)</label>
-        <input id="from" name="from" type="datetime-local" value={fieldTime(filter.from)} />
-      </div>
-      <div>
-        <label for="to">To (UTC)</label>
-        <input id="to" name="to" type="datetime-local" value={fieldTime(filter.to)} />
-      </div>
+      <TimeRange range={filter} />
       <p class="buttons">
         <button class="primary">Filter</button>
         <a href={`${BASE}/messages`}>Clear</a>

@@ -1,71 +1,58 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { type DeliveryFilter, type MessagingService } from '@org/agent-messaging-core'
+import type { DeliveryFilter } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
+import { countMatching } from './count.js'
 import { deliveryFilter, filterIn, type Filter } from './filter.js'
-import { idIn, recoveryRef, webhookRef } from './input.js'
+import { recoveryRef, textIn } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { pathOf } from './parts.js'
-import { RecoverPreview, RecoveryPage, type Matching } from './recover-page.js'
+import { RecoverForm, RecoverPreview, Recoveries } from './recover-form.js'
+import { RecoveryPage } from './recover-page.js'
 import { need } from './sign-in.js'
+import { zoneOf } from './zone.js'
 
-const COUNT_PAGE = 1_000
-const MAX_COUNT_PAGES = 10
+const MAX_WEBHOOKS = 100
+const MAX_RECOVERIES = 10
 
 /**
- * Redelivers the deliveries that match a filter. The first page shows how many match. A button
- * starts the recovery, whose page shows its progress.
+ * Redelivers the deliveries that match a filter, of one webhook or of all. The first page shows how
+ * many match. A button starts the recovery, whose page shows its progress.
  */
-export const recoverRoutes = ({ service }: ConsoleDeps) => {
+export const recoverRoutes = (d: ConsoleDeps) => {
+  const { service } = d
   const mayManage = need('project:webhooks')
   return new Hono<Env>()
-    .get(`${BASE}/webhooks/:id/recover`, mayManage, async (c) => {
-      const { projectId } = c.get('apiKey')
-      const filter = recoverFilter(c.req.query())
-      const found = await safeTry(async function* () {
-        const webhook = yield* service.webhooks.get({
-          projectId,
-          webhookId: idIn(c.req.param('id')),
-        })
-        return ok({
-          webhook,
-          matching: yield* countMatching(service, {
-            ...deliveryFilter(projectId, filter),
-            webhookId: webhook.id,
-          }),
-        })
-      })
-      if (found.isErr()) return showError(c, found.error)
-      return show(
-        c,
-        { title: 'Recover', section: 'Webhooks' },
-        <RecoverPreview {...found.value} filter={filter} />,
-      )
-    })
+    .get(`${BASE}/recover`, mayManage, (c) => recoverPage(c, d))
 
-    .post(`${BASE}/webhooks/:id/recover`, mayManage, async (c) => {
-      const { projectId, webhookId } = webhookRef(c)
-      const { projectId: _, ...filter } = deliveryFilter(
-        projectId,
-        recoverFilter(await c.req.parseBody()),
-      )
+    .post(`${BASE}/recover`, mayManage, async (c) => {
+      const { projectId } = c.get('apiKey')
+      const form = await c.req.parseBody()
       const started = await service.recoveries.start({
         projectId,
-        filter: { ...filter, webhookId },
+        filter: recoveryFilter(projectId, recoverFilter(form, zoneOf(c))),
       })
       if (started.isErr()) return showError(c, started.error)
-      return c.redirect(`${BASE}/recoveries/${started.value.id}`, 303)
+      const total = textIn(form, 'total')
+      const query = /^\d{1,9}$/.test(total) ? `?total=${total}` : ''
+      return c.redirect(`${BASE}/recoveries/${started.value.id}${query}`, 303)
     })
 
     .get(`${BASE}/recoveries/:id`, mayManage, async (c) => {
       const found = await service.recoveries.get(recoveryRef(c))
       if (found.isErr()) return showError(c, found.error)
+      const total = Number(c.req.query('total'))
       return show(
         c,
-        { title: 'Recovery', section: 'Webhooks' },
-        <RecoveryPage recovery={found.value} now={service.now()} path={pathOf(c)} />,
+        { title: 'Recovery', section: 'Deliveries' },
+        <RecoveryPage
+          recovery={found.value}
+          total={Number.isSafeInteger(total) && total > 0 ? total : undefined}
+          now={service.now()}
+          path={pathOf(c)}
+        />,
       )
     })
 
@@ -77,24 +64,46 @@ export const recoverRoutes = ({ service }: ConsoleDeps) => {
     })
 }
 
-/** Selects exhausted deliveries by default. The webhook comes from the path. */
-const recoverFilter = (fields: Readonly<Record<string, unknown>>): Filter => {
-  const filter = filterIn({ ...fields, webhook: undefined })
+async function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
+  const { projectId } = c.get('apiKey')
+  const filter = recoverFilter(c.req.query(), zoneOf(c))
+  const found = await safeTry(async function* () {
+    const chosen =
+      filter.webhook === undefined
+        ? undefined
+        : yield* service.webhooks.get({ projectId, webhookId: filter.webhook })
+    const { data } = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+    const others = data.filter(({ id }) => id !== chosen?.id)
+    return ok({
+      webhooks: chosen ? [chosen, ...others] : data,
+      matching: yield* countMatching(service, deliveryFilter(projectId, filter)),
+      recoveries: yield* service.recoveries.list(projectId, { limit: MAX_RECOVERIES }),
+    })
+  })
+  if (found.isErr()) return showError(c, found.error)
+  const { webhooks, matching, recoveries } = found.value
+  return show(
+    c,
+    { title: 'Recover deliveries', section: 'Deliveries' },
+    <>
+      <h1>Recover deliveries</h1>
+      <p class="muted">
+        Sends old deliveries again after a receiver was fixed. They keep their ids and bodies.
+      </p>
+      <RecoverForm filter={filter} webhooks={webhooks} />
+      <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
+      <Recoveries recoveries={recoveries.data} webhooks={webhooks} now={service.now()} />
+    </>,
+  )
+}
+
+/** Selects exhausted deliveries by default. */
+const recoverFilter = (fields: Readonly<Record<string, unknown>>, zone: string): Filter => {
+  const filter = filterIn({ ...fields, message: undefined }, zone)
   return { ...filter, status: filter.status ?? 'exhausted' }
 }
 
-/** Counts up to 10,000 deliveries, 1,000 at a time. Between two pages, other requests can run. */
-const countMatching = (service: MessagingService, filter: DeliveryFilter) =>
-  safeTry(async function* () {
-    let count = 0
-    let cursor: string | undefined
-    for (let pages = 0; pages < MAX_COUNT_PAGES; pages++) {
-      const page = { limit: COUNT_PAGE, ...(cursor !== undefined && { cursor }) }
-      const { data, nextCursor } = yield* service.deliveries.list(filter, page)
-      count += data.length
-      if (nextCursor === null) return ok<Matching>({ count, isAll: true })
-      cursor = nextCursor
-      await yieldToEventLoop()
-    }
-    return ok<Matching>({ count, isAll: false })
-  })
+const recoveryFilter = (projectId: string, filter: Filter): Omit<DeliveryFilter, 'projectId'> => {
+  const { projectId: _, ...others } = deliveryFilter(projectId, filter)
+  return others
+}

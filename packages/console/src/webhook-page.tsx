@@ -1,5 +1,4 @@
 import {
-  EVENT_NAMES,
   type DeliveryDetail,
   type Instant,
   type Webhook,
@@ -39,10 +38,6 @@ export function WebhookPage({ webhook, limit, deliveries, now, path }: WebhookPa
           <Deliveries webhook={webhook} deliveries={deliveries} now={now} />
         </section>
       </div>
-      <section class="card" aria-labelledby="recover">
-        <h2 id="recover">Recover</h2>
-        <RecoverForm webhookId={id} />
-      </section>
     </>
   )
 }
@@ -58,19 +53,25 @@ function Actions({
       <button class={style}>{label}</button>
     </form>
   )
+  const ask = (action: string, label: string, style = '') => (
+    <a class={`button ${style}`} href={`${BASE}/webhooks/${id}/${action}`}>
+      {label}
+    </a>
+  )
   return (
     <div class="buttons">
       {isEnabled ? post('test', 'Send test event', 'primary') : post('enable', 'Enable', 'primary')}
       {isPaused ? post('resume', 'Resume') : post('pause', 'Pause')}
-      {isEnabled && post('disable', 'Disable')}
+      {isEnabled && ask('disable', 'Disable')}
       <a class="button" href={`${BASE}/webhooks/${id}/edit`}>
         Edit
       </a>
-      {post('rotate', 'Rotate secret')}
+      {ask('rotate', 'Rotate secret')}
       {isRotating && post('finish', 'Finish rotation')}
-      <a class="button quiet" href={`${BASE}/webhooks/${id}/delete`}>
-        Delete
+      <a class="button" href={`${BASE}/recover?webhook=${id}`}>
+        Recover
       </a>
+      {ask('delete', 'Delete', 'quiet')}
     </div>
   )
 }
@@ -190,30 +191,3 @@ function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path' 
     </div>
   )
 }
-
-const RecoverForm = ({ webhookId }: { readonly webhookId: string }) => (
-  <form method="get" action={`${BASE}/webhooks/${webhookId}/recover`} class="filters">
-    <p class="muted">
-      Sends old deliveries again after you have fixed the receiver. Shows how many match first.
-    </p>
-    <div>
-      <label for="status">Status</label>
-      <select id="status" name="status">
-        <option value="exhausted">exhausted</option>
-        <option value="cancelled">cancelled</option>
-        <option value="pending">pending</option>
-        <option value="delivered">delivered</option>
-      </select>
-    </div>
-    <div>
-      <label for="event">Event</label>
-      <select id="event" name="event">
-        <option value="">any</option>
-        {[...EVENT_NAMES, 'webhook.test'].map((event) => (
-          <option value={event}>{event}</option>
-        ))}
-      </select>
-    </div>
-    <button>Recover</button>
-  </form>
-)

@@ -108,8 +108,10 @@ const screens = async (): Promise<string[]> => [
   `/webhooks/${webhook(3)}`,
   '/deliveries',
   `/deliveries?answer=5xx&webhook=${webhook(1)}`,
-  `/webhooks/${webhook(0)}/recover?status=delivered&answer=2xx`,
-  `/webhooks/${webhook(0)}/recover`,
+  `/webhooks/${webhook(1)}/rotate`,
+  `/webhooks/${webhook(1)}/disable`,
+  '/recover',
+  `/recover?webhook=${webhook(0)}&status=delivered&answer=2xx`,
   `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
   '/deliveries?event=webhook.disabled',
   '/catcher',
@@ -415,6 +417,8 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
       await page.getByText('The webhook is paused').waitFor()
       await page.getByRole('button', { name: 'Resume' }).click()
       await page.getByText('The webhook is resumed').waitFor()
+      await page.getByRole('link', { name: 'Disable' }).click()
+      await page.getByText('The receiver gets no requests').waitFor()
       await page.getByRole('button', { name: 'Disable' }).click()
       await page.getByText('Disabled by an operator').waitFor()
       await page.getByRole('button', { name: 'Enable' }).click()
@@ -428,6 +432,8 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByText('The changes were saved').waitFor()
       expect(await text(page)).toMatch(/The second one[^]*agent\.error[^]*at most 3/)
+      await page.getByRole('link', { name: 'Rotate secret' }).click()
+      await page.getByText('must know the new secret').waitFor()
       await page.getByRole('button', { name: 'Rotate secret' }).click()
       expect(await page.textContent('#secret')).not.toBe(secret)
       await page.getByRole('link', { name: 'Done' }).click()
@@ -471,8 +477,9 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
   it('recovers matching deliveries, and shows the progress', async () => {
     await signedIn(async (page) => {
       await page.goto(at(`/webhooks/${webhook(0)}`))
+      await page.getByRole('link', { name: 'Recover' }).click()
       await page.selectOption('#status', 'delivered')
-      await page.getByRole('button', { name: 'Recover' }).click()
+      await page.getByRole('button', { name: 'Count the matches' }).click()
       const figure = async (pattern: RegExp) =>
         Number(pattern.exec((await text(page)).replaceAll(',', ''))?.[1])
       const total = await figure(/(\d+) deliveries match/)
@@ -632,8 +639,9 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
           .poll(async () => (await page.reload(), text(page)), { timeout: TIMEOUT_MS })
           .toContain('Hansen, second floor')
         await page.goto(at(`/webhooks/${webhook(0)}`))
+        await page.getByRole('link', { name: 'Recover' }).click()
         await page.selectOption('#status', 'delivered')
-        await page.getByRole('button', { name: 'Recover' }).click()
+        await page.getByRole('button', { name: 'Count the matches' }).click()
         await page.getByRole('button', { name: /^Send/ }).click()
         await expect
           .poll(async () => (await page.reload(), text(page)), { timeout: TIMEOUT_MS })

@@ -1,0 +1,127 @@
+import type { Webhook } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import type { Child } from 'hono/jsx'
+import { ok, safeTry } from 'neverthrow'
+import type { ConsoleDeps, Env } from './context.js'
+import { countMatching, countText, type Count } from './count.js'
+import { webhookRef } from './input.js'
+import { show, showError } from './layout.js'
+import { BASE } from './options.js'
+import { need } from './sign-in.js'
+
+/**
+ * Asks before an action that is hard to take back. Each page says what happens, to how many
+ * deliveries, and what the receiver must do. The pages are plain forms, so they need no script.
+ */
+export const confirmRoutes = ({ service }: ConsoleDeps) =>
+  new Hono<Env>().get(
+    `${BASE}/webhooks/:id/:action{rotate|disable|delete}`,
+    need('project:webhooks'),
+    async (c) => {
+      const ref = webhookRef(c)
+      const found = await safeTry(async function* () {
+        const webhook = yield* service.webhooks.get(ref)
+        return ok({ webhook, open: yield* countMatching(service, { ...ref, status: 'pending' }) })
+      })
+      if (found.isErr()) return showError(c, found.error)
+      const action = c.req.param('action') as keyof typeof ACTIONS
+      return confirmPage(c, found.value, action)
+    },
+  )
+
+type Consequences = { readonly webhook: Webhook; readonly open: Count }
+type Action = {
+  readonly title: string
+  readonly button: string
+  readonly consequences: (of: Consequences) => Child
+}
+
+const waiting = ({ open }: Consequences): string =>
+  open.count === 1 && open.isAll
+    ? '1 delivery waits now'
+    : `${countText(open, 'delivery', 'deliveries')} wait now`
+
+const ACTIONS = {
+  rotate: {
+    title: 'Rotate the secret of this webhook?',
+    button: 'Rotate secret',
+    consequences: (of) => (
+      <>
+        <li>The next page shows a new secret. It is shown only once.</li>
+        <li>
+          For one day, the Standard Webhooks header has a signature of each secret, and the other
+          header stays signed with the old one. Then the old secret stops. This also counts for
+          deliveries that wait: {waiting(of)}.
+        </li>
+        <li>
+          <strong>The receiver</strong> must know the new secret within that day. Let it accept both
+          until you finish the rotation.
+        </li>
+        {of.webhook.previousSecret && (
+          <li>
+            An earlier rotation is not finished. Its oldest secret stops at once, so a receiver that
+            knows only that secret refuses every delivery.
+          </li>
+        )}
+      </>
+    ),
+  },
+  disable: {
+    title: 'Disable this webhook?',
+    button: 'Disable',
+    consequences: (of) => (
+      <>
+        <li>The receiver gets no requests until you enable the webhook.</li>
+        <li>
+          New deliveries are kept up to a limit of number and time, and then cancelled.{' '}
+          {waiting(of)}. To keep all of them, pause the webhook instead.
+        </li>
+        <li>
+          <strong>The receiver</strong> has nothing to do. After you enable the webhook, one kept
+          delivery is sent first, then the rest.
+        </li>
+      </>
+    ),
+  },
+  delete: {
+    title: 'Delete this webhook?',
+    button: 'Delete webhook',
+    consequences: (of) => (
+      <>
+        <li>The webhook gets no more requests. You cannot undo this.</li>
+        <li>Waiting deliveries are cancelled: {waiting(of)}. Past deliveries stay on record.</li>
+        <li>
+          Its secret is deleted. <strong>The receiver</strong> can remove its copy. A webhook that
+          you register later has another secret.
+        </li>
+        <li>To stop deliveries for a while, pause the webhook instead.</li>
+      </>
+    ),
+  },
+} as const satisfies Readonly<Record<string, Action>>
+
+function confirmPage(c: Context<Env>, of: Consequences, action: keyof typeof ACTIONS) {
+  const { id, url, description } = of.webhook
+  const { title, button, consequences } = ACTIONS[action]
+  return show(
+    c,
+    { title: button, section: 'Webhooks' },
+    <form method="post" action={`${BASE}/webhooks/${id}/${action}`} class="narrow card stack">
+      <h1>{title}</h1>
+      {description !== undefined && <p>{description}</p>}
+      <p class="url">{url}</p>
+      <ul class="consequences">{consequences(of)}</ul>
+      <Choice action={button} back={`${BASE}/webhooks/${id}`} />
+    </form>,
+  )
+}
+
+export const Choice = ({ action, back }: { readonly action: string; readonly back: string }) => (
+  <p class="buttons">
+    <button class="danger">{action}</button>
+    <a class="button" href={back}>
+      Cancel
+    </a>
+  </p>
+)

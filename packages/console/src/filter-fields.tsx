@@ -1,0 +1,66 @@
+import { useContext } from 'hono/jsx'
+import { fieldTime, type Filter } from './filter.js'
+import { ZoneContext } from './zone.js'
+
+type Choice = 'status' | 'webhook' | 'event' | 'answer'
+type Options = readonly (readonly [value: string, text: string])[]
+
+const LABELS: Readonly<Record<Choice, string>> = {
+  status: 'Status',
+  webhook: 'Webhook',
+  event: 'Event',
+  answer: 'Last answer',
+}
+
+type FieldsProps = {
+  readonly filter: Filter
+  readonly choices: Readonly<Record<Choice, Options>>
+  /** The text of the first option, which does not filter. Default: any. */
+  readonly all?: Partial<Record<Choice, string>>
+  /** The choices that must have a value. */
+  readonly required?: readonly Choice[]
+}
+
+/** The fields of a filter. */
+export function FilterFields({ filter, choices, all = {}, required = [] }: FieldsProps) {
+  const fields = (Object.keys(choices) as Choice[]).map((name) => (
+    <div>
+      <label for={name}>{LABELS[name]}</label>
+      <select id={name} name={name}>
+        {!required.includes(name) && <option value="">{all[name] ?? 'any'}</option>}
+        {choices[name].map(([value, text]) => (
+          <option value={value} selected={filter[name] === value}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </div>
+  ))
+  return (
+    <>
+      {fields}
+      <TimeRange range={filter} />
+    </>
+  )
+}
+
+type RangeProps = {
+  readonly range: { readonly from?: number | undefined; readonly to?: number | undefined }
+}
+
+/** The fields of a time range in the viewer's zone. */
+export function TimeRange({ range }: RangeProps) {
+  const zone = useContext(ZoneContext)
+  return (
+    <>
+      {(['from', 'to'] as const).map((name) => (
+        <div>
+          <label for={name}>
+            {name === 'from' ? 'From' : 'To'} <span class="muted">({zone})</span>
+          </label>
+          <input id={name} name={name} type="datetime-local" value={fieldTime(range[name], zone)} />
+        </div>
+      ))}
+    </>
+  )
+}
