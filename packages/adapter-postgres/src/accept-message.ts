@@ -9,7 +9,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { selectMessage } from './message-row.js'
-import { sql } from './sql.js'
+import { call, sql } from './sql.js'
 
 type Nullable = readonly (string | null)[]
 type Columns = {
@@ -33,7 +33,7 @@ type Result = {
 }
 
 const acceptSql = (name: 'accept_messages' | 'accept_independent') =>
-  sql<Columns, Result>(`
+  call<Columns, Result>(`
     select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys,
       @fingerprints, @texts, @metadatas, @principals, @traces, @nows, @claimUntils,
       @apiKeyIds, @agentsUpdatedAt)`)

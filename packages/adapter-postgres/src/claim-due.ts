@@ -12,7 +12,7 @@ import {
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { sql } from './sql.js'
+import { call, sql } from './sql.js'
 import { webhookList } from './webhook-row.js'
 
 /**
@@ -80,7 +80,7 @@ type ClaimedRow = ClaimedDeliveryRow & {
   readonly trace: string | null
   readonly wasDueAt: Instant
 }
-const claimSql = sql<Shares & { readonly now: Instant }, ClaimedRow>(`
+const claimSql = call<Shares & { readonly now: Instant }, ClaimedRow>(`
   select * from agent_messaging.claim_deliveries(@webhooks, @areRetries, @counts, @floors,
     @halfOpen, @now, @untils)`)
 

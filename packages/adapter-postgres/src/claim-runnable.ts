@@ -7,7 +7,7 @@ import {
   type MessageStateKind,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { sql } from './sql.js'
+import { call } from './sql.js'
 
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
 type Claims = {
@@ -24,7 +24,7 @@ type Claim = MessageFacts & {
   readonly isExhausted: boolean
 }
 
-const claimSql = sql<Claims, Claim>(
+const claimSql = call<Claims, Claim>(
   'select * from agent_messaging.claim_messages(@agentIds, @free, @now, @until)',
 )
 

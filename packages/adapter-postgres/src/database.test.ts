@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openWire } from '../test/wire.js'
 import { createDatabase, type Database } from './database.js'
-import { sql } from './sql.js'
+import { call, sql } from './sql.js'
 
 let postgres: TestPostgres
 beforeAll(async () => {
@@ -168,5 +168,37 @@ describe('named parameters', () => {
       text: "select $1, $2, $1, 'x@y', a @> b where t = $1::text[]",
       names: ['b', 'a'],
     })
+  })
+})
+
+describe('a prepared statement', () => {
+  const double = call<{ n: number }, { doubled: number }>('select @n::int * 2 as doubled')
+  async function openOne() {
+    const pool = await postgres.pool({ max: 1 })
+    const database = createDatabase(pool, true)
+    onTestFinished(() => database.close())
+    const prepared = async () =>
+      (await pool.query<{ name: string }>('select name from pg_prepared_statements')).rows
+    const doubled = async (n: number) =>
+      (await database.read(({ one }) => one(double, { n })))._unsafeUnwrap()
+    return { pool, prepared, doubled }
+  }
+
+  it('is made once per connection', async () => {
+    const { prepared, doubled } = await openOne()
+    expect([await doubled(2), await doubled(3)]).toEqual([{ doubled: 4 }, { doubled: 6 }])
+    expect(await prepared()).toEqual([{ name: double.preparedAs }])
+  })
+  it('runs without preparation after the connection lost it', async () => {
+    const { pool, prepared, doubled } = await openOne()
+    await doubled(1)
+    await pool.query('deallocate all')
+    expect([await doubled(2), await doubled(3)]).toEqual([{ doubled: 4 }, { doubled: 6 }])
+    expect(await prepared()).toEqual([])
+  })
+  it('runs without preparation where another client has prepared it', async () => {
+    const { pool, doubled } = await openOne()
+    await pool.query(`prepare ${double.preparedAs} as select 1`)
+    expect(await doubled(2)).toEqual({ doubled: 4 })
   })
 })

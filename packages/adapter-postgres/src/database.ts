@@ -146,6 +146,30 @@ class OpenWork {
   }
 }
 
+/**
+ * SQLSTATEs of a prepared statement that the connection does not have, or that another client made.
+ * The statement did nothing.
+ */
+const NOT_PREPARED: readonly (string | undefined)[] = ['26000', '42P05']
+
+/**
+ * Prepares statements on the connections of a pool. Stops at the first one that got lost, because
+ * some poolers give each transaction another connection, and some hosts clear their connections.
+ */
+class PreparedStatements {
+  #areKept = true
+
+  async run<T>(name: string, statement: (name?: string) => Promise<T>): Promise<T> {
+    try {
+      if (this.#areKept) return await statement(name)
+    } catch (error) {
+      if (!NOT_PREPARED.includes(codeOf(error))) throw error
+      this.#areKept = false
+    }
+    return statement()
+  }
+}
+
 class Connections {
   /** Runs each statement on any connection of the pool. */
   readonly queries: Queries
@@ -155,7 +179,7 @@ class Connections {
   #isReadCommitted = true
 
   constructor(pool: pg.Pool, answerMs: number) {
-    this.queries = queriesOn(pool, answerMs)
+    this.queries = queriesOn(pool, answerMs, new PreparedStatements())
     this.#pool = pool
     this.#answerMs = answerMs
     pool.on('error', ignore)
@@ -208,11 +232,17 @@ const ignoreErrorsOf = (client: pg.PoolClient): void => void client.on('error', 
 export function queriesOn(
   connection: Pick<pg.Pool | pg.ClientBase, 'query'>,
   answerMs?: number,
+  prepared?: PreparedStatements,
 ): Queries {
-  async function query({ text, names }: Pick<Sql, 'text' | 'names'>, parameters: object) {
+  async function query(
+    { text, names, preparedAs }: Pick<Sql, 'text' | 'names' | 'preparedAs'>,
+    parameters: object,
+  ) {
     const given = parameters as { readonly [name: string]: unknown }
     const values = names.map((name) => given[name] ?? null)
-    return connection.query(withTimeout({ text, values, types }, answerMs))
+    const run = (name?: string) =>
+      connection.query(withTimeout({ ...(name && { name }), text, values, types }, answerMs))
+    return preparedAs && prepared ? prepared.run(preparedAs, run) : run()
   }
   return {
     all: async <Row>(statement: Sql<never, Row>, parameters: object) =>

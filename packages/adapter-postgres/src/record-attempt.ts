@@ -11,7 +11,7 @@ import type { Database, Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { headerNames, type HeaderNames } from './header-names.js'
 import { OneAtATime } from './one-at-a-time.js'
-import { sql } from './sql.js'
+import { call } from './sql.js'
 import { updateHealth, wouldChangeHealth, type DecideHealth } from './webhook-health.js'
 
 type Recorded = {
@@ -20,7 +20,7 @@ type Recorded = {
   readonly nextIsDue: boolean
 }
 
-const recordSql = sql<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
+const recordSql = call<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
   select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts,
     @durations, @urls, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`)
 

@@ -9,7 +9,7 @@ import {
 import type { Queries } from './database.js'
 import { fanOutTo, notWaiting, type FanOut, type NewDelivery } from './fan-out.js'
 import { readReceivers, topicsOf, type KnownReceivers, type Receivers } from './receivers.js'
-import { sql } from './sql.js'
+import { call } from './sql.js'
 
 type Settled = MessageFacts & {
   readonly place: number
@@ -22,7 +22,7 @@ type TopicColumns = {
   readonly [C in 'topicProjects' | 'topicNames' | 'topicVersions']: readonly string[]
 }
 
-const settleSql = sql<ReturnType<typeof columnsOf> & TopicColumns, Settled>(`
+const settleSql = call<ReturnType<typeof columnsOf> & TopicColumns, Settled>(`
   select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores,
     @finishedAts, @responseTimes, @responses, @errors, @nows, @eventRuns, @eventIds,
     @eventMessages, @eventSessions, @eventNames, @bodies, @traces, @toldAts, @projectIds,

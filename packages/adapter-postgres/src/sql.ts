@@ -1,7 +1,11 @@
+import { createHash } from 'node:crypto'
+
 /** A statement for PostgreSQL, with `$1`, `$2` for its parameters in the order of `names`. */
 export type Sql<Parameters extends object = object, Row = unknown> = {
   readonly text: string
   readonly names: readonly string[]
+  /** The statement is prepared once per connection, under this name. */
+  readonly preparedAs?: string
   /** Never set. Tells the compiler the types of the parameters and rows. */
   readonly type?: (parameters: Parameters) => Row
 }
@@ -18,4 +22,16 @@ export function sql<Parameters extends object = object, Row = unknown>(
     return `$${names.indexOf(name) + 1}`
   })
   return { text, names }
+}
+
+/**
+ * Makes a statement that calls a function and reads no table. Its plan is always right, so each
+ * connection parses and plans it once.
+ */
+export function call<Parameters extends object = object, Row = unknown>(
+  template: string,
+): Sql<Parameters, Row> {
+  const statement = sql<Parameters, Row>(template)
+  const hash = createHash('sha256').update(statement.text).digest('hex').slice(0, 16)
+  return { text: statement.text, names: statement.names, preparedAs: `agent_messaging_${hash}` }
 }

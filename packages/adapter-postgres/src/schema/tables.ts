@@ -6,9 +6,10 @@
  * - Indexes on `due_at`, on missing answers and on undelivered deliveries hold open rows only.
  * - No index on messages names a column that a claim or an answer changes, except for the partial
  *   ones. So a claim's update stays within its page (HOT).
- * - Webhooks and header names are not referenced by foreign keys, because each commit would lock
- *   them. Their rows are never deleted. Attempts have none either: their delivery is locked when
- *   they are inserted, and the check would look it up again.
+ * - Foreign keys are left out where each commit would pay for them. Webhooks and header names would
+ *   be locked by each commit, and are never deleted. The session of a message, the event of a
+ *   delivery and the delivery of an attempt are inserted or locked by the same transaction, and the
+ *   check would look them up again.
  * - Messages are updated once or twice, so half of each page stays free. Tables whose rows are all
  *   updated are vacuumed early, before dead rows in their partial indexes slow down claims.
  */
@@ -89,7 +90,7 @@ create table agent_messaging.messages (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
   agent_id text collate "C" not null,
-  session_seq bigint not null references agent_messaging.sessions,
+  session_seq bigint not null,
   position bigint not null,
   idempotency_key text collate "C",
   fingerprint text,
@@ -211,7 +212,7 @@ create table agent_messaging.deliveries (
   id text collate "C" not null unique,
   project_id text collate "C" not null,
   webhook_seq bigint not null,
-  event_seq bigint not null references agent_messaging.events,
+  event_seq bigint not null,
   state text not null,
   step integer not null,
   attempt_count integer not null,

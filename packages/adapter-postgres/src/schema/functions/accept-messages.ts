@@ -16,7 +16,7 @@ ${HOT} ${NO_SORT} ${BATCH_LOCK_TIMEOUT} as $$
 #variable_conflict use_column
 declare
   given record;
-  agent agent_messaging.agents;
+  agent record;
   known record;
   queue record;
   is_claimed boolean;
@@ -33,16 +33,17 @@ begin
     "existingSeq" := null;
     token := null;
     "sessionState" := null;
-    if given.api_key_id is not null and not exists (select 1 from agent_messaging.api_keys k
-      where k.id = any(array[given.api_key_id]) and k.revoked_at is null)
-    then
-      kind := 'key_revoked';
-      return next;
-      continue;
-    end if;
     -- The lock keeps the agent from being deleted before the commit. Other changes can happen.
-    if agent.id is distinct from given.agent_id then
-      select a.* into agent from agent_messaging.agents a where a.id = given.agent_id for key share;
+    select a.project_id, a.state, a.updated_at, a.max_queued into agent
+      from agent_messaging.agents a where a.id = given.agent_id for key share;
+    if given.api_key_id is not null then
+      perform from agent_messaging.api_keys k
+        where k.id = any(array[given.api_key_id]) and k.revoked_at is null;
+      if not found then
+        kind := 'key_revoked';
+        return next;
+        continue;
+      end if;
     end if;
     select * into known from (
       (select m.id, m.seq, m.session_seq from agent_messaging.messages m
@@ -54,15 +55,17 @@ begin
         from (select * from agent_messaging.messages where id = given.id offset 0) m
         where m.agent_id = given.agent_id)) found
     limit 1;
-    if found and given.project_id = (select a.project_id from agent_messaging.agents a where a.id =
-      (select s.agent_id from agent_messaging.sessions s where s.seq = known.session_seq))
+    if found then
       -- With a changed agent, the key can be meant for another agent that now has its name.
-      and (known.id = given.id or (agent.updated_at <> given.agent_updated_at) is not true)
-    then
-      kind := 'existing';
-      "existingSeq" := known.seq;
-      return next;
-      continue;
+      if (known.id = given.id or (agent.updated_at <> given.agent_updated_at) is not true)
+        and given.project_id = (select a.project_id from agent_messaging.agents a where a.id =
+          (select s.agent_id from agent_messaging.sessions s where s.seq = known.session_seq))
+      then
+        kind := 'existing';
+        "existingSeq" := known.seq;
+        return next;
+        continue;
+      end if;
     end if;
 
     if agent.project_id is distinct from given.project_id or agent.state <> 'running' then
