@@ -55,6 +55,16 @@ async function failingWebhook(outcome: Outcome, policy = {}) {
 }
 
 describe('a receiver that fails', () => {
+  it('is left alone in time although the clock jumps back', async () => {
+    const health = { ...webhookHealth, openAfterMs: 10 * SECOND }
+    const { send, clock, shown } = await failingWebhook(unreachable(), { webhookHealth: health })
+    await send()
+    await clock.advance(3 * SECOND)
+    clock.set(clock.now() - 60 * MINUTE)
+    await clock.advance(15 * SECOND)
+    expect((await shown()).health.circuit.kind).toBe('open')
+  })
+
   it('is left alone from the fifth failure in a row, then probed at longer and longer intervals', async () => {
     const { send, clock, requests, shown, telemetry } = await failingWebhook(unreachable())
     await send()

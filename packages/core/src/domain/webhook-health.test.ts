@@ -35,11 +35,18 @@ const after = (
     failures = 1,
     pauses = false,
     probeUntil = HELD,
+    failingSince = 0,
   } = {},
 ) =>
   decideWebhookHealth(
     { ...enabled, health, disableOnGone },
-    { outcome, failures, failingSince: now, pauses, ...(isProbe && { probeUntil }) },
+    {
+      outcome,
+      failures,
+      failingSince: failingSince || now,
+      pauses,
+      ...(isProbe && { probeUntil }),
+    },
     policy,
     now,
     random,
@@ -132,11 +139,17 @@ describe('a failure', () => {
     expect(after(failed(999, since), unreachable)?.health.circuit).toEqual({ kind: 'closed' })
   })
   it('is counted from the last success of any process on', () => {
-    const health = { ...untried, lastSuccessAt: NOW + 5 }
-    expect(after(health, unreachable, { failures: 3 })?.health).toMatchObject({
+    const health = { ...untried, lastSuccessAt: NOW - 5 }
+    const attempt = { failures: 3, failingSince: NOW - 9 }
+    expect(after(health, unreachable, attempt)?.health).toMatchObject({
       consecutiveFailures: 3,
-      failingSince: NOW + 5,
+      failingSince: NOW - 5,
     })
+  })
+  it('counts from now on if its clock was set back', () => {
+    const later = NOW + 3_600_000
+    for (const health of [failed(3, { failingSince: later }), { ...untried, lastSuccessAt: later }])
+      expect(after(health, unreachable)?.health.failingSince).toBe(NOW)
   })
   it('of a probe opens it again for twice as long, up to five minutes', () => {
     const probe = { isProbe: true }

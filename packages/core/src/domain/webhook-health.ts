@@ -142,7 +142,9 @@ export function decideWebhookHealth(
       : { health: afterSuccess(health, attempt, now) }
   if (isInterrupted(outcome)) return releasedProbe(health, attempt, now)
   if (outcome.kind === 'unreachable' && OUR_FAULTS.has(outcome.error)) return undefined
-  const { failingSince = Math.max(attempt.failingSince, health.lastSuccessAt ?? 0) } = health
+  const since = health.failingSince ?? Math.max(attempt.failingSince, health.lastSuccessAt ?? 0)
+  // A clock that was set back must not delay the circuit.
+  const failingSince = Math.min(now, since)
   const failed = {
     ...health,
     consecutiveFailures: health.consecutiveFailures + failures,

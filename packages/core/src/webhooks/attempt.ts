@@ -133,7 +133,7 @@ const isStored = (
  * give a reason for a change.
  */
 function healthDecider(
-  { ids, policy, random }: Platform,
+  { clock, ids, policy, random }: Platform,
   { delivery, webhook: claimed }: ClaimedDelivery,
   outcome: Outcome,
   now: Instant,
@@ -142,8 +142,14 @@ function healthDecider(
   const { circuit } = claimed.health
   const isGone = outcome.kind === 'refused' && outcome.statusCode === 410
   const mustReport = circuit.kind === 'open' || isGone
-  const { isNews, ...report } = recent.note(outcome, now, mustReport)
-  const attempt = { ...report, ...(circuit.kind === 'open' && { probeUntil: circuit.until }) }
+  const elapsed = clock.elapsed()
+  const { isNews, failingSince: since, ...report } = recent.note(outcome, elapsed, mustReport)
+  const failingSince = now - Math.round(elapsed - since)
+  const attempt = {
+    ...report,
+    failingSince,
+    ...(circuit.kind === 'open' && { probeUntil: circuit.until }),
+  }
   const jitter = random.next()
   const decide = (webhook: Webhook): HealthDecision | undefined =>
     decideWebhookHealth(webhook, attempt, policy.webhookHealth, now, jitter)

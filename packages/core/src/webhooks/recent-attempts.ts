@@ -17,7 +17,7 @@ const HIGH_SHARE = 0.5
 /** Requests for time without a success that hold for all deliveries are this far apart. */
 const ASKED_MS = 1_000
 
-/** `isNews`: the store must see the attempt. */
+/** `isNews`: the store must see the attempt. `failingSince` is in elapsed time. */
 type Report = Omit<WebhookAttempt, 'probeUntil'> & { readonly isNews: boolean }
 
 /**
@@ -38,7 +38,7 @@ export class RecentAttempts {
   #attempts = 0
   #refusals = 0
 
-  /** With `mustReport` a failure is always news. */
+  /** `now` is in elapsed time. With `mustReport` a failure is always news. */
   note(outcome: Outcome, now: Instant, mustReport: boolean): Report {
     const verdict = verdictOn(outcome)
     if (verdict === undefined) return this.#reportOf(outcome, now, { isNews: mustReport })
