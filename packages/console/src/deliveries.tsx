@@ -20,6 +20,7 @@ import {
   type Filter,
 } from './filter.js'
 import { FilterFields } from './filter-fields.js'
+import { listHeld } from './held.js'
 import { deliveryRef, pageOf } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
@@ -72,10 +73,12 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
   const { projectId } = c.get('apiKey')
   const filter = filterIn(c.req.query(), zoneOf(c))
   const found = await safeTry(async function* () {
-    const page = yield* service.deliveries.list(deliveryFilter(projectId, filter), pageOf(c))
+    const { data: webhooks } = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+    const page = yield* filter.held
+      ? listHeld(service, projectId, webhooks, pageOf(c))
+      : service.deliveries.list(deliveryFilter(projectId, filter), pageOf(c))
     const details = yield* detailsOf(service, page.data)
-    const webhooks = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
-    return ok({ page, details, webhooks: webhooks.data })
+    return ok({ page, details, webhooks })
   })
   if (found.isErr()) return showError(c, found.error)
   const { page, details, webhooks } = found.value
@@ -83,8 +86,15 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
     c,
     { title: 'Deliveries', section: 'Deliveries' },
     <>
-      <h1>Deliveries</h1>
-      <Filters filter={filter} webhooks={webhooks} />
+      <h1>{filter.held ? 'Held deliveries' : 'Deliveries'}</h1>
+      {filter.held ? (
+        <p class="muted">
+          Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
+          <a href={`${BASE}/deliveries`}>Show all deliveries</a>
+        </p>
+      ) : (
+        <Filters filter={filter} webhooks={webhooks} />
+      )}
       <div {...refreshed('live', 4_000, pathOf(c))}>
         <DeliveryList
           details={details}
@@ -95,7 +105,9 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
         />
         <Next c={c} cursor={page.nextCursor} />
       </div>
-      {filter.message === undefined && page.data.length > 0 && <RecoverMatches filter={filter} />}
+      {!filter.held && filter.message === undefined && page.data.length > 0 && (
+        <RecoverMatches filter={filter} />
+      )}
     </>,
   )
 }

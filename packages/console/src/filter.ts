@@ -3,6 +3,7 @@ import { isUuid, toIso } from '@org/agent-messaging-core/runtime'
 import type { DeliveryFilter } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import { instantIn, localIso } from './zone.js'
+import { BASE } from './options.js'
 
 export const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
 export const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
@@ -24,6 +25,8 @@ const filterSchema = (zone: string) =>
     message: optional(z.string().refine(isUuid).toLowerCase()),
     event: optional(z.enum(EVENTS)),
     answer: optional(z.enum(ANSWERS)),
+    /** Only pending deliveries of webhooks that keep theirs. No other field applies. */
+    held: optional(z.literal('yes')),
     from: optional(instantOf(zone)),
     to: optional(instantOf(zone)),
   })
@@ -49,7 +52,11 @@ export const deliveryFilter = (
 })
 
 /** Returns the filter as the fields of a form or an address. */
-export function fieldsOf({ from, to, ...others }: Filter): Readonly<Record<string, string>> {
+export function fieldsOf({
+  from,
+  to,
+  ...others
+}: Partial<Filter>): Readonly<Record<string, string>> {
   const fields = {
     ...others,
     from: from === undefined ? undefined : toIso(from),
@@ -59,6 +66,10 @@ export function fieldsOf({ from, to, ...others }: Filter): Readonly<Record<strin
     Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
   )
 }
+
+/** Returns the address of the list of the deliveries that match. */
+export const deliveriesPath = (filter: Partial<Filter>): string =>
+  `${BASE}/deliveries?${new URLSearchParams(fieldsOf(filter)).toString()}`
 
 /** Returns the value for a `datetime-local` field. */
 export const fieldTime = (at: number | undefined, zone: string): string =>

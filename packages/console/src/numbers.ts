@@ -1,5 +1,6 @@
 import type { Activity, Instant } from '@org/agent-messaging-core'
 import type { Series } from './charts.js'
+import { ANSWERS, type Filter } from './filter.js'
 
 /** The numbers of the overview, per bucket and in total. */
 export type Numbers = ReturnType<typeof numbersOf>
@@ -25,13 +26,15 @@ export function numbersOf(
   const failed = perBucket(attempts, ({ statusCode }) => !isAccepted(statusCode))
   const responded = perBucket(messages, ({ state }) => state === 'responded')
   const ended = perBucket(messages, ({ state }) => state === 'failed' || state === 'cancelled')
-  const open = perBucket(messages, ({ state }) => OPEN.includes(state))
+  const open = perBucket(messages, ({ state }) => OPEN.some((one) => one === state))
+  const inState = (wanted: Activity['messages'][number]['state']): number =>
+    total(perBucket(messages, ({ state }) => state === wanted))
   const rate = at.map((_, i) => percent(failed[i] ?? 0, accepted[i] ?? 0))
   return {
     at,
     messages: [
       seriesOf('responded', 'good', responded),
-      seriesOf('failed', 'bad', ended),
+      seriesOf('failed or cancelled', 'bad', ended),
       seriesOf('waiting', 'busy', open),
     ],
     attempts: [seriesOf('delivered', 'good', accepted), seriesOf('failed', 'bad', failed)],
@@ -49,15 +52,18 @@ export function numbersOf(
     }),
     total: {
       messages: total(responded) + total(ended) + total(open),
-      failedMessages: total(ended),
-      unfinished: total(open),
+      failedMessages: inState('failed'),
+      cancelled: inState('cancelled'),
+      open: OPEN.map((state) => ({ state, count: inState(state) })).filter(
+        ({ count }) => count > 0,
+      ),
       attempts: total(accepted) + total(failed),
       failed: total(failed),
     },
   }
 }
 
-const OPEN: readonly string[] = ['queued', 'running', 'deferred']
+const OPEN = ['queued', 'running', 'deferred'] as const
 
 const seriesOf = (name: string, tone: Series['tone'], values: readonly number[]): Series => ({
   name,
@@ -84,5 +90,11 @@ function codesOf(attempts: Activity['attempts']) {
       text: code === 0 ? 'unreachable' : String(code),
       tone: isAccepted(code) ? 'good' : 'bad',
       count,
+      answer: answerOf(code),
     }))
 }
+
+const answerOf = (code: number): NonNullable<Filter['answer']> =>
+  code === 0
+    ? 'none'
+    : (ANSWERS.find((answer) => answer.startsWith(String(code).slice(0, 1))) ?? 'none')
