@@ -1,9 +1,11 @@
 // Takes a picture of each screen of the console, light and dark, wide and narrow. Needs a build.
 //   node scripts/screenshots.mjs [folder]
 // With --readme, takes the pictures of the README, in docs/images.
+import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { createConsole } from '@org/agent-messaging-console'
+import { createConsole, isConsolePath } from '@org/agent-messaging-console'
+import { createHttpApp } from '@org/agent-messaging-http'
 import { chromium } from 'playwright-core'
 import { playDemo } from '../packages/server/test/console/demo.mjs'
 import { openListener } from '../packages/server/dist/http-listener.js'
@@ -15,7 +17,10 @@ mkdirSync(folder, { recursive: true })
 
 const demo = await playDemo()
 const pages = createConsole({ ...demo, catcher: true })
-const listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
+const api = createHttpApp({ ...demo, newRequestId: randomUUID })
+const fetch = (request) =>
+  (isConsolePath(new URL(request.url).pathname) ? pages : api).fetch(request)
+const listener = await openListener({ host: '127.0.0.1', port: 0, fetch })
 const origin = listener.url
 const browser = await chromium.launch(chromiumOptions())
 
@@ -26,20 +31,36 @@ const { data: open } = (
   )
 )._unsafeUnwrap()
 const failed = open.toSorted((a, b) => b.attemptCount - a.attemptCount)[0]
+const { projectId, service } = demo
+const recovery = await service.recoveries.start({
+  projectId,
+  filter: { status: 'delivered', webhookId: demo.webhooks[0].id },
+})
+const messages = await service.messages.search({ projectId, page: { limit: 1 } })
 const screens = {
   overview: '',
   agents: '/agents',
   'delete-agent': '/agents/translator/delete',
   sessions: '/sessions?agent=support',
   conversation: '/sessions/support?session=order-4711',
+  'conversation-formatted': '/sessions/support?session=order-4715',
+  'conversation-raw': '/sessions/support?session=order-4715&view=raw',
+  'erase-session': '/sessions/support/erase?session=order-4711',
+  messages: '/messages',
+  'messages-failed': '/messages?state=failed',
+  message: `/messages/${messages._unsafeUnwrap().data[0].message.id}`,
+  search: '/search?q=4711',
   'conversation-failed': '/sessions/support?session=order-4712',
   webhooks: '/webhooks',
   webhook: `/webhooks/${demo.webhooks[2].id}`,
   'webhook-gone': `/webhooks/${demo.webhooks[3].id}`,
   'delete-webhook': `/webhooks/${demo.webhooks[3].id}/delete`,
+  'edit-webhook': `/webhooks/${demo.webhooks[3].id}/edit`,
   rotate: `/webhooks/${demo.webhooks[0].id}/rotate`,
   disable: `/webhooks/${demo.webhooks[0].id}/disable`,
   recover: `/recover?webhook=${demo.webhooks[0].id}&status=delivered`,
+  'recover-all': '/recover',
+  recovery: `/recoveries/${recovery._unsafeUnwrap().id}?total=200`,
   deliveries: '/deliveries',
   'deliveries-filtered': `/deliveries?answer=2xx&webhook=${demo.webhooks[1].id}`,
   delivery: `/deliveries/${failed.id}`,
@@ -47,6 +68,7 @@ const screens = {
   nothing: '/deliveries?event=agent.stopped',
   missing: '/nowhere',
   'sign-in': '/sign-in',
+  'api-reference': '',
 }
 const all = Object.keys(screens)
 /** @type {[theme: string, width: number, names: string[]][]} */
@@ -78,7 +100,9 @@ await caught.close()
 for (const [theme, width, names] of looks) {
   const page = await signedIn(theme, width)
   for (const name of names) {
-    await page.goto(`${origin}/console${screens[name]}`)
+    await page.goto(
+      name === 'api-reference' ? `${origin}/docs` : `${origin}/console${screens[name]}`,
+    )
     const file = isReadme ? `console-${theme}.png` : `${name}-${theme}-${width}.png`
     await page.screenshot({ path: path.join(folder, file), fullPage: !isReadme })
   }

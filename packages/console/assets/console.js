@@ -87,18 +87,7 @@ document.addEventListener('htmx:sendError', showStale)
 document.addEventListener('htmx:responseError', showStale)
 document.addEventListener('htmx:afterSwap', () => stale.remove())
 
-// Screen readers read out each new answer, not the whole updated conversation.
-const answerTexts = () =>
-  [...document.querySelectorAll('.answered .said')].map((answer) => answer.textContent)
-let announced = answerTexts().length
-
-document.addEventListener('htmx:afterSettle', () => {
-  showCopyButtons()
-  const all = answerTexts()
-  const news = document.getElementById('news')
-  if (news && all.length > announced) news.textContent = all.at(-1)
-  announced = all.length
-})
+document.addEventListener('htmx:afterSettle', showCopyButtons)
 showCopyButtons()
 
 document.addEventListener('keydown', (event) => {
@@ -110,3 +99,92 @@ document.addEventListener('keydown', (event) => {
   field.focus()
   field.select()
 })
+
+// Shows the messages and answers of a session as they come. Replaces only changed answers.
+const talk = document.querySelector('[data-live]')
+/** Changes of answers that contain selected text. They wait for the end of the selection. */
+const waiting = new Map()
+let staleTimer
+
+const versionsShown = () =>
+  [...talk.querySelectorAll('.exchange')]
+    .map((turn) => `${turn.id.slice('turn-'.length)}:${turn.dataset.version}`)
+    .join()
+
+const showTurn = ({ id, version, html }) => {
+  const shown = document.getElementById(`turn-${id}`)
+  if (shown?.dataset.version === version) return
+  const answer = shown?.querySelector('.answered')
+  if (answer && hasSelection(answer)) return waiting.set(id, { id, version, html })
+  const isAtEnd = innerHeight + scrollY > document.body.scrollHeight - 80
+  const template = document.createElement('template')
+  template.innerHTML = html
+  const turn = template.content.firstElementChild
+  const focused =
+    document.activeElement?.closest('.answered') === answer ? document.activeElement : null
+  if (answer) {
+    answer.replaceWith(turn.querySelector('.answered'))
+    shown.dataset.version = version
+  } else talk.append(turn)
+  if (answer && focused)
+    (document.getElementById(focused.id) ?? document.getElementById('message')).focus()
+  showCopyButtons()
+  const said = document.getElementById(`turn-${id}`).querySelector('.answered .said')
+  const isFinal = /^(responded|failed)/.test(version)
+  if (isFinal && said) document.getElementById('news').textContent = said.textContent
+  if (isAtEnd) scrollTo(0, document.body.scrollHeight)
+}
+
+const follow = () => {
+  const source = new EventSource(`${talk.dataset.live}&known=${versionsShown()}`)
+  source.addEventListener('open', () => {
+    clearTimeout(staleTimer)
+    staleTimer = undefined
+    stale.remove()
+  })
+  source.addEventListener('message', (event) => showTurn(JSON.parse(event.data)))
+  source.addEventListener('error', () => {
+    staleTimer ??= setTimeout(showStale, 4_000)
+    if (source.readyState === EventSource.CLOSED) setTimeout(followAgain, 2_000)
+  })
+}
+
+// A refused stream can mean that the sign-in has ended.
+const followAgain = async () => {
+  const headers = { 'HX-Request': 'true' }
+  const answer = await fetch(location.href, { headers }).catch(() => undefined)
+  const signIn = answer?.headers.get('HX-Redirect')
+  if (signIn) location.assign(signIn)
+  else follow()
+}
+
+document.addEventListener('selectionchange', () => {
+  for (const [id, turn] of waiting) {
+    const answer = document.getElementById(`turn-${id}`)?.querySelector('.answered')
+    if (answer && hasSelection(answer)) continue
+    waiting.delete(id)
+    showTurn(turn)
+  }
+})
+
+// Sends without a new page. A refused form is sent again as usual, so that a page shows the
+// reason.
+const sendQuietly = async (event) => {
+  const form = event.target
+  event.preventDefault()
+  const button = form.querySelector('.primary')
+  button.disabled = true
+  const body = new URLSearchParams(new FormData(form))
+  const answer = await fetch(form.action, { method: 'POST', body }).catch(() => undefined)
+  button.disabled = false
+  if (!answer) return showStale()
+  if (!answer.redirected) return form.submit()
+  if (!answer.url.includes('/sessions/')) return location.assign(answer.url)
+  form.querySelector('#message').value = ''
+  form.querySelector('#message').focus()
+}
+
+if (talk) {
+  document.querySelector('#end form').addEventListener('submit', (event) => void sendQuietly(event))
+  if (talk.dataset.live) follow()
+}

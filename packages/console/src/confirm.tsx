@@ -11,8 +11,8 @@ import { BASE } from './options.js'
 import { need } from './sign-in.js'
 
 /**
- * Asks before an action that is hard to take back. Each page says what happens, to how many
- * deliveries, and what the receiver must do. The pages are plain forms, so they need no script.
+ * Asks before an action that is hard to take back. Each page lists the consequences, the number of
+ * deliveries and the task of the receiver. The pages are plain forms, so they need no script.
  */
 export const confirmRoutes = ({ service }: ConsoleDeps) =>
   new Hono<Env>().get(
@@ -48,7 +48,7 @@ const ACTIONS = {
     button: 'Rotate secret',
     consequences: (of) => (
       <>
-        <li>The next page shows a new secret. It is shown only once.</li>
+        <li>The next page shows a new secret, and only once.</li>
         <li>
           For one day, the Standard Webhooks header has a signature of each secret, and the other
           header stays signed with the old one. Then the old secret stops. This also counts for

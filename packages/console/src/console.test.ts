@@ -277,6 +277,8 @@ describe('permissions', () => {
     ['/console/agents/bot/delete', 'project:agents'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/delete', 'project:webhooks'],
     ['/console/recover', 'project:webhooks'],
+    ['/console/sessions/bot/live?session=s', 'project:message'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/rotate', 'project:webhooks'],
     ['/console/recoveries/00000000-0000-7000-8000-000000000000', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
@@ -299,6 +301,7 @@ describe('permissions', () => {
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/redeliver', 'project:webhooks'],
     ['/console/deliveries/00000000-0000-7000-8000-000000000000/skip', 'project:webhooks'],
     ['/console/recover', 'project:webhooks'],
+    ['/console/webhooks/00000000-0000-7000-8000-000000000000/rotate', 'project:webhooks'],
     ['/console/recoveries/00000000-0000-7000-8000-000000000000/cancel', 'project:webhooks'],
     ['/console/webhooks/00000000-0000-7000-8000-000000000000/edit', 'project:webhooks'],
     ['/console/sessions/bot/erase?session=s', 'project:message'],
@@ -360,7 +363,12 @@ describe('permissions', () => {
       const form = { name: 'theirs', url: 'https://theirs.example', events: '*' }
       expect((await post(`/console/${path}`, form, { origin: ORIGIN, cookie })).status).toBe(404)
     }
-    expect((await get(`/console/recover?webhook=${webhook.id}`, cookie)).status).toBe(404)
+    for (const path of [
+      `recover?webhook=${webhook.id}`,
+      `webhooks/${webhook.id}/rotate`,
+      `sessions/${agent.id}/live?session=s`,
+    ])
+      expect((await get(`/console/${path}`, cookie)).status, path).toBe(404)
     expect(await (await get('/console', cookie)).text()).not.toContain('theirs.example')
   })
 })
@@ -1015,6 +1023,49 @@ describe('recovering', () => {
     )
     expect(await (await get(place ?? '', cookie)).text()).toContain('>cancelled<')
     expect((await post(`${place}/cancel`, {}, headers)).status).toBe(400)
+  })
+})
+
+describe('the live stream of a session', () => {
+  async function eventsOf(answer: Response, count: number) {
+    const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let text = ''
+    while ([...text.matchAll(/^data: /gm)].length < count)
+      text += (await reader?.read())?.value ?? ''
+    await reader?.cancel()
+    return [...text.matchAll(/^data: (.*)$/gm)].map(
+      ([, data = '']) => JSON.parse(data) as { id: string; version: string; html: string },
+    )
+  }
+
+  it('has what differs from the page, and then the answer as the agent writes it', async () => {
+    const { get, post, signIn, clock, runtime } = await scene()
+    const headers = { origin: ORIGIN, cookie: await signIn() }
+    const path = '/console/sessions/bot?session=s'
+    await post(path, { message: '**one**' }, headers)
+    await clock.advance(100)
+    await post(path, { message: 'never' }, headers)
+    await clock.advance(100)
+    const page = await (await get(path, headers.cookie)).text()
+    const versions = [...page.matchAll(/id="turn-([^"]*)" data-version="([^"]*)"/g)]
+    expect(versions.map(([, , version]) => version)).toEqual(['responded.1', 'running.1'])
+    const [known] = versions.map(([, id, version]) => `${id}:${version}`)
+    const live = await get(`/console/sessions/bot/live?session=s&known=${known}`, headers.cookie)
+    expect(live.headers.get('content-type')).toContain('text/event-stream')
+    runtime.requests.at(-1)?.emit('**Hello')
+    runtime.requests.at(-1)?.emit(' you** <b>')
+    const [running, partial] = await eventsOf(live, 2)
+    expect(running?.version).toBe('running.1')
+    expect(partial?.html).toContain('<strong>Hello you</strong> &lt;b&gt;')
+    expect(partial?.id).toBe(running?.id)
+    const all = await get('/console/sessions/bot/live?session=s', headers.cookie)
+    expect((await eventsOf(all, 2)).map(({ version }) => version)).toEqual([
+      'responded.1',
+      'running.1',
+    ])
+    const raw = await (await get(`${path}&view=raw`, headers.cookie)).text()
+    expect(raw).toContain('>**one**</p>')
+    expect(page).toContain('<p><strong>one</strong></p>')
   })
 })
 

@@ -12,6 +12,7 @@ import { deliveryRoutes } from './deliveries.js'
 import { showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import type { ConsoleOptions } from './options.js'
+import { liveRoutes } from './live.js'
 import { messageRoutes } from './messages.js'
 import { overviewRoutes } from './overview.js'
 import { recoverRoutes } from './recover.js'
@@ -131,6 +132,7 @@ const pageRoutes = (d: ConsoleDeps) =>
     .route('/', agentRoutes(d))
     .route('/', searchRoutes(d))
     .route('/', messageRoutes(d))
+    .route('/', liveRoutes(d))
     .route('/', sessionRoutes(d))
     .route('/', confirmRoutes(d))
     .route('/', deletionRoutes(d))

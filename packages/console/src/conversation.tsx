@@ -1,13 +1,22 @@
-import { isFinal, type Agent, type Instant, type Message } from '@org/agent-messaging-core'
+import {
+  isFinal,
+  type Agent,
+  type Instant,
+  type Message,
+  type Page,
+} from '@org/agent-messaging-core'
 import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
+import { raw } from 'hono/html'
 import { ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from './context.js'
 import { agentRef, pageOf, sessionIn } from './input.js'
 import { withKnownName } from './known-agents.js'
 import { show, showError } from './layout.js'
+import { versionOf } from './live-session.js'
+import { safeHtml } from './markdown.js'
 import { BASE } from './options.js'
-import { formatDuration, Id, Next, pathOf, refreshed, Status, Time } from './parts.js'
+import { CopyButton, formatDuration, FullTime, Id, Next, pathOf, Status, Time } from './parts.js'
 import { SendForm, type Draft } from './send-form.js'
 import { messageTones } from './wording.js'
 
@@ -39,8 +48,13 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
   if (found.isErr()) return showError(c, found.error)
   const { agent, messages } = found.value
   if (messages.data.length === 0) return showError(c, { kind: 'session_not_found' })
-  const hasDeliveries = c.get('apiKey').permissions.includes('project:webhooks')
-  const isOpen = messages.data.some(({ state }) => !isFinal(state))
+  const view = {
+    agent,
+    isRaw: c.req.query('view') === 'raw',
+    hasDeliveries: c.get('apiKey').permissions.includes('project:webhooks'),
+  }
+  // Only the newest page gets new messages.
+  const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
   return show(
     c,
     { title: sessionId, section: 'Sessions', status: draft?.problem === undefined ? 200 : 400 },
@@ -48,7 +62,7 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
       <p class="crumbs">
         <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session
       </p>
-      <div class="heading talk">
+      <div class="heading">
         <h1 class="long" dir="auto">
           {sessionId}
         </h1>
@@ -57,22 +71,94 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
         </a>
       </div>
       <Next c={c} cursor={messages.nextCursor} label="Earlier" />
-      <div
-        role="group"
-        aria-label="Conversation"
-        class="conversation talk"
-        {...refreshed('live', isOpen ? 1_000 : 5_000, pathOf(c))}
-      >
-        {messages.data.toReversed().map((message) => (
-          <Turn agent={agent} message={message} now={service.now()} hasDeliveries={hasDeliveries} />
-        ))}
+      <div class="beside">
+        <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
+          {messages.data.toReversed().map((message) => (
+            <Turn {...view} message={message} now={service.now()} />
+          ))}
+        </div>
+        <div class="details">
+          <SessionFacts
+            c={c}
+            agent={agent}
+            sessionId={sessionId}
+            messages={messages}
+            now={service.now()}
+            isRaw={view.isRaw}
+          />
+          <section class="card" id="end" aria-labelledby="send">
+            <h2 id="send">Send a message</h2>
+            <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
+          </section>
+        </div>
       </div>
       <p id="news" class="hidden" role="status" />
-      <section class="card talk" id="end" aria-labelledby="send">
-        <h2 id="send">Send a message</h2>
-        <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
-      </section>
     </>,
+  )
+}
+
+/** Returns the address of the stream behind a conversation. */
+const liveOf = (path: string): string => path.replace('?', '/live?')
+
+type FactsProps = {
+  readonly c: Context<Env>
+  readonly agent: Agent
+  readonly sessionId: string
+  readonly messages: Page<Message>
+  readonly now: Instant
+  readonly isRaw: boolean
+}
+
+/** Shows the details of a session, and switches between formatted and raw answers. */
+function SessionFacts({ c, agent, sessionId, messages, now, isRaw }: FactsProps) {
+  const { data, nextCursor } = messages
+  const first = data.at(-1)
+  const users = new Set(
+    data.map(({ executionPrincipal: principal }) =>
+      principal.type === 'service' ? 'the service' : principal.endUserId,
+    ),
+  )
+  const url = new URL(pathOf(c), c.req.url)
+  if (isRaw) url.searchParams.delete('view')
+  else url.searchParams.set('view', 'raw')
+  return (
+    <section class="card" aria-labelledby="facts">
+      <h2 id="facts">Details</h2>
+      <dl class="facts-list">
+        <dt>Agent</dt>
+        <dd>
+          {agent.name} <span class="muted">({agent.state.kind})</span>
+        </dd>
+        <dt>Session</dt>
+        <dd class="id">
+          <span class="clipped">{sessionId}</span> <CopyButton text={sessionId} what="session ID" />
+        </dd>
+        <dt>Acts for</dt>
+        <dd>
+          <bdi>{[...users].slice(0, 5).join(', ')}</bdi>
+          {users.size > 5 && ` and ${users.size - 5} more`}
+        </dd>
+        <dt>Messages</dt>
+        <dd>
+          {data.length}
+          {nextCursor !== null && ' on this page'}
+        </dd>
+        {first && (
+          <>
+            <dt>{nextCursor === null ? 'Started' : 'Shown from'}</dt>
+            <dd>
+              <FullTime at={first.createdAt} now={now} />
+            </dd>
+          </>
+        )}
+        <dt>Answers</dt>
+        <dd>
+          <a id="view" href={url.pathname + url.search}>
+            {isRaw ? 'Show them formatted' : 'Show the raw text'}
+          </a>
+        </dd>
+      </dl>
+    </section>
   )
 }
 
@@ -82,13 +168,22 @@ type TurnProps = {
   readonly now: Instant
   /** True if the key of the visit can read deliveries. */
   readonly hasDeliveries: boolean
+  /** True if answers are shown without formatting. */
+  readonly isRaw: boolean
+  /** The answer so far, if the agent is writing it. */
+  readonly partial?: string | undefined
 }
 
 /** Shows one message with its answer, principal and metadata. */
-function Turn({ agent, message, now, hasDeliveries }: TurnProps) {
+export function Turn({ agent, message, now, hasDeliveries, isRaw, partial }: TurnProps) {
   const { id, metadata, executionPrincipal: principal, createdAt } = message
   return (
-    <article class="exchange" aria-label={`Message of ${toIso(createdAt)}`}>
+    <article
+      class="exchange"
+      id={`turn-${id}`}
+      data-version={versionOf(message)}
+      aria-label={`Message of ${toIso(createdAt)}`}
+    >
       <div class="bubble asked">
         <p class="said" dir="auto">
           {message.message}
@@ -108,20 +203,19 @@ function Turn({ agent, message, now, hasDeliveries }: TurnProps) {
           </details>
         )}
       </div>
-      <Answer agent={agent} message={message} />
+      <Answer agent={agent} message={message} isRaw={isRaw} partial={partial} />
     </article>
   )
 }
 
-function Answer({ agent, message }: Pick<TurnProps, 'agent' | 'message'>) {
+type AnswerProps = Pick<TurnProps, 'agent' | 'message' | 'isRaw' | 'partial'>
+
+function Answer({ agent, message, isRaw, partial }: AnswerProps) {
   const { state, attempt } = message
+  const text = state.kind === 'responded' ? state.response : partial
   return (
     <div class={`bubble answered ${messageTones[state.kind]}`}>
-      {state.kind === 'responded' && (
-        <p class="said" dir="auto">
-          {state.response}
-        </p>
-      )}
+      {text !== undefined && <Said text={text} isRaw={isRaw} />}
       {state.kind === 'failed' && (
         <p class="said">
           <code>{state.error.code}</code> {state.error.message}
@@ -133,6 +227,20 @@ function Answer({ agent, message }: Pick<TurnProps, 'agent' | 'message'>) {
         {attempt > 1 && <span>run {attempt}</span>}
       </p>
       <MessageActions agent={agent} message={message} />
+    </div>
+  )
+}
+
+/** Shows an answer as safe Markdown, or as the agent wrote it. */
+function Said({ text, isRaw }: { readonly text: string; readonly isRaw: boolean }) {
+  const html = isRaw ? undefined : safeHtml(text)
+  return html === undefined ? (
+    <p class="said" dir="auto">
+      {text}
+    </p>
+  ) : (
+    <div class="said formatted" dir="auto">
+      {raw(html)}
     </div>
   )
 }

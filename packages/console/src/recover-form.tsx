@@ -31,7 +31,7 @@ export const RecoverForm = ({ filter, webhooks }: FormProps) => (
   </form>
 )
 
-/** Says how many deliveries match and what happens, and starts the recovery. */
+/** Shows the number of matches and the consequences, and starts the recovery. */
 export function RecoverPreview({
   filter,
   webhooks,
@@ -57,8 +57,8 @@ export function RecoverPreview({
         <li>They go to {receivers(filter, webhooks)} at the usual rate, newest first.</li>
         <li>A webhook that is paused or disabled keeps them until you resume or enable it.</li>
         <li>
-          <strong>The receiver</strong> can get an event a second time. It must ignore event ids
-          that it already knows.
+          <strong>The receiver</strong> can get an event a second time, and must ignore the ids of
+          events that it already knows.
         </li>
       </ul>
       {Object.entries({ ...fieldsOf(filter), ...(isAll && { total: String(count) }) }).map(

@@ -27,7 +27,7 @@ function isZone(zone: string): boolean {
 /** Formatters are expensive to make. There are a few hundred zones. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** Returns a formatter whose parts are those of an ISO time. */
+/** Returns a formatter with the parts of an ISO time. */
 function formatIn(zone: string): Intl.DateTimeFormat {
   const format = formats.get(zone) ?? makeFormat(zone)
   formats.set(zone, format)

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import axe, { type AxeResults } from 'axe-core'
-import { createConsole, type Console } from '@org/agent-messaging-console'
+import { createConsole, isConsolePath, type Console } from '@org/agent-messaging-console'
+import { createHttpApp } from '@org/agent-messaging-http'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumOptions } from '../../../../scripts/chromium.mjs'
@@ -92,6 +94,8 @@ const screens = async (): Promise<string[]> => [
   '/sessions?agent=support',
   '/sessions/support?session=order-4711',
   '/sessions/support?session=order-4712',
+  '/sessions/support?session=order-4715',
+  '/sessions/support?session=order-4715&view=raw',
   '/agents/triage/delete',
   `/webhooks/${webhook(1)}/delete`,
   '/sessions/support/erase?session=order-4711',
@@ -122,7 +126,10 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
   beforeAll(async () => {
     demo = await playDemo()
     pages = createConsole({ ...demo, catcher: true })
-    listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
+    const api = createHttpApp({ ...demo, newRequestId: randomUUID })
+    const fetch = (request: Request) =>
+      (isConsolePath(new URL(request.url).pathname) ? pages : api).fetch(request)
+    listener = await openListener({ host: '127.0.0.1', port: 0, fetch })
     browser = await chromium.launch(chromiumOptions())
   }, 3 * TIMEOUT_MS)
 
@@ -138,8 +145,8 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
       const faults: object[] = []
       await signedIn(
         async (page) => {
-          for (const path of await screens()) {
-            await page.goto(at(path))
+          for (const path of [...(await screens()).map(at), `${listener.url}/docs`]) {
+            await page.goto(path)
             await page.evaluate(axe.source)
             const { violations } = await page.evaluate<AxeResults>('axe.run()')
             faults.push(
@@ -390,6 +397,137 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     await page.close()
   })
 
+  it('shows an answer as it streams, and the messages of others, without a new page', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/sessions/support?session=order-4715'))
+      await page.locator('.answered table').waitFor()
+      await page.evaluate(`window.first = document.querySelector('.exchange')`)
+      // Another person sends this message.
+      const sent = await demo.service.messages.send({
+        projectId: demo.projectId,
+        agent: 'support',
+        sessionId: 'order-4715',
+        message: 'Write a summary',
+        waitMs: 0,
+      })
+      const turn = page.locator(`#turn-${sent._unsafeUnwrap().message.id}`)
+      await turn.locator('.asked', { hasText: 'Write a summary' }).waitFor()
+      await turn.locator('.answered.busy strong', { hasText: 'Summary' }).waitFor()
+      await turn.locator('.answered.good a', { hasText: 'the order' }).waitFor()
+      expect(await turn.textContent()).toContain('<script>alert(1)</script>')
+      await page.fill('#message', 'Thanks! And the invoice?')
+      await page.keyboard.press('Control+Enter')
+      await page.locator('.answered', { hasText: 'It is in your mailbox' }).waitFor()
+      expect(await page.inputValue('#message')).toBe('')
+      expect(await page.evaluate(`window.first.isConnected`)).toBe(true)
+      await page.getByRole('link', { name: 'Show the raw text' }).click()
+      await turn.getByText('**Summary** of order 4711').waitFor()
+    })
+  })
+
+  it('shows the problem of a message that is refused on the live page', async () => {
+    const { page, complaints } = await visit()
+    await page.goto(listener.url + pages.signInPath(demo.key))
+    await page.goto(at('/sessions/support?session=order-4711'))
+    await page.fill('#message', 'kept')
+    await page.click('text=Metadata >> nth=-1')
+    await page.fill('#metadata', '[1]')
+    await page.fill('#message', 'kept')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('alert').getByText('Metadata must be a JSON object').waitFor()
+    expect(await page.inputValue('#message')).toBe('kept')
+    expect(complaints).toEqual([expect.stringContaining('400'), expect.stringContaining('400')])
+    await page.close()
+  })
+
+  it('shows a delivery beside its body, and copies the body, an answer and a curl command', async () => {
+    await signedIn(
+      async (page) => {
+        const id = await newestDelivery(webhook(2), { lastAnswer: '5xx' })
+        await page.goto(at(`/deliveries/${id}`))
+        const left = await page.locator('.timeline').boundingBox()
+        const right = await page.locator('#body').boundingBox()
+        expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0))
+        await page.locator('.json-key', { hasText: '"event"' }).waitFor()
+        const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+        await page.getByRole('button', { name: 'Copy body' }).click()
+        expect(JSON.parse(await copied())).toMatchObject({ event: 'message.responded' })
+        await page.getByRole('button', { name: 'Copy answer of attempt 1', exact: true }).click()
+        expect(await copied()).toContain('NullPointerException')
+        await page.getByText('As a curl command').first().click()
+        await page.getByRole('button', { name: 'Copy attempt 1 as curl', exact: true }).click()
+        const command = await copied()
+        expect(command).toContain(`curl -X POST 'https://legacy.example.net/webhook.jsp'`)
+        expect(command).not.toMatch(/signature|whsec/i)
+      },
+      { permissions: ['clipboard-read', 'clipboard-write'] },
+    )
+  })
+
+  it('shows times in the zone of the browser, with UTC on hover', async () => {
+    await signedIn(
+      async (page) => {
+        await page.locator('html[data-zone="Asia/Tokyo"]').waitFor()
+        await page.goto(at(`/deliveries/${await newestDelivery(webhook(0))}`))
+        const time = page.locator('.facts-list time').last()
+        const utc = (await time.getAttribute('title')) ?? ''
+        const local = new Date(Date.parse(utc) + 9 * 3_600_000).toISOString()
+        expect(utc).toMatch(/Z$/)
+        expect(await time.textContent()).toContain(local.slice(0, 19).replace('T', ' '))
+        await page.goto(at('/deliveries'))
+        await page.getByText('From (Asia/Tokyo)').waitFor()
+      },
+      { timezoneId: 'Asia/Tokyo' },
+    )
+  })
+
+  it('reads out the values of a chart for the pointer and for the arrow keys', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at(''))
+      const plot = page.getByRole('group', { name: 'Messages. The arrow keys' })
+      const reading = plot.locator('.reading')
+      await plot.locator('[data-reading]').nth(20).hover({ force: true })
+      await reading.getByText(/: responded \d+, failed \d+, waiting \d+/).waitFor()
+      await plot.focus()
+      await page.keyboard.press('End')
+      const last = await reading.textContent()
+      await page.keyboard.press('ArrowLeft')
+      expect(await reading.textContent()).not.toBe(last)
+    })
+  })
+
+  it('disables a webhook and recovers all webhooks with the keyboard only', async () => {
+    const { id } = await anotherWebhook()
+    await signedIn(async (page) => {
+      const press = async (name: string, role: 'link' | 'button') => {
+        const target = page.getByRole(role, { name, exact: true })
+        await page.keyboard.press('Tab')
+        for (let i = 0; i < 60; i++) {
+          if ((await target.and(page.locator(':focus')).count()) > 0) break
+          await page.keyboard.press('Tab')
+        }
+        await page.keyboard.press('Enter')
+      }
+      await page.goto(at(`/webhooks/${id}`))
+      await press('Disable', 'link')
+      await page.getByText('The receiver gets no requests').waitFor()
+      await press('Disable', 'button')
+      await page.getByText('The webhook is disabled').waitFor()
+      await page.goto(at('/recover'))
+      await page.locator('#status').focus()
+      await page.keyboard.type('delivered')
+      await press('Count the matches', 'button')
+      await page.getByRole('heading', { name: /deliveries match$/ }).waitFor()
+      await page.getByText('the receivers of all webhooks').waitFor()
+      const send = await page.getByRole('button', { name: /^Send .* again$/ }).textContent()
+      await press(send ?? '', 'button')
+      await page.getByRole('progressbar', { name: 'Progress' }).waitFor()
+      await page.getByText('done', { exact: true }).waitFor()
+    })
+    const ref = { projectId: demo.projectId, webhookId: id }
+    ;(await demo.service.webhooks.delete(ref))._unsafeUnwrap()
+  })
+
   it('retries a failed message', async () => {
     await signedIn(async (page) => {
       await page.goto(at('/sessions/support?session=order-4712'))
@@ -558,13 +696,13 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     await signedIn(async (page) => {
       await page.clock.install({ time: 0 })
       await page.clock.pauseAt(1_000)
-      await page.goto(at('/sessions/support?session=order-4711'))
+      await page.goto(at(`/webhooks/${webhook(0)}`))
       let updates = 0
       page.on(
         'request',
         (request) => (updates += request.headers()['hx-request'] === 'true' ? 1 : 0),
       )
-      await page.locator('.said').first().dblclick()
+      await page.locator('#live .facts-list dt').first().dblclick()
       const selected = () => page.evaluate<string>('getSelection().toString()')
       const word = await selected()
       expect(word).not.toBe('')

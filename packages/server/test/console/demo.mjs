@@ -38,7 +38,23 @@ const others = [
   ['Translate “Versandbestätigung”', 'Shipping confirmation.'],
   ['Classify: “refund still missing”', 'billing / refund / urgent'],
 ]
-const answers = new Map([...dialogue, ...others])
+const summary = [
+  'Write a summary',
+  [
+    '**Summary** of order 4711',
+    '',
+    '| step | state |',
+    '|---|---|',
+    '| paid | yes |',
+    '| sent | `today` |',
+    '',
+    '- [x] invoice 2214',
+    '- [ ] feedback',
+    '',
+    'See [the order](https://shop.example.com/4711). <script>alert(1)</script>',
+  ].join('\n'),
+]
+const answers = new Map([...dialogue, ...others, summary])
 
 /** The outcome of an attempt, by host of the receiver. */
 const outcomes = (random) => ({
@@ -63,6 +79,13 @@ export async function playDemo() {
     return { kind: 'answered', response: answers.get(message) ?? message }
   }
   const slowAnswer = async (request) => {
+    if (request.message === summary[0]) {
+      for (const word of summary[1].split(/(?<= )/)) {
+        request.emit(word)
+        await clock.sleep(100)
+      }
+      return answer(request)
+    }
     await clock.sleep(
       request.message.startsWith('Think') ? 6_000 : 400 + Math.floor(random() * 2_000),
     )
@@ -171,6 +194,7 @@ export async function playDemo() {
     await send('support', 'order-4711', text, more)
     await clock.advance(30_000)
   }
+  await send('support', 'order-4715', summary[0])
   await send('support', 'order-4712', 'This one will fail')
   await service.webhooks.disable({ projectId, webhookId: webhooks[4].id })
   await clock.advance(2 * MINUTE)
