@@ -1,5 +1,5 @@
 import { Marked, type Tokens } from 'marked'
-import { escapeHtml, FilterXSS } from 'xss'
+import xss from 'xss'
 
 /** Longer texts are shown raw, so that one answer does not block the process. */
 const MAX_LENGTH = 64 * 1024
@@ -10,7 +10,7 @@ const markdown = new Marked({
   breaks: true,
   renderer: {
     // HTML in an answer is shown as text.
-    html: ({ text }: Tokens.HTML | Tokens.Tag) => escapeHtml(text),
+    html: ({ text }: Tokens.HTML | Tokens.Tag) => escapeAll(text),
     // The headings of an answer are no headings of the page.
     heading({ tokens }) {
       return `<p><strong>${this.parser.parseInline(tokens)}</strong></p>`
@@ -47,7 +47,7 @@ const PLAIN_TAGS = 'p br hr strong em del code blockquote ul li table thead tbod
 )
 
 /** Lets only these tags and attributes through. A fault of the renderer then does no damage. */
-const filter = new FilterXSS({
+const filter = {
   whiteList: {
     ...Object.fromEntries(PLAIN_TAGS.map((tag) => [tag, []])),
     ol: ['start'],
@@ -57,10 +57,10 @@ const filter = new FilterXSS({
   css: false,
   stripIgnoreTag: true,
   stripIgnoreTagBody: ['script', 'style'],
-})
+}
 
 /** Renders Markdown as safe HTML: no images, no scripts, no styles, and links of three kinds. */
 export function safeHtml(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return undefined
-  return filter.process(markdown.parse(text, { async: false }))
+  return xss(markdown.parse(text, { async: false }), filter)
 }
