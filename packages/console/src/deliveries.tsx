@@ -161,6 +161,10 @@ function DeliveryList({ details, webhooks, now, page, isFiltered }: DeliveryList
     return isFiltered ? (
       <Empty title="No delivery matches">
         <p>
+          The filter looks at the last answer of each delivery. A delivery that failed and was
+          accepted later has an accepted answer.
+        </p>
+        <p>
           Change the filter, or <a href={`${BASE}/deliveries`}>show all deliveries</a>.
         </p>
       </Empty>

@@ -2,11 +2,13 @@ import type { Webhook } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { textIn, webhookRef } from './input.js'
+import { canListAgents } from './known-agents.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { problemText } from './problem.js'
 import { need } from './sign-in.js'
+import { filterTexts, readFilter } from './webhook-filter-form.js'
 import {
   fieldsIn,
   sendingTexts,
@@ -16,7 +18,7 @@ import {
 } from './webhook-form.js'
 
 /**
- * Changes a webhook, except its filter, secret and headers. A URL on another origin requires that
+ * Changes a webhook, except its secret and headers. A URL on another origin requires that
  * the headers are removed.
  */
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
@@ -26,7 +28,8 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
       const ref = webhookRef(c)
       const found = await service.webhooks.get(ref)
       if (found.isErr()) return showError(c, found.error)
-      return editPage(c, ref.webhookId, draftOf(found.value))
+      const agent = await shownAgent(c, service, found.value.filter?.agentId)
+      return editPage(c, ref.webhookId, draftOf(found.value, agent))
     })
 
     .post(`${BASE}/webhooks/:id/edit`, mayManage, async (c) => {
@@ -36,7 +39,11 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
       const headers = textIn(form, 'dropHeaders') === 'yes' ? { headers: null } : {}
       const changed = await service.webhooks.update({
         ...ref,
-        change: { ...settingsOf(fields), ...headers },
+        change: {
+          ...settingsOf(fields),
+          ...headers,
+          ...(await readFilter(service, ref.projectId, fields)),
+        },
       })
       if (changed.isOk())
         return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=webhookChanged`, 303)
@@ -49,19 +56,28 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
     })
 }
 
-const draftOf = ({
-  url,
-  description = '',
-  events,
-  disableOnGone,
-  ordering,
-  sending = {},
-}: Webhook): WebhookDraft => ({
+/** Returns the name of the agent if the API key can list agents, and otherwise its id. */
+async function shownAgent(
+  c: Context<Env>,
+  { agents }: ConsoleDeps['service'],
+  agentId: string | undefined,
+): Promise<string> {
+  if (agentId === undefined || !canListAgents(c)) return agentId ?? ''
+  const agent = await agents.get({ projectId: c.get('apiKey').projectId, agent: agentId })
+  return agent.isOk() ? agent.value.name : agentId
+}
+
+const draftOf = (
+  { url, description = '', events, filter = {}, disableOnGone, ordering, sending = {} }: Webhook,
+  agent: string,
+): WebhookDraft => ({
   url,
   description,
   events,
   disableOnGone,
   ordering,
+  hasFilter: true,
+  ...filterTexts(filter, agent),
   ...sendingTexts(sending),
 })
 

@@ -1,3 +1,4 @@
+import { NO_FILTER } from './webhook-filter-form.js'
 import { expect, it } from 'vitest'
 import { sendingTexts, settingsOf } from './webhook-form.js'
 
@@ -7,6 +8,8 @@ const OTHERS = {
   events: ['*'],
   disableOnGone: false,
   ordering: 'none',
+  hasFilter: true,
+  ...NO_FILTER,
 } as const
 
 it.each([

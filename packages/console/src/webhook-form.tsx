@@ -3,8 +3,11 @@ import type { Ordering } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { textIn, type Form } from './input.js'
 import { Problem } from './parts.js'
+import { WebhookFilterFields, NO_FILTER, type FilterTexts } from './webhook-filter-form.js'
 
-type Fields = {
+type Fields = FilterTexts & {
+  /** True if the form has the fields of a filter. */
+  readonly hasFilter: boolean
   readonly url: string
   readonly description: string
   readonly events: readonly string[]
@@ -30,6 +33,8 @@ export const NEW_WEBHOOK: WebhookDraft = {
   events: ['*'],
   disableOnGone: false,
   ordering: 'none',
+  hasFilter: true,
+  ...NO_FILTER,
   ...sendingTexts({}),
 }
 
@@ -42,6 +47,10 @@ export function fieldsIn(form: Form): Fields {
     events,
     disableOnGone: text('disableOnGone') === 'yes',
     ordering: text('ordering') === 'session' ? 'session' : 'none',
+    hasFilter: 'filterMetadata' in form,
+    filterAgent: text('filterAgent'),
+    filterSessions: textIn(form, 'filterSessions'),
+    filterMetadata: textIn(form, 'filterMetadata'),
     maxConcurrency: text('maxConcurrency'),
     requestsPerSecond: text('requestsPerSecond'),
     timeoutMs: text('timeoutMs'),
@@ -166,6 +175,7 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
         />
         Send the deliveries of each session in order
       </label>
+      <WebhookFilterFields {...draft} />
       <details>
         <summary>Limits, timeout and retries</summary>
         <div class="stack">

@@ -9,28 +9,31 @@ import type { Child } from 'hono/jsx'
 import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
 import { Empty, Id, refreshed, span, Status, Time } from './parts.js'
+import { ActivitySections, type WebhookActivity } from './webhook-activity.js'
 import { healthOf, limitText } from './wording.js'
 
 type WebhookPageProps = {
   readonly webhook: Webhook
   readonly limit: WebhookLimit
   readonly deliveries: readonly DeliveryDetail[]
+  readonly recent: WebhookActivity
   readonly now: Instant
   readonly path: string
 }
 
-/** Shows a webhook: its health, its actions and its recent deliveries. */
-export function WebhookPage({ webhook, limit, deliveries, now, path }: WebhookPageProps) {
-  const { id, url } = webhook
+/** Shows a webhook: its health, actions, settings, attempts, and recent deliveries. */
+export function WebhookPage({ webhook, limit, deliveries, recent, now, path }: WebhookPageProps) {
+  const { id, url, description } = webhook
   return (
     <>
       <p class="crumbs">
         <a href={`${BASE}/webhooks`}>Webhooks</a> / webhook
       </p>
-      <h1 class="long">{url}</h1>
+      <h1 class="long">{description ?? url}</h1>
       <Actions webhook={webhook} now={now} />
-      <div {...refreshed('live', 3_000, path)}>
+      <div {...refreshed('live', 5_000, path)}>
         <Facts webhook={webhook} limit={limit} now={now} />
+        <ActivitySections webhook={webhook} {...recent} now={now} />
         <section class="card flush" aria-labelledby="recent">
           <h2 id="recent">
             Recent deliveries <a href={`${BASE}/deliveries?webhook=${id}`}>Show all</a>
@@ -110,10 +113,14 @@ function Facts({ webhook, limit, now }: Pick<WebhookPageProps, 'webhook' | 'limi
 }
 
 const SettingFacts = ({
-  webhook: { filter, events, description, headers, disableOnGone, ordering, sending = {} },
+  webhook: { filter, url, events, description, headers, disableOnGone, ordering, sending = {} },
 }: Pick<WebhookPageProps, 'webhook'>) => (
   <>
-    {description !== undefined && <Fact name="Description">{description}</Fact>}
+    {description !== undefined && (
+      <Fact name="URL">
+        <span class="url">{url}</span>
+      </Fact>
+    )}
     <Fact name="Events">{events.includes('*') ? 'all' : events.join(', ')}</Fact>
     {filter && <FilterFacts {...filter} />}
     {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
@@ -177,7 +184,11 @@ type TimeOrNeverProps = { readonly at: Instant | undefined; readonly now: Instan
 const TimeOrNever = ({ at, now }: TimeOrNeverProps) =>
   at === undefined ? <>never</> : <Time at={at} now={now} />
 
-function Deliveries({ webhook, deliveries, now }: Omit<WebhookPageProps, 'path' | 'limit'>) {
+function Deliveries({
+  webhook,
+  deliveries,
+  now,
+}: Pick<WebhookPageProps, 'webhook' | 'deliveries' | 'now'>) {
   if (deliveries.length === 0) {
     return (
       <Empty title="No deliveries yet">

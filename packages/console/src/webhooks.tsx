@@ -18,6 +18,8 @@ import {
   WebhookForm,
   type WebhookDraft,
 } from './webhook-form.js'
+import { readWebhookActivity } from './webhook-activity.js'
+import { readFilter } from './webhook-filter-form.js'
 import { WebhookName } from './webhook-name.js'
 import { WebhookPage } from './webhook-page.js'
 
@@ -33,6 +35,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
       const created = await service.webhooks.create({
         ...settingsOf(fields),
+        ...(await readFilter(service, c.get('apiKey').projectId, fields)),
         projectId: c.get('apiKey').projectId,
       })
       if (created.isErr()) return listPage(c, d, { ...fields, problem: problemText(created.error) })
@@ -44,13 +47,14 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       const found = await safeTry(async function* () {
         const webhook = yield* service.webhooks.get(ref)
         const { data } = yield* service.deliveries.list(ref, { limit: MAX_RECENT })
-        return ok({ webhook, deliveries: yield* detailsOf(service, data) })
+        const recent = yield* readWebhookActivity(service, ref)
+        return ok({ webhook, deliveries: yield* detailsOf(service, data), recent })
       })
       if (found.isErr()) return showError(c, found.error)
       const { webhook } = found.value
       return show(
         c,
-        { title: webhook.url, section: 'Webhooks' },
+        { title: webhook.description ?? webhook.url, section: 'Webhooks' },
         <WebhookPage
           {...found.value}
           limit={service.webhooks.limitOf(found.value.webhook)}

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { durationSince, formatDuration } from './parts.js'
-import { outcomeLabel } from './wording.js'
+import { limitText, outcomeLabel } from './wording.js'
 
 it.each([
   [85, '85 ms'],
@@ -18,5 +18,11 @@ it('the time since an instant is shown from the first second', () => {
 it('an unreachable receiver has the same name in the filter and the overview', () => {
   expect(outcomeLabel({ kind: 'unreachable', error: 'address_blocked', detail: '' }).text).toBe(
     'unreachable: address blocked',
+  )
+})
+
+it('a failing receiver gets one request, whatever limit it had before', () => {
+  expect(limitText({ concurrency: 2, reason: 'circuit' })).toBe(
+    '1 request at a time: until the receiver accepts it',
   )
 })

@@ -67,14 +67,15 @@ const limitReasons = {
   refusals: 'the receiver refuses more',
   latency: 'the receiver answers slower with more',
   setting: 'a setting allows no more',
-  circuit: 'one at a time, until the receiver accepts it',
+  circuit: 'until the receiver accepts it',
 } as const
 
 /** Describes the most that this process sends to a webhook, and why. */
 export function limitText({ concurrency, requestsPerSecond, reason }: WebhookLimit): string {
-  const requests = concurrency === 1 ? '1 request at a time' : `${concurrency} requests at a time`
+  const most = reason === 'circuit' ? 1 : concurrency
+  const requests = most === 1 ? '1 request at a time' : `${most} requests at a time`
   const rate =
-    requestsPerSecond === undefined
+    requestsPerSecond === undefined || reason === 'circuit'
       ? ''
       : `, ${Number(requestsPerSecond.toPrecision(3))} per second`
   return `${requests}${rate}: ${limitReasons[reason]}`

@@ -118,6 +118,8 @@ const screens = async (): Promise<string[]> => [
   `/recover?webhook=${webhook(0)}&status=delivered&answer=2xx`,
   `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
   '/deliveries?event=webhook.disabled',
+  '/deliveries?held=yes',
+  '/sessions',
   '/catcher',
   '/sign-in',
 ]

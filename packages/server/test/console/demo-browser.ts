@@ -1,0 +1,49 @@
+import { createConsole } from '@org/agent-messaging-console'
+import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { chromiumOptions } from '../../../../scripts/chromium.mjs'
+import { openListener } from '../../src/http-listener.js'
+import { playDemo } from './demo.mjs'
+
+/** A browser is slow on a busy machine. */
+export const TIMEOUT_MS = 60_000
+
+export type DemoBrowser = Awaited<ReturnType<typeof openDemoBrowser>>
+
+/** Serves the console of the demo project, and opens a browser for it. */
+export async function openDemoBrowser() {
+  const demo = await playDemo()
+  const pages = createConsole({ ...demo, catcher: true })
+  const listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
+  const browser = await chromium.launch(chromiumOptions())
+  return {
+    demo,
+    /** Returns the address of a page of the console. */
+    at: (path: string): string => `${listener.url}/console${path}`,
+    /** Runs `act` on a page that is signed in. The page must log no error and no warning. */
+    async signedIn(
+      act: (page: Page) => Promise<void>,
+      { key = demo.key, ...options }: BrowserContextOptions & { key?: string } = {},
+    ): Promise<void> {
+      const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
+      page.setDefaultTimeout(TIMEOUT_MS)
+      const complaints: string[] = []
+      page.on('console', (line) => {
+        if (['error', 'warning'].includes(line.type())) complaints.push(line.text())
+      })
+      page.on('pageerror', (error) => complaints.push(String(error)))
+      await page.goto(listener.url + pages.signInPath(key))
+      try {
+        await act(page)
+        expect(complaints).toEqual([])
+      } finally {
+        await page.close()
+      }
+    },
+    async close(): Promise<void> {
+      await browser.close()
+      await listener.close(0)
+      await demo.stop()
+    },
+  }
+}
