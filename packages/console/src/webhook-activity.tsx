@@ -9,7 +9,7 @@ import { numbersOf } from './numbers.js'
 
 const DAY = { bucketMs: 30 * 60_000, buckets: 48 } as const
 const MAX_FAILURES = 10
-/** Of the pending deliveries, only those with an attempt have failed. */
+/** The pending deliveries that are read. Of these, the ones with an attempt have failed. */
 const MAX_PENDING = 100
 
 export type WebhookActivity = {

@@ -21,7 +21,7 @@ it('an unreachable receiver has the same name in the filter and the overview', (
   )
 })
 
-it('a failing receiver gets one request, whatever limit it had before', () => {
+it('a receiver with an open circuit gets one request at a time', () => {
   expect(limitText({ concurrency: 2, reason: 'circuit' })).toBe(
     '1 request at a time: until the receiver accepts it',
   )

@@ -105,7 +105,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
     })
   })
 
-  it('finds only what the key can read', async () => {
+  it('finds nothing that the key cannot read', async () => {
     const { service } = browser.demo
     const { message } = await found('order-4711')
     const project = (await service.projects.create({ name: 'stranger' }))._unsafeUnwrap()
