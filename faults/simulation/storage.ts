@@ -93,6 +93,7 @@ export function storageOf({
     webhooks: storeOf('webhooks', storage.webhooks),
     agents: storeOf('agents', storage.agents),
     credentials: storeOf('credentials', storage.credentials),
+    audit: storeOf('audit', storage.audit),
     moveTimes: (jump) =>
       new ResultAsync(call('moveTimes', [jump], () => storage.moveTimes(jump))) as Stored<boolean>,
     ping: () => storage.ping(),

@@ -34,6 +34,7 @@ export function authorize(
     const recalled = recalls ? service.keys.recall(key) : undefined
     if (!recalled?.permissions.includes(permission)) return checkNow(c, next, key)
     c.set('projectId', recalled.projectId)
+    c.set('actor', { kind: 'key', id: recalled.id })
     c.set('recalledKeyId', recalled.id)
     c.set('refuseRevoked', async () => {
       const found = await service.keys.authenticate(key)
@@ -46,6 +47,7 @@ export function authorize(
     const found = await service.keys.authenticate(key)
     if (found.isErr()) return refuse(c, found.error)
     c.set('projectId', found.value.projectId)
+    c.set('actor', { kind: 'key', id: found.value.id })
     if (!found.value.permissions.includes(permission))
       return refuse(c, { kind: 'forbidden', permission })
     return next()

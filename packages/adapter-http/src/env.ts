@@ -1,3 +1,4 @@
+import type { Actor } from '@org/agent-messaging-core'
 import type { RequestFacts } from './options.js'
 
 /** The variables that the handlers of one request share. */
@@ -8,6 +9,8 @@ export type Env = {
     basePath: string | undefined
     /** Set when the API key is authorized. */
     projectId: string
+    /** Who calls, for the audit log. Set with `projectId`. */
+    actor: Actor
     /** Set if the key was valid before and is not read again. */
     recalledKeyId?: string
     /** Set with `recalledKeyId`. Reads the key, and returns a refusal if it is not valid. */

@@ -24,6 +24,7 @@ import {
   type ResealStep,
   type StateChange,
 } from '@org/agent-messaging-core/storage'
+import { recorded } from './audit-store.js'
 import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
 import { fanOut } from './fan-out.js'
@@ -99,11 +100,13 @@ const start = pageStart('agents')
 export function agentStore({ read, write, gathered }: Database): AgentStore {
   const find = gathered(findAgents)
   return {
-    create: (agent, limit) => write((db) => create(db, agent, limit)),
+    create: (agent, limit, audit) => write((db) => recorded(db, audit, create(db, agent, limit))),
     get: (projectId, idOrName) => find({ projectId, idOrName }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
-    update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
-    delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
+    update: (projectId, id, changes, audit) =>
+      write((db) => recorded(db, audit, change(db, { projectId, id }, changes))),
+    delete: (projectId, id, audit) =>
+      write((db) => recorded(db, audit, remove(db, { projectId, id }))),
     changeState: (request) => write((db) => changeState(db, request)),
     own: (request) => write(async (db) => (await db.all(ownSql, request)).map(({ id }) => id)),
     disown: (owner) => write(async (db) => void (await db.run(disownSql, { owner }))),

@@ -48,6 +48,7 @@ describeStorageContract('PostgreSQL that two processes share', async () => {
 const TABLES = [
   'settings',
   'recoveries',
+  'audit_log',
   'projects',
   'api_keys',
   'agents',

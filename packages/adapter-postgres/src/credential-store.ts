@@ -15,6 +15,7 @@ import {
   type PageOf,
   type Project,
 } from '@org/agent-messaging-core/storage'
+import { recorded } from './audit-store.js'
 import type { Database, Queries } from './database.js'
 import { pageStart } from './page.js'
 import { sql } from './sql.js'
@@ -60,9 +61,11 @@ const countValidSql = sql<
   select count(*) as count from agent_messaging.api_keys
   where project_id = @projectId and revoked_at is null
     and (expires_at is null or expires_at > @createdAt)`)
-const revokeSql = sql<Id & { readonly projectId: string; readonly now: number }>(`
-  update agent_messaging.api_keys set revoked_at = coalesce(revoked_at, @now)
-  where id = @id and project_id = @projectId`)
+type Revocation = Id & { readonly projectId: string; readonly now: number }
+
+const revokeSql = sql<Revocation>(`
+  update agent_messaging.api_keys set revoked_at = @now
+  where id = @id and project_id = @projectId and revoked_at is null`)
 const settingSql = sql<Setting, { readonly value: string }>(
   'select value from agent_messaging.settings where name = @name',
 )
@@ -82,14 +85,15 @@ const start = pageStart('api_keys')
 
 export function credentialStore({ read, write, gathered }: Database): CredentialStore {
   return {
-    createProject: (row) => write(async (db) => void (await db.run(insertProjectSql, row))),
+    createProject: (row, audit) => write((db) => recorded(db, audit, createProject(db, row))),
     getProject: (id) => read((db) => db.one(projectSql, { id })),
     listProjects: (page) => read((db) => pageOfProjects(db, page)),
-    createKey: (key, digest, limit) => write((db) => createKey(db, key, digest, limit)),
+    createKey: (key, digest, limit, audit) =>
+      write((db) => recorded(db, audit, createKey(db, key, digest, limit))),
     findByDigest: gathered(findKeys),
     listKeys: (projectId, page) => read((db) => pageOfKeys(db, projectId, page)),
-    revokeKey: (projectId, id, now) =>
-      write(async (db) => (await db.run(revokeSql, { projectId, id, now })) === 1),
+    revokeKey: (projectId, id, now, audit) =>
+      write((db) => recorded(db, audit, revokeKey(db, { projectId, id, now }))),
     endSignIn: ({ id, until }, now) =>
       write(async (db) => {
         await db.run(deleteSignInsSql, { names: `${ENDED_SIGN_IN}%`, now: toIso(now) })
@@ -107,6 +111,20 @@ export function credentialStore({ read, write, gathered }: Database): Credential
         return (await replaced) === 1
       }),
   }
+}
+
+async function createProject(db: Queries, project: Project): Promise<'created'> {
+  await db.run(insertProjectSql, project)
+  return 'created'
+}
+
+async function revokeKey(
+  db: Queries,
+  revocation: Revocation,
+): Promise<'revoked' | 'already_revoked' | undefined> {
+  if ((await db.run(revokeSql, revocation)) === 1) return 'revoked'
+  const key = await db.one(keyByIdSql, revocation)
+  return key?.projectId === revocation.projectId ? 'already_revoked' : undefined
 }
 
 /** Finds the keys of many requests at once. Most requests use the same key. */

@@ -12,6 +12,7 @@ import { eventStore } from './event-store.js'
 import { migrate } from './migrate.js'
 import { lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
+import { auditStore } from './audit-store.js'
 import { recoveryStore } from './recovery-store.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
@@ -108,6 +109,7 @@ const storesOf = (database: Database): Omit<Storage, 'close'> => ({
   messages: messageStore(database),
   deliveries: deliveryStore(database),
   recoveries: recoveryStore(database),
+  audit: auditStore(database),
   events: eventStore(database),
   webhooks: webhookStore(database),
   agents: agentStore(database),

@@ -2,7 +2,7 @@ import type { PageOf } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
-type Table = 'api_keys' | 'agents' | 'webhooks' | 'recoveries'
+type Table = 'api_keys' | 'agents' | 'webhooks' | 'recoveries' | 'audit_log'
 
 /**
  * Returns the `seq` above all rows of the page. A cursor whose row was deleted counts by its id, a

@@ -16,6 +16,7 @@ import {
   type RecoveryRow,
   type RecoveryStore,
 } from '@org/agent-messaging-core/storage'
+import { recorded } from './audit-store.js'
 import type { Database, Queries } from './database.js'
 import { pageStart } from './page.js'
 import { redeliver } from './redelivery.js'
@@ -60,14 +61,16 @@ const start = pageStart('recoveries')
 
 export function recoveryStore({ read, write }: Database): RecoveryStore {
   return {
-    create: (recovery, limit) => write((db) => create(db, recovery, limit)),
+    create: (recovery, limit, audit) =>
+      write((db) => recorded(db, audit, create(db, recovery, limit))),
     get: (projectId, id) =>
       read(async (db) => {
         const row = await db.one(oneSql, { projectId, id })
         return row && toRecovery(row)
       }),
     list: (projectId, page) => read((db) => pageOfRecoveries(db, projectId, page)),
-    cancel: (projectId, id, now) => write((db) => cancel(db, { projectId, id }, now)),
+    cancel: (projectId, id, now, audit) =>
+      write((db) => recorded(db, audit, cancel(db, { projectId, id }, now))),
     advance: (step) => write((db) => advance(db, step)),
     purge: (purge) => write((db) => db.run(purgeSql, purge)),
   }

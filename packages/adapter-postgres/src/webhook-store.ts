@@ -17,6 +17,7 @@ import {
   type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
+import { recorded } from './audit-store.js'
 import type { Database, Queries } from './database.js'
 import { pageStart } from './page.js'
 import { sql } from './sql.js'
@@ -66,17 +67,20 @@ const start = pageStart('webhooks')
 
 export function webhookStore({ read, write }: Database): WebhookStore {
   return {
-    create: (webhook, limit) => write((db) => create(db, webhook, limit)),
+    create: (webhook, limit, audit) =>
+      write((db) => recorded(db, audit, create(db, webhook, limit))),
     get: (projectId, id) =>
       read(async (db) => {
         const row = await db.one(oneSql, { projectId, id })
         return row && toWebhook(row)
       }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
-    update: (projectId, id, changes) => write((db) => change(db, { projectId, id }, changes)),
-    rotateSecret: (projectId, id, rotation) =>
-      write((db) => rotateSecret(db, { projectId, id }, rotation)),
-    delete: (projectId, id) => write((db) => remove(db, { projectId, id })),
+    update: (projectId, id, changes, audit) =>
+      write((db) => recorded(db, audit, change(db, { projectId, id }, changes))),
+    rotateSecret: (projectId, id, rotation, audit) =>
+      write((db) => recorded(db, audit, rotateSecret(db, { projectId, id }, rotation))),
+    delete: (projectId, id, audit) =>
+      write((db) => recorded(db, audit, remove(db, { projectId, id }))),
     reseal: (step) => write((db) => reseal(db, step)),
   }
 }

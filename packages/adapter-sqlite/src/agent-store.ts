@@ -24,6 +24,7 @@ import {
   type ResealStep,
   type StateChange,
 } from '@org/agent-messaging-core/storage'
+import type { AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
 import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
@@ -38,7 +39,12 @@ type StateColumns = ReturnType<typeof agentStateColumns> & {
 
 const selectAgent = `select seq, ${selectList(AGENT_COLUMNS)} from agents`
 
-type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
+type Parts = {
+  readonly sessions: SessionRows
+  readonly fanOut: FanOut
+  readonly erasure: Erasure
+  readonly audit: AuditRows
+}
 
 /** Releases all agents. Their owners must be dead. Returns their number. */
 export function releaseAgents(db: Database): number {
@@ -49,6 +55,7 @@ export function releaseAgents(db: Database): number {
 
 export function agentStore(db: Database, committer: Committer, parts: Parts): AgentStore {
   const agents = new AgentRows(db, parts)
+  const { audit: log } = parts
   const cache = new VersionedCache<string, Agent | undefined>(db)
 
   const write: Committer['write'] = (operation) =>
@@ -58,14 +65,16 @@ export function agentStore(db: Database, committer: Committer, parts: Parts): Ag
     })
 
   return {
-    create: (agent, limit) => write(() => agents.create(agent, limit)),
+    create: (agent, limit, audit) => write(() => log.recorded(audit, agents.create(agent, limit))),
     get: (projectId, idOrName) =>
       committer.read(() =>
         cache.get(`${projectId} ${idOrName}`, () => agents.find(projectId, idOrName)),
       ),
     list: (projectId, page) => committer.read(() => agents.list(projectId, page)),
-    update: (projectId, id, changes) => write(() => agents.update(projectId, id, changes)),
-    delete: (projectId, id) => write(() => agents.delete(projectId, id)),
+    update: (projectId, id, changes, audit) =>
+      write(() => log.recorded(audit, agents.update(projectId, id, changes))),
+    delete: (projectId, id, audit) =>
+      write(() => log.recorded(audit, agents.delete(projectId, id))),
     changeState: (request) => write(() => agents.changeState(request)),
     own: (request) => committer.write(() => agents.own(request)),
     disown: (owner) => committer.write(() => agents.disown(owner)),

@@ -4,6 +4,7 @@ import { dueClaims } from './claim-due.js'
 import { openConnection } from './connection.js'
 import { fanOutOf } from './fan-out.js'
 import { migrate } from './schema.js'
+import { AuditRows } from './audit-store.js'
 import { Committer } from './committer.js'
 import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
@@ -25,11 +26,10 @@ it('a new process finds the one due delivery behind thousands of webhooks withou
   const db = openConnection(':memory:', 0)
   migrate(db)
   const rows = new WebhookRows(db)
-  const { create } = webhookStore(
-    db,
-    new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }),
-    rows,
-  )
+  const { create } = webhookStore(db, new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }), {
+    webhooks: rows,
+    audit: new AuditRows(db),
+  })
   const ids = fakeIds()
   const agent = anAgent()
   await Promise.all(Array.from({ length: MANY }, () => create(aWebhook({ id: ids.next() }), MANY)))

@@ -16,6 +16,7 @@ import {
   type PageOf,
   type Project,
 } from '@org/agent-messaging-core/storage'
+import type { AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
 import { atMost, pageStart } from './statements.js'
 import { VersionedCache } from './versioned-cache.js'
@@ -26,7 +27,11 @@ const AFTER_ENDED_SIGN_INS = 'ended-sign-in0'
 const selectProject = 'select id, name, created_at as createdAt from projects'
 const selectKey = `select ${selectList(API_KEY_COLUMNS)} from api_keys`
 
-export function credentialStore(db: Database, committer: Committer): CredentialStore {
+export function credentialStore(
+  db: Database,
+  committer: Committer,
+  { audit: log }: { readonly audit: AuditRows },
+): CredentialStore {
   const sql = prepare(db)
   const start = pageStart(db, 'api_keys')
   const cache = new VersionedCache<string, ApiKey | undefined>(db)
@@ -45,9 +50,17 @@ export function credentialStore(db: Database, committer: Committer): CredentialS
     return 'created'
   }
 
-  function revokeKey(projectId: string, id: string, now: number): boolean {
+  function revokeKey(
+    projectId: string,
+    id: string,
+    now: number,
+  ): 'revoked' | 'already_revoked' | undefined {
+    const row = sql.keyById.get(id)
+    if (row?.projectId !== projectId) return undefined
+    if (row.revokedAt !== null) return 'already_revoked'
     cache.clear()
-    return sql.revoke.run(now, id, projectId).changes === 1
+    sql.revoke.run(now, id)
+    return 'revoked'
   }
 
   function findByDigest(digest: string): ApiKey | undefined {
@@ -69,13 +82,19 @@ export function credentialStore(db: Database, committer: Committer): CredentialS
     toPage(sql.keys.all(projectId, start(page), page.limit + 1), page.limit, toApiKey)
 
   return {
-    createProject: (row) => committer.write(() => void sql.insertProject.run(row)),
+    createProject: (row, audit) =>
+      committer.write(() => {
+        sql.insertProject.run(row)
+        return log.recorded(audit, 'created' as const)
+      }),
     getProject: (id) => committer.read(() => sql.project.get(id)),
     listProjects: (page) => committer.read(() => pageOfProjects(page)),
-    createKey: (key, digest, limit) => committer.write(() => createKey(key, digest, limit)),
+    createKey: (key, digest, limit, audit) =>
+      committer.write(() => log.recorded(audit, createKey(key, digest, limit))),
     findByDigest: (digest) => committer.read(() => cache.get(digest, () => findByDigest(digest))),
     listKeys: (projectId, page) => committer.read(() => pageOfKeys(projectId, page)),
-    revokeKey: (projectId, id, now) => committer.write(() => revokeKey(projectId, id, now)),
+    revokeKey: (projectId, id, now, audit) =>
+      committer.write(() => log.recorded(audit, revokeKey(projectId, id, now))),
     endSignIn: ({ id, until }, now) =>
       committer.write(() => {
         sql.forgetSignIns.run(ENDED_SIGN_IN, AFTER_ENDED_SIGN_INS, toIso(now))
@@ -115,9 +134,7 @@ const prepare = (db: Database) => ({
   keys: db.prepare<[string, number, number], ApiKeyRow>(
     `${selectKey} where project_id = ? and seq < ? order by seq desc ${atMost('?')}`,
   ),
-  revoke: db.prepare<[number, string, string]>(
-    'update api_keys set revoked_at = coalesce(revoked_at, ?) where id = ? and project_id = ?',
-  ),
+  revoke: db.prepare<[number, string]>('update api_keys set revoked_at = ? where id = ?'),
   endSignIn: db.prepare<[string, string]>(
     'insert into settings (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
   ),

@@ -1,6 +1,7 @@
 import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
 import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
+import { AuditRows } from './audit-store.js'
 import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { deliveryList } from './delivery-list.js'
@@ -19,10 +20,10 @@ async function deliveries() {
   const agent = anAgent()
   const rows = new WebhookRows(db)
   const webhook = aWebhook({ id: ids.next() })
-  await webhookStore(db, new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), rows).create(
-    webhook,
-    1,
-  )
+  await webhookStore(db, new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), {
+    webhooks: rows,
+    audit: new AuditRows(db),
+  }).create(webhook, 1)
   const made: string[] = []
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
   const fanOut = fanOutOf(db, rows)

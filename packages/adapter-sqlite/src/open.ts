@@ -3,6 +3,7 @@ import type { Storage, Stored, TakenOver, Unavailable } from '@org/agent-messagi
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
 import { agentStore, releaseAgents } from './agent-store.js'
+import { AuditRows, auditStore } from './audit-store.js'
 import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { credentialStore } from './credential-store.js'
@@ -166,15 +167,17 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     sessions: new SessionRows(db),
     fanOut: fanOutOf(db, webhooks),
     erasure: erasureOf(db),
+    audit: new AuditRows(db),
   }
   return {
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
-    recoveries: recoveryStore(db, committer, webhooks),
+    recoveries: recoveryStore(db, committer, parts),
     events: eventStore(db, committer),
-    webhooks: webhookStore(db, committer, webhooks),
+    webhooks: webhookStore(db, committer, parts),
     agents: agentStore(db, committer, parts),
-    credentials: credentialStore(db, committer),
+    credentials: credentialStore(db, committer, parts),
+    audit: auditStore(committer, parts.audit),
     moveTimes: (jump) => committer.write(() => move(jump)),
     ping: () => committer.write(() => rewriteVersion(db)),
   }

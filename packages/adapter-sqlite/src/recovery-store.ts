@@ -17,6 +17,7 @@ import {
   type RecoveryStore,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
+import type { AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
 import { redelivery, type Redelivery } from './redelivery.js'
 import { atMost, pageStart } from './statements.js'
@@ -27,14 +28,16 @@ type Columns = Omit<RecoveryRow, 'seq'>
 export function recoveryStore(
   db: Database,
   committer: Committer,
-  webhooks: WebhookRows,
+  { webhooks, audit: log }: { readonly webhooks: WebhookRows; readonly audit: AuditRows },
 ): RecoveryStore {
   const recoveries = new Recoveries(db, redelivery(db, webhooks))
   return {
-    create: (recovery, limit) => committer.write(() => recoveries.create(recovery, limit)),
+    create: (recovery, limit, audit) =>
+      committer.write(() => log.recorded(audit, recoveries.create(recovery, limit))),
     get: (projectId, id) => committer.read(() => recoveries.get(projectId, id)),
     list: (projectId, page) => committer.read(() => recoveries.list(projectId, page)),
-    cancel: (projectId, id, now) => committer.write(() => recoveries.cancel(projectId, id, now)),
+    cancel: (projectId, id, now, audit) =>
+      committer.write(() => log.recorded(audit, recoveries.cancel(projectId, id, now))),
     advance: (step) => committer.write(() => recoveries.advance(step)),
     purge: (purge) => committer.write(() => recoveries.purge(purge)),
   }

@@ -28,7 +28,7 @@ export const atMost = (parameter: string): string => `limit ${parameter} + 0`
  */
 export function pageStart(
   db: Database,
-  table: 'api_keys' | 'agents' | 'webhooks' | 'recoveries',
+  table: 'api_keys' | 'agents' | 'webhooks' | 'recoveries' | 'audit_log',
 ): (page: PageOf) => number {
   const place = db
     .prepare<[string, string], number>(

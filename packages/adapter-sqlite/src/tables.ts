@@ -37,6 +37,7 @@ const TABLES = [
   'header_names',
   'attempts',
   'recoveries',
+  'audit_log',
 ]
 
 /**

@@ -18,11 +18,15 @@ import {
   type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
+import type { AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
 import { atMost, pageStart } from './statements.js'
 import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
 
-export function webhookStore(db: Database, committer: Committer, cache: WebhookRows): WebhookStore {
+type Parts = { readonly webhooks: WebhookRows; readonly audit: AuditRows }
+
+export function webhookStore(db: Database, committer: Committer, parts: Parts): WebhookStore {
+  const { webhooks: cache, audit: log } = parts
   const webhooks = new Webhooks(db)
 
   const write: Committer['write'] = (operation) =>
@@ -32,13 +36,16 @@ export function webhookStore(db: Database, committer: Committer, cache: WebhookR
     })
 
   return {
-    create: (webhook, limit) => write(() => webhooks.create(webhook, limit)),
+    create: (webhook, limit, audit) =>
+      write(() => log.recorded(audit, webhooks.create(webhook, limit))),
     get: (projectId, id) => committer.read(() => webhooks.get(projectId, id)),
     list: (projectId, page) => committer.read(() => webhooks.list(projectId, page)),
-    update: (projectId, id, changes) => write(() => webhooks.update(projectId, id, changes)),
-    rotateSecret: (projectId, id, rotation) =>
-      write(() => webhooks.rotateSecret(projectId, id, rotation)),
-    delete: (projectId, id) => write(() => webhooks.delete(projectId, id)),
+    update: (projectId, id, changes, audit) =>
+      write(() => log.recorded(audit, webhooks.update(projectId, id, changes))),
+    rotateSecret: (projectId, id, rotation, audit) =>
+      write(() => log.recorded(audit, webhooks.rotateSecret(projectId, id, rotation))),
+    delete: (projectId, id, audit) =>
+      write(() => log.recorded(audit, webhooks.delete(projectId, id))),
     reseal: (step) => write(() => webhooks.reseal(step)),
   }
 }

@@ -9,6 +9,8 @@ export type { HoldCause } from './domain/backlog.js'
 export { HOLD_CAUSES } from './domain/backlog.js'
 export type { ApiKey, Permission } from './domain/api-key.js'
 export { PERMISSIONS } from './domain/api-key.js'
+export type { Actor, AuditAction, AuditEntry } from './domain/audit.js'
+export { ACTOR_KINDS, AUDIT_ACTIONS } from './domain/audit.js'
 export type {
   DeliveryAttempt,
   DeliveryStatus,
@@ -51,6 +53,7 @@ export type {
   StreamPolicy,
 } from './policy.js'
 export { defaultPolicy } from './policy.js'
+export type { AuditFilter } from './ports/audit-store.js'
 export type { Project } from './ports/credential-store.js'
 export type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
 export type { Recovery } from './ports/recovery-store.js'

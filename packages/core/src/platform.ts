@@ -1,3 +1,4 @@
+import type { Actor } from './domain/audit.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
 import type { EventNews } from './ports/event-news.js'
@@ -27,6 +28,8 @@ export type Platform = {
   readonly crypto: Crypto
   readonly telemetry: Telemetry
   readonly policy: Policy
+  /** Who makes the changes, for the audit log. `host` if absent. */
+  readonly actor?: Actor
   /** Aborts when a stop begins. */
   readonly stopping: AbortSignal
   /** Aborts when a stop has used up its time. After that nothing is retried. */

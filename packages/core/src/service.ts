@@ -2,7 +2,8 @@ import { createAgents } from './agents/agents.js'
 import { createMaintenance } from './maintenance/maintenance.js'
 import { localSignal } from './messages/local-signal.js'
 import { createMessages, type Messages } from './messages/messages.js'
-import { createOperations } from './operations/operations.js'
+import type { Actor } from './domain/audit.js'
+import { createOperations, credentialChanges } from './operations/operations.js'
 import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
 import { SteadyClock } from './pacing/steady-clock.js'
@@ -94,6 +95,12 @@ export function createService(options: ServiceOptions) {
     deliveries: webhooks.deliveries,
     recoveries: webhooks.recoveries,
     events: webhooks.events,
+    /** Returns the calls that the audit log records. Their entries name the actor. */
+    changesBy: (actor: Actor) => ({
+      ...credentialChanges({ ...platform, actor }),
+      ...webhooks.changesBy(actor),
+      agents: agents.changesBy(actor),
+    }),
     policy: platform.policy,
     /** The kinds of agents that this process knows, with their options. */
     runtimeKinds: () => options.runtimes.map(runtimeKindOf),

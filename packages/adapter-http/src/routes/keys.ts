@@ -47,7 +47,7 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       readJson(maxBodyBytes),
       validBody(create),
       async (c) => {
-        const created = await service.keys.create({
+        const created = await service.changesBy(c.get('actor')).keys.create({
           projectId: c.get('projectId'),
           ...c.req.valid('json'),
         })
@@ -64,7 +64,9 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
     })
 
     .delete('/v1/keys/:id', about.revoke, mayManage, async (c) => {
-      const revoked = await service.keys.revoke(c.get('projectId'), idIn(c.req.param('id')))
+      const revoked = await service
+        .changesBy(c.get('actor'))
+        .keys.revoke(c.get('projectId'), idIn(c.req.param('id')))
       return revoked.isErr() ? refuse(c, revoked.error) : replyEmpty(c)
     })
 }

@@ -51,7 +51,9 @@ export const recoveryRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       validBody(newRecovery),
       (c) => {
         const filter = defined(c.req.valid('json'))
-        const started = service.recoveries.start({ projectId: c.get('projectId'), filter })
+        const started = service
+          .changesBy(c.get('actor'))
+          .recoveries.start({ projectId: c.get('projectId'), filter })
         return answer(c, 202, started, recoveryBody)
       },
     )
@@ -71,7 +73,7 @@ export const recoveryRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
     )
 
     .post('/v1/recoveries/:id/cancel', about.cancel, mayManage, (c) =>
-      answer(c, 200, service.recoveries.cancel(refOf(c)), recoveryBody),
+      answer(c, 200, service.changesBy(c.get('actor')).recoveries.cancel(refOf(c)), recoveryBody),
     )
 }
 

@@ -35,11 +35,11 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const show = (webhook: Webhook) => webhookBody(webhook, service.now(), limitOf(webhook))
   return new Hono<Env>()
     .post('/v1/webhooks/:id/enable', about.enable, mayManage, (c) =>
-      answer(c, 200, service.webhooks.enable(webhookRef(c)), show),
+      answer(c, 200, service.changesBy(c.get('actor')).webhooks.enable(webhookRef(c)), show),
     )
 
     .post('/v1/webhooks/:id/disable', about.disable, mayManage, (c) =>
-      answer(c, 200, service.webhooks.disable(webhookRef(c)), show),
+      answer(c, 200, service.changesBy(c.get('actor')).webhooks.disable(webhookRef(c)), show),
     )
 
     .post('/v1/webhooks/:id/test', about.test, mayManage, (c) =>
@@ -53,7 +53,9 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       readJsonIfSent(maxBodyBytes),
       validBody(rotation),
       (c) => {
-        const rotated = service.webhooks.rotateSecret({ ...webhookRef(c), ...c.req.valid('json') })
+        const rotated = service
+          .changesBy(c.get('actor'))
+          .webhooks.rotateSecret({ ...webhookRef(c), ...c.req.valid('json') })
         return answer(c, 200, rotated, (created) =>
           createdWebhookBody(created, service.now(), limitOf(created.webhook)),
         )
@@ -61,7 +63,12 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
     )
 
     .post('/v1/webhooks/:id/rotate-secret/finish', about.finishRotation, mayManage, (c) =>
-      answer(c, 200, service.webhooks.finishRotation(webhookRef(c)), show),
+      answer(
+        c,
+        200,
+        service.changesBy(c.get('actor')).webhooks.finishRotation(webhookRef(c)),
+        show,
+      ),
     )
 }
 

@@ -189,7 +189,9 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
       validBody(create),
       async (c) => {
         const projectId = c.get('projectId')
-        const created = await service.webhooks.create({ projectId, ...c.req.valid('json') })
+        const created = await service
+          .changesBy(c.get('actor'))
+          .webhooks.create({ projectId, ...c.req.valid('json') })
         if (created.isErr()) return refuse(c, created.error)
         const collection = `${basePathOf(c, { basePath, route: '/v1/webhooks' })}/v1/webhooks`
         return reply(
@@ -223,13 +225,15 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
       readJson(maxBodyBytes),
       validBody(change),
       (c) => {
-        const updated = service.webhooks.update({ ...webhookRef(c), change: c.req.valid('json') })
+        const updated = service
+          .changesBy(c.get('actor'))
+          .webhooks.update({ ...webhookRef(c), change: c.req.valid('json') })
         return answer(c, 200, updated, show)
       },
     )
 
     .delete('/v1/webhooks/:id', about.delete, mayManage, async (c) => {
-      const deleted = await service.webhooks.delete(webhookRef(c))
+      const deleted = await service.changesBy(c.get('actor')).webhooks.delete(webhookRef(c))
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
     })
 }

@@ -261,6 +261,22 @@ create index recoveries_running on agent_messaging.recoveries (last_page_at, seq
 create index recoveries_finished on agent_messaging.recoveries (finished_at)
   where finished_at is not null;
 
+-- The log of changes. An entry names fields, never values.
+create table agent_messaging.audit_log (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  project_id text collate "C" not null,
+  actor_kind text not null,
+  actor_id text,
+  action text not null,
+  target_id text collate "C" not null,
+  fields text,
+  created_at bigint not null
+);
+create index audit_log_project on agent_messaging.audit_log (project_id, seq);
+create index audit_log_target on agent_messaging.audit_log (target_id, seq);
+create index audit_log_created on agent_messaging.audit_log (created_at);
+
 -- The header names of attempts repeat, so each list is stored once. Attempts hold the values.
 create table agent_messaging.header_names (
   seq bigint generated always as identity primary key,

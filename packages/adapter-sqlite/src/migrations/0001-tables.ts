@@ -231,6 +231,22 @@ create index recoveries_project on recoveries (project_id);
 create index recoveries_running on recoveries (last_page_at) where finished_at is null;
 create index recoveries_finished on recoveries (finished_at) where finished_at is not null;
 
+-- The log of changes. An entry names fields, never values.
+create table audit_log (
+  seq integer primary key,
+  id text not null unique,
+  project_id text not null,
+  actor_kind text not null,
+  actor_id text,
+  action text not null,
+  target_id text not null,
+  fields text,
+  created_at integer not null
+) strict;
+create index audit_log_project on audit_log (project_id);
+create index audit_log_target on audit_log (target_id);
+create index audit_log_created on audit_log (created_at);
+
 -- Attempts share few sets of header names, so each set is stored once. The values are one per line.
 create table header_names (seq integer primary key, names text not null unique) strict;
 

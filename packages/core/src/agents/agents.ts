@@ -1,7 +1,9 @@
+import type { Actor } from '../domain/audit.js'
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Messages } from '../messages/messages.js'
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
+import type { AgentsContext } from './context.js'
 import { createAgent } from './create-agent.js'
 import {
   deleteAgent,
@@ -27,15 +29,17 @@ export function createAgents(
   const context = { ...supervising, maintenance, waitingRoom, supervisor }
   return {
     supervisor,
-    agents: {
-      create: createAgent(context),
-      get: getAgent(context),
-      list: listAgents(context),
-      update: updateAgent(context),
-      delete: deleteAgent(context),
-      start: startAgent(context),
-      stop: stopAgent(context),
-    },
+    changesBy: (actor: Actor) => agentChanges({ ...context, actor }),
+    agents: { ...agentChanges(context), get: getAgent(context), list: listAgents(context) },
     sessions: { list: listSessions(context), erase: eraseSession(context) },
   }
 }
+
+/** The calls that the audit log records, in the name of the actor. */
+const agentChanges = (context: AgentsContext) => ({
+  create: createAgent(context),
+  update: updateAgent(context),
+  delete: deleteAgent(context),
+  start: startAgent(context),
+  stop: stopAgent(context),
+})

@@ -9,6 +9,7 @@ import {
   type AgentRuntimeConfig,
   type OnBusy,
 } from '../domain/agent.js'
+import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { jsonProblem, type JsonObject } from '../domain/json.js'
 import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../domain/principal.js'
@@ -80,7 +81,9 @@ export const createAgent =
         createdAt: now,
         updatedAt: now,
       }
-      const created = yield* d.storage.agents.create(agent, d.policy.limits.agentsPerProject)
+      const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id })
+      const limit = d.policy.limits.agentsPerProject
+      const created = yield* d.storage.agents.create(agent, limit, audit)
       if (created === 'name_taken') return fail('name_taken')
       if (created === 'limit_reached') return fail('too_many_agents')
       const isWanted = agent.desiredState === 'running'

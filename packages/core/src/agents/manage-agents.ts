@@ -5,6 +5,7 @@ import {
   runtimeSecretsContext,
   type Agent,
 } from '../domain/agent.js'
+import { auditEntry, changedFields, type AuditAction } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { AgentChange } from '../ports/agent-store.js'
@@ -70,7 +71,8 @@ export const updateAgent =
         // Tells each version of the agent from the one before.
         updatedAt: Math.max(d.clock.now(), agent.updatedAt + 1),
       }
-      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change)
+      const audit = entryOf(d, agent, 'agent.updated', changedFields({ runtime, ...settings }))
+      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change, audit)
       if (updated === undefined) return fail('agent_not_found')
       if (updated === 'name_taken') return fail('name_taken')
       if (updated === 'not_stopped') return fail('agent_not_stopped') // started since the read
@@ -90,10 +92,12 @@ const want =
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
-      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, {
-        desiredState,
-        updatedAt,
-      })
+      const updated = yield* d.storage.agents.update(
+        agent.projectId,
+        agent.id,
+        { desiredState, updatedAt },
+        entryOf(d, agent, desiredState === 'running' ? 'agent.started' : 'agent.stopped'),
+      )
       if (!updated) return fail('agent_not_found')
       // A person's start does not wait for the next retry, and also follows the last one.
       if (desiredState === 'running')
@@ -129,7 +133,8 @@ export const deleteAgent =
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const { projectId, id: agentId } = agent
-      const remove = () => d.storage.agents.delete(projectId, agentId)
+      const audit = entryOf(d, agent, 'agent.deleted')
+      const remove = () => d.storage.agents.delete(projectId, agentId, audit)
       const deleted = yield* force
         ? cancelUntilRemoved(d, { projectId, agentId }, remove)
         : remove()
@@ -140,6 +145,13 @@ export const deleteAgent =
       d.maintenance.wake()
       return ok(undefined)
     })
+
+const entryOf = (
+  d: Platform,
+  { projectId, id }: Agent,
+  action: AuditAction,
+  fields?: readonly string[],
+) => auditEntry(d, { projectId, action, targetId: id, ...(fields && { fields }) })
 
 function signingSecretOf(d: Platform, { id, runtime }: Agent): string | undefined {
   const sealed = runtime.secrets && d.crypto.unseal(runtime.secrets, runtimeSecretsContext(id))

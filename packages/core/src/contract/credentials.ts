@@ -95,9 +95,9 @@ export function credentialsSuite(it: StorageTest): void {
     const key = anApiKey()
     await credentials.createKey(key, DIGEST, 1_000)
     expect(await credentials.findByDigest(DIGEST)).toEqual(key) // a store can cache the key now
-    expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)).toBe(true)
+    expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)).toBe('revoked')
     expect(await credentials.findByDigest(DIGEST)).toEqual({ ...key, revokedAt: NOW + 9 })
-    expect(await credentials.revokeKey(PROJECT_ID, UNKNOWN_ID, NOW)).toBe(false)
+    expect(await credentials.revokeKey(PROJECT_ID, UNKNOWN_ID, NOW)).toBeUndefined()
   })
 
   it('revokes a key again without harm: the first time stays', async ({
@@ -106,7 +106,7 @@ export function credentialsSuite(it: StorageTest): void {
     const key = anApiKey()
     await credentials.createKey(key, DIGEST, 1_000)
     await credentials.revokeKey(PROJECT_ID, key.id, NOW + 9)
-    expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + MINUTE)).toBe(true)
+    expect(await credentials.revokeKey(PROJECT_ID, key.id, NOW + MINUTE)).toBe('already_revoked')
     expect(await credentials.findByDigest(DIGEST)).toMatchObject({ revokedAt: NOW + 9 })
   })
 

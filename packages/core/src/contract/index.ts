@@ -3,6 +3,7 @@ import { acceptSuite } from './accept.js'
 import { activitySuite } from './activity.js'
 import { agentsSuite } from './agents.js'
 import { attemptsSuite } from './attempts.js'
+import { auditSuite } from './audit.js'
 import { backlogSuite } from './backlog.js'
 import { cancelSuite } from './cancel.js'
 import { clockJumpSuite } from './clock-jump.js'
@@ -91,6 +92,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('agents that one process owns', () => ownersSuite(it))
     describe('webhooks', () => webhooksSuite(it))
     describe('projects, API keys and settings', () => credentialsSuite(it))
+    describe('the audit log', () => auditSuite(it))
     describe('resealed secrets', () => resealSuite(it))
     describe('isolation of projects', () => isolationSuite(it))
     describe('pages', () => pagingSuite(it))

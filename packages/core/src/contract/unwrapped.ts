@@ -20,6 +20,7 @@ type StoreName =
   | 'webhooks'
   | 'agents'
   | 'credentials'
+  | 'audit'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
   moveTimes(jump: ClockJump): Promise<boolean>
 }
@@ -32,6 +33,7 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   webhooks: unwrappedStore(storage.webhooks),
   agents: unwrappedStore(storage.agents),
   credentials: unwrappedStore(storage.credentials),
+  audit: unwrappedStore(storage.audit),
   moveTimes: async (jump) => (await storage.moveTimes(jump))._unsafeUnwrap(),
 })
 

@@ -6,6 +6,7 @@ export const PERMISSIONS = [
   'project:agents',
   'project:webhooks',
   'project:events',
+  'project:audit',
   'project:admin',
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]

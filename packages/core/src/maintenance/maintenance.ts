@@ -40,7 +40,7 @@ export function createMaintenance(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>,
 ): Maintenance {
   const { retention, disabledBacklog } = d.policy
-  const { deliveries, events, messages, recoveries } = d.storage
+  const { audit, deliveries, events, messages, recoveries } = d.storage
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
@@ -59,6 +59,7 @@ export function createMaintenance(
       await purged(messages, now - retention.messagesMs),
       await steps(() => messages.sweep({ limit: STEP })),
       await purged(recoveries, now - retention.deliveriesMs),
+      await purged(audit, now - retention.deliveriesMs),
       await purged(
         {
           purge: ({ finishedBefore, limit }) =>

@@ -7,6 +7,7 @@ import {
   type ApiKey,
   type Permission,
 } from '../domain/api-key.js'
+import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import type { Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
@@ -25,8 +26,17 @@ export const createProject =
     const problem = broken({ name: textRule(name, MAX_NAME) })
     if (problem) return errAsync(problem.error)
     const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
-    return d.storage.credentials.createProject(project).map(() => project)
+    const { id } = project
+    const audit = auditEntry(d, { projectId: id, action: 'project.created', targetId: id })
+    return d.storage.credentials.createProject(project, audit).map(() => project)
   }
+
+export const getProject =
+  (d: Platform) =>
+  (id: string): ResultAsync<Project, Unavailable | { readonly kind: 'project_not_found' }> =>
+    d.storage.credentials
+      .getProject(id)
+      .andThen((found) => (found ? ok(found) : fail('project_not_found')))
 
 export const listProjects =
   (d: Platform) =>
@@ -75,6 +85,7 @@ export const createKey =
         apiKey,
         d.crypto.sha256(key),
         d.policy.limits.keysPerProject,
+        auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id }),
       )
       if (created === 'limit_reached') return fail('too_many_keys')
       if (created === 'project_not_found') return fail('project_not_found')
@@ -94,7 +105,12 @@ export const revokeKey =
     keyId: string,
   ): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
     d.storage.credentials
-      .revokeKey(projectId, keyId, d.clock.now())
+      .revokeKey(
+        projectId,
+        keyId,
+        d.clock.now(),
+        auditEntry(d, { projectId, action: 'key.revoked', targetId: keyId }),
+      )
       .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
 /**

@@ -1,5 +1,6 @@
 import type { ApiKey } from '../domain/api-key.js'
 import { Recent } from '../domain/recent.js'
+import type { Platform } from '../platform.js'
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
 import type { OperationsContext } from './context.js'
 import {
@@ -7,6 +8,7 @@ import {
   createKey,
   createProject,
   endSignIn,
+  getProject,
   isSignInOver,
   listKeys,
   listProjects,
@@ -16,6 +18,7 @@ import {
 import { runPass } from './pass.js'
 import { pingStorage } from './ping-storage.js'
 import { readActivity } from './read-activity.js'
+import { readAuditLog } from './read-audit-log.js'
 import { readBacklog } from './read-backlog.js'
 import { resealSecrets } from './reseal-secrets.js'
 
@@ -26,7 +29,11 @@ export function createOperations(context: OperationsContext) {
   const keysContext = { ...context, recentKeys: new Recent<ApiKey>(MOST_RECENT_KEYS) }
   return {
     principals: { count: countPrincipal(context), erase: erasePrincipal(context) },
-    projects: { create: createProject(context), list: listProjects(context) },
+    projects: {
+      create: createProject(context),
+      get: getProject(context),
+      list: listProjects(context),
+    },
     keys: {
       create: createKey(context),
       list: listKeys(context),
@@ -34,6 +41,7 @@ export function createOperations(context: OperationsContext) {
       authenticate: authenticate(keysContext),
       recall: recallKey(keysContext),
     },
+    auditLog: { list: readAuditLog(context) },
     secrets: { reseal: resealSecrets(context) },
     signIns: { end: endSignIn(context), isOver: isSignInOver(context) },
     ping: pingStorage(context),
@@ -42,3 +50,9 @@ export function createOperations(context: OperationsContext) {
     tick: runPass(context),
   }
 }
+
+/** The calls that change projects and keys, in the name of the actor. */
+export const credentialChanges = (context: Platform) => ({
+  projects: { create: createProject(context) },
+  keys: { create: createKey(context), revoke: revokeKey(context) },
+})

@@ -1,4 +1,5 @@
 import type { Agent, AgentState } from '../domain/agent.js'
+import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
 import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
@@ -6,7 +7,11 @@ import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js
 /** Agents, with their desired and their observed state. */
 export interface AgentStore {
   /** Creates the agent. Returns `limit_reached` if the project has `limit` agents already. */
-  create(agent: Agent, limit: number): Stored<'created' | 'name_taken' | 'limit_reached'>
+  create(
+    agent: Agent,
+    limit: number,
+    audit?: AuditEntry,
+  ): Stored<'created' | 'name_taken' | 'limit_reached'>
   /** Finds an agent by its id or its name. */
   get(projectId: string, idOrName: string): Stored<Agent | undefined>
   /** Lists agents, newest first. */
@@ -19,13 +24,14 @@ export interface AgentStore {
     projectId: string,
     id: string,
     change: AgentChange,
+    audit?: AuditEntry,
   ): Stored<Agent | 'name_taken' | 'not_stopped' | undefined>
   /**
    * Deletes the agent with its sessions and messages: nothing finds them after the commit, and
    * `MessageStore.sweep` frees their space. Returns `busy` if messages are open.
    * Deliveries of past events stay.
    */
-  delete(projectId: string, id: string): Stored<'deleted' | 'busy' | undefined>
+  delete(projectId: string, id: string, audit?: AuditEntry): Stored<'deleted' | 'busy' | undefined>
   /**
    * Sets the state if its kind is still `from`, and commits the event with it. Only one caller
    * gets `changed`, so each change is reported once.

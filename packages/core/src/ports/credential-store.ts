@@ -1,4 +1,5 @@
 import type { ApiKey } from '../domain/api-key.js'
+import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
 import type { Page, PageOf, Stored } from './stored.js'
 
@@ -9,7 +10,8 @@ export type SignIn = { readonly id: string; readonly until: Instant }
 
 /** Projects and API keys. The store knows a key only by its digest (SHA-256, hex). */
 export interface CredentialStore {
-  createProject(project: Project): Stored<void>
+  /** Creates a project. A repeated call changes nothing. */
+  createProject(project: Project, audit?: AuditEntry): Stored<'created'>
   getProject(id: string): Stored<Project | undefined>
   /** Lists projects, oldest first. */
   listProjects(page: PageOf): Stored<Page<Project>>
@@ -21,6 +23,7 @@ export interface CredentialStore {
     key: ApiKey,
     digest: string,
     limit: number,
+    audit?: AuditEntry,
   ): Stored<'created' | 'digest_taken' | 'project_not_found' | 'limit_reached'>
   /**
    * Finds a key by its digest, also a revoked or expired one: the use case refuses all of them
@@ -29,7 +32,13 @@ export interface CredentialStore {
   findByDigest(digest: string): Stored<ApiKey | undefined>
   /** Lists keys, newest first. */
   listKeys(projectId: string, page: PageOf): Stored<Page<ApiKey>>
-  revokeKey(projectId: string, id: string, now: Instant): Stored<boolean>
+  /** Revokes a key. A second revocation changes nothing. */
+  revokeKey(
+    projectId: string,
+    id: string,
+    now: Instant,
+    audit?: AuditEntry,
+  ): Stored<'revoked' | 'already_revoked' | undefined>
   /** Ends a visit early. Every process knows it until the visit's time has passed. */
   endSignIn(signIn: SignIn, now: Instant): Stored<void>
   /** Returns true if the visit was ended early. */

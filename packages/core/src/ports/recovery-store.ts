@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
 import type { RecoveryProgress } from '../domain/recovery.js'
 import type { DeliveryFilter } from './delivery-store.js'
@@ -9,7 +10,7 @@ export interface RecoveryStore {
    * Creates the recovery. Returns `limit_reached` if the project has `limit` running recoveries
    * already.
    */
-  create(recovery: Recovery, limit: number): Stored<'created' | 'limit_reached'>
+  create(recovery: Recovery, limit: number, audit?: AuditEntry): Stored<'created' | 'limit_reached'>
   get(projectId: string, id: string): Stored<Recovery | undefined>
   /** Lists recoveries, newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Recovery>>
@@ -18,6 +19,7 @@ export interface RecoveryStore {
     projectId: string,
     id: string,
     now: Instant,
+    audit?: AuditEntry,
   ): Stored<Recovery | 'already_final' | undefined>
   /**
    * Redelivers the next page, as `DeliveryStore.redeliver` does, of the running recovery whose last

@@ -1,6 +1,7 @@
 import type { ClockJump } from '../domain/clock-jump.js'
 import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from './agent-store.js'
+import type { AuditStore } from './audit-store.js'
 import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
 import type { EventStore } from './event-store.js'
@@ -23,6 +24,7 @@ export interface Storage {
   readonly webhooks: WebhookStore
   readonly agents: AgentStore
   readonly credentials: CredentialStore
+  readonly audit: AuditStore
   /**
    * True if no other process had the database open. Rows marked running are then leftovers of a
    * crash. Absent if the store cannot tell.

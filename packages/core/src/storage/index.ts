@@ -1,5 +1,6 @@
 export type { Agent, AgentState } from '../domain/agent.js'
 export { mayChangeRuntime } from '../domain/agent.js'
+export { isAuditedChange, type AuditEntry } from '../domain/audit.js'
 export type { ApiKey } from '../domain/api-key.js'
 export type { ClockJump } from '../domain/clock-jump.js'
 export { MIN_JUMP_MS, mustMoveTimes } from '../domain/clock-jump.js'
@@ -43,6 +44,7 @@ export { changeWebhook } from '../domain/webhook.js'
 export { matchesFilter } from '../domain/webhook-filter.js'
 export type { ActivityQuery, AttemptCount, MessageCount } from '../ports/activity.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from '../ports/agent-store.js'
+export type { AuditFilter, AuditStore } from '../ports/audit-store.js'
 export type { CredentialStore, Project, SignIn } from '../ports/credential-store.js'
 export type {
   AttemptRecord,
@@ -137,6 +139,13 @@ export {
   toApiKey,
   type ApiKeyRow,
 } from './api-key-row.js'
+export {
+  AUDIT_COLUMNS,
+  auditColumns,
+  auditConditions,
+  toAuditEntry,
+  type AuditRow,
+} from './audit-row.js'
 export { assignments, insertList, selectList } from './columns.js'
 export {
   afterAttemptColumns,

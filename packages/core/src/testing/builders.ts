@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../domain/audit.js'
 import { agentDefaults, type Agent } from '../domain/agent.js'
 import type { ApiKey } from '../domain/api-key.js'
 import { freezeEvent, type WebhookEvent } from '../domain/event.js'
@@ -122,6 +123,17 @@ export const anApiKey = (key: Partial<ApiKey> = {}): ApiKey => ({
     createdAt: BUILT_AT,
   },
   ...key,
+})
+
+/** A change that a key made. */
+export const anAuditEntry = (entry: Partial<AuditEntry> = {}): AuditEntry => ({
+  id: ids.next(),
+  projectId: PROJECT_ID,
+  actor: { kind: 'key', id: 'a key' },
+  action: 'webhook.created',
+  targetId: 'a target',
+  createdAt: BUILT_AT,
+  ...entry,
 })
 
 /** A running recovery of exhausted deliveries, before its first page. */

@@ -1,9 +1,11 @@
+import type { AuditEntry } from '../domain/audit.js'
 import { mayChangeRuntime, type Agent } from '../domain/agent.js'
 import type { Instant } from '../domain/instant.js'
 import type { AgentChange, AgentStore, OwnRequest, StateChange } from '../ports/agent-store.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Page, PageOf, ResealedRows, ResealStep } from '../ports/stored.js'
 import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
+import { recorded } from './memory-audit.js'
 import { publish } from './memory-outbox.js'
 import { newestFirst } from './memory-page.js'
 import { removeSession } from './memory-sessions.js'
@@ -15,12 +17,16 @@ export class MemoryAgents implements Immediate<AgentStore> {
     this.#memory = memory
   }
 
-  create(agent: Agent, limit: number): 'created' | 'name_taken' | 'limit_reached' {
+  create(
+    agent: Agent,
+    limit: number,
+    audit?: AuditEntry,
+  ): 'created' | 'name_taken' | 'limit_reached' {
     if (this.#memory.agents.has(agent.id)) return 'created'
     if (this.#isNameTaken(agent)) return 'name_taken'
     if (this.#agentsOf(agent.projectId).length >= limit) return 'limit_reached'
     this.#memory.agents.set(agent.id, agent)
-    return 'created'
+    return recorded(this.#memory, audit, 'created')
   }
 
   get(projectId: string, idOrName: string): Agent | undefined {
@@ -35,6 +41,7 @@ export class MemoryAgents implements Immediate<AgentStore> {
     projectId: string,
     id: string,
     change: AgentChange,
+    audit?: AuditEntry,
   ): Agent | 'name_taken' | 'not_stopped' | undefined {
     const agent = ofProject(this.#memory.agents.get(id), projectId)
     if (!agent) return undefined
@@ -42,17 +49,17 @@ export class MemoryAgents implements Immediate<AgentStore> {
     const changed = { ...agent, ...change }
     if (this.#isNameTaken(changed)) return 'name_taken'
     this.#memory.agents.set(id, changed)
-    return changed
+    return recorded(this.#memory, audit, changed)
   }
 
-  delete(projectId: string, id: string): 'deleted' | 'busy' | undefined {
+  delete(projectId: string, id: string, audit?: AuditEntry): 'deleted' | 'busy' | undefined {
     const { agents, sessions } = this.#memory
     if (!ofProject(agents.get(id), projectId)) return undefined
     const ofAgent = [...sessions.values()].filter(({ agentId }) => agentId === id)
     if (ofAgent.some(({ open }) => open.length > 0)) return 'busy'
     agents.delete(id)
     for (const session of ofAgent) removeSession(this.#memory, session)
-    return 'deleted'
+    return recorded(this.#memory, audit, 'deleted')
   }
 
   changeState({ agentId, from, to, outgoing }: StateChange): {

@@ -1,8 +1,10 @@
 import type { ApiKey } from '../domain/api-key.js'
+import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
 import type { CredentialStore, Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf } from '../ports/stored.js'
 import type { Immediate, Memory } from './memory.js'
+import { recorded } from './memory-audit.js'
 import { newestFirst, oldestFirst } from './memory-page.js'
 
 export class MemoryCredentials implements Immediate<CredentialStore> {
@@ -12,8 +14,9 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     this.#memory = memory
   }
 
-  createProject(project: Project): void {
+  createProject(project: Project, audit?: AuditEntry): 'created' {
     this.#memory.projects.set(project.id, project)
+    return recorded(this.#memory, audit, 'created')
   }
 
   getProject(id: string): Project | undefined {
@@ -28,6 +31,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     key: ApiKey,
     digest: string,
     limit: number,
+    audit?: AuditEntry,
   ): 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached' {
     const { apiKeys, projects } = this.#memory
     if (apiKeys.has(key.id)) return 'created'
@@ -35,7 +39,7 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     if (this.findByDigest(digest)) return 'digest_taken'
     if (this.#countValid(key.projectId, key.createdAt) >= limit) return 'limit_reached'
     apiKeys.set(key.id, { key, digest })
-    return 'created'
+    return recorded(this.#memory, audit, 'created')
   }
 
   findByDigest(digest: string): ApiKey | undefined {
@@ -46,11 +50,17 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
     return newestFirst(this.#keysOf(projectId), page)
   }
 
-  revokeKey(projectId: string, id: string, now: Instant): boolean {
+  revokeKey(
+    projectId: string,
+    id: string,
+    now: Instant,
+    audit?: AuditEntry,
+  ): 'revoked' | 'already_revoked' | undefined {
     const row = this.#memory.apiKeys.get(id)
-    if (row?.key.projectId !== projectId) return false
-    row.key = { revokedAt: now, ...row.key } // a second revocation keeps the first time
-    return true
+    if (row?.key.projectId !== projectId) return undefined
+    if (row.key.revokedAt !== undefined) return 'already_revoked'
+    row.key = { ...row.key, revokedAt: now }
+    return recorded(this.#memory, audit, 'revoked')
   }
 
   endSignIn({ id, until }: SignIn, now: Instant): void {

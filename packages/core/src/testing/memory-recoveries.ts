@@ -1,9 +1,11 @@
+import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
 import { recoveryAfterPage } from '../domain/recovery.js'
 import type { Recovery, RecoveryStore } from '../ports/recovery-store.js'
 import type { Page, PageOf, Purge } from '../ports/stored.js'
 import type { MemoryDeliveries } from './memory-deliveries.js'
 import { ofProject, type Immediate, type Memory } from './memory.js'
+import { recorded } from './memory-audit.js'
 import { newestFirst } from './memory-page.js'
 
 export class MemoryRecoveries implements Immediate<RecoveryStore> {
@@ -15,13 +17,13 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     this.#deliveries = deliveries
   }
 
-  create(recovery: Recovery, limit: number): 'created' | 'limit_reached' {
+  create(recovery: Recovery, limit: number, audit?: AuditEntry): 'created' | 'limit_reached' {
     const { recoveries } = this.#memory
     if (recoveries.has(recovery.id)) return 'created'
     const running = this.#running().filter(({ projectId }) => projectId === recovery.projectId)
     if (running.length >= limit) return 'limit_reached'
     recoveries.set(recovery.id, recovery)
-    return 'created'
+    return recorded(this.#memory, audit, 'created')
   }
 
   get(projectId: string, id: string): Recovery | undefined {
@@ -36,10 +38,16 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     )
   }
 
-  cancel(projectId: string, id: string, now: Instant): Recovery | 'already_final' | undefined {
+  cancel(
+    projectId: string,
+    id: string,
+    now: Instant,
+    audit?: AuditEntry,
+  ): Recovery | 'already_final' | undefined {
     const recovery = this.get(projectId, id)
     if (recovery?.state.kind !== 'running') return recovery && 'already_final'
-    return this.#save({ ...recovery, state: { kind: 'cancelled', finishedAt: now } })
+    const state = { kind: 'cancelled', finishedAt: now } as const
+    return recorded(this.#memory, audit, this.#save({ ...recovery, state }))
   }
 
   /** The rows are in the order of their turns: `#save` moves a row to the end. */

@@ -3,6 +3,7 @@ import type { Storage } from '../ports/storage.js'
 import type { Stored } from '../ports/stored.js'
 import { newMemory, type Immediate, type Memory } from './memory.js'
 import { MemoryAgents } from './memory-agents.js'
+import { MemoryAudit } from './memory-audit.js'
 import { MemoryCredentials } from './memory-credentials.js'
 import { MemoryDeliveries } from './memory-deliveries.js'
 import { MemoryEvents } from './memory-events.js'
@@ -34,6 +35,7 @@ type StoreName =
   | 'webhooks'
   | 'agents'
   | 'credentials'
+  | 'audit'
 export type StorageMethod =
   | { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName]
   | 'moveTimes'
@@ -73,6 +75,7 @@ function openHandle(memory: Memory): MemoryStorage {
     webhooks: asStore('webhooks', new MemoryWebhooks(memory), call),
     agents: asStore('agents', new MemoryAgents(memory), call),
     credentials: asStore('credentials', new MemoryCredentials(memory), call),
+    audit: asStore('audit', new MemoryAudit(memory), call),
     moveTimes: (jump) => call('moveTimes', () => moveTimes(memory, jump)),
     ping: () => call('ping', () => undefined),
     close: async () => {

@@ -1,21 +1,25 @@
+import type { AuditEntry } from '../domain/audit.js'
 import { changeWebhook, type Webhook, type WebhookChange } from '../domain/webhook.js'
 import type { Page, PageOf, ResealedRows, ResealStep } from '../ports/stored.js'
 import type { SecretRotation, WebhookStore } from '../ports/webhook-store.js'
 import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
+import { recorded } from './memory-audit.js'
 import { newestFirst } from './memory-page.js'
 
 export class MemoryWebhooks implements Immediate<WebhookStore> {
+  readonly #memory: Memory
   readonly #webhooks: Memory['webhooks']
 
-  constructor({ webhooks }: Memory) {
-    this.#webhooks = webhooks
+  constructor(memory: Memory) {
+    this.#memory = memory
+    this.#webhooks = memory.webhooks
   }
 
-  create(webhook: Webhook, limit: number): 'created' | 'limit_reached' {
+  create(webhook: Webhook, limit: number, audit?: AuditEntry): 'created' | 'limit_reached' {
     if (this.#webhooks.has(webhook.id)) return 'created'
     if (this.#webhooksOf(webhook.projectId).length >= limit) return 'limit_reached'
     this.#webhooks.set(webhook.id, webhook)
-    return 'created'
+    return recorded(this.#memory, audit, 'created')
   }
 
   get(projectId: string, id: string): Webhook | undefined {
@@ -26,24 +30,33 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
     return newestFirst(this.#webhooksOf(projectId), page)
   }
 
-  update(projectId: string, id: string, change: WebhookChange): Webhook | undefined {
+  update(
+    projectId: string,
+    id: string,
+    change: WebhookChange,
+    audit?: AuditEntry,
+  ): Webhook | undefined {
     const webhook = this.get(projectId, id)
-    return webhook && this.#save(changeWebhook(webhook, change))
+    if (!webhook) return undefined
+    return recorded(this.#memory, audit, this.#save(changeWebhook(webhook, change)))
   }
 
   rotateSecret(
     projectId: string,
     id: string,
     { secret, previousUntil, updatedAt }: SecretRotation,
+    audit?: AuditEntry,
   ): Webhook | undefined {
     const webhook = this.get(projectId, id)
     if (!webhook) return undefined
     const previousSecret = { secret: webhook.secret, until: previousUntil }
-    return this.#save({ ...webhook, secret, previousSecret, updatedAt })
+    const rotated = this.#save({ ...webhook, secret, previousSecret, updatedAt })
+    return recorded(this.#memory, audit, rotated)
   }
 
-  delete(projectId: string, id: string): boolean {
-    return this.get(projectId, id) !== undefined && this.#webhooks.delete(id)
+  delete(projectId: string, id: string, audit?: AuditEntry): boolean {
+    const deleted = this.get(projectId, id) !== undefined && this.#webhooks.delete(id)
+    return recorded(this.#memory, audit, deleted)
   }
 
   reseal(step: ResealStep<Webhook>): ResealedRows {

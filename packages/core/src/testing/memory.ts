@@ -1,4 +1,5 @@
 import type { Agent } from '../domain/agent.js'
+import type { AuditEntry } from '../domain/audit.js'
 import type { ApiKey } from '../domain/api-key.js'
 import type { ClockJump } from '../domain/clock-jump.js'
 import type { DeliveryAttempt, WebhookDelivery } from '../domain/delivery.js'
@@ -30,6 +31,7 @@ export type Memory = {
   readonly eventFloors: Map<string, number>
   readonly deliveries: Map<string, DeliveryRow>
   readonly recoveries: Map<string, Recovery>
+  readonly auditLog: Map<string, AuditEntry>
   /** The last jump of the clock for which the times moved. */
   movedFor?: ClockJump
   lastEventPosition: number
@@ -77,6 +79,7 @@ export const newMemory = (): Memory => ({
   eventFloors: new Map(),
   deliveries: new Map(),
   recoveries: new Map(),
+  auditLog: new Map(),
   lastEventPosition: 0,
   lastToken: 0,
   lastServedWebhook: '',

@@ -1,4 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { auditEntry, changedFields, type AuditAction } from '../domain/audit.js'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import type { CustomHeaders } from '../domain/custom-headers.js'
 import { freezeEvent } from '../domain/event.js'
@@ -71,7 +72,11 @@ export const createWebhook =
         createdAt: now,
         updatedAt: now,
       }
-      const created = yield* d.storage.webhooks.create(webhook, d.policy.limits.webhooksPerProject)
+      const created = yield* d.storage.webhooks.create(
+        webhook,
+        d.policy.limits.webhooksPerProject,
+        entryOf(d, { projectId, webhookId: id }, 'webhook.created'),
+      )
       return created === 'limit_reached' ? fail('too_many_webhooks') : ok({ webhook, secret })
     })
 
@@ -114,6 +119,7 @@ export const updateWebhook =
         projectId,
         webhookId,
         changeOf(d, change, before),
+        entryOf(d, { projectId, webhookId }, 'webhook.updated', changedFields(change)),
       )
       if (!updated) return fail('webhook_not_found')
       d.deliverySender.webhookChanged(updated)
@@ -171,7 +177,12 @@ export const rotateSecret =
       const updatedAt = d.clock.now()
       const sealed = d.crypto.seal(secret, context)
       const rotation = { secret: sealed, previousUntil: updatedAt + graceMs, updatedAt }
-      const webhook = yield* d.storage.webhooks.rotateSecret(projectId, webhookId, rotation)
+      const webhook = yield* d.storage.webhooks.rotateSecret(
+        projectId,
+        webhookId,
+        rotation,
+        entryOf(d, { projectId, webhookId }, 'webhook.secret_rotated'),
+      )
       if (!webhook) return fail('webhook_not_found')
       d.deliverySender.webhookChanged(webhook)
       return ok({ webhook, secret })
@@ -182,10 +193,12 @@ export const finishRotation =
   (d: WebhooksContext) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
     safeTry(async function* () {
-      const webhook = yield* d.storage.webhooks.update(projectId, webhookId, {
-        previousSecret: null,
-        updatedAt: d.clock.now(),
-      })
+      const webhook = yield* d.storage.webhooks.update(
+        projectId,
+        webhookId,
+        { previousSecret: null, updatedAt: d.clock.now() },
+        entryOf(d, { projectId, webhookId }, 'webhook.rotation_finished'),
+      )
       if (!webhook) return fail('webhook_not_found')
       d.deliverySender.webhookChanged(webhook)
       return ok(webhook)
@@ -225,12 +238,20 @@ export const deleteWebhook =
   (d: WebhooksContext) =>
   ({ projectId, webhookId }: WebhookRef): ResultAsync<void, Unavailable | NotFound> =>
     safeTry(async function* () {
-      const deleted = yield* d.storage.webhooks.delete(projectId, webhookId)
+      const audit = entryOf(d, { projectId, webhookId }, 'webhook.deleted')
+      const deleted = yield* d.storage.webhooks.delete(projectId, webhookId, audit)
       if (!deleted) return fail('webhook_not_found')
       d.deliverySender.webhookDeleted(projectId, webhookId)
       d.maintenance.wake()
       return ok(undefined)
     })
+
+const entryOf = (
+  d: Platform,
+  { projectId, webhookId }: WebhookRef,
+  action: AuditAction,
+  fields?: readonly string[],
+) => auditEntry(d, { projectId, action, targetId: webhookId, ...(fields && { fields }) })
 
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }

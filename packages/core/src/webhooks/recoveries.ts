@@ -1,4 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { Recovery } from '../ports/recovery-store.js'
@@ -43,7 +44,8 @@ export const startRecovery =
         redelivered: 0,
         createdAt: now,
       }
-      const created = yield* d.storage.recoveries.create(recovery, MOST_RUNNING)
+      const audit = auditEntry(d, { projectId, action: 'recovery.started', targetId: recovery.id })
+      const created = yield* d.storage.recoveries.create(recovery, MOST_RUNNING, audit)
       if (created === 'limit_reached') return fail('too_many_recoveries')
       d.recoveryRunner.wake()
       return ok(recovery)
@@ -71,8 +73,12 @@ export const cancelRecovery =
   }: RecoveryRef): ResultAsync<
     Recovery,
     Unavailable | NotFound | { readonly kind: 'recovery_final' }
-  > =>
-    d.storage.recoveries.cancel(projectId, recoveryId, d.clock.now()).andThen((cancelled) => {
-      if (cancelled === undefined) return fail('recovery_not_found')
-      return cancelled === 'already_final' ? fail('recovery_final') : ok(cancelled)
-    })
+  > => {
+    const audit = auditEntry(d, { projectId, action: 'recovery.cancelled', targetId: recoveryId })
+    return d.storage.recoveries
+      .cancel(projectId, recoveryId, d.clock.now(), audit)
+      .andThen((cancelled) => {
+        if (cancelled === undefined) return fail('recovery_not_found')
+        return cancelled === 'already_final' ? fail('recovery_final') : ok(cancelled)
+      })
+  }

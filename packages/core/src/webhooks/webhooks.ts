@@ -1,7 +1,9 @@
+import type { Actor } from '../domain/audit.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { WebhookLimit } from '../domain/webhook-limit.js'
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
+import type { WebhooksContext } from './context.js'
 import { DeliverySender } from './delivery-sender.js'
 import { EventReaders } from './event-readers.js'
 import {
@@ -36,22 +38,18 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   const deliverySender = new DeliverySender(platform)
   const recoveryRunner = createRecoveryRunner(platform, deliverySender)
   const context = { ...platform, maintenance, deliverySender, recoveryRunner }
+  const changes = webhookChanges(context)
   const eventReaders = new EventReaders(platform)
   return {
     deliverySender,
     eventReaders,
     events: { read: readEvents({ ...platform, eventReaders }) },
     recoveryRunner,
+    changesBy: (actor: Actor) => webhookChanges({ ...context, actor }),
     webhooks: {
-      create: createWebhook(context),
+      ...changes.webhooks,
       get: getWebhook(context),
       list: listWebhooks(context),
-      update: updateWebhook(context),
-      enable: enableWebhook(context),
-      disable: disableWebhook(context),
-      delete: deleteWebhook(context),
-      rotateSecret: rotateSecret(context),
-      finishRotation: finishRotation(context),
       sendTestEvent: sendTestEvent(context),
       /** Returns the limit of the webhook in this process, which adapts to the receiver. */
       limitOf: (webhook: Webhook): WebhookLimit => deliverySender.limitOf(webhook),
@@ -64,11 +62,24 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       skip: skipDelivery(context),
     },
     recoveries: {
-      start: startRecovery(context),
+      ...changes.recoveries,
       get: getRecovery(context),
       list: listRecoveries(context),
-      cancel: cancelRecovery(context),
       advance: recoveryRunner.advance,
     },
   }
 }
+
+/** The calls that the audit log records, in the name of the actor. */
+const webhookChanges = (context: WebhooksContext) => ({
+  webhooks: {
+    create: createWebhook(context),
+    update: updateWebhook(context),
+    enable: enableWebhook(context),
+    disable: disableWebhook(context),
+    delete: deleteWebhook(context),
+    rotateSecret: rotateSecret(context),
+    finishRotation: finishRotation(context),
+  },
+  recoveries: { start: startRecovery(context), cancel: cancelRecovery(context) },
+})

@@ -1,0 +1,78 @@
+import type { Instant } from './instant.js'
+
+export const ACTOR_KINDS = ['key', 'operator', 'console', 'portal', 'cli', 'host'] as const
+
+/**
+ * Who changes something. `id` is the API key's id for `key` and `console`, and the portal session's
+ * id for `portal`. `host` is a program that embeds the service.
+ */
+export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?: string }
+
+export const AUDIT_ACTIONS = [
+  'project.created',
+  'key.created',
+  'key.revoked',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.secret_rotated',
+  'webhook.rotation_finished',
+  'webhook.deleted',
+  'agent.created',
+  'agent.updated',
+  'agent.started',
+  'agent.stopped',
+  'agent.deleted',
+  'recovery.started',
+  'recovery.cancelled',
+] as const
+export type AuditAction = (typeof AUDIT_ACTIONS)[number]
+
+/** One change that a person or a program made. An entry names fields and never contains values. */
+export type AuditEntry = {
+  readonly id: string
+  readonly projectId: string
+  readonly actor: Actor
+  readonly action: AuditAction
+  /** The id of the changed project, key, webhook, agent or recovery. */
+  readonly targetId: string
+  /** The names of the fields that an update set. */
+  readonly fields?: readonly string[]
+  readonly createdAt: Instant
+}
+
+/** Results of a store method that changed nothing. */
+const UNCHANGED: ReadonlySet<unknown> = new Set([
+  undefined,
+  false,
+  'limit_reached',
+  'name_taken',
+  'not_stopped',
+  'busy',
+  'digest_taken',
+  'project_not_found',
+  'already_final',
+  'already_revoked',
+])
+
+/** Returns true if a store method with this result changed its row, so that the log gets an entry. */
+export const isAuditedChange = (result: unknown): boolean => !UNCHANGED.has(result)
+
+/** Who writes an entry, and the ports that its id and time come from. */
+export type Author = {
+  /** `host` if absent. */
+  readonly actor?: Actor
+  readonly ids: { next(): string }
+  readonly clock: { now(): Instant }
+}
+
+export const auditEntry = (
+  { actor = { kind: 'host' }, ids, clock }: Author,
+  change: Pick<AuditEntry, 'projectId' | 'action' | 'targetId' | 'fields'>,
+): AuditEntry => ({ id: ids.next(), actor, createdAt: clock.now(), ...change })
+
+/** Returns the names of the fields that the change sets, sorted. */
+export const changedFields = (change: object): string[] =>
+  Object.entries(change)
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name)
+    .sort()

@@ -1,0 +1,22 @@
+import type { Actor, AuditAction, AuditEntry } from '../domain/audit.js'
+import type { Page, PageOf, Purge, Stored } from './stored.js'
+
+/** An absent field matches every entry. */
+export type AuditFilter = {
+  readonly projectId?: string
+  readonly action?: AuditAction
+  readonly actorKind?: Actor['kind']
+  readonly targetId?: string
+}
+
+/**
+ * The log of changes. No method of this store adds an entry: the methods that change a row take
+ * the entry as `audit`, and store it in the same commit if they change the row. A repeated call with
+ * the same entry stores it once.
+ */
+export interface AuditStore {
+  /** Lists entries, newest first. Without `projectId`, of all projects. */
+  list(filter: AuditFilter, page: PageOf): Stored<Page<AuditEntry>>
+  /** Deletes entries that were created before `finishedBefore`, oldest first. */
+  purge(purge: Purge): Stored<number>
+}

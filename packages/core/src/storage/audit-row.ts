@@ -1,0 +1,60 @@
+import type { Actor, AuditEntry } from '../domain/audit.js'
+import type { AuditFilter } from '../ports/audit-store.js'
+
+/** An entry of the audit log. `fields` is JSON. */
+export type AuditRow = {
+  readonly id: string
+  readonly projectId: string
+  readonly actorKind: Actor['kind']
+  readonly actorId: string | null
+  readonly action: AuditEntry['action']
+  readonly targetId: string
+  readonly fields: string | null
+  readonly createdAt: number
+}
+
+export const AUDIT_COLUMNS = [
+  'id',
+  'projectId',
+  'actorKind',
+  'actorId',
+  'action',
+  'targetId',
+  'fields',
+  'createdAt',
+] as const satisfies readonly (keyof AuditRow)[]
+
+export const toAuditEntry = (row: AuditRow): AuditEntry => ({
+  id: row.id,
+  projectId: row.projectId,
+  actor: { kind: row.actorKind, ...(row.actorId !== null && { id: row.actorId }) },
+  action: row.action,
+  targetId: row.targetId,
+  ...(row.fields !== null && { fields: JSON.parse(row.fields) as string[] }),
+  createdAt: row.createdAt,
+})
+
+export const auditColumns = (entry: AuditEntry): AuditRow => ({
+  id: entry.id,
+  projectId: entry.projectId,
+  actorKind: entry.actor.kind,
+  actorId: entry.actor.id ?? null,
+  action: entry.action,
+  targetId: entry.targetId,
+  fields: entry.fields ? JSON.stringify(entry.fields) : null,
+  createdAt: entry.createdAt,
+})
+
+const CONDITIONS = {
+  projectId: 'project_id = @projectId',
+  action: 'action = @action',
+  actorKind: 'actor_kind = @actorKind',
+  targetId: 'target_id = @targetId',
+} as const satisfies Record<keyof AuditFilter, string>
+
+/** Returns the conditions of a list, each followed by `and`. Their values are named parameters. */
+export const auditConditions = (filter: AuditFilter): string =>
+  Object.entries(CONDITIONS)
+    .filter(([name]) => filter[name as keyof AuditFilter] !== undefined)
+    .map(([, condition]) => `${condition} and `)
+    .join('')
