@@ -47,7 +47,9 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
     .post(`${BASE}/agents/:agent/:action{start|stop}`, mayManage, async (c) => {
       const isStart = c.req.param('action') === 'start'
       const ref = agentRef(c)
-      const done = await (isStart ? service.agents.start(ref) : service.agents.stop(ref))
+      const done = await (isStart
+        ? c.get('changes').agents.start(ref)
+        : c.get('changes').agents.stop(ref))
       if (done.isErr()) return showError(c, done.error)
       return c.redirect(`${BASE}/agents?notice=${isStart ? 'started' : 'stopped'}`, 303)
     })

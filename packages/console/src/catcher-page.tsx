@@ -41,7 +41,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
 
     .post(`${BASE}/catcher/register`, async (c) => {
       const { projectId } = c.get('apiKey')
-      const created = await service.webhooks.create({
+      const created = await c.get('changes').webhooks.create({
         projectId,
         url: urlOf(projectId, c.req.url),
         events: ['*'],

@@ -1,4 +1,4 @@
-import type { ApiKey } from '@org/agent-messaging-core'
+import type { ApiKey, MessagingService } from '@org/agent-messaging-core'
 import type { Catcher } from './catcher.js'
 import type { ConsoleOptions } from './options.js'
 import type { SignInLinks } from './sign-in-links.js'
@@ -11,4 +11,11 @@ export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl'> & {
 }
 
 /** The variables that the handlers of one request share. The sign-in page has no `apiKey`. */
-export type Env = { Variables: { apiKey: ApiKey; hasCatcher: boolean } }
+export type Env = {
+  Variables: {
+    apiKey: ApiKey
+    /** The calls that the audit log records, in the name of this session. */
+    changes: ReturnType<MessagingService['changesBy']>
+    hasCatcher: boolean
+  }
+}

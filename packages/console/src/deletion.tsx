@@ -36,7 +36,9 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const { name } = found.value.agent
       if (textIn(form, 'name').trim() !== name)
         return agentPage(c, found.value, { problem: `The name does not match. Type ${name}.` })
-      const done = await service.agents.delete({ ...ref, force: textIn(form, 'force') === 'yes' })
+      const done = await c
+        .get('changes')
+        .agents.delete({ ...ref, force: textIn(form, 'force') === 'yes' })
       if (done.isOk()) return c.redirect(`${BASE}/agents?notice=agentDeleted`, 303)
       return done.error.kind === 'agent_busy'
         ? agentPage(c, found.value, { problem: problemText(done.error), isBusy: true })
@@ -63,7 +65,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
     })
 
     .post(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, async (c) => {
-      const done = await service.webhooks.delete(webhookRef(c))
+      const done = await c.get('changes').webhooks.delete(webhookRef(c))
       if (done.isErr()) return showError(c, done.error)
       return c.redirect(`${BASE}/webhooks?notice=webhookDeleted`, 303)
     })

@@ -30,7 +30,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
     .post(`${BASE}/recover`, mayManage, async (c) => {
       const { projectId } = c.get('apiKey')
       const form = await c.req.parseBody()
-      const started = await service.recoveries.start({
+      const started = await c.get('changes').recoveries.start({
         projectId,
         filter: recoveryFilter(projectId, recoverFilter(form, zoneOf(c))),
       })
@@ -58,7 +58,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
 
     .post(`${BASE}/recoveries/:id/cancel`, mayManage, async (c) => {
       const ref = recoveryRef(c)
-      const cancelled = await service.recoveries.cancel(ref)
+      const cancelled = await c.get('changes').recoveries.cancel(ref)
       if (cancelled.isErr()) return showError(c, cancelled.error)
       return c.redirect(`${BASE}/recoveries/${ref.recoveryId}?notice=cancelled`, 303)
     })

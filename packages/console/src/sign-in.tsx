@@ -74,6 +74,7 @@ export const requireSession =
     const found = await keyOfSession(c, d)
     if (found.isOk()) {
       c.set('apiKey', found.value)
+      c.set('changes', d.service.changesBy({ kind: 'console', id: found.value.id }))
       return next()
     }
     if (found.error.kind === 'unavailable') return showError(c, found.error)

@@ -37,7 +37,7 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
       const form = await c.req.parseBody({ all: true })
       const fields = fieldsIn(form)
       const headers = textIn(form, 'dropHeaders') === 'yes' ? { headers: null } : {}
-      const changed = await service.webhooks.update({
+      const changed = await c.get('changes').webhooks.update({
         ...ref,
         change: {
           ...settingsOf(fields),

@@ -33,7 +33,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
 
     .post(`${BASE}/webhooks`, mayManage, async (c) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
-      const created = await service.webhooks.create({
+      const created = await c.get('changes').webhooks.create({
         ...settingsOf(fields),
         ...(await readFilter(service, c.get('apiKey').projectId, fields)),
         projectId: c.get('apiKey').projectId,
@@ -65,7 +65,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     })
 
     .post(`${BASE}/webhooks/:id/rotate`, mayManage, async (c) => {
-      const rotated = await service.webhooks.rotateSecret(webhookRef(c))
+      const rotated = await c.get('changes').webhooks.rotateSecret(webhookRef(c))
       if (rotated.isErr()) return showError(c, rotated.error)
       return secretPage(c, rotated.value.webhook, rotated.value.secret, 'Secret rotated')
     })
@@ -75,7 +75,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       mayManage,
       async (c) => {
         const ref = webhookRef(c)
-        const { notice, act } = actions(d)[c.req.param('action') as ActionName]
+        const { notice, act } = actions(d, c.get('changes'))[c.req.param('action') as ActionName]
         const done = await act(ref)
         if (done.isErr()) return showError(c, done.error)
         return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=${notice}`, 303)
@@ -85,11 +85,11 @@ export const webhookRoutes = (d: ConsoleDeps) => {
 
 type ActionName = keyof ReturnType<typeof actions>
 
-const actions = ({ service: { webhooks } }: ConsoleDeps) => {
+const actions = ({ service }: ConsoleDeps, { webhooks }: Env['Variables']['changes']) => {
   const pause = (ref: WebhookRef, paused: boolean) =>
     webhooks.update({ ...ref, change: { paused } })
   return {
-    test: { notice: 'tested', act: webhooks.sendTestEvent },
+    test: { notice: 'tested', act: service.webhooks.sendTestEvent },
     pause: { notice: 'paused', act: (ref: WebhookRef) => pause(ref, true) },
     resume: { notice: 'resumed', act: (ref: WebhookRef) => pause(ref, false) },
     disable: { notice: 'disabled', act: webhooks.disable },

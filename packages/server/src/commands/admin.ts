@@ -45,9 +45,22 @@ export async function onDatabase(
     () => publicUrl,
   )
   try {
-    await work(wiring.service, wiring)
+    await work(byCli(wiring.service), wiring)
   } finally {
     await wiring.close()
+  }
+}
+
+/** The audit log names the CLI in the entries of its changes. */
+function byCli(service: MessagingService): MessagingService {
+  const changes = service.changesBy({ kind: 'cli' })
+  return {
+    ...service,
+    projects: { ...service.projects, ...changes.projects },
+    keys: { ...service.keys, ...changes.keys },
+    agents: { ...service.agents, ...changes.agents },
+    webhooks: { ...service.webhooks, ...changes.webhooks },
+    recoveries: { ...service.recoveries, ...changes.recoveries },
   }
 }
 
