@@ -102,15 +102,19 @@ export function credentialStore(
       }),
     isSignInEnded: (id) => committer.read(() => sql.setting.get(ENDED_SIGN_IN + id) !== undefined),
     readSetting: (name) => committer.read(() => sql.setting.get(name)),
-    replaceSetting: (name, from, to) =>
-      committer.write(() => {
-        const replaced =
-          from === undefined
-            ? sql.insertSetting.run(name, to)
-            : sql.replaceSetting.run(to, name, from)
-        return replaced.changes === 1
-      }),
+    replaceSetting: (name, from, to) => committer.write(() => replaceSetting(sql, name, from, to)),
   }
+}
+
+function replaceSetting(
+  sql: ReturnType<typeof prepare>,
+  name: string,
+  from: string | undefined,
+  to: string,
+): boolean {
+  const replaced =
+    from === undefined ? sql.insertSetting.run(name, to) : sql.replaceSetting.run(to, name, from)
+  return replaced.changes === 1
 }
 
 const prepare = (db: Database) => ({

@@ -96,11 +96,7 @@ export function createService(options: ServiceOptions) {
     recoveries: webhooks.recoveries,
     events: webhooks.events,
     /** Returns the calls that the audit log records. Their entries name the actor. */
-    changesBy: (actor: Actor) => ({
-      ...credentialChanges({ ...platform, actor }),
-      ...webhooks.changesBy(actor),
-      agents: agents.changesBy(actor),
-    }),
+    changesBy: changesOf(platform, webhooks, agents),
     policy: platform.policy,
     /** The kinds of agents that this process knows, with their options. */
     runtimeKinds: () => options.runtimes.map(runtimeKindOf),
@@ -145,6 +141,18 @@ export function createService(options: ServiceOptions) {
     },
   }
 }
+
+const changesOf =
+  (
+    platform: Platform,
+    webhooks: Pick<Webhooks, 'changesBy'>,
+    agents: Pick<ReturnType<typeof createAgents>, 'changesBy'>,
+  ) =>
+  (actor: Actor) => ({
+    ...credentialChanges({ ...platform, actor }),
+    ...webhooks.changesBy(actor),
+    agents: agents.changesBy(actor),
+  })
 
 /** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */
 export type RuntimeKind = Pick<AgentRuntime, 'kind' | 'optionsSchema'>
