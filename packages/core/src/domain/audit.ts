@@ -54,7 +54,7 @@ const UNCHANGED: ReadonlySet<unknown> = new Set([
   'already_revoked',
 ])
 
-/** Returns true if a store method with this result changed its row, so that the log gets an entry. */
+/** Returns true if a result of a store method means that the log gets an entry. */
 export const isAuditedChange = (result: unknown): boolean => !UNCHANGED.has(result)
 
 /** Who writes an entry, and the ports that its id and time come from. */

@@ -11,8 +11,8 @@ export type AuditFilter = {
 
 /**
  * The log of changes. No method of this store adds an entry: the methods that change a row take
- * the entry as `audit`, and store it in the same commit if they change the row. A repeated call with
- * the same entry stores it once.
+ * the entry as `audit`, and store it in the same commit if they change the row. A repeated call
+ * stores its entry once.
  */
 export interface AuditStore {
   /** Lists entries, newest first. Without `projectId`, of all projects. */
