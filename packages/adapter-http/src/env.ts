@@ -9,7 +9,7 @@ export type Env = {
     basePath: string | undefined
     /** Set when the API key is authorized. */
     projectId: string
-    /** Who calls, for the audit log. Set with `projectId`. */
+    /** The caller that the audit log names. Set with `projectId`. */
     actor: Actor
     /** Set if the key was valid before and is not read again. */
     recalledKeyId?: string

@@ -28,7 +28,7 @@ export type Platform = {
   readonly crypto: Crypto
   readonly telemetry: Telemetry
   readonly policy: Policy
-  /** Who makes the changes, for the audit log. `host` if absent. */
+  /** The actor that the audit log names. `host` if absent. */
   readonly actor?: Actor
   /** Aborts when a stop begins. */
   readonly stopping: AbortSignal

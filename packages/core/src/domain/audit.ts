@@ -3,7 +3,7 @@ import type { Instant } from './instant.js'
 export const ACTOR_KINDS = ['key', 'operator', 'console', 'portal', 'cli', 'host'] as const
 
 /**
- * Who changes something. `id` is the API key's id for `key` and `console`, and the portal session's
+ * The person or program that makes a change. `id` is the API key's id for `key` and `console`, and the portal session's
  * id for `portal`. `host` is a program that embeds the service.
  */
 export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?: string }
@@ -57,7 +57,7 @@ const UNCHANGED: ReadonlySet<unknown> = new Set([
 /** Returns true if a result of a store method means that the log gets an entry. */
 export const isAuditedChange = (result: unknown): boolean => !UNCHANGED.has(result)
 
-/** Who writes an entry, and the ports that its id and time come from. */
+/** The actor of an entry, and the ports that its id and time come from. */
 export type Author = {
   /** `host` if absent. */
   readonly actor?: Actor
