@@ -3,8 +3,8 @@ import type { Instant } from './instant.js'
 export const ACTOR_KINDS = ['key', 'operator', 'console', 'portal', 'cli', 'host'] as const
 
 /**
- * The person or program that makes a change. `id` is the API key's id for `key` and `console`, and the portal session's
- * id for `portal`. `host` is a program that embeds the service.
+ * The person or program that makes a change. `id` is the API key's id for `key` and `console`, and
+ * the portal session's id for `portal`. `host` is a program that embeds the service.
  */
 export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?: string }
 
