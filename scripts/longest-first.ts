@@ -1,22 +1,22 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that take half a minute or more. They start first, because a long file at the end leaves
- * the other processors idle. Vitest sorts the rest by size if there is no record of earlier runs.
+ * Files that take 25 seconds or more, the longest first. They start first, because a long file at
+ * the end leaves the other processors idle. Vitest sorts the rest by size if there is no record of
+ * earlier runs.
  */
 const LONG = [
-  'faults/short',
-  'test/console/console',
-  'adapter-postgres/src/contract',
   'benchmarks/bench',
+  'test/console/console',
+  'faults/short',
+  'adapter-postgres/src/contract',
   'faults/simulation/simulation',
   'adapter-sqlite/src/contract',
-  'e2e/postgres',
-  'e2e/crash',
   'test/start',
-  'test/dev',
   'hostile/addresses',
-  'e2e/session-order',
+  'e2e/recoveries',
+  'scenarios/webhooks',
+  'e2e/postgres',
 ]
 
 const placeOf = ({ moduleId }: TestSpecification): number => {
