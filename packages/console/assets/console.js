@@ -135,8 +135,11 @@ const showTurn = ({ id, version, html }) => {
   if (isAtEnd) scrollTo(0, document.body.scrollHeight)
 }
 
+let source
 const follow = () => {
-  const source = new EventSource(`${talk.dataset.live}&known=${versionsShown()}`)
+  source?.close()
+  if (document.hidden) return
+  source = new EventSource(`${talk.dataset.live}&known=${versionsShown()}`)
   source.addEventListener('open', () => {
     clearTimeout(staleTimer)
     staleTimer = undefined
@@ -148,6 +151,11 @@ const follow = () => {
     if (source.readyState === EventSource.CLOSED) setTimeout(followAgain, 2_000)
   })
 }
+
+// Browsers open few connections to one server, so a page in the background keeps none.
+document.addEventListener('visibilitychange', () => {
+  if (talk?.dataset.live) follow()
+})
 
 // A refused stream can mean that the sign-in has ended.
 const followAgain = async () => {
@@ -179,7 +187,8 @@ const sendQuietly = async (event) => {
   button.disabled = false
   if (!answer) return showStale()
   if (!answer.redirected) return form.submit()
-  if (!answer.url.includes('/sessions/')) return location.assign(answer.url)
+  const isLive = answer.url.includes('/sessions/') && talk.dataset.live
+  if (!isLive) return location.assign(answer.url)
   form.querySelector('#message').value = ''
   form.querySelector('#message').focus()
 }

@@ -38,9 +38,9 @@ type Action = {
 }
 
 const waiting = ({ open }: Consequences): string =>
-  open.count === 1 && open.isAll
-    ? '1 delivery waits now'
-    : `${countText(open, 'delivery', 'deliveries')} wait now`
+  open.count === 0
+    ? 'none waits now'
+    : `${countText(open, 'delivery waits', 'deliveries wait')} now`
 
 const ACTIONS = {
   rotate: {

@@ -78,6 +78,10 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
           ))}
         </div>
         <div class="details">
+          <section class="card" id="end" aria-labelledby="send">
+            <h2 id="send">Send a message</h2>
+            <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
+          </section>
           <SessionFacts
             c={c}
             agent={agent}
@@ -86,10 +90,6 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
             now={service.now()}
             isRaw={view.isRaw}
           />
-          <section class="card" id="end" aria-labelledby="send">
-            <h2 id="send">Send a message</h2>
-            <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
-          </section>
         </div>
       </div>
       <p id="news" class="hidden" role="status" />
