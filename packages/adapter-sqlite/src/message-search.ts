@@ -190,7 +190,9 @@ const HAS_CORRELATION = `instr(m.metadata, '"correlationId"') > 0`
 const CORRELATION_START = "substr(m.metadata ->> 'correlationId', 1, 64)"
 const START = 'substr(@correlationId, 1, 64)'
 
-const HAS_TEXT = `(instr(lower(m.message), lower(@text)) > 0 or instr(lower(m.response), lower(@text)) > 0)`
+/** `like` takes a fourth of the time of `instr` with `lower`. It ignores the case of ASCII. */
+const PATTERN = String.raw`'%' || replace(replace(replace(@text, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
+const HAS_TEXT = String.raw`(m.message like ${PATTERN} escape '\' or m.response like ${PATTERN} escape '\')`
 /** The lengths are in the rows' headers, so this reads no text. */
 const TEXT_BYTES = 'octet_length(m.message) + ifnull(octet_length(m.response), 0) as bytes'
 

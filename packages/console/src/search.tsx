@@ -2,7 +2,7 @@ import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/a
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { ok, okAsync, safeTry } from 'neverthrow'
+import { ok, okAsync, ResultAsync, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from './context.js'
 import { sessionPath } from './conversation.js'
 import { show, showError } from './layout.js'
@@ -24,7 +24,12 @@ type Group = {
   /** True if `all` has older messages too. */
   readonly hasMore: boolean
 }
-type Session = { readonly agentId: string; readonly sessionId: string }
+type Session = {
+  readonly agentId: string
+  readonly sessionId: string
+  /** The id, if the API key cannot list agents. */
+  readonly agentName: string
+}
 type Results = {
   /** The page of the message, delivery or webhook that has this id. */
   readonly path?: string
@@ -91,7 +96,7 @@ const findNamed = (service: MessagingService, key: Key, text: string) =>
       ? (yield* service.webhooks.list(key.projectId, { limit: MAX_WEBHOOKS })).data
       : []
     return ok<Results>({
-      sessions: sessionsOf(inSessions.found),
+      sessions: yield* sessionsOf(service, key, inSessions.found),
       webhooks: webhooks.filter((webhook) => hasWords(webhook, text)),
       groups: [ofUser, correlated, ...(inSessions.hasMore ? [inSessions] : [])].filter(
         ({ found }) => found.length > 0,
@@ -116,11 +121,22 @@ const groupOf = (
   }))
 }
 
-const sessionsOf = (found: readonly FoundMessage[]): Session[] => [
-  ...new Map(
-    found.map(({ message: { agentId, sessionId } }) => [agentId, { agentId, sessionId }]),
-  ).values(),
-]
+/** Returns the sessions of the messages, one of each agent. */
+const sessionsOf = (
+  { agents }: MessagingService,
+  { projectId, permissions }: Key,
+  found: readonly FoundMessage[],
+) => {
+  const isListed = permissions.includes('project:agents')
+  const sessions = new Map(found.map(({ message }) => [message.agentId, message.sessionId]))
+  return ResultAsync.combine(
+    [...sessions].map(([agentId, sessionId]) =>
+      agents
+        .get({ projectId, agent: agentId })
+        .map(({ name }): Session => ({ agentId, sessionId, agentName: isListed ? name : agentId })),
+    ),
+  )
+}
 
 const hasWords = ({ url, description = '' }: Webhook, text: string): boolean =>
   [url, description].some((words) => words.toLowerCase().includes(text.toLowerCase()))
@@ -155,10 +171,10 @@ function resultsPage(
         <section class="card" aria-labelledby="sessions">
           <h2 id="sessions">Sessions</h2>
           <ul class="plain">
-            {sessions.map(({ agentId, sessionId }) => (
+            {sessions.map(({ agentId, sessionId, agentName }) => (
               <li class="long">
                 <a href={sessionPath(agentId, sessionId)}>{sessionId}</a>{' '}
-                <span class="muted small">of the agent {agentId}</span>
+                <span class="muted small">of the agent {agentName}</span>
               </li>
             ))}
           </ul>

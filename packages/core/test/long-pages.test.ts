@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { okAsync } from 'neverthrow'
+import { expect, it, vi } from 'vitest'
 import { scene } from './scene.js'
 
 const LONGEST = 1024 * 1024
@@ -51,4 +52,15 @@ it('a page of short answers has as many rows as requested', async () => {
   expect(await pages(100)).toEqual([45])
   expect(await pages(45)).toEqual([45])
   expect(await pages(41)).toEqual([41, 4])
+})
+
+it('a search ends with the part that read as much as one page can', async () => {
+  const { service, storage, ref } = await scene()
+  const nextCursor = '01a20782-5952-72eb-af3c-b6eec6425110'
+  const search = vi
+    .spyOn(storage.messages, 'search')
+    .mockReturnValue(okAsync({ data: [], nextCursor }))
+  const found = await service.messages.search({ ...ref, text: 'rare', page: { limit: 25 } })
+  expect(found._unsafeUnwrap()).toEqual({ data: [], nextCursor })
+  expect(search).toHaveBeenCalledTimes(1)
 })

@@ -50,11 +50,14 @@ const search = query({
   correlationId: storableText
     .optional()
     .meta({ description: '`correlationId` of the metadata, a string or a number.' }),
-  text: storableText.optional().meta({
-    description:
-      'A part of the message or of its answer. ASCII letters match in either case. ' +
-      'Only this text has no index, so a page looks at the newest 10,000 messages at most.',
-  }),
+  text: storableText
+    .max(1_000)
+    .optional()
+    .meta({
+      description:
+        'A part of the message or of its answer. ASCII letters match in either case. ' +
+        'This parameter has no index, so a page looks at 10,000 messages or 4 MiB of texts at most.',
+    }),
   status,
   state,
   createdAfter: instant.optional().meta({ description: 'Inclusive.' }),

@@ -148,10 +148,8 @@ function pageOfText(
     const data: Message[] = []
     let text = 0
     for (let cursor = first; ;) {
-      const part = yield* list({
-        limit: Math.min(PART, limit - data.length),
-        ...(cursor !== undefined && { cursor }),
-      })
+      const wanted = Math.min(PART, limit - data.length)
+      const part = yield* list({ limit: wanted, ...(cursor !== undefined && { cursor }) })
       for (const message of part.data) {
         data.push(message)
         text += textLength(message)
@@ -161,8 +159,9 @@ function pageOfText(
             nextCursor: message === part.data.at(-1) ? part.nextCursor : message.id,
           })
       }
-      if (part.nextCursor === null || data.length === limit)
-        return ok({ data, nextCursor: part.nextCursor })
+      // A shorter part with a cursor has read as much as one page can.
+      const isPageRead = part.data.length < wanted || data.length === limit
+      if (part.nextCursor === null || isPageRead) return ok({ data, nextCursor: part.nextCursor })
       cursor = part.nextCursor
     }
   })

@@ -37,7 +37,7 @@ const inLowerCase = (text: string): string =>
   text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 /** A page of a search for a text reads this many bytes of texts at most. */
-export const MOST_TEXT_BYTES = 16 * 1024 * 1024
+export const MOST_TEXT_BYTES = 4 * 1024 * 1024
 
 /** How a store finds the messages of a search. */
 export type SearchPath =

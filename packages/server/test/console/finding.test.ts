@@ -98,6 +98,11 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
         expect(await page.getByRole('heading', { name: title }).count()).toBe(1)
         expect(await page.locator('main tbody tr').count()).toBe(3)
       }
+      const { projectId, service } = browser.demo
+      const elsewhere = { projectId, agent: 'triage', sessionId: 'order-4713', message: 'Hi' }
+      ;(await service.messages.send({ ...elsewhere, waitMs: 0 }))._unsafeUnwrap()
+      await search(page, 'order-4713')
+      expect(await text(page)).toMatch(/agent triage[^]*agent support/)
       await search(page, 'example')
       expect(await page.locator('main li').count()).toBe(5)
       await search(page, 'no such words')
