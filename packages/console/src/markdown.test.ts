@@ -5,10 +5,10 @@ describe('Markdown of an answer', () => {
   it.each([
     ['**bold** and `code`', '<p><strong>bold</strong> and <code>code</code></p>'],
     ['# Title', '<p><strong>Title</strong></p>'],
-    ['- [x] done', '<ul>\n<li>☑ done</li>\n</ul>'],
+    ['- ~~done~~', '<ul>\n<li><s>done</s></li>\n</ul>'],
     ['3. three', '<ol start="3">\n<li>three</li>\n</ol>'],
     ['```html\n<b>"x"</b>\n```', '<pre tabindex="0"><code>&lt;b&gt;"x"&lt;/b&gt;</code></pre>'],
-    ['a\nb', '<p>a<br>b</p>'],
+    ['a\nb', '<p>a<br>\nb</p>'],
     [
       '[site](https://a.example/?x=1&y)',
       '<p><a href="https://a.example/?x=1&y" rel="noopener noreferrer nofollow" target="_blank">site</a></p>',
@@ -46,6 +46,14 @@ describe('Markdown of an answer', () => {
       expect(attributes).not.toMatch(/href="(?!https?:|mailto:)/)
     }
   })
+
+  it.each(['_a_', '>', '*_', '[', '**a *b ', '`a``b```', '- ', '[a](b', '![a](', '<a ', '|a'])(
+    '%j many times is rendered as a whole',
+    (part) => {
+      const text = part.repeat(Math.floor(65_536 / part.length))
+      expect(safeHtml(text)?.length).toBeGreaterThan(0)
+    },
+  )
 
   it('is shown raw if it is very long', () => {
     expect(safeHtml('x'.repeat(65_537))).toBeUndefined()
