@@ -573,15 +573,13 @@ describe('answers', () => {
   })
 
   it('pass no illegal id to the storage', async () => {
-    const { post, signIn, service } = await scene()
-    const asked = vi.spyOn(service.agents, 'stop')
+    const { post, signIn, storage, projectId } = await scene()
+    const asked = vi.spyOn(storage.agents, 'get')
     expect(
       (await post('/console/agents/a%00b/stop', {}, { origin: ORIGIN, cookie: await signIn() }))
         .status,
     ).toBe(404)
-    expect(asked).toHaveBeenCalledWith(
-      expect.objectContaining({ agent: '00000000-0000-0000-0000-000000000000' }),
-    )
+    expect(asked.mock.calls).toEqual([[projectId, '00000000-0000-0000-0000-000000000000']])
   })
 
   it.each(['/console/sign-in', '/console/agents/bot/stop', '/console/catch/anywhere'])(
