@@ -104,7 +104,10 @@ for (const [theme, width, names] of looks) {
       name === 'api-reference' ? `${origin}/docs` : `${origin}/console${screens[name]}`,
     )
     const file = isReadme ? `console-${theme}.png` : `${name}-${theme}-${width}.png`
-    await page.screenshot({ path: path.join(folder, file), fullPage: !isReadme })
+    await page.screenshot({
+      path: path.join(folder, file),
+      fullPage: !isReadme && name !== 'api-reference',
+    })
   }
   await page.close()
 }
