@@ -1,4 +1,4 @@
-import { BATCH_LOCK_TIMEOUT, HOT, NO_SORT } from '../hot-function.js'
+import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 
 /**
  * Accepts messages with one statement, as `accept_messages` does with a statement for each. The
@@ -14,7 +14,7 @@ create or replace function agent_messaging.accept_independent(
   fingerprints text[], texts text[], metadatas text[], principals text[], traces text[],
   nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
 returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "sessionState" text)
-${HOT} ${NO_SORT} ${BATCH_LOCK_TIMEOUT} set enable_hashjoin = on as $$
+${HOT} ${BATCH_LOCK_TIMEOUT} set enable_hashjoin = on as $$
 #variable_conflict use_column
 declare
   accepted bigint;
@@ -22,7 +22,7 @@ begin
   perform agent_messaging.require_read_committed();
   -- The lock keeps the agents from being deleted before the commit. Other changes can happen.
   perform 1 from agent_messaging.agents a where a.id = any(agent_ids)
-    order by a.id || '' for key share;
+    order by a.id for key share;
   if exists (
     select 1 from unnest(project_ids, agent_ids, session_ids, ids, keys, api_key_ids,
           agents_updated_at)
@@ -32,7 +32,7 @@ begin
     where a.project_id is distinct from g.project_id or a.state <> 'running'
       or a.updated_at <> g.agent_updated_at
       or (g.api_key_id is not null and not exists (select 1 from agent_messaging.api_keys k
-        where k.id = any(array[g.api_key_id]) and k.revoked_at is null))
+        where k.id = g.api_key_id and k.revoked_at is null))
       or (select m.id from agent_messaging.messages m
         where m.agent_id = g.agent_id and m.idempotency_key between g.key and g.key
         order by m.idempotency_key limit 1) is not null
@@ -69,7 +69,7 @@ begin
         last_message_id = greatest(s.last_message_id, excluded.last_message_id),
         last_message_at = greatest(s.last_message_at, excluded.last_message_at)
         where s.open_count <= (select a.max_queued from agent_messaging.agents a
-          where a.id = any(array[excluded.agent_id]))
+          where a.id = excluded.agent_id)
       returning s.seq, s.agent_id, s.session_id, s.last_position, s.lease, s.state,
         s.head_position = s.last_position as is_head),
     born as materialized (

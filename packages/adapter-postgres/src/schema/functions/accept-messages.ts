@@ -1,4 +1,4 @@
-import { BATCH_LOCK_TIMEOUT, HOT, NO_SORT } from '../hot-function.js'
+import { BATCH_LOCK_TIMEOUT, HOT } from '../hot-function.js'
 
 /**
  * Accepts messages one after the other. All callers lock sessions in the same order, so that they
@@ -12,7 +12,7 @@ create or replace function agent_messaging.accept_messages(
   fingerprints text[], texts text[], metadatas text[], principals text[], traces text[],
   nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
 returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "sessionState" text)
-${HOT} ${NO_SORT} ${BATCH_LOCK_TIMEOUT} as $$
+${HOT} ${BATCH_LOCK_TIMEOUT} as $$
 #variable_conflict use_column
 declare
   given record;
@@ -38,7 +38,7 @@ begin
       from agent_messaging.agents a where a.id = given.agent_id for key share;
     if given.api_key_id is not null then
       perform from agent_messaging.api_keys k
-        where k.id = any(array[given.api_key_id]) and k.revoked_at is null;
+        where k.id = given.api_key_id and k.revoked_at is null;
       if not found then
         kind := 'key_revoked';
         return next;

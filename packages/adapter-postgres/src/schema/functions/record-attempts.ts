@@ -32,8 +32,8 @@ begin
         header_names, header_values, states, steps, due_ats, finished_ats)
       with ordinality as g (delivery_id, token, is_accepted, started_at, duration, url, outcome,
         header_names_seq, header_values, state, step, due_at, finished_at, place)
-      join agent_messaging.deliveries d on d.id = any(array[g.delivery_id])
-    order by -d.seq for update of d),
+      join agent_messaging.deliveries d on d.id = g.delivery_id
+    order by d.seq desc for update of d),
   counted as materialized (
     select * from locked where was in ('sending', 'pending')
       and (is_accepted or (was = 'sending' and lease = token))),
@@ -46,7 +46,7 @@ begin
     update agent_messaging.deliveries d set state = c.state, step = coalesce(c.step, d.step),
       due_at = c.due_at, resume_at = null, finished_at = c.finished_at,
       attempt_count = c.attempt_number
-    from counted c where d.id = any(array[c.delivery_id]))
+    from counted c where d.id = c.delivery_id)
   select array_agg(c.place), array_agg(c.webhook_seq),
     array_agg(case when c.finished_at is not null then c.order_key end)
   into places, webhook_seqs, ended from counted c;

@@ -18,7 +18,7 @@ const ORDERED_DELIVERIES = `
       select h.run, b.id from heard h
         cross join lateral unnest(h.delivery_ids::text[], h.order_keys::text[]) as b (id, order_key)
         cross join lateral (select 1 from agent_messaging.deliveries d
-          where d.order_key = any(array[b.order_key])
+          where d.order_key = b.order_key
             and d.order_key is not null and d.finished_at is null limit 1) open
       where h.order_keys is not null and b.order_key is not null
       union all
@@ -73,7 +73,7 @@ const settle = (isOrdered: boolean): string => `
       update agent_messaging.messages m set state = h.state, not_before = h.not_before,
         started_at = null, deadline_at = null, finished_at = h.finished_at,
         response_time_ms = h.response_time, response = h.response, error = h.error
-      from held h where m.id = any(array[h.message_id])),
+      from held h where m.id = h.message_id),
     moved as (
       update agent_messaging.sessions s set
         open_count = s.open_count - (h.state <> 'queued')::int,
@@ -86,7 +86,7 @@ const settle = (isOrdered: boolean): string => `
           else (select m.position from agent_messaging.messages m
             where m.session_seq = s.seq and m.position > s.head_position and m.state = 'queued'
             order by m.position limit 1) end
-      from held h where s.seq = any(array[h.session_seq])
+      from held h where s.seq = h.session_seq
       returning s.due_at is not null as waits, h.*),
     told as (
       insert into agent_messaging.events (seq, id, project_id, has_deliveries, message_id,
@@ -130,15 +130,15 @@ ${HOT} ${BATCH_LOCK_TIMEOUT} as $$
 begin
   perform agent_messaging.require_read_committed();
   perform 1 from unnest(message_ids) as g (message_id)
-      join agent_messaging.messages m on m.id = any(array[g.message_id])
-      join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
-    order by s.agent_id || '', s.session_id for update of s;
+      join agent_messaging.messages m on m.id = g.message_id
+      join agent_messaging.sessions s on s.seq = m.session_seq
+    order by s.agent_id, s.session_id for update of s;
   if exists (
     select 1 from unnest(topic_projects, topic_names, topic_versions) as t (project_id, name, version)
     where t.version <> coalesce((
       select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
       from agent_messaging.subscriptions s
-        join agent_messaging.webhooks w on w.seq = any(array[s.webhook_seq])
+        join agent_messaging.webhooks w on w.seq = s.webhook_seq
       where s.project_id = t.project_id and s.event = any(array['*', t.name])), ''))
   then
     place := 0;
