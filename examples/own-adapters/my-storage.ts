@@ -9,9 +9,9 @@ export function myStorage(rest: Storage = memoryStorage()): Storage {
     ...rest,
     credentials: {
       ...rest.credentials,
-      createProject: (project) => {
+      createProject: (project, audit) => {
         projects.set(project.id, project)
-        return rest.credentials.createProject(project) // its other rows belong to the project
+        return rest.credentials.createProject(project, audit) // its other rows belong to the project
       },
       getProject: (id) => okAsync(projects.get(id)),
     },

@@ -98,8 +98,7 @@ export type FinalMessage = {
   readonly key?: string
   readonly state: string
   readonly response?: string
-  /** The message failed because its last run lost its lease and no attempt was left. */
-  readonly isLost?: boolean
+  readonly errorCode?: string
   /** Number of runs since the last retry. */
   readonly attempt: number
   /** Number of retries. Each one follows an end without an answer, which was reported. */

@@ -28,8 +28,11 @@ export const sessionOrder: Invariant = function* ({ runs, final }) {
   }
 }
 
-/** Returns true if the run ended its message. A run that lost its lease ends no message. */
-const ended = (run: AgentRun, { state, response, attempt, isLost }: FinalMessage): boolean =>
+/** Failures whose last run can still go on: the service lost it, or it did not call back in time. */
+const ABANDONED: readonly unknown[] = ['RUNTIME_LOST', 'RUNTIME_TIMEOUT']
+
+/** Returns true if the run ended its message. An abandoned run ends no message. */
+const ended = (run: AgentRun, { state, response, attempt, errorCode }: FinalMessage): boolean =>
   response === undefined
-    ? state !== 'cancelled' && !isLost && run.attempt === attempt
+    ? state !== 'cancelled' && !ABANDONED.includes(errorCode) && run.attempt === attempt
     : run.response === response

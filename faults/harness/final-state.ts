@@ -76,7 +76,7 @@ const messageOf = (
   message,
   state,
   attempt,
-  isLost: error?.code === 'RUNTIME_LOST',
+  ...(error && { errorCode: error.code }),
   ...(metadata?.key !== undefined && { key: metadata.key }),
   ...(response !== undefined && { response }),
   ...(respondedAt !== undefined && { endedAt: Date.parse(respondedAt) }),

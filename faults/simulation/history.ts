@@ -102,7 +102,7 @@ function finalMessage(
     retries: record.retries.get(messageId) ?? 0,
     ...(key !== undefined && { key }),
     ...(state.kind === 'responded' && { response: state.response }),
-    isLost: state.kind === 'failed' && state.error.code === 'RUNTIME_LOST',
+    ...(state.kind === 'failed' && { errorCode: state.error.code }),
     ...(endedAt !== undefined && { endedAt: endedAt - startedAt }),
   }
 }

@@ -2,6 +2,7 @@ import type {
   DeliveryStore,
   MessageStore,
   Outgoing,
+  RecoveryStore,
   WebhookStore,
 } from '@org/agent-messaging-core/storage'
 import type { FaultLog } from './fault-log.js'
@@ -88,6 +89,9 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
       void webhooks.push({ webhookId: id, url, isOrdered: ordering === 'session' }),
     'deliveries.redeliver': ([{ deliveryId, webhookId }]: Params<DeliveryStore, 'redeliver'>) => {
       redelivered.push({ at: timeline.elapsed, of: deliveryId ?? webhookId })
+    },
+    'recoveries.advance': (_: unknown, recovery: Answer<RecoveryStore, 'advance'>) => {
+      if (recovery) redelivered.push({ at: timeline.elapsed, of: recovery.filter.webhookId })
     },
     // A request of the cancelled delivery can still arrive without a record.
     'deliveries.cancel': () => faults.record('a delivery is cancelled', 0),

@@ -78,7 +78,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
           ['chat.example', `/webhooks/${webhookId(1)}`],
           ['customer RECORDS', `/webhooks/${webhookId(0)}`],
           ['order-4711', `/sessions/${message.agentId}?session=order-4711`],
-          ['INVOICE 2214', `/messages/${message.id}`],
+          ['INVOICE 2214, 39', `/messages/${message.id}`],
         ] as const) {
           await search(page, words)
           expect(page.url(), words).toBe(at(path))
@@ -229,9 +229,12 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
   })
 
   it('the sessions page opens at the agent with the newest message', async () => {
+    const { projectId, service } = browser.demo
+    const greeting = { sessionId: 'new', message: 'Hello', waitMs: 0 }
+    ;(await service.messages.send({ projectId, agent: 'translator', ...greeting }))._unsafeUnwrap()
     await browser.signedIn(async (page) => {
       await page.goto(at('/sessions'))
-      expect(await page.locator('.tabs a[aria-current]').textContent()).toBe('support')
+      expect(await page.locator('.tabs a[aria-current]').textContent()).toBe('translator')
     })
   })
 
