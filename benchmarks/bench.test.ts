@@ -17,8 +17,9 @@ const TESTED_BY_OTHERS = [
   'overload',
   'growth-send',
   'growth-deliver-postgres',
+  'kills-postgres',
 ]
-const MORE_ROWS = ['pending-deliveries', 'waiting-callers', 'soak', 'purge-postgres']
+const MORE_ROWS = ['kills', 'pending-deliveries', 'waiting-callers', 'soak', 'purge-postgres']
 const ROWS = Object.keys(rows).filter((row) => ![...TESTED_BY_OTHERS, ...MORE_ROWS].includes(row))
 const WITH_LIMIT = ['send', 'send-postgres', 'deliver', 'deliver-postgres']
 const TINY = {

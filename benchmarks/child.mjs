@@ -24,6 +24,10 @@ export async function child(program, options = {}) {
     const [message] = await Promise.race([once(forked, 'message'), failed])
     return message
   }
+  const ended = async (signal) => {
+    forked.kill(signal)
+    await exited
+  }
   return {
     ready: await next(),
     ask: async (command, details = {}) => {
@@ -31,10 +35,8 @@ export async function child(program, options = {}) {
       forked.send({ command, ...details })
       return answer
     },
-    end: async () => {
-      forked.kill('SIGTERM')
-      await exited
-    },
+    end: () => ended('SIGTERM'),
+    kill: () => ended('SIGKILL'),
   }
 }
 

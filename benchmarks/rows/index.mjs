@@ -2,6 +2,7 @@ import { deliver, deliverOrdered, deliverOrderedPostgres, deliverPostgres } from
 import { fanOut, fanOutPostgres } from './fan-out.mjs'
 import { firstByte, hanging } from './first-byte.mjs'
 import { growthDeliver, growthDeliverPostgres, growthSend, growthSendPostgres } from './growth.mjs'
+import { kills, killsPostgres } from './kills.mjs'
 import { latency, latencyPostgres } from './latency.mjs'
 import { lightPostgres, lightSqlite } from './light.mjs'
 import { failed500, keepUp, loneReceiver, refused429, refused503, tokenBucket } from './limits.mjs'
@@ -38,6 +39,8 @@ export const rows = {
   overload,
   'overload-postgres': overloadPostgres,
   'two-servers': twoServers,
+  kills,
+  'kills-postgres': killsPostgres,
   'pending-deliveries': pendingDeliveries,
   'waiting-callers': waitingCallers,
   start,

@@ -4,9 +4,9 @@ import { mostWaitingRecords } from './waiting-records.js'
 it.each([
   [0, 4],
   [2, 4],
-  [5, 10],
-  [64, 128],
-  [256, 128],
+  [11, 5],
+  [64, 32],
+  [256, 32],
 ])('with %i requests in flight, a store collects at most %i records', (inFlight, most) => {
   expect(mostWaitingRecords(inFlight)).toBe(most)
 })

@@ -1,10 +1,9 @@
 const LEAST = 4
-const MOST = 128
+const MOST = 32
 
 /**
- * The number of records of attempts that a store collects at most before it writes them. A crash
- * repeats what is not written, so few requests in flight allow few records: a crash then repeats
- * the requests in flight, the records of one write, and the records that this number allows.
+ * The number of records of attempts that a store collects at most before it writes them. The next
+ * records wait while these are written, so the sender goes on at the same speed.
  */
 export const mostWaitingRecords = (inFlight: number): number =>
-  Math.min(Math.max(LEAST, 2 * inFlight), MOST)
+  Math.min(Math.max(LEAST, Math.floor(inFlight / 2)), MOST)

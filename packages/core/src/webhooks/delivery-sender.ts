@@ -333,8 +333,8 @@ export class DeliverySender {
   }
 
   #startWaiting(): void {
-    const { prefetch } = this.#platform.policy.deliver
-    while (this.#phase !== 'draining' && this.#unrecorded < prefetch && this.#canMake()) {
+    const { maxInFlight } = this.#platform.policy.deliver
+    while (this.#phase !== 'draining' && this.#unrecorded < maxInFlight && this.#canMake()) {
       const next = this.#queue.start()
       if (!next) break
       const attempt = this.#send(next)
