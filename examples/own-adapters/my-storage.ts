@@ -11,7 +11,8 @@ export function myStorage(rest: Storage = memoryStorage()): Storage {
       ...rest.credentials,
       createProject: (project, audit) => {
         projects.set(project.id, project)
-        return rest.credentials.createProject(project, audit) // its other rows belong to the project
+        // Its other rows belong to the project.
+        return rest.credentials.createProject(project, audit)
       },
       getProject: (id) => okAsync(projects.get(id)),
     },

@@ -28,7 +28,7 @@ export const sessionOrder: Invariant = function* ({ runs, final }) {
   }
 }
 
-/** Failures whose last run can still go on: the service lost it, or it did not call back in time. */
+/** Failures whose last run can still go on: it was lost, or did not call back in time. */
 const ABANDONED: readonly unknown[] = ['RUNTIME_LOST', 'RUNTIME_TIMEOUT']
 
 /** Returns true if the run ended its message. An abandoned run ends no message. */

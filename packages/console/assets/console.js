@@ -148,7 +148,7 @@ const follow = () => {
   source.addEventListener('message', (event) => showTurn(JSON.parse(event.data)))
   source.addEventListener('error', () => {
     staleTimer ??= setTimeout(showStale, 4_000)
-    if (source.readyState === EventSource.CLOSED) setTimeout(followAgain, 2_000)
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => void followAgain(), 2_000)
   })
 }
 
