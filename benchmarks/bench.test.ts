@@ -19,7 +19,14 @@ const TESTED_BY_OTHERS = [
   'growth-deliver-postgres',
   'kills-postgres',
 ]
-const MORE_ROWS = ['kills', 'pending-deliveries', 'waiting-callers', 'soak', 'purge-postgres']
+const MORE_ROWS = [
+  'kills',
+  'pool-postgres',
+  'pending-deliveries',
+  'waiting-callers',
+  'soak',
+  'purge-postgres',
+]
 const ROWS = Object.keys(rows).filter((row) => ![...TESTED_BY_OTHERS, ...MORE_ROWS].includes(row))
 const WITH_LIMIT = ['send', 'send-postgres', 'deliver', 'deliver-postgres']
 const TINY = {
@@ -35,6 +42,7 @@ const TINY = {
   waiting: 20,
   stored: 100,
   minutes: 0.05,
+  kills: 2,
 }
 
 const bench = (...args: readonly string[]) => promisify(execFile)(process.execPath, [RUN, ...args])

@@ -23,6 +23,7 @@ const SIZES = {
   waiting: 5_000,
   stored: 1_000_000,
   minutes: 10, // Duration of long rows.
+  kills: 10, // Kills of a server under load.
 }
 
 const sizeOptions = Object.fromEntries(

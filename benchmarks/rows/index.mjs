@@ -8,6 +8,7 @@ import { lightPostgres, lightSqlite } from './light.mjs'
 import { failed500, keepUp, loneReceiver, refused429, refused503, tokenBucket } from './limits.mjs'
 import { pendingDeliveries, waitingCallers } from './memory.mjs'
 import { overload, overloadPostgres } from './overload.mjs'
+import { poolPostgres } from './pool.mjs'
 import { purgePostgres } from './purge.mjs'
 import { send, sendPostgres } from './send.mjs'
 import { soak } from './soak.mjs'
@@ -49,5 +50,6 @@ export const rows = {
   'growth-send-postgres': growthSendPostgres,
   'growth-deliver-postgres': growthDeliverPostgres,
   soak,
+  'pool-postgres': poolPostgres,
   'purge-postgres': purgePostgres,
 }

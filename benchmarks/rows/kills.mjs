@@ -3,17 +3,16 @@ import { inEnvironment } from '../environment.mjs'
 import { count, ms } from './figures.mjs'
 import { STORES } from './servers.mjs'
 
-const KILLS = 10
 /** Requests in flight. As many attempts can wait for their record. */
 const SLOTS = 64
 
 /** Measures the deliveries that are repeated after kills of a server under full load. */
 const killsOn = (kind) => ({
-  figure: ({ repeats, most, delivered }) =>
-    `${(repeats / KILLS).toFixed(1)} repeats per kill, at most ${most}, of ${count(delivered)} deliveries`,
+  figure: ({ repeats, killed, most, delivered }) =>
+    `${(repeats / killed).toFixed(1)} repeats per kill, at most ${most}, of ${count(delivered)} deliveries`,
   ratio: ({ ours }) => `serves after ${ms(ours.back)} ms`,
-  measures: ({ connections }) =>
-    `${KILLS} kills of a server that ${connections} connections keep busy, ${STORES[kind]}`,
+  measures: ({ connections, kills: many }) =>
+    `${many} kills of a server that ${connections} connections keep busy, ${STORES[kind]}`,
   must: `at most ${2 * SLOTS} repeats after a kill`,
   contenders: (sizes) => [
     { role: 'ours', name: STORES[kind], measure: () => measure(sizes, kind) },
@@ -22,7 +21,7 @@ const killsOn = (kind) => ({
 export const kills = killsOn('sqlite')
 export const killsPostgres = killsOn('postgres')
 
-const measure = ({ seconds, connections, settle }, kind) =>
+const measure = ({ seconds, connections, settle, kills: many }, kind) =>
   inEnvironment(async ({ start, database }) => {
     const receiver = await start('receiver', { log: true })
     const at = { database: await database(kind) }
@@ -34,7 +33,7 @@ const measure = ({ seconds, connections, settle }, kind) =>
 
     const killedAt = []
     const backAfter = []
-    for (let n = 0; n < KILLS; n++) {
+    for (let n = 0; n < many; n++) {
       const loading = load.ask('load', { ...busy, seconds: 2 * seconds })
       await sleep(1_000 * seconds)
       killedAt.push(Number(process.hrtime.bigint()))
@@ -51,6 +50,7 @@ const measure = ({ seconds, connections, settle }, kind) =>
     )
     return {
       repeats: repeated.length,
+      killed: many,
       most: Math.max(...perKill),
       delivered,
       back: Math.max(...backAfter),

@@ -13,6 +13,7 @@ export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.te
 export type OpenOptions = {
   /** URL of the same PostgreSQL database that bypasses a transaction pooler. */
   readonly directUrl?: string | undefined
+  readonly maxConnections?: number | undefined
   /** The policy's `runLeaseMs`. */
   readonly leaseMs: number
   /** Called once when a helper of the storage stops working, and again after it has recovered. */
@@ -74,13 +75,13 @@ async function postgres() {
   }
 }
 
-async function openPostgres(
-  url: string,
-  { directUrl: connectionString = url, leaseMs, onError, onSkew, clock }: OpenOptions,
-): Promise<Database> {
+async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
+  const { directUrl: connectionString = url, maxConnections, leaseMs, onError } = options
+  const { onSkew, clock } = options
   const { openPostgresStorage, postgresLeaseKeeper, postgresSignal } = await postgres()
   const storage = await openPostgresStorage({
     connectionString: url,
+    ...(maxConnections !== undefined && { maxConnections }),
     ...(onSkew && { onSkew }),
     ...(clock && { clock }),
   })

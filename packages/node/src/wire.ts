@@ -42,6 +42,8 @@ export type WiringOptions = {
    * Wake-ups need it, because a pooler does not support LISTEN. Default: `databasePath`.
    */
   readonly databaseDirectUrl?: string | undefined
+  /** Connections to PostgreSQL, besides one for wake-ups and one for leases. Default: 10. */
+  readonly databaseConnections?: number | undefined
   /** 32 bytes. Must match the database, unless one of `otherMasterKeys` does. */
   readonly masterKey: Uint8Array
   /** Old master keys that can still decrypt, until `reseal` is done. */
@@ -104,6 +106,7 @@ export async function wire(
     ...helpers
   } = await openDatabase(databasePath, {
     directUrl: options.databaseDirectUrl,
+    maxConnections: options.databaseConnections,
     leaseMs,
     onError,
     onDamage,

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fakeClock, type FakeClock } from '@org/agent-messaging-core/testing'
 import { createMessaging, MessagingError, type MessagingOptions } from '@org/agent-messaging-node'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../adapter-postgres/test/test-postgres.js'
 
@@ -180,6 +181,24 @@ describe('createMessaging', () => {
       const second = await open(options)
       const kept = await second.messages.get({ agent: 'shouter', messageId: message.id })
       expect(kept.state).toMatchObject({ kind: 'responded' })
+    })
+
+    it('keeps to its number of connections', async () => {
+      const database = await postgres.database()
+      const masterKey = Buffer.alloc(32, 7)
+      const messaging = await open({ database, masterKey, databaseConnections: 2 })
+      const sessions = Array.from({ length: 200 }, (_, n) => `${n}`)
+      await Promise.all(
+        sessions.map((sessionId) => messaging.messages.send({ ...hello, sessionId })),
+      )
+      const admin = new pg.Client({ connectionString: database })
+      await admin.connect()
+      onTestFinished(() => admin.end())
+      const { rows } = await admin.query<{ open: number }>(
+        `select count(*)::int as open from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`,
+      )
+      expect(rows[0]?.open).toBeLessThanOrEqual(4) // one more for wake-ups, and one for leases
     })
   })
 })

@@ -25,6 +25,7 @@ const WRONG: [string, string[]][] = [
     ],
   ],
   ['SERVICE_DATABASE_DIRECT_URL', ['file:data.db', 'postgres://localhost', 'db.internal']],
+  ['SERVICE_DATABASE_CONNECTIONS', ['1', '101', 'ten']],
   ['SERVICE_CONSOLE', ['yes', 'On', 'dev']],
   ['SERVICE_WEBHOOK_THREAD', ['yes', 'On', '1']],
   [

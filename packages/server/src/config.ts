@@ -18,6 +18,7 @@ function configOf(env: Environment) {
     host: env.HOST,
     databasePath: env.SERVICE_DATABASE_URL,
     databaseDirectUrl: env.SERVICE_DATABASE_DIRECT_URL,
+    databaseConnections: env.SERVICE_DATABASE_CONNECTIONS,
     masterKey: env.SERVICE_MASTER_KEY,
     otherMasterKeys: env.SERVICE_OTHER_MASTER_KEYS,
     publicUrl: env.SERVICE_PUBLIC_URL,

@@ -42,6 +42,11 @@ export const environment = z.object({
       'URL of the same database that bypasses a transaction pooler such as PgBouncer. Long-lived connections use this URL.',
     allowed: POSTGRES_URL,
   }),
+  SERVICE_DATABASE_CONNECTIONS: value.whole(2, 100).prefault('10').register(variables, {
+    about:
+      'Connections of this process to PostgreSQL, besides one for wake-ups and one for leases.',
+    allowed: 'a whole number from 2 to 100',
+  }),
   SERVICE_MASTER_KEY: value.masterKey.optional().register(variables, {
     about:
       'Encrypts webhook and runtime secrets, which are lost without this key. Required by `start`. `dev` keeps a key in `data/` if unset.',
