@@ -2,6 +2,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { buildConnector } from 'undici'
 import type { AddressGuard } from './address-guard.js'
 import { Fault, TLS_CODE } from './fault.js'
+import type { Tunnel } from './proxy.js'
 import type { ResolveHost } from './resolve-host.js'
 
 export type DialOptions = {
@@ -11,6 +12,8 @@ export type DialOptions = {
   readonly timeoutMs: number
   /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | readonly string[]
+  /** Replaces direct connections. */
+  readonly tunnel?: Tunnel
 }
 
 /** Returns a connected socket. Rejects with a `Fault` or the signal's reason. */
@@ -20,7 +23,7 @@ export type Dial = (options: buildConnector.Options, signal: AbortSignal) => Pro
  * Resolves and checks the addresses for each connection, and connects to them only. That
  * defeats DNS rebinding. IP literals are checked too: Node calls no `lookup` for them.
  */
-export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
+export function dialer({ guard, resolve, timeoutMs, ca, tunnel }: DialOptions): Dial {
   const secure = buildConnector({
     timeout: 0,
     allowH2: false,
@@ -29,7 +32,9 @@ export function dialer({ guard, resolve, timeoutMs, ca }: DialOptions): Dial {
 
   async function dial(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
     const addresses = await allowedAddresses({ guard, resolve }, options.hostname, signal)
-    const socket = await tcp(options, addresses, signal)
+    const socket = tunnel
+      ? await tunnel(addresses, portOf(options), signal)
+      : await tcp(options, addresses, signal)
     return options.protocol === 'https:' ? tls(secure, options, socket, signal) : socket
   }
 
@@ -69,19 +74,22 @@ export async function allowedAddresses(
   return addresses
 }
 
+const portOf = ({ port, protocol }: buildConnector.Options): number =>
+  Number(port || (protocol === 'https:' ? 443 : 80))
+
 const TCP_KEEP_ALIVE_MS = 60_000
 /** Node tries the next address if one does not answer within this time. */
 const NEXT_ADDRESS_AFTER_MS = 1_000
 
 function tcp(
-  { hostname, port, protocol }: buildConnector.Options,
+  options: buildConnector.Options,
   addresses: readonly string[],
   signal: AbortSignal,
 ): Promise<Socket> {
   const found = addresses.map((address) => ({ address, family: isIP(address) }))
   const socket = connectTcp({
-    host: hostname,
-    port: Number(port || (protocol === 'https:' ? 443 : 80)),
+    host: options.hostname,
+    port: portOf(options),
     lookup: (_name, _options, callback) => callback(null, found),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,

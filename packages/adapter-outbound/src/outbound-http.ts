@@ -4,6 +4,7 @@ import { dialer, allowedAddresses } from './dial.js'
 import { ABORTED, Exchange, type HttpRequest } from './exchange.js'
 import { Fault, unreachable, type Unreachable } from './fault.js'
 import { OriginPools } from './origin-pools.js'
+import { proxyTunnel } from './proxy.js'
 import { hostResolver } from './resolve-host.js'
 import { CollectedResponse, type HttpOutcome, type ResponseHandler } from './response.js'
 import { StreamedResponse, type HttpStream, type StreamRequest } from './streamed-response.js'
@@ -42,6 +43,11 @@ export type OutboundOptions = {
   readonly dnsServers?: readonly string[]
   /** PEM of the certificate authorities to trust instead of Node's own. */
   readonly ca?: string | readonly string[]
+  /**
+   * A forward proxy for all requests, such as `http://user:password@proxy.internal:3128`. It gets
+   * CONNECT with an address that the guard allowed. The guard does not check its own address.
+   */
+  readonly proxy?: string
 }
 
 const VET_TIMEOUT_MS = 5_000
@@ -57,7 +63,13 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     ca,
   } = options
   const resolve = hostResolver({ ...(options.dnsServers && { servers: options.dnsServers }) })
-  const dial = dialer({ guard, resolve, timeoutMs, ...(ca !== undefined && { ca }) })
+  const dial = dialer({
+    guard,
+    resolve,
+    timeoutMs,
+    ...(ca !== undefined && { ca }),
+    ...(options.proxy !== undefined && { tunnel: proxyTunnel(options.proxy) }),
+  })
   const origins = new OriginPools(dial, { connectionsPerOrigin, maxOrigins })
   let isClosed = false
 

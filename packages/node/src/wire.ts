@@ -60,6 +60,8 @@ export type WiringOptions = {
   readonly runtimes?: readonly AgentRuntime[] | undefined
   /** Addresses that webhooks and remote agents can use, in addition to public ones over https. */
   readonly addresses?: AddressPolicy | undefined
+  /** A forward proxy for webhooks and remote agents, such as `http://proxy.internal:3128`. */
+  readonly proxy?: string | undefined
   readonly policy?: Partial<Policy> | undefined
   /** Signs and sends webhooks in a separate thread, which cannot follow a fake clock. */
   readonly webhookThread?: boolean | undefined
@@ -98,7 +100,8 @@ export async function wire(
     telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
   // Throws for invalid addresses, so it comes before the database is opened.
-  const http = outboundHttp({ guard: addressGuard(options.addresses ?? {}) })
+  const outbound = options.proxy === undefined ? {} : { proxy: options.proxy }
+  const http = outboundHttp({ ...outbound, guard: addressGuard(options.addresses ?? {}) })
   const {
     storage,
     clock: sharedClock = ownPlatform.clock,
@@ -120,6 +123,7 @@ export async function wire(
         otherMasterKeys: options.otherMasterKeys,
         policy,
         addresses: options.addresses ?? {},
+        outbound,
         clock: platform.clock,
         onError: (reason) => onError('webhook thread', reason),
       })

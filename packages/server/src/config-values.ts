@@ -70,6 +70,11 @@ export const postgresUrl = parsed((text) =>
   isPostgresUrl(text) && hasDatabase(text) ? text : undefined,
 )
 
+/** An unchanged URL of a forward proxy. */
+export const proxyUrl = parsed((text) =>
+  /^https?:\/\/[^/?#]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
+)
+
 const hasDatabase = (url: string): boolean =>
   URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
 

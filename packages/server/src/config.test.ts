@@ -59,6 +59,7 @@ const WRONG: [string, string[]][] = [
   ['SERVICE_SHUTDOWN_GRACE_MS', ['3600001', '8s']],
 ]
 const WRONG_SECRETS: [string, string[]][] = [
+  ['SERVICE_OUTBOUND_PROXY', ['proxy:3128', 'socks5://proxy:1080', 'http://u:hunter2@proxy/path']],
   ['SERVICE_OTHER_MASTER_KEYS', ['short', `${HEX},`, `${HEX},${HEX}00`]],
   ['SERVICE_MASTER_KEY', ['short', `${HEX}00`, HEX.slice(2), `${HEX.slice(1)}g`]],
   [
@@ -77,6 +78,7 @@ describe('the configuration', () => {
     expect(good({})).toEqual({
       port: 3000,
       host: '127.0.0.1',
+      databaseConnections: 10,
       shutdownGraceMs: 8_000,
       cronBudgetMs: 10_000,
       policy: expect.objectContaining({

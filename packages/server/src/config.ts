@@ -31,6 +31,7 @@ function configOf(env: Environment) {
     metricsPort: env.SERVICE_METRICS_PORT,
     trustedProxies: env.SERVICE_TRUSTED_PROXIES,
     allowedCidrs: env.SERVICE_WEBHOOK_ALLOWED_CIDRS,
+    proxy: env.SERVICE_OUTBOUND_PROXY,
     logLevel: env.SERVICE_LOG_LEVEL,
     shutdownGraceMs: env.SERVICE_SHUTDOWN_GRACE_MS,
     policy: policyOf(env),

@@ -169,6 +169,12 @@ export const environment = z.object({
       'Non-public addresses that webhooks and remote agents can use. `dev` also allows loopback addresses.',
     allowed: 'address ranges, such as 10.1.0.0/16,fd00::/8',
   }),
+  SERVICE_OUTBOUND_PROXY: value.proxyUrl.optional().register(variables, {
+    about:
+      'Forward proxy for webhooks and remote agents. It gets CONNECT with an address that the service resolved and checked.',
+    allowed: 'a URL such as http://user:password@proxy.internal:3128',
+    isSecret: true,
+  }),
   SERVICE_DELIVERY_TIMEOUT_MS: milliseconds(
     100,
     300_000,
