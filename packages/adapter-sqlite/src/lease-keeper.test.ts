@@ -1,3 +1,4 @@
+import { existsSync, renameSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
@@ -139,4 +140,19 @@ it('a full lease table ignores leases until a slot is free', () => {
   expect([...table.shared.held]).toEqual([0])
   table.add({ messageId: ID, token: 2, until: 8 })
   expect([...table.shared.tokens, ...table.shared.held]).toEqual([2, 1])
+})
+
+it('the lease keeper makes no file in place of one that was moved away', async () => {
+  const { path, dueAt } = scene()
+  renameSync(path, `${path}.moved`)
+  const log = statSync(`${path}-wal`).ino
+  const problems: string[] = []
+  const late = sqliteLeaseKeeper({ path, leaseMs: 400, onError: (one) => problems.push(one) })
+  onTestFinished(() => late.close())
+  late.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(() => problems.length > 0)
+  expect(problems).toEqual([expect.stringContaining('unable to open database file')])
+  expect([existsSync(path), statSync(`${path}-wal`).ino]).toEqual([false, log])
+  renameSync(`${path}.moved`, path)
+  await until(() => dueAt() > 1_000)
 })
