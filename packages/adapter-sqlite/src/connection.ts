@@ -1,4 +1,4 @@
-import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { isBusy, SqliteOpenError } from './errors.js'
@@ -15,6 +15,7 @@ const WAL_PAUSE_MS = 10
 /** Opens the file with the settings for durable commits and for large files. */
 export function openConnection(path: string, busyTimeoutMs: number): Database.Database {
   requireWritableFolder(path)
+  refuseLogAlone(path)
   createForOwnerOnly(path)
   const db = new Database(path, { timeout: busyTimeoutMs })
   try {
@@ -62,6 +63,16 @@ function switchToWal(db: Database.Database): void {
  */
 export function createForOwnerOnly(path: string): void {
   if (path !== ':memory:' && !existsSync(path)) closeSync(openSync(path, 'a', 0o600))
+}
+
+/** SQLite deletes a log beside an empty file, and the log holds the last commits of its file. */
+function refuseLogAlone(path: string): void {
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  if (path === ':memory:' || existsSync(path) || !log?.size) return
+  throw new SqliteOpenError(
+    `${path} is missing, but its log ${path}-wal has commits. Move the file back beside its log, ` +
+      'or move the log away to begin with an empty file.',
+  )
 }
 
 function requireWritableFolder(path: string): void {

@@ -182,6 +182,7 @@ it.each([
     () => foreignDatabase(),
     /is a SQLite database of another application/,
   ],
+  ['a log without its file', () => logAlone(), /is missing, but its log .* has commits/],
   ['no path', () => ' ', /the path of the SQLite file is empty/],
 ])('openSqliteStorage refuses %s with a message for the operator', (_, make, words) => {
   const path = make()
@@ -228,6 +229,12 @@ it.each([
     isProblem ? expect.stringMatching(/does not run on Node 20.20.2/) : undefined,
   )
 })
+
+function logAlone(): string {
+  const path = tempFile()
+  writeFileSync(`${path}-wal`, 'the last commits')
+  return path
+}
 
 function fileWith(content: string): string {
   const path = tempFile()
