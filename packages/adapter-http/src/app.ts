@@ -5,6 +5,7 @@ import { refuse } from './errors.js'
 import { answerThrown, exchange } from './exchange.js'
 import { withDefaults, type HttpOptions } from './options.js'
 import { agentRoutes } from './routes/agents.js'
+import { auditRoutes } from './routes/audit-log.js'
 import { cronRoutes } from './routes/cron.js'
 import { deliveryRoutes } from './routes/deliveries.js'
 import { eventRoutes } from './routes/events.js'
@@ -16,6 +17,7 @@ import { messageRoutes } from './routes/messages.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { openApiRoutes } from './routes/openapi.js'
 import { principalRoutes } from './routes/principals.js'
+import { projectRoutes } from './routes/projects.js'
 import { recoveryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
@@ -72,6 +74,8 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', recoveryRoutes(d))
     .route('/', principalRoutes(d))
     .route('/', keyRoutes(d))
+    .route('/', projectRoutes(d))
+    .route('/', auditRoutes(d))
     .route('/', cronRoutes(d))
     .route('/', healthRoutes(d))
     .route('/', metricsRoutes(d))

@@ -28,6 +28,8 @@ type ServiceError = ErrorsIn<
     | 'events'
     | 'recoveries'
     | 'keys'
+    | 'projects'
+    | 'auditLog'
   >]
 >
 
@@ -37,6 +39,7 @@ type RequestError =
   | {
       readonly kind:
         | 'cron_unauthorized'
+        | 'operator_unauthorized'
         | 'metrics_unauthorized'
         | 'route_not_found'
         | 'event_not_found'
@@ -80,6 +83,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     unauthorized: () => unauthorized('Send a valid API key as "Authorization: Bearer <API key>"'),
     cron_unauthorized: () =>
       unauthorized('Send the cron secret as "Authorization: Bearer <CRON_SECRET>"'),
+    operator_unauthorized: () =>
+      unauthorized('Send the operator key as "Authorization: Bearer <operator key>"'),
     metrics_unauthorized: () =>
       unauthorized('Send the metrics token as "Authorization: Bearer <token>"'),
     run_token_invalid: () =>

@@ -15,6 +15,11 @@ export type HttpOptions = {
   readonly basePath?: string | undefined
   /** The bearer token of the cron route. Without it the route refuses every request. */
   readonly cronSecret?: string | undefined
+  /**
+   * The bearer token of `/v1/projects` and `/v1/operator/…`. Without it, these routes refuse every
+   * request.
+   */
+  readonly operatorKey?: string | undefined
   /** Serves `/metrics` with the host's text. Without `token` the route is public. */
   readonly metrics?:
     | { readonly read: () => Promise<MetricsText>; readonly token?: string | undefined }

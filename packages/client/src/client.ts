@@ -4,7 +4,14 @@ import { createHttp, segment, type ClientOptions, type Http } from './http.js'
 import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
 import { principalsOf } from './principals.js'
-import type { ApiKey, CreatedApiKey, NewApiKey } from './resources.js'
+import type {
+  ApiKey,
+  AuditEntry,
+  AuditFilter,
+  CreatedApiKey,
+  NewApiKey,
+  Project,
+} from './resources.js'
 import { deliveriesOf, recoveriesOf, webhooksOf } from './webhooks-and-deliveries.js'
 
 export type Client = ReturnType<typeof createClient>
@@ -27,6 +34,13 @@ export function createClient(options: ClientOptions) {
     recoveries: recoveriesOf(http),
     /** All methods need the permission `project:admin`. */
     keys: keysOf(http),
+    /** Needs the permission `project:audit`. */
+    auditLog: {
+      list: (filter: AuditFilter = {}): AsyncGenerator<AuditEntry, void, undefined> =>
+        rowsOf(http, '/v1/audit-log', filter),
+    },
+    /** All methods need the operator key as `apiKey`. */
+    projects: projectsOf(http),
   }
 }
 
@@ -37,5 +51,31 @@ function keysOf(http: Http) {
     list: (): AsyncGenerator<ApiKey, void, undefined> => rowsOf(http, '/v1/keys'),
     revoke: (id: string): Promise<void> =>
       http.json({ method: 'DELETE', path: `/v1/keys${segment(id)}`, retryable: true }),
+  }
+}
+
+function projectsOf(http: Http) {
+  const keysPath = (projectId: string) => `/v1/projects${segment(projectId)}/keys`
+  return {
+    create: (settings: { readonly name: string }): Promise<Project> =>
+      http.json({ method: 'POST', path: '/v1/projects', body: settings }),
+    get: (id: string): Promise<Project> =>
+      http.json({ method: 'GET', path: `/v1/projects${segment(id)}`, retryable: true }),
+    list: (): AsyncGenerator<Project, void, undefined> => rowsOf(http, '/v1/projects'),
+    createKey: (projectId: string, settings: NewApiKey): Promise<CreatedApiKey> =>
+      http.json({ method: 'POST', path: keysPath(projectId), body: settings }),
+    listKeys: (projectId: string): AsyncGenerator<ApiKey, void, undefined> =>
+      rowsOf(http, keysPath(projectId)),
+    revokeKey: (projectId: string, id: string): Promise<void> =>
+      http.json({
+        method: 'DELETE',
+        path: `${keysPath(projectId)}${segment(id)}`,
+        retryable: true,
+      }),
+    /** The changes of all projects, or of one. */
+    auditLog: (
+      filter: AuditFilter & { readonly projectId?: string } = {},
+    ): AsyncGenerator<AuditEntry, void, undefined> =>
+      rowsOf(http, '/v1/operator/audit-log', filter),
   }
 }

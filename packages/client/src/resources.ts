@@ -239,11 +239,47 @@ export type Recovery = {
   readonly finishedAt?: string
 }
 
+export type Project = { readonly id: string; readonly name: string; readonly createdAt: string }
+
+export type AuditAction =
+  | 'project.created'
+  | 'key.created'
+  | 'key.revoked'
+  | 'webhook.created'
+  | 'webhook.updated'
+  | 'webhook.secret_rotated'
+  | 'webhook.rotation_finished'
+  | 'webhook.deleted'
+  | 'agent.created'
+  | 'agent.updated'
+  | 'agent.started'
+  | 'agent.stopped'
+  | 'agent.deleted'
+  | 'recovery.started'
+  | 'recovery.cancelled'
+export type ActorKind = 'key' | 'operator' | 'console' | 'portal' | 'cli' | 'host'
+export type AuditEntry = {
+  readonly id: string
+  readonly projectId: string
+  readonly actor: { readonly kind: ActorKind; readonly id?: string }
+  readonly action: AuditAction
+  readonly targetId: string
+  /** The names of the fields that an update set. */
+  readonly fields?: readonly string[]
+  readonly createdAt: string
+}
+export type AuditFilter = {
+  readonly action?: AuditAction
+  readonly actor?: ActorKind
+  readonly targetId?: string
+}
+
 export type Permission =
   | 'project:message'
   | 'project:agents'
   | 'project:webhooks'
   | 'project:events'
+  | 'project:audit'
   | 'project:admin'
 export type ApiKey = {
   readonly id: string

@@ -66,6 +66,7 @@ const WRONG_SECRETS: [string, string[]][] = [
     'CRON_SECRET',
     ['two words of length', 'a,b,c,d,e,f,g,h,i', 'üüüüüüüüüüüüüüüüü', 'fifteen-letters'],
   ],
+  ['SERVICE_OPERATOR_KEY', ['two words of length', 'fifteen-letters']],
   ['SERVICE_METRICS_TOKEN', ['two words of length', 'fifteen-letters']],
   [
     'SERVICE_BOOTSTRAP_API_KEY',
@@ -154,6 +155,7 @@ describe('the configuration', () => {
       { allowedCidrs: ['10.1.0.0/16', '::1/128'] },
     ],
     [{ CRON_SECRET: 'sixteen-letters!' }, { cronSecret: 'sixteen-letters!' }],
+    [{ SERVICE_OPERATOR_KEY: 'sixteen-letters!' }, { operatorKey: 'sixteen-letters!' }],
     [
       { SERVICE_WEBHOOK_MAX_CONCURRENCY: '4', SERVICE_WEBHOOK_REQUESTS_PER_SECOND: '0.5' },
       { policy: { deliver: { maxConcurrency: 4, requestsPerSecond: 0.5 } } },

@@ -24,6 +24,7 @@ function configOf(env: Environment) {
     publicUrl: env.SERVICE_PUBLIC_URL,
     bootstrapApiKey: env.SERVICE_BOOTSTRAP_API_KEY,
     cronSecret: env.CRON_SECRET,
+    operatorKey: env.SERVICE_OPERATOR_KEY,
     cronBudgetMs: env.SERVICE_CRON_BUDGET_MS,
     console: env.SERVICE_CONSOLE,
     webhookThread: env.SERVICE_WEBHOOK_THREAD && env.SERVICE_WEBHOOK_THREAD === 'on',

@@ -74,6 +74,12 @@ export const environment = z.object({
     allowed: CREDENTIAL,
     isSecret: true,
   }),
+  SERVICE_OPERATOR_KEY: value.credential.optional().register(variables, {
+    about:
+      'Bearer token for `/v1/projects` and `/v1/operator/audit-log`. If unset, these routes refuse all calls.',
+    allowed: CREDENTIAL,
+    isSecret: true,
+  }),
   SERVICE_CRON_BUDGET_MS: milliseconds(
     100,
     600_000,

@@ -26,6 +26,8 @@ export type ServerOptions = WiringOptions & {
   readonly publicUrl?: string | ((ownUrl: string) => string) | undefined
   /** Bearer token for `/api/cron/webhooks`. Without a token, the route refuses all calls. */
   readonly cronSecret?: string | undefined
+  /** Bearer token for `/v1/projects`. Without it, the routes of the operator refuse all calls. */
+  readonly operatorKey?: string | undefined
   /** Time limit of one call of the cron route. Default: 10 s. */
   readonly cronBudgetMs?: number | undefined
   /** Serves `/metrics` to callers with this bearer token. */
@@ -229,6 +231,7 @@ function handler(
     crypto: platform.crypto,
     newRequestId: () => platform.ids.next(),
     cronSecret,
+    operatorKey: options.operatorKey,
     cronBudgetMs,
     metrics:
       metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,

@@ -14,6 +14,7 @@ export const securitySchemes = {
   ),
   runToken: bearer('The token of one run (`amr_…`). A runtime gets it with the message.'),
   cronSecret: bearer('The `CRON_SECRET` of the operator.'),
+  operatorKey: bearer('The `SERVICE_OPERATOR_KEY` of the operator.'),
   metricsToken: bearer('The metrics token of the operator.'),
 } as const
 type SecurityScheme = keyof typeof securitySchemes

@@ -37,6 +37,8 @@ const tags = {
   Recoveries: 'Send many deliveries again.',
   Principals: 'The data of one end user.',
   'API keys': 'Keys of the project.',
+  'Audit log': 'Changes with their actor and time.',
+  Projects: 'For the operator: projects and their keys.',
   Operations: 'For operators: health, metrics, and passes of all due work.',
 }
 

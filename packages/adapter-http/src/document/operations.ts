@@ -96,6 +96,7 @@ const ids: Record<string, string> = {
   deliveries: 'The id of the delivery.',
   recoveries: 'The id of the recovery.',
   keys: 'The id of the API key.',
+  projects: 'The id of the project.',
 }
 
 const pathParameters = (path: string) =>

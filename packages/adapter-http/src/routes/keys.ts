@@ -16,7 +16,8 @@ import type { BodyOf } from '../wire/body.js'
 import { createdKeySchema, keyBody, keySchema, permissionSchema } from '../wire/key.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
-const create = z
+/** The body of a request for a key. */
+export const newKey = z
   .object(
     nullAsAbsent({
       name: text.meta({ ...textOf(100), description: 'A name for people.' }),
@@ -45,7 +46,7 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       about.create,
       mayManage,
       readJson(maxBodyBytes),
-      validBody(create),
+      validBody(newKey),
       async (c) => {
         const created = await service.changesBy(c.get('actor')).keys.create({
           projectId: c.get('projectId'),

@@ -1,0 +1,121 @@
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { reply, replyEmpty } from '../answer.js'
+import { authorizeOperator } from '../authorize-operator.js'
+import { describeRoute, type Service } from '../document/describe-route.js'
+import { answer, refuse } from '../errors.js'
+import type { Env } from '../env.js'
+import type { HttpDeps } from '../options.js'
+import { idIn } from '../path-id.js'
+import { readJson } from '../read-json.js'
+import { nullAsAbsent, pageOf, paging, query, text, textOf } from '../schemas.js'
+import { validBody, validQuery } from '../validate.js'
+import type { BodyOf } from '../wire/body.js'
+import { createdKeySchema, keyBody, keySchema } from '../wire/key.js'
+import { pageBody, pageSchema } from '../wire/page.js'
+import { projectBody, projectSchema } from '../wire/project.js'
+import { newKey } from './keys.js'
+
+const newProject = z
+  .object(
+    nullAsAbsent({ name: text.meta({ ...textOf(100), description: 'A name for people.' }) }),
+    'must be a JSON object',
+  )
+  .meta({ id: 'NewProject', examples: [{ name: 'web shop' }] })
+
+/** Projects and their keys, for the operator. The other routes belong to one project's keys. */
+export const projectRoutes = (d: HttpDeps) => {
+  const { service, maxBodyBytes } = d
+  const isOperator = authorizeOperator(d)
+  return new Hono<Env>()
+    .post(
+      '/v1/projects',
+      about.create,
+      isOperator,
+      readJson(maxBodyBytes),
+      validBody(newProject),
+      (c) => {
+        const created = service.changesBy(c.get('actor')).projects.create(c.req.valid('json'))
+        return answer(c, 201, created, projectBody)
+      },
+    )
+
+    .get('/v1/projects', about.list, isOperator, validQuery(query(paging)), (c) =>
+      answer(c, 200, service.projects.list(pageOf(c.req.valid('query'))), pageBody(projectBody)),
+    )
+
+    .get('/v1/projects/:id', about.get, isOperator, (c) =>
+      answer(c, 200, service.projects.get(idIn(c.req.param('id'))), projectBody),
+    )
+
+    .post(
+      '/v1/projects/:id/keys',
+      about.createKey,
+      isOperator,
+      readJson(maxBodyBytes),
+      validBody(newKey),
+      async (c) => {
+        const settings = { projectId: idIn(c.req.param('id')), ...c.req.valid('json') }
+        const created = await service.changesBy(c.get('actor')).keys.create(settings)
+        if (created.isErr()) return refuse(c, created.error)
+        const { apiKey, key } = created.value
+        const body: BodyOf<typeof createdKeySchema> = { ...keyBody(apiKey), key }
+        return reply(c, 201, body)
+      },
+    )
+
+    .get('/v1/projects/:id/keys', about.listKeys, isOperator, validQuery(query(paging)), (c) => {
+      const keys = service.keys.list(idIn(c.req.param('id')), pageOf(c.req.valid('query')))
+      return answer(c, 200, keys, pageBody(keyBody))
+    })
+
+    .delete('/v1/projects/:id/keys/:keyId', about.revokeKey, isOperator, async (c) => {
+      const { keys } = service.changesBy(c.get('actor'))
+      const revoked = await keys.revoke(idIn(c.req.param('id')), idIn(c.req.param('keyId')))
+      return revoked.isErr() ? refuse(c, revoked.error) : replyEmpty(c)
+    })
+}
+
+const tag = 'Projects'
+
+const about = {
+  create: describeRoute<Service['projects']['create']>({
+    tag,
+    operationId: 'createProject',
+    summary: 'Create a project',
+    answers: { 201: { description: 'The project', body: projectSchema } },
+  }),
+  list: describeRoute<Service['projects']['list']>({
+    tag,
+    operationId: 'listProjects',
+    summary: 'List the projects, oldest first',
+    answers: { 200: { description: 'One page', body: pageSchema(projectSchema) } },
+  }),
+  get: describeRoute<Service['projects']['get']>({
+    tag,
+    operationId: 'getProject',
+    summary: 'Read a project',
+    refusals: { project_not_found: true },
+    answers: { 200: { description: 'The project', body: projectSchema } },
+  }),
+  createKey: describeRoute<Service['keys']['create']>({
+    tag,
+    operationId: 'createProjectKey',
+    summary: 'Create an API key of a project',
+    refusals: { key_taken: true, project_not_found: true, too_many_keys: true },
+    answers: { 201: { description: 'The key, shown only here', body: createdKeySchema } },
+  }),
+  listKeys: describeRoute<Service['keys']['list']>({
+    tag,
+    operationId: 'listProjectKeys',
+    summary: 'List the API keys of a project, newest first',
+    answers: { 200: { description: 'One page', body: pageSchema(keySchema) } },
+  }),
+  revokeKey: describeRoute<Service['keys']['revoke']>({
+    tag,
+    operationId: 'revokeProjectKey',
+    summary: 'Revoke an API key of a project',
+    refusals: { key_not_found: true },
+    answers: { 204: { description: 'The key is revoked' } },
+  }),
+}
