@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { rows } from './rows/index.mjs'
 
 const RUN = fileURLToPath(new URL('run.mjs', import.meta.url))
-/** Rows that another one tests, because they differ in the store alone. */
+/** Rows that another one tests, because they differ in the store or a number alone. */
 const TESTED_BY_OTHERS = [
   'latency-postgres',
   'light-sqlite',
@@ -17,7 +17,10 @@ const TESTED_BY_OTHERS = [
   'overload',
   'growth-send',
   'growth-deliver-postgres',
+  'deliver-ordered-postgres',
   'kills-postgres',
+  'failed-500',
+  'refused-429',
 ]
 const MORE_ROWS = [
   'kills',
@@ -31,18 +34,18 @@ const ROWS = Object.keys(rows).filter((row) => ![...TESTED_BY_OTHERS, ...MORE_RO
 const WITH_LIMIT = ['send', 'send-postgres', 'deliver', 'deliver-postgres']
 const TINY = {
   rounds: 1,
-  seconds: 0.5,
+  seconds: 0.2,
   connections: 4,
   messages: 10,
   beside: 20,
-  settle: 0.2,
+  settle: 0.1,
   // More than one commit of the fastest program.
   deliveries: 1_000,
   pending: 100,
   waiting: 20,
   stored: 100,
-  minutes: 0.05,
-  kills: 2,
+  minutes: 0.01,
+  kills: 1,
 }
 
 const bench = (...args: readonly string[]) => promisify(execFile)(process.execPath, [RUN, ...args])
@@ -92,7 +95,7 @@ it('the table contains the reason if a row cannot be measured', async () => {
   const env = { ...process.env, TEST_DATABASE_URL: 'postgres://127.0.0.1:1/nobody' }
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [RUN, '--row=send-postgres', '--rounds=1'],
+    [RUN, '--row=send-postgres', ...sizes],
     { env },
   )
   expect(linesOf(stdout).get('send-postgres')?.[1]).toMatch(/^– \(.*ECONNREFUSED/)

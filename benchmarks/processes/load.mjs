@@ -21,6 +21,7 @@ async function loadFor({ url, headers, seconds, connections, randomKeys = false 
     method: 'POST',
     connections,
     duration: seconds,
+    sampleInt: Math.min(1_000, 1_000 * seconds), // Autocannon ends with a sample.
     ...(randomKeys && { requests: [{ setupRequest: withRandomKey }] }),
     headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `${run}-[<id>]` },
     idReplacement: true,

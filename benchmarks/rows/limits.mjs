@@ -120,6 +120,7 @@ const drainTo = ({ seconds, settle }, receiving) =>
     })
     await server.ask('fill')
     await server.ask('enable')
+    while ((await receiver.ask('count')).accepted === 0) await sleep(0.01)
     await sleep(settle)
     const used = await server.ask('usage')
     const before = await receiver.ask('count')
