@@ -9,6 +9,7 @@ const LONG = [
   'benchmarks/bench',
   'test/console/console',
   'faults/short',
+  'test/console/screens',
   'adapter-postgres/src/contract',
   'faults/simulation/simulation',
   'adapter-sqlite/src/contract',

@@ -69,9 +69,6 @@ async function anotherWebhook() {
   return made._unsafeUnwrap().webhook
 }
 
-/** Finds the boxes that need horizontal scrolling. */
-const SCROLLED = `[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.textContent)`
-
 /** Finds the position of each line of the first message. */
 const LINES_SAID = `(() => {
   const range = document.createRange()
@@ -79,50 +76,7 @@ const LINES_SAID = `(() => {
   return [...range.getClientRects()].map(({ left, right }) => ({ left: Math.round(left), right: Math.round(right) })).filter(({ left, right }) => left < right)
 })()`
 
-async function messageOf(sessionId: string): Promise<string> {
-  const { projectId, service } = demo
-  const found = await service.messages.search({ projectId, sessionId, page: { limit: 1 } })
-  return found._unsafeUnwrap().data[0]?.message.id ?? ''
-}
-
 const webhook = (n: number): string => demo.webhooks[n]?.id ?? ''
-
-const screens = async (): Promise<string[]> => [
-  '',
-  '?range=24h',
-  '/agents',
-  '/sessions?agent=support',
-  '/sessions/support?session=order-4711',
-  '/sessions/support?session=order-4712',
-  '/sessions/support?session=order-4715',
-  '/sessions/support?session=order-4715&view=raw',
-  '/agents/triage/delete',
-  `/webhooks/${webhook(1)}/delete`,
-  '/sessions/support/erase?session=order-4711',
-  `/webhooks/${webhook(1)}/edit`,
-  '/messages',
-  '/messages?state=failed',
-  `/messages/${await messageOf('order-4712')}`,
-  `/messages/${await messageOf('order-4711')}`,
-  '/search?q=order',
-  '/search?q=customer-1837',
-  '/search?q=nothing+like+it',
-  '/webhooks',
-  `/webhooks/${webhook(0)}`,
-  `/webhooks/${webhook(3)}`,
-  '/deliveries',
-  `/deliveries?answer=5xx&webhook=${webhook(1)}`,
-  `/webhooks/${webhook(1)}/rotate`,
-  `/webhooks/${webhook(1)}/disable`,
-  '/recover',
-  `/recover?webhook=${webhook(0)}&status=delivered&answer=2xx`,
-  `/deliveries/${await newestDelivery(webhook(2), { lastAnswer: '5xx' })}`,
-  '/deliveries?event=webhook.disabled',
-  '/deliveries?held=yes',
-  '/sessions',
-  '/catcher',
-  '/sign-in',
-]
 
 describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => {
   beforeAll(async () => {
@@ -139,84 +93,6 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     await browser.close()
     await listener.close(0)
     await demo.stop()
-  })
-
-  it.each(['light', 'dark'] as const)(
-    'has no accessibility faults on any screen in %s mode',
-    async (colorScheme) => {
-      const faults: object[] = []
-      await signedIn(
-        async (page) => {
-          for (const path of [...(await screens()).map(at), `${listener.url}/docs`]) {
-            await page.goto(path)
-            await page.evaluate(axe.source)
-            const { violations } = await page.evaluate<AxeResults>('axe.run()')
-            faults.push(
-              ...violations.map(({ id, nodes }) => ({
-                path,
-                id,
-                nodes: nodes.map(({ html, any }) => [html, any[0]?.message]),
-              })),
-            )
-          }
-        },
-        { colorScheme },
-      )
-      expect(faults).toEqual([])
-    },
-  )
-
-  it.each([360, 830])('every page fits a screen of %i pixels', async (width) => {
-    await signedIn(
-      async (page) => {
-        for (const path of await screens()) {
-          await page.goto(at(path))
-          expect(
-            await page.evaluate<number>('document.documentElement.scrollWidth'),
-            path,
-          ).toBeLessThanOrEqual(width)
-          if (width < 400) expect(await page.evaluate<string[]>(SCROLLED), path).toEqual([])
-        }
-      },
-      { viewport: { width, height: 640 } },
-    )
-  })
-
-  it('long words fit a screen of 360 pixels', async () => {
-    const { projectId, service } = demo
-    const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
-    const agent = (
-      await service.agents.create({ projectId, name, runtime: { kind: 'http' } })
-    )._unsafeUnwrap().agent
-    const { id } = (
-      await service.webhooks.create({
-        projectId,
-        url: 'https://crm.example.com/',
-        events: ['*'],
-        description,
-      })
-    )._unsafeUnwrap().webhook
-    await signedIn(
-      async (page) => {
-        for (const path of [
-          '/agents',
-          '/sessions',
-          `/sessions?agent=${name}`,
-          `/agents/${name}/delete`,
-          '/webhooks',
-          `/webhooks/${id}`,
-        ]) {
-          await page.goto(at(path))
-          expect(
-            await page.evaluate<number>('document.documentElement.scrollWidth'),
-            path,
-          ).toBeLessThanOrEqual(360)
-        }
-      },
-      { viewport: { width: 360, height: 640 } },
-    )
-    ;(await service.agents.delete({ projectId, agent: agent.id }))._unsafeUnwrap()
-    ;(await service.webhooks.delete({ projectId, webhookId: id }))._unsafeUnwrap()
   })
 
   it('signs in by a one-time link or an API key, and signs out', async () => {

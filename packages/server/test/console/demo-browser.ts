@@ -1,4 +1,6 @@
-import { createConsole } from '@org/agent-messaging-console'
+import { randomUUID } from 'node:crypto'
+import { createConsole, isConsolePath } from '@org/agent-messaging-console'
+import { createHttpApp } from '@org/agent-messaging-http'
 import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { chromiumOptions } from '../../../../scripts/chromium.mjs'
@@ -10,14 +12,19 @@ export const TIMEOUT_MS = 60_000
 
 export type DemoBrowser = Awaited<ReturnType<typeof openDemoBrowser>>
 
-/** Serves the console of the demo project, and opens a browser for it. */
+/** Serves the console and the API of the demo project, and opens a browser for it. */
 export async function openDemoBrowser() {
   const demo = await playDemo()
   const pages = createConsole({ ...demo, catcher: true })
-  const listener = await openListener({ host: '127.0.0.1', port: 0, fetch: pages.fetch })
+  const api = createHttpApp({ ...demo, newRequestId: randomUUID })
+  const fetch = (request: Request) =>
+    (isConsolePath(new URL(request.url).pathname) ? pages : api).fetch(request)
+  const listener = await openListener({ host: '127.0.0.1', port: 0, fetch })
   const browser = await chromium.launch(chromiumOptions())
   return {
     demo,
+    /** The address of the API's reference. */
+    docs: `${listener.url}/docs`,
     /** Returns the address of a page of the console. */
     at: (path: string): string => `${listener.url}/console${path}`,
     /** Runs `act` on a page that is signed in. The page must log no error and no warning. */
