@@ -65,6 +65,10 @@ const screens = {
   'deliveries-filtered': `/deliveries?answer=2xx&webhook=${demo.webhooks[1].id}`,
   delivery: `/deliveries/${failed.id}`,
   catcher: '/catcher',
+  project: '/project',
+  keys: '/keys',
+  'audit-log': '/audit-log',
+  projects: '/projects',
   nothing: '/deliveries?event=agent.stopped',
   missing: '/nowhere',
   'sign-in': '/sign-in',
@@ -118,5 +122,8 @@ await listener.close(0)
 async function signedIn(colorScheme, width) {
   const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } })
   await page.goto(origin + pages.signInPath(demo.key))
+  await page.goto(`${origin}/console/project`)
+  await page.fill('#key', demo.operatorKey)
+  await Promise.all([page.waitForNavigation(), page.getByText('Open project').click()])
   return page
 }

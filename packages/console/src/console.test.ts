@@ -1,85 +1,13 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import {
-  createService,
-  defaultLimits,
-  PERMISSIONS,
-  type Permission,
-} from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { defaultLimits, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { describe, expect, it, vi } from 'vitest'
+import { cookieOf, ORIGIN, scene } from '../test/scene.js'
 import { createConsole } from './console.js'
 import { isConsolePath } from './options.js'
 import { localIso } from './zone.js'
 
-const ORIGIN = 'http://127.0.0.1:3000'
 const HOUR = 3_600_000
-
-async function scene({
-  permissions = PERMISSIONS,
-  publicUrl,
-}: { permissions?: readonly Permission[]; publicUrl?: string } = {}) {
-  const platform = fakePlatform({
-    handler: ({ message }) =>
-      message === 'never' ? new Promise(() => undefined) : { kind: 'answered', response: message },
-  })
-  const service = createService(platform)
-  await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
-  const { key, apiKey } = (
-    await service.keys.create({ projectId, name: 'mine', permissions })
-  )._unsafeUnwrap()
-  await service.agents.create({
-    projectId,
-    name: 'bot',
-    runtime: { kind: 'fake' },
-    desiredState: 'running',
-  })
-  const thrown: unknown[] = []
-  const pages = createConsole({
-    service,
-    crypto: platform.crypto,
-    catcher: true,
-    onError: (error) => thrown.push(error),
-    publicUrl: () => publicUrl,
-  })
-
-  /** Changes the time of day, and lets the service follow. */
-  const jump = async (ms: number): Promise<void> => {
-    platform.clock.set(platform.clock.now() + ms)
-    service.now()
-    await platform.clock.advance(0)
-  }
-  const get = async (path: string, cookie = ''): Promise<Response> =>
-    pages.fetch(new Request(ORIGIN + path, { headers: { cookie } }))
-  const post = async (
-    path: string,
-    form: Record<string, string>,
-    headers: Record<string, string> = { origin: ORIGIN },
-  ) =>
-    pages.fetch(
-      new Request(ORIGIN + path, { method: 'POST', headers, body: new URLSearchParams(form) }),
-    )
-  async function signIn(): Promise<string> {
-    const answer = await post('/console/sign-in', { key })
-    return cookieOf(answer)
-  }
-  return {
-    jump,
-    ...platform,
-    service,
-    projectId,
-    key,
-    apiKey,
-    pages,
-    thrown,
-    get,
-    post,
-    signIn,
-  }
-}
-
-const cookieOf = (answer: Response): string => answer.headers.get('set-cookie')?.split(';')[0] ?? ''
 
 describe('signing in', () => {
   it('exchanges an API key for an HttpOnly cookie that expires', async () => {

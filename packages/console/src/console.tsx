@@ -3,6 +3,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { agentRoutes } from './agents.js'
+import { auditLogRoutes } from './audit-log.js'
 import { assetRoutes } from './assets.js'
 import { confirmRoutes } from './confirm.js'
 import { createCatcher } from './catcher.js'
@@ -12,9 +13,11 @@ import { deliveryRoutes } from './deliveries.js'
 import { showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import type { ConsoleOptions } from './options.js'
+import { keyRoutes } from './keys.js'
 import { liveRoutes } from './live.js'
 import { messageRoutes } from './messages.js'
 import { overviewRoutes } from './overview.js'
+import { projectRoutes } from './projects.js'
 import { recoverRoutes } from './recover.js'
 import { searchRoutes } from './search.js'
 import { sessionRoutes } from './sessions.js'
@@ -141,6 +144,9 @@ const pageRoutes = (d: ConsoleDeps) =>
     .route('/', recoverRoutes(d))
     .route('/', deliveryRoutes(d))
     .route('/', catcherRoutes(d))
+    .route('/', keyRoutes(d))
+    .route('/', auditLogRoutes(d))
+    .route('/', projectRoutes(d))
 
 /** The sender closed the connection in the middle of the request. This is not a defect. */
 const isSenderGone = (error: Error): boolean => 'code' in error && error.code === 'ECONNRESET'

@@ -10,10 +10,15 @@ export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl'> & {
   readonly catcher: Catcher | undefined
 }
 
-/** The variables that the handlers of one request share. The sign-in page has no `apiKey`. */
+/**
+ * The variables that the handlers of one request share. The sign-in page, and the pages of an
+ * operator who has opened no project, have no `apiKey`.
+ */
 export type Env = {
   Variables: {
     apiKey: ApiKey
+    isOperator: boolean
+    projectName: string
     /** The calls that the audit log records, in the name of this session. */
     changes: ReturnType<MessagingService['changesBy']>
     hasCatcher: boolean

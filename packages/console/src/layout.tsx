@@ -162,13 +162,11 @@ function Header({
       )}
       <div class="session">
         {apiKey && (
-          <span
-            class="muted key"
-            title={`Project ${apiKey.projectId}, ${apiKey.permissions.join(', ')}`}
-          >
-            {apiKey.name}
-          </span>
+          <a class="key" href={`${BASE}/project`} title={`Project ${apiKey.projectId}`}>
+            {c.get('projectName')}
+          </a>
         )}
+        {c.get('isOperator') && <a href={`${BASE}/projects`}>Projects</a>}
         <form method="post" action={`${BASE}/theme`}>
           <input
             type="hidden"
@@ -188,7 +186,7 @@ function Header({
             </svg>
           </button>
         </form>
-        {apiKey && (
+        {(apiKey ?? c.get('isOperator')) && (
           <form method="post" action={`${BASE}/sign-out`}>
             <button class="quiet">Sign out</button>
           </form>

@@ -20,6 +20,7 @@ const notices: Readonly<Record<string, string>> = {
   caught: 'The catcher is now a webhook of this project. Its requests appear here.',
   answering: 'The response was changed.',
   cleared: 'The list was cleared.',
+  keyRevoked: 'The API key was revoked. It opens nothing any more.',
 }
 
 /** Returns the text for an action's name in the address. Unknown names give no text. */

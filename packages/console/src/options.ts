@@ -17,6 +17,8 @@ export type ConsoleOptions = {
    * receiver.
    */
   readonly catcher?: boolean | undefined
+  /** The key that opens the pages about all projects. Without it, nobody can open them. */
+  readonly operatorKey?: string | undefined
   /** Receives unexpected exceptions. */
   readonly onError?: ((error: unknown) => void) | undefined
 }

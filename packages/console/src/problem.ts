@@ -27,6 +27,9 @@ const texts: Readonly<Record<string, string>> = {
   message_final: 'The message is final and cannot be cancelled',
   end_user_id_required: 'This agent acts for end users. Enter an end user',
   agent_not_running: 'The agent is not running. Start it first',
+  project_not_found: 'This project does not exist',
+  key_not_found: 'This API key does not exist',
+  too_many_keys: 'The project has reached its limit of API keys. Revoke one first',
   unavailable: 'The service cannot reach its storage. Try again later',
 }
 

@@ -2,12 +2,21 @@ import type { Permission } from '@org/agent-messaging-core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
+import { okAsync } from 'neverthrow'
 import { textIn } from './input.js'
 import { show, showError, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { problemText } from './problem.js'
-import { beginSession, endSession, forgetSession, keyOfSession } from './session.js'
+import {
+  addToSession,
+  beginSession,
+  endSession,
+  forgetSession,
+  isOperatorKey,
+  signedIn,
+  type Credential,
+} from './session.js'
 
 const THEMES = ['auto', 'light', 'dark']
 const A_YEAR_S = 31_536_000
@@ -27,13 +36,14 @@ export const signInRoutes = (d: ConsoleDeps) =>
     .post(`${BASE}/sign-in`, async (c) => {
       const form = await c.req.parseBody()
       const key = textIn(form, 'key').trim()
-      const found = await d.service.keys.authenticate(key)
+      const found = await credentialOf(d, key)
       if (found.isErr()) {
         const isWrong = found.error.kind === 'unauthorized'
         const problem = isWrong ? 'This is not a valid API key.' : problemText(found.error)
         return signInPage(c, { to: form['to'], problem, status: isWrong ? 401 : 503 })
       }
-      beginSession(c, d, key)
+      if (textIn(form, 'add') === 'yes') await addToSession(c, d, found.value)
+      else beginSession(c, d, found.value)
       return c.redirect(pathIn(form['to']), 303)
     })
 
@@ -41,9 +51,9 @@ export const signInRoutes = (d: ConsoleDeps) =>
       // Link previews and scanners send HEAD. It must not use the link up.
       if (c.req.method === 'HEAD') return c.body(null, 200)
       const key = d.links.use(c.req.query('code') ?? '')
-      if (key !== undefined) beginSession(c, d, key)
+      if (key !== undefined) beginSession(c, d, { key })
       // A used link still works in a browser that is signed in.
-      else if ((await keyOfSession(c, d)).isErr())
+      else if ((await signedIn(c, d)).isErr())
         return signInPage(c, { problem: LINK_IS_USED, status: 401 })
       return c.redirect(BASE, 303)
     })
@@ -67,14 +77,29 @@ export const signInRoutes = (d: ConsoleDeps) =>
       return c.redirect(pathIn(to), 303)
     })
 
+const credentialOf = (d: ConsoleDeps, text: string) =>
+  isOperatorKey(d, text)
+    ? okAsync<Credential>({ operatorKey: text })
+    : d.service.keys.authenticate(text).map<Credential>(() => ({ key: text }))
+
+/** The pages that the operator's key opens. It belongs to no project. */
+const PROJECTS = `${BASE}/projects`
+const isOperatorPath = (path: string): boolean =>
+  path === PROJECTS || path.startsWith(`${PROJECTS}/`)
+
 /** Redirects requests without a session to the sign-in page. */
 export const requireSession =
   (d: ConsoleDeps): MiddlewareHandler<Env> =>
   async (c, next) => {
-    const found = await keyOfSession(c, d)
+    const found = await signedIn(c, d)
     if (found.isOk()) {
-      c.set('apiKey', found.value)
-      c.set('changes', d.service.changesBy({ kind: 'console', id: found.value.id }))
+      const { apiKey, isOperator } = found.value
+      c.set('isOperator', isOperator)
+      if (!apiKey) return isOperatorPath(c.req.path) ? next() : c.redirect(PROJECTS, 303)
+      c.set('apiKey', apiKey)
+      c.set('changes', d.service.changesBy({ kind: 'console', id: apiKey.id }))
+      const project = await d.service.projects.get(apiKey.projectId)
+      c.set('projectName', project.map(({ name }) => name).unwrapOr(apiKey.projectId))
       return next()
     }
     if (found.error.kind === 'unavailable') return showError(c, found.error)
@@ -86,6 +111,10 @@ export const requireSession =
       return c.body(null, 200, { 'HX-Redirect': signIn })
     return c.redirect(signIn, 303)
   }
+
+/** Accepts requests of the operator. For others, the pages do not exist. */
+export const needOperator: MiddlewareHandler<Env> = (c, next) =>
+  c.get('isOperator') ? next() : Promise.resolve(showProblem(c, 404, 'Page not found'))
 
 /** Accepts requests whose API key has exactly this permission, as the API does. */
 export const need =

@@ -213,6 +213,7 @@ async function consoleOf(
     crypto: platform.crypto,
     publicUrl,
     catcher: options.console === 'dev',
+    operatorKey: options.operatorKey,
     onError,
   })
 }

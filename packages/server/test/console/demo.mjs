@@ -211,6 +211,7 @@ export async function playDemo() {
   return {
     service,
     crypto: platform.crypto,
+    operatorKey: 'the-operator-of-the-demo',
     projectId,
     key,
     webhooks,

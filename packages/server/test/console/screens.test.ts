@@ -59,6 +59,10 @@ const screens = async (): Promise<string[]> => [
   '/deliveries?event=webhook.disabled',
   '/deliveries?held=yes',
   '/sessions',
+  '/project',
+  '/keys',
+  `/keys/${webhook(0)}/revoke`,
+  '/audit-log',
   '/catcher',
   '/sign-in',
 ]

@@ -1,0 +1,81 @@
+import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { createConsole } from '../src/console.js'
+
+export const ORIGIN = 'http://127.0.0.1:3000'
+
+type SceneOptions = {
+  readonly permissions?: readonly Permission[]
+  readonly publicUrl?: string
+  readonly operatorKey?: string
+}
+
+/** The console over a service in memory, with a project, a key and the agent `bot`. */
+export async function scene({
+  permissions = PERMISSIONS,
+  publicUrl,
+  operatorKey,
+}: SceneOptions = {}) {
+  const platform = fakePlatform({
+    handler: ({ message }) =>
+      message === 'never' ? new Promise(() => undefined) : { kind: 'answered', response: message },
+  })
+  const service = createService(platform)
+  await service.start()
+  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { key, apiKey } = (
+    await service.keys.create({ projectId, name: 'mine', permissions })
+  )._unsafeUnwrap()
+  await service.agents.create({
+    projectId,
+    name: 'bot',
+    runtime: { kind: 'fake' },
+    desiredState: 'running',
+  })
+  const thrown: unknown[] = []
+  const pages = createConsole({
+    service,
+    crypto: platform.crypto,
+    catcher: true,
+    onError: (error) => thrown.push(error),
+    publicUrl: () => publicUrl,
+    operatorKey,
+  })
+
+  /** Changes the time of day, and lets the service follow. */
+  const jump = async (ms: number): Promise<void> => {
+    platform.clock.set(platform.clock.now() + ms)
+    service.now()
+    await platform.clock.advance(0)
+  }
+  const get = async (path: string, cookie = ''): Promise<Response> =>
+    pages.fetch(new Request(ORIGIN + path, { headers: { cookie } }))
+  const post = async (
+    path: string,
+    form: Record<string, string>,
+    headers: Record<string, string> = { origin: ORIGIN },
+  ) =>
+    pages.fetch(
+      new Request(ORIGIN + path, { method: 'POST', headers, body: new URLSearchParams(form) }),
+    )
+  async function signIn(withKey = key): Promise<string> {
+    const answer = await post('/console/sign-in', { key: withKey })
+    return cookieOf(answer)
+  }
+  return {
+    jump,
+    ...platform,
+    service,
+    projectId,
+    key,
+    apiKey,
+    pages,
+    thrown,
+    get,
+    post,
+    signIn,
+  }
+}
+
+export const cookieOf = (answer: Response): string =>
+  answer.headers.get('set-cookie')?.split(';')[0] ?? ''

@@ -1,0 +1,83 @@
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/test-needs.js'
+import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
+
+let browser: DemoBrowser
+
+/** Presses Enter on the focused control and waits for the next page. */
+const enter = (page: Page) => Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+
+async function follow(page: Page, name: string): Promise<void> {
+  await page.getByRole('link', { name, exact: true }).focus()
+  await enter(page)
+}
+
+/** Types into the field with this label, and submits its form. */
+async function submit(page: Page, label: string, text: string): Promise<void> {
+  await page.getByLabel(label).focus()
+  await page.keyboard.type(text)
+  await enter(page)
+}
+
+describe(
+  'projects and keys, by the keyboard',
+  { ...needs('chromium'), timeout: TIMEOUT_MS },
+  () => {
+    beforeAll(async () => {
+      browser = await openDemoBrowser()
+    }, 3 * TIMEOUT_MS)
+
+    afterAll(async () => browser.close())
+
+    it('a key is created, used by a program, revoked, and all of it is in the log', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(browser.at(''))
+        await follow(page, 'demo')
+        await follow(page, 'API keys')
+        await page.getByLabel('project:events').focus()
+        await page.keyboard.press('Space')
+        await submit(page, 'Name', 'the importer')
+        const key = (await page.locator('#secret').textContent()) ?? ''
+        const { keys } = browser.demo.service
+        const { permissions } = (await keys.authenticate(key))._unsafeUnwrap()
+        expect(permissions).toEqual(['project:events'])
+
+        await follow(page, 'Done')
+        await follow(page, 'Revoke the importer')
+        await page.getByRole('button', { name: 'Revoke key' }).focus()
+        await enter(page)
+        expect((await keys.authenticate(key)).isErr()).toBe(true)
+
+        await follow(page, 'demo')
+        await follow(page, 'Audit log')
+        const changes = await page.locator('tbody th').allTextContents()
+        expect(changes.slice(0, 2)).toEqual(['key.revoked', 'key.created'])
+      })
+    })
+
+    it('the operator creates a project, opens it, and switches back', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(browser.at('/project'))
+        await submit(page, 'API key of another project', browser.demo.operatorKey)
+        await follow(page, 'Projects')
+        await submit(page, 'Name', 'second shop')
+        await page.getByLabel('project:message').focus()
+        await page.keyboard.press('Space')
+        await submit(page, 'Name', 'first')
+        await page.getByRole('button', { name: 'Use this key in the console' }).focus()
+        await enter(page)
+        await follow(page, 'second shop')
+        expect(await page.textContent('h1')).toBe('second shop')
+        await page.getByRole('button', { name: 'Switch to demo' }).focus()
+        await enter(page)
+        expect(await page.locator('header .key').textContent()).toBe('demo')
+
+        await page.goto(browser.at('/projects'))
+        await page.evaluate(axe.source)
+        expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+      })
+    })
+  },
+)
