@@ -10,16 +10,16 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
-import { createServer } from '@org/agent-messaging-server'
+import { exampleServer, KEY } from '../scripts/example-server.mjs'
 import { freePort } from '../scripts/free-port.mjs'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
-const KEY = 'the-api-key-of-this-test'
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`
 const work = mkdtempSync(path.join(tmpdir(), 'samples-'))
 const python = path.join(work, 'venv/bin/python')
 const started = []
 let server
+let api
 let runs = 0
 
 /** Answers in words, slower than the wait of this server, so that a send gets a 202. */
@@ -38,15 +38,9 @@ before(
     execFileSync(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements])
     const build = ['build', '-o', `${work}/`, './...']
     execFileSync('go', build, { cwd: path.join(FOLDER, 'go') })
-    server = await createServer({
-      port: 0,
-      databasePath: ':memory:',
-      masterKey: randomBytes(32),
-      bootstrapApiKey: KEY,
-      addresses: { allowLoopback: true, allowHttp: true },
-      agents: { slowly },
-      policy: { syncWaitMs: 100 },
-    })
+    const example = await exampleServer({ agents: { slowly }, policy: { syncWaitMs: 100 } })
+    server = example.server
+    api = example.api
     await api('POST', '/v1/agents', {
       name: 'echo',
       runtime: { kind: 'function', handler: 'slowly' },
@@ -59,16 +53,6 @@ after(async () => {
   await server?.stop()
   rmSync(work, { recursive: true })
 })
-
-async function api(method, route, body) {
-  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
-  const response = await fetch(server.url + route, {
-    method,
-    headers,
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return response.json()
-}
 
 const environment = () => ({ ...process.env, BASE_URL: server.url, KEY })
 

@@ -1,36 +1,20 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
-import { createServer, type RunningServer } from '@org/agent-messaging-server'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { exampleServer } from '../../scripts/example-server.mjs'
 import { freePort } from '../../scripts/free-port.mjs'
 import { needs } from '../../scripts/test-needs.js'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
-const KEY = 'the-api-key-of-this-test'
-let server: RunningServer
+let example: Awaited<ReturnType<typeof exampleServer>>
 beforeAll(async () => {
-  server = await createServer({
-    port: 0,
-    databasePath: ':memory:',
-    masterKey: randomBytes(32),
-    bootstrapApiKey: KEY,
-    addresses: { allowLoopback: true, allowHttp: true },
-  })
+  example = await exampleServer()
 })
-afterAll(() => server.stop())
-
-async function api(method: string, path: string, body?: object): Promise<Record<string, string>> {
-  const response = await fetch(server.url + path, {
-    method,
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  })
-  return (await response.json()) as Record<string, string>
-}
+afterAll(() => example.server.stop())
 
 /** Creates an agent, starts its program as the docs say, and sends a message. */
 async function answerOf(name: string, command: string, ...args: string[]): Promise<unknown> {
+  const { api } = example
   const port = await freePort()
   const url = `http://127.0.0.1:${port}/`
   const agent = { name, runtime: { kind: 'http', url }, desiredState: 'stopped' }

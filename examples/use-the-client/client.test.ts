@@ -1,25 +1,14 @@
-import { randomBytes } from 'node:crypto'
-import { createServer, type RunningServer } from '@org/agent-messaging-server'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { exampleServer, KEY } from '../../scripts/example-server.mjs'
 
-const KEY = 'the-api-key-of-this-test'
-let server: RunningServer
-
+let example: Awaited<ReturnType<typeof exampleServer>>
 beforeAll(async () => {
-  server = await createServer({
-    port: 0,
-    databasePath: ':memory:',
-    masterKey: randomBytes(32),
-    bootstrapApiKey: KEY,
-    addresses: { allowLoopback: true, allowHttp: true },
-  })
-  const { service } = server
-  const [project] = (await service.projects.list({ limit: 1 }))._unsafeUnwrap().data
+  example = await exampleServer()
   const runtime = { kind: 'function', handler: 'echo' }
-  await service.agents.create({ projectId: project?.id ?? '', name: 'echo', runtime })
-  Object.assign(process.env, { BASE_URL: server.url, KEY })
+  await example.api('POST', '/v1/agents', { name: 'echo', runtime })
+  Object.assign(process.env, { BASE_URL: example.server.url, KEY })
 })
-afterAll(() => server.stop())
+afterAll(() => example.server.stop())
 
 /** Runs a program of this folder. Returns the lines that it prints. */
 async function printedBy(load: () => Promise<unknown>): Promise<unknown[][]> {
