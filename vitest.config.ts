@@ -31,6 +31,7 @@ export default defineConfig({
   test: {
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    expect: { poll: { timeout: 10_000 } }, // for a busy machine
     maxWorkers: 2 * availableParallelism(), // many tests wait for a process or a socket
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './scripts/left-out-reporter.ts'],

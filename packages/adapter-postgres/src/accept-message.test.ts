@@ -1,6 +1,6 @@
 import type { Accepted, NewMessage, Storage, Stored } from '@org/agent-messaging-core/storage'
 import { anAgent, aProject, BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'
 
@@ -119,7 +119,7 @@ it('a message whose session fills up during the batch is refused, and the others
   await host.query('begin')
   await host.query("update agent_messaging.sessions set open_count = 2 where session_id = 'full'")
   const accepting = all(storage, [to(busy, 'full'), to(busy, 'v'), to(other, 'w'), to(other, 'x')])
-  await vi.waitFor(async () => expect((await pool.query(LOCK_WAITS)).rows).not.toEqual([]))
+  await expect.poll(async () => (await pool.query(LOCK_WAITS)).rows).not.toEqual([])
   await host.query('commit')
   host.release()
   expect((await accepting).map(({ kind }) => kind)).toEqual([

@@ -9,7 +9,7 @@ import {
   PROJECT_ID,
 } from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { queriesOn, type Queries } from './database.js'
@@ -76,7 +76,7 @@ async function during<T>(before: (db: Queries) => Promise<unknown>, work: () => 
   await other.query('begin')
   await before(queriesOn(other))
   const working = work()
-  await vi.waitFor(async () => expect((await pool.query(WAITING)).rows).not.toEqual([]))
+  await expect.poll(async () => (await pool.query(WAITING)).rows).not.toEqual([])
   await other.query('commit')
   other.release()
   return working

@@ -1,7 +1,7 @@
 import type { Agent, Storage } from '@org/agent-messaging-core/storage'
 import { BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
 import type pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 
@@ -45,7 +45,7 @@ async function lockedBefore(
     "begin; select 1 from agent_messaging.sessions where session_id = 'b' for update",
   )
   const working = work()
-  await vi.waitFor(async () => expect((await pool.query(WAITING)).rows).not.toEqual([]))
+  await expect.poll(async () => (await pool.query(WAITING)).rows).not.toEqual([])
   const free = await pool.query<{ id: string }>(
     'select session_id as id from agent_messaging.sessions for update skip locked',
   )

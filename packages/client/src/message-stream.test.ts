@@ -97,7 +97,7 @@ it('the stream reconnects after a silence without heartbeats', async () => {
   ])
   expect((await all(50)).at(-1)).toEqual(message)
   expect(asked).toEqual([null, '1.0'])
-  await vi.waitFor(() => expect(cancelled()).toBe(2))
+  await expect.poll(cancelled).toBe(2)
 })
 
 it('the stream rejects another content type without a retry', async () => {
@@ -115,5 +115,5 @@ it('the stream rejects another content type without a retry', async () => {
 it('the stream closes its connection when the consumer stops', async () => {
   const { http, cancelled } = service([{ pieces: [STATE, CHUNK], ends: false }])
   for await (const { event } of streamOf(http, '/stream', undefined)) if (event === 'state') break
-  await vi.waitFor(() => expect(cancelled()).toBe(1))
+  await expect.poll(cancelled).toBe(1)
 })
