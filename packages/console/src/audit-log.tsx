@@ -118,7 +118,7 @@ const Entries = ({ entries, now }: EntriesProps) => (
             <td data-label="What">
               <Id id={targetId} {...linkTo(action, targetId)} />
             </td>
-            <td data-label="Fields" class="any">
+            <td class="any" {...(fields.length > 0 && { 'data-label': 'Fields' })}>
               {fields.join(', ')}
             </td>
             <td data-label="By">
