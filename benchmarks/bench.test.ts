@@ -20,16 +20,10 @@ const TESTED_BY_OTHERS = [
   'deliver-ordered-postgres',
   'kills-postgres',
   'failed-500',
+  'pool-postgres',
   'refused-429',
 ]
-const MORE_ROWS = [
-  'kills',
-  'pool-postgres',
-  'pending-deliveries',
-  'waiting-callers',
-  'soak',
-  'purge-postgres',
-]
+const MORE_ROWS = ['kills', 'pending-deliveries', 'waiting-callers', 'soak', 'purge-postgres']
 const ROWS = Object.keys(rows).filter((row) => ![...TESTED_BY_OTHERS, ...MORE_ROWS].includes(row))
 const WITH_LIMIT = ['send', 'send-postgres', 'deliver', 'deliver-postgres']
 const TINY = {

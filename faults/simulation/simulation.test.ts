@@ -3,7 +3,7 @@ import { mutations } from './mutations.js'
 import { simulate, type Simulation } from './simulate.js'
 
 /** `.ci/run` simulates a thousand. */
-const SEEDS = 300
+const SEEDS = 200
 /** Each mutation needs far fewer. See docs/reliability.md. */
 const SEEDS_FOR_A_MUTATION = 200
 /** Long enough for a busy machine. */
