@@ -29,10 +29,12 @@ export default defineConfig({
   // conditions, imports between packages would load the last build.
   ssr: { resolve: { conditions: ['@org/source', 'node', 'default'] } },
   test: {
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
-    expect: { poll: { timeout: 10_000 } }, // for a busy machine
-    maxWorkers: 2 * availableParallelism(), // many tests wait for a process or a socket
+    // For a busy machine.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
+    // Many tests wait for a process or a socket.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './scripts/left-out-reporter.ts'],
     projects: [

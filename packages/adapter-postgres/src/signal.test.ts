@@ -134,7 +134,7 @@ it('the signal connects with the password of a pool, which pg hides from copies 
     database: 'd',
   })
   opened.push(postgresSignal({ pool }))
-  await vi.waitFor(() => expect(shown[0]).toBe('of the pool'), { timeout: 5_000 })
+  await expect.poll(() => shown[0]).toBe('of the pool')
   server.close()
   await pool.end()
 })

@@ -41,7 +41,7 @@ async function runInside(file: string): Promise<readonly Result[]> {
     'node_modules/vitest/vitest.mjs',
     'run',
     '--reporter=json',
-    '--testTimeout=60000',
+    '--testTimeout=120000',
     file,
   ]
   const child = spawn('unshare', ['-n', 'sh', '-c', NETWORK, 'sh', ...vitest], {
