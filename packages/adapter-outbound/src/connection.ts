@@ -15,8 +15,7 @@ const CLOSED = new Fault('connect', 'the connection was closed')
  * One connection to one origin, for one request at a time. The connection dials when a request
  * needs a socket, and again after the socket ended.
  *
- * undici's `Pool` is not usable: the pool dials again for a request that was just aborted, and
- * loses count of clients whose dial failed.
+ * undici's `Pool` is not usable: the pool dials again for a request that was just aborted.
  */
 export class Connection {
   readonly #client: Client
