@@ -2,12 +2,12 @@ import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import type { Storage } from '../ports/storage.js'
 import { memoryStorage } from '../testing/memory-storage.js'
-import { violations } from './concurrency.js'
+import { ROUNDS, violations } from './concurrency.js'
 import { SECOND } from './scene.js'
 import { runWorkload } from './workload.js'
 
 const findViolations = async (storage: Storage): Promise<string[]> =>
-  violations(await runWorkload({ storages: [storage], seed: 1, rounds: 200 }))
+  violations(await runWorkload({ storages: [storage], seed: 1, rounds: ROUNDS }))
 
 /** Bugs that an adapter can have, each of them put in front of a storage that has none. */
 const BUGS: readonly {
