@@ -19,6 +19,18 @@ document.addEventListener('keydown', (event) => {
   if (isSend && event.target.matches?.('textarea')) event.target.form?.requestSubmit()
 })
 
+// A form sends the project that its page shows. If another tab has switched the project, the server
+// refuses the form.
+const addProject = (event) => {
+  const { project } = document.documentElement.dataset
+  const form = event.target
+  if (!project || form.method !== 'post' || form.elements.shownProject) return
+  const field = document.createElement('input')
+  Object.assign(field, { type: 'hidden', name: 'shownProject', value: project })
+  form.append(field)
+}
+document.addEventListener('submit', addProject, { capture: true })
+
 // Tells the server the time zone of the viewer. The first page is loaded again in that zone.
 const { zone, method } = document.documentElement.dataset
 const ownZone = Intl.DateTimeFormat().resolvedOptions().timeZone

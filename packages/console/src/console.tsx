@@ -21,7 +21,7 @@ import { projectRoutes } from './projects.js'
 import { recoverRoutes } from './recover.js'
 import { searchRoutes } from './search.js'
 import { sessionRoutes } from './sessions.js'
-import { requireSession, signInRoutes } from './sign-in.js'
+import { requireSession, requireShownProject, signInRoutes } from './sign-in.js'
 import { signInLinks } from './sign-in-links.js'
 import { webhookEditRoutes } from './webhook-edit.js'
 import { webhookRoutes } from './webhooks.js'
@@ -124,6 +124,7 @@ export function createConsole(options: ConsoleOptions): Console {
   app.route('/', assetRoutes())
   app.route('/', signInRoutes(d))
   app.use(requireSession(d))
+  app.use(requireShownProject)
   app.route('/', pageRoutes(d))
   return { fetch: (request) => app.fetch(request), signInPath: links.make }
 }

@@ -51,12 +51,14 @@ export function show(
 ): Response | Promise<Response> {
   const theme = getCookie(c, 'agent_messaging_theme')
   const zone = zoneOf(c)
+  const projectId = (c.get('apiKey') as Env['Variables']['apiKey'] | undefined)?.projectId
   const page = (
     <html
       lang="en"
       data-theme={theme === 'light' || theme === 'dark' ? theme : 'auto'}
       data-zone={zone}
       data-method={c.req.method}
+      data-project={projectId}
     >
       <head>
         <meta charset="utf-8" />
@@ -69,7 +71,7 @@ export function show(
         <script src={assetUrl['htmx.js']} defer />
         <script src={assetUrl['console.js']} defer />
       </head>
-      <body>
+      <body hx-headers={projectId && JSON.stringify({ 'X-Shown-Project': projectId })}>
         <a class="skip" href="#main">
           Skip to content
         </a>

@@ -1,5 +1,7 @@
+import { PERMISSIONS } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../test/scene.js'
+import { createConsole } from './console.js'
 
 const OPERATOR_KEY = 'an-operator-key-that-nobody-guesses'
 const KEY = /amk_[0-9A-Za-z]{38}/
@@ -135,6 +137,84 @@ describe('several projects in one session', () => {
     const both = cookieOf(await send('/console/sign-in', { key: otherKey, add: 'yes' }, cookie))
     await jump(2 * 3_600_000)
     expect((await get('/console', both)).headers.get('location')).toContain('sign-in')
+  })
+})
+
+describe('a project that another tab has switched', () => {
+  async function switched() {
+    const s = await twoProjects()
+    const { key } = (
+      await s.service.keys.create({ projectId: s.other.id, name: 'all', permissions: PERMISSIONS })
+    )._unsafeUnwrap()
+    const cookie = await s.signIn()
+    const left = await s.text('/console/keys', cookie)
+    expect(left).toContain(`data-project="${s.projectId}"`)
+    const added = await s.send('/console/sign-in', { key, add: 'yes' }, cookie)
+    return { ...s, both: cookieOf(added) }
+  }
+
+  it('refuses the forms of its pages', async () => {
+    const { send, service, projectId, other, both } = await switched()
+    const form = { name: 'strayed', permissions: 'project:message' }
+    const strayed = await send('/console/keys', { ...form, shownProject: projectId }, both)
+    expect(strayed.status).toBe(409)
+    const keys = async () => (await service.keys.list(other.id, { limit: 9 }))._unsafeUnwrap().data
+    expect(await keys()).toHaveLength(2)
+    const back = { project: projectId, shownProject: projectId }
+    expect((await send('/console/switch', back, both)).status).toBe(303)
+    const meant = await send('/console/keys', { ...form, shownProject: other.id }, both)
+    expect(meant.status).toBe(200)
+    expect(await keys()).toHaveLength(3)
+  })
+
+  it('loads its page again instead of a part', async () => {
+    const { pages, projectId, both } = await switched()
+    const headers = { cookie: both, 'hx-request': 'true', 'x-shown-project': projectId }
+    const part = await pages.fetch(new Request(`${ORIGIN}/console/webhooks`, { headers }))
+    expect([part.headers.get('hx-refresh'), await part.text()]).toEqual(['true', ''])
+  })
+})
+
+describe('odd names and lost access', () => {
+  const ODD = `<script>alert("1")</script>'&\u202e${'ä'.repeat(50)}`
+
+  it('are shown as text, and no page shows a key', async () => {
+    const { signIn, send, text } = await twoProjects()
+    const cookie = await signIn(OPERATOR_KEY)
+    const made = await send('/console/projects', { name: ODD }, cookie)
+    const keys = made.headers.get('location') ?? ''
+    const form = { name: ODD, permissions: 'project:admin' }
+    const key = KEY.exec(await (await send(keys, form, cookie)).text())?.[0] ?? ''
+    expect(key).not.toBe('')
+    for (const path of ['/console/projects', keys, keys.replace('/keys', '/audit-log')]) {
+      const page = await text(path, cookie)
+      expect(page).not.toContain('<script>alert')
+      expect(page).not.toContain(key)
+      expect(page).not.toContain(OPERATOR_KEY)
+    }
+  })
+
+  it.each(['', 'x'.repeat(101), '\0'])('refuse a project with the name %j', async (name) => {
+    const { signIn, send, service } = await twoProjects()
+    expect((await send('/console/projects', { name }, await signIn(OPERATOR_KEY))).status).toBe(400)
+    expect((await service.projects.list({ limit: 9 }))._unsafeUnwrap().data).toHaveLength(2)
+  })
+
+  it.each(['', 'another-operator-key'])('the setting %j ends a session', async (operatorKey) => {
+    const { signIn, service, crypto } = await twoProjects()
+    const cookie = await signIn(OPERATOR_KEY)
+    const changed = createConsole({ service, crypto, operatorKey })
+    const request = new Request(`${ORIGIN}/console/projects`, { headers: { cookie } })
+    expect((await changed.fetch(request)).headers.get('location')).toContain('sign-in')
+  })
+
+  it('the log never holds the values of a webhook', async () => {
+    const { signIn, send, text } = await twoProjects()
+    const cookie = await signIn()
+    await send('/console/webhooks', { url: 'https://a.example/?t=hidden-one', events: '*' }, cookie)
+    const log = await text('/console/audit-log', cookie)
+    expect(log).toContain('webhook.created')
+    expect(log).not.toMatch(/hidden-|whsec_|amk_/)
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Permission } from '@org/agent-messaging-core'
+import type { ApiKey, Permission } from '@org/agent-messaging-core'
 import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
@@ -111,6 +111,23 @@ export const requireSession =
       return c.body(null, 200, { 'HX-Redirect': signIn })
     return c.redirect(signIn, 303)
   }
+
+/**
+ * Refuses a form of another project's page, because another tab has switched the project. For the
+ * same reason, an update of a part loads the whole page. The addresses of the operator's pages name
+ * their project.
+ */
+export const requireShownProject: MiddlewareHandler<Env> = async (c, next) => {
+  const current = (c.get('apiKey') as ApiKey | undefined)?.projectId
+  const updated = c.req.header('x-shown-project')
+  if (updated !== undefined && updated !== current)
+    return c.body(null, 200, { 'HX-Refresh': 'true' })
+  if (c.req.path === `${BASE}/switch` || isOperatorPath(c.req.path)) return next()
+  const shown = textIn(await c.req.parseBody({ all: true }), 'shownProject')
+  return shown === '' || shown === current
+    ? next()
+    : showProblem(c, 409, 'Another tab switched the project, so nothing was done')
+}
 
 /** Accepts requests of the operator. For others, the pages do not exist. */
 export const needOperator: MiddlewareHandler<Env> = (c, next) =>

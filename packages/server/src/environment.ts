@@ -76,7 +76,7 @@ export const environment = z.object({
   }),
   SERVICE_OPERATOR_KEY: value.credential.optional().register(variables, {
     about:
-      'Bearer token for `/v1/projects` and `/v1/operator/audit-log`. If unset, these routes refuse all calls.',
+      'Bearer token for `/v1/projects` and `/v1/operator/audit-log`, and opens the projects in the console. If unset, all of these refuse.',
     allowed: CREDENTIAL,
     isSecret: true,
   }),

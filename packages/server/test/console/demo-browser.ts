@@ -27,10 +27,14 @@ export async function openDemoBrowser() {
     docs: `${listener.url}/docs`,
     /** Returns the address of a page of the console. */
     at: (path: string): string => `${listener.url}/console${path}`,
-    /** Runs `act` on a page that is signed in. The page must log no error and no warning. */
+    /** Runs `act` on a page that is signed in. The page must log only the `expected` faults. */
     async signedIn(
       act: (page: Page) => Promise<void>,
-      { key = demo.key, ...options }: BrowserContextOptions & { key?: string } = {},
+      {
+        key = demo.key,
+        expected = [],
+        ...options
+      }: BrowserContextOptions & { key?: string; expected?: readonly string[] } = {},
     ): Promise<void> {
       const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
       page.setDefaultTimeout(TIMEOUT_MS)
@@ -42,7 +46,7 @@ export async function openDemoBrowser() {
       await page.goto(listener.url + pages.signInPath(key))
       try {
         await act(page)
-        expect(complaints).toEqual([])
+        expect(complaints).toEqual(expected.map((part) => expect.stringContaining(part) as string))
       } finally {
         await page.close()
       }

@@ -1,3 +1,4 @@
+import { PERMISSIONS } from '@org/agent-messaging-core'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -55,6 +56,45 @@ describe(
         const changes = await page.locator('tbody th').allTextContents()
         expect(changes.slice(0, 2)).toEqual(['key.revoked', 'key.created'])
       })
+    })
+
+    it('the name of the project fits each width', async () => {
+      for (const width of [360, 1000, 1280])
+        await browser.signedIn(
+          async (page) => {
+            for (const path of ['', '/keys', '/audit-log', '/project']) {
+              await page.goto(browser.at(path))
+              expect(await page.locator('header .key').isVisible(), path).toBe(true)
+              const used = await page.evaluate<number>('document.documentElement.scrollWidth')
+              expect(used, `${path} at ${width}`).toBeLessThanOrEqual(width)
+            }
+          },
+          { viewport: { width, height: 800 } },
+        )
+    })
+
+    it('a form of a project that another tab has left changes nothing', async () => {
+      const { service } = browser.demo
+      const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+      const all = { projectId: other.id, name: 'all', permissions: PERMISSIONS }
+      const { key } = (await service.keys.create(all))._unsafeUnwrap()
+      const keysNow = async () => (await service.keys.list(other.id, { limit: 9 }))._unsafeUnwrap()
+      await browser.signedIn(
+        async (page) => {
+          await page.goto(browser.at('/keys'))
+          const form = { key, add: 'yes' }
+          await page.request.post(browser.at('/sign-in'), {
+            form,
+            headers: { origin: new URL(page.url()).origin },
+          })
+          await page.getByLabel('project:events').focus()
+          await page.keyboard.press('Space')
+          await submit(page, 'Name', 'strayed')
+          expect(await page.textContent('h1')).toContain('Another tab switched the project')
+          expect((await keysNow()).data).toHaveLength(1)
+        },
+        { expected: ['409'] },
+      )
     })
 
     it('the operator creates a project, opens it, and switches back', async () => {
