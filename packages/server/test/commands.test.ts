@@ -248,7 +248,7 @@ describe('the commands on the database', SLOWLY, () => {
     })
     expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
     expect((await cli('deliveries list')).stdout).toMatch(
-      /^ID +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n/,
+      /^ID +WEBHOOK +EVENT +STATUS +ATTEMPTS +NEXT ATTEMPT +CREATED AT\n/,
     )
   })
 
@@ -271,6 +271,14 @@ describe('the commands on the database', SLOWLY, () => {
       enabled: true,
     })
     expect(await json('webhooks list')).toEqual([shown])
+    const { id } = shown
+    expect((await cli('webhooks list')).stdout).toMatch(/HEALTH\n.* enabled +untried\n$/)
+    expect(await json(`webhooks show ${String(id)}`)).toEqual(shown)
+    expect((await cli(`webhooks show ${String(id)}`)).stdout).toMatch(/^circuit +closed$/m)
+    expect(await cli('webhooks show nothing')).toMatchObject({
+      code: 1,
+      stderr: 'cannot read webhook nothing: webhook not found\n',
+    })
     expect(await json(`webhooks delete ${String(shown['id'])}`)).toEqual({
       id: shown['id'],
       deleted: true,

@@ -173,6 +173,7 @@ function nextAttemptOf(state: WebhookDelivery['state']): string {
 
 const row = (delivery: WebhookDelivery) => ({
   id: delivery.id,
+  webhook: delivery.webhookId,
   event: delivery.event,
   status: deliveryStatusOf(delivery.state),
   attempts: String(delivery.attemptCount),

@@ -1,9 +1,4 @@
-import {
-  EVENT_NAMES,
-  type MessagingService,
-  type Webhook,
-  type WebhookFilter,
-} from '@org/agent-messaging-core'
+import { EVENT_NAMES, type MessagingService, type WebhookFilter } from '@org/agent-messaging-core'
 import { ORDERINGS, type Ordering, type SubscribableEvent } from '@org/agent-messaging-core/runtime'
 import { deliveryBody, webhookBody } from '@org/agent-messaging-http'
 import { InvalidArgumentError, Option, type Command } from 'commander'
@@ -19,8 +14,9 @@ import {
   withProject,
   type ProjectOptions,
 } from './options.js'
-import { print, table } from './output.js'
+import { fieldTable, print, table } from './output.js'
 import { withSecret, type SecretOptions } from './secret.js'
+import { webhookRow } from './webhook-row.js'
 
 type Settings = {
   readonly event?: readonly (SubscribableEvent | '*')[]
@@ -100,6 +96,7 @@ export function addWebhooks(program: Command): void {
   const webhooks = program.command('webhooks').description('manage webhooks')
   addCreate(webhooks)
   addList(webhooks)
+  addShow(webhooks)
   addUpdate(webhooks)
   addSwitch(webhooks, 'enable', 'enable a webhook and send the deliveries that were kept for it')
   addSwitch(webhooks, 'disable', 'disable a webhook and keep its deliveries, up to a limit')
@@ -149,7 +146,30 @@ function addList(webhooks: Command): void {
           'cannot list the webhooks',
         )
         const bodies = found.map((webhook) => webhookBody(webhook, service.now()))
-        print(json, bodies, table(found.map(webhookRow), 'No webhooks.'))
+        print(
+          json,
+          bodies,
+          table(
+            found.map((webhook) => webhookRow(webhook, service.now())),
+            'No webhooks.',
+          ),
+        )
+      }),
+    )
+}
+
+function addShow(webhooks: Command): void {
+  withProject(webhooks.command('show <id>'))
+    .description('show a webhook with its settings and its health')
+    .addHelpText('after', example(`agent-messaging webhooks show ${ID}`))
+    .action((webhookId: string, { project, json }: ProjectOptions) =>
+      onProject(project, async (service, projectId) => {
+        const webhook = await orFail(
+          service.webhooks.get({ projectId, webhookId }),
+          `cannot read webhook ${webhookId}`,
+        )
+        const body = webhookBody(webhook, service.now())
+        print(json, body, fieldTable(body))
       }),
     )
 }
@@ -373,23 +393,3 @@ async function rotate(
 
 const shownOnce = (secret: string): string =>
   `Its secret is:\n\n${secret}\n\nStore the secret now. The server does not show it again.`
-
-const stateOf = (status: Webhook['status'], isPaused: boolean): string => {
-  if (status.kind === 'disabled') return `disabled (${status.reason})`
-  return isPaused ? 'paused' : status.kind
-}
-
-const webhookRow = ({
-  id,
-  url,
-  events: subscribed,
-  filter: wanted,
-  status,
-  isPaused,
-}: Webhook) => ({
-  id,
-  url,
-  events: subscribed.join(' '),
-  filter: wanted ? JSON.stringify(wanted) : 'none',
-  state: stateOf(status, isPaused),
-})
