@@ -61,7 +61,8 @@ async function addExhausted({ folder }: RealServer, webhookId: string): Promise<
 
 /** Lets a server run in short slices, and stops it when the condition is true. */
 async function runUntil(server: RealServer, condition: () => Promise<boolean>): Promise<void> {
-  const pid = server.pid() ?? 0
+  const pid = server.pid()
+  if (pid === undefined) throw new Error('the server does not run')
   for (;;) {
     process.kill(pid, 'SIGSTOP')
     if (await condition()) return
