@@ -162,6 +162,7 @@ describe('/v1/projects', () => {
     const { ask } = await openWithOperator()
     const key = OPERATOR_KEY
     expect((await ask('GET', '/v1/projects/x', { key })).status).toBe(404)
+    expect((await ask('GET', '/v1/projects/x/keys', { key })).status).toBe(404)
     const body = { name: 'k', permissions: ['project:message'] }
     expect((await ask('POST', '/v1/projects/x/keys', { key, body })).status).toBe(404)
     expect((await ask('POST', '/v1/projects', { key, body: {} })).status).toBe(400)

@@ -65,7 +65,10 @@ export const projectRoutes = (d: HttpDeps) => {
     )
 
     .get('/v1/projects/:id/keys', about.listKeys, isOperator, validQuery(query(paging)), (c) => {
-      const keys = service.keys.list(idIn(c.req.param('id')), pageOf(c.req.valid('query')))
+      const page = pageOf(c.req.valid('query'))
+      const keys = service.projects
+        .get(idIn(c.req.param('id')))
+        .andThen(({ id }) => service.keys.list(id, page))
       return answer(c, 200, keys, pageBody(keyBody))
     })
 
@@ -105,10 +108,11 @@ const about = {
     refusals: { key_taken: true, project_not_found: true, too_many_keys: true },
     answers: { 201: { description: 'The key, shown only here', body: createdKeySchema } },
   }),
-  listKeys: describeRoute<Service['keys']['list']>({
+  listKeys: describeRoute<Service['projects']['get']>({
     tag,
     operationId: 'listProjectKeys',
     summary: 'List the API keys of a project, newest first',
+    refusals: { project_not_found: true },
     answers: { 200: { description: 'One page', body: pageSchema(keySchema) } },
   }),
   revokeKey: describeRoute<Service['keys']['revoke']>({
