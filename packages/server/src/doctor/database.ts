@@ -6,7 +6,7 @@ import { openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
 import { orFail } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { shownDatabase } from '../urls.js'
-import { checkDeliveries } from './deliveries.js'
+import { checkBacklog, checkCircuits, checkDeliveries } from './deliveries.js'
 import { failed, passed, warning, type Finding } from './finding.js'
 import { checkDisk, checkDriver, checkDurability } from './machine.js'
 
@@ -93,8 +93,14 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
     await orFail(storage.ping(), 'cannot write to the database')
     const usable = passed('database', `${shownDatabase(database)} is readable and writable`)
     const now = Date.now()
-    const backlog = await orFail(storage.deliveries.backlog(now), 'cannot count the deliveries')
-    const findings = [usable, checkDeliveries(backlog, now)]
+    const deliveries = await orFail(storage.deliveries.backlog(now), 'cannot count the deliveries')
+    const messages = await orFail(storage.messages.backlog(now), 'cannot count the messages')
+    const findings = [
+      usable,
+      checkDeliveries(deliveries, now),
+      checkCircuits(deliveries),
+      checkBacklog({ messages, deliveries }, now),
+    ]
     return crypto ? [...findings, masterKeyFinding[await matchingKey(storage, crypto)]] : findings
   } finally {
     await close()
