@@ -17,16 +17,16 @@ export async function orFail<T>(result: ResultAsync<T, Failure>, failure: string
 }
 
 function reasonOf(failure: Failure): string {
-  if ('issues' in failure)
-    return failure.issues
-      .map(({ path, message }) => `${path} ${message}${hintFor(message)}`)
-      .join('; ')
+  if ('issues' in failure) return textOfIssues(failure.issues)
   if ('reason' in failure && failure.reason !== undefined) return failure.reason
   if (failure.kind === 'agent_not_stopped') return 'stop the agent before you change its runtime'
   if (failure.kind === 'too_many_keys')
     return 'the project has the maximum number of valid keys; see `keys list` and `keys revoke`'
   return failure.kind.replaceAll('_', ' ') // such as `agent not found`
 }
+
+export const textOfIssues = (issues: Invalid['issues']): string =>
+  issues.map(({ path, message }) => `${path} ${message}${hintFor(message)}`).join('; ')
 
 /** The setting or option with which an operator can avoid the error. */
 function hintFor(message: string): string {

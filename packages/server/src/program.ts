@@ -1,27 +1,28 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { addAgents } from './commands/agents.js'
 import { addCopy } from './commands/copy.js'
 import { addDeliveries } from './commands/deliveries.js'
 import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/erase.js'
+import { addEvents } from './commands/events.js'
 import { addKeys } from './commands/keys.js'
+import { addMessages } from './commands/messages.js'
 import { addProjects } from './commands/projects.js'
 import { addReseal } from './commands/reseal.js'
 import { addSend } from './commands/send.js'
 import { addServe } from './commands/serve.js'
+import { addSessions } from './commands/sessions.js'
+import { addStatus } from './commands/status.js'
 import { addUpkeep } from './commands/upkeep.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
+import { version } from './version.js'
 import { SetupError } from '@org/agent-messaging-node/wiring'
-
-const { version } = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-) as { version: string }
 
 const NOTES = `
 Most commands open the database in SERVICE_DATABASE_URL, or else the one that dev created in data/.
 All except copy and restore also work while a server uses the database. send calls a running server.
+Commands with --server also work over HTTP, with --api-key or with --profile. See docs/cli.md.
 Settings come from the environment and from .env. To list them, run: agent-messaging config
 
 Exit codes: 0 success, 1 failure, 2 invalid command or setting. Errors are printed to stderr.
@@ -42,11 +43,15 @@ export function createProgram(output: OutputConfiguration = {}): Command {
     .addHelpText('after', NOTES)
     .exitOverride() // otherwise commander ends the process, always with exit code 1
   addServe(program)
+  addStatus(program)
   addProjects(program)
   addKeys(program)
   addAgents(program)
   addWebhooks(program)
   addDeliveries(program)
+  addMessages(program)
+  addSessions(program)
+  addEvents(program)
   addSend(program)
   addVerify(program)
   addErase(program)

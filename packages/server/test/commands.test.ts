@@ -277,7 +277,7 @@ describe('the commands on the database', SLOWLY, () => {
     expect((await cli(`webhooks show ${String(id)}`)).stdout).toMatch(/^circuit +closed$/m)
     expect(await cli('webhooks show nothing')).toMatchObject({
       code: 1,
-      stderr: 'cannot read webhook nothing: webhook not found\n',
+      stderr: 'cannot show webhook nothing: no such webhook\n',
     })
     expect(await json(`webhooks delete ${String(shown['id'])}`)).toEqual({
       id: shown['id'],
@@ -337,9 +337,9 @@ describe('the commands on the database', SLOWLY, () => {
       'webhooks create https://10.0.0.1/',
       'cannot create the webhook: url must not point to a private or reserved address that this service does not allow (see SERVICE_WEBHOOK_ALLOWED_CIDRS)\n',
     )
-    await fails(`deliveries show ${id}`, `cannot show delivery ${id}: delivery not found\n`)
+    await fails(`deliveries show ${id}`, `cannot show delivery ${id}: no such delivery\n`)
     await fails(`keys revoke ${id}`, `cannot revoke key ${id}: key not found\n`)
-    await fails(`webhooks delete ${id}`, `cannot delete webhook ${id}: webhook not found\n`)
+    await fails(`webhooks delete ${id}`, `cannot delete webhook ${id}: no such webhook\n`)
   })
 
   it('name the line of a syntax error in the agents file', async () => {

@@ -7,12 +7,15 @@ import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
 import type { Wiring } from '@org/agent-messaging-node/wiring'
 
+/** The parts of an opened database. `url` is a path or a URL. */
+type Database = Pick<Wiring, 'storage' | 'platform'> & { readonly url: string }
+
 /**
  * Opens the configured database, or the one that `dev` created here, for one command.
  * The service is not started. A server on the database starts and stops the agents.
  */
 export async function onDatabase(
-  work: (service: MessagingService, wiring: Pick<Wiring, 'storage' | 'platform'>) => Promise<void>,
+  work: (service: MessagingService, database: Database) => Promise<void>,
   agentsFile?: string,
 ): Promise<void> {
   const config = loadConfig()
@@ -45,7 +48,8 @@ export async function onDatabase(
     () => publicUrl,
   )
   try {
-    await work(byCli(wiring.service), wiring)
+    const { storage, platform } = wiring
+    await work(byCli(wiring.service), { storage, platform, url: databasePath })
   } finally {
     await wiring.close()
   }

@@ -1,40 +1,30 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  deliveryStatusOf,
-  EVENT_NAMES,
-  type DeliveryFilter,
-  type DeliveryStatus,
-  type EventName,
-  type MessagingService,
-  type WebhookDelivery,
-} from '@org/agent-messaging-core'
+import type { Delivery, DeliveryAttempt, DeliveryStatus } from '@org/agent-messaging-client'
+import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
-import { deliveryBody, deliveryDetailBody, recoveryBody } from '@org/agent-messaging-http'
 import { Option, type Command } from 'commander'
-import { OperatorError, orFail } from '../operator-error.js'
-import { onProject } from './admin.js'
-import { example, instant, wholeNumber, withProject, type ProjectOptions } from './options.js'
-import { fieldTable, print, progress, table } from './output.js'
+import { firstOf, onBackend, type Backend } from './backend.js'
+import { orRefusal } from './client-error.js'
+import { given } from './given.js'
+import { example, instant, wholeNumber, withBackend, type BackendOptions } from './options.js'
+import { fieldTable, print, table } from './output.js'
+import { recover } from './recover.js'
 
 type Filters = {
   readonly status?: DeliveryStatus
-  readonly event?: EventName
+  readonly event?: string
   readonly after?: number
   readonly before?: number
 }
-type ListOptions = ProjectOptions & Filters & { readonly webhook?: string; readonly limit: number }
+type ListOptions = BackendOptions & Filters & { readonly webhook?: string; readonly limit: number }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
-const MAX_PAGE = 100
-/** The time between two looks at a recovery that another process works on. */
-const LOOK_MS = 200
 
 export function addDeliveries(program: Command): void {
   const deliveries = program
     .command('deliveries')
     .description('list, inspect and resend webhook deliveries')
 
-  withFilters(withProject(deliveries.command('list')))
+  withFilters(withBackend(deliveries.command('list')))
     .description('list deliveries, newest first')
     .option('--webhook <id>', 'only deliveries to this webhook')
     .option('--limit <number>', 'maximum number of deliveries', wholeNumber(1), 20)
@@ -45,29 +35,27 @@ export function addDeliveries(program: Command): void {
         'agent-messaging deliveries list --json',
       ),
     )
-    .action((options: ListOptions) =>
-      onProject(options.project, (service, projectId) => list(service, projectId, options)),
-    )
+    .action((options: ListOptions) => onBackend(options, (backend) => list(backend, options)))
 
-  withProject(deliveries.command('show <id>'))
+  withBackend(deliveries.command('show <id>'))
     .description('show a delivery with its body and all attempts')
     .addHelpText('after', example(`agent-messaging deliveries show ${ID}`))
-    .action((id: string, { project, json }: ProjectOptions) =>
-      onProject(project, (service, projectId) => show(service, projectId, id, json)),
+    .action((id: string, options: BackendOptions) =>
+      onBackend(options, (backend) => show(backend, id, options.json)),
     )
 
-  withProject(deliveries.command('redeliver <id>'))
+  withBackend(deliveries.command('redeliver <id>'))
     .description('send a delivery again now (a finished one gets a new retry schedule)')
     .addHelpText('after', example(`agent-messaging deliveries redeliver ${ID}`))
-    .action((deliveryId: string, { project, json }: ProjectOptions) =>
-      onProject(project, async (service, projectId) => {
-        const due = await orFail(
-          service.deliveries.redeliver({ projectId, deliveryId }),
+    .action((deliveryId: string, options: BackendOptions) =>
+      onBackend(options, async ({ client }) => {
+        const due = await orRefusal(
+          client.deliveries.redeliver(deliveryId),
           `cannot redeliver delivery ${deliveryId}`,
         )
         print(
-          json,
-          deliveryBody(due),
+          options.json,
+          due,
           `A running server sends the delivery now. To see the result, run: agent-messaging deliveries show ${deliveryId}`,
         )
       }),
@@ -76,31 +64,31 @@ export function addDeliveries(program: Command): void {
   addEnd(deliveries, 'cancel', 'cancel an open delivery, so that no further attempt is made')
   addEnd(deliveries, 'skip', 'cancel an open delivery that blocks its session, to send the next')
 
-  withFilters(withProject(deliveries.command('recover [webhook]')))
+  withFilters(withBackend(deliveries.command('recover [webhook]')))
     .description('resend the exhausted deliveries of one or all webhooks, or with --status others')
     .addHelpText(
       'after',
       example(`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`),
     )
-    .action((webhookId: string | undefined, options: ProjectOptions & Filters) =>
-      onProject(options.project, (service, projectId) =>
-        recover(service, projectId, webhookId, options),
+    .action((webhookId: string | undefined, options: BackendOptions & Filters) =>
+      onBackend(options, (backend) =>
+        recover(backend, given({ webhookId, ...filterOf(options) }), options.json),
       ),
     )
 }
 
 function addEnd(deliveries: Command, verb: 'cancel' | 'skip', description: string): void {
-  withProject(deliveries.command(`${verb} <id>`))
+  withBackend(deliveries.command(`${verb} <id>`))
     .description(description)
     .addHelpText('after', example(`agent-messaging deliveries ${verb} ${ID}`))
-    .action((deliveryId: string, { project, json }: ProjectOptions) =>
-      onProject(project, async (service, projectId) => {
-        const ended = await orFail(
-          service.deliveries[verb]({ projectId, deliveryId }),
+    .action((deliveryId: string, options: BackendOptions) =>
+      onBackend(options, async ({ client }) => {
+        const ended = await orRefusal(
+          client.deliveries[verb](deliveryId),
           `cannot ${verb} delivery ${deliveryId}`,
         )
         const done = verb === 'cancel' ? 'Cancelled' : 'Skipped'
-        print(json, deliveryBody(ended), `${done} delivery ${deliveryId}.`)
+        print(options.json, ended, `${done} delivery ${deliveryId}.`)
       }),
     )
 }
@@ -128,79 +116,50 @@ const withFilters = (command: Command): Command =>
     )
     .option('--before <time>', 'only deliveries created before this time', instant)
 
-const filterOf = ({
+const filterOf = ({ status, event, after, before }: Filters) => ({
   status,
   event,
-  after,
-  before,
-}: Filters): Omit<DeliveryFilter, 'projectId' | 'webhookId'> => ({
-  ...(status !== undefined && { status }),
-  ...(event !== undefined && { event }),
-  ...(after !== undefined && { createdAfter: after }),
-  ...(before !== undefined && { createdBefore: before }),
+  createdAfter: after === undefined ? undefined : toIso(after),
+  createdBefore: before === undefined ? undefined : toIso(before),
 })
 
 async function list(
-  service: MessagingService,
-  projectId: string,
+  { client }: Backend,
   { json, webhook, limit, ...filters }: ListOptions,
 ): Promise<void> {
-  const filter = {
-    projectId,
-    ...(webhook !== undefined && { webhookId: webhook }),
-    ...filterOf(filters),
-  }
-  const found: WebhookDelivery[] = []
-  for (let cursor: string | null | undefined; cursor !== null && found.length < limit;) {
-    const page = {
-      limit: Math.min(MAX_PAGE, limit - found.length),
-      ...(cursor !== undefined && { cursor }),
-    }
-    const { data, nextCursor } = await orFail(
-      service.deliveries.list(filter, page),
-      'cannot list the deliveries',
-    )
-    found.push(...data)
-    cursor = nextCursor
-  }
-  print(json, found.map(deliveryBody), table(found.map(row), 'No deliveries found.'))
+  const rows = client.deliveries.list(given({ webhookId: webhook, ...filterOf(filters) }))
+  const found = await firstOf(rows, limit, 'cannot list the deliveries')
+  print(json, found, table(found.map(row), 'No deliveries found.'))
 }
 
-function nextAttemptOf(state: WebhookDelivery['state']): string {
-  if (state.kind === 'waiting') return `after ${state.blockedBy}`
-  return state.kind === 'pending' ? toIso(state.nextAttemptAt) : '-'
-}
-
-const row = (delivery: WebhookDelivery) => ({
+const row = (delivery: Delivery) => ({
   id: delivery.id,
   webhook: delivery.webhookId,
   event: delivery.event,
-  status: deliveryStatusOf(delivery.state),
+  status: delivery.status,
   attempts: String(delivery.attemptCount),
-  nextAttempt: nextAttemptOf(delivery.state),
-  createdAt: toIso(delivery.createdAt),
+  nextAttempt: nextAttemptOf(delivery),
+  createdAt: delivery.createdAt,
 })
 
+const nextAttemptOf = ({ blockedBy, nextAttemptAt = '-' }: Delivery): string =>
+  blockedBy === undefined ? nextAttemptAt : `after ${blockedBy}`
+
 async function show(
-  service: MessagingService,
-  projectId: string,
+  { client }: Backend,
   deliveryId: string,
   json: true | undefined,
 ): Promise<void> {
-  const found = deliveryDetailBody(
-    await orFail(
-      service.deliveries.get({ projectId, deliveryId }),
-      `cannot show delivery ${deliveryId}`,
-    ),
+  const found = await orRefusal(
+    client.deliveries.get(deliveryId),
+    `cannot show delivery ${deliveryId}`,
   )
   const { attempts, body, ...delivery } = found
   const rows = table(attempts.map(attemptRow), 'No attempts yet.')
   print(json, found, `${fieldTable(delivery)}\n\n${rows}\n\n${body}`)
 }
 
-type Attempt = ReturnType<typeof deliveryDetailBody>['attempts'][number]
-
-const attemptRow = (attempt: Attempt) => ({
+const attemptRow = (attempt: DeliveryAttempt) => ({
   attempt: String(attempt.attemptNumber),
   startedAt: attempt.startedAt,
   took: `${attempt.durationMs} ms`,
@@ -211,38 +170,3 @@ const attemptRow = (attempt: Attempt) => ({
       ? `${attempt.error}: ${attempt.detail}`
       : (attempt.responseBody ?? '').slice(0, 60).replaceAll(/\s+/g, ' '),
 })
-
-/** Does pages here, beside the servers. A server finishes the recovery if this command ends. */
-async function recover(
-  service: MessagingService,
-  projectId: string,
-  webhookId: string | undefined,
-  { json, ...filters }: ProjectOptions & Filters,
-): Promise<void> {
-  const bar = progress()
-  const filter = { ...(webhookId !== undefined && { webhookId }), ...filterOf(filters) }
-  let recovery = await orFail(
-    service.recoveries.start({ projectId, filter }),
-    webhookId === undefined
-      ? 'cannot recover the deliveries'
-      : `cannot recover the deliveries of webhook ${webhookId}`,
-  )
-  const { id } = recovery
-  const failure = `cannot follow recovery ${id}, which a running server continues`
-  while (recovery.state.kind === 'running') {
-    bar.show(`${recovery.redelivered} deliveries are due again…`)
-    const advanced = await orFail(service.recoveries.advance(), failure)
-    if (!advanced) await sleep(LOOK_MS)
-    recovery = await orFail(service.recoveries.get({ projectId, recoveryId: id }), failure)
-  }
-  bar.end()
-  const { state, redelivered } = recovery
-  if (state.kind === 'failed')
-    throw new OperatorError(`recovery ${id} failed: ${state.reason.replaceAll('_', ' ')}`)
-  const end = state.kind === 'cancelled' ? ' The recovery was cancelled.' : ''
-  print(
-    json,
-    recoveryBody(recovery),
-    `${redelivered} deliveries are due again. A running server sends them.${end}`,
-  )
-}

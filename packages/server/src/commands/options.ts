@@ -19,6 +19,26 @@ export const withProject = (command: Command): Command =>
     .addOption(new Option('--project <project>', 'project name or id').default('default'))
     .addOption(jsonOption())
 
+/** The options of a command that works on the database, or over HTTP on a server. */
+export type BackendOptions = {
+  readonly project?: string
+  readonly server?: string
+  readonly apiKey?: string
+  readonly profile?: string
+  readonly json?: true
+}
+export const withBackend = (command: Command): Command =>
+  command
+    .option('--project <project>', 'project name or id in the database (default: "default")')
+    .addOption(
+      new Option('--server <url>', 'work over HTTP on the server with this URL')
+        .argParser(serverUrl)
+        .conflicts('profile'),
+    )
+    .option('--api-key <key>', 'API key of the project on the server')
+    .option('--profile <name>', 'server and API key from the profile file')
+    .addOption(jsonOption())
+
 /** An option with one value that can be repeated. A list would swallow the next argument. */
 export const repeatable = (flags: string, about: string, choices: readonly string[]) =>
   new Option(flags, `${about} (repeatable, choices: ${choices.join(', ')})`).argParser(

@@ -51,7 +51,26 @@ const titled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 
 export type Progress = { show(text: string): void; end(): void }
 
 /** A progress line on stderr, shown only on a terminal. */
-export function progress(to: NodeJS.WriteStream = process.stderr): Progress {
+export function progress(
+  to: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+): Progress {
   const write = (text: string): void => void (to.isTTY && to.write(`\r\u001B[K${text}`))
   return { show: write, end: () => write('') }
+}
+
+const LINE_EVERY_MS = 5_000
+
+/** Like `progress` on a terminal. In a log, prints a line every five seconds. */
+export function loggedProgress(
+  to: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
+  now = (): number => performance.now(),
+): Progress {
+  if (to.isTTY) return progress(to)
+  let last = now()
+  function show(text: string): void {
+    if (now() - last < LINE_EVERY_MS) return
+    last = now()
+    to.write(`${text}\n`)
+  }
+  return { show, end: () => undefined }
 }

@@ -1,27 +1,26 @@
-import { circuitAt, type Instant, type Webhook } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
+import type { Webhook } from '@org/agent-messaging-client'
 import type { Row } from './output.js'
 
 /** A line of `webhooks list`. */
-export const webhookRow = (webhook: Webhook, now: Instant): Row => ({
+export const webhookRow = (webhook: Webhook): Row => ({
   id: webhook.id,
   url: webhook.url,
   events: webhook.events.join(' '),
   filter: webhook.filter ? JSON.stringify(webhook.filter) : 'none',
   state: stateOf(webhook),
-  health: healthOf(webhook, now),
+  health: healthOf(webhook),
 })
 
-function stateOf({ status, isPaused }: Webhook): string {
-  if (status.kind === 'disabled') return `disabled (${status.reason})`
-  return isPaused ? 'paused' : status.kind
+function stateOf({ enabled, disabledReason, paused }: Webhook): string {
+  if (!enabled) return `disabled (${disabledReason})`
+  return paused ? 'paused' : 'enabled'
 }
 
 /** Says whether the receiver accepts requests, and since when it does not. */
-function healthOf({ health }: Webhook, now: Instant): string {
-  const { consecutiveFailures: failures, failingSince, lastSuccessAt } = health
+function healthOf(webhook: Webhook): string {
+  const { consecutiveFailures: failures, failingSince, lastSuccessAt, circuit } = webhook
   if (failures === 0) return lastSuccessAt === undefined ? 'untried' : 'healthy'
-  const since = failingSince === undefined ? '' : ` since ${toIso(failingSince)}`
-  const waits = circuitAt(health, now) === 'open' ? ', waiting' : ''
+  const since = failingSince === undefined ? '' : ` since ${failingSince}`
+  const waits = circuit === 'open' ? ', waiting' : ''
   return `${failures} ${failures === 1 ? 'failure' : 'failures'}${since}${waits}`
 }

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { createClient, type Client } from '@org/agent-messaging-client'
+import { PERMISSIONS, type MessagingService } from '@org/agent-messaging-core'
+import { createHttpApp } from '@org/agent-messaging-http'
+import { okAsync } from 'neverthrow'
+import { publicUrl } from '../config-values.js'
+import { projectNamed } from '../lookup.js'
+import { OperatorError } from '../operator-error.js'
+import { profilesFile, readProfile, type Profile } from '../profiles.js'
+import { shownDatabase } from '../urls.js'
+import { onDatabase } from './admin.js'
+import { orRefusal } from './client-error.js'
+import type { BackendOptions } from './options.js'
+
+/**
+ * The API that a command calls: of a server over HTTP, or of the service on the configured database
+ * without a connection. A command is written once, for the client.
+ */
+export type Backend = {
+  readonly client: Client
+  /** The server, or the database without its password. */
+  readonly place: { readonly server: string } | { readonly database: string }
+  /** Does a page of a running recovery. Returns false if no page is left for this process. */
+  advanceRecoveries(): Promise<boolean>
+}
+
+/** A server with the API key of a project. */
+type Server = { readonly server: string; readonly apiKey: string }
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Works on the server of the options or of the environment, or else on the database. */
+export async function onBackend(
+  options: BackendOptions,
+  work: (backend: Backend) => Promise<void>,
+): Promise<void> {
+  const server = serverOf(options, process.env)
+  if (server) return work(remoteBackend(server))
+  const { project = 'default' } = options
+  await onDatabase(async (service, { url }) => {
+    const { id } = await projectNamed(service, project)
+    await work(localBackend(service, id, shownDatabase(url)))
+  })
+}
+
+/** The chosen server, or undefined for the database. */
+export function serverOf(options: BackendOptions, env: Env): Server | undefined {
+  const { server, apiKey } = profileOf(options, env) ?? {}
+  const key = options.apiKey ?? apiKey
+  if (server === undefined && options.apiKey !== undefined)
+    throw new OperatorError('--api-key requires --server or --profile', 2)
+  if (server === undefined) return undefined
+  if (options.project !== undefined)
+    throw new OperatorError(
+      'a server cannot be combined with --project, because an API key belongs to one project',
+      2,
+    )
+  if (key) return { server, apiKey: key }
+  throw new OperatorError(
+    `an API key for ${server} is required; use --api-key, a profile, or AGENT_MESSAGING_API_KEY`,
+    2,
+  )
+}
+
+/** Options come before the environment. A server of an option never gets the key of a profile. */
+function profileOf({ server, profile }: BackendOptions, env: Env): Profile | undefined {
+  const apiKey = env['AGENT_MESSAGING_API_KEY']
+  if (server !== undefined) return { server, apiKey }
+  const name = profile ?? env['AGENT_MESSAGING_PROFILE']
+  if (name) return readProfile(name, profilesFile(env))
+  const address = env['AGENT_MESSAGING_SERVER']
+  if (!address) return undefined
+  const parsed = publicUrl.safeParse(address)
+  if (parsed.success) return { server: parsed.data, apiKey }
+  throw new OperatorError('AGENT_MESSAGING_SERVER must be a URL such as http://127.0.0.1:3000', 2)
+}
+
+const remoteBackend = ({ server, apiKey }: Server): Backend => ({
+  client: createClient({ baseUrl: server, apiKey, retries: 1 }),
+  place: { server },
+  advanceRecoveries: () => Promise.resolve(false),
+})
+
+/** The client needs an address and a key. Neither leaves this process. */
+const NOWHERE = { baseUrl: 'http://database.invalid', apiKey: 'unused' }
+
+function localBackend(service: MessagingService, projectId: string, database: string): Backend {
+  const app = createHttpApp({
+    service: withAllPermissions(service, projectId),
+    crypto: { equal: () => false },
+    newRequestId: randomUUID,
+    onError: (error) => console.error(error),
+    onRequest: ({ reason }) => {
+      if (reason !== undefined) console.error(reason)
+    },
+  })
+  const request: typeof fetch = async (input, init) => app.fetch(new Request(input, init))
+  return {
+    client: createClient({ ...NOWHERE, retries: 0, fetch: request }),
+    place: { database },
+    advanceRecoveries: async () => {
+      const advanced = await service.recoveries.advance()
+      if (advanced.isOk()) return advanced.value !== undefined
+      throw new OperatorError(`cannot continue the recovery: ${advanced.error.reason}`)
+    },
+  }
+}
+
+/** Accepts each request for the project. The audit log names the CLI. */
+function withAllPermissions(service: MessagingService, projectId: string): MessagingService {
+  const key = { id: 'cli', projectId, name: 'cli', permissions: PERMISSIONS, createdAt: 0 }
+  return {
+    ...service,
+    keys: { ...service.keys, authenticate: () => okAsync(key), recall: () => undefined },
+    changesBy: () => service.changesBy({ kind: 'cli' }),
+  }
+}
+
+/** Returns the first rows of a list. */
+export async function firstOf<T>(
+  rows: AsyncIterable<T>,
+  limit: number,
+  failure: string,
+): Promise<T[]> {
+  const found: T[] = []
+  const read = async (): Promise<T[]> => {
+    for await (const row of rows) if (found.push(row) >= limit) break
+    return found
+  }
+  return orRefusal(read(), failure)
+}

@@ -1,0 +1,28 @@
+import { ApiError } from '@org/agent-messaging-client'
+import { OperatorError, textOfIssues } from '../operator-error.js'
+
+/** Returns the answer, or throws an OperatorError of the form `<failure>: <reason>`. */
+export async function orRefusal<T>(answer: Promise<T>, failure: string): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    const reason = reasonOf(error)
+    throw reason === undefined ? error : new OperatorError(`${failure}: ${reason}`)
+  }
+}
+
+/** Undefined for an error of a program. */
+function reasonOf(error: unknown): string | undefined {
+  if (error instanceof ApiError) return reasonOfRefusal(error)
+  if (!(error instanceof TypeError)) return undefined
+  const { cause } = error
+  if (!(cause instanceof Error)) return error.message
+  const { code = cause.message } = cause as NodeJS.ErrnoException
+  return `no server responds (${code})`
+}
+
+function reasonOfRefusal({ code, issues, message }: ApiError): string {
+  if (issues.length > 0) return textOfIssues(issues)
+  const reason = message.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())
+  return code === 'UNAUTHORIZED' ? 'the server does not know this API key' : reason
+}

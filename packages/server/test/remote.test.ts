@@ -1,0 +1,222 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { profilesFile } from '../src/profiles.js'
+import { commandLine, ENV, SLOWLY } from './command-line.js'
+import { createSandbox, until, type Sandbox } from './sandbox.js'
+
+const KEY = 'a-bootstrap-key-of-tests'
+const NOTHING = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
+const LOCAL = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
+const isWindows = process.platform === 'win32'
+
+let sandbox: Sandbox
+let url: string
+const { cli, json } = commandLine(() => sandbox)
+
+beforeAll(async () => {
+  sandbox = createSandbox()
+  const agents = sandbox.write(
+    'agents.mjs',
+    'export default { slow: () => new Promise(() => undefined) }',
+  )
+  const env = { ...LOCAL, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY }
+  const server = sandbox.cli(['start', '--agents', agents], env)
+  const line = await server.find(/^.*"msg":"listening"}$/m)
+  url = (JSON.parse(line) as { url: string }).url
+  await json('agents create echo --handler echo', LOCAL)
+  await json(`agents create slow --handler slow --agents ${agents}`, LOCAL)
+  const isRunning = async () =>
+    (await json<{ state: string }[]>('agents list', LOCAL)).every(({ state }) => state === 'running')
+  await until(isRunning)
+}, 90_000)
+afterAll(() => sandbox.dispose())
+
+/** The environment of a machine with the database, and of one that only reaches the server. */
+const environments: [string, () => Readonly<Record<string, string>>][] = [
+  ['the database', () => LOCAL],
+  ['a server', () => ({ AGENT_MESSAGING_SERVER: url, AGENT_MESSAGING_API_KEY: KEY })],
+]
+
+type Sent = { readonly messageId: string }
+
+/** `rest` is the session, and more options. */
+const send = (agent: string, rest: string): Promise<Sent> =>
+  json(`send ${agent} Hello --url ${url} --api-key ${KEY} --session ${rest}`, LOCAL)
+
+describe.each(environments)('the commands on %s', SLOWLY, (place, environment) => {
+  const on = <T = Record<string, unknown>>(line: string): Promise<T> => json<T>(line, environment())
+  const textOf = async (line: string): Promise<string> => (await cli(line, environment())).stdout
+
+  it('find and show a message with its session', async () => {
+    const session = place.replace(' ', '-')
+    const { messageId } = await send('echo', session)
+    const found = await on<Sent[]>(`messages list --session ${session} --state responded`)
+    expect(found).toEqual([expect.objectContaining({ messageId, message: 'Hello' })])
+    expect(await on(`messages show ${messageId}`)).toMatchObject({ messageId, deliveries: [] })
+    expect(await textOf(`messages show ${messageId}`)).toContain('No deliveries.')
+    expect(await textOf(`messages list --session ${session}`)).toMatch(
+      /^ID +SESSION +STATE +DELIVERIES +ERROR +CREATED AT\n\S+ +\S+ +responded +none +- /,
+    )
+    expect(await on<object[]>('sessions list echo')).toContainEqual(
+      expect.objectContaining({ sessionId: session, openCount: 0, lastMessageId: messageId }),
+    )
+    expect(await on(`sessions show echo ${session}`)).toEqual([
+      expect.objectContaining({ messageId }),
+    ])
+    expect(await textOf(`sessions show echo ${session}`)).toMatch(
+      new RegExp(`^\\S+  ${messageId}  responded\\n> Hello\\n  Hello\\n$`),
+    )
+  })
+
+  it('cancel an open message, retry it, and refuse what is final', async () => {
+    const session = `open-${place.length}`
+    const { messageId } = await send('slow', `${session} --wait 0`)
+    expect(await on(`messages cancel ${messageId}`)).toMatchObject({ state: 'cancelled' })
+    expect((await on(`messages retry ${messageId}`))['state']).not.toBe('cancelled')
+    expect(await textOf(`messages cancel ${messageId}`)).toBe(
+      `Message ${messageId} is now cancelled.\n`,
+    )
+    const final = await send('echo', session)
+    for (const [verb, said] of [
+      ['cancel', 'the message is final and cannot be cancelled'],
+      ['retry', 'only a failed or cancelled message can be retried'],
+    ])
+      expect(await cli(`messages ${verb} ${final.messageId}`, environment())).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `cannot ${verb} message ${final.messageId}: ${said}\n`,
+      })
+  })
+
+  it('create, show, list, pause and delete a webhook', async () => {
+    const { id, secret, ...made } = await on('webhooks create https://93.184.216.34/ --rate 2')
+    expect(secret).toMatch(/^whsec_/)
+    expect(made).toMatchObject({ events: ['*'], requestsPerSecond: 2 })
+    expect(await on(`webhooks show ${String(id)}`)).toEqual({ id, ...made })
+    expect(await on<object[]>('webhooks list')).toContainEqual({ id, ...made })
+    expect(await textOf('webhooks list')).toMatch(/STATE +HEALTH\n.* enabled +untried\n$/)
+    expect(await on(`webhooks pause ${String(id)}`)).toMatchObject({ paused: true })
+    expect((await on<{ troubledWebhooks: object[] }>('status')).troubledWebhooks).toEqual([
+      expect.objectContaining({ id, paused: true }),
+    ])
+    const rotated = await on(`webhooks rotate ${String(id)} --grace 1h`)
+    expect(rotated['secret']).not.toBe(secret)
+    expect(await on(`webhooks delete ${String(id)}`)).toEqual({ id, deleted: true })
+    expect(await textOf('webhooks list')).toBe('No webhooks.\n')
+  })
+
+  it('list, show, cancel, redeliver and recover deliveries', async () => {
+    const webhook = await on('webhooks create https://93.184.216.34/ --event agent.error')
+    const webhookId = String(webhook['id'])
+    await on(`webhooks pause ${webhookId}`)
+    const { id } = await on(`webhooks test ${webhookId}`)
+    const delivery = String(id)
+    expect(await on(`deliveries list --webhook ${webhookId} --status pending`)).toEqual([
+      expect.objectContaining({ id, webhookId }),
+    ])
+    expect(await on(`deliveries show ${delivery}`)).toMatchObject({ id, attempts: [] })
+    expect((await on<{ deliveries: object }>('status')).deliveries).toMatchObject({
+      pending: { count: 1, isAll: true },
+    })
+    expect(await on(`deliveries cancel ${delivery}`)).toMatchObject({ status: 'cancelled' })
+    expect(await on(`deliveries recover ${webhookId} --status cancelled`)).toMatchObject({
+      status: 'done',
+      matched: 1,
+      redelivered: 1,
+    })
+    expect(await on(`deliveries skip ${delivery}`)).toMatchObject({ cancelledReason: 'skipped' })
+    expect(await textOf(`deliveries recover ${webhookId}`)).toBe(
+      '0 deliveries are due again. A running server sends them.\n',
+    )
+    await on(`webhooks delete ${webhookId}`)
+  })
+
+  it('print the events of the log', async () => {
+    const { messageId } = await send('echo', `events-${place.length}`)
+    const lines = (await textOf('events tail --no-follow --json')).trimEnd().split('\n')
+    const events = lines.map((line) => JSON.parse(line) as { cursor: string; event: object })
+    expect(events.at(-1)?.event).toMatchObject({ event: 'message.responded', data: { messageId } })
+    const after = events.at(-2)?.cursor
+    expect(await textOf(`events tail --no-follow --after ${after}`)).toMatch(
+      new RegExp(`^\\S+  message\\.responded  .*"messageId":"${messageId}".*\\n$`),
+    )
+    expect(await textOf('events tail --no-follow --since 2100-01-01')).toBe('')
+  })
+
+  it('show the status, which names the place', async () => {
+    const status = await on('status')
+    expect(status).toMatchObject({
+      commandVersion: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      agentsInError: [],
+      messages: { queued: { count: 0, isAll: true }, failed: { count: 0, isAll: true } },
+    })
+    expect(status).toMatchObject(
+      place === 'a server' ? { server: url } : { database: expect.stringContaining('service.db') },
+    )
+    expect(await textOf('status')).toContain('No agent is in error.')
+  })
+
+  it('exit with 1 and one line when they fail', async () => {
+    const fails = async (line: string, said: string): Promise<void> =>
+      expect(await cli(line, environment())).toEqual({ code: 1, stdout: '', stderr: said })
+    const id = NOTHING
+    await fails(`webhooks show ${id}`, `cannot show webhook ${id}: no such webhook\n`)
+    await fails(`deliveries show ${id}`, `cannot show delivery ${id}: no such delivery\n`)
+    await fails(`messages show ${id}`, `cannot show message ${id}: no such message\n`)
+    await fails(`messages retry ${id}`, `cannot retry message ${id}: no such message\n`)
+    await fails('sessions list nobody', 'cannot list the sessions of agent nobody: no such agent\n')
+    await fails(
+      'sessions show echo nothing',
+      'cannot show session nothing of agent echo: no such session\n',
+    )
+    await fails(
+      'webhooks create http://93.184.216.34/',
+      'cannot create the webhook: url must use https\n',
+    )
+  })
+})
+
+describe('the commands over HTTP', SLOWLY, () => {
+  it('take the server and the key from options or from a profile', async () => {
+    expect(await json(`webhooks list --server ${url} --api-key ${KEY}`, {})).toEqual([])
+    const env = { XDG_CONFIG_HOME: sandbox.directory }
+    const file = profilesFile(env)
+    mkdirSync(path.dirname(file), { recursive: true })
+    writeFileSync(file, JSON.stringify({ support: { server: url, apiKey: KEY } }))
+    chmodSync(file, 0o600)
+    expect(await json('webhooks list --profile support', env)).toEqual([])
+    expect(await cli('webhooks list --profile other', env)).toMatchObject({ code: 2 })
+    chmodSync(file, 0o644)
+    const { code, stderr } = await cli('webhooks list --profile support', env)
+    if (!isWindows) expect([code, stderr]).toEqual([2, expect.stringContaining('chmod 600')])
+  })
+
+  it('say that a key is wrong, lacks a permission, or that no server responds', async () => {
+    const fails = async (line: string, said: RegExp): Promise<void> =>
+      expect(await cli(line, {})).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(said),
+      })
+    const wrong = `--server ${url} --api-key another-key-of-twenty-letters`
+    await fails(`webhooks list ${wrong}`, /: the server does not know this API key\n$/)
+    const made = await json('keys create --permission project:message chat', LOCAL)
+    const chat = `--server ${url} --api-key ${String(made['key'])}`
+    await fails(`webhooks list ${chat}`, /lacks the permission project:webhooks\n$/)
+    await fails(
+      'webhooks list --server http://127.0.0.1:9 --api-key x',
+      /: no server responds \(.+\)\n$/,
+    )
+  })
+
+  it('never show the deliveries of another project', async () => {
+    await json('projects create other', LOCAL)
+    const { id } = await json('webhooks create https://93.184.216.34/ --project other', LOCAL)
+    const reach = `--server ${url} --api-key ${KEY}`
+    expect(await json(`webhooks list ${reach}`, {})).toEqual([])
+    expect(await cli(`webhooks show ${String(id)} ${reach}`, {})).toMatchObject({ code: 1 })
+    expect(await json('webhooks list', LOCAL)).toEqual([])
+    expect(await json('webhooks list --project other', LOCAL)).toHaveLength(1)
+  })
+})
