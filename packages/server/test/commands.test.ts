@@ -192,12 +192,18 @@ describe('the commands on the database', SLOWLY, () => {
       filter: { sessionIdPrefix: 'chat/' },
       description: 'mine',
     })
-    const cleared = await on('update', ' --filter - --description -')
-    expect([cleared['filter'], cleared['description'], cleared['url']]).toEqual([
-      undefined,
-      undefined,
-      'https://93.184.216.34/new',
-    ])
+    const limits = ' --max-concurrency 3 --rate 0.5 --timeout 20s --retry-schedule 5s,5m'
+    expect(await on('update', limits)).toMatchObject({
+      maxConcurrency: 3,
+      requestsPerSecond: 0.5,
+      timeoutMs: 20_000,
+      retrySchedule: [5_000, 300_000],
+    })
+    const none = ' --max-concurrency - --rate - --timeout - --retry-schedule -'
+    const cleared = await on('update', ` --filter - --description -${none}`)
+    expect(cleared).toMatchObject({ url: 'https://93.184.216.34/new' })
+    for (const field of ['filter', 'description', 'maxConcurrency', 'timeoutMs', 'retrySchedule'])
+      expect(cleared).not.toHaveProperty(field)
     expect(await on('update', ' --url https://93.184.216.34:8443/ --drop-headers')).toMatchObject({
       url: 'https://93.184.216.34:8443/',
     })

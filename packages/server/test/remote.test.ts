@@ -27,7 +27,9 @@ beforeAll(async () => {
   await json('agents create echo --handler echo', LOCAL)
   await json(`agents create slow --handler slow --agents ${agents}`, LOCAL)
   const isRunning = async () =>
-    (await json<{ state: string }[]>('agents list', LOCAL)).every(({ state }) => state === 'running')
+    (await json<{ state: string }[]>('agents list', LOCAL)).every(
+      ({ state }) => state === 'running',
+    )
   await until(isRunning)
 }, 90_000)
 afterAll(() => sandbox.dispose())

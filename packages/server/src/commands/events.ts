@@ -42,8 +42,7 @@ async function tail(
   const read = async (): Promise<void> => {
     for (;;) {
       const page = await client.events.read(cursor === undefined ? {} : { after: cursor })
-      for (const each of page.data)
-        if (Date.parse(each.event.createdAt) >= from) show(each, json)
+      for (const each of page.data) if (Date.parse(each.event.createdAt) >= from) show(each, json)
       cursor = page.nextCursor
       if (page.data.length === 0) break
     }

@@ -43,7 +43,7 @@ function addList(messages: Command): void {
     .option('--session <id>', 'only messages of this session')
     .option('--end-user <id>', 'only messages on behalf of this end user')
     .option('--correlation-id <id>', 'only messages with this correlationId in the metadata')
-    .option('--text <text>', 'only messages that contain this text, or whose answer does')
+    .option('--text <text>', 'only messages with this text in them or in their answer')
     .addOption(new Option('--state <state>', 'only messages in this state').choices([...STATES]))
     .option('--after <time>', 'only messages since this time, such as 2030-01-31', instant)
     .option('--before <time>', 'only messages created before this time', instant)
@@ -83,7 +83,7 @@ const row = ({ messageId, sessionId, state, deliveries, error, createdAt }: Foun
 })
 
 /** `2 delivered, 1 exhausted` */
-export function countsOf(names: readonly string[]): string {
+function countsOf(names: readonly string[]): string {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return [...counts].map(([name, count]) => `${count} ${name}`).join(', ') || 'none'

@@ -18,10 +18,7 @@ export async function recover(
     filter.webhookId === undefined
       ? 'the deliveries'
       : `the deliveries of webhook ${filter.webhookId}`
-  const started = await orRefusal(
-    backend.client.recoveries.start(filter),
-    `cannot recover ${what}`,
-  )
+  const started = await orRefusal(backend.client.recoveries.start(filter), `cannot recover ${what}`)
   const recovery = await followed(backend, started)
   const { id, status, failure = 'unknown', redelivered } = recovery
   if (status === 'failed')

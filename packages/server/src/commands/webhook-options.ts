@@ -42,11 +42,14 @@ export const withSending = (command: Command): Command =>
 
 /** The settings of the HTTP API that the options give. The others are undefined. */
 export const sendingOf = ({ maxConcurrency, rate, timeout, retrySchedule }: WebhookOptions) => ({
-  maxConcurrency,
-  requestsPerSecond: rate,
-  timeoutMs: timeout,
-  retrySchedule,
+  maxConcurrency: cleared(maxConcurrency),
+  requestsPerSecond: cleared(rate),
+  timeoutMs: cleared(timeout),
+  retrySchedule: cleared(retrySchedule),
 })
+
+/** Commander turns the null of a parser into an empty text. */
+export const cleared = <T>(given: T): T | null => ((given as unknown) === '' ? null : given)
 
 const orNone =
   <T>(parse: (text: string) => T) =>

@@ -8,6 +8,7 @@ import { example, withBackend, type BackendOptions } from './options.js'
 import { print } from './output.js'
 import { withSecret, type SecretOptions } from './secret.js'
 import {
+  cleared,
   eventsOption,
   filterOption,
   orderingOption,
@@ -46,7 +47,7 @@ async function create({ client }: Backend, url: string, options: CreateOptions):
   const { json, event = ['*'], filter, description, ordering, secret, secretFile } = options
   const sending = sendingOf(options)
   const settings = given({
-    filter: filter ?? undefined,
+    filter: cleared(filter) ?? undefined,
     description,
     ordering,
     secret: secret ?? secretFile,
@@ -95,7 +96,7 @@ function changeOf(options: UpdateOptions): WebhookChange {
   const change = given({
     url,
     events: event,
-    filter,
+    filter: cleared(filter),
     description: description === '-' ? null : description,
     ordering,
     headers: dropHeaders ? null : undefined,

@@ -61,10 +61,7 @@ function addSwitch(webhooks: Command, verb: 'enable' | 'disable', description: s
     .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
     .action((id: string, options: BackendOptions) =>
       onBackend(options, async ({ client }) => {
-        const webhook = await orRefusal(
-          client.webhooks[verb](id),
-          `cannot ${verb} webhook ${id}`,
-        )
+        const webhook = await orRefusal(client.webhooks[verb](id), `cannot ${verb} webhook ${id}`)
         const note = verb === 'disable' ? ' Its deliveries are kept until you enable it.' : ''
         print(options.json, webhook, `Webhook ${id} is ${verb}d.${note}`)
       }),

@@ -42,7 +42,10 @@ const MOST_LAG_MINUTES = 5
 
 /** Warns of messages and deliveries that have been due for minutes: more arrive than leave. */
 export function checkBacklog(
-  { messages, deliveries }: {
+  {
+    messages,
+    deliveries,
+  }: {
     readonly messages: Pick<Backlog['messages'], 'oldestDueAt'>
     readonly deliveries: Pick<Backlog['deliveries'], 'oldestDueAt'>
   },
@@ -51,7 +54,9 @@ export function checkBacklog(
   const late = Object.entries({ message: messages, delivery: deliveries }).flatMap(
     ([name, { oldestDueAt = now }]) => {
       const minutes = Math.floor((now - oldestDueAt) / MINUTE_MS)
-      return minutes >= MOST_LAG_MINUTES ? [`the oldest ${name} has been due for ${minutes} min`] : []
+      return minutes >= MOST_LAG_MINUTES
+        ? [`the oldest ${name} has been due for ${minutes} min`]
+        : []
     },
   )
   return late.length === 0
