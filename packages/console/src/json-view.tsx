@@ -23,12 +23,44 @@ export function tokensOf(json: string): Token[] {
   return tokens
 }
 
-/** Indents JSON for reading. Undefined if the text is not JSON. */
-function indentedJson(text: string): string | undefined {
+/** Deeper JSON is shown as it is: the size of its indentation would be the square of its depth. */
+const MAX_DEPTH = 64
+
+/** A string, a sign between values, or any other value. */
+const PART = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
+
+/**
+ * Indents JSON for reading. Keeps each number as it is written, and each of several equal keys.
+ * Undefined if the text is not JSON.
+ */
+export function indentedJson(text: string): string | undefined {
+  if (!isJson(text)) return undefined
+  let depth = 0
+  let indented = ''
+  let last = ''
+  for (const [part] of text.matchAll(PART)) {
+    const isEnd = part === '}' || part === ']'
+    const isFirst = last === '{' || last === '['
+    if (isEnd) depth--
+    if (isEnd ? !isFirst : isFirst || last === ',') indented += `\n${'  '.repeat(depth)}`
+    if (last === ':') indented += ' '
+    indented += part.startsWith('"') ? readable(part) : part
+    if (part === '{' || part === '[') depth++
+    if (depth > MAX_DEPTH) return text
+    last = part
+  }
+  return indented
+}
+
+/** Shows escaped letters, such as `\u00e9`, as letters. */
+const readable = (string: string): string => JSON.stringify(JSON.parse(string))
+
+function isJson(text: string): boolean {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2)
+    JSON.parse(text)
+    return true
   } catch {
-    return undefined
+    return false
   }
 }
 
