@@ -476,6 +476,9 @@ describe('answers', () => {
       'status=x&event=y&answer=z&webhook=%00&from=yesterday&to=2026-99-99',
       'range=__proto__',
       'notice=__proto__',
+      // A browser sends such years while a person types into a field for a time.
+      'from=0202-11-23T08:15&to=9999-12-31T23:59',
+      'from=0000-01-01T00:00&to=0001-01-01T00:00:00Z',
     ]) {
       for (const path of [
         '/console',
@@ -483,8 +486,11 @@ describe('answers', () => {
         '/console/agents',
         '/console/webhooks',
         '/console/sessions',
+        '/console/messages',
+        '/console/recover',
       ]) {
-        expect((await get(`${path}?${query}`, cookie)).status).toBe(200)
+        const zoned = `${cookie}; agent_messaging_zone=Europe/Berlin`
+        expect((await get(`${path}?${query}`, zoned)).status, path + query).toBe(200)
       }
     }
     expect(thrown).toEqual([])

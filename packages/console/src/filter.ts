@@ -11,11 +11,18 @@ export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
 /** An empty or illegal field does not filter. People type addresses by hand too. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
+/** No row is older or newer. Outside of these years, local times have no plain ISO form. */
+const [FIRST_YEAR, LAST_YEAR] = [1970, 9998]
+
 /** The value of a `datetime-local` field in the viewer's zone, or a whole instant. */
 export const instantOf = (zone: string) =>
   z.iso
     .datetime({ local: true })
     .or(z.iso.datetime({ local: true, precision: -1 }))
+    .refine((at) => {
+      const year = Number(at.slice(0, 4))
+      return year >= FIRST_YEAR && year <= LAST_YEAR
+    })
     .transform((at) => (at.endsWith('Z') ? Date.parse(at) : instantIn(zone, at)))
 
 const filterSchema = (zone: string) =>
