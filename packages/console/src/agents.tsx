@@ -30,7 +30,11 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
           <NoAgents origin={new URL(c.req.url).origin} />
         ) : (
           <div {...refreshed('live', 3_000, pathOf(c))}>
-            <AgentTable agents={data} now={service.now()} />
+            <AgentTable
+              agents={data}
+              canOpen={c.get('apiKey').permissions.includes('project:message')}
+              now={service.now()}
+            />
             <Next c={c} cursor={nextCursor} />
           </div>
         )
@@ -55,13 +59,14 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
     })
 }
 
-const AgentTable = ({
-  agents,
-  now,
-}: {
+type TableProps = {
   readonly agents: readonly Agent[]
+  /** True if the key of the visit can open sessions. */
+  readonly canOpen: boolean
   readonly now: Instant
-}) => (
+}
+
+const AgentTable = ({ agents, canOpen, now }: TableProps) => (
   <div class="scroll card flush" role="region" aria-label="Agents" tabindex={0}>
     <table>
       <thead>
@@ -81,20 +86,22 @@ const AgentTable = ({
       </thead>
       <tbody>
         {agents.map((agent) => (
-          <AgentRow agent={agent} now={now} />
+          <AgentRow agent={agent} canOpen={canOpen} now={now} />
         ))}
       </tbody>
     </table>
   </div>
 )
 
-function AgentRow({ agent, now }: { readonly agent: Agent; readonly now: Instant }) {
+type RowProps = Pick<TableProps, 'canOpen' | 'now'> & { readonly agent: Agent }
+
+function AgentRow({ agent, canOpen, now }: RowProps) {
   const { id, name, state, runtime, desiredState, concurrency, createdAt } = agent
   const action = desiredState === 'running' && !needsManualStart(agent) ? 'stop' : 'start'
   return (
     <tr>
       <th scope="row" class="nowrap">
-        <a href={`${BASE}/sessions?agent=${name}`}>{name}</a>
+        {canOpen ? <a href={`${BASE}/sessions?agent=${name}`}>{name}</a> : name}
         <div>
           <Id id={id} />
         </div>

@@ -261,6 +261,27 @@ describe('permissions', () => {
     }
   })
 
+  it('hide links to messages and sessions that a key cannot open', async () => {
+    for (const isAllowed of [true, false]) {
+      const { get, signIn, service, projectId, clock } = await scene({
+        permissions: PERMISSIONS.filter((one) => isAllowed || one !== 'project:message'),
+      })
+      const hook = { projectId, url: 'https://mine.example/hook', events: ['*'] as const }
+      ;(await service.webhooks.create(hook))._unsafeUnwrap()
+      const cookie = await signIn()
+      const links = async (path: string) =>
+        (await (await get(path, cookie)).text()).match(/href="\/console\/(sessions|messages)/g)
+      expect((await links('/console/deliveries')) !== null).toBe(isAllowed)
+      const message = { projectId, agent: 'bot', sessionId: 's', message: 'hi', waitMs: 0 }
+      ;(await service.messages.send(message))._unsafeUnwrap()
+      await clock.advance(100)
+      const { data } = (await service.deliveries.list({ projectId }, { limit: 1 }))._unsafeUnwrap()
+      expect(data).toHaveLength(1)
+      expect((await links(`/console/deliveries/${data[0]?.id}`)) !== null).toBe(isAllowed)
+      expect((await links('/console/agents')) !== null).toBe(isAllowed)
+    }
+  })
+
   it('another project’s rows answer 404', async () => {
     const { get, post, signIn, service } = await scene()
     const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()

@@ -56,7 +56,12 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       return show(
         c,
         { title, section: 'Deliveries' },
-        <DeliveryPage {...found.value} now={service.now()} path={pathOf(c)} />,
+        <DeliveryPage
+          {...found.value}
+          canOpen={canOpenMessages(c)}
+          now={service.now()}
+          path={pathOf(c)}
+        />,
       )
     })
 
@@ -68,6 +73,9 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       return c.redirect(`${BASE}/deliveries/${ref.deliveryId}?notice=${NOTICES[action]}`, 303)
     })
 }
+
+const canOpenMessages = (c: Context<Env>): boolean =>
+  c.get('apiKey').permissions.includes('project:message')
 
 async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
   const { projectId } = c.get('apiKey')
@@ -101,6 +109,7 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
           webhooks={webhooks}
           now={service.now()}
           page={page}
+          canSend={canOpenMessages(c)}
           isFiltered={Object.values(filter).some(Boolean)}
         />
         <Next c={c} cursor={page.nextCursor} />
@@ -151,10 +160,18 @@ type DeliveryListProps = {
   readonly webhooks: readonly Webhook[]
   readonly now: Instant
   readonly page: Page<WebhookDelivery>
+  readonly canSend: boolean
   readonly isFiltered: boolean
 }
 
-function DeliveryList({ details, webhooks, now, page, isFiltered }: DeliveryListProps) {
+function DeliveryList({
+  details,
+  webhooks,
+  now,
+  page,
+  canSend,
+  isFiltered,
+}: DeliveryListProps) {
   if (details.length === 0 && page.nextCursor !== null)
     return <p class="muted">No matches among the newest deliveries. Continue with older ones.</p>
   if (details.length === 0) {
@@ -173,7 +190,7 @@ function DeliveryList({ details, webhooks, now, page, isFiltered }: DeliveryList
         <p>
           Each event creates one delivery for every subscribed webhook.{' '}
           <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
-          <a href={`${BASE}/sessions`}>send a message</a>.
+          {canSend ? <a href={`${BASE}/sessions`}>send a message</a> : 'send a message'}.
         </p>
       </Empty>
     )

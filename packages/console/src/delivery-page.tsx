@@ -12,12 +12,14 @@ import { deliveryLabel, outcomeLabel } from './wording.js'
 type DeliveryPageProps = {
   readonly detail: DeliveryDetail
   readonly webhook: Webhook | undefined
+  /** True if the key of the visit can open messages and sessions. */
+  readonly canOpen: boolean
   readonly now: Instant
   readonly path: string
 }
 
 /** Shows the state of a delivery, its attempts and its body. */
-export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) {
+export function DeliveryPage({ detail, webhook, canOpen, now, path }: DeliveryPageProps) {
   const { delivery, attempts, body } = detail
   return (
     <>
@@ -30,7 +32,7 @@ export function DeliveryPage({ detail, webhook, now, path }: DeliveryPageProps) 
       <div class="halves">
         <div {...refreshed('live', 2_000, path)}>
           <Actions detail={detail} webhook={webhook} />
-          <Facts detail={detail} webhook={webhook} now={now} />
+          <Facts detail={detail} webhook={webhook} canOpen={canOpen} now={now} />
           <section class="card" aria-labelledby="attempts">
             <h2 id="attempts">Attempts</h2>
             <ol class="timeline">
@@ -75,8 +77,9 @@ function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'det
 function Facts({
   detail: { delivery, body },
   webhook,
+  canOpen,
   now,
-}: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
+}: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'canOpen' | 'now'>) {
   const { id, eventId, state, createdAt } = delivery
   const { tone, text } = deliveryLabel(state)
   return (
@@ -88,7 +91,7 @@ function Facts({
       </dd>
       <dt>Webhook</dt>
       <dd>{webhook ? <WebhookName webhook={webhook} /> : <span class="muted">deleted</span>}</dd>
-      <CauseFacts body={body} />
+      <CauseFacts body={body} canOpen={canOpen} />
       {state.kind === 'pending' && (
         <>
           <dt>Next attempt</dt>

@@ -11,8 +11,14 @@ const schema = z.object({
   }),
 })
 
+type CauseProps = {
+  readonly body: string
+  /** True if the key of the visit can open messages and sessions. */
+  readonly canOpen: boolean
+}
+
 /** Links to the message and the session that the event of a delivery reports. */
-export function CauseFacts({ body }: { readonly body: string }) {
+export function CauseFacts({ body, canOpen }: CauseProps) {
   const { messageId, sessionId, agentId } = causeIn(body)
   return (
     <>
@@ -20,7 +26,7 @@ export function CauseFacts({ body }: { readonly body: string }) {
         <>
           <dt>Message</dt>
           <dd>
-            <Id id={messageId} href={messagePath(messageId)} />
+            {canOpen ? <Id id={messageId} href={messagePath(messageId)} /> : <Id id={messageId} />}
           </dd>
         </>
       )}
@@ -28,9 +34,13 @@ export function CauseFacts({ body }: { readonly body: string }) {
         <>
           <dt>Session</dt>
           <dd class="long">
-            <a href={sessionPath(agentId, sessionId)}>
+            {canOpen ? (
+              <a href={sessionPath(agentId, sessionId)}>
+                <bdi>{sessionId}</bdi>
+              </a>
+            ) : (
               <bdi>{sessionId}</bdi>
-            </a>
+            )}
           </dd>
         </>
       )}
