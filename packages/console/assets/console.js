@@ -43,7 +43,7 @@ if (ownZone && ownZone !== zone) {
   if (method === 'GET' && isStored && !isSame) location.reload()
 }
 
-// Shows the values of a bar for the pointer and for the arrow keys.
+// Shows the values of a bar for the pointer, for the focus and for the arrow keys.
 const showReading = (plot, bar) => {
   for (const other of plot.querySelectorAll('g.read')) other.classList.remove('read')
   bar?.classList.add('read')
@@ -52,6 +52,11 @@ const showReading = (plot, bar) => {
 document.addEventListener('pointerover', (event) => {
   const bar = event.target.closest?.('[data-reading]')
   if (bar) showReading(bar.closest('.plot'), bar)
+})
+document.addEventListener('focusin', (event) => {
+  const plot = event.target
+  if (!plot.matches?.('.plot') || plot.querySelector('g.read')) return
+  showReading(plot, [...plot.querySelectorAll('[data-reading]')].at(-1))
 })
 document.addEventListener('focusout', (event) => {
   if (event.target.matches?.('.plot')) showReading(event.target)
@@ -118,8 +123,11 @@ const talk = document.querySelector('[data-live]')
 const waiting = new Map()
 let staleTimer
 
+// The server looks at this many of the newest messages. More would make the address too long.
+const NEWEST = 50
 const versionsShown = () =>
   [...talk.querySelectorAll('.exchange')]
+    .slice(-NEWEST)
     .map((turn) => `${turn.id.slice('turn-'.length)}:${turn.dataset.version}`)
     .join()
 
@@ -188,7 +196,8 @@ document.addEventListener('selectionchange', () => {
 })
 
 // Sends without a new page. A refused form is sent again as usual, so that a page shows the
-// reason.
+// reason. After a failure of the server, the message can be stored already, so it is not sent
+// again.
 const sendQuietly = async (event) => {
   const form = event.target
   event.preventDefault()
@@ -197,7 +206,7 @@ const sendQuietly = async (event) => {
   const body = new URLSearchParams(new FormData(form))
   const answer = await fetch(form.action, { method: 'POST', body }).catch(() => undefined)
   button.disabled = false
-  if (!answer) return showStale()
+  if (!answer || answer.status >= 500) return showStale()
   if (!answer.redirected) return form.submit()
   const isLive = answer.url.includes('/sessions/') && talk.dataset.live
   if (!isLive) return location.assign(answer.url)

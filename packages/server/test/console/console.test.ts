@@ -303,6 +303,41 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     })
   })
 
+  it('does not send a message again after a failure of the server', async () => {
+    const { page } = await visit()
+    await page.goto(listener.url + pages.signInPath(demo.key))
+    await page.goto(at('/sessions/support?session=order-4711'))
+    let sent = 0
+    await page.route('**/sessions/support?*', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      sent++
+      return route.fulfill({ status: 503, body: 'The service cannot reach its storage' })
+    })
+    await page.fill('#message', 'once')
+    await page.keyboard.press('Control+Enter')
+    await page.getByRole('alert').getByText('the server does not respond').waitFor()
+    expect(await page.inputValue('#message')).toBe('once')
+    expect(sent).toBe(1)
+    await page.close()
+  })
+
+  it('follows a session with more messages than an address can name', async () => {
+    await signedIn(async (page) => {
+      await page.goto(at('/sessions/support?session=order-4711'))
+      const shown = await page.evaluate<number>(`(() => {
+        const [first] = talk.querySelectorAll('.exchange')
+        for (let i = 0; i < 400; i++) talk.append(first.cloneNode(true))
+        return talk.querySelectorAll('.exchange').length
+      })()`)
+      expect(shown).toBeGreaterThan(400)
+      const [answer] = await Promise.all([
+        page.waitForResponse((response) => response.url().includes('/live?')),
+        page.evaluate('follow()'),
+      ])
+      expect(answer.status()).toBe(200)
+    })
+  })
+
   it('shows the problem of a message that is refused on the live page', async () => {
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(demo.key))
@@ -366,7 +401,9 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
       const reading = plot.locator('.reading')
       await plot.locator('[data-reading]').nth(20).hover({ force: true })
       await reading.getByText(/: responded \d+, .*waiting \d+/).waitFor()
+      await page.reload()
       await plot.focus()
+      await reading.getByText(/: responded \d+, .*waiting \d+/).waitFor()
       await page.keyboard.press('End')
       const last = await reading.textContent()
       await page.keyboard.press('ArrowLeft')
