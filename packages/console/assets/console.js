@@ -72,6 +72,54 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault()
 })
 
+// Keeps what a reader has typed while the sign-in ends, and fills it into the form again after the
+// next sign-in. The text stays in this tab, and the next page deletes it. Passwords are not kept.
+const addressNow = () => {
+  const { pathname, searchParams } = new URL(location.href)
+  searchParams.delete('notice')
+  return `${pathname}?${searchParams}`
+}
+const typedFields = () =>
+  [
+    ...document.querySelectorAll(
+      'form[method="post"] :is(textarea, input:not([type="hidden"], [type="password"]))',
+    ),
+  ].map((field) => {
+    const isBox = field.type === 'checkbox' || field.type === 'radio'
+    const name = [field.form.getAttribute('action'), field.name, isBox ? field.value : ''].join(' ')
+    return { field, name, property: isBox ? 'checked' : 'value' }
+  })
+const defaultOf = { checked: 'defaultChecked', value: 'defaultValue' }
+
+const keepTyped = () => {
+  if (location.pathname === '/console/sign-in') return
+  const fields = typedFields()
+    .filter(({ field, property }) => field[property] !== field[defaultOf[property]])
+    .map(({ field, name, property }) => [name, field[property]])
+  if (fields.length === 0) return
+  sessionStorage.setItem('typed', JSON.stringify({ address: addressNow(), fields }))
+}
+
+const fillTyped = () => {
+  const typed = JSON.parse(sessionStorage.getItem('typed') ?? 'null')
+  if (!typed) return
+  const isSignIn = location.pathname === '/console/sign-in'
+  const isLed = new URLSearchParams(location.search).has('to')
+  if (isSignIn && (isLed || typed.isOver))
+    return sessionStorage.setItem('typed', JSON.stringify({ ...typed, isOver: true }))
+  sessionStorage.removeItem('typed')
+  if (!typed.isOver || typed.address !== addressNow()) return
+  const values = new Map(typed.fields)
+  for (const { field, name, property } of typedFields()) {
+    if (!values.has(name)) continue
+    field[property] = values.get(name)
+    const details = field.closest('details')
+    if (details) details.open = true
+  }
+}
+addEventListener('pagehide', keepTyped)
+fillTyped()
+
 // Replaces the address of a form's result. Otherwise a reload would send the form again.
 const { address } = document.querySelector('[data-address]')?.dataset ?? {}
 if (address) history.replaceState(null, '', address)

@@ -607,6 +607,35 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     await page.close()
   })
 
+  it.each([
+    ['a form beside a list that is updated', '/webhooks', '#description', ''],
+    ['a sent message', '/sessions/support?session=order-4711', '#message', 'Control+Enter'],
+  ])('keeps the text of %s over a new sign-in', async (_, path, field, keys) => {
+    const { page } = await visit()
+    const signIn = async (to: string) => {
+      await page.waitForURL(at('/sign-in*'))
+      await page.fill('#key', demo.key)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(at(to))
+    }
+    await page.goto(listener.url + pages.signInPath(demo.key))
+    await page.goto(at(path))
+    await page.fill(field, 'a long text')
+    await page.context().clearCookies()
+    if (keys !== '') await page.keyboard.press(keys)
+    await signIn(`${path.split('?')[0]}*`)
+    expect(await page.inputValue(field)).toBe('a long text')
+    await page.goto(at(path))
+    expect(await page.inputValue(field)).toBe('')
+
+    await page.fill(field, 'of another person')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await signIn('')
+    await page.goto(at(path))
+    expect(await page.inputValue(field)).toBe('')
+    await page.close()
+  })
+
   it('does not update a part with selected text until the selection ends', async () => {
     await signedIn(async (page) => {
       await page.clock.install({ time: 0 })
