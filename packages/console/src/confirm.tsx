@@ -74,8 +74,9 @@ const ACTIONS = {
       <>
         <li>The receiver gets no requests until you enable the webhook.</li>
         <li>
-          New deliveries are kept up to a limit of number and time, and then cancelled.{' '}
-          {waiting(of)}. To keep all of them, pause the webhook instead.
+          New deliveries are kept up to a limit of number and time, and then cancelled. This also
+          counts for deliveries that wait: {waiting(of)}. To keep all of them, pause the webhook
+          instead.
         </li>
         <li>
           <strong>The receiver</strong> has nothing to do. After you enable the webhook, one kept

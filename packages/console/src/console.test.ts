@@ -805,6 +805,16 @@ it('editing a webhook keeps the settings that the form does not show', async () 
   expect([moved.url, moved.headers]).toEqual(['https://theirs.example/', undefined])
 })
 
+it('a list cuts a long text between two characters', async () => {
+  const { get, post, signIn } = await scene()
+  const headers = { origin: ORIGIN, cookie: await signIn() }
+  const message = `${'a'.repeat(199)}😀 and more`
+  await post('/console/sessions', { agent: 'bot', sessionId: 's', message }, headers)
+  const page = await (await get('/console/messages', headers.cookie)).text()
+  expect(page).toContain(`${'a'.repeat(199)}…`)
+  expect(page).not.toContain('\uFFFD')
+})
+
 it('a waiting delivery links to the one that blocks it, which can be skipped', async () => {
   const { get, post, signIn, service, projectId, clock, sender } = await scene()
   const url = 'https://mine.example/hook'

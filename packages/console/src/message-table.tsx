@@ -67,5 +67,8 @@ function Outcome({ state }: Pick<Message, 'state'>) {
   )
 }
 
+/** Cuts a text, but not in the middle of a character of two UTF-16 units. */
 const shortened = (text: string): string =>
-  text.length <= SHOWN_TEXT ? text : `${text.slice(0, SHOWN_TEXT)}…`
+  text.length <= SHOWN_TEXT
+    ? text
+    : `${text.slice(0, SHOWN_TEXT).replace(/[\uD800-\uDBFF]$/, '')}…`

@@ -173,7 +173,9 @@ function resultsPage(
           <ul class="plain">
             {sessions.map(({ agentId, sessionId, agentName }) => (
               <li class="long">
-                <a href={sessionPath(agentId, sessionId)}>{sessionId}</a>{' '}
+                <a href={sessionPath(agentId, sessionId)}>
+                  <bdi>{sessionId}</bdi>
+                </a>{' '}
                 <span class="muted small">of the agent {agentName}</span>
               </li>
             ))}

@@ -187,7 +187,9 @@ function SessionTable({
           {sessions.data.map(({ sessionId, openCount, lastMessageAt }) => (
             <tr>
               <th scope="row" class="any">
-                <a href={sessionPath(agent.name, sessionId)}>{sessionId}</a>
+                <a href={sessionPath(agent.name, sessionId)}>
+                  <bdi>{sessionId}</bdi>
+                </a>
               </th>
               <td data-label="State">
                 {openCount === 0 ? (
