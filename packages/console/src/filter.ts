@@ -12,7 +12,8 @@ export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 /** An empty or illegal field does not filter. People type addresses by hand too. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
 /** No row is older or newer. Outside of these years, local times have no plain ISO form. */
-const [FIRST_YEAR, LAST_YEAR] = [1970, 9998]
+const FIRST_YEAR = 1970
+const LAST_YEAR = 9998
 
 /** The value of a `datetime-local` field in the viewer's zone, or a whole instant. */
 export const instantOf = (zone: string) =>
