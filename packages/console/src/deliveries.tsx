@@ -164,14 +164,7 @@ type DeliveryListProps = {
   readonly isFiltered: boolean
 }
 
-function DeliveryList({
-  details,
-  webhooks,
-  now,
-  page,
-  canSend,
-  isFiltered,
-}: DeliveryListProps) {
+function DeliveryList({ details, webhooks, now, page, canSend, isFiltered }: DeliveryListProps) {
   if (details.length === 0 && page.nextCursor !== null)
     return <p class="muted">No matches among the newest deliveries. Continue with older ones.</p>
   if (details.length === 0) {

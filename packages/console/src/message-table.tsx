@@ -69,6 +69,4 @@ function Outcome({ state }: Pick<Message, 'state'>) {
 
 /** Cuts a text, but not in the middle of a character of two UTF-16 units. */
 const shortened = (text: string): string =>
-  text.length <= SHOWN_TEXT
-    ? text
-    : `${text.slice(0, SHOWN_TEXT).replace(/[\uD800-\uDBFF]$/, '')}…`
+  text.length <= SHOWN_TEXT ? text : `${text.slice(0, SHOWN_TEXT).replace(/[\uD800-\uDBFF]$/, '')}…`
