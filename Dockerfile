@@ -4,16 +4,16 @@
 # docker run --init -p 3000:3000 -v messages:/data -e SERVICE_MASTER_KEY="$(cat master-key)" \
 #   -e SERVICE_BOOTSTRAP_API_KEY="$(cat api-key)" agent-messaging
 
-# This stage has a compiler, in case the database driver has no binary for the image.
-FROM node:20-bookworm AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .
 RUN npm ci --include=dev --ignore-scripts=false --no-audit --no-fund
 RUN node_modules/.bin/tsc -b packages/server && node packages/server/make-bundle.mjs
 RUN npm prune --omit=dev --no-audit --no-fund
+RUN npm sbom --omit=dev --package-lock-only --workspace=packages/server --sbom-format=cyclonedx > sbom.cdx.json
 RUN rm -rf packages/*/src packages/*/build packages/*/tsconfig*.json examples benchmarks faults
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 SERVICE_DATABASE_URL=file:/data/agent-messaging.db
 WORKDIR /app
 COPY --from=build /app .

@@ -3,19 +3,12 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Newer versions need a newer Node than ours, and npm installs them without an error. */
-const HELD_BACK = { 'better-sqlite3': '12.11.1' }
-
 /** Returns a sentence for each fault of a parsed lockfile. */
-export function lockfileProblems({ packages }, heldBack = HELD_BACK) {
-  return [
-    ...Object.entries(packages).flatMap(([place, entry]) => [
-      ...missingPlatforms(packages, place, entry),
-      ...hostOf(place, entry),
-    ]),
-    ...unpinned(packages, heldBack),
-  ]
-}
+export const lockfileProblems = ({ packages }) =>
+  Object.entries(packages).flatMap(([place, entry]) => [
+    ...missingPlatforms(packages, place, entry),
+    ...hostOf(place, entry),
+  ])
 
 /** Without an entry for a platform's package, `npm ci` fails on that platform with EUSAGE. */
 const missingPlatforms = (packages, place, { optionalDependencies = {} }) =>
@@ -37,15 +30,6 @@ const hostOf = (place, { resolved = '' }) =>
     ? [`${place} names a host. Set \`omit-lockfile-registry-resolved=true\` in .npmrc.`]
     : []
 
-const unpinned = (packages, heldBack) =>
-  Object.entries(heldBack).flatMap(([name, version]) => {
-    const found = Object.keys(packages).filter((place) => place.endsWith(`node_modules/${name}`))
-    if (found.length === 0) return [`${name} is missing and must be held at ${version}`]
-    return found
-      .filter((place) => packages[place].version !== version)
-      .map((place) => `${place} is ${packages[place].version} and must be held at ${version}`)
-  })
-
 /** Returns the lockfiles of the recipes and of the site, which are installed in their folders. */
 const lockfilesOfFolders = (root) =>
   [...readdirSync(path.join(root, 'recipes')).map((name) => `recipes/${name}`), 'site']
@@ -56,7 +40,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = fileURLToPath(new URL('..', import.meta.url))
   for (const file of ['package-lock.json', ...lockfilesOfFolders(root)]) {
     const lockfile = JSON.parse(readFileSync(path.join(root, file), 'utf8'))
-    const problems = lockfileProblems(lockfile, file === 'package-lock.json' ? HELD_BACK : {})
+    const problems = lockfileProblems(lockfile)
     for (const problem of problems) console.error(`${file}: ${problem}`)
     if (problems.length > 0) process.exitCode = 1
   }

@@ -1,6 +1,6 @@
 // Runs the steps of the Dockerfile in temporary folders on this machine, without Docker.
 // Does not check the images, the user, and steps on paths outside the working directory.
-// Copies the installed dependencies instead of running `npm ci`.
+// Copies the installed dependencies instead of running `npm ci`. Run it on the Node of the image.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -42,6 +42,9 @@ describe('the curl commands of the docs', () => {
       masterKey: new Uint8Array(32),
       bootstrapApiKey: KEY,
       cronSecret: KEY,
+      console: 'on',
+      endpoints: ['a2a', 'mcp', 'openai'],
+      publicUrl: (ownUrl) => ownUrl,
       addresses: { allowLoopback: true, allowHttp: true },
       ...(await loadAgents(file)),
       programs,
@@ -53,7 +56,12 @@ describe('the curl commands of the docs', () => {
       await api('/v1/agents', { name, runtime: { kind: 'function', handler } })
     const webhook = await api('/v1/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] })
     const sent = await api('/v1/agents/echo/messages', { sessionId: 's', message: 'Hello' })
-    const ids = { WEBHOOK: webhook['id'], MESSAGE_ID: sent['messageId'] }
+    const link = await api('/v1/portal-links', {})
+    const ids = {
+      WEBHOOK: webhook['id'],
+      MESSAGE_ID: sent['messageId'],
+      PORTAL_LINK: link['id'],
+    }
     environment = { ...process.env, ...ids, KEY, CRON_SECRET: KEY }
   })
   afterAll(() => server.stop())

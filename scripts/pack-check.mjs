@@ -25,10 +25,14 @@ const packages = readdirSync(path.join(root, 'packages'))
   }))
   .filter(({ manifest }) => !manifest.private && manifest.exports)
 
-function requirePaperwork(home, { name, engines, license, sideEffects }) {
+function requirePaperwork(home, manifest) {
+  const { name, engines, license, sideEffects, keywords, author, publishConfig } = manifest
   const missing = ['README.md', 'LICENSE'].filter((file) => !existsSync(path.join(home, file)))
   if (!engines?.node || license !== 'MIT' || sideEffects !== false)
     missing.push('engines.node, license MIT or sideEffects false')
+  if (!keywords?.length || !author || !publishConfig?.provenance)
+    missing.push('keywords, author or publishConfig.provenance')
+  if (!manifest.exports['./package.json']) missing.push('the export ./package.json')
   if (missing.length > 0) throw new Error(`${name} lacks ${missing.join(', ')}`)
 }
 

@@ -9,19 +9,46 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
+const DRIVER = 'node_modules/better-sqlite3'
+/** The last driver for Node before 22.14. The lockfile holds a newer one with binaries inside. */
+const OLD_DRIVER = '12.11.1'
+/** The driver of the lockfile crashes a Node whose Node-API is older. */
+const NODE_API_OF_LOCKFILE_DRIVER = 10
+
 /** Prepares the clone. Ends the process with a message if a step fails. */
 export async function makeReady() {
+  await installDependencies()
+  await build()
+}
+
+/** Installs the lockfile, and the database driver that runs on this Node. */
+export async function installDependencies() {
   const problem = nodeProblem(process.versions.node)
   if (problem) stop(problem)
   if (!isInstalled(root))
-    await install(
-      'Installing dependencies (about a minute, longer if the database driver must be compiled)…',
-      ['ci', '--include=dev'],
-    )
+    await install('Installing dependencies (about a minute)…', ['ci', '--include=dev'])
+  const driver = driverFor(process.versions, root)
+  if (installedDriver(root) !== driver) {
+    const pause = driver === OLD_DRIVER ? ' npm compiles it once, in about a minute.' : ''
+    await install(`Installing the database driver ${driver}.${pause}`, [
+      'install',
+      '--no-save',
+      '--include=dev',
+      `better-sqlite3@${driver}`,
+    ])
+  }
   if (!hasWorkingDriver(root))
     await install('Building the database driver for this Node…', ['rebuild', 'better-sqlite3'])
-  await build()
 }
+
+/** Returns the version of the database driver that a Node needs. */
+export function driverFor({ napi }, folder) {
+  if (Number(napi ?? 0) < NODE_API_OF_LOCKFILE_DRIVER) return OLD_DRIVER
+  return packagesOf(path.join(folder, 'package-lock.json'))[DRIVER].version
+}
+
+const installedDriver = (folder) =>
+  packagesOf(path.join(folder, 'node_modules/.package-lock.json'))?.[DRIVER]?.version
 
 export function nodeProblem(version) {
   const [major, minor] = version.split('.').map(Number)
@@ -30,18 +57,24 @@ export function nodeProblem(version) {
 }
 
 /**
- * Returns true if the last installation has all packages of the lockfile. npm writes its record
+ * Returns true if the last installation has all packages of the lockfile. The database driver can
+ * have another version, without the packages of the newer one. npm writes its record
  * `node_modules/.package-lock.json` at the end of an installation.
  */
 export function isInstalled(folder) {
   const installed = packagesOf(path.join(folder, 'node_modules/.package-lock.json'))
   if (!installed) return false
-  const asked = Object.entries(packagesOf(path.join(folder, 'package-lock.json')) ?? {})
-  return asked
+  const asked = packagesOf(path.join(folder, 'package-lock.json')) ?? {}
+  const ofDriver = Object.keys(asked[DRIVER]?.dependencies ?? {})
+  return Object.entries(asked)
     .filter(
       ([place, entry]) => place.includes('node_modules/') && !entry.optional && !entry.devOptional,
     )
-    .every(([place, entry]) => place in installed && installed[place].version === entry.version)
+    .filter(([place]) => !ofDriver.includes(place.replace('node_modules/', '')))
+    .every(
+      ([place, entry]) =>
+        place in installed && (place === DRIVER || installed[place].version === entry.version),
+    )
 }
 
 function packagesOf(lockfile) {

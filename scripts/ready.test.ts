@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { isInstalled, nodeProblem, run } from './ready.mjs'
+import { driverFor, isInstalled, nodeProblem, root, run } from './ready.mjs'
 
 describe('the check of Node’s version', () => {
   it.each(['20.19.0', '20.20.2', '22.0.0', '24.1.0'])('accepts %s', (version) => {
@@ -64,7 +64,21 @@ describe('the check of the installation', () => {
     expect(isInstalled(folder)).toBe(true)
   })
 
+  it('accepts an installation with the database driver of another Node', () => {
+    write('package-lock.json', {
+      ...asked,
+      'node_modules/better-sqlite3': { version: '13.2.0', dependencies: { 'addon-api': '^8' } },
+      'node_modules/addon-api': { version: '8.0.0' },
+    })
+    write('node_modules/.package-lock.json', {
+      ...asked,
+      'node_modules/better-sqlite3': { version: '12.11.1' },
+    })
+    expect(isInstalled(folder)).toBe(true)
+  })
+
   it.each([
+    ['no database driver', { 'node_modules/better-sqlite3': { version: '13.2.0' } }],
     ['another version', { 'node_modules/zod': { version: '4.0.1' } }],
     ['a new package', { 'node_modules/hono': { version: '4.0.0' } }],
     ['a new workspace', { 'node_modules/http': { link: true } }],
@@ -72,6 +86,27 @@ describe('the check of the installation', () => {
     write('package-lock.json', { ...asked, ...change })
     write('node_modules/.package-lock.json', asked)
     expect(isInstalled(folder)).toBe(false)
+  })
+})
+
+describe('the database driver', () => {
+  type Entry = { readonly version: string; readonly hasInstallScript?: true }
+  const { packages } = JSON.parse(readFileSync(path.join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, Entry>
+  }
+  const locked = packages['node_modules/better-sqlite3']
+
+  it.each([{ napi: '9' }, { napi: undefined }])('is an older one on a Node with %o', (versions) => {
+    expect(driverFor(versions, root)).toMatch(/^12\./)
+  })
+
+  it('is that of the lockfile on Node 22.14 and newer', () => {
+    expect(driverFor({ napi: '10' }, root)).toBe(locked?.version)
+  })
+
+  it('needs no compiler in the lockfile', () => {
+    expect(locked?.version).toMatch(/^13\./)
+    expect(locked).not.toHaveProperty('hasInstallScript')
   })
 })
 

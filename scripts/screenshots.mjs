@@ -37,6 +37,8 @@ const recovery = await service.recoveries.start({
   filter: { status: 'delivered', webhookId: demo.webhooks[0].id },
 })
 const messages = await service.messages.search({ projectId, page: { limit: 1 } })
+const questions = await service.inputs.list({ projectId, page: { limit: 1 } })
+const asking = questions._unsafeUnwrap().data[0].id
 const screens = {
   overview: '',
   agents: '/agents',
@@ -47,11 +49,15 @@ const screens = {
   'conversation-raw': '/sessions/support?session=order-4715&view=raw',
   'erase-session': '/sessions/support/erase?session=order-4711',
   messages: '/messages',
+  questions: '/questions',
+  question: `/questions/${asking}`,
+  'withdraw-question': `/questions/${asking}/withdraw`,
   'messages-failed': '/messages?state=failed',
   message: `/messages/${messages._unsafeUnwrap().data[0].message.id}`,
   search: '/search?q=4711',
   'conversation-failed': '/sessions/support?session=order-4712',
   webhooks: '/webhooks',
+  'webhooks-held': '/webhooks?show=held',
   webhook: `/webhooks/${demo.webhooks[2].id}`,
   'webhook-gone': `/webhooks/${demo.webhooks[3].id}`,
   'delete-webhook': `/webhooks/${demo.webhooks[3].id}/delete`,
@@ -69,6 +75,8 @@ const screens = {
   keys: '/keys',
   'audit-log': '/audit-log',
   projects: '/projects',
+  'projects-audit-log': '/projects/audit-log',
+  'deliveries-failed': '/deliveries?answer=failed',
   nothing: '/deliveries?event=agent.stopped',
   missing: '/nowhere',
   'sign-in': '/sign-in',
@@ -115,6 +123,7 @@ for (const [theme, width, names] of looks) {
   }
   await page.close()
 }
+if (!isReadme) await portalPictures()
 await browser.close()
 await demo.stop()
 await listener.close(0)
@@ -126,4 +135,16 @@ async function signedIn(colorScheme, width) {
   await page.fill('#key', demo.operatorKey)
   await Promise.all([page.waitForNavigation(), page.getByText('Open project').click()])
   return page
+}
+
+/** The first page of a customer. */
+async function portalPictures() {
+  for (const [theme, width] of looks) {
+    const link = await service.portals.create({ projectId, returnUrl: 'https://app.example.com/' })
+    const page = await browser.newPage({ colorScheme: theme, viewport: { width, height: 800 } })
+    await page.goto(`${origin}/console/portal?code=${link._unsafeUnwrap().code}`)
+    const file = `portal-${theme}-${width}.png`
+    await page.screenshot({ path: path.join(folder, file), fullPage: true })
+    await page.close()
+  }
 }

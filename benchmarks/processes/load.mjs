@@ -14,7 +14,13 @@ async function load(options) {
     : load({ ...options, seconds: options.seconds * 2 })
 }
 
-async function loadFor({ url, headers, seconds, connections, randomKeys = false }) {
+const MESSAGE = {
+  sessionId: 'session-[<id>]',
+  message: 'Hello, can you help me?',
+  metadata: { channel: 'C1', correlationId: '42' },
+}
+
+async function loadFor({ url, headers, seconds, connections, randomKeys = false, body = MESSAGE }) {
   const run = `${process.pid}-${runs++}`
   const result = await autocannon({
     url,
@@ -25,11 +31,7 @@ async function loadFor({ url, headers, seconds, connections, randomKeys = false 
     ...(randomKeys && { requests: [{ setupRequest: withRandomKey }] }),
     headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': `${run}-[<id>]` },
     idReplacement: true,
-    body: JSON.stringify({
-      sessionId: 'session-[<id>]',
-      message: 'Hello, can you help me?',
-      metadata: { channel: 'C1', correlationId: '42' },
-    }),
+    body: JSON.stringify(body),
   })
   return {
     requests: result['2xx'],

@@ -58,6 +58,7 @@ const createAgent = (service, { projectId, handler, concurrency }) =>
     name: 'bench',
     runtime: { kind: 'function', handler },
     desiredState: 'running',
+    a2a: { enabled: true },
     concurrency,
   })
 

@@ -1,4 +1,5 @@
 import { deliver, deliverOrdered, deliverOrderedPostgres, deliverPostgres } from './deliver.mjs'
+import { endpointA2a, endpointMcp, endpointOpenai } from './endpoints.mjs'
 import { fanOut, fanOutPostgres } from './fan-out.mjs'
 import { firstByte, hanging } from './first-byte.mjs'
 import { growthDeliver, growthDeliverPostgres, growthSend, growthSendPostgres } from './growth.mjs'
@@ -29,6 +30,9 @@ export const rows = {
   'fan-out-postgres': fanOutPostgres,
   'deliver-ordered': deliverOrdered,
   'deliver-ordered-postgres': deliverOrderedPostgres,
+  'endpoint-a2a': endpointA2a,
+  'endpoint-mcp': endpointMcp,
+  'endpoint-openai': endpointOpenai,
   'first-byte': firstByte,
   hanging,
   'refused-503': refused503,

@@ -1,9 +1,10 @@
 // Talks to an agent over ACP, restarts the server and the agent, and continues the conversation.
-// The agent can read files, but not delete them.
+// The agent can read files. Before it deletes one, it asks a person.
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createServer, type RunningServer } from '@org/agent-messaging-server'
 
@@ -16,7 +17,7 @@ const notes = {
   command: process.execPath,
   args: [fileURLToPath(new URL('../agent.mjs', import.meta.url))],
   cwd: folder,
-  permissions: { allow: ['read'] },
+  permissions: { allow: ['read'], otherwise: 'ask' },
 } as const
 
 const start = (): Promise<RunningServer> =>
@@ -42,14 +43,38 @@ async function post(
   return (await response.json()) as Record<string, string>
 }
 
-async function say(server: RunningServer, message: string): Promise<void> {
+async function get(server: RunningServer, route: string): Promise<Message> {
+  const headers = { authorization: `Bearer ${KEY}` }
+  return (await (await fetch(`${server.url}${route}`, { headers })).json()) as Message
+}
+
+type Message = {
+  readonly status: string
+  readonly response?: string
+  readonly input?: { readonly id: string; readonly question: string }
+}
+
+/** Sends a message, prints the answer or the question, and returns the route of the message. */
+async function say(server: RunningServer, message: string): Promise<string> {
   const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
-  const answer = await post(server, '/v1/agents/notes/messages', {
-    sessionId: 'cats',
-    message,
-    executionPrincipal,
-  })
-  console.log(`${message}\n  ${answer['status']}: ${answer['response']}`)
+  const body = { sessionId: 'cats', message, executionPrincipal }
+  const { messageId } = await post(server, '/v1/agents/notes/messages', body)
+  const route = `/v1/agents/notes/messages/${messageId}`
+  const { status, response, input } = await get(server, route)
+  console.log(`${message}\n  ${status}: ${response ?? input?.question.replaceAll('\n', '. ')}`)
+  return route
+}
+
+/** Answers the question of a message as a person, and prints the agent's answer. */
+async function decide(server: RunningServer, route: string, value: string): Promise<void> {
+  const { input } = await get(server, route)
+  await post(server, `${route}/input`, { inputId: input?.id, value })
+  let message = await get(server, route)
+  while (message.status === 'pending') {
+    await delay(50)
+    message = await get(server, route)
+  }
+  console.log(`${value}\n  ${message.status}: ${message.response}`)
 }
 
 const before = await start()
@@ -62,6 +87,7 @@ await before.stop()
 
 const server = await start()
 await say(server, 'what is my cat called?')
-await say(server, 'forget it')
+const forgetting = await say(server, 'forget it')
+await decide(server, forgetting, 'Keep them')
 await server.stop()
 rmSync(folder, { recursive: true })

@@ -15,6 +15,11 @@ export function myStorage(rest: Storage = memoryStorage()): Storage {
         return rest.credentials.createProject(project, audit)
       },
       getProject: (id) => okAsync(projects.get(id)),
+      updateProject: (id, change, audit) =>
+        rest.credentials.updateProject(id, change, audit).map((changed) => {
+          if (changed) projects.set(id, changed)
+          return changed
+        }),
     },
   }
 }

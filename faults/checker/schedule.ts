@@ -21,7 +21,7 @@ export const schedule: Invariant = function* (history) {
         redeliveredAt.some((at) => at <= attempt.startedAt + attempt.durationMs + skewOf(history))
       )
         continue
-      if (before?.outcome === 'accepted')
+      if (before?.outcome === 'accepted' && !isLateRecord(attempt, before, redeliveredAt))
         yield { of: deliveryId, problem: 'an attempt follows a success' }
       else if (
         before &&
@@ -34,6 +34,14 @@ export const schedule: Invariant = function* (history) {
     }
   }
 }
+
+/** A success of an earlier request counts for a redelivery too. No request followed a success. */
+const isLateRecord = (
+  attempt: FinalAttempt,
+  before: FinalAttempt,
+  redeliveredAt: readonly number[],
+): boolean =>
+  redeliveredAt.length > 0 && attempt.outcome === 'accepted' && attempt.startedAt < before.startedAt
 
 function isEarly(
   history: History,

@@ -25,5 +25,11 @@ const work: AgentFunction = async ({ messageId, sessionId, attempt, message }) =
   return response
 }
 
+/** Asks twice, and answers with both answers. Each answer names its question. */
+const asker: AgentFunction = async ({ message, ask }) => {
+  const first = await ask(`${message} 1`)
+  return `${first}, ${await ask(`${message} 2`)}`
+}
+
 // oxlint-disable-next-line import/no-default-export -- `--agents` needs a default export
-export default { work }
+export default { work, asker }

@@ -91,6 +91,16 @@ export function createAgents(
     })
   }
 
+  function askPerson({ run, end, owner }: Turn): void {
+    const expiresInMs = 1 + dice.below(LATE_MS)
+    const onExpiry = dice.chance(0.5) ? ('fail' as const) : { answer: 'nobody came' }
+    const ask = (): void => {
+      run.endedAt ??= timeline.elapsed
+      end({ kind: 'input_required', question: `question ${run.no}`, expiresInMs, onExpiry })
+    }
+    timeline.after(dice.below(QUICK_MS), ask, owner)
+  }
+
   const good = (turn: Turn): void => answer(turn, dice.below(QUICK_MS))
   const bad: readonly ((turn: Turn) => void)[] = [
     (turn) => answer(turn, dice.below(LATE_MS)),
@@ -145,6 +155,7 @@ export function createAgents(
           request.emit('a piece')
           if (dice.chance(rates.agentsFail)) dice.oneOf(bad)(turn)
           else if (dice.chance(0.15)) answerLater(turn)
+          else if (dice.chance(0.1)) askPerson(turn)
           else good(turn)
         },
         (error: unknown) =>

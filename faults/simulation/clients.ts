@@ -144,6 +144,19 @@ export function createClients({
     await ask(async (service) => service.messages[change]({ projectId, agent, messageId }))
   }
 
+  /** Answers or withdraws a question, perhaps twice with different values. */
+  async function toInput(): Promise<void> {
+    const listed = await ask((service) => service.inputs.list({ projectId, page: PAGE }))
+    const messages = listed?.unwrapOr(undefined)?.data ?? []
+    if (messages.length === 0) return
+    const { agentId: agent, id: messageId, inputs = [] } = dice.oneOf(messages)
+    const of = { projectId, agent, messageId, inputId: inputs.at(-1)?.id ?? '' }
+    const answer = (value: string): Promise<unknown> =>
+      ask((service) => service.inputs.answer({ ...of, value }))
+    if (dice.chance(0.1)) await ask((service) => service.inputs.withdraw(of))
+    else await Promise.all([answer('one'), ...(dice.chance(0.3) ? [answer('another')] : [])])
+  }
+
   async function toDelivery(): Promise<void> {
     const listed = await ask((service) => service.deliveries.list({ projectId }, PAGE))
     const deliveryId = anyOf(listed?.unwrapOr(undefined)?.data)
@@ -199,6 +212,7 @@ export function createClients({
     [4, read],
     [2, toMessage('cancel')],
     [3, toMessage('retry')],
+    [4, toInput],
     [3, toDelivery],
     [3, toWebhook],
     [2, addTemporaryWebhook],

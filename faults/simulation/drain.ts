@@ -31,11 +31,11 @@ export async function drain({
     for (const agent of agentIds)
       void anyProcess()?.ask((service) => service.agents.start({ projectId, agent }))
     await timeline.until(() => false, LOOK_MS)
-    const { queued, running, deferred } = (
+    const { queued, running, deferred, inputRequired } = (
       await storage.messages.backlog(timeline.now())
     )._unsafeUnwrap()
     const { open } = (await storage.deliveries.backlog(timeline.now()))._unsafeUnwrap()
-    if (queued + running + deferred + open === 0) return true
+    if (queued + running + deferred + inputRequired + open === 0) return true
   }
   return false
 }

@@ -27,6 +27,8 @@ type Watched =
   | 'accept'
   | 'claimRunnable'
   | 'extendLeases'
+  | 'ask'
+  | 'changeInput'
   | 'defer'
   | 'recordRun'
   | 'cancel'
@@ -112,6 +114,18 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
     defer({ state, ...held }, answer) {
       const isHeld = owners.get(held.messageId)?.finish(held, 'deferred', 0, state.deadlineAt)
       expect(`deferring ${held.messageId}`, answer, isHeld ? 'deferred' : 'lease_lost')
+    },
+    ask({ messageId, token, state }, { kind }) {
+      const isHeld = owners.get(messageId)?.ask({ messageId, token }, state.askedAt)
+      expect(`asking of ${messageId}`, kind, isHeld ? 'recorded' : 'lease_lost')
+    },
+    changeInput({ messageId, state, now }, changed) {
+      // The model does not know which question is open, nor its due time.
+      if (changed?.kind !== 'changed' || state.kind === 'input_required') return
+      const [model, message] = known(messageId) ?? []
+      const until = state.kind === 'queued' ? state.notBefore : 0
+      const waited = message && model?.endWait(message, state.kind, now, until)
+      expect(`the wait of ${messageId}`, waited, true)
     },
     recordRun({ messageId, token, state, now }, { kind }) {
       const until = state.kind === 'queued' ? state.notBefore : 0

@@ -94,6 +94,8 @@ export function storageOf({
     agents: storeOf('agents', storage.agents),
     credentials: storeOf('credentials', storage.credentials),
     audit: storeOf('audit', storage.audit),
+    portals: storeOf('portals', storage.portals),
+    usage: storeOf('usage', storage.usage),
     moveTimes: (jump) =>
       new ResultAsync(call('moveTimes', [jump], () => storage.moveTimes(jump))) as Stored<boolean>,
     ping: () => storage.ping(),

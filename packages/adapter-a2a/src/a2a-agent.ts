@@ -37,7 +37,7 @@ export class A2aAgent implements RunningAgent {
     this.#turns.add(turn)
     const outcome = await turn
     this.#turns.delete(turn)
-    if (outcome.kind === 'answered') return outcome
+    if (outcome.kind !== 'failed') return outcome
     if (deadline?.aborted && !signal.aborted)
       return failedRun('RUNTIME_TIMEOUT', `no answer within ${timeoutMs} ms`, true)
     const message = safeText(outcome.error.message, this.#remote)

@@ -123,48 +123,70 @@ describe('a turn of an A2A agent', () => {
     expect(second?.contextId).toBe(first?.contextId)
     expect(second?.taskId).not.toBe(first?.taskId)
   })
-  it('ends with the agent’s question, and the next message continues the task', async () => {
+  it('asks a person the agent’s question, and the answer continues the task', async () => {
     const agent = await remote()
     const runs = await running(agent)
     const { request, session: kept } = session()
-    expect(await runs.run(request('ask which one?'), never)).toEqual({
-      kind: 'answered',
-      response: 'which one?',
+    const asking = request('ask which one?')
+    expect(await runs.run(asking, never)).toEqual({
+      kind: 'input_required',
+      question: 'which one?',
     })
     const { taskId } = JSON.parse(kept.state ?? '{}') as { taskId: string }
-    expect(await runs.run(request('that one'), never)).toEqual({
-      kind: 'answered',
-      response: 'that one',
-    })
-    expect(agent.received[1]?.taskId).toBe(taskId)
+    const sessionState = kept.state ?? ''
+    const inputs = [{ id: 'i', question: 'which one?', value: 'that one' }]
+    const answered = { ...asking, attempt: 2, sessionState, inputs }
+    expect(await runs.run(answered, never)).toEqual({ kind: 'answered', response: 'that one' })
+    expect(agent.received[1]).toMatchObject({ taskId, messageId: `${asking.messageId}.1` })
     await runs.run(request('something else'), never)
     expect(agent.received[2]?.taskId).not.toBe(taskId)
+  })
+  it('asks again without an answer, and does not send an answer twice', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request, session: kept } = session()
+    const first = request('ask which one?')
+    await runs.run(first, never)
+    const again = { ...first, attempt: 2, sessionState: kept.state ?? '' }
+    expect(await runs.run(again, never)).toMatchObject({ kind: 'input_required' })
+    const inputs = [{ id: 'i', question: 'which one?', value: { size: 'L' } }]
+    const answered = { ...first, attempt: 3, sessionState: kept.state ?? '', inputs }
+    const response = '{"size":"L"}'
+    expect(await runs.run(answered, never)).toEqual({ kind: 'answered', response })
+    const resumed = { ...answered, attempt: 4, sessionState: kept.state ?? '' }
+    expect(await runs.run(resumed, never)).toEqual({ kind: 'answered', response })
+    expect(agent.received).toHaveLength(2)
   })
   it('starts a new task if the agent dropped the task with its question', async () => {
     const agent = await remote()
     const runs = await running(agent)
-    const { request } = session()
-    for (const dropTask of [
-      async () => agent.forget(),
-      () => runs.run(request('that one', { remember: async () => undefined }), never),
-    ]) {
-      expect(await runs.run(request('ask which one?'), never)).toEqual({
-        kind: 'answered',
-        response: 'which one?',
-      })
-      await dropTask()
-      expect(await runs.run(request('the other'), never)).toEqual({
-        kind: 'answered',
-        response: 'the other',
-      })
-    }
-    expect(new Set(agent.received.map(({ contextId }) => contextId)).size).toBe(1)
+    const { request, session: kept } = session()
+    const asking = request('ask which one?')
+    await runs.run(asking, never)
+    agent.forget()
+    const inputs = [{ id: 'i', question: 'which one?', value: 'the other' }]
+    const answered = { ...asking, attempt: 2, sessionState: kept.state ?? '', inputs }
+    expect(await runs.run(answered, never)).toMatchObject({ kind: 'input_required' })
+    expect(agent.received.at(-1)).toMatchObject({ messageId: asking.messageId })
+  })
+  it('asks a person to give credentials to the agent, never to the service', async () => {
+    const agent = await remote()
+    const runs = await running(agent)
+    const { request, session: kept } = session()
+    const asking = request('login at the desk')
+    expect(await runs.run(asking, never)).toEqual({
+      kind: 'input_required',
+      question: 'at the desk\n\nGive credentials to the agent itself, never with this answer.',
+      options: ['done'],
+    })
+    const inputs = [{ id: 'i', question: 'at the desk', value: 'done' }]
+    const answered = { ...asking, attempt: 2, sessionState: kept.state ?? '', inputs }
+    expect(await runs.run(answered, never)).toEqual({ kind: 'answered', response: 'done' })
   })
   it.each([
     ['fail out of paper', 'out of paper'],
     ['reject not my job', 'not my job'],
     ['silent', 'the agent failed the task'],
-    ['login at the desk', 'the agent requires credentials: at the desk'],
   ])('fails without a retry when the task fails: %s', async (message, text) => {
     const outcome = await (await running(await remote())).run(session().request(message), never)
     expect(outcome).toEqual({
@@ -323,12 +345,13 @@ describe('an A2A agent of another version', () => {
       kind: 'answered',
       response: 'one\n\ntwo',
     })
-    expect(await runs.run(request('ask which one?'), never)).toEqual({
-      kind: 'answered',
-      response: 'which one?',
-    })
+    const asking = request('ask which one?')
+    const question = 'which one?'
+    expect(await runs.run(asking, never)).toEqual({ kind: 'input_required', question })
     const { taskId } = JSON.parse(kept.state ?? '{}') as { taskId: string }
-    expect(await runs.run(request('that one'), never)).toEqual({
+    const inputs = [{ id: 'i', question, value: 'that one' }]
+    const sessionState = kept.state ?? ''
+    expect(await runs.run({ ...asking, attempt: 2, sessionState, inputs }, never)).toEqual({
       kind: 'answered',
       response: 'that one',
     })
@@ -342,13 +365,14 @@ describe('an A2A agent of another version', () => {
   it('is sent the message again if it speaks A2A 0.3 and drops the task', async () => {
     const agent = await remote({ isLegacy: true, card: legacyCard })
     const runs = await running(agent)
-    const { request } = session()
-    expect(await runs.run(request('ask which one?'), never)).toMatchObject({ kind: 'answered' })
+    const { request, session: kept } = session()
+    const asking = request('ask which one?')
+    expect(await runs.run(asking, never)).toMatchObject({ kind: 'input_required' })
     agent.forget()
-    expect(await runs.run(request('the other'), never)).toEqual({
-      kind: 'answered',
-      response: 'the other',
-    })
+    const inputs = [{ id: 'i', question: 'which one?', value: 'the other' }]
+    const answered = { ...asking, attempt: 2, sessionState: kept.state ?? '', inputs }
+    expect(await runs.run(answered, never)).toMatchObject({ kind: 'input_required' })
+    expect(agent.received).toHaveLength(2)
   })
   it.each([
     ['A2A 0.2.5 over JSONRPC', (url: string) => legacyCard(url, '0.2.5')],

@@ -13,7 +13,13 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
-import { failedRun, type FinishedRun, type RunRequest } from '@org/agent-messaging-core/runtime'
+import {
+  beginningOf,
+  failedRun,
+  type EndedRun,
+  type FinishedRun,
+  type RunRequest,
+} from '@org/agent-messaging-core/runtime'
 import { parseSessionState, type SessionState } from './session-state.js'
 import { questionOf, waitForTask, type PollDeps } from './task-poll.js'
 import { answerOf, answerPartsOf, lastMessage, otherPartsOf, textOf } from './task-text.js'
@@ -27,13 +33,18 @@ export async function runTurn(
   d: PollDeps,
   run: RunRequest,
   signal: AbortSignal,
-): Promise<FinishedRun> {
+): Promise<EndedRun> {
   try {
-    const started = (await resume(d.client, run, signal)) ?? (await send(d.client, run, signal))
+    const started =
+      (await answerTask(d.client, run, signal)) ??
+      (await resume(d.client, run, signal)) ??
+      (await start(d.client, run, signal))
     if ('messageId' in started) return await reply(run, started)
     const { contextId, id: taskId } = started
-    await remember(run, { contextId, taskId, messageId: run.messageId })
-    const task = await waitForTask(d, started, answeredQuestion(run, taskId), signal)
+    const question = answeredQuestion(run, taskId)
+    const { messageId } = run
+    await remember(run, { contextId, taskId, messageId, ...(question && { question }) })
+    const task = await waitForTask(d, started, question, signal)
     return await outcomeOf(run, task)
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error), isRetryable(error))
@@ -61,30 +72,71 @@ async function resume(
   }
 }
 
-/** Continues the task in which the agent asked a question, or starts a new one. */
-async function send(client: Client, run: RunRequest, signal: AbortSignal): Promise<Message | Task> {
-  const { contextId = '', taskId, question } = parseSessionState(run.sessionState) ?? {}
-  // Both transports send the trace as headers.
-  const options = { signal, ...(run.trace && { serviceParameters: { ...run.trace } }) }
-  const start = () => client.sendMessage(requestOf(run, contextId, ''), options)
-  if (question === undefined || taskId === undefined) return start()
+/** Returns the state of the session if it is about this message. */
+function stateOf({ sessionState, messageId }: RunRequest): SessionState | undefined {
+  const state = parseSessionState(sessionState)
+  return state?.messageId === messageId ? state : undefined
+}
+
+/**
+ * Sends the answer of a person to the task that asks. The id of the message is the same for each
+ * attempt. Returns undefined without an answer, and if the agent has dropped the task.
+ */
+async function answerTask(
+  client: Client,
+  run: RunRequest,
+  signal: AbortSignal,
+): Promise<Message | Task | undefined> {
+  const { contextId = '', taskId, asked } = stateOf(run) ?? {}
+  const answer = asked === undefined ? undefined : run.inputs?.[asked]
+  if (taskId === undefined || asked === undefined || !answer) return undefined
+  const { value } = answer
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const messageId = `${run.messageId}.${asked + 1}`
   try {
-    return await client.sendMessage(requestOf(run, contextId, taskId), options)
+    return await client.sendMessage(
+      requestOf(run, { contextId, taskId, messageId, text }),
+      optionsOf(run, signal),
+    )
   } catch (error) {
     if (!isTaskGone(error)) throw error
-    return start()
+    return undefined
   }
 }
+
+/** Starts a new task in the context of the session. */
+function start(client: Client, run: RunRequest, signal: AbortSignal): Promise<Message | Task> {
+  const { contextId = '' } = parseSessionState(run.sessionState) ?? {}
+  const { messageId, message: text } = run
+  const place = { contextId, taskId: '', messageId, text }
+  return client.sendMessage(requestOf(run, place), optionsOf(run, signal))
+}
+
+/** Both transports send the trace as headers. */
+const optionsOf = (run: RunRequest, signal: AbortSignal) => ({
+  signal,
+  ...(run.trace && { serviceParameters: { ...run.trace } }),
+})
 
 const isTaskGone = (error: unknown): boolean =>
   error instanceof TaskNotFoundError ||
   error instanceof UnsupportedOperationError ||
   error instanceof RequestMalformedError
 
-function requestOf(run: RunRequest, contextId: string, taskId: string): SendMessageRequest {
-  const content = { $case: 'text', value: run.message } as const
+type Sent = {
+  readonly contextId: string
+  readonly taskId: string
+  readonly messageId: string
+  readonly text: string
+}
+
+function requestOf(
+  run: RunRequest,
+  { contextId, taskId, messageId, text }: Sent,
+): SendMessageRequest {
+  const content = { $case: 'text', value: text } as const
   const message: Message = {
-    messageId: run.messageId,
+    messageId,
     contextId,
     taskId,
     role: Role.ROLE_USER,
@@ -100,14 +152,11 @@ function requestOf(run: RunRequest, contextId: string, taskId: string): SendMess
   return { tenant: '', message, configuration: undefined, metadata: undefined }
 }
 
-/** Returns the question that the message answers, if the agent identified it. */
-function answeredQuestion(
-  { sessionState, messageId }: RunRequest,
-  taskId: string,
-): string | undefined {
-  const state = parseSessionState(sessionState)
-  const isAnswer = state?.messageId !== messageId && state?.taskId === taskId
-  return isAnswer ? state.question || undefined : undefined
+/** Returns the question that the agent has the answer to, if the agent identified it. */
+function answeredQuestion(run: RunRequest, taskId: string): string | undefined {
+  const state = stateOf(run)
+  const isAnswered = state?.asked === undefined || run.inputs?.[state.asked] !== undefined
+  return isAnswered && state?.taskId === taskId ? state.question || undefined : undefined
 }
 
 const remember = (run: RunRequest, state: SessionState): Promise<void> =>
@@ -118,18 +167,31 @@ async function reply(run: RunRequest, message: Message): Promise<FinishedRun> {
   return answered(textOf(message), message.parts)
 }
 
-async function outcomeOf(run: RunRequest, task: Task): Promise<FinishedRun> {
+/** Turns a question of the agent into one to a person. */
+async function ask(run: RunRequest, task: Task): Promise<EndedRun> {
+  const { contextId, id: taskId } = task
+  const { messageId, inputs = [] } = run
+  const read = answered(lastMessage(task), answerPartsOf(task))
+  if (read.kind === 'failed') return read
+  const asked = inputs.length
+  await remember(run, { contextId, taskId, messageId, question: questionOf(task), asked })
+  const question =
+    beginningOf(lastMessage(task), MAX_QUESTION_LENGTH) || 'The agent asks for input.'
+  return task.status?.state === TaskState.TASK_STATE_AUTH_REQUIRED
+    ? { kind: 'input_required', question: `${question}\n\n${NO_CREDENTIALS}`, options: ['done'] }
+    : { kind: 'input_required', question }
+}
+
+const MAX_QUESTION_LENGTH = 8_000
+const NO_CREDENTIALS = 'Give credentials to the agent itself, never with this answer.'
+
+async function outcomeOf(run: RunRequest, task: Task): Promise<EndedRun> {
   switch (task.status?.state) {
     case TaskState.TASK_STATE_COMPLETED:
       return answered(answerOf(task), answerPartsOf(task))
-    case TaskState.TASK_STATE_INPUT_REQUIRED: {
-      const { contextId, id: taskId } = task
-      const { messageId } = run
-      await remember(run, { contextId, taskId, messageId, question: questionOf(task) })
-      return answered(lastMessage(task), answerPartsOf(task))
-    }
+    case TaskState.TASK_STATE_INPUT_REQUIRED:
     case TaskState.TASK_STATE_AUTH_REQUIRED:
-      return failed(`the agent requires credentials: ${lastMessage(task)}`)
+      return ask(run, task)
     case TaskState.TASK_STATE_CANCELED:
       return failed('the agent cancelled the task')
     default:

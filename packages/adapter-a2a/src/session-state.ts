@@ -2,8 +2,8 @@ import { z } from 'zod'
 
 /**
  * The stored state of a session: the agent's context, and the latest task with the message that
- * started or continued it. `question` identifies an open question of the agent. The next message
- * then continues the task.
+ * started it. `question` identifies the agent's last question. `asked` is the place of this
+ * question among the message's inputs. It is absent once the agent has the answer.
  */
 export type SessionState = z.infer<typeof sessionState>
 
@@ -12,6 +12,7 @@ const sessionState = z.object({
   taskId: z.string().optional(),
   messageId: z.string().optional(),
   question: z.string().optional(),
+  asked: z.int().optional(),
 })
 
 /** Returns undefined for the state of another kind of runtime. */

@@ -40,6 +40,11 @@ export async function waitForTask(
 export const questionOf = ({ status }: Task): string =>
   [status?.message?.messageId, status?.timestamp].filter(Boolean).join('@')
 
+/** True if the task waits for a person. */
+const asksPerson = ({ status }: Task): boolean =>
+  status?.state === TaskState.TASK_STATE_INPUT_REQUIRED ||
+  status?.state === TaskState.TASK_STATE_AUTH_REQUIRED
+
 const isWorking = ({ status }: Task): boolean =>
   status === undefined ||
   status.state === TaskState.TASK_STATE_SUBMITTED ||
@@ -47,9 +52,7 @@ const isWorking = ({ status }: Task): boolean =>
 
 /** An agent can show the answered question until it processes the new message. */
 const isOutdated = (task: Task, answered: string | undefined): boolean =>
-  answered !== undefined &&
-  task.status?.state === TaskState.TASK_STATE_INPUT_REQUIRED &&
-  questionOf(task) === answered
+  answered !== undefined && asksPerson(task) && questionOf(task) === answered
 
 /** Cancels the task, unless another attempt continues it after a drain or a lost lease. */
 async function cancel(client: Client, { id }: Task, { reason }: AbortSignal): Promise<void> {

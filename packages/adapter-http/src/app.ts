@@ -11,17 +11,21 @@ import { deliveryRoutes } from './routes/deliveries.js'
 import { eventRoutes } from './routes/events.js'
 import { healthRoutes } from './routes/health.js'
 import { keyRoutes } from './routes/keys.js'
+import { inputPageRoutes } from './routes/input-page.js'
+import { inputRoutes } from './routes/inputs.js'
 import { messageChangeRoutes } from './routes/message-changes.js'
 import { messageStreamRoutes } from './routes/message-stream.js'
 import { messageRoutes } from './routes/messages.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { openApiRoutes } from './routes/openapi.js'
+import { portalRoutes } from './routes/portal-links.js'
 import { principalRoutes } from './routes/principals.js'
 import { projectRoutes } from './routes/projects.js'
 import { recoveryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
 import { sessionRoutes } from './routes/sessions.js'
+import { usageRoutes } from './routes/usage.js'
 import { webhookActionRoutes } from './routes/webhook-actions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
@@ -35,6 +39,7 @@ const PATHS = [
   '/docs',
   '/docs/style.css',
   '/schemas/events/*',
+  '/inputs/*',
 ]
 
 /**
@@ -64,6 +69,8 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', messageRoutes(d))
     .route('/', messageStreamRoutes(d))
     .route('/', messageChangeRoutes(d))
+    .route('/', inputRoutes(d))
+    .route('/', inputPageRoutes(d))
     .route('/', sessionRoutes(d))
     .route('/', runAnswerRoutes(d))
     .route('/', agentRoutes(d))
@@ -74,8 +81,10 @@ export function createHttpApp(options: HttpOptions) {
     .route('/', recoveryRoutes(d))
     .route('/', principalRoutes(d))
     .route('/', keyRoutes(d))
+    .route('/', portalRoutes(d))
     .route('/', projectRoutes(d))
     .route('/', auditRoutes(d))
+    .route('/', usageRoutes(d))
     .route('/', cronRoutes(d))
     .route('/', healthRoutes(d))
     .route('/', metricsRoutes(d))

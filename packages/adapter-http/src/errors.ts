@@ -7,6 +7,7 @@ import { reply, type JsonAnswer } from './answer.js'
 import type { Env } from './env.js'
 import { errorAnchor } from './wire/error-help.js'
 import { statuses, type ErrorBody, type ErrorCode } from './wire/error.js'
+import { rateLimitHeaders, retryAfterOf } from './wire/send-limits.js'
 
 /**
  * The errors of the service's use cases, read off their signatures. A new kind must get an answer
@@ -20,6 +21,7 @@ type ServiceError = ErrorsIn<
   MessagingService[Extract<
     keyof MessagingService,
     | 'messages'
+    | 'inputs'
     | 'sessions'
     | 'principals'
     | 'agents'
@@ -28,8 +30,10 @@ type ServiceError = ErrorsIn<
     | 'events'
     | 'recoveries'
     | 'keys'
+    | 'portals'
     | 'projects'
     | 'auditLog'
+    | 'usage'
   >]
 >
 
@@ -43,6 +47,7 @@ type RequestError =
         | 'metrics_unauthorized'
         | 'route_not_found'
         | 'event_not_found'
+        | 'portal_off'
         | 'internal'
         | 'body_consumed'
     }
@@ -94,15 +99,26 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
       message: `The API key lacks the permission ${permission}`,
     }),
 
+    input_restricted: () => ({
+      code: 'FORBIDDEN',
+      message: 'Only the principal of the message can answer this question',
+    }),
+
     route_not_found: () => notFound('No such route'),
     event_not_found: () => notFound('No such event'),
     agent_not_found: () => notFound('No such agent'),
     message_not_found: () => notFound('No such message'),
+    input_not_found: () => notFound('The message has no such question'),
     webhook_not_found: () => notFound('No such webhook'),
     session_not_found: () => notFound('No such session'),
     delivery_not_found: () => notFound('No such delivery'),
     recovery_not_found: () => notFound('No such recovery'),
     key_not_found: () => notFound('No such API key'),
+    portal_not_found: () => notFound('No such portal link'),
+    portal_off: () =>
+      notFound(
+        'This server has no portal. Its operator turns it on with SERVICE_CONSOLE=on and SERVICE_PUBLIC_URL',
+      ),
     project_not_found: () => notFound('No such project'),
     method_not_allowed: ({ allow }) => ({
       code: 'METHOD_NOT_ALLOWED',
@@ -129,6 +145,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     key_taken: () => conflict('This API key already exists'),
     too_many_keys: () =>
       conflict('The project has reached its limit of active API keys. Revoke one first'),
+    too_many_portals: () =>
+      conflict('The project has reached its limit of portal sessions. Delete a link first'),
     too_many_agents: () =>
       conflict('The project has reached its limit of agents. Delete one first'),
     too_many_webhooks: () =>
@@ -137,6 +155,8 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     delivery_busy: () => conflict('The delivery is being sent now. Try again later'),
     delivery_final: () => conflict('The delivery is final and cannot be cancelled or skipped'),
     recovery_final: () => conflict('The recovery has ended and cannot be cancelled'),
+    input_closed: () =>
+      conflict('The question has another answer, or its message does not wait any more'),
     message_final: () => conflict('The message is final and cannot be cancelled'),
     message_not_retryable: () => conflict('Only a failed or cancelled message can be retried'),
     session_busy: () =>
@@ -155,6 +175,11 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     media_type_unsupported: ({ reason }) => ({ code: 'UNSUPPORTED_MEDIA_TYPE', message: reason }),
     session_full: () =>
       tooManyRequests('Too many messages of this session are waiting. Try again later'),
+    rate_limited: ({ levels }) => ({
+      code: 'TOO_MANY_REQUESTS',
+      message: `The limit of sends of this ${levels.find(({ remaining }) => remaining === 0)?.of ?? 'project'} is reached`,
+      headers: { ...rateLimitHeaders(levels), 'Retry-After': String(retryAfterOf(levels)) },
+    }),
     too_many_recoveries: () =>
       tooManyRequests(
         'The project has reached its limit of running recoveries. Wait, or cancel one',
@@ -187,7 +212,7 @@ export function refusalOf(error: HttpError): Refusal {
 }
 
 const ROOTS =
-  /\/(?:v1|api\/cron\/webhooks|healthz|readyz|metrics|openapi\.json|docs|schemas)(?:\/|$)/
+  /\/(?:v1|api\/cron\/webhooks|healthz|readyz|metrics|openapi\.json|docs|schemas|inputs)(?:\/|$)/
 
 /** Returns the path of the app, for links to its own pages. */
 const mountPathOf = ({ req }: Context<Env>): string =>

@@ -1,6 +1,6 @@
 export type { HttpApp } from './app.js'
 export { createHttpApp } from './app.js'
-export type { HttpOptions, MetricsText, RequestFacts } from './options.js'
+export type { HttpOptions, MetricsText, PortalPages, RequestFacts } from './options.js'
 export { agentBody, createdAgentBody } from './wire/agent.js'
 export { deliveryBody, deliveryDetailBody } from './wire/delivery.js'
 export type { ErrorBody, ErrorCode } from './wire/error.js'

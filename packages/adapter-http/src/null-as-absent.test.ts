@@ -15,6 +15,7 @@ describe('null for an optional field of a creation means absent', () => {
         'maxAttempts',
         'maxQueued',
         'onBusy',
+        'a2a',
         'desiredState',
       ],
     ],

@@ -20,6 +20,8 @@ export type HttpOptions = {
    * request.
    */
   readonly operatorKey?: string | undefined
+  /** The pages that portal links open. Without it, the service refuses to create links. */
+  readonly portal?: PortalPages | undefined
   /** Serves `/metrics` with the host's text. Without `token` the route is public. */
   readonly metrics?:
     | { readonly read: () => Promise<MetricsText>; readonly token?: string | undefined }
@@ -36,6 +38,13 @@ export type HttpOptions = {
   readonly onRequest?: ((facts: RequestFacts) => void) | undefined
   /** Milliseconds from any origin. `durationMs` is measured with it. */
   readonly now?: (() => number) | undefined
+}
+
+export type PortalPages = {
+  /** Returns the URL of the page that opens a session, once it is known. */
+  readonly pageUrl: () => string | undefined
+  /** The origins of the pages that customers can come from and go back to. */
+  readonly returnOrigins: readonly string[]
 }
 
 export type MetricsText = { readonly contentType: string; readonly text: string }

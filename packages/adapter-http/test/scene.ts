@@ -34,16 +34,27 @@ type SceneOptions = {
   readonly http?: Partial<HttpOptions>
   readonly policy?: Partial<Policy>
   readonly isStarted?: boolean
+  readonly publicUrl?: string
 }
 
 /**
  * Opens the app over a service made of fakes, with one project and a key with all permissions. The
  * test answers agents of kind `fake`. Agents with the function `echo` answer at once.
  */
-export async function openScene({ http = {}, policy = {}, isStarted = true }: SceneOptions = {}) {
+export async function openScene({
+  http = {},
+  policy = {},
+  isStarted = true,
+  publicUrl,
+}: SceneOptions = {}) {
   const platform = fakePlatform()
   const echo = functionRuntime({ echo: ({ message }) => message })
-  const service = createService({ ...platform, runtimes: [platform.runtime, echo], policy })
+  const service = createService({
+    ...platform,
+    runtimes: [platform.runtime, echo],
+    policy,
+    publicUrl: () => publicUrl,
+  })
   if (isStarted) await service.start()
 
   const project = (await service.projects.create({ name: 'a project' }))._unsafeUnwrap()

@@ -1,9 +1,12 @@
 import {
   failedRun,
   isJsonObject,
+  parseRunUsage,
+  type EndedRun,
   type Json,
   type JsonObject,
   type RunOutcome,
+  type RunUsage,
 } from '@org/agent-messaging-core/runtime'
 import { modelErrorIn } from './model-error.js'
 
@@ -13,6 +16,7 @@ export class ChatReply {
   #text = ''
   #finishReason: string | undefined
   #callsTools = false
+  #usage: RunUsage | undefined
 
   constructor(maxLength: number) {
     this.#maxLength = maxLength
@@ -29,6 +33,7 @@ export class ChatReply {
     const error = modelErrorIn(json)
     if (error) throw error
     const piece = objectOf(json)
+    this.#usage = usageOf(piece['usage']) ?? this.#usage
     const choice = objectOf(Array.isArray(piece['choices']) ? piece['choices'][0] : undefined)
     const {
       content,
@@ -44,6 +49,11 @@ export class ChatReply {
 
   /** `isWhole`: the response is complete, even without a finish reason. */
   outcome(isWhole: boolean): RunOutcome {
+    const outcome = this.#outcome(isWhole)
+    return this.#usage ? { ...outcome, usage: this.#usage } : outcome
+  }
+
+  #outcome(isWhole: boolean): EndedRun {
     if (this.isTooLong)
       return failedRun('RESPONSE_INVALID', `the answer has more than ${this.#maxLength} characters`)
     if (this.#finishReason === 'content_filter')
@@ -55,6 +65,12 @@ export class ChatReply {
     if (this.#text === '') return failedRun('RESPONSE_INVALID', 'the model returned no text')
     return { kind: 'answered', response: this.#text }
   }
+}
+
+/** A stream has the usage in its last chunk, if the request asks for it. */
+const usageOf = (json: Json | undefined): RunUsage | undefined => {
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = objectOf(json)
+  return parseRunUsage({ inputTokens, outputTokens })
 }
 
 /** Mistral and others return parts: `{"type": "text", "text"}`. Thinking has another type. */

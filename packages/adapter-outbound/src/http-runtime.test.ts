@@ -296,6 +296,32 @@ describe('an agent’s answer', () => {
     expect(await outcomeOf(http('202 Accepted', body))).toEqual({ kind: 'deferred', ...more })
   })
 
+  it('can report the tokens that the run used', async () => {
+    const usage = { inputTokens: 12, outputTokens: 3 }
+    expect(await outcomeOf(http('200 OK', JSON.stringify({ response: 'Hi', usage })))).toEqual({
+      kind: 'answered',
+      response: 'Hi',
+      usage,
+    })
+    const wrong = { response: 'Hi', usage: { inputTokens: '12', outputTokens: -1 } }
+    expect(await outcomeOf(http('200 OK', JSON.stringify(wrong)))).toEqual({
+      kind: 'answered',
+      response: 'Hi',
+    })
+  })
+
+  it('with a question asks a person', async () => {
+    const question = { question: 'Pay?', schema: { type: 'boolean' }, expiresInMs: 60_000 }
+    expect(await outcomeOf(http('200 OK', JSON.stringify(question)))).toEqual({
+      kind: 'input_required',
+      ...question,
+    })
+    expect(await outcomeOf(http('200 OK', '{"question":""}'))).toMatchObject({
+      kind: 'failed',
+      error: { code: 'QUESTION_INVALID', message: 'the question has no text' },
+    })
+  })
+
   it.each([408, 425, 429, 500, 502, 503, 504, 599])('of %d is retried', async (status) => {
     const error = { code: 'RUNTIME_ERROR', message: `the runtime answered ${status}` }
     expect(await outcomeOf(http(`${status} No`, 'secret reason'))).toEqual({

@@ -2,6 +2,7 @@ import type {
   AgentRuntime,
   Clock,
   Crypto,
+  Json,
   JsonObject,
   RunningAgent,
   RunOutcome,
@@ -155,7 +156,8 @@ function signedRequest(
 }
 
 function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
-  const { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt } = run
+  const { messageId, agentId, sessionId, message, metadata, executionPrincipal, attempt, inputs } =
+    run
   const path = `/v1/agents/${agentId}/messages/${messageId}/response`
   const url = publicUrl === undefined ? {} : { url: publicUrl.replace(/\/+$/, '') + path }
   return {
@@ -166,6 +168,7 @@ function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
     ...(metadata && { metadata }),
     executionPrincipal,
     attempt,
+    ...(inputs && { inputs: inputs as unknown as Json }),
     callback: { ...url, token: run.runToken },
   }
 }

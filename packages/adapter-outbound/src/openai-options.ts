@@ -70,6 +70,10 @@ const schema = z.strictObject({
     .optional(),
   headers: agentHeaders.optional(),
   stream: z.boolean('must be true or false').optional(),
+  streamUsage: z
+    .boolean('must be true or false')
+    .optional()
+    .meta({ description: '`true`: asks for the tokens of a streamed answer.' }),
 })
 
 export type OpenaiOptions = z.infer<typeof schema>

@@ -504,6 +504,29 @@ it('an event without an end fails when it is too long', async () => {
   )
 })
 
+describe('the tokens of an answer', () => {
+  const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 }
+  const used = { usage: { inputTokens: 12, outputTokens: 3 } }
+
+  it('are read from a whole answer', async () => {
+    const { outcome } = await outcomeOf((response) =>
+      json(response, { ...completion({ content: 'Hi' }), usage }),
+    )
+    expect(outcome).toEqual({ kind: 'answered', response: 'Hi', ...used })
+  })
+
+  it('are read from the last chunk of a stream, which the option streamUsage asks for', async () => {
+    const last = `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [], usage })}\n\n`
+    const { baseUrl, requests } = await server({
+      test: events(chunk({ content: 'Hi' }, 'stop'), last, DONE),
+    })
+    const agent = await running({ baseUrl, model: 'test', streamUsage: true })
+    const outcome = await agent.run(aRunRequest(), never)
+    expect(outcome).toEqual({ kind: 'answered', response: 'Hi', ...used })
+    expect(requests[0]?.body).toMatchObject({ stream_options: { include_usage: true } })
+  })
+})
+
 describe('an answer in one piece', () => {
   it.each<[string, unknown, object]>([
     ['text', completion({ content: 'Hi' }), { kind: 'answered', response: 'Hi' }],

@@ -134,6 +134,7 @@ async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise
     maxTokens,
     maxCompletionTokens,
     stream = true,
+    streamUsage = false,
   } = options
   const { maxTurns = DEFAULT_TURNS, maxLength = DEFAULT_HISTORY_LENGTH } = options.history ?? {}
   const turns = await request.history({ maxTurns, maxLength })
@@ -148,6 +149,7 @@ async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise
       { role: 'user', content: request.message },
     ],
     stream,
+    ...(stream && streamUsage && { stream_options: { include_usage: true } }),
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(maxCompletionTokens !== undefined && { max_completion_tokens: maxCompletionTokens }),

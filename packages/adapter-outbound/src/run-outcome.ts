@@ -1,7 +1,11 @@
 import {
   failedRun,
   isJsonObject,
+  parseQuestion,
+  parseRunUsage,
+  type EndedRun,
   type Json,
+  type JsonObject,
   type RunOutcome,
 } from '@org/agent-messaging-core/runtime'
 import type { Unreachable } from './fault.js'
@@ -54,12 +58,22 @@ function answered(response: HttpResponse): RunOutcome {
       "the runtime's answer is incomplete JSON without a Content-Length, so it can be cut off",
       true,
     )
+  const usage = isJsonObject(json) ? parseRunUsage(json['usage']) : undefined
+  const used = usage && { usage }
+  if (isJsonObject(json) && json['question'] !== undefined) return { ...asked(json), ...used }
   return isJsonObject(json) && typeof json['response'] === 'string'
-    ? { kind: 'answered', response: json['response'] }
+    ? { kind: 'answered', response: json['response'], ...used }
     : failedRun(
         'RESPONSE_INVALID',
         `the runtime's answer must be JSON of the form {"response": "text"}`,
       )
+}
+
+function asked(json: JsonObject): EndedRun {
+  const question = parseQuestion(json)
+  return typeof question === 'string'
+    ? failedRun('QUESTION_INVALID', `the question ${question}`)
+    : question
 }
 
 /** False if the response ends with its connection, even after a crash (RFC 9112 §6.3). */

@@ -158,7 +158,7 @@ export class SenderThread {
 
 /** Copies only the used fields, because a host's storage can return functions. */
 function cloneable({ delivery, webhook, lease, body, trace }: AttemptOrder): AttemptOrder {
-  const { id, url, secret, previousSecret, headers } = webhook
+  const { id, url, secret, previousSecret, headers, sending, hook } = webhook
   return {
     delivery: { id: delivery.id, event: delivery.event },
     webhook: {
@@ -167,6 +167,8 @@ function cloneable({ delivery, webhook, lease, body, trace }: AttemptOrder): Att
       secret,
       ...(previousSecret && { previousSecret }),
       ...(headers && { headers }),
+      ...(sending && { sending }),
+      ...(hook && { hook }),
     },
     lease: { until: lease.until },
     body,

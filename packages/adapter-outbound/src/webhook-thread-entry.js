@@ -45,7 +45,7 @@ async function make(number, order) {
 async function close() {
   await http.close()
   // `http.close` ends all attempts. Their results are posted first.
-  setImmediate(() => parentPort?.close())
+  setImmediate(() => parentPort?.unref())
 }
 
 const onRequest = (/** @type {import('./sender-thread.js').ThreadRequest} */ request) => {

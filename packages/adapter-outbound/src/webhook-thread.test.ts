@@ -81,6 +81,17 @@ it('the thread uses the address policy, the deadline and the master key', async 
   expect(await errorOf({ masterKey: Buffer.alloc(32, 8) })).toBe('unsealable_secret')
 })
 
+it("the thread uses a webhook's time limit, and the content type of a hook", async () => {
+  const [silent, well] = [await receiver(''), await receiver()]
+  const { webhook, ...rest } = order(silent.url)
+  const limited = { ...webhook, sending: { timeoutMs: 100 } }
+  const { outcome } = await scene().make({ ...rest, webhook: limited })
+  expect(outcome).toMatchObject({ error: 'timeout' })
+  const hook = { ...webhook, url: well.url, hook: { messageId: 'message', name: 'name' } }
+  const { requestHeaders } = await scene().make({ ...rest, webhook: hook })
+  expect(requestHeaders).toMatchObject({ 'content-type': 'application/a2a+json' })
+})
+
 it('the thread says when it has started, and a new one after a crash starts again', async () => {
   const thread = scene()
   const starting = nextThread()

@@ -10,6 +10,7 @@ import {
 import type { Queries } from './database.js'
 import { selectMessage } from './message-row.js'
 import { call, sql } from './sql.js'
+import { counting, usageParameters, type UsageParameters } from './usage-store.js'
 
 type Nullable = readonly (string | null)[]
 type Columns = {
@@ -17,7 +18,9 @@ type Columns = {
     C in 'projectIds' | 'agentIds' | 'sessionIds' | 'ids' | 'texts' | 'principals'
   ]: readonly string[]
 } & {
-  readonly [C in 'keys' | 'fingerprints' | 'metadatas' | 'traces' | 'apiKeyIds']: Nullable
+  readonly [
+    C in 'keys' | 'fingerprints' | 'metadatas' | 'traces' | 'earlierTurns' | 'apiKeyIds'
+  ]: Nullable
 } & {
   readonly nows: readonly number[]
   readonly claimUntils: readonly (number | null)[]
@@ -26,19 +29,26 @@ type Columns = {
 /** The result for the message at `place`. An accepted message has its session's `token`. */
 type Result = {
   readonly place: number
-  readonly kind: Accepted['kind']
+  readonly kind: Exclude<Accepted['kind'], 'rate_limited'>
   readonly existingSeq: number | null
   readonly token: number | null
   readonly sessionState: string | null
 }
 
-const acceptSql = (name: 'accept_messages' | 'accept_independent') =>
-  call<Columns, Result>(`
-    select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys,
-      @fingerprints, @texts, @metadatas, @principals, @traces, @nows, @claimUntils,
-      @apiKeyIds, @agentsUpdatedAt)`)
-const acceptEachSql = acceptSql('accept_messages')
-const acceptIndependentSql = acceptSql('accept_independent')
+const acceptText = (name: 'accept_messages' | 'accept_independent') => `
+  select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys,
+    @fingerprints, @texts, @metadatas, @principals, @traces, @earlierTurns, @nows, @claimUntils,
+    @apiKeyIds, @agentsUpdatedAt)`
+const acceptSql = (name: 'accept_messages' | 'accept_independent') => {
+  const text = acceptText(name)
+  const counted = counting(text, "r.kind in ('created', 'claimed')")
+  return {
+    plain: call<Columns, Result>(text),
+    counting: call<Columns & UsageParameters, Result>(counted),
+  }
+}
+const acceptEach = acceptSql('accept_messages')
+const acceptIndependent = acceptSql('accept_independent')
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
   `${selectMessage} where m.seq = any(@seqs::bigint[])`,
 )
@@ -47,9 +57,17 @@ const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
  * `MessageStore.accept` for a batch. If two batches at once contain the same key or id, the second
  * insert violates the unique index. Its batch then runs again and finds the first message.
  */
-export async function acceptAll(db: Queries, all: readonly NewMessage[]): Promise<Accepted[]> {
-  const statement = areIndependent(all) ? acceptIndependentSql : acceptEachSql
-  const results = await db.all(statement, columnsOf(all))
+export async function acceptAll(
+  db: Queries,
+  all: readonly NewMessage[],
+  isOfHost = false,
+): Promise<Accepted[]> {
+  const statement = areIndependent(all) ? acceptIndependent : acceptEach
+  const columns = columnsOf(all)
+  const usage = usageParameters(all, isOfHost)
+  const results = usage
+    ? await db.all(statement.counting, { ...columns, ...usage })
+    : await db.all(statement.plain, columns)
   const seqs = results.flatMap(({ existingSeq }) => existingSeq ?? [])
   const rows = seqs.length === 0 ? [] : await db.all(existingSql, { seqs })
   const existing = new Map(rows.map((row) => [row.seq, row]))
@@ -105,6 +123,9 @@ const columnsOf = (all: readonly NewMessage[]): Columns => ({
   metadatas: all.map(({ metadata }) => (metadata === undefined ? null : JSON.stringify(metadata))),
   principals: all.map(({ executionPrincipal }) => JSON.stringify(executionPrincipal)),
   traces: all.map(({ trace }) => traceColumn(trace)),
+  earlierTurns: all.map(({ earlierTurns }) =>
+    earlierTurns === undefined ? null : JSON.stringify(earlierTurns),
+  ),
   nows: all.map(({ now }) => now),
   claimUntils: all.map(({ claimUntil }) => claimUntil ?? null),
   apiKeyIds: all.map(({ readEarlier }) => readEarlier?.apiKeyId ?? null),

@@ -12,7 +12,10 @@ import { sql } from './sql.js'
 type Now = { readonly now: Instant }
 type Waiting = { readonly count: number; readonly oldestAt: Instant | null }
 type Webhooks = Pick<DeliveryBacklog, 'disabledWebhooks' | 'openCircuits' | 'halfOpenCircuits'>
-type Messages = Omit<MessageBacklog, 'oldestDueAt'> & { readonly oldestDueAt: Instant | null }
+type Messages = Omit<MessageBacklog, 'oldestDueAt' | 'oldestAskedAt'> & {
+  readonly oldestDueAt: Instant | null
+  readonly oldestAskedAt: Instant | null
+}
 
 const queuesSql = sql<Now, OpenQueue>(`
   with queues as materialized (
@@ -37,6 +40,8 @@ const messagesSql = sql<Now, Messages>(`
   select coalesce(sum(s.open_count - 1 + (m.state = 'queued')::int), 0)::bigint as queued,
     count(*) filter (where m.state = 'running') as running,
     count(*) filter (where m.state = 'deferred') as deferred,
+    count(*) filter (where m.state = 'input_required') as "inputRequired",
+    min(m.started_at) filter (where m.state = 'input_required') as "oldestAskedAt",
     min(s.due_at) filter (where m.state = 'queued' and a.state = 'running' and s.due_at <= @now)
       as "oldestDueAt"
   from agent_messaging.sessions s
@@ -63,6 +68,10 @@ export async function deliveryBacklog(
 
 /** `MessageStore.backlog`. Reads the open sessions with their heads. */
 export async function messageBacklog(db: Queries, now: Instant): Promise<MessageBacklog> {
-  const { oldestDueAt, ...counts } = (await db.one(messagesSql, { now })) as Messages
-  return { ...counts, ...(oldestDueAt !== null && { oldestDueAt }) }
+  const { oldestDueAt, oldestAskedAt, ...counts } = (await db.one(messagesSql, { now })) as Messages
+  return {
+    ...counts,
+    ...(oldestDueAt !== null && { oldestDueAt }),
+    ...(oldestAskedAt !== null && { oldestAskedAt }),
+  }
 }

@@ -13,7 +13,10 @@ import {
   type Instant,
   type Page,
   type PageOf,
+  limitsColumn,
+  toProject,
   type Project,
+  type ProjectRow,
 } from '@org/agent-messaging-core/storage'
 import { recorded } from './audit-store.js'
 import type { Database, Queries } from './database.js'
@@ -23,15 +26,20 @@ import { sql } from './sql.js'
 type Id = { readonly id: string }
 type Setting = { readonly name: string }
 
-const selectProject = 'select id, name, created_at as "createdAt" from agent_messaging.projects'
+const projectList = 'id, name, created_at as "createdAt", send_limits as "sendLimits"'
+const selectProject = `select ${projectList} from agent_messaging.projects`
 const keyList = selectList(API_KEY_COLUMNS)
 const selectKey = `select ${keyList} from agent_messaging.api_keys`
 
-const insertProjectSql = sql<Project>(`
-  insert into agent_messaging.projects (id, name, created_at) values (@id, @name, @createdAt)
+const insertProjectSql = sql<ProjectRow>(`
+  insert into agent_messaging.projects (id, name, created_at, send_limits)
+  values (@id, @name, @createdAt, @sendLimits)
   on conflict do nothing`)
-const projectSql = sql<Id, Project>(`${selectProject} where id = @id`)
-const projectsSql = sql<{ readonly cursor: string | null; readonly rows: number }, Project>(`
+const updateProjectSql = sql<Id & { readonly sendLimits: string | null }, ProjectRow>(`
+  update agent_messaging.projects set send_limits = @sendLimits where id = @id
+  returning ${projectList}`)
+const projectSql = sql<Id, ProjectRow>(`${selectProject} where id = @id`)
+const projectsSql = sql<{ readonly cursor: string | null; readonly rows: number }, ProjectRow>(`
   ${selectProject}
   where seq > coalesce(
     (select seq from agent_messaging.projects where id <= @cursor order by id desc limit 1), 0)
@@ -83,10 +91,17 @@ const deleteSignInsSql = sql<{ readonly names: string; readonly now: string }>(
 
 const start = pageStart('api_keys')
 
+const projectOf = (row: ProjectRow | undefined): Project | undefined => row && toProject(row)
+
 export function credentialStore({ read, write, gathered }: Database): CredentialStore {
   return {
     createProject: (row, audit) => write((db) => recorded(db, audit, createProject(db, row))),
-    getProject: (id) => read((db) => db.one(projectSql, { id })),
+    updateProject: (id, { sendLimits }, audit) =>
+      write((db) => {
+        const change = { id, sendLimits: limitsColumn(sendLimits) }
+        return recorded(db, audit, db.one(updateProjectSql, change).then(projectOf))
+      }),
+    getProject: (id) => read(async (db) => projectOf(await db.one(projectSql, { id }))),
     listProjects: (page) => read((db) => pageOfProjects(db, page)),
     createKey: (key, digest, limit, audit) =>
       write((db) => recorded(db, audit, createKey(db, key, digest, limit))),
@@ -114,7 +129,7 @@ export function credentialStore({ read, write, gathered }: Database): Credential
 }
 
 async function createProject(db: Queries, project: Project): Promise<'created'> {
-  await db.run(insertProjectSql, project)
+  await db.run(insertProjectSql, { ...project, sendLimits: limitsColumn(project.sendLimits) })
   return 'created'
 }
 
@@ -154,7 +169,7 @@ async function pageOfProjects(
   db: Queries,
   { limit, cursor = null }: { limit: number; cursor?: string | null },
 ): Promise<Page<Project>> {
-  return toPage(await db.all(projectsSql, { cursor, rows: limit + 1 }), limit, (row) => row)
+  return toPage(await db.all(projectsSql, { cursor, rows: limit + 1 }), limit, toProject)
 }
 
 async function pageOfKeys(db: Queries, projectId: string, page: PageOf): Promise<Page<ApiKey>> {

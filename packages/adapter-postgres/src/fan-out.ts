@@ -1,4 +1,5 @@
 import {
+  hookGets,
   matchesFilter,
   newClaimedDelivery,
   newDeliveryClaim,
@@ -7,12 +8,14 @@ import {
   WAITING,
   type ClaimedDelivery,
   type Instant,
+  type MessageRow,
   type Outgoing,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { makeReadyToProbe } from './probe-readiness.js'
-import { readReceivers, topicOf, topicsOf, type Receivers } from './receivers.js'
+import { NO_HOOKS, readHooks, type Hooks } from './hooks.js'
+import { readReceivers, topicOf, topicsOf, type Receiver, type Receivers } from './receivers.js'
 import { sql } from './sql.js'
 
 /** A delivery to insert. With lease 1 the delivery is claimed, with lease 0 the delivery is due. */
@@ -57,7 +60,7 @@ const webhookSql = sql<
   { readonly seq: number }
 >(`
   select seq from agent_messaging.webhooks
-  where id = @id and project_id = @projectId and not is_deleted`)
+  where id = @id and project_id = @projectId and not is_deleted and message_id is null`)
 const insertEventSql = sql<EventColumns, { readonly seq: number }>(`
   insert into agent_messaging.events
     (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at)
@@ -82,10 +85,18 @@ const lockOrdersSql = sql<{ readonly orderKeys: readonly (string | null)[] }>(
   'select agent_messaging.lock_orders(@orderKeys)',
 )
 
-/** Inserts events and their deliveries, within a transaction. Returns the claimed deliveries. */
-export async function fanOut(db: Queries, outgoing: Outgoing): Promise<readonly ClaimedDelivery[]> {
+/**
+ * Inserts events and their deliveries, within a transaction. Returns the claimed deliveries.
+ * `message` is the row of the events' message, if any, read after the lock on its session.
+ */
+export async function fanOut(
+  db: Queries,
+  outgoing: Outgoing,
+  message?: Pick<MessageRow, 'id' | 'hooks'>,
+): Promise<readonly ClaimedDelivery[]> {
   const receivers = await readReceivers(db, topicsOf([outgoing]))
-  const { events, claimed } = fanOutTo(outgoing, receivers)
+  const hooks = message && message.hooks !== null ? await readHooks(db, [message.id]) : NO_HOOKS
+  const { events, claimed } = fanOutTo(outgoing, receivers, hooks)
   const waiting: string[] = []
   for (const { event, deliveries } of events) waiting.push(...(await insert(db, event, deliveries)))
   return notWaiting(claimed, waiting)
@@ -99,24 +110,32 @@ export const notWaiting = (
   waiting.length === 0 ? claimed : claimed.filter(({ delivery }) => !waiting.includes(delivery.id))
 
 /** Decides which deliveries each event gets. */
-export function fanOutTo(outgoing: Outgoing, receivers: Receivers): FanOut {
+export function fanOutTo(outgoing: Outgoing, receivers: Receivers, hooks: Hooks): FanOut {
   const claimed: ClaimedDelivery[] = []
   const events = outgoing.events.map((event) => ({
     event,
-    deliveries: deliveriesOf(event, outgoing, receivers, claimed),
+    deliveries: deliveriesOf(event, outgoing, receiversOf(event, receivers, hooks), claimed),
   }))
   return { events, claimed }
+}
+
+function receiversOf(event: WebhookEvent, receivers: Receivers, hooks: Hooks): readonly Receiver[] {
+  const subscribed = receivers.get(topicOf(event))?.webhooks ?? []
+  const own = event.messageId === undefined ? undefined : hooks.get(event.messageId)
+  return own
+    ? [...subscribed, ...own.receivers.filter(({ webhook }) => hookGets(webhook, event))]
+    : subscribed
 }
 
 /** Adds the deliveries that are created claimed to `claimed`. */
 function deliveriesOf(
   event: WebhookEvent,
   { nextDeliveryId, notTo, claim }: Outgoing,
-  receivers: Receivers,
+  receivers: readonly Receiver[],
   claimed: ClaimedDelivery[],
 ): NewDelivery[] {
   const deliveries: NewDelivery[] = []
-  for (const { seq, webhook } of receivers.get(topicOf(event))?.webhooks ?? []) {
+  for (const { seq, webhook } of receivers) {
     if (webhook.id === notTo || !matchesFilter(webhook.filter, event)) continue
     const id = nextDeliveryId()
     const until = newDeliveryClaim(webhook, claim)

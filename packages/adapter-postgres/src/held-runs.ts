@@ -1,15 +1,22 @@
 import {
   holdsRun,
+  inputsColumn,
+  messageOf,
+  WAITING,
+  type Asking,
   type Deferral,
   type HeldRun,
   type Instant,
   type MessageRow,
+  type RecordedRun,
   type SessionMemory,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { messageById, writeState } from './message-row.js'
+import { fanOut } from './fan-out.js'
+import { messageById, writeInputs, writeState } from './message-row.js'
 import { holdUntil, lockSessionsOf, remember } from './sessions.js'
 import { sql } from './sql.js'
+import { addUsageSql, usageParameters } from './usage-store.js'
 
 // Changes by the holder of a lease, besides the outcome of its run. All run within a transaction.
 
@@ -78,4 +85,25 @@ export async function rememberSession(
   if (!row) return 'lease_lost'
   await remember(db, row.sessionSeq, sessionState)
   return 'remembered'
+}
+
+/** `MessageStore.ask`. */
+export async function ask(
+  db: Queries,
+  { state, inputs, outgoing, usage, ...held }: Asking,
+): Promise<RecordedRun> {
+  const row = await lockHeld(db, held)
+  if (!row) return { kind: 'lease_lost' }
+  await writeState(db, row.seq, row.attempt, state)
+  await writeInputs(db, row.seq, inputs)
+  await holdUntil(db, row.sessionSeq, WAITING)
+  const deliveries = await fanOut(db, outgoing, row)
+  const counts = usage && usageParameters([{ usage }])
+  if (counts) await db.run(addUsageSql, counts)
+  return {
+    kind: 'recorded',
+    message: messageOf({ ...row, inputs: inputsColumn(inputs) }, state),
+    deliveries,
+    sessionWaits: false,
+  }
 }

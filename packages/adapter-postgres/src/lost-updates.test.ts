@@ -1,11 +1,13 @@
 import type { ClaimedDelivery, Sealed, Storage } from '@org/agent-messaging-core/storage'
 import {
+  aHook,
   anAgent,
   anEvent,
   aProject,
   aWebhook,
   BUILT_AT as NOW,
   fakeIds,
+  newMessage,
   PROJECT_ID,
   refused,
 } from '@org/agent-messaging-core/testing'
@@ -55,17 +57,20 @@ beforeEach(async () => {
   await done(one.credentials.createProject(aProject()))
 })
 
-/** Starts both changes before either gets the row. */
+/** Starts all changes, in this order, before one of them gets the row. */
 async function atOnce(
-  table: 'agents' | 'webhooks',
+  table: 'agents' | 'sessions' | 'webhooks',
   works: readonly (() => Promise<unknown>)[],
 ): Promise<void> {
   const host = await pool.connect()
   await host.query(`begin; select 1 from agent_messaging.${table} for update`)
-  const working = works.map((work) => work())
-  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === works.length, {
-    timeout: 5_000,
-  })
+  const working: Promise<unknown>[] = []
+  for (const work of works) {
+    working.push(work())
+    await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === working.length, {
+      timeout: 5_000,
+    })
+  }
   await host.query('commit')
   host.release()
   await Promise.all(working)
@@ -103,6 +108,32 @@ it('concurrent changes of a webhook are all kept', async () => {
     description: 'ours',
     secret: sealed,
   })
+})
+
+it('an answer that waits for a hook to be set reports to the hook', async () => {
+  const agent = anAgent()
+  await done(one.agents.create(agent, 10))
+  const draft = newMessage(agent, { claimUntil: NOW + 1_000 })
+  const accepted = await done(one.messages.accept(draft))
+  if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+  const { message, lease } = accepted.claimed
+  const hook = aHook(message)
+  const event = anEvent(agent, { name: 'message.responded', messageId: message.id })
+  await atOnce('sessions', [
+    () => done(other.webhooks.setHook(hook, agent.id, 10)),
+    () =>
+      done(
+        one.messages.recordRun({
+          messageId: message.id,
+          token: lease.token,
+          state: { kind: 'responded', response: 'hi', respondedAt: NOW, responseTimeMs: 1 },
+          now: NOW,
+          outgoing: { events: [event], nextDeliveryId: ids.next },
+        }),
+      ),
+  ])
+  const claimed = await done(one.deliveries.claimDue(CLAIM_ALL))
+  expect(claimed.map(({ webhook }) => webhook)).toEqual([hook])
 })
 
 it('resealing keeps a concurrent change', async () => {

@@ -1,17 +1,22 @@
 import {
+  inputsColumn,
   isFinal,
   isRetryable,
+  isWaitingFor,
+  messageOf,
   toMessage,
   type AgentState,
   type Cancellation,
   type Cancelled,
+  type InputChange,
+  type InputChanged,
   type Retried,
   type Retry,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
-import { messageByRef, writeState } from './message-row.js'
-import { advance, enqueue, skip, lockSessionsOf } from './sessions.js'
+import { messageByRef, writeInputs, writeState } from './message-row.js'
+import { advance, enqueue, holdUntil, skip, lockSessionsOf } from './sessions.js'
 import { sql } from './sql.js'
 
 // Changes of a message by a caller, whether or not a process runs the message. All run within a
@@ -49,7 +54,7 @@ export async function cancel(
   return {
     kind: 'cancelled',
     message: { ...message, state },
-    deliveries: await fanOut(db, outgoing),
+    deliveries: await fanOut(db, outgoing, row),
     sessionWaits,
   }
 }
@@ -77,5 +82,30 @@ export async function retry(db: Queries, { now, ...ref }: Retry): Promise<Retrie
   const state = { kind: 'queued', notBefore: now } as const
   await db.run(moveSql, { seq: row.seq, position: place.position })
   await writeState(db, row.seq, 0, state)
-  return { kind: 'retried', message: { ...message, attempt: 0, state } }
+  await writeInputs(db, row.seq, undefined)
+  return { kind: 'retried', message: messageOf({ ...row, inputs: null }, state, 0) }
+}
+
+/** `MessageStore.changeInput`. */
+export async function changeInput(
+  db: Queries,
+  change: InputChange,
+): Promise<InputChanged | undefined> {
+  const { messageId, agentId, projectId, state, inputs, now, outgoing } = change
+  await lockSessionsOf(db, messageId)
+  const row = await db.one(messageByRef, { messageId, agentId, projectId })
+  if (!row) return undefined
+  const message = toMessage(row)
+  if (!isWaitingFor(message, change)) return { kind: 'not_waiting', message }
+  await writeState(db, row.seq, row.attempt, state)
+  await writeInputs(db, row.seq, inputs)
+  if (state.kind === 'queued') await holdUntil(db, row.sessionSeq, state.notBefore)
+  const sessionWaits =
+    state.kind === 'queued' || (state.kind === 'failed' && (await advance(db, row.sessionSeq, now)))
+  return {
+    kind: 'changed',
+    message: messageOf({ ...row, inputs: inputsColumn(inputs) }, state),
+    deliveries: await fanOut(db, outgoing, row),
+    sessionWaits,
+  }
 }

@@ -1,10 +1,12 @@
 import {
   assignments,
+  inputsColumn,
   MESSAGE_COLUMNS,
   MESSAGE_SESSION_COLUMNS,
   MESSAGE_STATE,
   messageStateColumns,
   selectList,
+  type MessageInput,
   type MessageRef,
   type MessageRow,
   type MessageState,
@@ -44,3 +46,14 @@ export const writeState = (
   attempt: number,
   state: MessageState,
 ): Promise<number> => db.run(updateSql, { ...messageStateColumns(state), seq, attempt })
+
+const writeInputsSql = sql<{ readonly seq: number; readonly inputs: string | null }>(
+  'update agent_messaging.messages set inputs = @inputs where seq = @seq',
+)
+
+/** Writes the questions of a message, or deletes them. Its session must be locked. */
+export const writeInputs = (
+  db: Queries,
+  seq: number,
+  inputs: readonly MessageInput[] | undefined,
+): Promise<number> => db.run(writeInputsSql, { seq, inputs: inputs ? inputsColumn(inputs) : null })

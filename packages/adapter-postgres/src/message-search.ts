@@ -126,6 +126,7 @@ function onPath(search: MessageSearch, path: SearchPath): string {
   const conditions = ['m.agent_id = owner.id']
   if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
   if (path === 'end_user') conditions.push(IS_END_USER)
+  if (path === 'asking') conditions.push('m.input_due_at is not null')
   if (path === 'open') conditions.push('m.response is null')
   if (path === 'time' && createdAfter !== undefined)
     conditions.push('m.created_at >= @createdAfter')

@@ -1,6 +1,7 @@
 import {
   toMessage,
   type Accepted,
+  type Instant,
   type MessageRow,
   type MessageStore,
   type NewMessage,
@@ -18,14 +19,16 @@ import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
 import { addErasure, sweep } from './erasure.js'
-import { defer, extendLeases, rememberSession } from './held-runs.js'
-import { cancel, retry } from './message-changes.js'
+import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
+import { cancel, changeInput, retry } from './message-changes.js'
+import { insertHook, sweepHooks } from './hooks.js'
 import { listMessages } from './message-list.js'
 import { searchMessages } from './message-search.js'
 import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
 import { purgeMessages } from './purge.js'
 import { KnownReceivers } from './receivers.js'
 import { recordRuns } from './record-runs.js'
+import { acceptLimited } from './send-buckets.js'
 import { sessionHistory } from './session-history.js'
 import { listSessions } from './session-list.js'
 import { disown, lockSession } from './sessions.js'
@@ -36,9 +39,11 @@ type Ids = { readonly ids: readonly string[] }
 const existsSql = sql<SessionsOf>(
   'select 1 from agent_messaging.agents where id = @agentId and project_id = @projectId',
 )
-const finalOnesSql = sql<Ids, MessageRow>(`
+const settledOnesSql = sql<Ids, MessageRow>(`
   ${selectMessage} where m.id = any(@ids::text[])
-    and m.state in ('responded', 'failed', 'cancelled')`)
+    and m.state in ('responded', 'failed', 'cancelled', 'input_required')`)
+const dueInputsSql = sql<{ readonly now: Instant; readonly limit: number }, MessageRow>(`
+  ${selectMessage} where m.input_due_at <= @now order by m.input_due_at limit @limit`)
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
@@ -46,17 +51,33 @@ const MAX_BATCH_SIZE = 64
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
   const countAccepted = earlyAnalyze({ read })
   const receivers = new KnownReceivers()
+  /** Accepts messages that have more to store, such as tokens of limits and hooks. */
+  const acceptInTransaction = grouped<NewMessage, Accepted>({
+    keyOf: ({ id }) => id,
+    lockOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
+    maxBatchSize: MAX_BATCH_SIZE,
+    // Two batches of this process would wait for the same buckets.
+    maxInFlight: 1,
+    inTransaction: true,
+    flush: async (db, messages) => {
+      const accepted = await acceptLimited(db, messages)
+      for (const [at, { hook }] of messages.entries())
+        if (hook && isNew(accepted[at])) await insertHook(db, hook)
+      return accepted
+    },
+  })
+  const accept = grouped<NewMessage, Accepted>({
+    keyOf: ({ id }) => id,
+    lockOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
+    maxBatchSize: MAX_BATCH_SIZE,
+    flush: async (db, messages) => {
+      const accepted = await acceptAll(db, messages)
+      countAccepted(messages.length)
+      return accepted
+    },
+  })
   return {
-    accept: grouped<NewMessage, Accepted>({
-      keyOf: ({ id }) => id,
-      lockOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
-      maxBatchSize: MAX_BATCH_SIZE,
-      flush: async (db, messages) => {
-        const accepted = await acceptAll(db, messages)
-        countAccepted(messages.length)
-        return accepted
-      },
-    }),
+    accept: (message) => (message.takes || message.hook ? acceptInTransaction : accept)(message),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
     defer: (deferral) => write((db) => defer(db, deferral)),
@@ -65,6 +86,9 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
       maxBatchSize: MAX_BATCH_SIZE,
       flush: (db, runs) => recordRuns(db, runs, receivers),
     }),
+    ask: (asking) => write((db) => ask(db, asking)),
+    changeInput: (change) => write((db) => changeInput(db, change)),
+    dueInputs: (query) => read(async (db) => (await db.all(dueInputsSql, query)).map(toMessage)),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),
     retry: (message) => write((db) => retry(db, message)),
     rememberSession: (memory) => write((db) => rememberSession(db, memory)),
@@ -79,7 +103,8 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
         const row = await db.one(messageById, { messageId })
         return row && { message: toMessage(row), token: row.lease }
       }),
-    findFinal: (ids) => read(async (db) => (await db.all(finalOnesSql, { ids })).map(toMessage)),
+    findSettled: (ids) =>
+      read(async (db) => (await db.all(settledOnesSql, { ids })).map(toMessage)),
     find: (ids) => read(async (db) => (await db.all(messagesByIds, { ids })).map(toMessage)),
     list: (filter, page) => read((db) => listMessages(db, filter, page)),
     search: (search, page) => read((db) => searchMessages(db, search, page)),
@@ -92,7 +117,8 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
       const work = (db: Queries) => erasePrincipalMessages(db, step)
       return step.countOnly ? read(work) : write(work, MAX_LOCK_FAILURES)
     },
-    sweep: ({ limit }) => write((db) => sweep(db, limit)),
+    sweep: ({ limit }) =>
+      write(async (db) => (await sweep(db, limit)) + (await sweepHooks(db, limit))),
   }
 }
 
@@ -107,3 +133,6 @@ async function erase(
   await addErasure(db, await disown(db, session.seq))
   return 'erased'
 }
+
+const isNew = (accepted: Accepted | undefined): boolean =>
+  accepted?.kind === 'created' || accepted?.kind === 'claimed'

@@ -4,9 +4,10 @@ import { sql } from './sql.js'
 
 /** The columns with due times, by table, and the rows that are open. */
 const TIMES: readonly (readonly [table: string, column: string, open: string])[] = [
-  ['sessions', 'due_at', 'due_at is not null'],
+  ['sessions', 'due_at', `due_at is not null and due_at < ${WAITING}`],
   ['messages', 'not_before', 'response is null'],
   ['messages', 'deadline_at', 'response is null'],
+  ['messages', 'input_due_at', 'input_due_at is not null'],
   ['deliveries', 'due_at', `due_at is not null and due_at < ${WAITING}`],
   ['deliveries', 'resume_at', 'due_at is not null'],
   ['webhooks', 'circuit_until', 'true'],

@@ -4,6 +4,8 @@ import { unavailableBecause } from './errors.js'
 
 /** Payloads are topics, separated by commas. */
 const CHANNEL = 'agent_messaging_final'
+/** Payloads are notes about streams, one per line. */
+const NOTES = 'agent_messaging_streams'
 /**
  * A NOTIFY takes a lock over all databases of the server when it commits. So the first topic is
  * sent at once, and topics of the next 10 ms share one NOTIFY. The stores never send one.
@@ -11,12 +13,14 @@ const CHANNEL = 'agent_messaging_final'
 const PAUSE_MS = 10
 /** A payload must be shorter than 8,000 bytes. A topic with its comma has at most 82. */
 const MAX_TOPICS = 95
+const MAX_BYTES = 7_900
 const QUERY_TIMEOUT_MS = 5_000
 const BACKOFF_MS = { first: 100, longest: 5_000 }
 
 type Options = {
   readonly connection: pg.ClientConfig
   readonly onTopic: (topic: string) => void
+  readonly onNote: (text: string) => void
   /** Called once per outage. */
   readonly onError: (reason: string) => void
 }
@@ -29,6 +33,8 @@ export class NotifyConnection {
   readonly #options: Options
   /** Topics that wait for the next NOTIFY. */
   readonly #unsent = new Set<string>()
+  /** Notes that wait for the next NOTIFY, each with its sender's callback. */
+  #notes: { readonly text: string; readonly onSent: () => void }[] = []
   readonly #closing = new AbortController()
   /** Undefined during an outage. */
   #client: pg.Client | undefined
@@ -44,6 +50,15 @@ export class NotifyConnection {
     if (this.#closing.signal.aborted) return
     this.#unsent.add(topic)
     this.#sendSoon()
+  }
+
+  /** Resolves when the note was sent or is lost. The text has no line break. */
+  sendNote(text: string): Promise<void> {
+    if (this.#closing.signal.aborted || !this.#client) return Promise.resolve()
+    return new Promise((onSent) => {
+      this.#notes.push({ text, onSent })
+      this.#sendSoon()
+    })
   }
 
   /** Sends the remaining topics and closes the connection. */
@@ -80,12 +95,16 @@ export class NotifyConnection {
       keepAlive: true,
     })
     client.on('error', () => this.#lose(client)).on('end', () => this.#lose(client))
-    client.on('notification', ({ payload = '' }) => {
+    client.on('notification', ({ channel, payload = '' }) => {
+      if (channel === NOTES) {
+        for (const text of payload.split('\n')) this.#options.onNote(text)
+        return
+      }
       for (const topic of payload.split(',')) this.#options.onTopic(topic)
     })
     try {
       await client.connect()
-      await client.query(`listen ${CHANNEL}`)
+      await client.query(`listen ${CHANNEL}; listen ${NOTES}`)
       this.#client = client
       return undefined
     } catch (error) {
@@ -108,12 +127,13 @@ export class NotifyConnection {
       const pause = sleep(PAUSE_MS, undefined, { ref: false })
       void Promise.all([this.#sendAll(), pause]).then(() => {
         this.#isSending = false
-        if (this.#unsent.size > 0) this.#sendSoon()
+        if (this.#unsent.size > 0 || this.#notes.length > 0) this.#sendSoon()
       })
     })
   }
 
   async #sendAll(): Promise<void> {
+    await this.#sendNotes()
     const topics = [...this.#unsent]
     const client = this.#client
     this.#unsent.clear()
@@ -124,4 +144,34 @@ export class NotifyConnection {
         .catch(() => this.#lose(client))
     }
   }
+
+  /** Sends notes before topics: a final message follows the pieces of its answer. */
+  async #sendNotes(): Promise<void> {
+    const notes = this.#notes
+    const client = this.#client
+    this.#notes = []
+    for (const payload of payloadsOf(notes.map(({ text }) => text))) {
+      await client
+        ?.query('select pg_notify($1, $2)', [NOTES, payload])
+        .catch(() => this.#lose(client))
+    }
+    for (const { onSent } of notes) onSent()
+  }
+}
+
+/** Joins notes into payloads that NOTIFY can carry. */
+function payloadsOf(notes: readonly string[]): string[] {
+  const payloads: string[] = []
+  let bytes = Infinity
+  for (const note of notes) {
+    const length = Buffer.byteLength(note) + 1
+    if (bytes + length > MAX_BYTES) {
+      payloads.push(note)
+      bytes = length
+    } else {
+      payloads[payloads.length - 1] += `\n${note}`
+      bytes += length
+    }
+  }
+  return payloads
 }

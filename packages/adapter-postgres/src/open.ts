@@ -13,10 +13,12 @@ import { migrate } from './migrate.js'
 import { lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
 import { auditStore } from './audit-store.js'
+import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 import { sql } from './sql.js'
+import { usageStore } from './usage-store.js'
 import { webhookStore } from './webhook-store.js'
 
 export type PostgresOptions = ClockOptions & Place
@@ -110,6 +112,8 @@ const storesOf = (database: Database): Omit<Storage, 'close'> => ({
   deliveries: deliveryStore(database),
   recoveries: recoveryStore(database),
   audit: auditStore(database),
+  portals: portalStore(database),
+  usage: usageStore(database),
   events: eventStore(database),
   webhooks: webhookStore(database),
   agents: agentStore(database),

@@ -87,4 +87,4 @@ while (!closing.signal.aborted) {
   if (!closing.signal.aborted) await runRound()
 }
 await pool.end()
-parentPort?.close()
+parentPort?.unref()

@@ -45,11 +45,23 @@ export async function purgeDeliveries(
   { eventsBefore = Number.MAX_SAFE_INTEGER, ...purge }: DeliveryPurge,
 ): Promise<number> {
   const rows = await db.all(finishedDeliveriesSql, purge)
+  await removeDeliveries(db, rows, eventsBefore)
+  return rows.length
+}
+
+/**
+ * Deletes locked deliveries with their attempts. Deletes an event with the last of its deliveries,
+ * if the event was created before `eventsBefore`.
+ */
+export async function removeDeliveries(
+  db: Queries,
+  rows: readonly RemovedDelivery[],
+  eventsBefore: Instant,
+): Promise<void> {
   await remove(db, rows)
   const seqs = rows.map(({ eventSeq }) => eventSeq)
   await db.one(purgeEventsSql, { seqs, eventsBefore })
   await db.run(keepEventsSql, { seqs })
-  return rows.length
 }
 
 /** Deletes locked deliveries with their attempts, and each event that has no delivery left. */

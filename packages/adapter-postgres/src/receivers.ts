@@ -15,8 +15,9 @@ type Topic = Pick<WebhookEvent, 'projectId' | 'name'>
 /** The webhooks that subscribe to a topic, and the versions of all their rows as one text. */
 type TopicReceivers = Topic & {
   readonly version: string
-  readonly webhooks: readonly { readonly seq: number; readonly webhook: Webhook }[]
+  readonly webhooks: readonly Receiver[]
 }
+export type Receiver = { readonly seq: number; readonly webhook: Webhook }
 export type Receivers = ReadonlyMap<string, TopicReceivers>
 
 type Topics = {

@@ -12,6 +12,7 @@ import { fanOut } from './fan-out.js'
 import { headerNames, type HeaderNames } from './header-names.js'
 import { OneAtATime } from './one-at-a-time.js'
 import { call } from './sql.js'
+import { addUsageSql, counting, usageParameters, type UsageParameters } from './usage-store.js'
 import { updateHealth, wouldChangeHealth, type DecideHealth } from './webhook-health.js'
 
 type Recorded = {
@@ -20,9 +21,12 @@ type Recorded = {
   readonly nextIsDue: boolean
 }
 
-const recordSql = call<Awaited<ReturnType<typeof columnsOf>>, Recorded>(`
+const recordText = `
   select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts,
-    @durations, @urls, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`)
+    @durations, @urls, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`
+type Columns = Awaited<ReturnType<typeof columnsOf>>
+const recordSql = call<Columns, Recorded>(recordText)
+const countingRecordSql = call<Columns & UsageParameters, Recorded>(counting(recordText))
 
 /** `inFlight`: see `DeliveryStore.recordAttempt`. */
 type Timely = { readonly record: AttemptRecord; readonly inFlight: number }
@@ -94,7 +98,11 @@ async function recordAttempts(
   names: HeaderNames,
   records: readonly AttemptRecord[],
 ): Promise<RecordedAttempt[]> {
-  const recorded = await db.all(recordSql, await columnsOf(db, names, records))
+  const columns = await columnsOf(db, names, records)
+  const usage = usageParameters(records)
+  const recorded = usage
+    ? await db.all(countingRecordSql, { ...columns, ...usage })
+    : await db.all(recordSql, columns)
   const places = new Map(recorded.map((row) => [row.place, row]))
   return records.map((_, at) => {
     const row = places.get(at + 1)
@@ -113,6 +121,8 @@ async function recordWithHealth(
   const { decideHealth, outgoing } = record
   if (outgoing) await fanOut(db, outgoing)
   const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
+  const usage = usageParameters([record])
+  if (usage) await db.run(addUsageSql, usage)
   return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
 }
 

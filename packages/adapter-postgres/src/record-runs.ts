@@ -8,8 +8,10 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { fanOutTo, notWaiting, type FanOut, type NewDelivery } from './fan-out.js'
+import { NO_HOOKS, readHooks, type Hooks } from './hooks.js'
 import { readReceivers, topicsOf, type KnownReceivers, type Receivers } from './receivers.js'
 import { call } from './sql.js'
+import { counting, usageParameters, type UsageParameters } from './usage-store.js'
 
 type Settled = MessageFacts & {
   readonly place: number
@@ -22,19 +24,27 @@ type TopicColumns = {
   readonly [C in 'topicProjects' | 'topicNames' | 'topicVersions']: readonly string[]
 }
 
-const settleSql = call<ReturnType<typeof columnsOf> & TopicColumns, Settled>(`
+const settleText = `
   select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores,
-    @finishedAts, @responseTimes, @responses, @errors, @nows, @eventRuns, @eventIds,
+    @finishedAts, @responseTimes, @responses, @errors, @runUsages, @nows, @eventRuns, @eventIds,
     @eventMessages, @eventSessions, @eventNames, @bodies, @traces, @toldAts, @projectIds,
     @deliveryIds, @webhookSeqs, @dueAts, @leases, @orderKeys, @topicProjects, @topicNames,
-    @topicVersions)`)
+    @topicVersions, @hookVersions)`
+type SettleColumns = ReturnType<typeof columnsOf> &
+  TopicColumns & { readonly hookVersions: readonly (number | null)[] | null }
+const settleSql = call<SettleColumns, Settled>(settleText)
+const countingSettleSql = call<SettleColumns & UsageParameters, Settled>(counting(settleText))
 
-/** The only row, at this place, if the webhooks have changed. Then the function changes nothing. */
-const OUTDATED = 0
+/** The place of the only row if a webhook or a hook has changed. Then nothing is written. */
+const CHANGED = { 0: 'webhooks changed', [-1]: 'hooks changed' } as const
+type Changed = (typeof CHANGED)[keyof typeof CHANGED]
+/** A hook must change this often during one batch to make the batch fail. */
+const MOST_TRIES = 10
 
 /**
  * `MessageStore.recordRun` for a batch of different messages. Uses the known webhooks if the
  * statement finds them unchanged, which saves a round trip. Otherwise reads the webhooks first.
+ * Reads hooks only after the statement has found some.
  */
 export async function recordRuns(
   db: Queries,
@@ -42,32 +52,65 @@ export async function recordRuns(
   known: KnownReceivers,
 ): Promise<RecordedRun[]> {
   const topics = topicsOf(runs.map(({ outgoing }) => outgoing))
-  const receivers = known.find(topics)
-  const recorded = receivers && (await settle(db, runs, receivers, true))
-  if (recorded) return recorded
-  const fresh = await readReceivers(db, topics)
-  known.keep(fresh)
-  return (await settle(db, runs, fresh, false)) ?? []
+  const found = known.find(topics)
+  let receivers = found ?? (await readAndKeep(db, topics, known))
+  let mustMatch = found !== undefined
+  let hooks = NO_HOOKS
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const settled = await settle(db, runs, { receivers, mustMatch, hooks })
+    if (typeof settled !== 'string') return settled
+    if (settled === 'webhooks changed') {
+      receivers = await readAndKeep(db, topics, known)
+      mustMatch = false
+    } else
+      hooks = await readHooks(
+        db,
+        runs.map(({ messageId }) => messageId),
+      )
+  }
+  throw new Error('hooks of a message changed too often')
 }
 
-/** Returns undefined, and changes nothing, if a webhook has changed and `mustMatch` is true. */
+async function readAndKeep(
+  db: Queries,
+  topics: ReturnType<typeof topicsOf>,
+  known: KnownReceivers,
+): Promise<Receivers> {
+  const fresh = await readReceivers(db, topics)
+  known.keep(fresh)
+  return fresh
+}
+
+type Known = {
+  readonly receivers: Receivers
+  /** True if the webhooks can have changed since they were read. */
+  readonly mustMatch: boolean
+  readonly hooks: Hooks
+}
+
 async function settle(
   db: Queries,
   runs: readonly RunRecord[],
-  receivers: Receivers,
-  mustMatch: boolean,
-): Promise<RecordedRun[] | undefined> {
+  { receivers, mustMatch, hooks }: Known,
+): Promise<RecordedRun[] | Changed> {
   const fannedOut = runs.map(({ outgoing }) =>
-    outgoing ? fanOutTo(outgoing, receivers) : NO_EVENTS,
+    outgoing ? fanOutTo(outgoing, receivers, hooks) : NO_EVENTS,
   )
   const topics = mustMatch ? [...receivers.values()] : []
-  const rows = await db.all(settleSql, {
+  const usage = usageParameters(runs)
+  const columns = {
     ...columnsOf(runs, fannedOut),
     topicProjects: topics.map(({ projectId }) => projectId),
     topicNames: topics.map(({ name }) => name),
     topicVersions: topics.map(({ version }) => version),
-  })
-  if (rows[0]?.place === OUTDATED) return undefined
+    hookVersions:
+      hooks.size === 0 ? null : runs.map(({ messageId }) => hooks.get(messageId)?.version ?? null),
+  }
+  const rows = usage
+    ? await db.all(countingSettleSql, { ...columns, ...usage })
+    : await db.all(settleSql, columns)
+  const place = rows[0]?.place
+  if (place === 0 || place === -1) return CHANGED[place]
   const settled = new Map(rows.map((row) => [row.place - 1, row]))
   return runs.map(({ state }, at) => {
     const row = settled.get(at)
@@ -99,6 +142,7 @@ function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
     responseTimes: states.map(({ responseTimeMs }) => responseTimeMs),
     responses: states.map(({ response }) => response),
     errors: states.map(({ error }) => error),
+    runUsages: states.map(({ usage }) => usage),
     nows: runs.map(({ now }) => now),
     eventRuns: told.map(({ run }) => run),
     eventIds: events.map(({ id }) => id),

@@ -13,10 +13,18 @@ it('readPostgresSchema returns the version and changes nothing', async () => {
   const connectionString = await server.database()
   const { newest } = await readPostgresSchema({ connectionString })
   expect(newest).toBeGreaterThan(0)
-  expect(await readPostgresSchema({ connectionString })).toEqual({ version: 0, newest })
+  expect(await readPostgresSchema({ connectionString })).toEqual({
+    version: 0,
+    newest,
+    worksFrom: 0,
+  })
 
   await (await openPostgresStorage({ connectionString })).close()
-  expect(await readPostgresSchema({ connectionString })).toEqual({ version: newest, newest })
+  expect(await readPostgresSchema({ connectionString })).toEqual({
+    version: newest,
+    newest,
+    worksFrom: 1,
+  })
 
   const client = new pg.Client({ connectionString })
   await client.connect()

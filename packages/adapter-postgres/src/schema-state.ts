@@ -4,8 +4,14 @@ import { explainOpenFailure, placeOf } from './errors.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 
-/** Version 0 is a database without the schema. `newest` is the version of this release. */
-export type PostgresSchema = { readonly version: number; readonly newest: number }
+/** Version 0 is a database without the schema. */
+export type PostgresSchema = {
+  readonly version: number
+  /** The version that this release writes. */
+  readonly newest: number
+  /** The oldest version whose release works with the database. */
+  readonly worksFrom: number
+}
 
 const CONNECT_MS = 5_000
 
@@ -21,7 +27,8 @@ export async function readPostgresSchema({
     await client.connect()
     await requireFittingServer(client)
     const state = await readState(client, schema)
-    return { version: state?.version ?? 0, newest: schema.migrations.length }
+    const newest = schema.migrations.length
+    return { version: state?.version ?? 0, newest, worksFrom: state?.worksFrom ?? 0 }
   } catch (error) {
     throw explainOpenFailure(placeOf(client), error)
   } finally {

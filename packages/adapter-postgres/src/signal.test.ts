@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { describeWorkSignalContract } from '@org/agent-messaging-core/contract'
+import {
+  describeChunkRelayContract,
+  describeWorkSignalContract,
+} from '@org/agent-messaging-core/contract'
 import { fakeIds } from '@org/agent-messaging-core/testing'
 import type { Message } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
@@ -137,4 +140,9 @@ it('the signal connects with the password of a pool, which pg hides from copies 
   await expect.poll(() => shown[0]).toBe('of the pool')
   server.close()
   await pool.end()
+})
+
+describeChunkRelayContract('the signal between processes', async () => {
+  const [from, to] = [open(), open()]
+  return { from, to, close: async () => undefined }
 })

@@ -1,5 +1,7 @@
 import type {
+  ChunkRelay,
   Message,
+  RelayNote,
   ResponseSignal,
   WaitingWork,
   WorkSignal,
@@ -20,7 +22,8 @@ export type PostgresSignalOptions = (
 }
 
 export type PostgresSignal = ResponseSignal &
-  WorkSignal & {
+  WorkSignal &
+  ChunkRelay & {
     /** Sends the remaining wake-ups and closes the connection. */
     close(): Promise<void>
   }
@@ -55,8 +58,14 @@ export function postgresSignal({
     else wake(topic)
   }
 
+  const readers = new Set<{ hear(note: RelayNote): void }>()
+  function onNote(text: string): void {
+    const note = JSON.parse(text) as RelayNote
+    for (const { hear } of readers) hear(note)
+  }
+
   const connection = 'pool' in place ? optionsOf(place.pool) : place
-  const notifications = new NotifyConnection({ connection, onTopic, onError })
+  const notifications = new NotifyConnection({ connection, onTopic, onNote, onError })
   return {
     notify: (message) => {
       wake(message.id, message)
@@ -75,6 +84,12 @@ export function postgresSignal({
       const worker = { hear }
       workers.add(worker)
       return () => void workers.delete(worker)
+    },
+    send: (note) => notifications.sendNote(JSON.stringify(note)),
+    onNote: (hear) => {
+      const reader = { hear }
+      readers.add(reader)
+      return () => void readers.delete(reader)
     },
     close: () => notifications.close(),
   }

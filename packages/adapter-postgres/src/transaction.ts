@@ -24,7 +24,7 @@ export function inTransaction(client: ClientBase): AcceptStores {
       accept: (message) =>
         stored(async () => {
           const [accepted] = await retried(
-            () => undoable(client, () => acceptAll(db, [message])),
+            () => undoable(client, () => acceptAll(db, [message], true)),
             MAX_LOCK_FAILURES,
           )
           if (!accepted) throw new Error('PostgreSQL returned no result for the message')

@@ -19,6 +19,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { recorded } from './audit-store.js'
 import type { Database, Queries } from './database.js'
+import { deleteHook, listHooks, setHook } from './hooks.js'
 import { pageStart } from './page.js'
 import { sql } from './sql.js'
 import { selectWebhook, updateWebhook } from './webhook-row.js'
@@ -26,8 +27,10 @@ import { selectWebhook, updateWebhook } from './webhook-row.js'
 type Ref = { readonly projectId: string; readonly id: string }
 type Project = { readonly projectId: string }
 
+/** Not deleted, and no hook of a message. */
+const OF_PROJECT = 'not w.is_deleted and w.message_id is null'
 const selectOne = `
-  ${selectWebhook} where w.id = @id and w.project_id = @projectId and not w.is_deleted`
+  ${selectWebhook} where w.id = @id and w.project_id = @projectId and ${OF_PROJECT}`
 const oneSql = sql<Ref, WebhookRow>(selectOne)
 const lockSql = sql<Ref, WebhookRow>(`${selectOne} for no key update`)
 const existsSql = sql<Ref>('select 1 from agent_messaging.webhooks where id = @id')
@@ -36,10 +39,10 @@ const lockProjectSql = sql<Project>(
   'select 1 from agent_messaging.projects where id = @projectId for no key update',
 )
 const countSql = sql<Project, { readonly count: number }>(`
-  select count(*) as count from agent_messaging.webhooks
-  where project_id = @projectId and not is_deleted`)
+  select count(*) as count from agent_messaging.webhooks w
+  where w.project_id = @projectId and ${OF_PROJECT}`)
 const newestSql = sql<Project & { readonly before: number; readonly rows: number }, WebhookRow>(`
-  ${selectWebhook} where w.project_id = @projectId and not w.is_deleted and w.seq < @before
+  ${selectWebhook} where w.project_id = @projectId and ${OF_PROJECT} and w.seq < @before
   order by w.seq desc limit @rows`)
 const insertSql = sql<WebhookColumns>(
   `insert into agent_messaging.webhooks ${insertList(WEBHOOK_COLUMNS)}`,
@@ -81,6 +84,9 @@ export function webhookStore({ read, write }: Database): WebhookStore {
       write((db) => recorded(db, audit, rotateSecret(db, { projectId, id }, rotation))),
     delete: (projectId, id, audit) =>
       write((db) => recorded(db, audit, remove(db, { projectId, id }))),
+    setHook: (hook, agentId, limit) => write((db) => setHook(db, hook, agentId, limit)),
+    hooksOf: (ref) => read((db) => listHooks(db, ref)),
+    deleteHook: (ref, name) => write((db) => deleteHook(db, ref, name)),
     reseal: (step) => write((db) => reseal(db, step)),
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import path from 'node:path'
 import {
   failedRun,
+  type EndedRun,
   type RunError,
   type RunningAgent,
   type RunOutcome,
@@ -12,7 +13,8 @@ import { AgentTimeout, failureOf } from './acp-failure.js'
 import type { AgentInfo } from './acp-handshake.js'
 import { AcpSessions } from './acp-sessions.js'
 import { MessageTooLong } from './acp-stream.js'
-import { runTurn } from './acp-turn.js'
+import { startTurn, type AcpTurn } from './acp-turn.js'
+import { WaitingTurns } from './acp-waiting-turns.js'
 import type { Child } from './child.js'
 import { within } from './within.js'
 
@@ -26,6 +28,10 @@ export type AcpLimits = {
   /** From SIGTERM to SIGKILL. */
   readonly stopGraceMs: number
   readonly maxAnswerLength: number
+  /** How long a turn waits for the answer of a person. Later the message gets a new turn. */
+  readonly waitingTurnMs: number
+  /** More waiting turns end the oldest one. */
+  readonly maxWaitingTurns: number
 }
 
 export type AcpAgentOptions = {
@@ -45,6 +51,9 @@ const EXIT_TIMEOUT_MS = 1_000
 export class AcpAgent implements RunningAgent {
   readonly #options: AcpAgentOptions
   readonly #sessions: AcpSessions
+  readonly #waiting: WaitingTurns
+  /** Turns that the agent works on. Waiting turns do not count. */
+  #workingTurns = 0
   #isStopped = false
 
   constructor(options: AcpAgentOptions) {
@@ -56,7 +65,9 @@ export class AcpAgent implements RunningAgent {
       cwd: path.resolve(cwd),
       timeoutMs: limits.sessionTimeoutMs,
     })
+    this.#waiting = new WaitingTurns(limits)
     void ended.then((reason) => {
+      this.#waiting.clear()
       if (!this.#isStopped) onExit(agentExited(reason))
     })
   }
@@ -64,15 +75,29 @@ export class AcpAgent implements RunningAgent {
   async run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
     const { connection, limits, ended, info } = this.#options
     try {
-      return await runTurn({ connection, sessions: this.#sessions, ...limits }, request, signal)
+      const deps = { connection, sessions: this.#sessions, ...limits }
+      const waiting = await this.#waiting.take(request)
+      const turn = waiting ?? (await startTurn(deps, request, signal))
+      const outcome = await this.#advance(turn, request, signal)
+      if (outcome.kind === 'input_required') this.#waiting.keep(request.sessionId, turn)
+      return outcome
     } catch (error) {
       if (connection.closed.aborted) {
         const reason = this.#isStopped ? 'was stopped' : await ended
         return failedRun('RUNTIME_LOST', `the agent ${reason}`, true)
       }
       // An idle agent that does not answer will not recover. The supervisor restarts it.
-      if (error instanceof AgentTimeout && connection.turns.size === 0) connection.close(error)
+      if (error instanceof AgentTimeout && this.#workingTurns === 0) connection.close(error)
       return failureOf(error, info.logins)
+    }
+  }
+
+  async #advance(turn: AcpTurn, request: RunRequest, signal: AbortSignal): Promise<EndedRun> {
+    this.#workingTurns += 1
+    try {
+      return await turn.advance(request, signal)
+    } finally {
+      this.#workingTurns -= 1
     }
   }
 

@@ -1,6 +1,6 @@
-import type { ToolKind } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import { TOOL_KINDS } from './acp-permissions.js'
+import { readToolCall, type ToolCall } from './acp-tool-call.js'
 
 export type AnswerOptions = {
   readonly maxLength: number
@@ -9,14 +9,14 @@ export type AnswerOptions = {
   onRefused(): void
 }
 
-/** Further tool calls of a turn have the kind `other`. */
-const MAX_TOOL_CALLS = 10_000
+/** A turn with more tool calls forgets the oldest one. */
+const MAX_TOOL_CALLS = 1_000
 
 /** The text and the tool calls of an agent in one turn. */
 export class AcpAnswer {
   readonly #options: AnswerOptions
   readonly #chunks: string[] = []
-  readonly #kinds = new Map<string, ToolKind>()
+  readonly #calls = new Map<string, ToolCall>()
   #length = 0
   #toolCallSinceText = false
   #problem: string | undefined
@@ -41,15 +41,17 @@ export class AcpAnswer {
     this.#options.onRefused()
   }
 
-  kindOf(toolCallId: string): ToolKind | undefined {
-    return this.#kinds.get(toolCallId)
+  callOf(toolCallId: string): ToolCall | undefined {
+    return this.#calls.get(toolCallId)
   }
 
   add(update: AgentUpdate): void {
     if (update.sessionUpdate === 'agent_message_chunk') return this.#addText(update.content.text)
     this.#toolCallSinceText = true
-    if (update.kind && this.#kinds.size < MAX_TOOL_CALLS)
-      this.#kinds.set(update.toolCallId, update.kind)
+    const { toolCallId } = update
+    this.#calls.set(toolCallId, { ...this.#calls.get(toolCallId), ...readToolCall(update) })
+    const [oldest] = this.#calls.keys()
+    if (oldest !== undefined && this.#calls.size > MAX_TOOL_CALLS) this.#calls.delete(oldest)
   }
 
   /** Separates the text before and after a tool call. */
@@ -83,6 +85,13 @@ const update = z.discriminatedUnion('sessionUpdate', [
     sessionUpdate: z.enum(['tool_call', 'tool_call_update']),
     toolCallId: z.string(),
     kind: z.enum(TOOL_KINDS).nullish().catch(undefined),
+    title: z.string().nullish().catch(undefined),
+    locations: z
+      .array(z.object({ path: z.string() }))
+      .nullish()
+      .catch(undefined),
+    rawInput: z.unknown().optional(),
+    content: z.unknown().optional(),
   }),
 ])
 

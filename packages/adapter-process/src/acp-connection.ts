@@ -1,14 +1,18 @@
 import {
   client,
   methods,
+  type PermissionOption,
   type RequestPermissionRequest,
   type RequestPermissionResponse,
   type ToolKind,
 } from '@agentclientprotocol/sdk'
+import { parseQuestion } from '@org/agent-messaging-core/runtime'
 import { readUpdate, type AcpAnswer } from './acp-answer.js'
 import { AgentTimeout } from './acp-failure.js'
-import { decidePermission, type PermissionPolicy } from './acp-permissions.js'
+import { decidePermission, policyOption, type PermissionPolicy } from './acp-permissions.js'
 import { agentStream, sentTooLong, type AgentPipes } from './acp-stream.js'
+import { permissionQuestion, readToolCall } from './acp-tool-call.js'
+import type { TurnQuestions } from './acp-turn-questions.js'
 
 export type RequestLimits = {
   readonly signal?: AbortSignal | undefined
@@ -16,13 +20,19 @@ export type RequestLimits = {
 }
 
 /** `signal` aborts when the service has asked the agent to end the turn. */
-type OpenTurn = { readonly answer: AcpAnswer; readonly signal: AbortSignal }
+type OpenTurn = {
+  readonly answer: AcpAnswer
+  readonly signal: AbortSignal
+  readonly questions: TurnQuestions
+}
 
 type PermissionDecision = {
   readonly line: string
   readonly toolKind: ToolKind
   readonly answer: string
 }
+
+const CANCELLED: RequestPermissionResponse = { outcome: { outcome: 'cancelled' } }
 
 export type ConnectionEvents = {
   onDecision(decision: PermissionDecision): void
@@ -47,8 +57,8 @@ export class AcpConnection {
       onTooLong: (sessionId) => this.turns.get(sessionId)?.answer.refuse(sentTooLong),
     })
     this.#connection = client({ name: 'agent-messaging' })
-      .onRequest(methods.client.session.requestPermission, ({ params }) =>
-        this.#onPermissionRequest(params),
+      .onRequest(methods.client.session.requestPermission, ({ params, signal }) =>
+        this.#onPermissionRequest(params, signal),
       )
       .connect(stream)
   }
@@ -100,18 +110,26 @@ export class AcpConnection {
     if (report) this.turns.get(report.sessionId)?.answer.add(report.update)
   }
 
-  #onPermissionRequest(request: RequestPermissionRequest): RequestPermissionResponse {
-    const { sessionId, toolCall, options } = request
+  async #onPermissionRequest(
+    { sessionId, toolCall, options }: RequestPermissionRequest,
+    signal: AbortSignal,
+  ): Promise<RequestPermissionResponse> {
     const turn = this.turns.get(sessionId)
-    if (!turn || turn.signal.aborted) return { outcome: { outcome: 'cancelled' } }
-    const toolKind = toolCall.kind ?? turn.answer.kindOf(toolCall.toolCallId) ?? 'other'
-    const option = decidePermission(this.#permissions, toolKind, options)
-    const answer = option?.kind ?? 'cancelled'
-    this.#events.onDecision({ line: toolCall.title ?? '', toolKind, answer })
-    return {
-      outcome: option
-        ? { outcome: 'selected', optionId: option.optionId }
-        : { outcome: 'cancelled' },
+    if (!turn || turn.signal.aborted) return CANCELLED
+    const call = { ...turn.answer.callOf(toolCall.toolCallId), ...readToolCall(toolCall) }
+    const { kind: toolKind = 'other', title: line = '' } = call
+    const decision = decidePermission(this.#permissions, toolKind)
+    let option: PermissionOption | undefined
+    if (decision === 'ask') {
+      this.#events.onDecision({ line, toolKind, answer: decision })
+      const question = permissionQuestion(call, options)
+      const isValid = typeof parseQuestion(question) !== 'string'
+      const value = isValid ? await turn.questions.ask(question, signal) : undefined
+      option = options[question.options.findIndex((label) => label === value)]
+    } else {
+      option = policyOption(decision, options)
     }
+    this.#events.onDecision({ line, toolKind, answer: option?.kind ?? 'cancelled' })
+    return option ? { outcome: { outcome: 'selected', optionId: option.optionId } } : CANCELLED
   }
 }

@@ -15,22 +15,33 @@ export const TOOL_KINDS = [
 ] as const satisfies ToolKind[]
 
 /**
- * Which tools an agent can use when it asks: none, all, or these kinds. The agent reports the kind,
- * so the policy stops a mistaken model, but not a lying program.
+ * Which tools an agent can use when it requests a permission: none, all, those that a person
+ * allows, or these kinds. `otherwise` decides on the other kinds, by default `deny`. The agent
+ * reports the kind, so the policy stops a mistaken model, but not a lying program.
  */
-export type PermissionPolicy = 'deny' | 'allow' | { readonly allow: readonly ToolKind[] }
+export type PermissionPolicy =
+  | 'deny'
+  | 'allow'
+  | 'ask'
+  | { readonly allow: readonly ToolKind[]; readonly otherwise?: 'deny' | 'ask' }
 
-/**
- * Returns the option to choose, if one fits. Never allows permanently, because agents store that,
- * and a stricter policy would come too late.
- */
+/** Decides on a permission request. `ask`: a person decides. */
 export function decidePermission(
   policy: PermissionPolicy,
   toolKind: ToolKind,
+): 'allow' | 'deny' | 'ask' {
+  if (typeof policy === 'string') return policy
+  return policy.allow.includes(toolKind) ? 'allow' : (policy.otherwise ?? 'deny')
+}
+
+/**
+ * Returns the option that the policy chooses, if one fits. The policy never allows permanently,
+ * because agents store that, and a stricter policy would come too late.
+ */
+export function policyOption(
+  decision: 'allow' | 'deny',
   options: readonly PermissionOption[],
 ): PermissionOption | undefined {
-  const isAllowed =
-    typeof policy === 'string' ? policy === 'allow' : policy.allow.includes(toolKind)
   const find = (kind: PermissionOption['kind']) => options.find((option) => option.kind === kind)
-  return isAllowed ? find('allow_once') : (find('reject_once') ?? find('reject_always'))
+  return decision === 'allow' ? find('allow_once') : (find('reject_once') ?? find('reject_always'))
 }

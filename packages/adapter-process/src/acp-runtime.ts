@@ -7,7 +7,7 @@ import type { Program } from './program.js'
 
 /** A program that speaks the Agent Client Protocol. */
 export type AcpProgram = Program & {
-  /** Which tools the agent can use when it asks. The default is `deny`. */
+  /** Which tools the agent can use when it requests a permission. The default is `deny`. */
   readonly permissions?: PermissionPolicy
   /** The id of a login method that needs no person, such as an API key in `env`. */
   readonly login?: string
@@ -22,6 +22,8 @@ const defaults: AcpLimits = {
   sessionTimeoutMs: 60_000,
   cancelGraceMs: 3_000,
   stopGraceMs: 5_000,
+  waitingTurnMs: 86_400_000,
+  maxWaitingTurns: 100,
   maxAnswerLength: defaultLimits.responseLength,
 }
 

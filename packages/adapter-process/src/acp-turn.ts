@@ -1,20 +1,20 @@
-import {
-  methods,
-  type CancelNotification,
-  type ContentBlock,
-  type PromptRequest,
-} from '@agentclientprotocol/sdk'
+import { methods, type ContentBlock, type PromptRequest } from '@agentclientprotocol/sdk'
 import {
   failedRun,
+  isSameQuestion,
+  type AskingRun,
+  type EndedRun,
   type FinishedRun,
   type RunRequest,
   type Turn,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { AcpAnswer } from './acp-answer.js'
+import { Cancellation } from './acp-cancellation.js'
 import type { AcpConnection } from './acp-connection.js'
-import { AgentTimeout, isSessionUnknown, storable } from './acp-failure.js'
+import { isSessionUnknown, storable } from './acp-failure.js'
 import type { AcpSessions } from './acp-sessions.js'
+import { TurnQuestions } from './acp-turn-questions.js'
 
 export type TurnDeps = {
   readonly connection: AcpConnection
@@ -28,64 +28,121 @@ const META_KEY = 'agent-messaging'
 
 const promptResponse = z.object({ stopReason: z.string() })
 
-/** Runs one turn, from opening the session to the agent's last word. Rejects like `request`. */
-export async function runTurn(
+/** Opens the session and starts a turn. Rejects like `request`. */
+export async function startTurn(
   d: TurnDeps,
   run: RunRequest,
   signal: AbortSignal,
-): Promise<FinishedRun> {
-  const { connection, sessions, maxAnswerLength } = d
-  const { id: sessionId, history } = await sessions.open(run, signal)
+): Promise<AcpTurn> {
+  const { id, history } = await d.sessions.open(run, signal)
   signal.throwIfAborted()
-  const cancellation = cancellationOf(d, sessionId)
-  const answer = new AcpAnswer({
-    maxLength: maxAnswerLength,
-    emit: (chunk) => run.emit(chunk),
-    onRefused: cancellation.start,
-  })
-  connection.turns.set(sessionId, { answer, signal: cancellation.started })
-  signal.addEventListener('abort', cancellation.start)
-  try {
-    const response = await connection.request(
-      methods.agent.session.prompt,
-      promptOf(sessionId, history, run),
-      { signal: cancellation.expired },
-    )
-    sessions.turnEnded(sessionId)
-    const stopReason = promptResponse.safeParse(response).data?.stopReason
-    return refusedOf(answer) ?? outcomeOf(stopReason, answer.text)
-  } catch (error) {
-    if (isSessionUnknown(error)) sessions.forget(sessionId)
-    if (!cancellation.expired.aborted) throw error
-    sessions.abandon(sessionId)
-    return (
-      refusedOf(answer) ??
-      failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when it was cancelled')
-    )
-  } finally {
-    cancellation.dispose()
-    signal.removeEventListener('abort', cancellation.start)
-    connection.turns.delete(sessionId)
-  }
+  return new AcpTurn(d, run, { id, history })
 }
 
-/** Asks the agent once to end a turn. `expired` aborts if the agent has not done so in time. */
-function cancellationOf({ connection, cancelGraceMs }: TurnDeps, sessionId: string) {
-  const started = new AbortController()
-  const expired = new AbortController()
-  let timer: NodeJS.Timeout | undefined
-  return {
-    started: started.signal,
-    expired: expired.signal,
-    start() {
-      if (started.signal.aborted) return
-      started.abort()
-      const params: CancelNotification = { sessionId }
-      connection.notify(methods.agent.session.cancel, params)
-      const expire = () => expired.abort(new AgentTimeout('the agent did not end its turn'))
-      timer = setTimeout(expire, cancelGraceMs)
-    },
-    dispose: () => clearTimeout(timer),
+/**
+ * One turn of the agent, from its prompt to the agent's last word. It stays open over several runs
+ * of its message if the agent asks a person.
+ */
+export class AcpTurn {
+  readonly #d: TurnDeps
+  readonly #messageId: string
+  readonly #answer: AcpAnswer
+  readonly #questions: TurnQuestions
+  readonly #cancellation: Cancellation
+  /** Rejects like `request`. */
+  readonly #ended: Promise<FinishedRun>
+  /** The question that the turn waits for, and its place among the message's questions. */
+  #asked: { readonly question: AskingRun; readonly place: number } | undefined
+  #emit = (_chunk: string): void => undefined
+
+  constructor(
+    d: TurnDeps,
+    run: RunRequest,
+    session: { readonly id: string; readonly history: readonly Turn[] },
+  ) {
+    this.#d = d
+    this.#messageId = run.messageId
+    this.#questions = new TurnQuestions(run.inputs)
+    this.#cancellation = new Cancellation(d, session.id, () => this.#questions.close())
+    this.#answer = new AcpAnswer({
+      maxLength: d.maxAnswerLength,
+      emit: (chunk) => this.#emit(chunk),
+      onRefused: () => this.#cancellation.start(),
+    })
+    d.connection.turns.set(session.id, {
+      answer: this.#answer,
+      signal: this.#cancellation.started,
+      questions: this.#questions,
+    })
+    this.#ended = this.#prompt(session.id, promptOf(session.id, session.history, run))
+    // A waiting turn can fail before the next run reads its end.
+    this.#ended.catch(() => undefined)
+  }
+
+  get isEnding(): boolean {
+    return this.#cancellation.started.aborted
+  }
+
+  /** Resolves at the end of the turn, or at its next question. Rejects like `request`. */
+  async advance(run: RunRequest, signal: AbortSignal): Promise<EndedRun> {
+    const cancel = () => this.#cancellation.start()
+    this.#emit = (chunk) => run.emit(chunk)
+    // Each run streams the whole answer.
+    if (this.#answer.text !== '') run.emit(this.#answer.text)
+    signal.addEventListener('abort', cancel)
+    if (signal.aborted) cancel()
+    try {
+      const next = await Promise.race([this.#ended, this.#questions.next()])
+      if (next.kind !== 'input_required' || this.isEnding) return await this.#ended
+      this.#asked = { question: next, place: run.inputs?.length ?? 0 }
+      return next
+    } finally {
+      signal.removeEventListener('abort', cancel)
+      this.#emit = () => undefined
+    }
+  }
+
+  /** Takes the answer to the question of this turn. False if the run does not continue the turn. */
+  takeAnswer({ messageId, inputs = [] }: RunRequest): boolean {
+    const answer = inputs.at(-1)
+    const isMine =
+      !this.isEnding &&
+      messageId === this.#messageId &&
+      inputs.length - 1 === this.#asked?.place &&
+      answer !== undefined &&
+      isSameQuestion(answer, this.#asked.question)
+    if (isMine) this.#questions.give(answer)
+    return isMine
+  }
+
+  /** Cancels the turn, and resolves at its end. */
+  async end(): Promise<void> {
+    this.#cancellation.start()
+    await this.#ended.catch(() => undefined)
+  }
+
+  async #prompt(sessionId: string, prompt: PromptRequest): Promise<FinishedRun> {
+    const { connection, sessions } = this.#d
+    const { expired } = this.#cancellation
+    try {
+      const method = methods.agent.session.prompt
+      const response = await connection.request(method, prompt, { signal: expired })
+      sessions.turnEnded(sessionId)
+      const stopReason = promptResponse.safeParse(response).data?.stopReason
+      return refusedOf(this.#answer) ?? outcomeOf(stopReason, this.#answer.text)
+    } catch (error) {
+      if (isSessionUnknown(error)) sessions.forget(sessionId)
+      if (!expired.aborted) throw error
+      sessions.abandon(sessionId)
+      return (
+        refusedOf(this.#answer) ??
+        failedRun('RUNTIME_TIMEOUT', 'the agent did not end its turn when it was cancelled')
+      )
+    } finally {
+      this.#cancellation.dispose()
+      this.#questions.close()
+      connection.turns.delete(sessionId)
+    }
   }
 }
 

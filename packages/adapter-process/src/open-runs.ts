@@ -3,11 +3,11 @@ import {
   beginningOf,
   failedRun,
   isStorableText,
-  type FinishedRun,
+  type EndedRun,
 } from '@org/agent-messaging-core/runtime'
 
 /** A program's reply to a run. `sessionState` must be stored before the run ends. */
-export type Reply = FinishedRun & { readonly sessionState?: string }
+export type Reply = EndedRun & { readonly sessionState?: string }
 
 type OpenRun = { readonly end: (reply: Reply) => void; readonly emit: (chunk: string) => void }
 
@@ -58,7 +58,7 @@ export class OpenRuns {
   }
 }
 
-export function programError(message: string, retryable: boolean): FinishedRun {
+export function programError(message: string, retryable: boolean): EndedRun {
   const text = beginningOf(message, MAX_ERROR_LENGTH)
   const isUsable = isStorableText(text) && text !== ''
   return failedRun('RUNTIME_ERROR', isUsable ? text : 'the agent failed', retryable)

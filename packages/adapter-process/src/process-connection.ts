@@ -1,4 +1,4 @@
-import { failedRun } from '@org/agent-messaging-core/runtime'
+import { failedRun, parseQuestion, parseRunUsage } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import type { Child } from './child.js'
 import { readLines } from './lines.js'
@@ -84,10 +84,14 @@ export class ProcessConnection {
         return this.runs.emit(message.id, message.text) ? undefined : NO_RUN
       case 'error': {
         const failure = programError(message.message, message.retryable ?? false)
-        return this.runs.end(message.id, failure) ? undefined : NO_RUN
+        return this.runs.end(message.id, withUsage(failure, message)) ? undefined : NO_RUN
       }
+      case 'question':
+        return this.runs.end(message.id, withUsage(askedBy(message), { usage: message['usage'] }))
+          ? undefined
+          : NO_RUN
       case 'answer':
-        return this.runs.end(message.id, answered(message)) ? undefined : NO_RUN
+        return this.runs.end(message.id, withUsage(answered(message), message)) ? undefined : NO_RUN
     }
   }
 
@@ -109,6 +113,20 @@ const answered = ({ response, sessionState }: Extract<FromProgram, { type: 'answ
   response,
   ...(typeof sessionState === 'string' && { sessionState }),
 })
+
+function withUsage<R extends Reply>(reply: R, message: { readonly usage?: unknown }): R {
+  const usage = parseRunUsage(message.usage)
+  return usage ? { ...reply, usage } : reply
+}
+
+/** Ends the run with the question, or fails it. Null means that a field is absent. */
+function askedBy(message: Extract<FromProgram, { type: 'question' }>): Reply {
+  const given = Object.entries(message).filter(([, value]) => value !== null)
+  const question = parseQuestion(Object.fromEntries(given))
+  return typeof question === 'string'
+    ? failedRun('QUESTION_INVALID', `the question ${question}`)
+    : question
+}
 
 type Deferred<T> = {
   readonly promise: Promise<T>

@@ -11,6 +11,8 @@ const MAX_STATE_LENGTH = 16 * 1024
 const MAX_TURNS = 1_000
 const MAX_HISTORY_LENGTH = 1024 * 1024
 
+/** The service checks the counts. */
+const usage = z.unknown().optional()
 const id = z.string(orMissing('must be a string'))
 const text = z.string(orMissing('must be a string'))
 const count = (most: number) =>
@@ -34,12 +36,16 @@ const incoming = z.discriminatedUnion('type', [
       .max(MAX_STATE_LENGTH, `must have at most ${MAX_STATE_LENGTH} characters`)
       .refine(isStorableText, 'must not contain NUL or a lone surrogate')
       .nullish(),
+    usage,
   }),
+  // The service checks the question.
+  z.looseObject({ type: z.literal('question'), id, question: text }),
   z.object({
     type: z.literal('error'),
     id,
     message: text,
     retryable: z.boolean('must be true or false').nullish(),
+    usage,
   }),
   z.object({ type: z.literal('pong') }),
 ])
@@ -55,7 +61,7 @@ export type Unusable = {
   readonly id?: string
 }
 
-const TYPES = new Set<unknown>(['ready', 'chunk', 'answer', 'error', 'pong'])
+const TYPES = new Set<unknown>(['ready', 'chunk', 'answer', 'question', 'error', 'pong'])
 
 export function parseLine(line: string): FromProgram | Unusable {
   const value = objectIn(line)
@@ -89,9 +95,9 @@ export function runLine(
   { messageId, agentId, sessionId, message, metadata, executionPrincipal, ...run }: RunRequest,
   history: readonly Turn[] | undefined,
 ): string {
-  const { attempt, sessionState } = run
+  const { attempt, inputs, sessionState } = run
   const about = { messageId, agentId, sessionId, message, metadata, executionPrincipal }
-  return toLine({ type: 'run', id, ...about, attempt, sessionState, history })
+  return toLine({ type: 'run', id, ...about, attempt, inputs, sessionState, history })
 }
 
 export const cancelLine = (id: string): string => toLine({ type: 'cancel', id })

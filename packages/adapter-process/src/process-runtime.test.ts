@@ -192,6 +192,35 @@ describe('a run', () => {
     expect(await run({ do: 'count' }, more)).toEqual({ kind: 'answered', response: '1' })
   })
 
+  it('asks a person, and gets the answer with its next run', async () => {
+    const { run } = await started()
+    const question = { question: 'Pay?', options: ['yes', 'no'], onExpiry: 'fail' }
+    const action = { do: 'ask', question }
+    expect(await run(action)).toEqual({
+      kind: 'input_required',
+      question: 'Pay?',
+      options: ['yes', 'no'],
+    })
+    const inputs = [{ id: 'i', question: 'Pay?', options: ['yes', 'no'], value: 'yes' }]
+    expect(await run(action, { inputs })).toEqual({
+      kind: 'answered',
+      response: JSON.stringify(inputs),
+    })
+    expect(await run({ do: 'ask', question: { question: 'Pay?', options: [] } })).toMatchObject({
+      kind: 'failed',
+      error: { code: 'QUESTION_INVALID' },
+    })
+  })
+
+  it('can report the tokens that it used', async () => {
+    const { run } = await started()
+    const usage = { inputTokens: 12, outputTokens: 3 }
+    expect(await run({ do: 'use', usage })).toEqual({ kind: 'answered', response: 'used', usage })
+    expect(await run({ do: 'fail', message: 'no', usage })).toMatchObject({ kind: 'failed', usage })
+    const wrong = { do: 'use', usage: { inputTokens: 'many' } }
+    expect(await run(wrong)).toEqual({ kind: 'answered', response: 'used' })
+  })
+
   it('emits its chunks', async () => {
     const { run } = await started()
     const chunks: string[] = []

@@ -1,4 +1,5 @@
 // An agent built on the protocol's public SDK. The first word of a prompt selects its behaviour.
+import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk'
@@ -55,6 +56,26 @@ const behaviours = {
       })),
     })
     await say(outcome.optionId ?? outcome.outcome)
+  },
+  /** Requests a permission for each title, those joined by `+` at once, and says the outcomes. */
+  async approve({ say, client, session, params: { sessionId } }, ...groups) {
+    await say('Before.')
+    const ask = (title) =>
+      client.request(methods.client.session.requestPermission, {
+        sessionId,
+        toolCall: { toolCallId: randomUUID(), title, kind: 'execute', rawInput: { run: title } },
+        options: [
+          { optionId: 'id of once', name: 'Once', kind: 'allow_once' },
+          { optionId: 'id of always', name: 'Always', kind: 'allow_always' },
+          { optionId: 'id of no', name: 'No', kind: 'reject_once' },
+        ],
+      })
+    for (const group of groups) {
+      for (const { outcome } of await Promise.all(group.split('+').map(ask))) {
+        if (outcome.outcome === 'cancelled') return void session.prompts.push('cancelled')
+        await say(` ${outcome.optionId}.`)
+      }
+    }
   },
   async noise({ say, tell, params: { sessionId } }) {
     await tell({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text: 'thought' } })

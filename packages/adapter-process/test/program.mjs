@@ -14,9 +14,15 @@ const actions = {
     for (const text of ['one ', 'two ']) say({ type: 'chunk', id, text })
     answer(id, 'one two')
   },
+  ask: ({ id, inputs = [] }, { question }) =>
+    inputs[0]
+      ? answer(id, JSON.stringify(inputs))
+      : say({ type: 'question', id, schema: null, ...question }),
   count: ({ id, sessionState = '0' }) =>
     answer(id, sessionState, { sessionState: String(Number(sessionState) + 1) }),
-  fail: ({ id }, { message, retryable }) => say({ type: 'error', id, message, retryable }),
+  fail: ({ id }, { message, retryable, usage }) =>
+    say({ type: 'error', id, message, retryable, usage }),
+  use: ({ id }, { usage }) => answer(id, 'used', { usage }),
   gather: (run, { until }) => {
     waiting.push(run)
     if (waiting.length === until)

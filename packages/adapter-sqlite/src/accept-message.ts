@@ -10,8 +10,11 @@ import {
   type MessageRow,
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
+import type { HookRows } from './hook-rows.js'
 import { selectMessage } from './message-row.js'
 import type { Place, SessionRows } from './session-rows.js'
+import type { SendBuckets } from './send-buckets.js'
+import type { UsageRows } from './usage-store.js'
 
 type InsertedValues = (string | number | null)[]
 /** The agent's state and limit, and the messages with the same id or key. */
@@ -23,8 +26,18 @@ type Case = [
   sameKey: number | null,
 ]
 
+type Parts = {
+  readonly usage: UsageRows
+  readonly buckets: SendBuckets
+  readonly hooks: HookRows
+}
+
 /** `MessageStore.accept`, in a transaction. */
-export function acceptance(db: Database, sessions: SessionRows): (message: NewMessage) => Accepted {
+export function acceptance(
+  db: Database,
+  sessions: SessionRows,
+  { usage, buckets, hooks }: Parts,
+): (message: NewMessage) => Accepted {
   const caseOf = db
     .prepare<[string, string | null, string, string], Case>(
       `select state, max_queued, updated_at, (select seq from messages where id = ?),
@@ -36,10 +49,10 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     'select 1 from api_keys where id = ? and revoked_at is null',
   )
   const byKey = db.prepare<[NewMessage], MessageRow>(
-    `${selectMessage} where m.agent_id = @agentId and m.idempotency_key = @idempotencyKey and a.project_id = @projectId`,
+    `${selectMessage} where m.agent_id = +@agentId and m.idempotency_key = +@idempotencyKey and a.project_id = +@projectId`,
   )
   const byId = db.prepare<[NewMessage], MessageRow>(
-    `${selectMessage} where m.id = @id and m.agent_id = @agentId and a.project_id = @projectId`,
+    `${selectMessage} where m.id = +@id and m.agent_id = +@agentId and a.project_id = +@projectId`,
   )
   // An erased message keeps its key until the sweep deletes the message.
   const freeKey = db.prepare<[NewMessage]>(
@@ -47,8 +60,8 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
   )
   const insert = db.prepare<[InsertedValues]>(`
     insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
-      trace, attempt, state, not_before, started_at, created_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      trace, earlier_turns, attempt, state, not_before, started_at, created_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 
   return (accepted) => {
     const {
@@ -74,6 +87,8 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
       return { kind: 'existing', message: toMessage(existing) }
     if (agentState !== 'running') return { kind: 'agent_not_running' }
     if (isChanged) return { kind: 'agent_changed' }
+    const taken = accepted.takes && buckets.take(accepted.takes, now)
+    if (taken?.isTaken === false) return { kind: 'rate_limited', levels: taken.levels }
     const place = sessions.enqueue({
       agentId,
       sessionId,
@@ -88,9 +103,14 @@ export function acceptance(db: Database, sessions: SessionRows): (message: NewMe
     if (sameKey !== null) freeKey.run(accepted)
     const claim = newMessageClaim(accepted.claimUntil, place.isHead)
     insert.run(valuesOf(accepted, place, claim !== undefined))
-    return claim === undefined
-      ? createdMessage(accepted)
-      : claimedMessage(accepted, place.lease, claim, place.sessionState)
+    if (accepted.hook) hooks.insert(accepted.hook)
+    usage.add(accepted.usage)
+    taken?.store()
+    const result =
+      claim === undefined
+        ? createdMessage(accepted)
+        : claimedMessage(accepted, place.lease, claim, place.sessionState)
+    return taken ? { ...result, levels: taken.levels } : result
   }
 }
 
@@ -109,6 +129,7 @@ const valuesOf = (
   accepted.metadata === undefined ? null : JSON.stringify(accepted.metadata),
   JSON.stringify(accepted.executionPrincipal),
   traceColumn(accepted.trace),
+  accepted.earlierTurns === undefined ? null : JSON.stringify(accepted.earlierTurns),
   isClaimed ? 1 : 0,
   isClaimed ? 'running' : 'queued',
   isClaimed ? null : accepted.now,

@@ -15,7 +15,10 @@ type QueueRow = Omit<OpenQueue, 'isDisabled' | 'isPaused'> & {
 }
 type Waiting = { readonly count: number; readonly oldestAt: Instant | null }
 type Webhooks = Pick<DeliveryBacklog, 'disabledWebhooks' | 'openCircuits' | 'halfOpenCircuits'>
-type Messages = Omit<MessageBacklog, 'oldestDueAt'> & { readonly oldestDueAt: Instant | null }
+type Messages = Omit<MessageBacklog, 'oldestDueAt' | 'oldestAskedAt'> & {
+  readonly oldestDueAt: Instant | null
+  readonly oldestAskedAt: Instant | null
+}
 
 // Each statement aggregates, so it always returns one row.
 
@@ -63,11 +66,16 @@ export function messageBacklog(db: Database): (now: Instant) => MessageBacklog {
   const messages = db.prepare<{ now: Instant }, Messages>(`
     select coalesce(sum(s.last_position - s.head_position + (m.state = 'queued')), 0) as queued,
       coalesce(sum(m.state = 'running'), 0) as running, coalesce(sum(m.state = 'deferred'), 0) as deferred,
+      coalesce(sum(m.state = 'input_required'), 0) as inputRequired, min(iif(m.state = 'input_required', m.started_at, null)) as oldestAskedAt,
       min(iif(m.state = 'queued' and a.state = 'running' and s.due_at <= @now, s.due_at, null)) as oldestDueAt
     from sessions s cross join messages m on m.session_seq = s.seq and m.position = s.head_position cross join agents a on a.id = s.agent_id
     where s.due_at is not null`)
   return (now) => {
-    const { oldestDueAt, ...counts } = messages.get({ now }) as Messages
-    return { ...counts, ...(oldestDueAt !== null && { oldestDueAt }) }
+    const { oldestDueAt, oldestAskedAt, ...counts } = messages.get({ now }) as Messages
+    return {
+      ...counts,
+      ...(oldestDueAt !== null && { oldestDueAt }),
+      ...(oldestAskedAt !== null && { oldestAskedAt }),
+    }
   }
 }

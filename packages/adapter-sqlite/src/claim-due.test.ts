@@ -3,9 +3,10 @@ import { expect, it } from 'vitest'
 import { dueClaims } from './claim-due.js'
 import { openConnection } from './connection.js'
 import { fanOutOf } from './fan-out.js'
-import { migrate } from './schema.js'
+import { migrate } from './migrate.js'
 import { AuditRows } from './audit-store.js'
 import { Committer } from './committer.js'
+import { HookRows } from './hook-rows.js'
 import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
@@ -29,6 +30,7 @@ it('a new process finds the one due delivery behind thousands of webhooks withou
   const { create } = webhookStore(db, new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }), {
     webhooks: rows,
     audit: new AuditRows(db),
+    hooks: new HookRows(db),
   })
   const ids = fakeIds()
   const agent = anAgent()

@@ -1,8 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import {
+  allowedAttempts,
   claimedAttempt,
   isExhausted,
   messageOf,
+  toMessage,
   type ClaimedMessage,
   type ClaimRunnable,
   type MessageRow,
@@ -19,7 +21,7 @@ export function runnableClaims(
   sessions: SessionRows,
 ): (query: ClaimRunnable) => ClaimedMessage[] {
   const headOf = db.prepare<[number], MessageRow>(
-    `${selectMessage} where s.seq = ? and m.session_seq = s.seq and m.position = s.head_position`,
+    `${selectMessage} where s.seq = +? and m.session_seq = s.seq and m.position = s.head_position`,
   )
   const writeState = stateWriter(db)
 
@@ -27,7 +29,8 @@ export function runnableClaims(
     const head = headOf.get(sessionSeq)
     if (!head) return []
     const { token, sessionState, maxAttempts } = sessions.claim(sessionSeq, until)
-    const attempt = claimedAttempt(head.attempt, maxAttempts)
+    const allowed = allowedAttempts(maxAttempts, toMessage(head))
+    const attempt = claimedAttempt(head.attempt, allowed)
     const state = { kind: 'running', startedAt: now } as const
     writeState(head.seq, attempt, state)
     const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
@@ -37,7 +40,7 @@ export function runnableClaims(
         message,
         lease: { token, until },
         ...(lost && { lost }),
-        ...(isExhausted(head.attempt, maxAttempts) && { isExhausted: true }),
+        ...(isExhausted(head.attempt, allowed) && { isExhausted: true }),
         ...(sessionState !== null && { sessionState }),
       },
     ]

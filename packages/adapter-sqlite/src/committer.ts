@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { err, errAsync, ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
 import { unavailable, unavailableBecause } from './errors.js'
-import { isPostponed, Transactions } from './transaction.js'
+import { isPostponed, Transactions, type Collected } from './transaction.js'
 
 /** Writes in one transaction at most. The event loop runs between two transactions. */
 const LARGEST_BATCH = 256
@@ -73,6 +73,12 @@ export class Committer {
     this.#busyTimeoutMs = busyTimeoutMs
     this.#explain = explain
     this.#obstacle = obstacle
+  }
+
+  /** Writes the changes that operations collect once for each transaction, before its commit. */
+  collecting<C extends Collected>(changes: C): C {
+    this.#transactions.collect(changes)
+    return changes
   }
 
   /** Runs `query` now, on committed data. */

@@ -14,7 +14,10 @@ import {
   type Instant,
   type Page,
   type PageOf,
+  limitsColumn,
+  toProject,
   type Project,
+  type ProjectRow,
 } from '@org/agent-messaging-core/storage'
 import type { AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
@@ -24,8 +27,13 @@ import { VersionedCache } from './versioned-cache.js'
 /** Sorts after all names that begin with `ENDED_SIGN_IN`. */
 const AFTER_ENDED_SIGN_INS = 'ended-sign-in0'
 
-const selectProject = 'select id, name, created_at as createdAt from projects'
+const selectProject =
+  'select id, name, created_at as createdAt, send_limits as sendLimits from projects'
 const selectKey = `select ${selectList(API_KEY_COLUMNS)} from api_keys`
+
+type ProjectsPage = { readonly limit: number; readonly cursor?: string | null }
+
+const projectOf = (row: ProjectRow | undefined): Project | undefined => row && toProject(row)
 
 export function credentialStore(
   db: Database,
@@ -68,15 +76,8 @@ export function credentialStore(
     return row && toApiKey(row)
   }
 
-  function pageOfProjects({
-    limit,
-    cursor = null,
-  }: {
-    limit: number
-    cursor?: string | null
-  }): Page<Project> {
-    return toPage(sql.projects.all(cursor, limit + 1), limit, (row) => row)
-  }
+  const pageOfProjects = ({ limit, cursor = null }: ProjectsPage): Page<Project> =>
+    toPage(sql.projects.all(cursor, limit + 1), limit, toProject)
 
   const pageOfKeys = (projectId: string, page: PageOf): Page<ApiKey> =>
     toPage(sql.keys.all(projectId, start(page), page.limit + 1), page.limit, toApiKey)
@@ -84,10 +85,15 @@ export function credentialStore(
   return {
     createProject: (row, audit) =>
       committer.write(() => {
-        sql.insertProject.run(row)
+        sql.insertProject.run({ ...row, sendLimits: limitsColumn(row.sendLimits) })
         return log.recorded(audit, 'created' as const)
       }),
-    getProject: (id) => committer.read(() => sql.project.get(id)),
+    updateProject: (id, { sendLimits }, audit) =>
+      committer.write(() => {
+        const column = limitsColumn(sendLimits)
+        return log.recorded(audit, projectOf(sql.updateProject.get(column, id)))
+      }),
+    getProject: (id) => committer.read(() => projectOf(sql.project.get(id))),
     listProjects: (page) => committer.read(() => pageOfProjects(page)),
     createKey: (key, digest, limit, audit) =>
       committer.write(() => log.recorded(audit, createKey(key, digest, limit))),
@@ -118,11 +124,14 @@ function replaceSetting(
 }
 
 const prepare = (db: Database) => ({
-  insertProject: db.prepare<[Project]>(
-    'insert into projects (id, name, created_at) values (@id, @name, @createdAt) on conflict do nothing',
+  insertProject: db.prepare<[ProjectRow]>(
+    'insert into projects (id, name, created_at, send_limits) values (@id, @name, @createdAt, @sendLimits) on conflict do nothing',
   ),
-  project: db.prepare<[string], Project>(`${selectProject} where id = ?`),
-  projects: db.prepare<[string | null, number], Project>(
+  updateProject: db.prepare<[string | null, string], ProjectRow>(
+    'update projects set send_limits = ? where id = ? returning id, name, created_at as createdAt, send_limits as sendLimits',
+  ),
+  project: db.prepare<[string], ProjectRow>(`${selectProject} where id = ?`),
+  projects: db.prepare<[string | null, number], ProjectRow>(
     `${selectProject} where seq > coalesce((select seq from projects where id <= ? order by id desc limit 1), 0) order by seq ${atMost('?')}`,
   ),
   insertKey: db.prepare<[ApiKeyRow & { digest: string }]>(

@@ -3,10 +3,11 @@ import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
 import { AuditRows } from './audit-store.js'
 import { Committer } from './committer.js'
+import { HookRows } from './hook-rows.js'
 import { openConnection } from './connection.js'
 import { deliveryList } from './delivery-list.js'
 import { fanOutOf } from './fan-out.js'
-import { migrate } from './schema.js'
+import { migrate } from './migrate.js'
 import { WebhookRows } from './webhook-rows.js'
 import { webhookStore } from './webhook-store.js'
 
@@ -23,6 +24,7 @@ async function deliveries() {
   await webhookStore(db, new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), {
     webhooks: rows,
     audit: new AuditRows(db),
+    hooks: new HookRows(db),
   }).create(webhook, 1)
   const made: string[] = []
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string

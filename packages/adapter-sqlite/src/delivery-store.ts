@@ -24,6 +24,7 @@ import { publisherOf, type FanOut } from './fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { deliveryPurge } from './purge.js'
 import { redelivery } from './redelivery.js'
+import type { UsageRows } from './usage-store.js'
 import type { WebhookRows } from './webhook-rows.js'
 
 type Release = { readonly deliveryId: string; readonly token: number; readonly now: Instant }
@@ -31,15 +32,19 @@ type Release = { readonly deliveryId: string; readonly token: number; readonly n
 /** Selects the delivery if the claim is still valid. */
 const HELD = 'id = @deliveryId and lease = @token and is_claimed = 1 and due_at is not null'
 
-type Parts = { readonly webhooks: WebhookRows; readonly fanOut: FanOut }
+type Parts = {
+  readonly webhooks: WebhookRows
+  readonly fanOut: FanOut
+  readonly usage: UsageRows
+}
 
 export function deliveryStore(
   db: Database,
   committer: Committer,
-  { webhooks, fanOut }: Parts,
+  { webhooks, fanOut, usage }: Parts,
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
-  const recordAttempt = attemptRecords(db, fanOut, webhooks)
+  const recordAttempt = attemptRecords(db, { fanOut, webhooks, usage })
   const list = deliveryList(db)
   const { redeliver, cancel } = redelivery(db, webhooks)
   const publishTo = publisherOf(db, webhooks)

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import {
+  hookGets,
   matchesFilter,
   newClaimedDelivery,
   newDeliveryClaim,
@@ -9,6 +10,7 @@ import {
   type ClaimedDelivery,
   type EventName,
   type Instant,
+  type MessageRow,
   type Outgoing,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
@@ -18,9 +20,10 @@ import type { Receiver, WebhookRows } from './webhook-rows.js'
 
 /**
  * Stores events with their deliveries, in the transaction of the change that they report. Returns
- * the deliveries that are created claimed.
+ * the deliveries that are created claimed. `message` is the row of the events' message, if any: a
+ * message without hooks needs no search for them.
  */
-export type FanOut = (outgoing: Outgoing) => ClaimedDelivery[]
+export type FanOut = (outgoing: Outgoing, message?: Pick<MessageRow, 'hooks'>) => ClaimedDelivery[]
 
 type Inserted = {
   readonly id: string
@@ -65,11 +68,16 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
       .subscribed(event.projectId, event.name)
       .filter(({ webhook }) => webhook.id !== notTo && matchesFilter(webhook.filter, event))
 
+  const hooksFor = (event: WebhookEvent): Receiver[] =>
+    webhooks.hooksOf(event.messageId ?? '').filter(({ webhook }) => hookGets(webhook, event))
+
   const publish = (
     event: WebhookEvent,
     { nextDeliveryId, notTo, claim }: Outgoing,
+    hasHooks: boolean,
   ): ClaimedDelivery[] => {
     const receivers = receiversOf(event, notTo)
+    if (hasHooks) receivers.push(...hooksFor(event))
     const eventSeq = insert.event(event, receivers.length === 0 ? 0 : 1)
     return receivers.flatMap(({ seq: webhookSeq, webhook }) => {
       const id = nextDeliveryId()
@@ -82,7 +90,8 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     })
   }
 
-  return (outgoing) => outgoing.events.flatMap((event) => publish(event, outgoing))
+  return (outgoing, { hooks } = { hooks: null }) =>
+    outgoing.events.flatMap((event) => publish(event, outgoing, hooks !== null))
 }
 
 /** `DeliveryStore.publishTo`, in a transaction. Returns false if the webhook does not exist. */
@@ -94,7 +103,7 @@ export function publisherOf(
   const ready = probeReadiness(db, webhooks)
   const webhookSeqOf = db
     .prepare<[string, string], number>(
-      'select seq from webhooks where id = ? and project_id = ? and is_deleted = 0',
+      'select seq from webhooks where id = ? and project_id = ? and is_deleted = 0 and message_id is null',
     )
     .pluck()
   return (webhookId, event, deliveryId) => {

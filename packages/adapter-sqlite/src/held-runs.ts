@@ -1,7 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import {
   holdsRun,
+  inputsColumn,
   messageOf,
+  WAITING,
+  type Asking,
   type Deferral,
   type HeldRun,
   type Instant,
@@ -11,20 +14,29 @@ import {
   type SessionMemory,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
-import { messageById, stateWriter } from './message-row.js'
+import { inputsWriter, messageById, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
+import type { UsageRows } from './usage-store.js'
 
 type HeldRuns = {
+  ask(asking: Asking): RecordedRun
   extend(held: HeldRun, until: Instant): boolean
   defer(deferral: Deferral): 'deferred' | 'lease_lost'
   remember(memory: SessionMemory): 'remembered' | 'lease_lost'
   record(run: RunRecord): RecordedRun
 }
 
+type Parts = {
+  readonly sessions: SessionRows
+  readonly fanOut: FanOut
+  readonly usage: UsageRows
+}
+
 /** Changes that only the holder of a lease can make. Call them in a transaction. */
-export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): HeldRuns {
+export function heldRuns(db: Database, { sessions, fanOut, usage: counts }: Parts): HeldRuns {
   const byId = messageById(db)
   const writeState = stateWriter(db)
+  const writeInputs = inputsWriter(db)
 
   function find({ messageId, token }: HeldRun): MessageRow | undefined {
     const row = byId(messageId)
@@ -47,6 +59,16 @@ export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): H
       sessions.holdUntil(row.sessionSeq, state.deadlineAt)
       return 'deferred'
     },
+    ask: ({ state, inputs, outgoing, usage, ...held }) => {
+      const row = find(held)
+      if (!row) return { kind: 'lease_lost' }
+      counts.add(usage)
+      writeState(row.seq, row.attempt, state)
+      writeInputs(row.seq, inputs)
+      sessions.holdUntil(row.sessionSeq, WAITING)
+      const message = messageOf({ ...row, inputs: inputsColumn(inputs) }, state)
+      return { kind: 'recorded', message, deliveries: fanOut(outgoing, row), sessionWaits: false }
+    },
     remember: ({ sessionState, ...held }) => {
       const row = find(held)
       if (!row) return 'lease_lost'
@@ -54,13 +76,14 @@ export function heldRuns(db: Database, sessions: SessionRows, fanOut: FanOut): H
       return 'remembered'
     },
     record: (run) => {
-      const { state, now, outgoing } = run
+      const { state, now, outgoing, usage } = run
       const row = find(run)
       if (!row) return { kind: 'lease_lost' }
+      counts.add(usage)
       writeState(row.seq, row.attempt, state)
       if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
       const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)
-      const deliveries = outgoing ? fanOut(outgoing) : []
+      const deliveries = outgoing ? fanOut(outgoing, row) : []
       return { kind: 'recorded', message: messageOf(row, state), deliveries, sessionWaits }
     },
   }

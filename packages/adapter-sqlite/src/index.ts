@@ -1,4 +1,9 @@
 export { backupSqlite, type BackupOptions } from './backup.js'
+export {
+  sqliteChunkRelay,
+  type SqliteChunkRelay,
+  type SqliteChunkRelayOptions,
+} from './chunk-relay.js'
 export { findSqliteDamage } from './damage.js'
 export { SqliteOpenError } from './errors.js'
 export {

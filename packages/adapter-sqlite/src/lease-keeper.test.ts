@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
 import { LeaseTable } from './lease-table.js'
-import { migrate } from './schema.js'
+import { migrate } from './migrate.js'
 import { extendLeaseSql, sqliteLeaseKeeper, type SqliteLeaseKeeperOptions } from './lease-keeper.js'
 
 const ID = '01890000-0000-7000-8000-00000000000a'

@@ -1,25 +1,33 @@
 import type { Database } from 'better-sqlite3'
 import {
+  inputsColumn,
   isFinal,
   isRetryable,
+  isWaitingFor,
+  messageOf,
   toMessage,
   type AgentState,
   type Cancellation,
   type Cancelled,
+  type InputChange,
+  type InputChanged,
   type MessageRef,
   type Retried,
   type Retry,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
-import { messageByRef, stateWriter } from './message-row.js'
+import { inputsWriter, messageByRef, stateWriter } from './message-row.js'
 import type { SessionRows } from './session-rows.js'
 
 type MessageChanges = {
   cancel(cancellation: Cancellation): Cancelled | undefined
   retry(retry: Retry): Retried | undefined
+  changeInput(change: InputChange): InputChanged | undefined
 }
 
-/** Changes that need no lease: cancel and retry. Call them in a transaction. */
+/**
+ * Changes that need no lease: cancel, retry, and changes of a question. Call them in a transaction.
+ */
 export function messageChanges(
   db: Database,
   sessions: SessionRows,
@@ -27,6 +35,7 @@ export function messageChanges(
 ): MessageChanges {
   const byRef = messageByRef(db)
   const writeState = stateWriter(db)
+  const writeInputs = inputsWriter(db)
   const move = db.prepare<[number, number]>('update messages set position = ? where seq = ?')
   const agentOf = db.prepare<[MessageRef], { state: AgentState['kind']; maxQueued: number }>(
     'select state, max_queued as maxQueued from agents where id = @agentId',
@@ -45,7 +54,7 @@ export function messageChanges(
       return {
         kind: 'cancelled',
         message: { ...message, state },
-        deliveries: fanOut(outgoing),
+        deliveries: fanOut(outgoing, row),
         sessionWaits,
       }
     },
@@ -70,7 +79,27 @@ export function messageChanges(
       const state = { kind: 'queued', notBefore: now } as const
       move.run(place.position, row.seq)
       writeState(row.seq, 0, state)
-      return { kind: 'retried', message: { ...message, attempt: 0, state } }
+      writeInputs(row.seq, undefined)
+      return { kind: 'retried', message: messageOf({ ...row, inputs: null }, state, 0) }
+    },
+    changeInput: (change) => {
+      const { messageId, agentId, projectId, state, inputs, now, outgoing } = change
+      const row = byRef.get({ messageId, agentId, projectId })
+      if (!row) return undefined
+      const message = toMessage(row)
+      if (!isWaitingFor(message, change)) return { kind: 'not_waiting', message }
+      writeState(row.seq, row.attempt, state)
+      writeInputs(row.seq, inputs)
+      if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
+      const sessionWaits =
+        state.kind === 'queued' ||
+        (state.kind === 'failed' && sessions.advance(row.sessionSeq, now))
+      return {
+        kind: 'changed',
+        message: messageOf({ ...row, inputs: inputsColumn(inputs) }, state),
+        deliveries: fanOut(outgoing, row),
+        sessionWaits,
+      }
     },
   }
 }

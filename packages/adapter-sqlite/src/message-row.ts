@@ -1,9 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3'
 import {
+  inputsColumn,
   MESSAGE_COLUMNS,
   MESSAGE_SESSION_COLUMNS,
   messageStateColumns,
   selectList,
+  type MessageInput,
   type MessageRef,
   type MessageRow,
   type MessageState,
@@ -11,7 +13,8 @@ import {
 
 /**
  * Append a `where`. The join hides erased messages and messages of deleted agents, whose session
- * has no agent.
+ * has no agent. Write `+?` for a bound value: with a plain `?`, this join costs ten times as much
+ * in better-sqlite3 13 (docs/decisions/0028).
  */
 export const selectMessage = `
   select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')}, a.project_id as projectId
@@ -29,7 +32,7 @@ type MessageValues = {
  * array.
  */
 export function messageById(db: Database): (id: string) => MessageRow | undefined {
-  const select = db.prepare<[string], MessageValues>(`${selectMessage} where m.id = ?`).raw()
+  const select = db.prepare<[string], MessageValues>(`${selectMessage} where m.id = +?`).raw()
   return (id) => {
     const values = select.get(id)
     return values && toRow(values)
@@ -48,24 +51,28 @@ const toRow = (values: MessageValues): MessageRow => ({
   fingerprint: values[8],
   trace: values[9],
   attempt: values[10],
-  createdAt: values[11],
-  state: values[12],
-  notBefore: values[13],
-  startedAt: values[14],
-  deadlineAt: values[15],
-  finishedAt: values[16],
-  responseTimeMs: values[17],
-  response: values[18],
-  error: values[19],
-  sessionId: values[20],
-  headPosition: values[21],
-  lease: values[22],
-  projectId: values[23],
+  inputs: values[11],
+  createdAt: values[12],
+  state: values[13],
+  notBefore: values[14],
+  startedAt: values[15],
+  deadlineAt: values[16],
+  finishedAt: values[17],
+  responseTimeMs: values[18],
+  response: values[19],
+  error: values[20],
+  inputDueAt: values[21],
+  usage: values[22],
+  hooks: values[23],
+  sessionId: values[24],
+  headPosition: values[25],
+  lease: values[26],
+  projectId: values[27],
 })
 
 export const messageByRef = (db: Database): Statement<[MessageRef], MessageRow> =>
   db.prepare(
-    `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
+    `${selectMessage} where m.id = +@messageId and m.agent_id = +@agentId and a.project_id = +@projectId`,
   )
 
 /** Moves a message to another state. Binding values by place is faster than by name. */
@@ -74,7 +81,7 @@ export function stateWriter(
 ): (seq: number, attempt: number, state: MessageState) => void {
   const update = db.prepare(`
     update messages set state = ?, not_before = ?, started_at = ?, deadline_at = ?, finished_at = ?, response_time_ms = ?, response = ?,
-      error = ?, attempt = ? where seq = ?`)
+      error = ?, input_due_at = ?, usage = ?, attempt = ? where seq = ?`)
   return (seq, attempt, state) => {
     const columns = messageStateColumns(state)
     update.run(
@@ -86,8 +93,18 @@ export function stateWriter(
       columns.responseTimeMs,
       columns.response,
       columns.error,
+      columns.inputDueAt,
+      columns.usage,
       attempt,
       seq,
     )
   }
+}
+
+/** Writes the questions of a message, or deletes them. */
+export function inputsWriter(
+  db: Database,
+): (seq: number, inputs: readonly MessageInput[] | undefined) => void {
+  const update = db.prepare<[string | null, number]>('update messages set inputs = ? where seq = ?')
+  return (seq, inputs) => void update.run(inputs ? inputsColumn(inputs) : null, seq)
 }

@@ -53,7 +53,7 @@ export function messageSearch(
   mostRead = MOST_READ,
 ): (search: MessageSearch, page: PageOf) => Page<Message> {
   const byId = messageById(db)
-  const bySeq = db.prepare<[number], MessageRow>(`${selectMessage} where m.seq = ?`)
+  const bySeq = db.prepare<[number], MessageRow>(`${selectMessage} where m.seq = +?`)
   const agentsOf = db
     .prepare<[string], string>('select id from agents where project_id = ?')
     .pluck()
@@ -160,6 +160,7 @@ const isNewer = (a: Place, b: Place): boolean => a.at > b.at || (a.at === b.at &
 const INDEX: Readonly<Record<Exclude<SearchPath, 'message' | 'session'>, string>> = {
   correlation: 'messages_correlation',
   end_user: 'messages_end_user',
+  asking: 'messages_asking',
   open: 'messages_unanswered',
   time: 'messages_created',
   all: 'messages_agent',
@@ -171,6 +172,7 @@ function onPath(search: MessageSearch, path: SearchPath): string {
   const conditions = ['m.agent_id = @agentId']
   if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
   if (path === 'end_user') conditions.push(HAS_END_USER, `${END_USER} = @endUserId`)
+  if (path === 'asking') conditions.push('m.input_due_at is not null')
   if (path === 'open') conditions.push("m.state <> 'responded'")
   if (path === 'time' && createdAfter !== undefined)
     conditions.push('m.created_at >= @createdAfter')

@@ -1,5 +1,10 @@
 import type { Database } from 'better-sqlite3'
-import { toMessage, type MessageRow, type MessageStore } from '@org/agent-messaging-core/storage'
+import {
+  toMessage,
+  type Instant,
+  type MessageRow,
+  type MessageStore,
+} from '@org/agent-messaging-core/storage'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
@@ -8,6 +13,7 @@ import type { Committer } from './committer.js'
 import { principalMessages } from './erase-principal.js'
 import { sessionErasure, type Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
+import type { HookRows } from './hook-rows.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
 import { messageList } from './message-list.js'
@@ -16,18 +22,28 @@ import { messageById, messageByRef, selectMessage } from './message-row.js'
 import { messagePurge } from './purge.js'
 import { sessionHistory } from './session-history.js'
 import { sessionList } from './session-list.js'
+import { atMost } from './statements.js'
+import type { SendBuckets } from './send-buckets.js'
 import type { SessionRows } from './session-rows.js'
+import type { UsageRows } from './usage-store.js'
 
-type Parts = { readonly sessions: SessionRows; readonly fanOut: FanOut; readonly erasure: Erasure }
+type Parts = {
+  readonly sessions: SessionRows
+  readonly fanOut: FanOut
+  readonly erasure: Erasure
+  readonly usage: UsageRows
+  readonly buckets: SendBuckets
+  readonly hooks: HookRows
+}
 
 export function messageStore(
   db: Database,
   committer: Committer,
-  { sessions, fanOut, erasure }: Parts,
+  { sessions, fanOut, erasure, usage, buckets, hooks }: Parts,
 ): MessageStore {
-  const accept = acceptance(db, sessions)
+  const accept = acceptance(db, sessions, { usage, buckets, hooks })
   const claimRunnable = runnableClaims(db, sessions)
-  const held = heldRuns(db, sessions, fanOut)
+  const held = heldRuns(db, { sessions, fanOut, usage })
   const changes = messageChanges(db, sessions, fanOut)
   const history = sessionHistory(db)
   const list = messageList(db)
@@ -43,8 +59,12 @@ export function messageStore(
   const ofIds = db.prepare<[string], MessageRow>(
     `${selectMessage} where m.id in (select value from json_each(?))`,
   )
-  const finalOnes = db.prepare<[string], MessageRow>(
-    `${selectMessage} where m.id in (select value from json_each(?)) and m.state in ('responded', 'failed', 'cancelled')`,
+  const settledOnes = db.prepare<[string], MessageRow>(
+    `${selectMessage} where m.id in (select value from json_each(?)) and m.state in ('responded', 'failed', 'cancelled', 'input_required')`,
+  )
+
+  const dueInputs = db.prepare<[Instant, number], MessageRow>(
+    `${selectMessage} where m.input_due_at <= ? order by m.input_due_at ${atMost('?')}`,
   )
 
   return {
@@ -56,6 +76,9 @@ export function messageStore(
       ),
     defer: (deferral) => committer.write(() => held.defer(deferral)),
     recordRun: (run) => committer.write(() => held.record(run)),
+    ask: (asking) => committer.write(() => held.ask(asking)),
+    changeInput: (change) => committer.write(() => changes.changeInput(change)),
+    dueInputs: ({ now, limit }) => committer.read(() => dueInputs.all(now, limit).map(toMessage)),
     cancel: (cancellation) => committer.write(() => changes.cancel(cancellation)),
     retry: (retry) => committer.write(() => changes.retry(retry)),
     rememberSession: (memory) => committer.write(() => held.remember(memory)),
@@ -70,8 +93,8 @@ export function messageStore(
         const row = byId(messageId)
         return row && { message: toMessage(row), token: row.lease }
       }),
-    findFinal: (messageIds) =>
-      committer.read(() => finalOnes.all(JSON.stringify(messageIds)).map(toMessage)),
+    findSettled: (messageIds) =>
+      committer.read(() => settledOnes.all(JSON.stringify(messageIds)).map(toMessage)),
     find: (messageIds) =>
       committer.read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
     list: (filter, page) => committer.read(() => list(filter, page)),
@@ -83,6 +106,6 @@ export function messageStore(
     erase: (session) => committer.write(() => erase(session)),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
-    sweep: ({ limit }) => committer.write(() => erasure.sweep(limit)),
+    sweep: ({ limit }) => committer.write(() => erasure.sweep(limit) + hooks.sweep(limit)),
   }
 }

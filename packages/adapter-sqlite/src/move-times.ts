@@ -4,9 +4,10 @@ import type { WebhookRows } from './webhook-rows.js'
 
 /** The columns with due times, by table, and the rows that are open. */
 const TIMES: readonly (readonly [table: string, column: string, open: string])[] = [
-  ['sessions', 'due_at', 'due_at is not null'],
+  ['sessions', 'due_at', `due_at is not null and due_at < ${WAITING}`],
   ['messages', 'not_before', "state <> 'responded'"],
   ['messages', 'deadline_at', "state <> 'responded'"],
+  ['messages', 'input_due_at', 'input_due_at is not null'],
   ['deliveries', 'due_at', `due_at is not null and due_at < ${WAITING}`],
   ['deliveries', 'resume_at', 'due_at is not null'],
   ['webhooks', 'circuit_until', 'true'],

@@ -257,7 +257,7 @@ function lockedByAFolder(): string {
 function newerDatabase(): string {
   const path = tempFile()
   void openSqliteStorage({ path }).close()
-  change(path, 'pragma user_version = 999')
+  change(path, 'pragma user_version = 999; update schema_version set works_from = 999')
   return path
 }
 

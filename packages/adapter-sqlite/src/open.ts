@@ -2,27 +2,19 @@ import { statSync } from 'node:fs'
 import type { Storage, Stored, TakenOver, Unavailable } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
-import { agentStore, releaseAgents } from './agent-store.js'
-import { AuditRows, auditStore } from './audit-store.js'
+import { releaseAgents } from './agent-store.js'
+import { removeNotes } from './chunk-relay.js'
 import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
-import { credentialStore } from './credential-store.js'
 import { DamageWatch } from './damage.js'
-import { deliveryStore, releaseDeliveries } from './delivery-store.js'
+import { releaseDeliveries } from './delivery-store.js'
 import { requireFittingDriver } from './driver-check.js'
-import { erasureOf } from './erasure.js'
 import { explainOpenFailure } from './errors.js'
 import { FileWatch } from './file-watch.js'
-import { eventStore } from './event-store.js'
-import { fanOutOf } from './fan-out.js'
 import { openLiveness, type Liveness } from './liveness.js'
-import { messageStore } from './message-store.js'
-import { moverOfTimes } from './move-times.js'
-import { migrate } from './schema.js'
-import { recoveryStore } from './recovery-store.js'
-import { releaseSessions, SessionRows } from './session-rows.js'
-import { WebhookRows } from './webhook-rows.js'
-import { webhookStore } from './webhook-store.js'
+import { migrate } from './migrate.js'
+import { releaseSessions } from './session-rows.js'
+import { storesOf } from './stores.js'
 
 export type SqliteOptions = {
   /** The database file, or ':memory:'. A missing file is created, a missing folder is not. */
@@ -85,6 +77,7 @@ function openStorage({
     const stores = withoutNewWork(storesOf(db, committer), () => damage.found)
     let takenOver: TakenOver | undefined
     const takeOver = (): void => {
+      removeNotes(path)
       takenOver = releaseClaims(db)
     }
     const liveness = path === ':memory:' ? aloneInMemory : openLiveness(path, takeOver)
@@ -156,34 +149,4 @@ function releaseClaims(db: Database): TakenOver {
     agents: releaseAgents(db),
   }))
   return release.immediate()
-}
-
-/** Creates the stores, which prepare their statements once. */
-export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
-  const webhooks = new WebhookRows(db)
-  const move = moverOfTimes(db, webhooks)
-  const parts = {
-    webhooks,
-    sessions: new SessionRows(db),
-    fanOut: fanOutOf(db, webhooks),
-    erasure: erasureOf(db),
-    audit: new AuditRows(db),
-  }
-  return {
-    messages: messageStore(db, committer, parts),
-    deliveries: deliveryStore(db, committer, parts),
-    recoveries: recoveryStore(db, committer, parts),
-    events: eventStore(db, committer),
-    webhooks: webhookStore(db, committer, parts),
-    agents: agentStore(db, committer, parts),
-    credentials: credentialStore(db, committer, parts),
-    audit: auditStore(committer, parts.audit),
-    moveTimes: (jump) => committer.write(() => move(jump)),
-    ping: () => committer.write(() => rewriteVersion(db)),
-  }
-}
-
-/** A write that reaches the disk and changes nothing. */
-function rewriteVersion(db: Database): void {
-  db.pragma(`user_version = ${String(db.pragma('user_version', { simple: true }))}`)
 }

@@ -8,8 +8,8 @@ import { openConnection } from './connection.js'
 import { deliveryListSql, lastReadSql } from './delivery-list.js'
 import { messageListSql } from './message-list.js'
 import { lastSearchedSql, messageSearchSql, sessionSearchSql } from './message-search.js'
-import { migrate } from './schema.js'
-import { storesOf } from './open.js'
+import { migrate } from './migrate.js'
+import { storesOf } from './stores.js'
 import { dueSessionsSql } from './session-rows.js'
 
 function database(): Database {

@@ -15,6 +15,7 @@ import {
 import { DeliveryOrders } from './delivery-order.js'
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './header-names.js'
+import type { UsageRows } from './usage-store.js'
 import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
 
 type Claim = {
@@ -45,11 +46,16 @@ type UpdatedColumns = [
   deliverySeq: number,
 ]
 
+type Parts = {
+  readonly fanOut: FanOut
+  readonly webhooks: WebhookRows
+  readonly usage: UsageRows
+}
+
 /** `DeliveryStore.recordAttempt`, in a transaction. */
 export function attemptRecords(
   db: Database,
-  fanOut: FanOut,
-  webhooks: WebhookRows,
+  { fanOut, webhooks, usage }: Parts,
 ): (record: AttemptRecord) => RecordedAttempt {
   const updateHealth = healthUpdates(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
@@ -86,6 +92,7 @@ export function attemptRecords(
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
     const nextIsDue =
       finishedAt !== null && claim.orderKey !== null && orders.advance([claim], finishedAt)
+    usage.add(record.usage)
     if (record.outgoing) fanOut(record.outgoing)
     const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)
     return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }

@@ -7,7 +7,7 @@ import { damageMark } from './damage.js'
 import { explainOpenFailure, SqliteOpenError } from './errors.js'
 import { giveToOwnerOf, keepAs, syncFolder } from './files.js'
 import { trueName, whileAlone } from './liveness.js'
-import { requireOurs } from './schema.js'
+import { requireOurs } from './migrate.js'
 
 export type RestoreOptions = {
   /** The copy to restore, which does not change. */

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest'
 import { start } from '../test/process.js'
 import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
-import { migrate, readSqliteSchema } from './schema.js'
+import { migrate, NEWEST_VERSION, versionOf } from './migrate.js'
+import { readSqliteSchema } from './schema.js'
 import { SqliteOpenError } from './errors.js'
 
 const steps = ['create table first (x)', 'create table second (x)', 'create table third (x)']
@@ -28,6 +29,19 @@ it('migrate refuses a newer schema and does not change it', () => {
     /has schema version 3, written by a newer release; this one knows versions up to 2/,
   )
   expect(db.pragma('user_version', { simple: true })).toBe(3)
+  db.close()
+})
+
+it('migrate accepts a newer schema that works with an older release', () => {
+  const db = openConnection(tempFile(), 0)
+  const next = 'alter table projects add column note text'
+  migrate(db)
+  migrate(db, [...Array<string>(NEWEST_VERSION), next])
+  migrate(db)
+  expect(versionOf(db)).toBe(NEWEST_VERSION + 1)
+  db.exec(`update schema_version set works_from = ${NEWEST_VERSION + 1}`)
+  expect(() => migrate(db)).toThrow(/written by a newer release/)
+  expect(versionOf(db)).toBe(NEWEST_VERSION + 1)
   db.close()
 })
 

@@ -1,6 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import {
   newestThatFit,
+  turnsOf,
+  type EarlierTurn,
   type ExecutionPrincipal,
   type HistoryOf,
   type Turn,
@@ -13,6 +15,7 @@ type PastRow = {
   readonly message: string
   readonly response: string | null
   readonly principal: string
+  readonly earlierTurns: string | null
 }
 
 /** Messages that are read at most, with or without an answer. */
@@ -24,20 +27,25 @@ export function sessionHistory(db: Database): (query: HistoryOf) => Turn[] {
     select m.session_seq as sessionSeq, m.position
     from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id where m.id = ?`)
   const before = db.prepare<[Place & { rows: number }], PastRow>(`
-    select id as messageId, message, response, principal from messages
-    where session_seq = @sessionSeq and position < @position order by position desc ${atMost('@rows')}`)
+    select id as messageId, message, iif(position < @position, response, null) as response, principal, earlier_turns as earlierTurns
+    from messages
+    where session_seq = @sessionSeq and position <= @position order by position desc ${atMost('@rows')}`)
 
-  function* answeredBefore(messageId: string): Generator<Turn> {
+  function* turnsBefore(messageId: string): Generator<Turn> {
     const place = placeOf.get(messageId)
     if (!place) return
-    for (const { principal, response, ...row } of before.iterate({
+    for (const { principal, earlierTurns, ...row } of before.iterate({
       ...place,
       rows: ROWS_AT_MOST,
     })) {
-      if (response !== null)
-        yield { ...row, response, executionPrincipal: JSON.parse(principal) as ExecutionPrincipal }
+      if (row.response === null && earlierTurns === null) continue
+      yield* turnsOf({
+        ...row,
+        executionPrincipal: JSON.parse(principal) as ExecutionPrincipal,
+        ...(earlierTurns !== null && { earlierTurns: JSON.parse(earlierTurns) as EarlierTurn[] }),
+      })
     }
   }
 
-  return ({ messageId, ...limit }) => newestThatFit(answeredBefore(messageId), limit)
+  return ({ messageId, ...limit }) => newestThatFit(turnsBefore(messageId), limit)
 }

@@ -38,6 +38,8 @@ const TABLES = [
   'attempts',
   'recoveries',
   'audit_log',
+  'portal_sessions',
+  'usage',
 ]
 
 /**
@@ -93,6 +95,7 @@ const CLAIMED = 'deliveries.is_claimed'
 const VALUES: Readonly<Record<string, string>> = {
   // Readers of the copy continue at their positions.
   'events.position': 'seq',
+  'usage.slot': '0',
   'deliveries.state':
     "case when is_claimed = 1 and due_at is not null then 'sending' else state end",
 }
@@ -107,4 +110,7 @@ const SOURCES: Readonly<Record<string, string>> = {
       coalesce((select seq from sqlite_sequence where name = 'events'), 0) as last_position
     from projects left join event_logs on event_logs.project_id = id)`,
 }
-const ADDED: Readonly<Record<string, readonly string[]>> = { events: ['position'] }
+const ADDED: Readonly<Record<string, readonly string[]>> = {
+  events: ['position'],
+  usage: ['slot'],
+}

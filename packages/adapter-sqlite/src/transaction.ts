@@ -5,9 +5,18 @@ import { isBusy } from './errors.js'
 /** A transaction that fails to begin or to commit says nothing about its operations. */
 export type Failure = { readonly step: 'begin' | 'operate' | 'commit'; readonly error: unknown }
 
+/** Changes that the operations of a transaction collect, to write each row once. */
+export interface Collected {
+  /** Forgets the changes of the transaction before. */
+  clear(): void
+  /** Writes the changes, in the transaction. */
+  write(): void
+}
+
 /** Runs operations in write transactions on one connection. */
 export class Transactions {
   readonly #db: Database
+  readonly #collected: Collected[] = []
   readonly #begin: Statement
   readonly #commit: Statement
   readonly #rollback: Statement
@@ -19,6 +28,11 @@ export class Transactions {
     this.#rollback = db.prepare('rollback')
   }
 
+  /** From now on, each transaction writes these changes before its commit. */
+  collect(changes: Collected): void {
+    this.#collected.push(changes)
+  }
+
   /** Runs the operations in one transaction. Returns their values, or the step that failed. */
   run(operations: readonly (() => unknown)[]): Result<unknown[], Failure> {
     let step: Failure['step'] = 'begin'
@@ -26,7 +40,9 @@ export class Transactions {
       this.#rollBack() // in case an earlier rollback failed
       this.#begin.run()
       step = 'operate'
+      for (const changes of this.#collected) changes.clear()
       const values = operations.map((operation) => operation())
+      for (const changes of this.#collected) changes.write()
       step = 'commit'
       this.#commit.run()
       return ok(values)

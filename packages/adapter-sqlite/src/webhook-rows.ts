@@ -13,6 +13,8 @@ import { VersionedCache } from './versioned-cache.js'
 
 /** Append joins or a `where`. */
 export const selectWebhook = `select w.seq, ${selectList(WEBHOOK_COLUMNS, 'w')} from webhooks w`
+/** The hooks of one message that are not deleted. */
+export const OF_MESSAGE = 'w.message_id = ? and w.is_deleted = 0'
 /** Binds `webhookColumns`. */
 export const updateWebhookSql = `update webhooks set ${assignments(WEBHOOK_UPDATE)} where id = @id`
 
@@ -26,11 +28,13 @@ export class WebhookRows {
   readonly #receivers: VersionedCache<string, readonly Receiver[]>
   readonly #one: Statement<[number], WebhookRow>
   readonly #subscribed: Statement<[string, EventName], number>
+  readonly #hooks: Statement<[string], WebhookRow>
 
   constructor(db: Database) {
     this.#webhooks = new VersionedCache(db)
     this.#receivers = new VersionedCache(db)
     this.#one = db.prepare(`${selectWebhook} where w.seq = ?`)
+    this.#hooks = db.prepare(`${selectWebhook} where ${OF_MESSAGE} order by w.seq`)
     this.#subscribed = db
       .prepare<[string, EventName], number>(
         "select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)",
@@ -48,6 +52,11 @@ export class WebhookRows {
     return this.#receivers.get(`${projectId} ${event}`, () =>
       this.#subscribed.all(projectId, event).map((seq) => ({ seq, webhook: this.bySeq(seq) })),
     )
+  }
+
+  /** Returns the hooks of a message, oldest first. The cache does not keep them. */
+  hooksOf(messageId: string): readonly Receiver[] {
+    return this.#hooks.all(messageId).map((row) => ({ seq: row.seq, webhook: toWebhook(row) }))
   }
 
   /** Call it in each transaction of this connection that writes webhooks or subscriptions. */

@@ -20,13 +20,18 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
+import type { HookRows } from './hook-rows.js'
 import { atMost, pageStart } from './statements.js'
 import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
 
-type Parts = { readonly webhooks: WebhookRows; readonly audit: AuditRows }
+type Parts = {
+  readonly webhooks: WebhookRows
+  readonly audit: AuditRows
+  readonly hooks: HookRows
+}
 
 export function webhookStore(db: Database, committer: Committer, parts: Parts): WebhookStore {
-  const { webhooks: cache, audit: log } = parts
+  const { webhooks: cache, audit: log, hooks } = parts
   const webhooks = new Webhooks(db)
 
   const write: Committer['write'] = (operation) =>
@@ -46,6 +51,9 @@ export function webhookStore(db: Database, committer: Committer, parts: Parts): 
       write(() => log.recorded(audit, webhooks.rotateSecret(projectId, id, rotation))),
     delete: (projectId, id, audit) =>
       write(() => log.recorded(audit, webhooks.delete(projectId, id))),
+    setHook: (hook, agentId, limit) => write(() => hooks.set(hook, agentId, limit)),
+    hooksOf: (ref) => committer.read(() => hooks.list(ref)),
+    deleteHook: (ref, name) => write(() => hooks.delete(ref, name)),
     reseal: (step) => write(() => webhooks.reseal(step)),
   }
 }
@@ -122,18 +130,21 @@ class Webhooks {
   }
 }
 
+/** Not deleted, and no hook of a message. */
+const OF_PROJECT = 'w.is_deleted = 0 and w.message_id is null'
+
 const prepare = (db: Database) => ({
   one: db.prepare<[string, string], WebhookRow>(
-    `${selectWebhook} where w.id = ? and w.project_id = ? and w.is_deleted = 0`,
+    `${selectWebhook} where w.id = ? and w.project_id = ? and ${OF_PROJECT}`,
   ),
   exists: db.prepare<[string]>('select 1 from webhooks where id = ?'),
   count: db
     .prepare<[string], number>(
-      'select count(*) from webhooks where project_id = ? and is_deleted = 0',
+      `select count(*) from webhooks w where w.project_id = ? and ${OF_PROJECT}`,
     )
     .pluck(),
   list: db.prepare<[string, number, number], WebhookRow>(
-    `${selectWebhook} where w.project_id = ? and w.is_deleted = 0 and w.seq < ? order by w.seq desc ${atMost('?')}`,
+    `${selectWebhook} where w.project_id = ? and ${OF_PROJECT} and w.seq < ? order by w.seq desc ${atMost('?')}`,
   ),
   after: db.prepare<[number, number], WebhookRow>(
     `${selectWebhook} where w.is_deleted = 0 and w.seq > ? order by w.seq ${atMost('?')}`,

@@ -13,8 +13,8 @@ import {
 } from '@org/agent-messaging-core/testing'
 import { Committer } from '../src/committer.js'
 import { openConnection } from '../src/connection.js'
-import { migrate } from '../src/schema.js'
-import { storesOf } from '../src/open.js'
+import { migrate } from '../src/migrate.js'
+import { storesOf } from '../src/stores.js'
 
 const BACKLOG = 100_000
 const NOW = BUILT_AT

@@ -1,5 +1,6 @@
 import { agentsOf, sessionsOf } from './agents.js'
 import { eventsOf } from './events.js'
+import { inputsOf } from './inputs.js'
 import { createHttp, segment, type ClientOptions, type Http } from './http.js'
 import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
@@ -10,7 +11,12 @@ import type {
   AuditFilter,
   CreatedApiKey,
   NewApiKey,
+  NewPortalLink,
+  PortalLink,
   Project,
+  ProjectChange,
+  Usage,
+  UsageRange,
 } from './resources.js'
 import { deliveriesOf, recoveriesOf, webhooksOf } from './webhooks-and-deliveries.js'
 
@@ -25,6 +31,8 @@ export function createClient(options: ClientOptions) {
   const http = createHttp(options)
   return {
     messages: messagesOf(http),
+    /** Questions of agents to people. `messages.answer` answers them. */
+    inputs: inputsOf(http),
     agents: agentsOf(http),
     sessions: sessionsOf(http),
     principals: principalsOf(http),
@@ -34,10 +42,17 @@ export function createClient(options: ClientOptions) {
     recoveries: recoveriesOf(http),
     /** All methods need the permission `project:admin`. */
     keys: keysOf(http),
+    /** All methods need the permission `project:admin`. */
+    portalLinks: portalLinksOf(http),
     /** Needs the permission `project:audit`. */
     auditLog: {
       list: (filter: AuditFilter = {}): AsyncGenerator<AuditEntry, void, undefined> =>
         rowsOf(http, '/v1/audit-log', filter),
+    },
+    /** What the project used, by day. Needs the permission `project:admin`. */
+    usage: {
+      get: (range: UsageRange = {}): Promise<Usage> =>
+        http.json({ method: 'GET', path: '/v1/usage', query: range, retryable: true }),
     },
     /** All methods need the operator key as `apiKey`. */
     projects: projectsOf(http),
@@ -54,6 +69,17 @@ function keysOf(http: Http) {
   }
 }
 
+function portalLinksOf(http: Http) {
+  return {
+    /** Returns a link that opens the portal once. */
+    create: (settings: NewPortalLink = {}): Promise<PortalLink> =>
+      http.json({ method: 'POST', path: '/v1/portal-links', body: settings }),
+    /** Ends the session, or makes the link unusable. */
+    end: (id: string): Promise<void> =>
+      http.json({ method: 'DELETE', path: `/v1/portal-links${segment(id)}`, retryable: true }),
+  }
+}
+
 function projectsOf(http: Http) {
   const keysPath = (projectId: string) => `/v1/projects${segment(projectId)}/keys`
   return {
@@ -62,6 +88,21 @@ function projectsOf(http: Http) {
     get: (id: string): Promise<Project> =>
       http.json({ method: 'GET', path: `/v1/projects${segment(id)}`, retryable: true }),
     list: (): AsyncGenerator<Project, void, undefined> => rowsOf(http, '/v1/projects'),
+    /** Changes the limits of the project's sends. */
+    update: (id: string, change: ProjectChange): Promise<Project> =>
+      http.json({
+        method: 'PATCH',
+        path: `/v1/projects${segment(id)}`,
+        body: change,
+        retryable: true,
+      }),
+    usage: (id: string, range: UsageRange = {}): Promise<Usage> =>
+      http.json({
+        method: 'GET',
+        path: `/v1/projects${segment(id)}/usage`,
+        query: range,
+        retryable: true,
+      }),
     createKey: (projectId: string, settings: NewApiKey): Promise<CreatedApiKey> =>
       http.json({ method: 'POST', path: keysPath(projectId), body: settings }),
     listKeys: (projectId: string): AsyncGenerator<ApiKey, void, undefined> =>

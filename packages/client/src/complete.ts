@@ -36,7 +36,7 @@ type MessageCalls = {
   pause(signal: AbortSignal): Promise<void>
 }
 
-/** Sends a message and polls until it is final. */
+/** Sends a message and polls until it is final or waits for a person. */
 export async function complete(
   { send, get, pause }: MessageCalls,
   { timeoutMs = TIMEOUT_MS, signal, ...options }: CompleteOptions,
@@ -49,7 +49,7 @@ export async function complete(
   try {
     for (;;) {
       const message = await get(messageId, poll())
-      if (isFinal(message.state)) return message
+      if (isSettled(message.state)) return message
       if (Date.now() >= end) break
       // A busy service can answer a long poll immediately. The pause limits the rate of polls.
       await pause(limited)
@@ -69,5 +69,5 @@ const isServiceError = (error: unknown): boolean =>
 const secondsUntil = (end: number): number =>
   Math.max(0, Math.min(MAX_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
 
-const isFinal = (state: MessageState): boolean =>
-  state === 'responded' || state === 'failed' || state === 'cancelled'
+const isSettled = (state: MessageState): boolean =>
+  state === 'responded' || state === 'failed' || state === 'cancelled' || state === 'input_required'

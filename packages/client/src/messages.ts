@@ -6,6 +6,7 @@ import type {
   FoundMessage,
   Message,
   MessageState,
+  NewInputAnswer,
   NewMessage,
   SendOptions,
   Sent,
@@ -68,9 +69,9 @@ export function messagesOf(http: Http) {
     /** Waits for the answer if `waitSeconds` is set. */
     get,
     /**
-     * Sends a message and polls until it is final. Rejects with `NotCompletedError` after
-     * `timeoutMs` or when the service is unreachable. Rejects with a `TimeoutError` if the service
-     * did not accept the message in time.
+     * Sends a message and polls until it is final or waits for a person. Rejects with
+     * `NotCompletedError` after `timeoutMs` or when the service is unreachable. Rejects with a
+     * `TimeoutError` if the service did not accept the message in time.
      */
     complete: (
       agent: string,
@@ -98,6 +99,11 @@ export function messagesOf(http: Http) {
       options: Pick<SendOptions, 'signal'> = {},
     ): AsyncGenerator<StreamEvent, void, undefined> =>
       streamOf(http, path(agent, `${segment(messageId)}/stream`), options.signal),
+    /** Answers a question of the agent. The same answer can be sent again. */
+    answer: (agent: string, messageId: string, answer: NewInputAnswer): Promise<Message> => {
+      const route = path(agent, `${segment(messageId)}/input`)
+      return http.json({ method: 'POST', path: route, body: answer, retryable: true })
+    },
     cancel: (agent: string, messageId: string): Promise<Message> => {
       const route = path(agent, `${segment(messageId)}/cancel`)
       return http.json({ method: 'POST', path: route, retryable: true })

@@ -1,4 +1,4 @@
-import type { ExecutionPrincipal, JsonObject, RunError } from './webhooks/events.js'
+import type { ExecutionPrincipal, Json, JsonObject, RunError, RunUsage } from './webhooks/events.js'
 
 // Resources as the service returns them. Instants are ISO 8601 in UTC.
 
@@ -22,7 +22,14 @@ export type SendOptions = {
   readonly signal?: AbortSignal
 }
 
-export type MessageState = 'queued' | 'running' | 'deferred' | 'responded' | 'failed' | 'cancelled'
+export type MessageState =
+  | 'queued'
+  | 'running'
+  | 'deferred'
+  | 'input_required'
+  | 'responded'
+  | 'failed'
+  | 'cancelled'
 export type Message = {
   readonly messageId: string
   readonly agentId: string
@@ -34,11 +41,45 @@ export type Message = {
   readonly executionPrincipal: ExecutionPrincipal
   readonly response?: string
   readonly responseTimeMs?: number
+  /** The tokens of a model, if the runtime reports them. */
+  readonly usage?: RunUsage
+  /** The open question. Set if the state is `input_required`. */
+  readonly input?: OpenInput
+  /** The questions that the message has asked, oldest first. */
+  readonly inputs?: readonly Input[]
   readonly attempt: number
   /** Set for a failed or cancelled message. */
   readonly error?: RunError
   readonly createdAt: string
   readonly respondedAt?: string
+}
+
+/** A question of an agent to a person. */
+export type Input = {
+  readonly id: string
+  readonly question: string
+  /** The answer must be one of these texts. */
+  readonly options?: readonly string[]
+  /** JSON Schema of the answer. Without a schema and options, the answer is a text. */
+  readonly schema?: JsonObject
+  /** Only the principal of the message can answer. */
+  readonly answerBy?: 'execution_principal'
+  readonly askedAt: string
+  readonly answer?: InputAnswer
+}
+/** A question that waits for an answer. */
+export type OpenInput = Omit<Input, 'answer'> & { readonly expiresAt: string }
+/** Without a principal, the deadline gave the answer. */
+export type InputAnswer = {
+  readonly value: Json
+  readonly executionPrincipal?: ExecutionPrincipal
+  readonly answeredAt: string
+}
+export type NewInputAnswer = {
+  readonly inputId: string
+  readonly value: Json
+  /** The principal that answers. Default: the service. */
+  readonly executionPrincipal?: ExecutionPrincipal
 }
 
 export type Session = {
@@ -58,6 +99,19 @@ export type PrincipalTraces = {
   readonly events: number
 }
 
+export type A2aSetting = {
+  readonly enabled: boolean
+  readonly description?: string
+  /** Absent or empty: the card has one skill, with the agent's name and description. */
+  readonly skills?: readonly A2aSkill[]
+}
+export type A2aSkill = {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly tags: readonly string[]
+  readonly examples?: readonly string[]
+}
 export type Agent = {
   readonly id: string
   readonly name: string
@@ -74,6 +128,8 @@ export type Agent = {
   readonly maxAttempts: number
   readonly maxQueued: number
   readonly onBusy: 'queue' | 'reject'
+  /** Publishes the agent at the A2A endpoint. */
+  readonly a2a?: A2aSetting
   readonly createdAt: string
   readonly updatedAt: string
 }
@@ -86,6 +142,7 @@ export type NewAgent = Pick<Agent, 'name' | 'runtime'> &
       | 'concurrency'
       | 'maxAttempts'
       | 'maxQueued'
+      | 'a2a'
       | 'onBusy'
     >
   >
@@ -187,7 +244,10 @@ export type Delivery = {
 }
 /** A message of a search, with the newest 100 deliveries of its events. */
 export type FoundMessage = Message & {
-  readonly deliveries: readonly Pick<Delivery, 'id' | 'webhookId' | 'event' | 'status'>[]
+  readonly deliveries: readonly Pick<
+    Delivery,
+    'id' | 'webhookId' | 'event' | 'status' | 'attemptCount'
+  >[]
 }
 export type DeliveryAttempt = {
   readonly attemptNumber: number
@@ -239,10 +299,46 @@ export type Recovery = {
   readonly finishedAt?: string
 }
 
-export type Project = { readonly id: string; readonly name: string; readonly createdAt: string }
+export type Project = {
+  readonly id: string
+  readonly name: string
+  /** The own limits of the project. Absent: the limits of the server. */
+  readonly sendLimits?: SendLimits
+  readonly createdAt: string
+}
+/** A token bucket. Its size is `burst`. */
+export type SendLimit = { readonly messagesPerMinute: number; readonly burst: number }
+/** Limits of all sends of the project together, and of each API key. */
+export type SendLimits = { readonly project?: SendLimit; readonly key?: SendLimit }
+/** Null removes the own limits. */
+export type ProjectChange = { readonly sendLimits: SendLimits | null }
+
+export type UsageCounts = {
+  readonly messages: number
+  readonly runs: number
+  readonly deliveries: number
+  readonly attempts: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+/** What a project used. Dates are days in UTC, such as `2030-01-31`. */
+export type Usage = {
+  readonly from: string
+  readonly to: string
+  /** False: the server does not count at this time. */
+  readonly isCounted: boolean
+  readonly total: UsageCounts
+  readonly days: readonly UsageOfDay[]
+}
+export type UsageOfDay = UsageCounts & { readonly date: string }
+/** Both days are included. Default: the last 30 days. */
+export type UsageRange = { readonly from?: string; readonly to?: string }
 
 export type AuditAction =
   | 'project.created'
+  | 'project.updated'
   | 'key.created'
   | 'key.revoked'
   | 'webhook.created'
@@ -257,6 +353,8 @@ export type AuditAction =
   | 'agent.deleted'
   | 'recovery.started'
   | 'recovery.cancelled'
+  | 'portal.created'
+  | 'portal.ended'
 export type ActorKind = 'key' | 'operator' | 'console' | 'portal' | 'cli' | 'host'
 export type AuditEntry = {
   readonly id: string
@@ -292,3 +390,27 @@ export type ApiKey = {
 export type NewApiKey = Pick<ApiKey, 'name' | 'permissions' | 'expiresAt'>
 /** The key is shown only once. */
 export type CreatedApiKey = ApiKey & { readonly key: string }
+
+export type PortalPermission = 'project:webhooks' | 'project:message'
+
+export type NewPortalLink = {
+  /** Default: `project:webhooks`. */
+  readonly permissions?: readonly PortalPermission[]
+  /** From 60 to 86,400. Default: 3,600. */
+  readonly lifetimeSeconds?: number
+  /** Must have an origin that the operator allows. */
+  readonly returnUrl?: string
+}
+
+export type PortalLink = {
+  readonly id: string
+  /** Opens the portal once. */
+  readonly url: string
+  readonly permissions: readonly PortalPermission[]
+  readonly returnUrl?: string
+  readonly createdAt: string
+  /** The end of the time to open the link. */
+  readonly linkExpiresAt: string
+  /** The end of the session. */
+  readonly expiresAt: string
+}

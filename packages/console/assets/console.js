@@ -253,12 +253,18 @@ const sendQuietly = async (event) => {
   button.disabled = true
   const body = new URLSearchParams(new FormData(form))
   const answer = await fetch(form.action, { method: 'POST', body }).catch(() => undefined)
-  button.disabled = false
+  if (!answer?.redirected) button.disabled = false
   if (!answer || answer.status >= 500) return showStale()
   if (!answer.redirected) return form.submit()
   const isLive = answer.url.includes('/sessions/') && talk.dataset.live
   if (!isLive) return location.assign(answer.url)
+  // A message with the id of this form would count as sent already.
+  const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  const formId = next.querySelector('#end [name="formId"]')?.value
+  if (!formId) return location.assign(answer.url)
+  form.querySelector('[name="formId"]').value = formId
   form.querySelector('#message').value = ''
+  button.disabled = false
   form.querySelector('#message').focus()
 }
 

@@ -1,4 +1,4 @@
-import type { Agent, Instant } from '@org/agent-messaging-core'
+import { defaultLimits, type Agent, type Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
 import { agentRef, pageOf } from './input.js'
@@ -22,11 +22,14 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:agents')
   return new Hono<Env>()
     .get(`${BASE}/agents`, mayManage, async (c) => {
-      const found = await service.agents.list(c.get('apiKey').projectId, pageOf(c))
+      const isFiltered = c.req.query('state') === 'error'
+      const page = isFiltered ? { limit: defaultLimits.agentsPerProject } : pageOf(c)
+      const found = await service.agents.list(c.get('apiKey').projectId, page)
       if (found.isErr()) return showError(c, found.error)
-      const { data, nextCursor } = found.value
+      const { nextCursor } = found.value
+      const data = found.value.data.filter(({ state }) => !isFiltered || state.kind === 'error')
       const body =
-        data.length === 0 ? (
+        data.length === 0 && !isFiltered ? (
           <NoAgents origin={new URL(c.req.url).origin} />
         ) : (
           <div {...refreshed('live', 3_000, pathOf(c))}>
@@ -42,7 +45,12 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
         c,
         { title: 'Agents', section: 'Agents' },
         <>
-          <h1>Agents</h1>
+          <h1>{isFiltered ? 'Agents in error' : 'Agents'}</h1>
+          {isFiltered && (
+            <p>
+              <a href={`${BASE}/agents`}>Show all agents</a>
+            </p>
+          )}
           {body}
         </>,
       )

@@ -18,7 +18,11 @@ import { need } from './sign-in.js'
 
 export const auditLogRoutes = (d: ConsoleDeps) =>
   new Hono<Env>().get(`${BASE}/audit-log`, need('project:audit'), (c) =>
-    auditLogPage(c, d, c.get('apiKey').projectId, `${BASE}/audit-log`),
+    auditLogPage(c, d, {
+      projectId: c.get('apiKey').projectId,
+      path: `${BASE}/audit-log`,
+      canOpen: true,
+    }),
   )
 
 const filterSchema = z.object({
@@ -33,15 +37,22 @@ const filterSchema = z.object({
 })
 type Filter = z.output<typeof filterSchema>
 
+/** The project whose log a page shows. Without a project, the page shows the log of all. */
+type LogOf = {
+  readonly projectId?: string
+  readonly path: string
+  /** True if the session can open the pages of the changed webhooks and recoveries. */
+  readonly canOpen: boolean
+}
+
 export async function auditLogPage(
   c: Context<Env>,
   { service }: ConsoleDeps,
-  projectId: string,
-  path: string,
+  { projectId, path, canOpen }: LogOf,
 ) {
   const { action, actor, target } = filterSchema.parse(c.req.query())
   const filter = {
-    projectId,
+    ...(projectId !== undefined && { projectId }),
     ...(action && { action }),
     ...(actor && { actorKind: actor }),
     ...(target !== undefined && { targetId: target }),
@@ -51,16 +62,21 @@ export async function auditLogPage(
   const { data, nextCursor } = found.value
   return show(
     c,
-    { title: 'Audit log' },
+    { title: projectId === undefined ? 'Audit log of all projects' : 'Audit log' },
     <>
-      <h1>Audit log</h1>
+      <h1>{projectId === undefined ? 'Audit log of all projects' : 'Audit log'}</h1>
       <Filters filter={{ action, actor, target }} path={path} />
       {data.length === 0 ? (
         <Empty title="No changes">
           <p>The log has no entry that matches. It keeps entries as long as deliveries.</p>
         </Empty>
       ) : (
-        <Entries entries={data} now={service.now()} />
+        <Entries
+          entries={data}
+          now={service.now()}
+          canOpen={canOpen}
+          projects={projectId === undefined ? await namesOf(service, data) : undefined}
+        />
       )}
       <Next c={c} cursor={nextCursor} />
     </>,
@@ -97,14 +113,31 @@ function Filters({ filter, path }: { readonly filter: Filter; readonly path: str
   )
 }
 
-type EntriesProps = { readonly entries: readonly AuditEntry[]; readonly now: Instant }
+/** Returns the names of the entries' projects, by id. */
+async function namesOf({ projects }: ConsoleDeps['service'], entries: readonly AuditEntry[]) {
+  const ids = [...new Set(entries.map(({ projectId }) => projectId))]
+  const named = ids.map(async (id) => {
+    const found = await projects.get(id)
+    return [id, found.map(({ name }) => name).unwrapOr(id)] as const
+  })
+  return new Map(await Promise.all(named))
+}
 
-const Entries = ({ entries, now }: EntriesProps) => (
+type EntriesProps = {
+  readonly entries: readonly AuditEntry[]
+  readonly now: Instant
+  readonly canOpen: boolean
+  /** The names of projects, in the log of all projects. */
+  readonly projects: ReadonlyMap<string, string> | undefined
+}
+
+const Entries = ({ entries, now, canOpen, projects }: EntriesProps) => (
   <div class="scroll card flush" role="region" aria-label="Audit log" tabindex={0}>
     <table>
       <thead>
         <tr>
           <th scope="col">Change</th>
+          {projects && <th scope="col">Project</th>}
           <th scope="col">What</th>
           <th scope="col">Fields</th>
           <th scope="col">By</th>
@@ -112,11 +145,18 @@ const Entries = ({ entries, now }: EntriesProps) => (
         </tr>
       </thead>
       <tbody>
-        {entries.map(({ action, targetId, fields = [], actor, createdAt }) => (
+        {entries.map(({ projectId, action, targetId, fields = [], actor, createdAt }) => (
           <tr>
             <th scope="row">{action}</th>
+            {projects && (
+              <td data-label="Project" class="any">
+                <a href={`${BASE}/projects/${projectId}/audit-log`}>
+                  <bdi>{projects.get(projectId)}</bdi>
+                </a>
+              </td>
+            )}
             <td data-label="What">
-              <Id id={targetId} {...linkTo(action, targetId)} />
+              <Id id={targetId} {...(canOpen && linkTo(action, targetId))} />
             </td>
             <td class="any" {...(fields.length > 0 && { 'data-label': 'Fields' })}>
               {fields.join(', ')}

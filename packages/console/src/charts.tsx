@@ -7,7 +7,12 @@ export type Series = {
   readonly name: string
   readonly tone: 'good' | 'bad' | 'busy'
   readonly values: readonly number[]
+  /** The list that the total counts. */
+  readonly href?: string | undefined
+  /** The totals of the series, if several lists have its rows. */
+  readonly parts?: readonly Part[]
 }
+type Part = { readonly name: string; readonly count: number; readonly href: string }
 type ChartProps = {
   readonly title: string
   readonly series: readonly Series[]
@@ -43,12 +48,19 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
       <figcaption>
         <h2>{title}</h2>
         <ul class="legend">
-          {series.map(({ name, tone, values }) => (
+          {series.map(({ name, tone, values, href, parts = [] }) => (
             <li class={tone}>
-              {name}
-              {unit === '' && (
-                <b>{values.reduce((sum, value) => sum + value, 0).toLocaleString('en')}</b>
-              )}
+              {parts.length === 0 && name}
+              {parts.length === 0 && unit === '' && <Total values={values} href={href} />}
+              {parts.map((part, i) => (
+                <>
+                  {i > 0 && ', '}
+                  {part.name}
+                  <a href={part.href}>
+                    <b>{part.count.toLocaleString('en')}</b>
+                  </a>
+                </>
+              ))}
             </li>
           ))}
         </ul>
@@ -77,6 +89,11 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
       </details>
     </figure>
   )
+}
+
+function Total({ values, href }: Pick<Series, 'values' | 'href'>) {
+  const total = <b>{values.reduce((sum, value) => sum + value, 0).toLocaleString('en')}</b>
+  return href === undefined ? total : <a href={href}>{total}</a>
 }
 
 function Bars({

@@ -879,11 +879,14 @@ describe('recovering', () => {
       cookie: await made.signIn(),
     }
   }
+  /** The hidden fields of the form that starts a recovery. */
   const hidden = (page: string): Record<string, string> =>
     Object.fromEntries(
-      [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)].map(
-        ([, name = '', value = '']) => [name, value],
-      ),
+      [
+        ...page
+          .slice(page.indexOf('<form method="post" action="/console/recover"'))
+          .matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g),
+      ].map(([, name = '', value = '']) => [name, value]),
     )
 
   it('first counts the matches and sends nothing', async () => {
@@ -895,7 +898,8 @@ describe('recovering', () => {
     expect(
       await (await get(`${path}?status=delivered&to=2001-01-01T00:00`, cookie)).text(),
     ).toContain('No delivery matches')
-    expect(await (await get(path, cookie)).text()).toContain('Status exhausted.')
+    const exhausted = await (await get(path, cookie)).text()
+    expect(exhausted).toMatch(/Status exhausted\.[^]*next attempt have the status pending/)
     expect(sender.requests).toHaveLength(sent)
   })
 
@@ -926,9 +930,24 @@ describe('recovering', () => {
     await clock.advance(1_000)
     const last = await (await get(place, cookie)).text()
     expect(last).toContain('450 deliveries are due again')
+    expect(last).toContain('450 of 450 matched.')
     expect(last).toContain('<progress aria-label="Progress" max="450" value="450">')
     expect(last).not.toContain('hx-trigger="every 1000ms"')
     expect(sender.requests).toHaveLength(sent + 450)
+  })
+
+  it.each([
+    ['no status', {}],
+    ['an unknown webhook id', { status: 'delivered', webhook: 'mine' }],
+    ['a time that is none', { status: 'delivered', from: 'yesterday' }],
+    ['a message', { status: 'delivered', message: '00000000-0000-7000-8000-000000000000' }],
+  ])('never starts for more than the form names: %s', async (_, form) => {
+    const { post, path, cookie, ref, service } = await withDelivered(1)
+    const answer = await post(path, form, { origin: ORIGIN, cookie })
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('cannot select deliveries')
+    const { data } = (await service.recoveries.list(ref.projectId, { limit: 9 }))._unsafeUnwrap()
+    expect(data).toEqual([])
   })
 
   it('counts and recovers the deliveries of one webhook in a range of local time', async () => {

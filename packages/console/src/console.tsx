@@ -18,6 +18,10 @@ import { liveRoutes } from './live.js'
 import { messageRoutes } from './messages.js'
 import { overviewRoutes } from './overview.js'
 import { projectRoutes } from './projects.js'
+import { portalRoutes, servePortal } from './portal.js'
+import { isPortalRequest } from './portal-pages.js'
+import { lookRoutes, lookUrlsOf } from './portal-look.js'
+import { questionRoutes } from './question-pages.js'
 import { recoverRoutes } from './recover.js'
 import { searchRoutes } from './search.js'
 import { sessionRoutes } from './sessions.js'
@@ -40,8 +44,8 @@ export type Console = {
  */
 const MAX_BODY_BYTES = 1024 * 1024
 
-/** Browsers load, run and send only to this server, and show the pages in no frame. */
-const policy = {
+/** Browsers load, run and send only to this server. */
+const policyFor = (frameAncestors: readonly string[]) => ({
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],
   styleSrc: ["'self'"],
@@ -49,20 +53,21 @@ const policy = {
   connectSrc: ["'self'"],
   formAction: ["'self'"],
   baseUri: ["'none'"],
-  frameAncestors: ["'none'"],
-}
+  frameAncestors: [...frameAncestors],
+})
 
 /**
  * Creates the pages for operators. Serve its `fetch` for all paths under `/console`. The pages call
  * the same use cases as the API, with the project and the permissions of the signed-in API key.
  */
 export function createConsole(options: ConsoleOptions): Console {
-  const { publicUrl = () => undefined, catcher, ...rest } = options
+  const { publicUrl = () => undefined, catcher, portal, ...rest } = options
   const links = signInLinks(options)
   const d: ConsoleDeps = {
     ...rest,
     publicUrl,
     links,
+    portal: { look: {}, frameOrigins: [], ...portal },
     catcher: catcher ? createCatcher(options) : undefined,
   }
   const app = new Hono<Env>()
@@ -82,16 +87,14 @@ export function createConsole(options: ConsoleOptions): Console {
   // The service calls the catcher without a session, so its route comes before the middleware of
   // pages.
   if (d.catcher) app.route('/', d.catcher.routes)
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: policy,
-      referrerPolicy: 'same-origin',
-      xFrameOptions: 'DENY',
-      strictTransportSecurity: false,
-    }),
-  )
+  const { look, frameOrigins } = d.portal
+  const closed = headersFor(["'none'"])
+  const framed = frameOrigins.length > 0 ? headersFor(["'self'", ...frameOrigins]) : closed
+  app.use((c, next) => (isPortalRequest(c) ? framed : closed)(c, next))
+  const shownLook = { name: look.name, ...lookUrlsOf(look) }
   app.use(async (c, next) => {
     c.set('hasCatcher', d.catcher !== undefined)
+    c.set('look', shownLook)
     await next()
     if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store')
   })
@@ -122,20 +125,33 @@ export function createConsole(options: ConsoleOptions): Console {
     return next()
   })
   app.route('/', assetRoutes())
+  app.route('/', lookRoutes(look))
+  app.route('/', portalRoutes(d))
   app.route('/', signInRoutes(d))
+  app.use(servePortal(d))
   app.use(requireSession(d))
   app.use(requireShownProject)
   app.route('/', pageRoutes(d))
   return { fetch: (request) => app.fetch(request), signInPath: links.make }
 }
 
+/** Allows pages in no frame, or in frames of the origins. */
+const headersFor = (frameAncestors: readonly string[]) =>
+  secureHeaders({
+    contentSecurityPolicy: policyFor(frameAncestors),
+    referrerPolicy: 'same-origin',
+    xFrameOptions: frameAncestors.length === 1 ? 'DENY' : false,
+    strictTransportSecurity: false,
+  })
+
 /** The pages that need a session. */
-const pageRoutes = (d: ConsoleDeps) =>
+export const pageRoutes = (d: ConsoleDeps) =>
   new Hono<Env>()
     .route('/', overviewRoutes(d))
     .route('/', agentRoutes(d))
     .route('/', searchRoutes(d))
     .route('/', messageRoutes(d))
+    .route('/', questionRoutes(d))
     .route('/', liveRoutes(d))
     .route('/', sessionRoutes(d))
     .route('/', confirmRoutes(d))

@@ -1,14 +1,18 @@
-import type { ApiKey, MessagingService } from '@org/agent-messaging-core'
+import type { ApiKey, MessagingService, PortalSession } from '@org/agent-messaging-core'
 import type { Catcher } from './catcher.js'
-import type { ConsoleOptions } from './options.js'
+import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
 import type { SignInLinks } from './sign-in-links.js'
 
 /** The dependencies that all pages share. */
-export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl'> & {
+export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl' | 'portal'> & {
   readonly publicUrl: () => string | undefined
   readonly links: SignInLinks
   readonly catcher: Catcher | undefined
+  readonly portal: PortalOptions
 }
+
+/** The addresses of the files that make the look. New contents get a new address. */
+export type LookUrls = { readonly logoUrl?: string; readonly styleUrl?: string }
 
 /**
  * The variables that the handlers of one request share. The sign-in page, and the pages of an
@@ -22,5 +26,8 @@ export type Env = {
     /** The calls that the audit log records, in the name of this session. */
     changes: ReturnType<MessagingService['changesBy']>
     hasCatcher: boolean
+    /** Present on the pages of a portal session. */
+    portal: PortalSession | undefined
+    look: Pick<PortalLook, 'name'> & LookUrls
   }
 }

@@ -17,10 +17,13 @@ import { versionOf } from './live-session.js'
 import { safeHtml } from './markdown.js'
 import { BASE } from './options.js'
 import { CopyButton, formatDuration, FullTime, Id, Next, pathOf, Status, Time } from './parts.js'
+import { Questions } from './questions.js'
 import { SendForm, type Draft } from './send-form.js'
-import { messageTones } from './wording.js'
+import { messageTones, shortened } from './wording.js'
 
 const PAGE_LENGTH = 50
+/** UTF-16 units of each text. More would block the process and the browser. */
+const SHOWN_TEXT = 16_384
 
 /** The session is part of the query. Browsers and proxies change paths with `..` or a slash. */
 const withSession = (path: string, sessionId: string): string =>
@@ -66,9 +69,11 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
         <h1 class="long" dir="auto">
           {sessionId}
         </h1>
-        <a class="button quiet" href={erasePath(agent.name, sessionId)}>
-          Erase
-        </a>
+        {c.get('portal') === undefined && (
+          <a class="button quiet" href={erasePath(agent.name, sessionId)}>
+            Erase
+          </a>
+        )}
       </div>
       <Next c={c} cursor={messages.nextCursor} label="Earlier" />
       <div class="beside">
@@ -186,8 +191,9 @@ export function Turn({ agent, message, now, hasDeliveries, isRaw, partial }: Tur
     >
       <div class="bubble asked">
         <p class="said" dir="auto">
-          {message.message}
+          {shortened(message.message, SHOWN_TEXT)}
         </p>
+        <WholeText id={id} length={message.message.length} />
         <p class="facts">
           <span>
             for <bdi>{principal.type === 'service' ? 'the service' : principal.endUserId}</bdi>
@@ -203,19 +209,25 @@ export function Turn({ agent, message, now, hasDeliveries, isRaw, partial }: Tur
           </details>
         )}
       </div>
-      <Answer agent={agent} message={message} isRaw={isRaw} partial={partial} />
+      <Answer agent={agent} message={message} now={now} isRaw={isRaw} partial={partial} />
     </article>
   )
 }
 
-type AnswerProps = Pick<TurnProps, 'agent' | 'message' | 'isRaw' | 'partial'>
+type AnswerProps = Pick<TurnProps, 'agent' | 'message' | 'now' | 'isRaw' | 'partial'>
 
-function Answer({ agent, message, isRaw, partial }: AnswerProps) {
+function Answer({ agent, message, now, isRaw, partial }: AnswerProps) {
   const { state, attempt } = message
   const text = state.kind === 'responded' ? state.response : partial
   return (
     <div class={`bubble answered ${messageTones[state.kind]}`}>
-      {text !== undefined && <Said text={text} isRaw={isRaw} />}
+      <Questions message={message} now={now} />
+      {text !== undefined && (
+        <>
+          <Said text={shortened(text, SHOWN_TEXT)} isRaw={isRaw} />
+          <WholeText id={message.id} length={text.length} />
+        </>
+      )}
       {state.kind === 'failed' && (
         <p class="said">
           <code>{state.error.code}</code> {state.error.message}
@@ -231,16 +243,25 @@ function Answer({ agent, message, isRaw, partial }: AnswerProps) {
   )
 }
 
+/** Links to the page that shows the whole text, if the conversation shows only its beginning. */
+const WholeText = ({ id, length }: { readonly id: string; readonly length: number }) =>
+  length <= SHOWN_TEXT ? null : (
+    <p class="facts">
+      <a href={`${BASE}/messages/${id}`}>
+        Show all {length.toLocaleString('en')} characters of this text
+      </a>
+    </p>
+  )
+
 /** Shows an answer as safe Markdown, or as the agent wrote it. */
 function Said({ text, isRaw }: { readonly text: string; readonly isRaw: boolean }) {
-  const html = isRaw ? undefined : safeHtml(text)
-  return html === undefined ? (
+  return isRaw ? (
     <p class="said" dir="auto">
       {text}
     </p>
   ) : (
     <div class="said formatted" dir="auto">
-      {raw(html)}
+      {raw(safeHtml(text))}
     </div>
   )
 }

@@ -1,13 +1,15 @@
+import { circuitAt } from '@org/agent-messaging-core'
 import type {
   DeliveryDetail,
   Instant,
   Page,
+  PageOf,
   Webhook,
   WebhookDelivery,
 } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { ok, safeTry } from 'neverthrow'
+import { ok, ResultAsync, safeTry } from 'neverthrow'
 import { DeliveryPage } from './delivery-page.js'
 import { DeliveryTable, detailsOf } from './delivery-table.js'
 import {
@@ -15,12 +17,13 @@ import {
   deliveryFilter,
   EVENTS,
   fieldsOf,
-  filterIn,
+  filtersOf,
+  listFilterIn,
   STATUSES,
-  type Filter,
+  type ListFilter,
 } from './filter.js'
-import { FilterFields } from './filter-fields.js'
-import { listHeld } from './held.js'
+import { FilterFields, Periods } from './filter-fields.js'
+import { listHeld, mergePages } from './held.js'
 import { deliveryRef, pageOf } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
@@ -70,8 +73,18 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       const action = c.req.param('action') as keyof typeof NOTICES
       const done = await service.deliveries[action](ref)
       if (done.isErr()) return showError(c, done.error)
-      return c.redirect(`${BASE}/deliveries/${ref.deliveryId}?notice=${NOTICES[action]}`, 303)
+      const isLater = action === 'redeliver' && (await isBackingOff(service, done.value))
+      const notice = isLater ? 'redeliveredBackingOff' : NOTICES[action]
+      return c.redirect(`${BASE}/deliveries/${ref.deliveryId}?notice=${notice}`, 303)
     })
+}
+
+async function isBackingOff(
+  service: ConsoleDeps['service'],
+  { projectId, webhookId }: WebhookDelivery,
+): Promise<boolean> {
+  const webhook = await service.webhooks.get({ projectId, webhookId })
+  return webhook.isOk() && circuitAt(webhook.value.health, service.now()) !== 'closed'
 }
 
 const canOpenMessages = (c: Context<Env>): boolean =>
@@ -79,12 +92,12 @@ const canOpenMessages = (c: Context<Env>): boolean =>
 
 async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
   const { projectId } = c.get('apiKey')
-  const filter = filterIn(c.req.query(), zoneOf(c))
+  const filter = listFilterIn(c.req.query(), zoneOf(c))
   const found = await safeTry(async function* () {
     const { data: webhooks } = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
     const page = yield* filter.held
       ? listHeld(service, projectId, webhooks, pageOf(c))
-      : service.deliveries.list(deliveryFilter(projectId, filter), pageOf(c))
+      : listMatches(service, projectId, filter, pageOf(c))
     const details = yield* detailsOf(service, page.data)
     return ok({ page, details, webhooks })
   })
@@ -101,7 +114,10 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
           <a href={`${BASE}/deliveries`}>Show all deliveries</a>
         </p>
       ) : (
-        <Filters filter={filter} webhooks={webhooks} />
+        <>
+          <Filters filter={filter} webhooks={webhooks} />
+          <Periods c={c} now={service.now()} />
+        </>
       )}
       <div {...refreshed('live', 4_000, pathOf(c))}>
         <DeliveryList
@@ -114,19 +130,31 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
         />
         <Next c={c} cursor={page.nextCursor} />
       </div>
-      {!filter.held && filter.message === undefined && page.data.length > 0 && (
-        <RecoverMatches filter={filter} />
-      )}
+      {!filter.held &&
+        filter.message === undefined &&
+        filter.answer !== 'failed' &&
+        page.data.length > 0 && <RecoverMatches filter={filter} />}
     </>,
   )
 }
+
+/** Lists the deliveries that match, newest first. */
+const listMatches = (
+  { deliveries }: ConsoleDeps['service'],
+  projectId: string,
+  filter: ListFilter,
+  page: PageOf,
+) =>
+  ResultAsync.combine(
+    filtersOf(filter).map((one) => deliveries.list(deliveryFilter(projectId, one), page)),
+  ).map((pages) => mergePages(pages, page.limit))
 
 /** The filter is part of the address, so that a reader can bookmark and share the result. */
 function Filters({
   filter,
   webhooks,
 }: {
-  readonly filter: Filter
+  readonly filter: ListFilter
   readonly webhooks: readonly Webhook[]
 }) {
   const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
@@ -144,7 +172,12 @@ function Filters({
           status: same(STATUSES),
           webhook: webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)]),
           event: same(EVENTS),
-          answer: ANSWERS.map((answer) => [answer, answer === 'none' ? 'unreachable' : answer]),
+          answer: [
+            ...ANSWERS.map(
+              (answer) => [answer, answer === 'none' ? 'unreachable' : answer] as const,
+            ),
+            ['failed', 'all except 2xx'],
+          ],
         }}
       />
       <p class="buttons">
@@ -195,7 +228,7 @@ function DeliveryList({ details, webhooks, now, page, canSend, isFiltered }: Del
   )
 }
 
-const RecoverMatches = ({ filter }: { readonly filter: Filter }) => (
+const RecoverMatches = ({ filter }: { readonly filter: ListFilter }) => (
   <p class="card buttons">
     <a class="button" href={`${BASE}/recover?${new URLSearchParams(fieldsOf(filter)).toString()}`}>
       Recover matches

@@ -5,7 +5,7 @@ import { CauseFacts } from './event-cause.js'
 import { JsonView } from './json-view.js'
 import { BASE } from './options.js'
 import { Blocker, NextAttempt } from './delivery-table.js'
-import { CopyButton, formatDuration, FullTime, Id, refreshed, Status } from './parts.js'
+import { CopyButton, formatDuration, FullTime, refreshed, Status, WholeId } from './parts.js'
 import { WebhookName } from './webhook-name.js'
 import { deliveryLabel, outcomeLabel } from './wording.js'
 
@@ -90,7 +90,13 @@ function Facts({
         {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
       </dd>
       <dt>Webhook</dt>
-      <dd>{webhook ? <WebhookName webhook={webhook} /> : <span class="muted">deleted</span>}</dd>
+      <dd>
+        {webhook ? (
+          <WebhookName webhook={webhook} />
+        ) : (
+          <span class="muted">deleted, or a push config</span>
+        )}
+      </dd>
       <CauseFacts body={body} canOpen={canOpen} />
       {state.kind === 'pending' && (
         <>
@@ -114,11 +120,11 @@ function Facts({
       </dd>
       <dt>Delivery ID</dt>
       <dd>
-        <Id id={id} />
+        <WholeId id={id} />
       </dd>
       <dt>Event ID</dt>
       <dd>
-        <Id id={eventId} />
+        <WholeId id={eventId} />
       </dd>
     </dl>
   )

@@ -92,7 +92,7 @@ function DeliveryRow({ detail: { delivery, attempts }, webhook, now, showsWebhoo
       {showsWebhook && (
         <td data-label="Webhook">
           {webhook === undefined ? (
-            <span class="muted">deleted</span>
+            <span class="muted">deleted, or a push config</span>
           ) : (
             <WebhookName webhook={webhook} />
           )}

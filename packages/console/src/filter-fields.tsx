@@ -1,5 +1,8 @@
+import type { Instant } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
 import { useContext } from 'hono/jsx'
-import { fieldTime, type Filter } from './filter.js'
+import { fieldTime, type ListFilter } from './filter.js'
 import { ZoneContext } from './zone.js'
 
 type Choice = 'status' | 'webhook' | 'event' | 'answer'
@@ -13,7 +16,7 @@ const LABELS: Readonly<Record<Choice, string>> = {
 }
 
 type FieldsProps = {
-  readonly filter: Filter
+  readonly filter: ListFilter
   readonly choices: Readonly<Record<Choice, Options>>
   /** The text of the first option, which does not filter. Default: any. */
   readonly all?: Partial<Record<Choice, string>>
@@ -42,6 +45,28 @@ export function FilterFields({ filter, choices, all = {}, required = [] }: Field
       <TimeRange range={filter} />
     </>
   )
+}
+
+const PERIODS = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 }
+
+/** Links that show the list since a time, with the rest of the filter. */
+export const Periods = ({ c, now }: { readonly c: Context; readonly now: Instant }) => (
+  <p class="periods">
+    Last{' '}
+    {Object.entries(PERIODS).map(([name, ms], at) => (
+      <>
+        {at > 0 && ', '}
+        <a href={pathSince(c, now - ms)}>{name}</a>
+      </>
+    ))}
+  </p>
+)
+
+function pathSince(c: Context, from: Instant): string {
+  const { pathname, searchParams } = new URL(c.req.url)
+  for (const name of ['cursor', 'notice', 'to']) searchParams.delete(name)
+  searchParams.set('from', toIso(from))
+  return `${pathname}?${searchParams.toString()}`
 }
 
 type RangeProps = {

@@ -42,6 +42,12 @@ const filterSchema = (zone: string) =>
 /** The deliveries that an address or a form selects. */
 export type Filter = z.output<ReturnType<typeof filterSchema>>
 
+/** The filter of a list, which can also ask for every answer but an accepted one. */
+export type ListFilter = Omit<Filter, 'answer'> & {
+  readonly answer?: Filter['answer'] | 'failed'
+}
+const FAILED_ANSWERS = ANSWERS.filter((answer) => answer !== '2xx')
+
 export const filterIn = (fields: Readonly<Record<string, unknown>>, zone: string): Filter =>
   filterSchema(zone).parse(fields)
 
@@ -59,12 +65,24 @@ export const deliveryFilter = (
   ...(to !== undefined && { createdBefore: to }),
 })
 
+export const listFilterIn = (
+  fields: Readonly<Record<string, unknown>>,
+  zone: string,
+): ListFilter => ({
+  ...filterIn(fields, zone),
+  ...(fields['answer'] === 'failed' && { answer: 'failed' }),
+})
+
+/** Returns the filters that match together. The stores know one kind of answer at a time. */
+export const filtersOf = ({ answer, ...others }: ListFilter): readonly Filter[] =>
+  (answer === 'failed' ? FAILED_ANSWERS : [answer]).map((one) => ({ ...others, answer: one }))
+
 /** Returns the filter as the fields of a form or an address. */
 export function fieldsOf({
   from,
   to,
   ...others
-}: Partial<Filter>): Readonly<Record<string, string>> {
+}: Partial<ListFilter>): Readonly<Record<string, string>> {
   const fields = {
     ...others,
     from: from === undefined ? undefined : toIso(from),
@@ -76,7 +94,7 @@ export function fieldsOf({
 }
 
 /** Returns the address of the list of the deliveries that match. */
-export const deliveriesPath = (filter: Partial<Filter>): string =>
+export const deliveriesPath = (filter: Partial<ListFilter>): string =>
   `${BASE}/deliveries?${new URLSearchParams(fieldsOf(filter)).toString()}`
 
 /** Returns the value for a `datetime-local` field. */

@@ -4,10 +4,12 @@ import {
   type Instant,
   type MessagingService,
   type Page,
+  type PageOf,
   type Permission,
 } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
+import { err, ok } from 'neverthrow'
 import { Choice } from './confirm.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { idIn, pageOf, textIn } from './input.js'
@@ -28,7 +30,7 @@ export const keyRoutes = (d: ConsoleDeps) => {
   return new Hono<Env>()
     .get(`${BASE}/keys`, mayManage, (c) => keysPage(c, d, own(c)))
     .post(`${BASE}/keys`, mayManage, (c) => createKey(c, d, own(c)))
-    .get(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokePage(c, own(c)))
+    .get(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokePage(c, d, own(c)))
     .post(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokeKey(c, own(c)))
 }
 
@@ -40,9 +42,16 @@ export type KeysOf = {
   /** The key of this session. */
   readonly usedKeyId?: string
 }
-type Draft = { readonly name: string; readonly permissions: readonly string[] }
+type Draft = {
+  readonly name: string
+  readonly permissions: readonly string[]
+  /** Days, or empty for a key that does not expire. */
+  readonly days: string
+}
 
-const NEW_KEY: Draft = { name: '', permissions: [] }
+const NEW_KEY: Draft = { name: '', permissions: [], days: '' }
+const LIFETIMES = ['7', '30', '90', '365']
+const DAY_MS = 86_400_000
 
 const HINTS: Readonly<Record<Permission, string>> = {
   'project:message': 'send and read messages',
@@ -79,11 +88,15 @@ export async function createKey(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {
   const draft = {
     name: textIn(form, 'name').trim(),
     permissions: [form['permissions'] ?? []].flat().map(String),
+    days: textIn(form, 'days'),
   }
   const created = await of.changes.keys.create({
     projectId: of.projectId,
     name: draft.name,
     permissions: draft.permissions as Permission[],
+    expiresAt: LIFETIMES.includes(draft.days)
+      ? d.service.now() + Number(draft.days) * DAY_MS
+      : undefined,
   })
   if (created.isOk()) return createdPage(c, of, created.value.apiKey, created.value.key)
   return created.error.kind === 'project_not_found'
@@ -116,14 +129,34 @@ const createdPage = (c: Context<Env>, of: KeysOf, { name }: ApiKey, key: string)
     </div>,
   )
 
-export const revokePage = (c: Context<Env>, of: KeysOf) => {
-  const id = idIn(c.req.param('key'))
+/** Finds a key among the pages of keys. A project has at most 1,000 valid ones. */
+async function findKey({ service }: ConsoleDeps, projectId: string, id: string) {
+  for (let at: PageOf = { limit: 100 }; ;) {
+    const page = await service.keys.list(projectId, at)
+    if (page.isErr()) return err(page.error)
+    const { data, nextCursor } = page.value
+    const found = data.find((key) => key.id === id)
+    if (found) return ok(found)
+    if (nextCursor === null) return err({ kind: 'key_not_found' as const })
+    at = { limit: 100, cursor: nextCursor }
+  }
+}
+
+export async function revokePage(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {
+  const found = await findKey(d, of.projectId, idIn(c.req.param('key')))
+  if (found.isErr()) return showError(c, found.error)
+  const { id, name } = found.value
   return show(
     c,
     { title: 'Revoke API key' },
     <form method="post" action={`${of.path}/${id}/revoke`} class="narrow card stack">
       <h1>Revoke this API key?</h1>
-      <p class="url">{id}</p>
+      <p>
+        <strong>
+          <bdi>{name}</bdi>
+        </strong>{' '}
+        <code>{id}</code>
+      </p>
       <ul class="consequences">
         <li>Programs with this key are refused from the next request on. You cannot undo this.</li>
         <li>Console sessions with this key end.</li>
@@ -240,6 +273,17 @@ const KeyForm = ({ path, draft, problem }: FormProps) => (
         </label>
       ))}
     </fieldset>
+    <div>
+      <label for="days">Expires</label>
+      <select id="days" name="days">
+        <option value="">never</option>
+        {LIFETIMES.map((days) => (
+          <option value={days} selected={days === draft.days}>
+            in {days} days
+          </option>
+        ))}
+      </select>
+    </div>
     <p class="buttons">
       <button class="primary">Create key</button>
     </p>

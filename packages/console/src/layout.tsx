@@ -7,6 +7,7 @@ import { assetUrl } from './assets.js'
 import { noticeText } from './notices.js'
 import type { Env } from './context.js'
 import { BASE } from './options.js'
+import { isPortalPath, isPortalRequest, ReturnLink } from './portal-pages.js'
 import { zoneOf, ZoneContext } from './zone.js'
 import { problemStatus, problemText, type Problem } from './problem.js'
 
@@ -24,13 +25,20 @@ const SECTIONS: readonly Section[] = [
   { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
   { name: 'Sessions', path: `${BASE}/sessions`, needs: 'project:message' },
   { name: 'Messages', path: `${BASE}/messages`, needs: 'project:message' },
+  { name: 'Questions', path: `${BASE}/questions`, needs: 'project:message' },
   { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
   { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
 ]
 const CATCHER: Section = { name: 'Catcher', path: `${BASE}/catcher`, needs: 'project:webhooks' }
 
-/** Returns the sections that the key can open. */
-const sectionsFor = ({ permissions }: ApiKey, hasCatcher: boolean): readonly Section[] =>
+/** Returns the sections that the session can open. */
+function sectionsFor(c: Context<Env>): readonly Section[] {
+  const portal = c.get('portal')
+  const sections = sectionsOf(c.get('apiKey'), c.get('hasCatcher'))
+  return portal ? sections.filter(({ path }) => isPortalPath(path, portal.permissions)) : sections
+}
+
+const sectionsOf = ({ permissions }: ApiKey, hasCatcher: boolean): readonly Section[] =>
   [...SECTIONS, ...(hasCatcher ? [CATCHER] : [])].filter(
     ({ needs }) => needs === undefined || permissions.includes(needs),
   )
@@ -51,6 +59,7 @@ export function show(
 ): Response | Promise<Response> {
   const theme = getCookie(c, 'agent_messaging_theme')
   const zone = zoneOf(c)
+  const style = isPortalRequest(c) ? c.get('look').styleUrl : undefined
   const projectId = (c.get('apiKey') as Env['Variables']['apiKey'] | undefined)?.projectId
   const page = (
     <html
@@ -65,9 +74,10 @@ export function show(
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={HTMX} />
-        <title>{`${title} · Agent Messaging`}</title>
+        <title>{`${title} · ${nameOf(c)}`}</title>
         <link rel="icon" href={assetUrl['icon.svg']} type="image/svg+xml" />
         <link rel="stylesheet" href={assetUrl['console.css']} />
+        {style === undefined ? null : <link rel="stylesheet" href={style} />}
         <script src={assetUrl['htmx.js']} defer />
         <script src={assetUrl['console.js']} defer />
       </head>
@@ -86,6 +96,10 @@ export function show(
   return c.html(html`<!doctype html>${page}`, status)
 }
 
+/** The name at the top of the page. */
+const nameOf = (c: Context<Env>): string =>
+  (isPortalRequest(c) ? c.get('look').name : undefined) ?? 'Agent Messaging'
+
 export const showProblem = (
   c: Context<Env>,
   status: NonNullable<Page['status']>,
@@ -97,7 +111,7 @@ export const showProblem = (
     <div class="empty">
       <h1>{text}</h1>
       <p>
-        <a href={BASE}>Go to the overview</a>
+        <a href={BASE}>{c.get('portal') ? 'Go to the first page' : 'Go to the overview'}</a>
       </p>
     </div>,
   )
@@ -140,19 +154,26 @@ function Header({
   readonly theme: string | undefined
 }) {
   const apiKey = c.get('apiKey') as Env['Variables']['apiKey'] | undefined
+  const portal = c.get('portal')
+  const isPortal = isPortalRequest(c)
+  const look = c.get('look')
   const { pathname, search } = new URL(c.req.url)
   const next = theme === 'dark' ? 'light' : theme === 'light' ? 'auto' : 'dark'
   return (
     <header class="top">
       <a class="brand" href={BASE}>
-        <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
-          <path d="M3 5.5A2.5 2.5 0 0 1 5.5 3h13A2.5 2.5 0 0 1 21 5.5v8a2.5 2.5 0 0 1-2.5 2.5H11l-5 5v-5h-.5A2.5 2.5 0 0 1 3 13.5z" />
-        </svg>
-        <span>Agent Messaging</span>
+        {isPortal && look.logoUrl ? (
+          <img src={look.logoUrl} alt="" height={20} />
+        ) : (
+          <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
+            <path d="M3 5.5A2.5 2.5 0 0 1 5.5 3h13A2.5 2.5 0 0 1 21 5.5v8a2.5 2.5 0 0 1-2.5 2.5H11l-5 5v-5h-.5A2.5 2.5 0 0 1 3 13.5z" />
+          </svg>
+        )}
+        <span>{nameOf(c)}</span>
       </a>
       {apiKey && (
         <nav aria-label="Main">
-          {sectionsFor(apiKey, c.get('hasCatcher')).map(({ name, path }) => (
+          {sectionsFor(c).map(({ name, path }) => (
             <a href={path} aria-current={name === section ? 'page' : undefined}>
               {name}
             </a>
@@ -163,7 +184,8 @@ function Header({
         <SearchField text={pathname === `${BASE}/search` ? c.req.query('q') : undefined} />
       )}
       <div class="session">
-        {apiKey && (
+        {apiKey && portal?.returnUrl !== undefined && <ReturnLink to={portal.returnUrl} />}
+        {apiKey && !portal && (
           <a class="key" href={`${BASE}/project`} title={`Project ${apiKey.projectId}`}>
             {c.get('projectName')}
           </a>
@@ -190,7 +212,7 @@ function Header({
         </form>
         {(apiKey ?? c.get('isOperator')) && (
           <form method="post" action={`${BASE}/sign-out`}>
-            <button class="quiet">Sign out</button>
+            <button class="quiet">{portal ? 'Leave' : 'Sign out'}</button>
           </form>
         )}
       </div>

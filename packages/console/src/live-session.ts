@@ -15,7 +15,9 @@ type LiveSessionOptions = {
 }
 
 /** The version of a message on a page. Another version looks different. */
-export const versionOf = ({ state, attempt }: Message): string => `${state.kind}.${attempt}`
+/** A second question has the same state and possibly the same attempt as the first one. */
+export const versionOf = ({ state, attempt, inputs = [] }: Message): string =>
+  `${state.kind}.${attempt}${inputs.length === 0 ? '' : `.${inputs.length}`}`
 
 const POLL_MS = 500
 /** After this time the browser connects again, which checks its session. */

@@ -14,7 +14,7 @@ describe('Markdown of an answer', () => {
       '<p><a href="https://a.example/?x=1&y" rel="noopener noreferrer nofollow" target="_blank">site</a></p>',
     ],
   ])('%j becomes %j', (text, html) => {
-    expect(safeHtml(text)?.trim().replaceAll('&quot;', '"').replaceAll('&amp;', '&')).toBe(html)
+    expect(safeHtml(text).trim().replaceAll('&quot;', '"').replaceAll('&amp;', '&')).toBe(html)
   })
 
   it.each([
@@ -37,7 +37,7 @@ describe('Markdown of an answer', () => {
     '```x" onclick="alert(1)\n```',
     '| <b onclick=alert(1)> |\n|---|\n| <script>x</script> |',
   ])('%j runs nothing and loads nothing', (text) => {
-    const html = safeHtml(text) ?? ''
+    const html = safeHtml(text)
     const tags = [...html.matchAll(/<\/?([a-z0-9]+)([^>]*)>/gi)]
     for (const [, tag = '', attributes = ''] of tags) {
       expect(['script', 'img', 'svg', 'style', 'iframe', 'form', 'button']).not.toContain(tag)
@@ -51,11 +51,7 @@ describe('Markdown of an answer', () => {
     '%j many times is rendered as a whole',
     (part) => {
       const text = part.repeat(Math.floor(65_536 / part.length))
-      expect(safeHtml(text)?.length).toBeGreaterThan(0)
+      expect(safeHtml(text).length).toBeGreaterThan(0)
     },
   )
-
-  it('is shown raw if it is very long', () => {
-    expect(safeHtml('x'.repeat(65_537))).toBeUndefined()
-  })
 })

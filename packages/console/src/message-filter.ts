@@ -4,7 +4,15 @@ import { z } from 'zod'
 import { instantOf, optional } from './filter.js'
 import { BASE } from './options.js'
 
-export const STATES = ['queued', 'running', 'deferred', 'responded', 'failed', 'cancelled'] as const
+export const STATES = [
+  'queued',
+  'running',
+  'deferred',
+  'input_required',
+  'responded',
+  'failed',
+  'cancelled',
+] as const
 
 const text = optional(
   z

@@ -17,7 +17,8 @@ import { withKnownName } from './known-agents.js'
 import { show, showError } from './layout.js'
 import { messagesPath } from './message-filter.js'
 import { BASE } from './options.js'
-import { Empty, formatDuration, Id, pathOf, refreshed, Status, Time } from './parts.js'
+import { Empty, formatDuration, pathOf, refreshed, Status, Time, WholeId } from './parts.js'
+import { Questions } from './questions.js'
 import { messageTones } from './wording.js'
 
 const MAX_DELIVERIES = 25
@@ -54,7 +55,7 @@ export async function messagePage(c: Context<Env>, d: ConsoleDeps) {
       <div {...refreshed('live', isFinal(message.state) ? 5_000 : 1_000, pathOf(c))}>
         <MessageActions agent={agent} message={message} />
         <div class="columns">
-          <Texts message={message} />
+          <Texts message={message} now={d.service.now()} />
           <Facts message={message} agent={agent} now={d.service.now()} />
         </div>
         {sent && <Deliveries messageId={message.id} sent={sent} now={d.service.now()} />}
@@ -94,36 +95,45 @@ const readDeliveries = (
     return ok<Sent>({ details, hasMore, webhooks: webhooks.data })
   })
 
-const Texts = ({ message: { message, state, metadata } }: Pick<PageProps, 'message'>) => (
-  <section class="card" aria-labelledby="said">
-    <h2 id="said">Message</h2>
-    <pre class="prose" dir="auto" tabindex={0}>
-      {message}
-    </pre>
-    {state.kind === 'responded' && (
-      <>
-        <h2>Answer</h2>
-        <pre class="prose" dir="auto" tabindex={0}>
-          {state.response}
-        </pre>
-      </>
-    )}
-    {state.kind === 'failed' && (
-      <>
-        <h2>Error</h2>
-        <p class="problem">
-          <code>{state.error.code}</code> {state.error.message}
-        </p>
-      </>
-    )}
-    {metadata && Object.keys(metadata).length > 0 && (
-      <>
-        <h2>Metadata</h2>
-        <pre tabindex={0}>{JSON.stringify(metadata, null, 2)}</pre>
-      </>
-    )}
-  </section>
-)
+const Texts = ({ message: whole, now }: Pick<PageProps, 'message' | 'now'>) => {
+  const { message, state, metadata, inputs } = whole
+  return (
+    <section class="card" aria-labelledby="said">
+      <h2 id="said">Message</h2>
+      <pre class="prose" dir="auto" tabindex={0}>
+        {message}
+      </pre>
+      {inputs && (
+        <>
+          <h2>Questions</h2>
+          <Questions message={whole} now={now} />
+        </>
+      )}
+      {state.kind === 'responded' && (
+        <>
+          <h2>Answer</h2>
+          <pre class="prose" dir="auto" tabindex={0}>
+            {state.response}
+          </pre>
+        </>
+      )}
+      {state.kind === 'failed' && (
+        <>
+          <h2>Error</h2>
+          <p class="problem">
+            <code>{state.error.code}</code> {state.error.message}
+          </p>
+        </>
+      )}
+      {metadata && Object.keys(metadata).length > 0 && (
+        <>
+          <h2>Metadata</h2>
+          <pre tabindex={0}>{JSON.stringify(metadata, null, 2)}</pre>
+        </>
+      )}
+    </section>
+  )
+}
 
 function Facts({ message, agent, now }: Pick<PageProps, 'message' | 'agent' | 'now'>) {
   const { id, state, sessionId, executionPrincipal: principal, attempt, createdAt } = message
@@ -162,7 +172,7 @@ function Facts({ message, agent, now }: Pick<PageProps, 'message' | 'agent' | 'n
       <dd>{attempt}</dd>
       <dt>Message ID</dt>
       <dd>
-        <Id id={id} />
+        <WholeId id={id} />
       </dd>
     </dl>
   )

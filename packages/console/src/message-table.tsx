@@ -2,7 +2,7 @@ import type { FoundMessage, Instant, Message } from '@org/agent-messaging-core'
 import { sessionPath } from './conversation.js'
 import { BASE } from './options.js'
 import { Id, Status, Time } from './parts.js'
-import { messageTones } from './wording.js'
+import { messageTones, shortened } from './wording.js'
 
 /** UTF-16 units. The page of the message has the whole text. */
 const SHOWN_TEXT = 200
@@ -46,10 +46,17 @@ const MessageRow = ({ message, now }: { readonly message: Message; readonly now:
       </a>
     </td>
     <td data-label="Text" class="any" dir="auto">
-      {shortened(message.message)}
+      {shortened(message.message, SHOWN_TEXT)}
     </td>
     <td data-label="Answer or error" class="any" dir="auto">
       <Outcome state={message.state} />
+      {(message.state.kind === 'failed' || message.state.kind === 'cancelled') && (
+        <form method="post" action={`${BASE}/messages/${message.agentId}/${message.id}/retry`}>
+          <button class="small" aria-label={`Retry message ${message.id}`}>
+            Retry
+          </button>
+        </form>
+      )}
     </td>
     <td data-label="Sent">
       <Time at={message.createdAt} now={now} />
@@ -58,15 +65,11 @@ const MessageRow = ({ message, now }: { readonly message: Message; readonly now:
 )
 
 function Outcome({ state }: Pick<Message, 'state'>) {
-  if (state.kind === 'responded') return <>{shortened(state.response)}</>
+  if (state.kind === 'responded') return <>{shortened(state.response, SHOWN_TEXT)}</>
   if (state.kind !== 'failed') return <>–</>
   return (
     <>
-      <code>{state.error.code}</code> {shortened(state.error.message)}
+      <code>{state.error.code}</code> {shortened(state.error.message, SHOWN_TEXT)}
     </>
   )
 }
-
-/** Cuts a text, but not in the middle of a character of two UTF-16 units. */
-const shortened = (text: string): string =>
-  text.length <= SHOWN_TEXT ? text : `${text.slice(0, SHOWN_TEXT).replace(/[\uD800-\uDBFF]$/, '')}…`

@@ -2,7 +2,7 @@ import type { FoundMessage, Instant, Page } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
-import { TimeRange } from './filter-fields.js'
+import { Periods, TimeRange } from './filter-fields.js'
 import { pageOf } from './input.js'
 import { show, showError } from './layout.js'
 import { messageFilterIn, searchOf, STATES, type MessageFilter } from './message-filter.js'
@@ -31,6 +31,7 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
     <>
       <h1>{filter.state === 'failed' ? 'Failed messages' : 'Messages'}</h1>
       <Filters filter={filter} />
+      <Periods c={c} now={service.now()} />
       {/* A text is searched in many rows, so its result is not refreshed. */}
       <div {...(filter.text === undefined ? refreshed('live', 5_000, pathOf(c)) : {})}>
         <MessageList

@@ -12,10 +12,13 @@ const notices: Readonly<Record<string, string>> = {
   disabled: 'The webhook is disabled. Deliveries are kept up to a limit until you enable it.',
   enabled: 'The webhook is enabled. One kept delivery is sent first, then the rest.',
   finished: 'The old secret no longer signs deliveries.',
-  redelivered:
-    'The delivery is due now. While the webhook is backing off, its oldest delivery goes first.',
+  redelivered: 'An attempt was requested. This page shows its result.',
+  redeliveredBackingOff:
+    'An attempt was requested. The webhook is backing off, so its oldest delivery goes first.',
   cancelled: 'Cancelled.',
   skipped: 'Skipped. The next delivery of its session is due now.',
+  inputAnswered: 'The answer is stored. The agent runs again with it.',
+  inputWithdrawn: 'The question was withdrawn, and its message failed.',
   retried: 'The message is at the end of its session’s queue.',
   caught: 'The catcher is now a webhook of this project. Its requests appear here.',
   answering: 'The response was changed.',

@@ -1,6 +1,7 @@
 import type { Activity, Instant } from '@org/agent-messaging-core'
 import type { Series } from './charts.js'
-import { ANSWERS, type Filter } from './filter.js'
+import { ANSWERS, deliveriesPath, type Filter } from './filter.js'
+import { messagesPath, type MessageFilter } from './message-filter.js'
 
 /** The numbers of the overview, per bucket and in total. */
 export type Numbers = ReturnType<typeof numbersOf>
@@ -28,16 +29,40 @@ export function numbersOf(
   const ended = perBucket(messages, ({ state }) => state === 'failed' || state === 'cancelled')
   const open = perBucket(messages, ({ state }) => OPEN.some((one) => one === state))
   const inState = (wanted: Activity['messages'][number]['state']): number =>
-    total(perBucket(messages, ({ state }) => state === wanted))
+    sumOf(perBucket(messages, ({ state }) => state === wanted))
+  const partsOf = (states: readonly NonNullable<MessageFilter['state']>[]) =>
+    states.map((state) => ({
+      name: state,
+      count: inState(state),
+      href: messagesPath({ state, from: since }),
+    }))
   const rate = at.map((_, i) => percent(failed[i] ?? 0, accepted[i] ?? 0))
   return {
     at,
     messages: [
-      seriesOf('responded', 'good', responded),
-      seriesOf('failed or cancelled', 'bad', ended),
-      seriesOf('waiting', 'busy', open),
+      {
+        ...seriesOf('responded', 'good', responded),
+        href: messagesPath({ state: 'responded', from: since }),
+      },
+      {
+        ...seriesOf('failed or cancelled', 'bad', ended),
+        parts: partsOf(['failed', 'cancelled']),
+      },
+      {
+        ...seriesOf('waiting', 'busy', open),
+        parts: partsOf(OPEN).filter(({ count }) => count > 0),
+      },
     ],
-    attempts: [seriesOf('delivered', 'good', accepted), seriesOf('failed', 'bad', failed)],
+    attempts: [
+      {
+        ...seriesOf('delivered', 'good', accepted),
+        href: deliveriesPath({ answer: '2xx', from: since }),
+      },
+      {
+        ...seriesOf('failed', 'bad', failed),
+        href: deliveriesPath({ answer: 'failed', from: since }),
+      },
+    ],
     errorRate: [seriesOf('failed', 'bad', rate)],
     codes: codesOf(attempts),
     ofWebhook: (id: string) => ({
@@ -51,19 +76,19 @@ export function numbersOf(
       ),
     }),
     total: {
-      messages: total(responded) + total(ended) + total(open),
+      messages: sumOf(responded) + sumOf(ended) + sumOf(open),
       failedMessages: inState('failed'),
       cancelled: inState('cancelled'),
       open: OPEN.map((state) => ({ state, count: inState(state) })).filter(
         ({ count }) => count > 0,
       ),
-      attempts: total(accepted) + total(failed),
-      failed: total(failed),
+      attempts: sumOf(accepted) + sumOf(failed),
+      failed: sumOf(failed),
     },
   }
 }
 
-const OPEN = ['queued', 'running', 'deferred'] as const
+const OPEN = ['queued', 'running', 'deferred', 'input_required'] as const
 
 const seriesOf = (name: string, tone: Series['tone'], values: readonly number[]): Series => ({
   name,
@@ -76,7 +101,8 @@ const isAccepted = (statusCode: number): boolean => statusCode >= 200 && statusC
 const percent = (part: number, rest: number): number =>
   part === 0 ? 0 : Math.round((100 * part) / (part + rest))
 
-const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0)
+export const sumOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0)
 
 /** Returns the status codes, most frequent first. */
 function codesOf(attempts: Activity['attempts']) {

@@ -19,8 +19,28 @@ export type ConsoleOptions = {
   readonly catcher?: boolean | undefined
   /** The key that opens the pages about all projects. Without it, nobody can open them. */
   readonly operatorKey?: string | undefined
+  /** The pages that portal links open. */
+  readonly portal?: Partial<PortalOptions> | undefined
   /** Receives unexpected exceptions. */
   readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** The platform's name, logo and colour on the pages of its customers. */
+export type PortalLook = {
+  readonly name?: string | undefined
+  readonly logo?: Logo | undefined
+  /** CSS colours of links and buttons, such as `#3450c4`. */
+  readonly accent?: { readonly light: string; readonly dark: string } | undefined
+}
+type Logo = {
+  readonly type: 'image/svg+xml' | 'image/png'
+  readonly bytes: Uint8Array<ArrayBuffer>
+}
+
+export type PortalOptions = {
+  readonly look: PortalLook
+  /** The origins of pages that can show the portal in a frame. */
+  readonly frameOrigins: readonly string[]
 }
 
 /** Tells whether a path belongs to the console. */

@@ -28,7 +28,9 @@ export const MessageTiles = ({
           : total.open.map(({ state, count }, at) => (
               <>
                 {at > 0 && ', '}
-                <a href={messagesPath({ state })}>
+                <a
+                  href={state === 'input_required' ? `${BASE}/questions` : messagesPath({ state })}
+                >
                   {count} {state}
                 </a>
               </>
@@ -85,7 +87,7 @@ export function DeliveryTiles({ total, open, webhooks, since, now }: DeliveryTil
         name="Error rate"
         value={rate}
         href="#codes"
-        note={<a href="#codes">{total.failed} failed</a>}
+        note={<a href={deliveriesPath({ answer: 'failed', from: since })}>{total.failed} failed</a>}
         tone={total.failed > 0 ? 'bad' : undefined}
       />
       <Tile
@@ -97,7 +99,13 @@ export function DeliveryTiles({ total, open, webhooks, since, now }: DeliveryTil
       <Tile
         name="Held"
         value={isAll ? held : `${held}+`}
-        note={holding.size === 0 ? 'no webhook holds any' : `by ${webhookCount(holding.size)}`}
+        note={
+          holding.size === 0 ? (
+            'no webhook holds any'
+          ) : (
+            <a href={`${BASE}/webhooks?show=held`}>by {webhookCount(holding.size)}</a>
+          )
+        }
         href={deliveriesPath({ held: 'yes' })}
       />
     </>
@@ -113,7 +121,13 @@ export function AgentTile({ agents }: { readonly agents: readonly Agent[] }) {
     <Tile
       name="Agents running"
       value={`${running} of ${agents.length}`}
-      note={failing > 0 ? `${failing} in error` : 'none in error'}
+      note={
+        failing > 0 ? (
+          <a href={`${BASE}/agents?state=error`}>{failing} in error</a>
+        ) : (
+          'none in error'
+        )
+      }
       tone={failing > 0 ? 'bad' : undefined}
       href={`${BASE}/agents`}
     />

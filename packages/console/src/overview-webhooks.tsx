@@ -1,8 +1,7 @@
 import type { Instant, Webhook } from '@org/agent-messaging-core'
 import { Sparkline } from './charts.js'
 import { deliveriesPath } from './filter.js'
-import type { Numbers } from './numbers.js'
-import { BASE } from './options.js'
+import { sumOf, type Numbers } from './numbers.js'
 import { Status } from './parts.js'
 import { WebhookName } from './webhook-name.js'
 import { healthOf } from './wording.js'
@@ -114,13 +113,13 @@ function WebhookRow({ webhook, numbers, since, now }: RowProps) {
         <Sparkline good={good} bad={bad} />
       </td>
       <td class="number" data-label="Accepted">
-        <a href={accepted}>{sum(good)}</a>
+        <a href={accepted}>{sumOf(good)}</a>
       </td>
       <td class="number" data-label="Failed">
-        <a href={`${BASE}/webhooks/${webhook.id}#failures`}>{sum(bad)}</a>
+        <a href={deliveriesPath({ webhook: webhook.id, answer: 'failed', from: since })}>
+          {sumOf(bad)}
+        </a>
       </td>
     </tr>
   )
 }
-
-const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)

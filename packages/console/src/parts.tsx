@@ -60,10 +60,12 @@ export const FullTime = ({ at, now }: Omit<TimeProps, 'text'>) => (
   </time>
 )
 
+type IdProps = { readonly id: string; readonly href?: string }
+
 /**
  * Shows the end of an id, which differs most between ids, with a button that copies the whole id.
  */
-export const Id = ({ id, href }: { readonly id: string; readonly href?: string }) => (
+export const Id = ({ id, href }: IdProps) => (
   <span class="id">
     {href === undefined ? (
       <code title={id}>{shortId(id)}</code>
@@ -72,6 +74,14 @@ export const Id = ({ id, href }: { readonly id: string; readonly href?: string }
         <code>{shortId(id)}</code>
       </a>
     )}
+    <CopyButton text={id} what="ID" />
+  </span>
+)
+
+/** Shows the whole id on its own page, where a reader compares it with another one. */
+export const WholeId = ({ id }: Pick<IdProps, 'id'>) => (
+  <span class="id">
+    <code class="long">{id}</code>
     <CopyButton text={id} what="ID" />
   </span>
 )

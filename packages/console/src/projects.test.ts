@@ -219,7 +219,12 @@ describe('odd names and lost access', () => {
 })
 
 describe('the operator', () => {
-  const PAGES = ['/console/projects', '/console/projects/x/keys', '/console/projects/x/audit-log']
+  const PAGES = [
+    '/console/projects',
+    '/console/projects/audit-log',
+    '/console/projects/x/keys',
+    '/console/projects/x/audit-log',
+  ]
 
   it('creates a project and its first key, and opens it', async () => {
     const { signIn, send, text, service } = await twoProjects()
@@ -256,6 +261,27 @@ describe('the operator', () => {
     const { post } = await scene()
     for (const key of [OPERATOR_KEY, ''])
       expect((await post('/console/sign-in', { key })).status).toBe(401)
+  })
+
+  it('sees the changes of all projects in one log, and filters them', async () => {
+    const { signIn, send, text, projectId, other } = await twoProjects()
+    const cookie = await signIn(OPERATOR_KEY)
+    const made = await send('/console/projects', { name: 'third <shop>' }, cookie)
+    const form = { name: 'first', permissions: 'project:admin' }
+    await send(made.headers.get('location') ?? '', form, cookie)
+    const page = await text('/console/projects/audit-log', cookie)
+    for (const name of ['third &lt;shop&gt;', 'other shop', 'test'])
+      expect(page).toContain(`<bdi>${name}</bdi>`)
+    for (const id of [projectId, other.id])
+      expect(page).toContain(`href="/console/projects/${id}/audit-log"`)
+    const filtered = await text(
+      '/console/projects/audit-log?action=key.created&actor=operator',
+      cookie,
+    )
+    expect(filtered.match(/<th scope="row">/g)).toHaveLength(1)
+    expect(filtered).toContain('third &lt;shop&gt;')
+    expect(filtered).not.toContain('other shop')
+    expect(await text('/console/projects', cookie)).toContain('href="/console/projects/audit-log"')
   })
 
   it('gets an answer for a project that does not exist', async () => {

@@ -49,12 +49,16 @@ export const projectRoutes = (d: ConsoleDeps) => {
       return found.isErr() ? showError(c, found.error) : keysPage(c, d, of)
     })
     .post(`${PROJECTS}/:project/keys`, (c) => createKey(c, d, keysOf(c)))
-    .get(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokePage(c, keysOf(c)))
+    .get(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokePage(c, d, keysOf(c)))
     .post(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokeKey(c, keysOf(c)))
 
+    .get(`${PROJECTS}/audit-log`, (c) =>
+      auditLogPage(c, d, { path: `${PROJECTS}/audit-log`, canOpen: false }),
+    )
     .get(`${PROJECTS}/:project/audit-log`, (c) => {
       const projectId = idIn(c.req.param('project'))
-      return auditLogPage(c, d, projectId, `${PROJECTS}/${projectId}/audit-log`)
+      const path = `${PROJECTS}/${projectId}/audit-log`
+      return auditLogPage(c, d, { projectId, path, canOpen: false })
     })
 }
 
@@ -137,7 +141,12 @@ async function projectsPage(
     c,
     { title: 'Projects', ...(draft.problem !== undefined && { status: 400 }) },
     <>
-      <h1>Projects</h1>
+      <div class="heading">
+        <h1>Projects</h1>
+        <a class="button" href={`${PROJECTS}/audit-log`}>
+          Audit log of all projects
+        </a>
+      </div>
       {data.length === 0 ? (
         <Empty title="No projects yet">
           <p>Create the first one below.</p>

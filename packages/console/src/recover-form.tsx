@@ -45,6 +45,9 @@ export function RecoverPreview({
       <section class="card" aria-labelledby="matches">
         <h2 id="matches">No delivery matches</h2>
         <p class="muted">{describe(filter, zone)}</p>
+        {filter.status === 'exhausted' && (
+          <p>Failed deliveries that wait for their next attempt have the status pending.</p>
+        )}
       </section>
     )
   return (

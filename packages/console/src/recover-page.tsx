@@ -28,7 +28,8 @@ export function RecoveryPage({ recovery, total, now, path }: RecoveryPageProps) 
       <p class="muted">
         {formatCount(matched)}
         {total !== undefined && ` of ${formatCount(Math.max(total, matched))}`}{' '}
-        {matched === 1 && total === undefined ? 'matches' : 'match'} so far.
+        {isRunning ? (matched === 1 && total === undefined ? 'matches' : 'match') : 'matched'}
+        {isRunning && ' so far'}.
         {matched > redelivered && ' The others were due already or being sent.'}
       </p>
       <p>

@@ -5,7 +5,7 @@ import { ok, safeTry } from 'neverthrow'
 import { countMatching } from './count.js'
 import { deliveryFilter, filterIn, type Filter } from './filter.js'
 import { recoveryRef, textIn } from './input.js'
-import { show, showError } from './layout.js'
+import { show, showError, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { pathOf } from './parts.js'
@@ -30,9 +30,13 @@ export const recoverRoutes = (d: ConsoleDeps) => {
     .post(`${BASE}/recover`, mayManage, async (c) => {
       const { projectId } = c.get('apiKey')
       const form = await c.req.parseBody()
+      const filter = recoverFilter(form, zoneOf(c))
+      const lost = lostField(form, filter)
+      if (lost !== undefined)
+        return showProblem(c, 400, `The field ${lost} cannot select deliveries. Count them again`)
       const started = await c.get('changes').recoveries.start({
         projectId,
-        filter: recoveryFilter(projectId, recoverFilter(form, zoneOf(c))),
+        filter: recoveryFilter(projectId, filter),
       })
       if (started.isErr()) return showError(c, started.error)
       const total = textIn(form, 'total')
@@ -101,6 +105,20 @@ async function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
 const recoverFilter = (fields: Readonly<Record<string, unknown>>, zone: string): Filter => {
   const filter = filterIn({ ...fields, message: undefined }, zone)
   return { ...filter, status: filter.status ?? 'exhausted' }
+}
+
+const SELECTING = ['webhook', 'message', 'event', 'answer', 'from', 'to'] as const
+
+/**
+ * Returns a field that the filter ignores, so that a recovery never sends more than the form names.
+ * The form of the preview always has a status.
+ */
+function lostField(
+  form: Readonly<Record<string, unknown>>,
+  filter: Filter,
+): keyof Filter | undefined {
+  if (form['status'] !== filter.status) return 'status'
+  return SELECTING.find((name) => (form[name] ?? '') !== '' && filter[name] === undefined)
 }
 
 const recoveryFilter = (projectId: string, filter: Filter): Omit<DeliveryFilter, 'projectId'> => {

@@ -14,6 +14,7 @@ import { WebhookName } from './webhook-name.js'
 
 const MAX_MESSAGES = 25
 const MAX_WEBHOOKS = 100
+const MAX_AGENTS = 100
 const NO_MESSAGES = okAsync({ data: [], nextCursor: null })
 
 /** Messages that match in one way, with the list that has all of them. */
@@ -36,6 +37,8 @@ type Results = {
   readonly sessions: readonly Session[]
   readonly webhooks: readonly Webhook[]
   readonly groups: readonly Group[]
+  /** The messages of the sessions, if a page has not all of them. The sessions have them too. */
+  readonly ofSessions?: Group | undefined
 }
 
 export const searchRoutes = (d: ConsoleDeps) =>
@@ -96,11 +99,10 @@ const findNamed = (service: MessagingService, key: Key, text: string) =>
       ? (yield* service.webhooks.list(key.projectId, { limit: MAX_WEBHOOKS })).data
       : []
     return ok<Results>({
-      sessions: yield* sessionsOf(service, key, inSessions.found),
+      sessions: yield* sessionsOf(service, key, inSessions),
       webhooks: webhooks.filter((webhook) => hasWords(webhook, text)),
-      groups: [ofUser, correlated, ...(inSessions.hasMore ? [inSessions] : [])].filter(
-        ({ found }) => found.length > 0,
-      ),
+      groups: [ofUser, correlated].filter(({ found }) => found.length > 0),
+      ofSessions: inSessions.hasMore ? inSessions : undefined,
     })
   })
 
@@ -122,21 +124,40 @@ const groupOf = (
 }
 
 /** Returns the sessions of the messages, one of each agent. */
-const sessionsOf = (
-  { agents }: MessagingService,
-  { projectId, permissions }: Key,
-  found: readonly FoundMessage[],
-) => {
-  const isListed = permissions.includes('project:agents')
-  const sessions = new Map(found.map(({ message }) => [message.agentId, message.sessionId]))
-  return ResultAsync.combine(
-    [...sessions].map(([agentId, sessionId]) =>
-      agents
-        .get({ projectId, agent: agentId })
-        .map(({ name }): Session => ({ agentId, sessionId, agentName: isListed ? name : agentId })),
-    ),
-  )
-}
+const sessionsOf = (service: MessagingService, key: Key, { found, hasMore }: Group) =>
+  safeTry(async function* () {
+    const { projectId, permissions } = key
+    const isListed = permissions.includes('project:agents')
+    const sessionId = found[0]?.message.sessionId ?? ''
+    const agentIds = new Set(found.map(({ message }) => message.agentId))
+    if (hasMore)
+      for (const id of yield* agentsOfSession(service, projectId, sessionId)) agentIds.add(id)
+    return ResultAsync.combine(
+      [...agentIds].map((agentId) =>
+        service.agents.get({ projectId, agent: agentId }).map(({ name }): Session => {
+          return { agentId, sessionId, agentName: isListed ? name : agentId }
+        }),
+      ),
+    )
+  })
+
+/** Returns the agents that have a session of this name. Looks at the newest 100 agents. */
+const agentsOfSession = (
+  { agents, messages }: MessagingService,
+  projectId: string,
+  sessionId: string,
+) =>
+  safeTry(async function* () {
+    const { data } = yield* agents.list(projectId, { limit: MAX_AGENTS })
+    const newest = yield* ResultAsync.combine(
+      data.map(({ id }) =>
+        messages
+          .list({ projectId, agent: id, sessionId, page: { limit: 1 } })
+          .map((page) => page.data),
+      ),
+    )
+    return ok(newest.flat().map(({ agentId }) => agentId))
+  })
 
 const hasWords = ({ url, description = '' }: Webhook, text: string): boolean =>
   [url, description].some((words) => words.toLowerCase().includes(text.toLowerCase()))
@@ -159,7 +180,8 @@ function resultsPage(
   text: string,
   results: Results = NOTHING,
 ) {
-  const { sessions, webhooks, groups } = results
+  const { sessions, webhooks, ofSessions } = results
+  const groups = [...results.groups, ...(ofSessions ? [ofSessions] : [])]
   const count = sessions.length + webhooks.length + groups.length
   return show(
     c,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Agent, type SendInput } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { textIn, type Form } from './input.js'
@@ -12,12 +13,14 @@ export type Draft = {
   readonly message: string
   readonly endUserId: string
   readonly metadata: string
+  /** The same for every press of the button on one page. */
+  readonly formId: string
   readonly problem?: string
 }
 
 /** Sends the message of the form without waiting for its answer. */
 export async function sendFrom(
-  { service }: ConsoleDeps,
+  { service, crypto }: ConsoleDeps,
   to: Pick<SendInput, 'projectId' | 'agent' | 'sessionId'>,
   form: Form,
 ): Promise<Draft> {
@@ -26,6 +29,7 @@ export async function sendFrom(
     message: textIn(form, 'message'),
     endUserId: textIn(form, 'endUserId').trim(),
     metadata: textIn(form, 'metadata').trim(),
+    formId: textIn(form, 'formId'),
   }
   const metadata = parseObject(draft.metadata)
   if (metadata === undefined)
@@ -35,6 +39,9 @@ export async function sendFrom(
     message: draft.message,
     metadata: draft.metadata === '' ? undefined : metadata,
     waitMs: 0,
+    // A changed text is another message, also from the same form.
+    idempotencyKey:
+      draft.formId === '' ? undefined : `console-${crypto.sha256(JSON.stringify(draft))}`,
     ...(draft.endUserId !== '' && {
       executionPrincipal: { type: 'end_user', endUserId: draft.endUserId },
     }),
@@ -65,6 +72,7 @@ export function SendForm({ action, agent, draft, session }: FormProps) {
     <form method="post" action={action} class="stack">
       <Problem text={draft?.problem} />
       <input type="hidden" name="agent" value={agent.name} />
+      <input type="hidden" name="formId" value={draft?.formId || randomUUID()} autocomplete="off" />
       {session !== undefined && (
         <div>
           <label for="sessionId">Session</label>

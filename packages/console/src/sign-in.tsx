@@ -7,6 +7,7 @@ import { textIn } from './input.js'
 import { show, showError, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
+import { forgetPortal, leavePortal, overPage } from './portal.js'
 import { problemText } from './problem.js'
 import {
   addToSession,
@@ -42,6 +43,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
         const problem = isWrong ? 'This is not a valid API key.' : problemText(found.error)
         return signInPage(c, { to: form['to'], problem, status: isWrong ? 401 : 503 })
       }
+      forgetPortal(c, d)
       if (textIn(form, 'add') === 'yes') await addToSession(c, d, found.value)
       else beginSession(c, d, found.value)
       return c.redirect(pathIn(form['to']), 303)
@@ -51,7 +53,10 @@ export const signInRoutes = (d: ConsoleDeps) =>
       // Link previews and scanners send HEAD. It must not use the link up.
       if (c.req.method === 'HEAD') return c.body(null, 200)
       const key = d.links.use(c.req.query('code') ?? '')
-      if (key !== undefined) beginSession(c, d, { key })
+      if (key !== undefined) {
+        forgetPortal(c, d)
+        beginSession(c, d, { key })
+      }
       // A used link still works in a browser that is signed in.
       else if ((await signedIn(c, d)).isErr())
         return signInPage(c, { problem: LINK_IS_USED, status: 401 })
@@ -59,6 +64,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
     })
 
     .post(`${BASE}/sign-out`, async (c) => {
+      if (await leavePortal(c, d)) return overPage(c, 'You have left the portal')
       const ended = await endSession(c, d)
       return ended.isOk()
         ? c.redirect(`${BASE}/sign-in`, 303)
@@ -91,6 +97,7 @@ const isOperatorPath = (path: string): boolean =>
 export const requireSession =
   (d: ConsoleDeps): MiddlewareHandler<Env> =>
   async (c, next) => {
+    if (c.get('portal')) return next()
     const found = await signedIn(c, d)
     if (found.isOk()) {
       const { apiKey, isOperator } = found.value

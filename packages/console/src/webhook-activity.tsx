@@ -41,9 +41,11 @@ type Props = WebhookActivity & { readonly webhook: Webhook; readonly now: Instan
 export function ActivitySections({ webhook, activity, failures, now }: Props) {
   const { at, ofWebhook } = numbersOf(activity, DAY)
   const { good, bad } = ofWebhook(webhook.id)
+  const listOf = (answer: '2xx' | 'failed') =>
+    deliveriesPath({ webhook: webhook.id, answer, from: activity.since })
   const series = [
-    { name: 'accepted', tone: 'good', values: good },
-    { name: 'failed', tone: 'bad', values: bad },
+    { name: 'accepted', tone: 'good', values: good, href: listOf('2xx') },
+    { name: 'failed', tone: 'bad', values: bad, href: listOf('failed') },
   ] as const
   return (
     <>

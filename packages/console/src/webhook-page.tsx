@@ -8,7 +8,7 @@ import {
 import type { Child } from 'hono/jsx'
 import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
-import { Empty, Id, refreshed, span, Status, Time } from './parts.js'
+import { Empty, Id, refreshed, span, Status, Time, WholeId } from './parts.js'
 import { ActivitySections, type WebhookActivity } from './webhook-activity.js'
 import { healthOf, limitText } from './wording.js'
 
@@ -103,7 +103,7 @@ function Facts({ webhook, limit, now }: Pick<WebhookPageProps, 'webhook' | 'limi
         </Fact>
       )}
       <Fact name="ID">
-        <Id id={id} />
+        <WholeId id={id} />
       </Fact>
       <Fact name="Registered">
         <Time at={createdAt} now={now} />

@@ -1,26 +1,19 @@
-import type { Instant, Webhook } from '@org/agent-messaging-core'
+import type { Webhook } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { detailsOf } from './delivery-table.js'
-import { pageOf, webhookRef } from './input.js'
+import { webhookRef } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
-import { Command, CopyButton, Empty, Next, pathOf, refreshed, Status, Time } from './parts.js'
+import { CopyButton, pathOf } from './parts.js'
 import { problemText } from './problem.js'
 import { need } from './sign-in.js'
-import { healthOf } from './wording.js'
-import {
-  fieldsIn,
-  NEW_WEBHOOK,
-  settingsOf,
-  WebhookForm,
-  type WebhookDraft,
-} from './webhook-form.js'
+import { fieldsIn, settingsOf } from './webhook-form.js'
 import { readWebhookActivity } from './webhook-activity.js'
 import { readFilter } from './webhook-filter-form.js'
-import { WebhookName } from './webhook-name.js'
+import { listPage } from './webhook-list.js'
 import { WebhookPage } from './webhook-page.js'
 
 const MAX_RECENT = 10
@@ -99,101 +92,6 @@ const actions = ({ service }: ConsoleDeps, { webhooks }: Env['Variables']['chang
 }
 
 type WebhookRef = ReturnType<typeof webhookRef>
-
-async function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
-  const found = await service.webhooks.list(c.get('apiKey').projectId, pageOf(c))
-  if (found.isErr()) return showError(c, found.error)
-  const { data, nextCursor } = found.value
-  return show(
-    c,
-    { title: 'Webhooks', section: 'Webhooks', status: draft ? 400 : 200 },
-    <>
-      <h1>Webhooks</h1>
-      <div class="columns">
-        {data.length === 0 ? (
-          <NoWebhooks hasCatcher={catcher !== undefined} origin={new URL(c.req.url).origin} />
-        ) : (
-          <div {...refreshed('live', 5_000, pathOf(c))}>
-            <WebhookTable webhooks={data} now={service.now()} />
-            <Next c={c} cursor={nextCursor} />
-          </div>
-        )}
-        <section class="card" aria-labelledby="create">
-          <h2 id="create">Register a webhook</h2>
-          <WebhookForm action={`${BASE}/webhooks`} draft={draft ?? NEW_WEBHOOK} button="Register" />
-        </section>
-      </div>
-    </>,
-  )
-}
-
-const WebhookTable = ({
-  webhooks,
-  now,
-}: {
-  readonly webhooks: readonly Webhook[]
-  readonly now: Instant
-}) => (
-  <div class="scroll card flush" role="region" aria-label="Webhooks" tabindex={0}>
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Webhook</th>
-          <th scope="col">Health</th>
-          <th scope="col">Events</th>
-          <th scope="col">Last accepted</th>
-        </tr>
-      </thead>
-      <tbody>
-        {webhooks.map((webhook) => {
-          const { tone, text, reason } = healthOf(webhook, now)
-          const { lastSuccessAt } = webhook.health
-          return (
-            <tr>
-              <th scope="row">
-                <WebhookName webhook={webhook} />
-              </th>
-              <td data-label="Health">
-                <Status tone={tone}>{text}</Status>
-                {reason !== undefined && <div class="muted small">{reason}</div>}
-              </td>
-              <td data-label="Events">
-                {webhook.events.includes('*') ? 'all' : webhook.events.join(', ')}
-              </td>
-              <td data-label="Last accepted">
-                {lastSuccessAt === undefined ? '–' : <Time at={lastSuccessAt} now={now} />}
-              </td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
-  </div>
-)
-
-const NoWebhooks = ({
-  hasCatcher,
-  origin,
-}: {
-  readonly hasCatcher: boolean
-  readonly origin: string
-}) => (
-  <Empty title="No webhooks yet">
-    <p>
-      A webhook sends signed events to your URL, such as each answer of an agent. Failed deliveries
-      are retried.
-    </p>
-    {hasCatcher ? (
-      <p>
-        No receiver yet? <a href={`${BASE}/catcher`}>Use the catcher</a>, a built-in receiver that
-        shows each request.
-      </p>
-    ) : null}
-    <Command
-      text={`curl ${origin}/v1/webhooks \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"url":"https://example.com/hooks","events":["*"]}'`}
-    />
-  </Empty>
-)
 
 /** Shows a new secret. No other page shows secrets. */
 const secretPage = (c: Context<Env>, webhook: Webhook, secret: string, title: string) =>

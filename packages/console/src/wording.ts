@@ -63,7 +63,7 @@ const disabled = {
 }
 
 const limitReasons = {
-  growing: 'grows while the receiver keeps up',
+  growing: 'grows when the receiver accepts more',
   refusals: 'the receiver refuses more',
   latency: 'the receiver answers slower with more',
   setting: 'a setting allows no more',
@@ -112,7 +112,12 @@ export const messageTones = {
   queued: 'busy',
   running: 'busy',
   deferred: 'busy',
+  input_required: 'busy',
   responded: 'good',
   failed: 'bad',
   cancelled: 'idle',
 } as const satisfies Record<MessageStateKind, Tone>
+
+/** Cuts a text, but not in the middle of a character of two UTF-16 units. */
+export const shortened = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`

@@ -1,6 +1,7 @@
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { createConsole } from '../src/console.js'
+import type { PortalOptions } from '../src/options.js'
 
 export const ORIGIN = 'http://127.0.0.1:3000'
 
@@ -8,6 +9,7 @@ type SceneOptions = {
   readonly permissions?: readonly Permission[]
   readonly publicUrl?: string
   readonly operatorKey?: string
+  readonly portal?: Partial<PortalOptions>
 }
 
 /** The console over a service in memory, with a project, a key and the agent `bot`. */
@@ -15,10 +17,15 @@ export async function scene({
   permissions = PERMISSIONS,
   publicUrl,
   operatorKey,
+  portal,
 }: SceneOptions = {}) {
   const platform = fakePlatform({
-    handler: ({ message }) =>
-      message === 'never' ? new Promise(() => undefined) : { kind: 'answered', response: message },
+    handler: ({ message, inputs }) => {
+      if (message === 'never') return new Promise(() => undefined)
+      if (message === 'ask' && !inputs)
+        return { kind: 'input_required', question: 'Pay <b>?', options: ['yes', 'no'] }
+      return { kind: 'answered', response: message }
+    },
   })
   const service = createService(platform)
   await service.start()
@@ -40,6 +47,7 @@ export async function scene({
     onError: (error) => thrown.push(error),
     publicUrl: () => publicUrl,
     operatorKey,
+    portal,
   })
 
   /** Changes the time of day, and lets the service follow. */

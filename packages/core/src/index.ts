@@ -4,6 +4,7 @@ export type {
   CreateAgentError,
   CreatedAgent,
 } from './agents/create-agent.js'
+export type { A2aSetting, A2aSkill } from './domain/a2a-card.js'
 export type { Agent, OnBusy } from './domain/agent.js'
 export type { HoldCause } from './domain/backlog.js'
 export { HOLD_CAUSES } from './domain/backlog.js'
@@ -29,36 +30,47 @@ export type { DispatchPolicy, Message } from './domain/message.js'
 export { errorOf, isFinal, statusOf } from './domain/message.js'
 export type { ExecutionPrincipal, Principal } from './domain/principal.js'
 export type { RunError } from './domain/run.js'
+export type { RunUsage, UsageCounts } from './domain/usage.js'
+export { USAGE_COUNTS } from './domain/usage.js'
+export type { BucketLevel, SendLimit, SendLimits } from './domain/send-limit.js'
 export type { CircuitState, WebhookHealthPolicy } from './domain/webhook-health.js'
 export { circuitAt } from './domain/webhook-health.js'
 export type { Webhook } from './domain/webhook.js'
+export type { HookOfMessage } from './domain/message-hook.js'
 export type { JsonScalar, MetadataCondition, WebhookFilter } from './domain/webhook-filter.js'
 export type { WebhookLimit } from './domain/webhook-limit.js'
+export type { LinkedInput } from './messages/answer-by-link.js'
 export type { FoundMessage, SearchMessagesInput } from './messages/read-messages.js'
+export type { HookInput, SetHookInput } from './messages/message-hooks.js'
 export type { SendInput } from './messages/draft-message.js'
 export type { SendError, Sent } from './messages/send-message.js'
 export type { StreamEvent } from './messages/stream/stream-cursor.js'
 export type { AnswerStream } from './messages/stream/stream-feed.js'
 export type { PrincipalTraces } from './operations/erase-principal.js'
+export type { CreatedPortal } from './operations/manage-portals.js'
 export type { CreatedKey } from './operations/manage-credentials.js'
 export type { Pass } from './operations/pass.js'
 export type { Activity } from './operations/read-activity.js'
+export type { ProjectUsage } from './operations/read-usage.js'
 export type { Backlog } from './operations/read-backlog.js'
 export type {
   AgentHealthPolicy,
   DeliverPolicy,
   DisabledBacklogPolicy,
   Policy,
+  QuotaPolicy,
   RetentionPolicy,
   StreamPolicy,
 } from './policy.js'
 export { defaultPolicy } from './policy.js'
+export { PORTAL_PERMISSIONS, type PortalPermission, type PortalSession } from './domain/portal.js'
 export type { AuditFilter } from './ports/audit-store.js'
 export type { Project } from './ports/credential-store.js'
 export type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
 export type { Recovery } from './ports/recovery-store.js'
 export type { SessionSummary } from './ports/message-store.js'
 export type { Page, PageOf, Unavailable } from './ports/stored.js'
+export type { Ask, AskOptions } from './runtimes/asking.js'
 export type { AgentFunction, FunctionRuntimeOptions } from './runtimes/function-runtime.js'
 export { functionRuntime } from './runtimes/function-runtime.js'
 export type { MessagingService, RuntimeKind, ServiceOptions } from './service.js'

@@ -3,10 +3,12 @@ import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
 import type { EventNews } from './ports/event-news.js'
 import type { LeaseKeeper } from './ports/lease-keeper.js'
+import type { ChunkRelay } from './ports/chunk-relay.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
 import type { Telemetry } from './ports/telemetry.js'
+import type { Tracing } from './ports/tracing.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import type { Policy } from './policy.js'
@@ -19,6 +21,8 @@ export type Platform = {
   readonly runtimes: ReadonlyMap<string, AgentRuntime>
   readonly signal: ResponseSignal
   readonly workSignal: WorkSignal
+  /** Absent if no other process serves streams of this storage. */
+  readonly relay?: ChunkRelay
   readonly eventNews: EventNews
   readonly leaseKeeper: LeaseKeeper
   /** `jumping` is pending while the stored times follow a jump of the clock. */
@@ -27,7 +31,10 @@ export type Platform = {
   readonly ids: Ids
   readonly crypto: Crypto
   readonly telemetry: Telemetry
+  readonly tracing: Tracing
   readonly policy: Policy
+  /** The address of the service, for one-time links. Absent: events have no links. */
+  readonly publicUrl?: () => string | undefined
   /** The actor that the audit log names. `host` if absent. */
   readonly actor?: Actor
   /** Aborts when a stop begins. */

@@ -1,6 +1,7 @@
 import { defaultRetryPolicy, type RetryPolicy } from './domain/delivery.js'
 import { defaultLimits, type Limits } from './domain/limits.js'
 import { defaultDispatchPolicy, type DispatchPolicy } from './domain/message.js'
+import type { SendLimits } from './domain/send-limit.js'
 import { defaultWebhookHealthPolicy, type WebhookHealthPolicy } from './domain/webhook-health.js'
 
 /** The operator's numbers and choices. */
@@ -27,9 +28,14 @@ export type Policy = {
   readonly deliver: DeliverPolicy
   readonly retention: RetentionPolicy
   readonly disabledBacklog: DisabledBacklogPolicy
+  /** Counts what projects use. Absent: off, which costs nothing. */
+  readonly quotas?: QuotaPolicy | undefined
   /** The prefix of the three headers of S§6. */
   readonly headerPrefix: string
 }
+
+/** The limits of projects without own ones. Absent: no limit. */
+export type QuotaPolicy = SendLimits
 
 /** The part of the policy that an attempt needs. */
 export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & {

@@ -11,17 +11,28 @@ export {
 export type { CancelReason, DeliveryState, Outcome } from './domain/delivery.js'
 export type { UnreachableError } from './domain/unreachable-error.js'
 export type { EventPayload, SubscribableEvent } from './domain/event.js'
-export type { HistoryLimit, Turn } from './domain/history.js'
+export type { EarlierTurn, HistoryLimit, Turn } from './domain/history.js'
 export { orMissing } from './domain/input-rules.js'
 export { toIso } from './domain/instant.js'
 export type { Json, JsonObject } from './domain/json.js'
-export { beginningOf, isJsonObject, isLonger, isStorableText } from './domain/json.js'
+export { answerFields, answerOfForm, type AnswerField } from './domain/answer-form.js'
+export { openInput } from './domain/input-decisions.js'
+export type { AnsweredInput, AskingRun, MessageInput, Question } from './domain/message-input.js'
+export { answerProblem, inputFacts, isSameQuestion, parseQuestion } from './domain/message-input.js'
+export {
+  beginningOf,
+  canonicalJson,
+  isJsonObject,
+  isLonger,
+  isStorableText,
+} from './domain/json.js'
 export { defaultLimits } from './domain/limits.js'
 export type { MessageState, MessageStateKind } from './domain/message.js'
-export { defaultDispatchPolicy, isRetryable } from './domain/message.js'
+export { defaultDispatchPolicy, isRetryable, isSettled } from './domain/message.js'
 export type { DefaultExecutionPrincipal } from './domain/principal.js'
-export type { FinishedRun, RunError, RunOutcome } from './domain/run.js'
+export type { EndedRun, FinishedRun, RunError, RunOutcome } from './domain/run.js'
 export { failedRun } from './domain/run.js'
+export { parseRunUsage, type RunUsage } from './domain/usage.js'
 export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
 export { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
@@ -40,6 +51,8 @@ export type {
 export type { AttemptMaker, AttemptOrder, MadeAttempt } from './ports/attempt-maker.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 export type { Fact, Telemetry } from './ports/telemetry.js'
+export type { ActiveSpan, SpanDetails, SpanStart, Tracing } from './ports/tracing.js'
+export type { TraceContext } from './domain/trace.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { AttemptMakerOptions } from './webhooks/attempt-maker.js'
 export { attemptMaker } from './webhooks/attempt-maker.js'

@@ -6,6 +6,7 @@ import type { Actor } from './domain/audit.js'
 import { createOperations, credentialChanges } from './operations/operations.js'
 import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
+import { noTracing } from './pacing/no-tracing.js'
 import { SteadyClock } from './pacing/steady-clock.js'
 import type { Platform } from './platform.js'
 import { defaultPolicy, requireFittingLease, type Policy } from './policy.js'
@@ -13,9 +14,11 @@ import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
 import type { LeaseKeeper } from './ports/lease-keeper.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
+import type { ChunkRelay } from './ports/chunk-relay.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
 import type { Telemetry } from './ports/telemetry.js'
+import type { Tracing } from './ports/tracing.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import { attemptMaker } from './webhooks/attempt-maker.js'
@@ -36,6 +39,8 @@ export type ServiceOptions = {
   readonly signal?: ResponseSignal
   /** Announces work to other processes. Without it, they find the work at their next poll. */
   readonly workSignal?: WorkSignal
+  /** Carries streams to readers at other processes. Without it, they get the states alone. */
+  readonly relay?: ChunkRelay
   /**
    * Extends leases from a thread. Without it, a run that blocks the event loop for longer than its
    * lease can run twice.
@@ -43,7 +48,11 @@ export type ServiceOptions = {
   readonly leaseKeeper?: LeaseKeeper
   /** Default: records nothing. */
   readonly telemetry?: Telemetry
+  /** Default: makes no spans, and passes traces of clients on. */
+  readonly tracing?: Tracing
   readonly policy?: Partial<Policy>
+  /** The address of the service, for one-time links. Absent: events have no links. */
+  readonly publicUrl?: () => string | undefined
 }
 
 /**
@@ -75,8 +84,7 @@ export function createService(options: ServiceOptions) {
   const messages = createMessages(platform, webhooks)
   const agents = createAgents(platform, maintenance, messages, webhooks)
   const { deliverySender, recoveryRunner } = webhooks
-  const { answerStreams, dispatcher, waitingRoom } = messages
-  const { supervisor } = agents
+  const { answerStreams, dispatcher, inputDeadlines, waitingRoom } = messages
 
   return {
     ...createOperations({
@@ -85,10 +93,13 @@ export function createService(options: ServiceOptions) {
       deliverySender,
       recoveryRunner,
       dispatcher,
+      inputDeadlines,
       waitingRoom,
-      supervisor,
+      supervisor: agents.supervisor,
     }),
     messages: messages.messages,
+    hooks: messages.hooks,
+    inputs: messages.inputs,
     agents: agents.agents,
     sessions: agents.sessions,
     webhooks: webhooks.webhooks,
@@ -109,12 +120,10 @@ export function createService(options: ServiceOptions) {
      */
     async start(): Promise<void> {
       await followJumpSinceLastWrite(platform)
-      deliverySender.start()
-      dispatcher.start()
-      maintenance.start()
-      recoveryRunner.start()
-      await supervisor.tick()
-      supervisor.start()
+      const workers = [deliverySender, dispatcher, inputDeadlines, maintenance, recoveryRunner]
+      for (const worker of workers) worker.start()
+      await agents.supervisor.tick()
+      agents.supervisor.start()
     },
     /**
      * Drains: waiting callers get their message as it is, streams end, and no new work begins.
@@ -125,18 +134,19 @@ export function createService(options: ServiceOptions) {
     async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
       const end = clock.elapsed() + graceMs
       const stopped = new AbortController()
-      const lastTriesMs = graceMs + LAST_TRIES_MS
-      void clock.sleep(lastTriesMs, stopped.signal).then(() => stopDeadline.abort('stopped'))
+      const lastTries = clock.sleep(graceMs + LAST_TRIES_MS, stopped.signal)
+      void lastTries.then(() => stopDeadline.abort('stopped'))
       stopping.abort('stopping')
       waitingRoom.close()
       answerStreams.close()
       webhooks.eventReaders.close()
-      const recoveriesStopped = recoveryRunner.stop()
+      const othersStopped = Promise.all([recoveryRunner.stop(), inputDeadlines.stop()])
       await maintenance.stop()
       await dispatcher.stop(graceMs)
-      await supervisor.stop()
+      answerStreams.leaveRelay()
+      await agents.supervisor.stop()
       await deliverySender.stop(Math.max(0, end - clock.elapsed()))
-      await recoveriesStopped
+      await othersStopped
       stopped.abort('stopped')
     },
   }
@@ -196,6 +206,7 @@ function platformOf(
     eventNews: eventNews(workSignal),
     leaseKeeper: options.leaseKeeper ?? { hold: () => undefined, release: () => undefined },
     telemetry: options.telemetry ?? { record: () => undefined },
+    tracing: options.tracing ?? noTracing(options.crypto.randomBytes),
     policy,
     ...signals,
   }

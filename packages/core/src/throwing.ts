@@ -4,7 +4,7 @@ import type { MessagingService } from './service.js'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
 type ErrorsOf<Group> = Group extends object
-  ? { [K in keyof Group]: ErrorOf<Group[K]> }[keyof Group]
+  ? { [K in keyof Group]-?: ErrorOf<Group[K]> }[keyof Group]
   : never
 
 /** Every error that a call of the service returns. */
@@ -104,6 +104,10 @@ const MESSAGES: { readonly [K in Simple]: string } = {
   message_not_found: 'The agent has no such message.',
   message_final: 'The message is final and cannot be cancelled.',
   message_not_retryable: 'Only a failed or cancelled message can be retried.',
+  input_not_found: 'The message has no such question.',
+  input_closed: 'The question has another answer, or its message does not wait any more.',
+  input_restricted: 'Only the principal of the message can answer this question.',
+  rate_limited: 'The limit of sends is reached. Send again later.',
   session_full: 'Too many messages of this session are waiting. Send again later.',
   idempotency_mismatch: 'The idempotency key belongs to another request.',
   session_not_found: 'The agent has no such session.',
@@ -126,5 +130,7 @@ const MESSAGES: { readonly [K in Simple]: string } = {
   key_not_found: 'The project has no such API key.',
   key_taken: 'This API key exists already.',
   too_many_keys: 'The project has reached its limit of API keys. Revoke one.',
+  portal_not_found: 'The project has no such portal link, or the link cannot be opened.',
+  too_many_portals: 'The project has reached its limit of portal sessions. End one.',
   unauthorized: 'The API key is not valid.',
 }

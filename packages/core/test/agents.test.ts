@@ -184,6 +184,7 @@ describe('creating an agent', () => {
     ['maxAttempts', { maxAttempts: 101 }],
     ['maxQueued', { maxQueued: -1 }],
     ['maxQueued', { maxQueued: 100_001 }],
+    ['a2a', { a2a: { enabled: 'yes' } as never }],
     ['onBusy', { onBusy: 'wait' as 'queue' }],
     ['onBusy', { onBusy: 'reject' as const, maxQueued: 5 }],
     ['onBusy', { onBusy: 'queue' as const, maxQueued: 0 }],

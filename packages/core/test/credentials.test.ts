@@ -135,6 +135,15 @@ describe('a sign-in', () => {
 })
 
 describe('projects', () => {
+  it('have limits that can be changed', async () => {
+    const { service, project } = await scene()
+    const sendLimits = { project: { messagesPerMinute: 10, burst: 5 } }
+    const changed = await service.projects.update(project.id, { sendLimits })
+    expect(changed._unsafeUnwrap()).toEqual({ ...project, sendLimits })
+    const unknown = await service.projects.update('unknown', { sendLimits })
+    expect(unknown._unsafeUnwrapErr()).toEqual({ kind: 'project_not_found' })
+  })
+
   it('have a name and are listed', async () => {
     const { service, project } = await scene()
     expect((await service.projects.list({ limit: 10 }))._unsafeUnwrap().data).toEqual([project])

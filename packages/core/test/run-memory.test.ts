@@ -77,3 +77,18 @@ describe('a run', () => {
     expect(await runOf(runtime).history(ALL)).toEqual([])
   })
 })
+
+describe('the history of a message', () => {
+  it('has the turns up to the message, with the message', async () => {
+    const { send, service, ref } = await scene(answering(async ({ message }) => `${message}!`))
+    const sent = [await send('one'), await send('two'), await send('three')]
+    const ids = sent.map((one) => one._unsafeUnwrap().message.id)
+    const read = async (messageId = '', limit: Partial<typeof ALL> = {}) =>
+      (await service.messages.history({ ...ref, messageId, ...ALL, ...limit })).map((turns) =>
+        turns.map(({ response }) => response),
+      )
+    expect((await read(ids[1]))._unsafeUnwrap()).toEqual(['one!', 'two!'])
+    expect((await read(ids[1], { maxTurns: 1 }))._unsafeUnwrap()).toEqual(['two!'])
+    expect((await read('unknown'))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+  })
+})

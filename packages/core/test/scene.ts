@@ -1,3 +1,4 @@
+import type { ChunkRelay } from '@org/agent-messaging-core/storage'
 import {
   createService,
   type AgentSettings,
@@ -12,15 +13,22 @@ type SceneOptions = {
   readonly handler?: Handler
   readonly agent?: Partial<AgentSettings>
   readonly idle?: boolean
+  readonly relay?: ChunkRelay
 }
 
 /**
  * A service on fakes with one project and one running agent, `bot`.
  * With `idle` the workers are not started, and the work is done in passes.
  */
-export async function scene({ policy = {}, handler, agent = {}, idle = false }: SceneOptions = {}) {
+export async function scene({
+  policy = {},
+  handler,
+  agent = {},
+  idle = false,
+  relay,
+}: SceneOptions = {}) {
   const platform = fakePlatform(handler && { handler })
-  const service = createService({ ...platform, policy })
+  const service = createService({ ...platform, policy, ...(relay && { relay }) })
   if (!idle) await service.start()
   const project = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
   const settings = {

@@ -285,7 +285,7 @@ describe('the waiting room', () => {
     await clock.advance(1_000)
     const sending = send()
     await clock.until(() => runtime.openRuns.length === 1)
-    storage.fail('messages.findFinal', { times: 2 })
+    storage.fail('messages.findSettled', { times: 2 })
     runtime.answer(runtime.openRuns[0] ?? '', 'ok')
     await clock.advance(2_000)
     expect((await sending)._unsafeUnwrap().message.state.kind).toBe('responded')

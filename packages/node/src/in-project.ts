@@ -13,7 +13,15 @@ type InProject<Call> = Call extends (first: infer First, ...rest: infer Rest) =>
       : Call
   : Call
 
-const GROUPS = ['messages', 'sessions', 'agents', 'webhooks', 'deliveries', 'principals'] as const
+const GROUPS = [
+  'messages',
+  'inputs',
+  'sessions',
+  'agents',
+  'webhooks',
+  'deliveries',
+  'principals',
+] as const
 type Group = (typeof GROUPS)[number]
 
 /** The calls of the service for one project. They return the value or throw a `MessagingError`. */

@@ -1,11 +1,17 @@
 import type {
+  ChunkRelay,
   LeaseKeeper,
   ResponseSignal,
   Storage,
   WorkSignal,
 } from '@org/agent-messaging-core/storage'
 import type { Clock } from '@org/agent-messaging-core/runtime'
-import { openSqliteStorage, readSqliteSchema, sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
+import {
+  openSqliteStorage,
+  readSqliteSchema,
+  sqliteChunkRelay,
+  sqliteLeaseKeeper,
+} from '@org/agent-messaging-sqlite'
 import { SetupError } from './setup-error.js'
 
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
@@ -17,7 +23,7 @@ export type OpenOptions = {
   /** The policy's `runLeaseMs`. */
   readonly leaseMs: number
   /** Called once when a helper of the storage stops working, and again after it has recovered. */
-  readonly onError: (worker: 'leaseKeeper' | 'signal', reason: string) => void
+  readonly onError: (worker: 'leaseKeeper' | 'signal' | 'relay', reason: string) => void
   /** Called once when an open database turns out to be damaged. */
   readonly onDamage?: (reason: string) => void
   /** Called if this machine's clock differs by a second or more from the database's. */
@@ -34,6 +40,7 @@ export type Database = {
   readonly leaseKeeper?: LeaseKeeper
   readonly signal?: ResponseSignal
   readonly workSignal?: WorkSignal
+  readonly relay?: ChunkRelay
   close(): Promise<void>
 }
 
@@ -44,7 +51,13 @@ export const openDatabase = (database: string, options: OpenOptions): Promise<Da
   )
 
 /** Version 0 means that the database has no schema yet. */
-export type SchemaVersion = { readonly version: number; readonly newest: number }
+export type SchemaVersion = {
+  readonly version: number
+  /** The version that this release writes. */
+  readonly newest: number
+  /** The oldest version whose release works with the database. */
+  readonly worksFrom: number
+}
 
 /** Reads the schema version without changing the database. Rejects with an `SetupError`. */
 export const schemaVersion = (database: string): Promise<SchemaVersion> =>
@@ -100,6 +113,7 @@ async function openPostgres(url: string, options: OpenOptions): Promise<Database
     leaseKeeper,
     signal,
     workSignal: signal,
+    relay: signal,
     close: async () => {
       await leaseKeeper.close()
       await signal.close()
@@ -118,11 +132,18 @@ async function openSqlite(
     leaseMs,
     onError: (reason) => onError('leaseKeeper', reason),
   })
+  // No other process can open a database in memory.
+  const relay =
+    path === ':memory:'
+      ? undefined
+      : sqliteChunkRelay({ path, onError: (reason) => onError('relay', reason) })
   return {
     storage,
     leaseKeeper,
+    ...(relay && { relay }),
     close: async () => {
       await leaseKeeper.close()
+      await relay?.close()
       await storage.close()
     },
   }

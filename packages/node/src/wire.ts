@@ -8,7 +8,12 @@ import {
   type Policy,
 } from '@org/agent-messaging-core'
 import { type Storage } from '@org/agent-messaging-core/storage'
-import { type AgentRuntime, type Clock, type Telemetry } from '@org/agent-messaging-core/runtime'
+import {
+  type AgentRuntime,
+  type Clock,
+  type Telemetry,
+  type Tracing,
+} from '@org/agent-messaging-core/runtime'
 import { nodePlatform, type NodePlatform } from '@org/agent-messaging-core/node'
 import {
   addressGuard,
@@ -66,6 +71,8 @@ export type WiringOptions = {
   /** Signs and sends webhooks in a separate thread, which cannot follow a fake clock. */
   readonly webhookThread?: boolean | undefined
   readonly telemetry?: Telemetry | undefined
+  /** Makes spans of the work. Default: none. */
+  readonly tracing?: Tracing | undefined
   /**
    * Default: the database's clock on PostgreSQL, else the system's. Tests can pass `fakeClock()`
    * from core's `./testing`.
@@ -156,7 +163,9 @@ export async function wire(
       ...(options.runtimes ?? []),
     ],
     ...helpers,
+    publicUrl,
     telemetry,
+    ...(options.tracing && { tracing: options.tracing }),
     policy,
   })
   return { platform, storage, service, close }

@@ -39,6 +39,7 @@ describe('an agents file', () => {
       own: { command: './own' },
       coder: { command: 'coder', permissions: { allow: ['read', 'search'] }, login: 'api-key' },
       trusted: { command: 'trusted', permissions: 'allow' },
+      asking: { command: 'asking', permissions: { allow: ['read'], otherwise: 'ask' } },
     }
     const source = `export const programs = ${JSON.stringify(programs)}`
     expect(await loadAgents(fileWith('programs.mjs', source))).toEqual({ agents: {}, programs })
@@ -124,13 +125,17 @@ describe('an agents file', () => {
       'export const programs = { py: { command: "a", login: true } }',
       'exports invalid programs: programs.py.login must be a string',
     ],
-    ...['"yes"', 'true', '{ allow: ["everything"] }', '{ deny: ["edit"] }'].map(
-      (permissions, index) => [
-        `p-permissions-${index}.mjs`,
-        `export const programs = { py: { command: "a", permissions: ${permissions} } }`,
-        'exports invalid programs: programs.py.permissions must be "deny", "allow" or { allow: [kinds] }',
-      ],
-    ),
+    ...[
+      '"yes"',
+      'true',
+      '{ allow: ["everything"] }',
+      '{ deny: ["edit"] }',
+      '{ allow: [], otherwise: "allow" }',
+    ].map((permissions, index) => [
+      `p-permissions-${index}.mjs`,
+      `export const programs = { py: { command: "a", permissions: ${permissions} } }`,
+      'exports invalid programs: programs.py.permissions must be "deny", "allow", "ask" or { allow: [kinds], otherwise: "deny" or "ask" }',
+    ]),
     [
       'p-typo.mjs',
       'export const programs = { py: { command: "a", arg: [] } }',

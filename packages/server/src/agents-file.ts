@@ -61,6 +61,10 @@ function checkedAgents(full: string, agents: unknown): Agents {
 }
 
 const text = z.string(orMissing('must be a string'))
+const allowedKinds = z.strictObject({
+  allow: z.array(z.enum(TOOL_KINDS)),
+  otherwise: z.enum(['deny', 'ask']).exactOptional(),
+})
 const program = z.strictObject(
   {
     command: text.min(1, 'must not be empty'),
@@ -69,8 +73,8 @@ const program = z.strictObject(
     cwd: text.exactOptional(),
     inheritEnv: z.array(text, 'must be an array').exactOptional(),
     permissions: z
-      .union([z.enum(['deny', 'allow']), z.strictObject({ allow: z.array(z.enum(TOOL_KINDS)) })], {
-        error: `must be "deny", "allow" or { allow: [kinds] }, where the kinds are ${TOOL_KINDS.join(', ')}`,
+      .union([z.enum(['deny', 'allow', 'ask']), allowedKinds], {
+        error: `must be "deny", "allow", "ask" or { allow: [kinds], otherwise: "deny" or "ask" }, where the kinds are ${TOOL_KINDS.join(', ')}`,
       })
       .exactOptional(),
     login: text.exactOptional(),

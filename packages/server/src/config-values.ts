@@ -65,6 +65,13 @@ export const databaseUrl = parsed((text) => {
   return text.startsWith('file:') ? pathOf(text) : undefined
 })
 
+/** Some of the names, separated by commas. */
+export const names = <Name extends string>(all: readonly Name[]) =>
+  parsed((text): readonly Name[] | undefined => {
+    const given = text.split(',').map((one) => one.trim() as Name)
+    return given.every((one) => all.includes(one)) ? given : undefined
+  })
+
 /** An unchanged PostgreSQL URL. */
 export const postgresUrl = parsed((text) =>
   isPostgresUrl(text) && hasDatabase(text) ? text : undefined,
@@ -136,6 +143,44 @@ export const schedule = parsed((text): readonly number[] | undefined => {
     delays.length <= MAX_RETRIES && delays.every((delay) => delay > 0 && delay <= MAX_DELAY_MS)
   return fits ? delays : undefined
 })
+
+/** Origins of web pages, separated by commas. */
+export const origins = parsed((text): readonly string[] | undefined => {
+  const given = text.split(',').map((one) => one.trim())
+  const isOrigin = (one: string): boolean =>
+    /^https?:/.test(one) && URL.canParse(one) && new URL(one).origin === one
+  return given.every(isOrigin) ? given : undefined
+})
+
+/** A color for light pages, and one for dark pages. */
+export const accent = parsed((text): { light: string; dark: string } | undefined => {
+  const [, light, dark] = /^(#[\da-f]{6}) *, *(#[\da-f]{6})$/i.exec(text) ?? []
+  const isReadable =
+    light !== undefined &&
+    dark !== undefined &&
+    contrast(light, LIGHT_PAGE) >= MIN_CONTRAST &&
+    contrast(dark, DARK_PAGE) >= MIN_CONTRAST
+  return isReadable ? { light, dark } : undefined
+})
+
+/** The least that WCAG 2.2 AA allows for text, on the least contrasting grounds of the pages. */
+const MIN_CONTRAST = 4.5
+const LIGHT_PAGE = '#f1f3f5'
+const DARK_PAGE = '#181d25'
+
+function contrast(one: string, other: string): number {
+  const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
+  return (lighter + 0.05) / (darker + 0.05)
+}
+
+/** The relative luminance of WCAG 2.2. */
+function luminance(color: string): number {
+  const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
+    const part = parseInt(color.slice(at, at + 2), 16) / 255
+    return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
 
 /** `10.0.0.0/8,fd00::/8`, checked by the same address guard that applies them. */
 export const cidrs = z.string().transform((text, ctx): readonly string[] => {

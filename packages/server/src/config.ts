@@ -1,4 +1,4 @@
-import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
+import { defaultPolicy, type Policy, type QuotaPolicy } from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import type { z } from 'zod'
 import {
@@ -27,6 +27,14 @@ function configOf(env: Environment) {
     operatorKey: env.SERVICE_OPERATOR_KEY,
     cronBudgetMs: env.SERVICE_CRON_BUDGET_MS,
     console: env.SERVICE_CONSOLE,
+    portal: {
+      name: env.SERVICE_PORTAL_NAME,
+      logo: env.SERVICE_PORTAL_LOGO,
+      accent: env.SERVICE_PORTAL_ACCENT,
+      returnOrigins: env.SERVICE_PORTAL_RETURN_ORIGINS,
+      frameOrigins: env.SERVICE_PORTAL_FRAME_ORIGINS,
+    },
+    endpoints: env.SERVICE_ENDPOINTS,
     webhookThread: env.SERVICE_WEBHOOK_THREAD && env.SERVICE_WEBHOOK_THREAD === 'on',
     metricsToken: env.SERVICE_METRICS_TOKEN,
     metricsPort: env.SERVICE_METRICS_PORT,
@@ -48,6 +56,7 @@ const policyOf = (env: Environment): Partial<Policy> => ({
     runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS,
     deferredTimeoutMs: env.SERVICE_CALLBACK_TIMEOUT,
   },
+  quotas: quotasOf(env),
   runLeaseMs: env.SERVICE_RUN_LEASE_MS,
   retry: { ...defaultPolicy.retry, delaysMs: env.SERVICE_WEBHOOK_RETRY_SCHEDULE },
   webhookHealth: {
@@ -68,6 +77,16 @@ const policyOf = (env: Environment): Partial<Policy> => ({
   },
   headerPrefix: env.SERVICE_HEADER_PREFIX,
 })
+
+function quotasOf(env: Environment): QuotaPolicy | undefined {
+  if (env.SERVICE_QUOTAS === 'off') return undefined
+  const perMinute = (messages: number | undefined) =>
+    messages === undefined ? undefined : { messagesPerMinute: messages, burst: messages }
+  return {
+    project: perMinute(env.SERVICE_PROJECT_MESSAGES_PER_MINUTE),
+    key: perMinute(env.SERVICE_KEY_MESSAGES_PER_MINUTE),
+  }
+}
 
 /** Such as `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,7 @@
 import { defaultPolicy } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import * as value from './config-values.js'
+import { ENDPOINT_NAMES } from './endpoints.js'
 
 /** Documentation of a variable. `allowed` completes the sentence "the variable must be …". */
 export type Variable = {
@@ -60,7 +61,9 @@ export const environment = z.object({
     isSecret: true,
   }),
   SERVICE_PUBLIC_URL: value.publicUrl.optional().register(variables, {
-    about: 'URL at which others reach this server. Agents receive it for their callbacks.',
+    about:
+      'URL at which others reach this server. Agents receive it for their callbacks, and events ' +
+      'for links to questions.',
     allowed: 'an http: or https: URL without query and fragment',
   }),
   SERVICE_BOOTSTRAP_API_KEY: value.bootstrapKey.optional().register(variables, {
@@ -106,6 +109,38 @@ export const environment = z.object({
       'Serves the console for operators at `/console`. If unset: `on` in `dev`, `off` in `start`.',
     allowed: 'on or off',
   }),
+  SERVICE_PORTAL_NAME: z.string().max(60).optional().register(variables, {
+    about: 'Name of your platform on the pages that portal links open.',
+    allowed: 'up to 60 characters',
+  }),
+  SERVICE_PORTAL_LOGO: z
+    .string()
+    .regex(/\.(svg|png)$/i)
+    .optional()
+    .register(variables, {
+      about: 'Logo of your platform on these pages, shown 20 pixels high.',
+      allowed: 'the path of an .svg or .png file of at most 256 KiB',
+    }),
+  SERVICE_PORTAL_ACCENT: value.accent.optional().register(variables, {
+    about: 'Colors of links and buttons on these pages.',
+    allowed:
+      'two colors such as #3450c4,#9db1ff, for light and for dark pages, each with a contrast of 4.5 or more to the page',
+  }),
+  SERVICE_PORTAL_RETURN_ORIGINS: value.origins.optional().register(variables, {
+    about: 'Origins that the `returnUrl` of a portal link can have. If unset: none.',
+    allowed: 'origins such as https://app.example.com, separated by commas',
+  }),
+  SERVICE_PORTAL_FRAME_ORIGINS: value.origins.optional().register(variables, {
+    about: 'Origins whose pages can show the portal in a frame. If unset: none.',
+    allowed: 'origins such as https://app.example.com, separated by commas',
+  }),
+  SERVICE_ENDPOINTS: value
+    .names(ENDPOINT_NAMES)
+    .optional()
+    .register(variables, {
+      about: 'Other protocols that the server speaks: `/a2a/{agent}`, `/mcp`, `/openai/v1`.',
+      allowed: `one or more of ${ENDPOINT_NAMES.join(', ')}, separated by commas`,
+    }),
   SERVICE_WEBHOOK_THREAD: z.enum(['on', 'off']).optional().register(variables, {
     about:
       'Signs and sends webhooks in a separate thread. If unset: `on` with two or more processors.',
@@ -121,6 +156,20 @@ export const environment = z.object({
     about:
       'Response to an Idempotency-Key that is used again with another body: the first message (`reuse`) or 422 (`reject`).',
     allowed: 'reuse or reject',
+  }),
+  SERVICE_QUOTAS: z.enum(['on', 'off']).prefault('off').register(variables, {
+    about: 'Counts the usage of each project, and keeps the limits of sends.',
+    allowed: 'on or off',
+  }),
+  SERVICE_PROJECT_MESSAGES_PER_MINUTE: value.whole(1, 10_000_000).optional().register(variables, {
+    about:
+      'Most messages of a project per minute, also at once. Needs SERVICE_QUOTAS. If unset: no limit.',
+    allowed: 'a whole number from 1 to 10000000',
+  }),
+  SERVICE_KEY_MESSAGES_PER_MINUTE: value.whole(1, 10_000_000).optional().register(variables, {
+    about:
+      'Most messages of an API key per minute, also at once. Needs SERVICE_QUOTAS. If unset: no limit.',
+    allowed: 'a whole number from 1 to 10000000',
   }),
   SERVICE_SEND_QUEUE_MS: milliseconds(
     1,

@@ -26,7 +26,7 @@ function messageHandlers({
   counter,
   histogram,
 }: Instruments): Handlers<
-  'message.accepted' | 'message.cancelled' | 'message.retried' | 'run.finished'
+  'message.accepted' | 'message.cancelled' | 'message.retried' | 'run.finished' | 'input.changed'
 > {
   const accepted = counter(
     'messages_accepted',
@@ -36,17 +36,22 @@ function messageHandlers({
   const changed = counter('messages_changed', 'Messages that a caller cancelled or retried.', [
     'to',
   ])
+  const inputs = counter(
+    'inputs_changed',
+    'Questions of agents that were answered, withdrawn, reminded of, or have expired.',
+    ['to'],
+  )
   const runs = counter('runs', 'Finished runs, by the resulting state of the message.', ['state'])
-  const runSeconds = histogram(
+  const runSeconds = histogram<'state'>(
     'run_duration',
     'Time from the claim of a message until its run was stored.',
-    ['state'],
     RUN_BUCKETS,
   )
   return {
     'message.accepted': ({ attached }) => accepted.inc({ attached: labelOf(attached) }),
     'message.cancelled': () => changed.inc({ to: 'cancelled' }),
     'message.retried': () => changed.inc({ to: 'queued' }),
+    'input.changed': ({ to }) => inputs.inc({ to: labelOf(to) }),
     'run.finished': ({ state, durationMs }) => {
       runSeconds.observe({ state: labelOf(state) }, Number(durationMs) / 1_000)
       runs.inc({ state: labelOf(state) })
@@ -63,10 +68,9 @@ function deliveryHandlers({
     'Delivery attempts, by outcome and by status class or error.',
     ['outcome', 'class'],
   )
-  const attemptSeconds = histogram(
+  const attemptSeconds = histogram<'outcome'>(
     'delivery_attempt_duration',
     'Duration of an attempt, including DNS and the response body.',
-    ['outcome'],
     ATTEMPT_BUCKETS,
   )
   const finished = counter('deliveries_finished', 'Deliveries that an attempt ended, by state.', [

@@ -98,6 +98,7 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
     case 'maintenance.done':
     case 'message.cancelled':
     case 'message.retried':
+    case 'input.changed':
     case 'recovery.finished':
       return 'info'
     case 'run.finished':

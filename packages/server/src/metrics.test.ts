@@ -6,7 +6,14 @@ import { createMetrics } from './metrics.js'
 const NOW = 100_000
 const webhooks = { disabledWebhooks: 1, openCircuits: 2, halfOpenCircuits: 3 }
 const backlog = {
-  messages: { queued: 4, running: 5, deferred: 6, oldestDueAt: NOW - 2_000 },
+  messages: {
+    queued: 4,
+    running: 5,
+    deferred: 6,
+    inputRequired: 7,
+    oldestDueAt: NOW - 2_000,
+    oldestAskedAt: NOW - 9_000,
+  },
   deliveries: {
     open: 10,
     due: 3,
@@ -129,7 +136,9 @@ describe('the metrics', () => {
       'agent_messaging_messages{state="queued"} 4',
       'agent_messaging_messages{state="running"} 5',
       'agent_messaging_messages{state="deferred"} 6',
+      'agent_messaging_messages{state="input_required"} 7',
       'agent_messaging_message_lag_seconds 2',
+      'agent_messaging_input_age_seconds 9',
       'agent_messaging_deliveries{state="due"} 3',
       'agent_messaging_deliveries{state="held"} 2',
       'agent_messaging_deliveries{state="later"} 5',
@@ -152,6 +161,48 @@ describe('the metrics', () => {
     expect(text).not.toMatch(
       /^agent_messaging_(messages|deliveries|webhooks_held|\w+_(lag|held)_seconds)[{ ]/m,
     )
+  })
+
+  it('are text of the Prometheus format, with one type and one help per metric', async () => {
+    const metrics = createMetrics()
+    metrics.telemetry.record({ name: 'run.finished', state: 'failed', durationMs: 500 })
+    const { text } = await metrics.read(service)
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .filter((line) => line !== '')
+    const types = lines.flatMap(
+      (line) => /^# TYPE (\S+) (?:counter|gauge|histogram)$/.exec(line)?.[1] ?? [],
+    )
+    const helps = lines.flatMap((line) => /^# HELP (\S+) ./.exec(line)?.[1] ?? [])
+    const samples = lines.filter((line) => !line.startsWith('#'))
+    expect(new Set(types).size).toBe(types.length)
+    expect(helps.toSorted()).toEqual(types.toSorted())
+    expect(types.length + helps.length + samples.length).toBe(lines.length)
+    for (const sample of samples)
+      expect(sample).toMatch(/^\w+(\{\w+="[^"\\]*"(,\w+="[^"\\]*")*\})? -?\d+(\.\d+)?(e-?\d+)?$/)
+  })
+
+  it('count a duration in each bucket that is not shorter', async () => {
+    const metrics = createMetrics()
+    metrics.telemetry.record({ name: 'run.finished', state: 'failed', durationMs: 500 })
+    const { text } = await metrics.read(service)
+    const buckets = text.matchAll(/^agent_messaging_run_duration_seconds_bucket\{(.*)\} (\d+)$/gm)
+    const counts = Object.fromEntries([...buckets].map(([, labels = '', count]) => [labels, count]))
+    expect(counts).toMatchObject({
+      'state="failed",le="0.3"': '0',
+      'state="failed",le="1"': '1',
+      'state="failed",le="+Inf"': '1',
+    })
+  })
+
+  it('keep the counts over a second reading', async () => {
+    const metrics = createMetrics()
+    metrics.telemetry.record({ name: 'message.cancelled' })
+    await metrics.read(service)
+    metrics.telemetry.record({ name: 'message.cancelled' })
+    const { text } = await metrics.read(service)
+    expect(text).toContain('agent_messaging_messages_changed_total{to="cancelled"} 2')
   })
 
   it('include the process and its event loop', async () => {

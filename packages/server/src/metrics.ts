@@ -1,9 +1,10 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import type { MetricsText, RequestFacts } from '@org/agent-messaging-http'
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import { factMetrics } from './fact-metrics.js'
 import { instruments } from './instruments.js'
+import { processMetrics } from './process-metrics.js'
+import { PrometheusText } from './prometheus-text.js'
 import { stateGauges } from './state-gauges.js'
 
 /** Prometheus metrics of one server. Labels have few values: no ids, URLs or customers' names. */
@@ -17,22 +18,23 @@ export type Metrics = {
 const REQUEST_BUCKETS = [0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 
 export function createMetrics(): Metrics {
-  const register = new Registry()
-  collectDefaultMetrics({ register })
-  const make = instruments(register)
+  const prometheus = new PrometheusText()
+  const make = instruments(prometheus.meter, 'agent_messaging_')
+  const makeOfProcess = instruments(prometheus.meter, '')
   const telemetry = factMetrics(make)
   const requests = make.counter('http_requests', 'Requests, by method, route and status.', [
     'method',
     'route',
     'status',
   ])
-  const requestSeconds = make.histogram(
+  const requestSeconds = make.histogram<'route'>(
     'http_request_duration',
     'Duration of requests, including the wait for an answer, by route.',
-    ['route'],
     REQUEST_BUCKETS,
   )
   const state = stateGauges(make)
+  const ofProcess = processMetrics(makeOfProcess)
+  const declared = [...make.declared, ...makeOfProcess.declared]
   return {
     telemetry,
     onRequest: ({ method, route, status, durationMs }) => {
@@ -41,7 +43,8 @@ export function createMetrics(): Metrics {
     },
     read: async (service) => {
       state.show(service.load(), (await service.backlog()).unwrapOr(undefined), service.now())
-      return { contentType: register.contentType, text: await register.metrics() }
+      ofProcess.show()
+      return { contentType: prometheus.contentType, text: await prometheus.read(declared) }
     },
   }
 }

@@ -1,11 +1,14 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { addAgents } from './commands/agents.js'
 import { addCopy } from './commands/copy.js'
+import { addCreate } from './commands/create.js'
 import { addDeliveries } from './commands/deliveries.js'
 import { addDoctor } from './commands/doctor.js'
 import { addErase } from './commands/erase.js'
 import { addEvents } from './commands/events.js'
 import { addKeys } from './commands/keys.js'
+import { addListen } from './commands/listen.js'
+import { addInputs } from './commands/inputs.js'
 import { addMessages } from './commands/messages.js'
 import { addProjects } from './commands/projects.js'
 import { addReseal } from './commands/reseal.js'
@@ -43,13 +46,16 @@ export function createProgram(output: OutputConfiguration = {}): Command {
     .addHelpText('after', NOTES)
     .exitOverride() // otherwise commander ends the process, always with exit code 1
   addServe(program)
+  addListen(program)
   addStatus(program)
+  addCreate(program)
   addProjects(program)
   addKeys(program)
   addAgents(program)
   addWebhooks(program)
   addDeliveries(program)
   addMessages(program)
+  addInputs(program)
   addSessions(program)
   addEvents(program)
   addSend(program)

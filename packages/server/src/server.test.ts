@@ -70,6 +70,26 @@ async function createAgent(
 const send = (server: RunningServer, agent: string, message: string): Promise<Response> =>
   call(server, `/v1/agents/${agent}/messages`, { sessionId: 's', message })
 
+describe('other protocols', () => {
+  const models = (server: RunningServer, key?: string): Promise<Response> =>
+    call(server, '/openai/v1/models', undefined, key)
+
+  it('are served only if they are set', async () => {
+    expect((await models(await serve())).status).toBe(404)
+    expect(
+      (await models(await serve({ endpoints: ['openai'], databasePath: ':memory:' }))).status,
+    ).toBe(200)
+  })
+
+  it('count wrong credentials', async () => {
+    const server = await serve({ endpoints: ['openai'] })
+    const statuses = []
+    for (let sent = 0; sent < 202; sent++)
+      statuses.push((await models(server, 'a-wrong-key-of-20-characters')).status)
+    expect(statuses.slice(-2)).toEqual([401, 429])
+  })
+})
+
 describe('createServer', () => {
   it('closes the database if it fails', async () => {
     await expect(serve({ addresses: { allowedCidrs: ['10/8'] } })).rejects.toThrow(

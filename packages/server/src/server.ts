@@ -3,16 +3,19 @@ import { availableParallelism } from 'node:os'
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
+import { lookOf, portalPages, type PortalSettings } from './portal.js'
 import { isConsolePath, type Console } from '@org/agent-messaging-console'
-import { createHttpApp } from '@org/agent-messaging-http'
+import { createHttpApp, type RequestFacts } from '@org/agent-messaging-http'
 import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
 import { CredentialThrottle } from './credential-throttle.js'
+import { openEndpoints, type EndpointName } from './endpoints.js'
 import { openListener, type Listener } from './http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
 import { OutageLog } from './outage-log.js'
 import type { Metrics } from './metrics.js'
 import { openMetricsListener } from './metrics-listener.js'
+import type { TraceExport } from './otlp-traces.js'
 import { wire, type Wiring, type WiringOptions } from '@org/agent-messaging-node/wiring'
 
 export type ServerOptions = WiringOptions & {
@@ -41,8 +44,14 @@ export type ServerOptions = WiringOptions & {
   readonly trustedProxies?: readonly string[] | undefined
   /** Second port that serves only `/metrics`, without a token. 0 picks a free port. */
   readonly metricsPort?: number | undefined
+  /** Exports spans over OTLP, as the `OTEL_*` variables of this process say. Default: false. */
+  readonly exportsTraces?: boolean | undefined
   /** Serves the console at `/console`. `dev` adds a webhook receiver. Default: `off`. */
   readonly console?: 'on' | 'off' | 'dev' | undefined
+  /** The pages of customers, which need the console. */
+  readonly portal?: PortalSettings | undefined
+  /** Other protocols to serve, such as `openai`. Default: none. */
+  readonly endpoints?: readonly EndpointName[] | undefined
   /** API key with all permissions for the project `default`. Both are created if missing. */
   readonly bootstrapApiKey?: string | undefined
   /** `false` disables timers. Then only the cron route and `service.tick` do background work. */
@@ -83,8 +92,10 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   const metrics = await metricsOf(options)
   const outages = new OutageLog(logger, logTelemetry(logger))
   const telemetry = combined(options.telemetry ?? outages, metrics?.telemetry)
+  const traces = await tracesOf(options, logger)
   const own = {
     telemetry,
+    tracing: traces?.tracing ?? options.tracing,
     programLog: options.programLog ?? logProgram(logger),
     webhookThread: hasWebhookThread(options),
   }
@@ -114,7 +125,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       host,
       port,
       overrideGlobalObjects,
-      fetch: handler(wiring, options, logger, metrics, pages),
+      fetch: await handler(wiring, options, logger, metrics, { pages, publicUrl }),
     })
     metricsListener = await openMetricsListener(
       { host, port: options.metricsPort },
@@ -122,12 +133,13 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       metrics,
     )
     if (options.worker ?? true) await wiring.service.start()
-    return running(wiring, listener, metricsListener, { pages, outages })
+    return running(wiring, listener, metricsListener, { pages, outages, traces })
   } catch (error) {
     await metricsListener?.close(0)
     await listener?.close(0)
     outages.stop()
     await wiring.close()
+    await traces?.close()
     throw error
   }
 }
@@ -136,11 +148,17 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
 const hasWebhookThread = ({ webhookThread, worker = true, clock }: ServerOptions): boolean =>
   webhookThread ?? (worker && clock === undefined && availableParallelism() > 1)
 
+type Besides = {
+  readonly pages: Console | undefined
+  readonly outages: OutageLog
+  readonly traces: TraceExport | undefined
+}
+
 function running(
   { service, storage, close }: Wiring,
   listener: Listener,
   metrics: Listener | undefined,
-  { pages, outages }: { readonly pages: Console | undefined; readonly outages: OutageLog },
+  { pages, outages, traces }: Besides,
 ): RunningServer {
   let stopped: Promise<void> | undefined
   async function stop(graceMs: number): Promise<void> {
@@ -148,6 +166,7 @@ function running(
     await metrics?.close(0)
     outages.stop()
     await close()
+    await traces?.close()
   }
   return {
     url: listener.url,
@@ -189,6 +208,16 @@ async function metricsOf({
   return createMetrics()
 }
 
+/** Loads the packages of the export only if it is on. */
+async function tracesOf(
+  { exportsTraces = false }: ServerOptions,
+  logger: Logger,
+): Promise<TraceExport | undefined> {
+  if (!exportsTraces) return undefined
+  const { exportTraces } = await import('./otlp-traces.js')
+  return exportTraces((reason) => logger.warn({ reason }, 'spans were not exported'))
+}
+
 function combined(first: Telemetry, second: Telemetry | undefined): Telemetry {
   if (!second) return first
   return {
@@ -214,39 +243,49 @@ async function consoleOf(
     publicUrl,
     catcher: options.console === 'dev',
     operatorKey: options.operatorKey,
+    portal: {
+      look: lookOf(options.portal ?? {}),
+      frameOrigins: options.portal?.frameOrigins ?? [],
+    },
     onError,
   })
 }
 
-function handler(
+async function handler(
   { service, platform }: Wiring,
   options: ServerOptions,
   logger: Logger,
   metrics: Metrics | undefined,
-  pages: Console | undefined,
+  { pages, publicUrl }: { pages: Console | undefined; publicUrl: () => string | undefined },
 ) {
   const { cronSecret, cronBudgetMs, metricsToken, openMetrics = false } = options
   const isOpen = openMetrics || metricsToken !== undefined
+  const newId = (): string => platform.ids.next()
+  const onError = (error: unknown, requestId: string): void =>
+    logger.error({ err: error, requestId }, 'a request failed')
+  const onRequest = (facts: RequestFacts): void => {
+    logger.debug(facts, 'request')
+    metrics?.onRequest(facts)
+  }
+  const { crypto } = platform
+  const common = { service, crypto, onError, onRequest }
+  const endpointOf = await openEndpoints(options.endpoints ?? [], { ...common, newId, publicUrl })
   const app = createHttpApp({
-    service,
-    crypto: platform.crypto,
-    newRequestId: () => platform.ids.next(),
+    ...common,
+    newRequestId: newId,
     cronSecret,
     operatorKey: options.operatorKey,
+    portal: pages && portalPages(options.portal ?? {}, publicUrl),
     cronBudgetMs,
     metrics:
       metrics && isOpen ? { read: () => metrics.read(service), token: metricsToken } : undefined,
-    onError: (error, requestId) => logger.error({ err: error, requestId }, 'a request failed'),
-    onRequest: (facts) => {
-      logger.debug(facts, 'request')
-      metrics?.onRequest(facts)
-    },
   })
   const throttle = new CredentialThrottle({
     trustedProxies: options.trustedProxies,
     isGuarded: (pathname) =>
       pathname.startsWith('/v1/') ||
       pathname.startsWith('/api/cron/') ||
+      endpointOf(pathname) !== undefined ||
       (pathname === '/metrics' && metricsToken !== undefined),
     onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),
   })
@@ -255,7 +294,8 @@ function handler(
     // A browser at the address that `dev` prints shows the console.
     if (pathname === '/' && request.method === 'GET' && options.console === 'dev')
       return new Response(null, TO_CONSOLE)
-    return pages && isConsolePath(pathname) ? pages.fetch(request) : app.fetch(request, bindings)
+    if (pages && isConsolePath(pathname)) return pages.fetch(request)
+    return (endpointOf(pathname) ?? app).fetch(request, bindings)
   })
 }
 

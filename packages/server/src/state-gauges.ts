@@ -20,11 +20,7 @@ export function stateGauges({ gauge }: Instruments) {
   )
   const up = gauge('storage_up', 'Whether this scrape could read the storage.')
   // The following gauges describe the whole storage and are the same for all processes.
-  const messages = gauge('messages', 'Messages that are not final, by state.', ['state'])
-  const messageLag = gauge(
-    'message_lag_seconds',
-    'How long the oldest message that can run has been due.',
-  )
+  const messages = messageGauges(gauge)
   const deliveries = gauge(
     'deliveries',
     'Open deliveries: due, held (see delivery_held_seconds), or later.',
@@ -46,29 +42,27 @@ export function stateGauges({ gauge }: Instruments) {
   )
 
   function showBacklog(backlog: Backlog, now: Instant): void {
-    const { queued, running, deferred } = backlog.messages
-    for (const [state, count] of Object.entries({ queued, running, deferred }))
-      messages.set({ state }, count)
-    messageLag.set(secondsSince(backlog.messages.oldestDueAt, now))
+    messages.show(backlog.messages, now)
     const { open, due, held, disabledWebhooks, openCircuits, halfOpenCircuits } = backlog.deliveries
     const causes = HOLD_CAUSES.map((cause) => ({ cause, ...held[cause] }))
     const heldCount = causes.reduce((sum, { count }) => sum + count, 0)
     const counts = { due, held: heldCount, later: open - due - heldCount }
-    for (const [state, count] of Object.entries(counts)) deliveries.set({ state }, count)
+    for (const [state, count] of Object.entries(counts)) deliveries.set(count, { state })
     for (const { cause, oldestAt } of causes)
-      deliveryHeld.set({ cause }, secondsSince(oldestAt, now))
+      deliveryHeld.set(secondsSince(oldestAt, now), { cause })
     deliveryLag.set(secondsSince(backlog.deliveries.oldestDueAt, now))
     const states = {
       disabled: disabledWebhooks,
       circuit_open: openCircuits,
       circuit_half_open: halfOpenCircuits,
     }
-    for (const [state, count] of Object.entries(states)) webhooks.set({ state }, count)
+    for (const [state, count] of Object.entries(states)) webhooks.set(count, { state })
   }
 
   function hideBacklog(): void {
-    for (const labelled of [messages, deliveries, deliveryHeld, webhooks]) labelled.reset()
-    for (const unlabelled of [messageLag, deliveryLag]) unlabelled.remove()
+    for (const labelled of [deliveries, deliveryHeld, webhooks]) labelled.clear()
+    deliveryLag.clear()
+    messages.hide()
   }
 
   return {
@@ -78,11 +72,11 @@ export function stateGauges({ gauge }: Instruments) {
       backlog: Backlog | undefined,
       now: Instant,
     ): void {
-      inFlight.set({ of: 'runs' }, runs)
-      inFlight.set({ of: 'attempts' }, attempts)
+      inFlight.set(runs, { of: 'runs' })
+      inFlight.set(attempts, { of: 'attempts' })
       waiting.set(waitingCallers)
       readers.set(waitingReaders)
-      for (const [reason, count] of Object.entries(byReason)) limits.set({ reason }, count)
+      for (const [reason, count] of Object.entries(byReason)) limits.set(count, { reason })
       up.set(backlog ? 1 : 0)
       if (backlog) showBacklog(backlog, now)
       else hideBacklog()
@@ -92,3 +86,21 @@ export function stateGauges({ gauge }: Instruments) {
 
 const secondsSince = (then: Instant | undefined, now: Instant): number =>
   then === undefined ? 0 : Math.max(0, now - then) / 1_000
+
+function messageGauges(gauge: Instruments['gauge']) {
+  const count = gauge('messages', 'Messages that are not final, by state.', ['state'])
+  const lag = gauge('message_lag_seconds', 'How long the oldest message that can run has been due.')
+  const inputAge = gauge('input_age_seconds', 'How long the oldest open question has waited.')
+  return {
+    show({ queued, running, deferred, ...more }: Backlog['messages'], now: Instant): void {
+      const counts = { queued, running, deferred, input_required: more.inputRequired }
+      for (const [state, open] of Object.entries(counts)) count.set(open, { state })
+      lag.set(secondsSince(more.oldestDueAt, now))
+      inputAge.set(secondsSince(more.oldestAskedAt, now))
+    },
+    hide(): void {
+      count.clear()
+      for (const unlabelled of [lag, inputAge]) unlabelled.clear()
+    },
+  }
+}

@@ -9,9 +9,15 @@ import type {
   DeliveryAttempt,
   DeliveryDetail,
   FoundMessage,
+  Input,
+  InputAnswer,
   Message,
+  OpenInput,
   Recovery,
   Session,
+  Usage,
+  UsageCounts,
+  UsageOfDay,
   Webhook,
 } from '@org/agent-messaging-client'
 import type { EventData, EventName } from '@org/agent-messaging-client/webhooks'
@@ -38,6 +44,7 @@ const agent = fields<Agent>({
   maxAttempts: 'required',
   maxQueued: 'required',
   onBusy: 'required',
+  a2a: 'optional',
   createdAt: 'required',
   updatedAt: 'required',
 })
@@ -94,6 +101,16 @@ const key = fields<ApiKey>({
   revokedAt: 'optional',
 })
 
+const usageCounts = fields<UsageCounts>({
+  messages: 'required',
+  runs: 'required',
+  deliveries: 'required',
+  attempts: 'required',
+  bytesIn: 'required',
+  bytesOut: 'required',
+  inputTokens: 'required',
+  outputTokens: 'required',
+})
 const message = fields<Message>({
   messageId: 'required',
   agentId: 'required',
@@ -105,14 +122,35 @@ const message = fields<Message>({
   executionPrincipal: 'required',
   response: 'optional',
   responseTimeMs: 'optional',
+  usage: 'optional',
+  input: 'optional',
+  inputs: 'optional',
   attempt: 'required',
   error: 'optional',
   createdAt: 'required',
   respondedAt: 'optional',
 })
 
+const input = fields<Input>({
+  id: 'required',
+  question: 'required',
+  options: 'optional',
+  schema: 'optional',
+  answerBy: 'optional',
+  askedAt: 'required',
+  answer: 'optional',
+})
+const { answer: _, ...question } = input
+
 const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Agent: agent,
+  Input: input,
+  OpenInput: fields<OpenInput>({ ...question, expiresAt: 'required' }),
+  InputAnswer: fields<InputAnswer>({
+    value: 'required',
+    executionPrincipal: 'optional',
+    answeredAt: 'required',
+  }),
   CreatedAgent: fields<CreatedAgent>({ ...agent, signingSecret: 'optional' }),
   Webhook: webhook,
   CreatedWebhook: fields<CreatedWebhook>({ ...webhook, secret: 'required' }),
@@ -143,6 +181,15 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     finishedAt: 'optional',
   }),
   ApiKey: key,
+  Usage: fields<Usage>({
+    from: 'required',
+    to: 'required',
+    isCounted: 'required',
+    total: 'required',
+    days: 'required',
+  }),
+  UsageCounts: usageCounts,
+  UsageOfDay: fields<UsageOfDay>({ date: 'required', ...usageCounts }),
   CreatedApiKey: fields<CreatedApiKey>({ ...key, key: 'required' }),
   Session: fields<Session>({
     sessionId: 'required',
@@ -152,6 +199,18 @@ const resources: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   }),
 }
 
+const asked = {
+  messageId: 'required',
+  agentId: 'required',
+  sessionId: 'required',
+  executionPrincipal: 'required',
+  metadata: 'required',
+  channel: 'optional',
+  correlationId: 'optional',
+  input: 'required',
+  inputUrl: 'optional',
+} as const
+
 const events: { readonly [Name in EventName]: Fields<EventData[Name]> } = {
   'message.responded': {
     messageId: 'required',
@@ -160,10 +219,14 @@ const events: { readonly [Name in EventName]: Fields<EventData[Name]> } = {
     response: 'required',
     executionPrincipal: 'required',
     responseTimeMs: 'required',
+    usage: 'optional',
     metadata: 'required',
     channel: 'optional',
     correlationId: 'optional',
   },
+  'message.input_required': asked,
+  'message.input_reminder': asked,
+  'message.input_received': { ...asked, answer: 'required' },
   'message.failed': {
     messageId: 'required',
     agentId: 'required',

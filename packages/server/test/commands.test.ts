@@ -117,6 +117,9 @@ describe('the commands on the database', SLOWLY, () => {
     const { stdout } = await cli('agents show second')
     expect(stdout).toMatch(/^defaultExecutionPrincipal {2}{"type":"end_user"}$/m)
     expect(stdout).toMatch(/^state +stopped$/m)
+    const a2a = { enabled: true, description: 'Helps' }
+    const card = sandbox.write('card.json', JSON.stringify(a2a))
+    expect(await json(`agents update second --card ${card}`)).toMatchObject({ a2a })
     const signed = await json('agents update second --url http://127.0.0.1:9/', env)
     expect(signed).toMatchObject({
       runtime: { kind: 'http' },
@@ -245,7 +248,7 @@ describe('the commands on the database', SLOWLY, () => {
       redelivered: 1,
     })
     expect((await cli('deliveries recover')).stdout).toBe(
-      '0 deliveries are due again. A running server sends them.\n',
+      'No exhausted delivery matches. To recover others, use --status.\n',
     )
     expect(await json(`deliveries redeliver ${String(id)}`)).toMatchObject({ status: 'pending' })
     expect(await json(`deliveries skip ${String(id)}`)).toMatchObject({
@@ -311,11 +314,24 @@ describe('the commands on the database', SLOWLY, () => {
   })
 
   it.each([
-    [{}, /^no database found; set SERVICE_DATABASE_URL, or run `agent-messaging dev` .*\n$/],
-    [{ SERVICE_DATABASE_URL: 'file:service.db' }, /^SERVICE_MASTER_KEY is required; .*\n$/],
-    [{ ...ENV, PORT: 'x' }, /^PORT must be .*; got "x"\n$/],
-  ])('exit with 2 and one line when the environment is %j', async (env, said) => {
-    expect(await cli('projects list', env)).toEqual({
+    [
+      {},
+      'projects list',
+      /^no database found; set SERVICE_DATABASE_URL, or run `agent-messaging dev` .* first\n$/,
+    ],
+    [
+      {},
+      'status',
+      /^no database found; .* first; or select a server with --server or --profile\n$/,
+    ],
+    [
+      { SERVICE_DATABASE_URL: 'file:service.db' },
+      'projects list',
+      /^SERVICE_MASTER_KEY is required; .*\n$/,
+    ],
+    [{ ...ENV, PORT: 'x' }, 'projects list', /^PORT must be .*; got "x"\n$/],
+  ])('exit with 2 and one line: environment %j, command %s', async (env, line, said) => {
+    expect(await cli(line, env)).toEqual({
       code: 2,
       stdout: '',
       stderr: expect.stringMatching(said),

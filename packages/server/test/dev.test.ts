@@ -39,6 +39,31 @@ const stateOfEcho = async (server: Dev): Promise<unknown> =>
 const commandsIn = (text: string): string[] => text.match(/^(?:curl|node) (?:.*\\\n)*.*$/gm) ?? []
 
 describe('agent-messaging dev', () => {
+  it('needs one more command for a verified webhook, which registers its receiver once', async () => {
+    const server = await dev()
+    const port = String(await freePort())
+    const tryOut = async (): Promise<Program> => {
+      const env = { PORT: new URL(server.url).port }
+      const receiver = sandbox.cli(['listen', '--port', port, '--try'], env)
+      expect(await receiver.find(/message\.responded .*\n/)).toContain('signature valid')
+      await receiver.find(/sent Hello to the agent echo/)
+      return receiver
+    }
+    const first = await tryOut()
+    first.signal('SIGTERM')
+    await first.ended
+    await tryOut()
+    const { data } = (await (await call(server, '/v1/webhooks')).json()) as { data: unknown[] }
+    expect(data).toHaveLength(1)
+    await stop(server)
+  })
+
+  it('is named by a receiver that finds no server of this folder', async () => {
+    const receiver = sandbox.cli(['listen', '--port', '0', '--try'])
+    expect(await receiver.ended).toBe(2)
+    expect(receiver.stderr()).toContain('start `agent-messaging dev` in this folder first')
+  })
+
   it('prints commands that work: a receiver, a webhook, a message, its delivery', async () => {
     const server = await dev()
     const port = String(await freePort())

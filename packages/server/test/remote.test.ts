@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { profilesFile } from '../src/profiles.js'
@@ -18,13 +21,14 @@ beforeAll(async () => {
   sandbox = createSandbox()
   const agents = sandbox.write(
     'agents.mjs',
-    'export default { slow: () => new Promise(() => undefined) }',
+    "export default { slow: () => new Promise(() => undefined), asks: ({ ask }) => ask('Pay?', { options: ['yes', 'no'] }) }",
   )
   const env = { ...LOCAL, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY }
   const server = sandbox.cli(['start', '--agents', agents], env)
   const line = await server.find(/^.*"msg":"listening"}$/m)
   url = (JSON.parse(line) as { url: string }).url
   await json('agents create echo --handler echo', LOCAL)
+  await json(`agents create asks --handler asks --agents ${agents}`, LOCAL)
   await json(`agents create slow --handler slow --agents ${agents}`, LOCAL)
   const isRunning = async () =>
     (await json<{ state: string }[]>('agents list', LOCAL)).every(
@@ -45,6 +49,18 @@ type Sent = { readonly messageId: string }
 /** `rest` is the session, and more options. */
 const send = (agent: string, rest: string): Promise<Sent> =>
   json(`send ${agent} Hello --url ${url} --api-key ${KEY} --session ${rest}`, LOCAL)
+
+/** A receiver that answers 500 with a long text. */
+async function brokenReceiver() {
+  const server = createServer((_request, response) => response.writeHead(500).end('x'.repeat(201)))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const close = async () => {
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close }
+}
 
 describe.each(environments)('the commands on %s', SLOWLY, (place, environment) => {
   const on = <T = Record<string, unknown>>(line: string): Promise<T> => json<T>(line, environment())
@@ -91,6 +107,33 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
       })
   })
 
+  it('list, answer and withdraw questions of agents', async () => {
+    const session = `asks-${place.length}`
+    const { messageId } = await send('asks', `${session} --wait 0`)
+    const asked = await cli(`send asks Hello --url ${url} --api-key ${KEY}`, LOCAL)
+    expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining('asks: Pay?\n') })
+    await until(async () => JSON.stringify(await on('inputs list')).includes(messageId))
+    const open = await on<object[]>('inputs list')
+    expect(open).toContainEqual(expect.objectContaining({ messageId, state: 'input_required' }))
+    expect(await textOf('inputs list')).toMatch(/ +Pay\? +yes \| no +/)
+    expect(await textOf(`messages show ${messageId}`)).toContain(
+      `To answer, run: agent-messaging inputs answer ${messageId} <value>`,
+    )
+    const refused = await cli(`inputs answer ${messageId} perhaps`, environment())
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('must be one of') })
+    expect(await textOf(`inputs answer ${messageId} yes`)).toMatch(/^Message \S+ has its answer/)
+    const response = async () => (await on(`messages show ${messageId}`))['response']
+    await until(async () => (await response()) === 'yes')
+    const other = await send('asks', `${session} --wait 0`)
+    const state = async () => (await on(`messages show ${other.messageId}`))['state']
+    await until(async () => (await state()) === 'input_required')
+    expect(await on(`inputs withdraw ${other.messageId}`)).toMatchObject({ state: 'failed' })
+    const late = await cli(`inputs withdraw ${other.messageId}`, environment())
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('no open question') })
+    await on(`messages retry ${other.messageId}`)
+    expect(await on(`messages cancel ${other.messageId}`)).toMatchObject({ state: 'cancelled' })
+  })
+
   it('create, show, list, pause and delete a webhook', async () => {
     const { id, secret, ...made } = await on('webhooks create https://93.184.216.34/ --rate 2')
     expect(secret).toMatch(/^whsec_/)
@@ -129,9 +172,35 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     })
     expect(await on(`deliveries skip ${delivery}`)).toMatchObject({ cancelledReason: 'skipped' })
     expect(await textOf(`deliveries recover ${webhookId}`)).toBe(
-      '0 deliveries are due again. A running server sends them.\n',
+      'No exhausted delivery matches. To recover others, use --status.\n',
     )
     await on(`webhooks delete ${webhookId}`)
+  })
+
+  it('find the failed delivery of a message and the answer of its receiver', async () => {
+    const broken = await brokenReceiver()
+    const { id: webhookId } = await on(`webhooks create ${broken.url}`)
+    const session = `broken-${place.length}`
+    const { messageId } = await send('echo', session)
+    const ofMessage = `deliveries list --message ${messageId}`
+    const hasFailed = async () =>
+      (await on<{ attemptCount: number }[]>(ofMessage)).some(({ attemptCount }) => attemptCount > 0)
+    await until(hasFailed)
+    const found = await on<{ id: string }[]>(ofMessage)
+    expect(found).toEqual([expect.objectContaining({ webhookId, event: 'message.responded' })])
+    expect(await on(`deliveries list --session ${session}`)).toMatchObject(
+      found.map(({ id }) => ({ id })),
+    )
+    expect(await on(`deliveries list --message ${NOTHING}`)).toEqual([])
+    const id = found[0]?.id ?? NOTHING
+    expect(await textOf(`messages show ${messageId}`)).toMatch(
+      new RegExp(
+        `STATUS +ATTEMPTS\\n${id} .* pending +\\d+\\n\\nTo see why it failed, run: agent-messaging deliveries show ${id}\\n$`,
+      ),
+    )
+    expect(await textOf(`deliveries show ${id}`)).toContain(` 500     ${'x'.repeat(200)}…\n`)
+    await on(`webhooks delete ${String(webhookId)}`)
+    await broken.close()
   })
 
   it('print the events of the log', async () => {

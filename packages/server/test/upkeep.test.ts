@@ -11,6 +11,7 @@ import {
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { until, createSandbox, type Sandbox } from './sandbox.js'
@@ -40,9 +41,9 @@ describe('migrate', SLOWLY, () => {
   it('rejects a file with a newer schema', async () => {
     await cli('migrate')
     const file = path.join(sandbox.directory, 'service.db')
-    const bytes = readFileSync(file)
-    bytes.writeUInt32BE(99, 60) // the offset of user_version in a SQLite file
-    writeFileSync(file, bytes)
+    const db = new Database(file)
+    db.exec('pragma user_version = 99; update schema_version set works_from = 99')
+    db.close()
     expect(await cli('migrate')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^service\.db has schema version 99, written by a newer/),

@@ -46,7 +46,7 @@ describe('the document and the routes', () => {
       ({ handler, path }) =>
         handler.length < 2 &&
         path !== '/v1/*' &&
-        !/^\/(docs|openapi\.json|schemas)(\/|$)/.test(path),
+        !/^\/(docs|openapi\.json|schemas|inputs)(\/|$)/.test(path),
     )
     expect(routes.length).toBeGreaterThan(35)
     const undescribed = routes.filter(({ method, path }) => {
@@ -175,7 +175,7 @@ describe('the document', () => {
 
   it('has empty schemas only for arbitrary JSON', async () => {
     const { document } = await opened()
-    const anything = ['channel', 'correlationId', 'additionalProperties']
+    const anything = ['channel', 'correlationId', 'additionalProperties', 'value', 'answer']
     const words = ['type', '$ref', 'anyOf', 'oneOf', 'const', 'enum']
     const silent = [...partsOf(document)].filter(
       ([path, part]) =>
@@ -382,6 +382,12 @@ describe('the documented events', () => {
       headers: { Prefer: 'respond-async' },
     })
     await ask('POST', `/v1/agents/${slow.id}/messages/${unwanted.messageId}/cancel`)
+    const { json: asking } = await ask('POST', `/v1/agents/${slow.id}/messages`, {
+      body: { sessionId: 'asking', message: 'm', metadata },
+      headers: { Prefer: 'respond-async' },
+    })
+    const question = { question: 'Which?', options: ['a'], schema: { type: 'string' } }
+    runtime.ask(asking.messageId, { ...question, expiresInMs: 8_000, onExpiry: { answer: 'a' } })
     await ask('POST', `/v1/agents/${echo.id}/stop`)
     await clock.advance(60_000)
 

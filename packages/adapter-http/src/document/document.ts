@@ -28,6 +28,7 @@ that a path does not accept gets a 405 with \`Allow\`. Malformed HTTP gets a bar
 
 const tags = {
   Messages: 'Send messages, read and stream their answers.',
+  Inputs: 'Questions of agents to people.',
   Sessions: 'Conversations with an agent.',
   Runtimes: 'The callback of agents that answer later.',
   Agents: 'Create, change, start and stop agents.',
@@ -38,6 +39,7 @@ const tags = {
   Principals: 'The data of one end user.',
   'API keys': 'Keys of the project.',
   'Audit log': 'Changes with their actor and time.',
+  Usage: 'Counts of the project by day.',
   Projects: 'For the operator: projects and their keys.',
   Operations: 'For operators: health, metrics, and passes of all due work.',
 }

@@ -18,6 +18,17 @@ const facts: Facts = {
   forbidden: { permission: 'project:message' },
   method_not_allowed: { allow: ['GET', 'HEAD'] },
   agent_not_running: { state: 'starting', retryInMs: 1_000 },
+  rate_limited: {
+    levels: [
+      {
+        of: 'project',
+        limit: { messagesPerMinute: 600, burst: 100 },
+        remaining: 0,
+        fullInMs: 10_000,
+        retryInMs: 100,
+      },
+    ],
+  },
   body_too_large: { maxBytes: 1_048_576 },
   media_type_unsupported: { reason: 'Send JSON with "Content-Type: application/json"' },
   unavailable: { reason: 'a reason that the caller does not see' },
@@ -57,7 +68,15 @@ export const errorResponse = () => ({
   description:
     'An error. `x-errors` of the operation lists its errors. `Link` leads to the cause and the ' +
     'remedy.',
-  headers: headerRefs(['X-Request-Id', 'Link', 'Retry-After', 'WWW-Authenticate', 'Allow']),
+  headers: headerRefs([
+    'X-Request-Id',
+    'Link',
+    'Retry-After',
+    'RateLimit-Policy',
+    'RateLimit',
+    'WWW-Authenticate',
+    'Allow',
+  ]),
   content: {
     'application/json': {
       schema: { $ref: '#/components/schemas/Error' },

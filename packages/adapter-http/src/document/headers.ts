@@ -24,6 +24,16 @@ export const answerHeaders = {
     description: 'Seconds to wait before the next try.',
     schema: { type: 'integer', minimum: 1 },
   },
+  'RateLimit-Policy': {
+    description: 'The limits of sends (draft-ietf-httpapi-ratelimit-headers-09).',
+    schema: text,
+    example: '"project";q=100;w=10, "key";q=20;w=20',
+  },
+  RateLimit: {
+    description: 'The tokens left of the limits (draft-ietf-httpapi-ratelimit-headers-09).',
+    schema: text,
+    example: '"project";r=42;t=6, "key";r=1;t=19',
+  },
   'WWW-Authenticate': {
     description: 'The kind of credentials that the route requires.',
     schema: { ...text, const: 'Bearer' },

@@ -95,12 +95,13 @@ const ids: Record<string, string> = {
   webhooks: 'The id of the webhook.',
   deliveries: 'The id of the delivery.',
   recoveries: 'The id of the recovery.',
+  'portal-links': 'The id of the portal link.',
   keys: 'The id of the API key.',
   projects: 'The id of the project.',
 }
 
 const pathParameters = (path: string) =>
-  [...path.matchAll(/(\w+)\/:(\w+)/g)].map(([, before = '', name]) => ({
+  [...path.matchAll(/([\w-]+)\/:(\w+)/g)].map(([, before = '', name]) => ({
     name,
     in: 'path',
     required: true,

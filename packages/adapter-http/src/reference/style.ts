@@ -10,6 +10,7 @@ body { margin: 0; display: grid; grid-template-columns: 19rem minmax(0, 1fr); fo
 nav { position: sticky; top: 0; height: 100vh; overflow: auto; padding: 1.5rem 1rem; border-right: 1px solid var(--line); background: var(--card); font-size: .9rem }
 nav ul { list-style: none; margin: .25rem 0 .75rem; padding-left: .9rem } nav li { margin: .2rem 0 }
 summary { cursor: pointer; font-weight: 600; padding: .2rem 0 }
+body:not(:has(nav)) { display: block } body:not(:has(nav)) > main { max-width: 44rem; margin: auto }
 main { padding: 1.5rem clamp(1rem, 4vw, 3rem) 6rem; max-width: 62rem }
 a { color: var(--link); text-decoration-thickness: .06em; text-underline-offset: .15em }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
@@ -25,5 +26,8 @@ small { color: var(--soft); font-weight: 400 }
 dl { display: grid; grid-template-columns: 3.5rem minmax(0, 1fr); gap: .2rem 0 } dd { margin: 0 } dd p { margin: 0 0 .3rem }
 .method { font: 700 .8rem ui-monospace, monospace } .get { color: var(--get) } .post { color: var(--post) } .patch { color: var(--patch) } .delete { color: var(--delete) }
 .skip { position: absolute; left: -99rem } .skip:focus { left: .5rem; top: .5rem; background: var(--back); padding: .5rem; z-index: 1 }
+fieldset { border: 1px solid var(--line); border-radius: .4rem }
+input:not([type=radio]), textarea { width: 100%; padding: .5rem; font: inherit; color: inherit; background: var(--back); border: 1px solid var(--soft); border-radius: .4rem }
+button { padding: .55rem 1rem; font: inherit; font-weight: 600; color: var(--back); background: var(--link); border: 0; border-radius: .4rem; cursor: pointer }
 @media (max-width: 50rem) { body { display: block } nav { position: static; height: auto; border-right: 0; border-bottom: 1px solid var(--line) } thead { display: none } table, tbody, tr, tbody th, td { display: block } td { border: 0; padding: 0 0 .3rem } }
 `

@@ -1,4 +1,4 @@
-import { type AgentSettings } from '@org/agent-messaging-core'
+import { type A2aSetting, type AgentSettings } from '@org/agent-messaging-core'
 import {
   agentDefaults,
   isJsonObject,
@@ -27,6 +27,7 @@ import {
   withoutNulls,
 } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
+import { newA2aSchema } from '../wire/a2a.js'
 import { agentBody, agentSchema, createdAgentBody, createdAgentSchema } from '../wire/agent.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import { defaultPrincipalSchema } from '../wire/principal.js'
@@ -75,6 +76,11 @@ const settings = z.object(
       'A message is refused if more messages of its session are ahead of it. ' +
         `Initially ${agentDefaults.maxQueued}.`,
     ),
+    // The service checks the fields.
+    a2a: jsonObject
+      .transform((sent) => withoutNulls(sent) as unknown as A2aSetting)
+      .meta({ shown: newA2aSchema })
+      .optional(),
     onBusy: oneOf(['queue', 'reject']).optional().meta({
       description:
         '`reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree.',

@@ -490,6 +490,7 @@ describe('GET /v1/messages', () => {
         webhookId: webhook.id,
         event: 'message.responded',
         status: 'delivered',
+        attemptCount: 1,
       },
     ])
     const next = (await ask('GET', `/v1/messages?limit=1&cursor=${page.nextCursor}`)).json

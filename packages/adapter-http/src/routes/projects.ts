@@ -8,7 +8,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { nullAsAbsent, pageOf, paging, query, text, textOf } from '../schemas.js'
+import { nullAsAbsent, number, pageOf, paging, query, text, textOf } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import type { BodyOf } from '../wire/body.js'
 import { createdKeySchema, keyBody, keySchema } from '../wire/key.js'
@@ -22,6 +22,22 @@ const newProject = z
     'must be a JSON object',
   )
   .meta({ id: 'NewProject', examples: [{ name: 'web shop' }] })
+
+const limit = z.object({ messagesPerMinute: number, burst: number }, 'must be an object').optional()
+const projectChange = z
+  .object(
+    {
+      sendLimits: z
+        .object({ project: limit, key: limit }, 'must be an object or null')
+        .nullable()
+        .meta({ description: 'Replaces the own limits. `null` removes them.' }),
+    },
+    'must be a JSON object',
+  )
+  .meta({
+    id: 'ProjectChange',
+    examples: [{ sendLimits: { project: { messagesPerMinute: 600, burst: 100 } } }],
+  })
 
 /** Projects and their keys, for the operator. The other routes belong to one project's keys. */
 export const projectRoutes = (d: HttpDeps) => {
@@ -46,6 +62,19 @@ export const projectRoutes = (d: HttpDeps) => {
 
     .get('/v1/projects/:id', about.get, isOperator, (c) =>
       answer(c, 200, service.projects.get(idIn(c.req.param('id'))), projectBody),
+    )
+
+    .patch(
+      '/v1/projects/:id',
+      about.update,
+      isOperator,
+      readJson(maxBodyBytes),
+      validBody(projectChange),
+      (c) => {
+        const { projects } = service.changesBy(c.get('actor'))
+        const changed = projects.update(idIn(c.req.param('id')), c.req.valid('json'))
+        return answer(c, 200, changed, projectBody)
+      },
     )
 
     .post(
@@ -98,6 +127,13 @@ const about = {
     tag,
     operationId: 'getProject',
     summary: 'Read a project',
+    refusals: { project_not_found: true },
+    answers: { 200: { description: 'The project', body: projectSchema } },
+  }),
+  update: describeRoute<Service['projects']['update']>({
+    tag,
+    operationId: 'updateProject',
+    summary: 'Change the limits of a project',
     refusals: { project_not_found: true },
     answers: { 200: { description: 'The project', body: projectSchema } },
   }),

@@ -1,9 +1,10 @@
+import type { Policy } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 
 /** Sends a message whose runtime answers late. */
-async function openDeferred() {
-  const scene = await openScene()
+async function openDeferred(policy: Partial<Policy> = {}) {
+  const scene = await openScene({ policy })
   const { ask, clock, createSlowAgent, runtime } = scene
   const agent = await createSlowAgent({ maxAttempts: 2 })
   const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, {
@@ -47,6 +48,32 @@ describe('POST …/messages/:messageId/response', () => {
     const { answer, message } = await openDeferred()
     expect((await answer({ response: '' })).status).toBe(204)
     expect(await message()).toMatchObject({ status: 'responded', response: '' })
+  })
+
+  it('keeps the tokens in the message, its event and the usage of the project', async () => {
+    const { answer, ask, message } = await openDeferred({ quotas: {} })
+    const usage = { inputTokens: 12, outputTokens: 3 }
+    expect((await answer({ error: { message: 'busy', retryable: true }, usage })).status).toBe(204)
+    const next = await openDeferred({ quotas: {} })
+    await next.answer({ response: 'at last', usage })
+    expect(await next.message()).toMatchObject({ response: 'at last', usage })
+    const { data } = (await next.ask('GET', '/v1/events')).json
+    expect(data.at(-1).event).toMatchObject({ event: 'message.responded', data: { usage } })
+    expect((await next.ask('GET', '/v1/usage')).json.total).toMatchObject({ runs: 1, ...usage })
+    // A failed run counts too, and its message has no usage.
+    expect((await ask('GET', '/v1/usage')).json.total).toMatchObject({ runs: 1, ...usage })
+    expect(await message()).not.toHaveProperty('usage')
+    expect((await answer({ response: 'x', usage: { inputTokens: 0.5 } })).status).toBe(400)
+  })
+
+  it('accepts a question, and accepts its repetition', async () => {
+    const { answer, message } = await openDeferred()
+    const question = { question: 'Pay?', options: ['yes', 'no'] }
+    expect((await answer({ ...question, options: [] })).status).toBe(400)
+    for (const _ of ['first', 'repeated']) expect((await answer(question)).status).toBe(204)
+    expect((await answer({ question: 'Another?' })).status).toBe(409)
+    expect((await answer({ ...question, response: 'paid' })).status).toBe(400)
+    expect(await message()).toMatchObject({ state: 'input_required', input: question })
   })
 
   it('accepts a failure', async () => {

@@ -1,10 +1,12 @@
-import { type MessagingService } from '@org/agent-messaging-core'
+import type { Json, MessagingService } from '@org/agent-messaging-core'
 import {
   beginningOf,
   defaultLimits,
   failedRun,
   isStorableText,
-  type FinishedRun,
+  parseRunUsage,
+  type AskingRun,
+  type EndedRun,
 } from '@org/agent-messaging-core/runtime'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
@@ -16,7 +18,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentIn, idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { boolean, NO_NUL, nullAsAbsent, text } from '../schemas.js'
+import { boolean, jsonObject, NO_NUL, number, nullAsAbsent, text } from '../schemas.js'
 import { validBody } from '../validate.js'
 
 const MAX_ERROR_LENGTH = 1_000
@@ -33,24 +35,55 @@ const error = z
   )
   .meta({ id: 'RunAnswerError' })
 
+/** The service checks these fields. */
+const question = {
+  question: text.optional().meta({ description: 'A question to a person.' }),
+  options: z.array(text).optional(),
+  schema: jsonObject.optional().meta({ description: 'JSON Schema of the answer.' }),
+  answerBy: z.literal('execution_principal').optional(),
+  expiresInMs: number.optional().meta({ description: 'Default: 7 days.' }),
+  onExpiry: z
+    .custom<Json>((value) => value !== undefined)
+    .optional()
+    .meta({
+      description: '`fail`, or an object with the `answer` of the deadline.',
+      shown: {
+        anyOf: [
+          { const: 'fail' },
+          { type: 'object', properties: { answer: {} }, required: ['answer'] },
+        ],
+      },
+    }),
+}
+
+const tokens = z.int('must be a whole number').min(0).optional()
+
 const runAnswer = z
   .object(
     nullAsAbsent({
       response: text.meta({ maxLength: defaultLimits.responseLength, pattern: NO_NUL }).optional(),
       error: error.optional(),
+      ...question,
+      usage: z
+        .object({ inputTokens: tokens, outputTokens: tokens }, 'must be an object')
+        .optional()
+        .meta({ description: 'The tokens of a model that the run used.' }),
     }),
     'must be a JSON object',
   )
   .refine(
-    (sent) => (sent.response === undefined) !== (sent.error === undefined),
-    'must have either response or error',
+    ({ response, error: failure, question: asked }) =>
+      [response, failure, asked].filter((one) => one !== undefined).length === 1,
+    'must have either response, error or question',
   )
   .meta({
     id: 'RunAnswer',
-    description: 'Either `response` or `error`.',
+    description:
+      'Either `response`, `error` or `question`. The fields after `question` belong to it.',
     examples: [
       { response: 'Hello!' },
       { error: { message: 'the model is busy', retryable: true } },
+      { question: 'Pay 1,200 EUR?', options: ['yes', 'no'] },
     ],
   })
 
@@ -67,7 +100,7 @@ export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
         agent: agentIn(c.req.param('id')),
         messageId: idIn(c.req.param('messageId')),
         runToken: c.get('runToken'),
-        run: finishedRun(c.req.valid('json')),
+        run: endedRun(c.req.valid('json')),
       })
       return answered.isErr() ? refuse(c, answered.error) : replyEmpty(c)
     },
@@ -87,7 +120,18 @@ const withRunToken = (service: MessagingService): MiddlewareHandler<Env> =>
     { security: { runToken: [] }, errors: ['run_token_invalid'] },
   )
 
-function finishedRun({ response, error }: z.infer<typeof runAnswer>): FinishedRun {
+function endedRun({ usage, ...sent }: z.infer<typeof runAnswer>): EndedRun {
+  const run = outcomeOf(sent)
+  const used = parseRunUsage(usage)
+  return used ? { ...run, usage: used } : run
+}
+
+function outcomeOf({
+  response,
+  error,
+  ...asked
+}: Omit<z.infer<typeof runAnswer>, 'usage'>): EndedRun {
+  if (asked.question !== undefined) return { kind: 'input_required', ...asked } as AskingRun
   if (error === undefined) return { kind: 'answered', response: response ?? '' }
   return failedRun('RUNTIME_ERROR', beginningOf(error.message, MAX_ERROR_LENGTH), error.retryable)
 }

@@ -16,6 +16,7 @@ import { jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
 import { validBody } from '../validate.js'
 import { pendingSchema, respondedSchema, sentBody } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
+import { RATE_LIMIT_HEADERS, rateLimitHeaders } from '../wire/send-limits.js'
 
 const newMessage = z
   .object(
@@ -71,9 +72,10 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
           waitMs: waitMsOf(preferences),
           abort: new Caller(c),
           recalledKeyId: c.get('recalledKeyId'),
+          apiKeyId: c.get('actor').id,
         })
         return sending.match(
-          ({ message, attached }) => {
+          ({ message, attached, levels = [] }) => {
             const body = sentBody(message)
             const isAsync = body.status === 'pending'
             const agents = `${basePathOf(c, { basePath, route: '/v1/agents' })}/v1/agents`
@@ -81,6 +83,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
               Location: `${agents}/${message.agentId}/messages/${message.id}`,
               ...(isAsync && POLL_SOON),
               ...(attached && { 'Idempotent-Replayed': 'true' }),
+              ...rateLimitHeaders(levels),
               ...appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync }),
             })
           },
@@ -108,7 +111,12 @@ const refuseDuplicateKeys = (c: Context<Env>) =>
     issues: [{ path: 'Idempotency-Key', message: 'must be sent once, and without a comma' }],
   })
 
-const sentHeaders = ['Location', 'Idempotent-Replayed', 'Preference-Applied'] as const
+const sentHeaders = [
+  'Location',
+  'Idempotent-Replayed',
+  'Preference-Applied',
+  ...RATE_LIMIT_HEADERS,
+] as const
 
 const about = {
   send: describeRoute<Service['messages']['send']>({
@@ -127,6 +135,7 @@ const about = {
       agent_not_running: true,
       idempotency_mismatch: true,
       session_full: true,
+      rate_limited: true,
       unauthorized: true,
     },
     answers: {

@@ -6,6 +6,7 @@ import {
   type FailedAgent,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
+import { a2aSchema } from './a2a.js'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { defaultPrincipalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
@@ -48,6 +49,7 @@ export const agentSchema = z
     onBusy: z
       .enum(['queue', 'reject'])
       .meta({ description: '`reject` if `maxQueued` is 0, else `queue`.' }),
+    a2a: a2aSchema.optional(),
     createdAt: at,
     updatedAt: at,
   })
@@ -83,6 +85,7 @@ export const agentBody = ({
   maxAttempts: agent.maxAttempts,
   maxQueued: agent.maxQueued,
   onBusy: onBusyOf(agent),
+  ...(agent.a2a && { a2a: agent.a2a }),
   createdAt: toIso(createdAt),
   updatedAt: toIso(updatedAt),
 })

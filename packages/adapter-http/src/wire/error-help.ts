@@ -13,8 +13,12 @@ export const errorHelp: {
     remedy: 'Send a valid one as `Authorization: Bearer …`, with one space and without quotes.',
   },
   FORBIDDEN: {
-    cause: 'The API key lacks the permission that the message names.',
-    remedy: 'Use another key, or create one with this permission by `POST /v1/keys`.',
+    cause:
+      'The API key lacks the permission that the message names, or only another principal can ' +
+      'answer the question.',
+    remedy:
+      'Use another key, or create one with this permission by `POST /v1/keys`. Answer as the ' +
+      'principal of the message.',
   },
   NOT_FOUND: {
     cause: 'The project of the API key has no such resource, or the server has no such route.',
@@ -52,7 +56,7 @@ export const errorHelp: {
     remedy: 'Use a new key for each new message, and the same key only to repeat a send.',
   },
   TOO_MANY_REQUESTS: {
-    cause: 'The queue of the session is full, or too many streams or recoveries are open.',
+    cause: 'The limit of sends is reached, the queue of the session is full, or too much is open.',
     remedy: 'Wait for `Retry-After`, then try again. Let the session finish its messages.',
   },
   INTERNAL_ERROR: {

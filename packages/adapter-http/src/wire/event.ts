@@ -4,8 +4,10 @@ import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { eventTypeSchema, unreachableErrorSchema } from './delivery.js'
+import { inputAnswerSchema, openInputSchema } from './input.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
+import { runUsageSchema } from './usage.js'
 import { variants } from './variants.js'
 
 const agentId = uuid
@@ -15,6 +17,23 @@ const metadata = jsonObject.meta({
 })
 const echo = { metadata, channel: json.optional(), correlationId: json.optional() }
 const runtime = z.string().meta({ description: 'The kind of the runtime.' })
+
+const questionData = z.object({
+  messageId: uuid,
+  agentId,
+  sessionId: z.string(),
+  executionPrincipal: principalSchema,
+  ...echo,
+  input: openInputSchema,
+  inputUrl: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'A page where a person can answer once. Absent if the service has no public URL. Only ' +
+        'webhooks get it.',
+    }),
+})
 
 /** The `data` of each event. */
 const data = {
@@ -28,6 +47,7 @@ const data = {
     responseTimeMs: count.meta({
       description: 'The duration of the run that answered.',
     }),
+    usage: runUsageSchema.optional(),
   }),
   'message.failed': z.object({
     messageId: uuid,
@@ -46,6 +66,9 @@ const data = {
     ...echo,
     cancelledAt: at,
   }),
+  'message.input_required': questionData,
+  'message.input_reminder': questionData,
+  'message.input_received': questionData.extend({ answer: inputAnswerSchema }),
   'agent.started': z.object({ agentId, runtime, startedAt: at }),
   'agent.stopped': z.object({ agentId, runtime, stoppedAt: at }),
   'agent.error': z.object({
@@ -99,6 +122,22 @@ const messageId = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
 const anAgentId = '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d'
 const webhookId = '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d'
 
+const question: Documented<'message.input_required'> = {
+  messageId,
+  agentId: anAgentId,
+  sessionId: 'first',
+  executionPrincipal: { type: 'service' },
+  metadata: { channel: 'C1' },
+  channel: 'C1',
+  input: {
+    id: '0198b2c4-5555-7a1b-8c2d-3e4f5a6b7c8d',
+    question: 'Pay 1,200 EUR to ACME?',
+    options: ['approve', 'reject'],
+    askedAt: '2026-11-01T12:00:00.000Z',
+    expiresAt: '2026-11-08T12:00:00.000Z',
+  },
+}
+
 const examples: { readonly [Name in EventName]: Documented<Name> } = {
   'message.responded': {
     messageId,
@@ -109,6 +148,7 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
     metadata: { channel: 'C1' },
     channel: 'C1',
     responseTimeMs: 840,
+    usage: { inputTokens: 12, outputTokens: 3 },
   },
   'message.failed': {
     messageId,
@@ -127,6 +167,19 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
     executionPrincipal: { type: 'end_user', endUserId: 'user-1' },
     metadata: {},
     cancelledAt: '2026-11-01T12:00:00.000Z',
+  },
+  'message.input_required': {
+    ...question,
+    inputUrl: 'https://agents.example.com/inputs/0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d/1f0c…',
+  },
+  'message.input_reminder': question,
+  'message.input_received': {
+    ...question,
+    answer: {
+      value: 'approve',
+      executionPrincipal: { type: 'service' },
+      answeredAt: '2026-11-01T12:05:00.000Z',
+    },
   },
   'agent.started': {
     agentId: anAgentId,

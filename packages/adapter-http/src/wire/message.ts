@@ -3,14 +3,17 @@ import { toIso, type MessageStateKind } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
+import { answeredBody, inputSchema, openInputBody, openInputSchema } from './input.js'
 import { deliveryBody, deliverySchema } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema } from './run-error.js'
+import { runUsageSchema } from './usage.js'
 
 export const messageStates = [
   'queued',
   'running',
   'deferred',
+  'input_required',
   'responded',
   'failed',
   'cancelled',
@@ -56,9 +59,17 @@ export const messageSchema = z
       .optional()
       .meta({ description: 'The duration of the run that answered.' }),
     respondedAt: at.optional(),
+    usage: runUsageSchema.optional(),
     error: runErrorSchema
       .optional()
       .meta({ description: 'Present if the state is `failed` or `cancelled`.' }),
+    input: openInputSchema
+      .optional()
+      .meta({ description: 'The open question. Present if the state is `input_required`.' }),
+    inputs: z
+      .array(inputSchema)
+      .optional()
+      .meta({ description: 'The questions that the message has asked, oldest first.' }),
     attempt: count.meta({ description: 'The number of runs that have started.' }),
     createdAt: at,
   })
@@ -72,7 +83,7 @@ export const foundMessageSchema = messageSchema
     deliveries: z
       .array(
         deliverySchema
-          .pick({ id: true, webhookId: true, event: true, status: true })
+          .pick({ id: true, webhookId: true, event: true, status: true, attemptCount: true })
           .meta({ id: 'FoundDelivery' }),
       )
       .meta({
@@ -92,13 +103,15 @@ export const messageBody = (message: Message): MessageBody => ({
   ...(message.metadata && { metadata: message.metadata }),
   executionPrincipal: message.executionPrincipal,
   ...outcomeOf(message),
+  ...openInputBody(message),
+  ...(message.inputs && { inputs: message.inputs.map(answeredBody) }),
   attempt: message.attempt,
   createdAt: toIso(message.createdAt),
 })
 
 function outcomeOf({
   state,
-}: Message): Pick<MessageBody, 'error' | 'response' | 'responseTimeMs' | 'respondedAt'> {
+}: Message): Pick<MessageBody, 'error' | 'response' | 'responseTimeMs' | 'respondedAt' | 'usage'> {
   const error = errorOf(state)
   if (error) return { error }
   if (state.kind !== 'responded') return {}
@@ -106,6 +119,7 @@ function outcomeOf({
     response: state.response,
     responseTimeMs: state.responseTimeMs,
     respondedAt: toIso(state.respondedAt),
+    ...(state.usage && { usage: state.usage }),
   }
 }
 
@@ -115,7 +129,7 @@ export const foundMessageBody = ({
 }: FoundMessage): BodyOf<typeof foundMessageSchema> => ({
   ...messageBody(message),
   deliveries: deliveries.map((delivery) => {
-    const { id, webhookId, event, status } = deliveryBody(delivery)
-    return { id, webhookId, event, status }
+    const { id, webhookId, event, status, attemptCount } = deliveryBody(delivery)
+    return { id, webhookId, event, status, attemptCount }
   }),
 })

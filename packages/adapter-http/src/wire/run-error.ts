@@ -9,6 +9,10 @@ const codes = [
   'RUNTIME_UNHEALTHY',
   'RESPONSE_INVALID',
   'CANCELLED',
+  'QUESTION_INVALID',
+  'INPUT_EXPIRED',
+  'INPUT_WITHDRAWN',
+  'INPUT_MISMATCH',
 ] as const satisfies readonly RunError['code'][]
 
 export const runErrorSchema = z.object({ code: z.enum(codes), message: z.string() }).meta({

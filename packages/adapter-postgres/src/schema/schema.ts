@@ -5,6 +5,7 @@ import { advanceOrders } from './functions/advance-orders.js'
 import { claimDeliveries } from './functions/claim-deliveries.js'
 import { claimMessages } from './functions/claim-messages.js'
 import { dueWebhooks } from './functions/due-webhooks.js'
+import { endHooks } from './functions/end-hooks.js'
 import { lockOrders } from './functions/lock-orders.js'
 import { recordAttempts } from './functions/record-attempts.js'
 import { requireReadCommitted } from './functions/require-read-committed.js'
@@ -36,6 +37,7 @@ export const schema: Schema = {
     settle_runs: settleRuns,
     due_webhooks: dueWebhooks,
     claim_deliveries: claimDeliveries,
+    end_hooks: endHooks,
     lock_orders: lockOrders,
     advance_orders: advanceOrders,
     record_attempts: recordAttempts,

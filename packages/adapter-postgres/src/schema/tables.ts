@@ -1,3 +1,5 @@
+import { endHooks } from './functions/end-hooks.js'
+
 /**
  * The tables, in a schema beside the tables of a host.
  *
@@ -24,8 +26,30 @@ create table agent_messaging.projects (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
   name text not null,
+  send_limits text,
   created_at bigint not null
 );
+
+-- What each project used on each day since 1970 (UTC). The slots of a day are summed.
+create table agent_messaging.usage (
+  project_id text collate "C" not null,
+  day integer not null,
+  slot integer not null,
+  messages bigint not null,
+  runs bigint not null,
+  deliveries bigint not null,
+  attempts bigint not null,
+  bytes_in bigint not null,
+  bytes_out bigint not null,
+  input_tokens bigint not null,
+  output_tokens bigint not null,
+  primary key (project_id, day, slot)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Token buckets of sends. full_at is in microseconds since 1970.
+create table agent_messaging.send_buckets (
+  id text collate "C" primary key, full_at bigint not null
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
 create table agent_messaging.api_keys (
   seq bigint generated always as identity primary key,
@@ -58,6 +82,7 @@ create table agent_messaging.agents (
   concurrency integer not null,
   max_attempts integer not null,
   max_queued integer not null,
+  a2a text,
   created_at bigint not null,
   updated_at bigint not null,
   -- The process that hosts the agent, if only one can, and until when that process counts as alive.
@@ -98,6 +123,7 @@ create table agent_messaging.messages (
   metadata text,
   principal text not null,
   trace text,
+  earlier_turns text,
   attempt integer not null,
   state text not null,
   not_before bigint,
@@ -107,6 +133,10 @@ create table agent_messaging.messages (
   response_time_ms bigint,
   response text,
   error text,
+  inputs text,
+  input_due_at bigint,
+  usage text,
+  hooks bigint,
   created_at bigint not null,
   unique (session_seq, position)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
@@ -114,6 +144,11 @@ create unique index messages_key on agent_messaging.messages (agent_id, idempote
   where idempotency_key is not null;
 create index messages_agent on agent_messaging.messages (agent_id, seq);
 create index messages_unanswered on agent_messaging.messages (agent_id, seq) where response is null;
+create index messages_asking on agent_messaging.messages (agent_id, seq)
+  where input_due_at is not null;
+create index messages_input_due on agent_messaging.messages (input_due_at)
+  where input_due_at is not null;
+create index messages_hooks on agent_messaging.messages (id) where hooks is not null;
 create index messages_created on agent_messaging.messages (agent_id, created_at, seq);
 create index messages_end_user
   on agent_messaging.messages (agent_id, (principal::jsonb ->> 'endUserId'), seq)
@@ -131,7 +166,7 @@ create table agent_messaging.erasures (
 );
 
 -- A deleted webhook keeps its row without secrets, because its deliveries name the webhook.
--- The circuit is closed if circuit_until is null.
+-- The circuit is closed if circuit_until is null. A row with a message_id is a message's hook.
 create table agent_messaging.webhooks (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
@@ -157,14 +192,24 @@ create table agent_messaging.webhooks (
   last_failure_at bigint,
   circuit_until bigint,
   circuit_trips bigint not null,
+  message_id text collate "C",
+  hook_name text collate "C",
   created_at bigint not null,
   updated_at bigint not null,
   is_deleted boolean not null default false
 );
-create index webhooks_project on agent_messaging.webhooks (project_id, seq) where not is_deleted;
+create index webhooks_project on agent_messaging.webhooks (project_id, seq)
+  where not is_deleted and message_id is null;
 create index webhooks_deleted on agent_messaging.webhooks (seq) where is_deleted;
+create index webhooks_ended on agent_messaging.webhooks (seq)
+  where is_deleted and message_id is not null;
+create index webhooks_message on agent_messaging.webhooks (message_id)
+  where message_id is not null;
 create index webhooks_unhealthy on agent_messaging.webhooks (seq)
   where not is_deleted and (disabled_at is not null or circuit_until is not null);
+
+${endHooks}create trigger messages_hooks after delete on agent_messaging.messages
+  for each row when (old.hooks is not null) execute function agent_messaging.end_hooks();
 
 create table agent_messaging.subscriptions (
   project_id text collate "C" not null,
@@ -276,6 +321,23 @@ create table agent_messaging.audit_log (
 create index audit_log_project on agent_messaging.audit_log (project_id, seq);
 create index audit_log_target on agent_messaging.audit_log (target_id, seq);
 create index audit_log_created on agent_messaging.audit_log (created_at);
+
+-- Visits of customers, each opened by a link. The digest is that of the link's code.
+create table agent_messaging.portal_sessions (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  project_id text collate "C" not null,
+  digest text collate "C" not null unique,
+  permissions text not null,
+  return_url text,
+  created_at bigint not null,
+  link_until bigint not null,
+  until bigint not null,
+  opened_at bigint,
+  ended_at bigint
+);
+create index portal_sessions_project on agent_messaging.portal_sessions (project_id);
+create index portal_sessions_until on agent_messaging.portal_sessions (until);
 
 -- The header names of attempts repeat, so each list is stored once. Attempts hold the values.
 create table agent_messaging.header_names (

@@ -8,14 +8,37 @@
  * purge. Rows arrive at their end, so they cost little.
  */
 export const tables = `
+-- A release must know at least this many migrations to work with the file.
+create table schema_version (works_from integer not null) strict;
+insert into schema_version values (1);
+
 create table settings (name text primary key, value text not null) strict, without rowid;
 
 create table projects (
   seq integer primary key,
   id text not null unique,
   name text not null,
+  send_limits text,
   created_at integer not null
 ) strict;
+
+-- What each project used on each day since 1970 (UTC).
+create table usage (
+  project_id text not null,
+  day integer not null,
+  messages integer not null,
+  runs integer not null,
+  deliveries integer not null,
+  attempts integer not null,
+  bytes_in integer not null,
+  bytes_out integer not null,
+  input_tokens integer not null,
+  output_tokens integer not null,
+  primary key (project_id, day)
+) strict, without rowid;
+
+-- Token buckets of sends. full_at is in microseconds since 1970.
+create table send_buckets (id text primary key, full_at integer not null) strict, without rowid;
 
 create table api_keys (
   seq integer primary key,
@@ -49,6 +72,7 @@ create table agents (
   concurrency integer not null,
   max_attempts integer not null,
   max_queued integer not null,
+  a2a text,
   owner text,
   owned_until integer,
   created_at integer not null,
@@ -89,6 +113,7 @@ create table messages (
   metadata text,
   principal text not null,
   trace text,
+  earlier_turns text,
   attempt integer not null,
   state text not null,
   not_before integer,
@@ -98,12 +123,18 @@ create table messages (
   response_time_ms integer,
   response text,
   error text,
+  inputs text,
+  input_due_at integer,
+  usage text,
+  hooks integer,
   created_at integer not null,
   unique (session_seq, position)
 ) strict;
 create unique index messages_key on messages (agent_id, idempotency_key) where idempotency_key is not null;
 create index messages_agent on messages (agent_id);
 create index messages_unanswered on messages (agent_id) where state <> 'responded';
+create index messages_asking on messages (agent_id, seq) where input_due_at is not null;
+create index messages_input_due on messages (input_due_at) where input_due_at is not null;
 create index messages_created on messages (agent_id, created_at);
 create index messages_end_user on messages (agent_id, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;
 create index messages_correlation on messages (agent_id, substr(metadata ->> 'correlationId', 1, 64)) where instr(metadata, '"correlationId"') > 0;
@@ -114,9 +145,10 @@ create index messages_finished on messages (finished_at) where finished_at is no
 create table erasures (seq integer primary key, agent_id text not null unique) strict;
 
 -- The circuit is closed when circuit_until is null. A deleted webhook keeps its row without its
--- secrets, because its deliveries refer to the row.
+-- secrets, because its deliveries refer to the row. A row with a message_id is a hook of that
+-- message. Autoincrement uses no seq twice, because processes remember webhooks by their seq.
 create table webhooks (
-  seq integer primary key,
+  seq integer primary key autoincrement,
   id text not null unique,
   project_id text not null,
   url text not null,
@@ -140,13 +172,23 @@ create table webhooks (
   last_failure_at integer,
   circuit_until integer,
   circuit_trips integer not null,
+  message_id text,
+  hook_name text,
   created_at integer not null,
   updated_at integer not null,
   is_deleted integer not null default 0
 ) strict;
-create index webhooks_project on webhooks (project_id) where is_deleted = 0;
+create index webhooks_project on webhooks (project_id) where is_deleted = 0 and message_id is null;
 create index webhooks_deleted on webhooks (id) where is_deleted = 1;
+create index webhooks_ended on webhooks (seq) where is_deleted = 1 and message_id is not null;
+create index webhooks_message on webhooks (message_id) where message_id is not null;
 create index webhooks_unhealthy on webhooks (is_deleted, disabled_at, circuit_until) where disabled_at is not null or circuit_until is not null;
+
+-- Hooks end with their message. The sweep then deletes their rows.
+create trigger messages_hooks after delete on messages when old.hooks is not null begin
+  update webhooks set url = '', secret = '', header_names = null, headers = null, is_deleted = 1
+  where message_id = old.id;
+end;
 
 -- The processes that share the limits of webhooks.
 create table senders (id text primary key, until integer not null) strict, without rowid;
@@ -154,7 +196,7 @@ create table senders (id text primary key, until integer not null) strict, witho
 create table subscriptions (
   project_id text not null,
   event text not null,
-  webhook_seq integer not null references webhooks,
+  webhook_seq integer not null,
   primary key (project_id, event, webhook_seq)
 ) strict, without rowid;
 
@@ -246,6 +288,23 @@ create table audit_log (
 create index audit_log_project on audit_log (project_id);
 create index audit_log_target on audit_log (target_id);
 create index audit_log_created on audit_log (created_at);
+
+-- Visits of customers, each opened by a link. The digest is that of the link's code.
+create table portal_sessions (
+  seq integer primary key,
+  id text not null unique,
+  project_id text not null,
+  digest text not null unique,
+  permissions text not null,
+  return_url text,
+  created_at integer not null,
+  link_until integer not null,
+  until integer not null,
+  opened_at integer,
+  ended_at integer
+) strict;
+create index portal_sessions_project on portal_sessions (project_id);
+create index portal_sessions_until on portal_sessions (until);
 
 -- Attempts share few sets of header names, so each set is stored once. The values are one per line.
 create table header_names (seq integer primary key, names text not null unique) strict;

@@ -12,6 +12,7 @@ export type ExecutionPrincipal =
   | { readonly type: 'service' }
   | { readonly type: 'end_user'; readonly endUserId: string }
 
+export type RunUsage = { readonly inputTokens?: number; readonly outputTokens?: number }
 export type RunError = { readonly code: string; readonly message: string }
 
 /** The metadata of the message. Two of its keys also appear at the top. */
@@ -19,6 +20,24 @@ type Echo = {
   readonly metadata: JsonObject
   readonly channel?: Json
   readonly correlationId?: Json
+}
+
+type QuestionData = Echo & {
+  readonly messageId: string
+  readonly agentId: string
+  readonly sessionId: string
+  readonly executionPrincipal: ExecutionPrincipal
+  readonly input: {
+    readonly id: string
+    readonly question: string
+    readonly options?: readonly string[]
+    readonly schema?: JsonObject
+    readonly answerBy?: 'execution_principal'
+    readonly askedAt: string
+    readonly expiresAt: string
+  }
+  /** A page where a person can answer once. Absent if the service has no public URL. */
+  readonly inputUrl?: string
 }
 
 /** The `data` of each event. Instants are ISO 8601 in UTC. */
@@ -30,6 +49,8 @@ export type EventData = {
     readonly response: string
     readonly executionPrincipal: ExecutionPrincipal
     readonly responseTimeMs: number
+    /** The tokens of a model, if the runtime reports them. */
+    readonly usage?: RunUsage
   }
   'message.failed': Echo & {
     readonly messageId: string
@@ -45,6 +66,16 @@ export type EventData = {
     readonly sessionId: string
     readonly executionPrincipal: ExecutionPrincipal
     readonly cancelledAt: string
+  }
+  'message.input_required': QuestionData
+  'message.input_reminder': QuestionData
+  'message.input_received': QuestionData & {
+    readonly answer: {
+      readonly value: Json
+      /** Absent if the deadline gave the answer. */
+      readonly executionPrincipal?: ExecutionPrincipal
+      readonly answeredAt: string
+    }
   }
   'agent.started': {
     readonly agentId: string

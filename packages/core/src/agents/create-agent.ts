@@ -9,6 +9,7 @@ import {
   type AgentRuntimeConfig,
   type OnBusy,
 } from '../domain/agent.js'
+import { a2aProblem, type A2aSetting } from '../domain/a2a-card.js'
 import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { jsonProblem, type JsonObject } from '../domain/json.js'
@@ -37,6 +38,8 @@ export type AgentSettings = {
   readonly maxQueued?: number | undefined
   /** `reject` is `maxQueued: 0`. */
   readonly onBusy?: OnBusy | undefined
+  /** Publishes the agent at the A2A endpoint. */
+  readonly a2a?: A2aSetting | undefined
 }
 export type CreateAgentInput = AgentSettings & {
   readonly projectId: string
@@ -78,6 +81,7 @@ export const createAgent =
         concurrency: input.concurrency ?? agentDefaults.concurrency,
         maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
         maxQueued: decideMaxQueued(input.onBusy, input.maxQueued ?? agentDefaults.maxQueued),
+        ...(input.a2a && { a2a: input.a2a }),
         createdAt: now,
         updatedAt: now,
       }
@@ -119,6 +123,7 @@ export function agentRules(settings: AgentChanges): Record<string, Rule> {
     maxAttempts,
     maxQueued,
     onBusy,
+    a2a,
   } = settings
   const optional = (value: unknown, rule: Rule): Rule => (value === undefined ? undefined : rule)
   return {
@@ -133,6 +138,7 @@ export function agentRules(settings: AgentChanges): Record<string, Rule> {
     maxAttempts: optional(maxAttempts, integerRule(maxAttempts, 1, 100)),
     maxQueued: optional(maxQueued, integerRule(maxQueued, 0, 100_000)),
     onBusy: optional(onBusy, onBusyRule(onBusy, maxQueued)),
+    a2a: optional(a2a, a2aProblem(a2a)),
   }
 }
 

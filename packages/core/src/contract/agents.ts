@@ -19,6 +19,11 @@ const FULL: Partial<Agent> = {
     failures: 2,
     retryAt: NOW + MINUTE,
   },
+  a2a: {
+    enabled: true,
+    description: 'é',
+    skills: [{ id: 'a', name: 'A', description: 'b', tags: [], examples: ['c'] }],
+  },
   ...{ concurrency: 3, maxAttempts: 1, maxQueued: 0, createdAt: NOW + 1, updatedAt: NOW + 2 },
 }
 
@@ -95,6 +100,7 @@ export function agentsSuite(it: StorageTest): void {
       name: 'renamed',
       runtime: { kind: 'http', options: { url: 'https://new.example' } },
       maxQueued: 7,
+      a2a: { enabled: true },
       updatedAt: NOW + 5,
     }
     expect(await agents.update(PROJECT_ID, agent.id, change)).toEqual({ ...agent, ...change })

@@ -18,7 +18,12 @@ const NO_DELIVERIES = {
 export function backlogSuite(it: StorageTest): void {
   it('is all zeros when there is nothing', async ({ storage }) => {
     expect(await storage.deliveries.backlog(NOW)).toEqual(NO_DELIVERIES)
-    expect(await storage.messages.backlog(NOW)).toEqual({ queued: 0, running: 0, deferred: 0 })
+    expect(await storage.messages.backlog(NOW)).toEqual({
+      queued: 0,
+      running: 0,
+      deferred: 0,
+      inputRequired: 0,
+    })
   })
 
   it('counts deliveries of all projects, and says since when the oldest is due', async ({
@@ -103,7 +108,7 @@ export function backlogSuite(it: StorageTest): void {
       state: { kind: 'deferred', startedAt: NOW, deadlineAt: NOW + MINUTE },
     })
     await scene.answer(await scene.run(agent, { sessionId: 'c' }))
-    const counts = { queued: 1, running: 1, deferred: 1 }
+    const counts = { queued: 1, running: 1, deferred: 1, inputRequired: 0 }
     expect(await storage.messages.backlog(NOW + SECOND)).toEqual(counts)
     await scene.send(agent, { sessionId: 'd', now: NOW + 5 })
     await scene.send(agent, { sessionId: 'd', now: NOW + 6 })
@@ -130,6 +135,7 @@ export function backlogSuite(it: StorageTest): void {
       queued: 1,
       running: 0,
       deferred: 0,
+      inputRequired: 0,
     })
   })
 }

@@ -19,15 +19,18 @@ import { disabledWebhooksSuite } from './disabled-webhooks.js'
 import { erasePrincipalSuite } from './erase-principal.js'
 import { eventLogSuite } from './event-log.js'
 import { fencingSuite } from './fencing.js'
+import { inputsSuite } from './inputs.js'
 import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
 import { isolationSuite } from './isolation.js'
 import { leasesSuite } from './leases.js'
+import { messageHooksSuite } from './message-hooks.js'
 import { modelSuite } from './model-check.js'
 import { ownersSuite } from './owners.js'
 import { orderModelSuite } from './order-model.js'
 import { outboxSuite } from './outbox.js'
 import { pagingSuite } from './paging.js'
+import { portalsSuite } from './portals.js'
 import { readingSuite } from './reading.js'
 import { recoveriesSuite } from './recoveries.js'
 import { searchSuite } from './search.js'
@@ -36,15 +39,19 @@ import { releasedClaimsSuite } from './released-claims.js'
 import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
 import { resealSuite } from './reseal.js'
 import { retrySuite } from './retry.js'
+import { sendLimitsSuite } from './send-limits.js'
 import { sessionOrderSuite } from './session-order.js'
 import { sessionPastSuite } from './session-past.js'
 import { sessionsSuite } from './sessions.js'
 import { storageTest, type OpenStorage } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
+import { usageSuite } from './usage.js'
 import { webhookHealthSuite } from './webhook-health.js'
 import { webhooksSuite } from './webhooks.js'
 
 export type { OpenStorage, StorageUnderTest } from './storage-test.js'
+export type { ChunkRelaysUnderTest } from './chunk-relay.js'
+export { describeChunkRelayContract } from './chunk-relay.js'
 export type { WorkSignalsUnderTest } from './work-signal.js'
 export { describeWorkSignalContract } from './work-signal.js'
 
@@ -64,6 +71,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('tokens that fence', () => fencingSuite(it))
     describe('leases and deferrals', () => leasesSuite(it))
     describe('cancelling messages', () => cancelSuite(it))
+    describe('questions to people', () => inputsSuite(it))
     describe('retrying messages', () => retrySuite(it))
     describe('sessions', () => sessionsSuite(it))
     describe('erasing an end user', () => erasePrincipalSuite(it))
@@ -73,6 +81,7 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('the outbox', () => outboxSuite(it))
     describe('the log of events', () => eventLogSuite(it))
     describe('the receivers of an event', () => subscriptionsSuite(it))
+    describe('hooks of messages', () => messageHooksSuite(it))
     describe('claiming deliveries', () => claimDueSuite(it))
     describe('claims of deliveries that are given up', () => releasedClaimsSuite(it))
     describe('recording attempts', () => attemptsSuite(it))
@@ -88,10 +97,13 @@ export function describeStorageContract(name: string, open: OpenStorage): void {
     describe('retention of messages', () => messageRetentionSuite(it))
     describe('the backlog', () => backlogSuite(it))
     describe('recent activity', () => activitySuite(it))
+    describe('usage', () => usageSuite(it))
+    describe('limits of sends', () => sendLimitsSuite(it))
     describe('agents', () => agentsSuite(it))
     describe('agents that one process owns', () => ownersSuite(it))
     describe('webhooks', () => webhooksSuite(it))
     describe('projects, API keys and settings', () => credentialsSuite(it))
+    describe('sessions of customers', () => portalsSuite(it))
     describe('the audit log', () => auditSuite(it))
     describe('resealed secrets', () => resealSuite(it))
     describe('isolation of projects', () => isolationSuite(it))

@@ -21,7 +21,7 @@ export function instancesSuite(it: StorageTest): void {
     expect(await second.messages.recordRun({ ...heldBy(run), state, now: NOW })).toMatchObject({
       kind: 'recorded',
     })
-    expect((await storage.messages.findFinal([run.message.id]))[0]?.state).toEqual(state)
+    expect((await storage.messages.findSettled([run.message.id]))[0]?.state).toEqual(state)
   })
 
   it('G5: an instance does not start a second run in a session that another one runs', async ({

@@ -148,6 +148,59 @@ const defer =
     )
   }
 
+/** The id of a question is the id of its message, so that late steps find it. */
+const ask =
+  (pick: number, waitMs: number): Step =>
+  async ({ model, store, agent, scene, claims, now }) => {
+    const held = oneOf(claims, pick)
+    if (!held) return
+    const asked = await store.ask({
+      ...held,
+      state: {
+        kind: 'input_required',
+        askedAt: now,
+        deadlineAt: now + waitMs,
+        dueAt: now + waitMs,
+      },
+      inputs: Array.from({ length: questionsOf(model, held) + 1 }, () => ({
+        id: held.messageId,
+        question: 'Which?',
+        askedAt: now,
+      })),
+      outgoing: scene.outgoing(anEvent(agent)),
+    })
+    expect(asked.kind).toBe(model.ask(held, now) ? 'recorded' : 'lease_lost')
+  }
+
+const questionsOf = ({ messages }: SessionModel, { messageId }: HeldRun): number =>
+  messages.get(messageId)?.questions ?? 0
+
+const endWait =
+  (pick: number, kind: 'queued' | 'failed', waitMs: number): Step =>
+  async ({ model, store, agent, scene, now }) => {
+    const message = oneOf([...model.messages.values()], pick)
+    if (!message) return
+    const inputs = Array.from({ length: message.questions }, () => ({
+      id: message.id,
+      question: 'Which?',
+      askedAt: now,
+    }))
+    const changed = await store.changeInput({
+      ...refOf(agent, message),
+      inputId: message.id,
+      state:
+        kind === 'queued'
+          ? { kind, notBefore: now + waitMs }
+          : { kind, error: { code: 'INPUT_EXPIRED', message: 'late' }, failedAt: now },
+      inputs,
+      now,
+      outgoing: scene.outgoing(anEvent(agent)),
+    })
+    expect(changed?.kind).toBe(
+      model.endWait(message, kind, now, now + waitMs) ? 'changed' : 'not_waiting',
+    )
+  }
+
 const extend =
   (pick: number): Step =>
   async ({ model, store, claims, now }) => {
@@ -244,6 +297,10 @@ const steps = [
   ...often,
   ...often,
   step('defer', defer, pick, wait),
+  step('ask', ask, pick, wait),
+  step('ask', ask, pick, wait),
+  step('endWait', endWait, pick, fc.constantFrom('queued', 'failed'), wait),
+  step('endWait', endWait, pick, fc.constantFrom('queued', 'failed'), wait),
   step('extend', extend, pick),
   step('cancel', cancel, pick),
   step('retry', retry, pick),

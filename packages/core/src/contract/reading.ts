@@ -36,13 +36,13 @@ export function readingSuite(it: StorageTest): void {
 
   it('finds only the final messages of many ids', async ({ storage, scene }) => {
     const messages = await createOneOfEachState(storage, scene, await scene.agent())
-    const found = await storage.messages.findFinal([...messages.map(({ id }) => id), UNKNOWN_ID])
+    const found = await storage.messages.findSettled([...messages.map(({ id }) => id), UNKNOWN_ID])
     expect(new Set(found.map(({ state }) => state.kind))).toEqual(
       new Set(['responded', 'failed', 'cancelled']),
     )
     expect(found).toHaveLength(3)
     expect(found).toEqual(expect.arrayContaining(messages.slice(3)))
-    expect(await storage.messages.findFinal([])).toEqual([])
+    expect(await storage.messages.findSettled([])).toEqual([])
   })
 
   it('finds the existing messages of many ids, in any state', async ({ storage, scene }) => {
@@ -59,7 +59,7 @@ export function readingSuite(it: StorageTest): void {
       { length: 5_000 },
       (_, i) => `${String(i).padStart(8, '0')}-0000-7ffd-8000-000000000000`,
     )
-    expect(await messages.findFinal([...unknown, run.message.id])).toHaveLength(1)
+    expect(await messages.findSettled([...unknown, run.message.id])).toHaveLength(1)
   })
 
   it('lists messages, newest first, by agent, session, status and state', async ({

@@ -144,6 +144,28 @@ export function searchSuite(it: StorageTest): void {
     }
   })
 
+  it('take quotes, operators and long texts as they are', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const texts = [
+      `it's "quoted" AND (a OR b) NOT c* NEAR/2 d:e ^f -g +h "`,
+      String.raw`a\b%c_d' or 1=1; -- & | ! <-> :*`,
+      `long ${'%é'.repeat(5_000)} end`,
+    ]
+    const sent: string[] = []
+    for (const message of texts) sent.push((await scene.send(agent, { message })).id)
+    for (const [at, text] of texts.entries()) {
+      expect(await found(storage, { text }, 50)).toEqual([sent[at]])
+      expect(await found(storage, { text: text.slice(1, -1) }, 50)).toEqual([sent[at]])
+      expect(await found(storage, { text: `${text}x` }, 50)).toEqual([])
+      for (const name of ['sessionId', 'endUserId', 'correlationId'] as const)
+        expect(await found(storage, { [name]: text }, 50)).toEqual([])
+    }
+    for (const text of ['"', `'`, '*', ':*', 'NEAR', 'AND (', '%é%é'])
+      expect((await found(storage, { text }, 50)).length, text).toBeGreaterThan(0)
+    for (const text of ['quoted OR nothing', 'it* ', 'quoted & a', '"quoted" "AND"'])
+      expect(await found(storage, { text }, 50), text).toEqual([])
+  })
+
   it('do not find erased messages, and continue at the place of one', async ({
     storage,
     scene,

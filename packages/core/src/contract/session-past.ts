@@ -65,6 +65,37 @@ export function sessionPastSuite(it: StorageTest): void {
     )
   })
 
+  it('gives a run the turns that senders brought along, each before its message', async ({
+    storage: { messages },
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const brought = (name: string) => ({ message: `${name}?`, response: `${name} é` })
+    const first = await answered(scene, agent, { earlierTurns: [brought('a'), brought('b')] })
+    const failed = await scene.run(agent, { earlierTurns: [brought('c')] })
+    await messages.recordRun({
+      ...heldBy(failed),
+      state: { kind: 'failed', error: ERROR, failedAt: NOW },
+      now: NOW,
+    })
+    const { message } = await scene.run(agent, { earlierTurns: [brought('d')] })
+    const history = async (limit: Partial<typeof ALL>) =>
+      (await messages.history({ messageId: message.id, ...ALL, ...limit })).map((turn) => [
+        turn.messageId,
+        turn.response,
+      ])
+    const all = [
+      [first.messageId, 'a é'],
+      [first.messageId, 'b é'],
+      [first.messageId, first.response],
+      [failed.message.id, 'c é'],
+      [message.id, 'd é'],
+    ]
+    expect(await history({})).toEqual(all)
+    expect(await history({ maxTurns: 3 })).toEqual(all.slice(2))
+    expect(await history({ maxLength: 10 })).toEqual(all.slice(3))
+  })
+
   it("hands a run's state to the next runs of its session, in any process", async ({
     storage,
     second,

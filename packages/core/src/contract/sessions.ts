@@ -140,7 +140,7 @@ export function sessionsSuite(it: StorageTest): void {
     expect(await scene.reread(run.message)).toBeUndefined()
     expect(await messages.getHeld(run.message.id)).toBeUndefined()
     expect(await messages.find([run.message.id])).toEqual([])
-    expect(await messages.findFinal([run.message.id])).toEqual([])
+    expect(await messages.findSettled([run.message.id])).toEqual([])
     expect((await messages.list(agentRef(agent), { limit: 9 })).data).toEqual([other])
     expect(
       (await messages.listSessions(agentRef(agent), { limit: 9 })).data.map(

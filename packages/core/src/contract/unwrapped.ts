@@ -21,6 +21,8 @@ type StoreName =
   | 'agents'
   | 'credentials'
   | 'audit'
+  | 'portals'
+  | 'usage'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
   moveTimes(jump: ClockJump): Promise<boolean>
 }
@@ -34,6 +36,8 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   agents: unwrappedStore(storage.agents),
   credentials: unwrappedStore(storage.credentials),
   audit: unwrappedStore(storage.audit),
+  portals: unwrappedStore(storage.portals),
+  usage: unwrappedStore(storage.usage),
   moveTimes: async (jump) => (await storage.moveTimes(jump))._unsafeUnwrap(),
 })
 

@@ -1,3 +1,4 @@
+import type { A2aSetting } from './a2a-card.js'
 import type { EventPayload } from './event.js'
 import { toIso, type Instant } from './instant.js'
 import type { JsonObject } from './json.js'
@@ -21,6 +22,7 @@ export type Agent = {
   readonly maxAttempts: number
   /** The most messages of a session that can be ahead of a new one. */
   readonly maxQueued: number
+  readonly a2a?: A2aSetting
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }

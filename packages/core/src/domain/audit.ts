@@ -10,6 +10,7 @@ export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?:
 
 export const AUDIT_ACTIONS = [
   'project.created',
+  'project.updated',
   'key.created',
   'key.revoked',
   'webhook.created',
@@ -24,6 +25,8 @@ export const AUDIT_ACTIONS = [
   'agent.deleted',
   'recovery.started',
   'recovery.cancelled',
+  'portal.created',
+  'portal.ended',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
@@ -33,7 +36,7 @@ export type AuditEntry = {
   readonly projectId: string
   readonly actor: Actor
   readonly action: AuditAction
-  /** The id of the changed project, key, webhook, agent or recovery. */
+  /** The id of the changed project, key, webhook, agent, recovery or portal session. */
   readonly targetId: string
   /** The names of the fields that an update set. */
   readonly fields?: readonly string[]
@@ -52,6 +55,7 @@ const UNCHANGED: ReadonlySet<unknown> = new Set([
   'project_not_found',
   'already_final',
   'already_revoked',
+  'already_ended',
 ])
 
 /** Returns true if a result of a store method means that the log gets an entry. */

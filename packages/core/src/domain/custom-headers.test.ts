@@ -18,6 +18,11 @@ describe('custom headers', () => {
     expect(problemOf(['X-Serviceable', 'x'], ['webhook', 'x'])).toBeUndefined()
   })
 
+  it('can have any prefix if the service has none', () => {
+    const own = { maxHeaders: 3, maxValueLength: 10 }
+    expect(customHeadersProblem({ 'X-Service-Mine': 'x' }, own)).toBeUndefined()
+  })
+
   it.each([
     ...[
       'X-Service-Signature',

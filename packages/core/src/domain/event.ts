@@ -6,12 +6,16 @@ import type { RunError } from './run.js'
 import type { TraceContext } from './trace.js'
 import type { UnreachableError } from './unreachable-error.js'
 import type { FilteredEvent } from './webhook-filter.js'
+import type { RunUsage } from './usage.js'
 
 /** The events that a webhook can subscribe to. */
 export const EVENT_NAMES = [
   'message.responded',
   'message.failed',
   'message.cancelled',
+  'message.input_required',
+  'message.input_reminder',
+  'message.input_received',
   'agent.started',
   'agent.stopped',
   'agent.error',
@@ -29,6 +33,24 @@ type Echo = {
   readonly correlationId?: Json
 }
 
+type QuestionData = Echo & {
+  readonly messageId: string
+  readonly agentId: string
+  readonly sessionId: string
+  readonly executionPrincipal: ExecutionPrincipal
+  readonly input: {
+    readonly id: string
+    readonly question: string
+    readonly options?: readonly string[]
+    readonly schema?: JsonObject
+    readonly answerBy?: 'execution_principal'
+    readonly askedAt: string
+    readonly expiresAt: string
+  }
+  /** A page where a person can answer once. Only receivers of webhooks get it. */
+  readonly inputUrl?: string
+}
+
 /** A fact that webhooks report (S§6, with the fields that the specification leaves open). */
 export type EventPayload =
   | {
@@ -41,6 +63,7 @@ export type EventPayload =
         readonly executionPrincipal: ExecutionPrincipal
         /** The time from the start of the answering run to its answer. */
         readonly responseTimeMs: number
+        readonly usage?: RunUsage
       }
     }
   | {
@@ -62,6 +85,19 @@ export type EventPayload =
         readonly sessionId: string
         readonly executionPrincipal: ExecutionPrincipal
         readonly cancelledAt: string
+      }
+    }
+  | { readonly event: 'message.input_required'; readonly data: QuestionData }
+  | { readonly event: 'message.input_reminder'; readonly data: QuestionData }
+  | {
+      readonly event: 'message.input_received'
+      readonly data: QuestionData & {
+        /** Without a principal, the answer is the one that the agent gave for the deadline. */
+        readonly answer: {
+          readonly value: Json
+          readonly executionPrincipal?: ExecutionPrincipal
+          readonly answeredAt: string
+        }
       }
     }
   | {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newestThatFit, type Turn } from './history.js'
+import { newestThatFit, turnsOf, type Turn } from './history.js'
 
 const turn = (messageId: string, length = 10): Turn => ({
   ...{ messageId, message: 'm'.repeat(length - 1), response: 'r' },
@@ -33,5 +33,23 @@ describe('the history that a run is handed', () => {
     }
     newestThatFit(counting(), { maxTurns: 2, maxLength: 99 })
     expect(read).toBe(2)
+  })
+})
+
+describe('the turns of a past message', () => {
+  const { response: _, ...past } = turn('1')
+  const earlierTurns = [
+    { message: 'a', response: 'b' },
+    { message: 'c', response: 'd' },
+  ]
+  const textsOf = (...turns: Parameters<typeof turnsOf>) =>
+    [...turnsOf(...turns)].map(({ messageId, response }) => `${messageId} ${response}`)
+
+  it('are the message and then the turns that came with it, newest first', () => {
+    expect(textsOf({ ...past, response: 'r', earlierTurns })).toEqual(['1 r', '1 d', '1 b'])
+  })
+  it('are only the turns that came with a message without an answer', () => {
+    expect(textsOf({ ...past, response: null, earlierTurns })).toEqual(['1 d', '1 b'])
+    expect(textsOf({ ...past, response: null })).toEqual([])
   })
 })

@@ -7,6 +7,8 @@ export type Limits = {
   readonly sessionIdLength: number
   readonly metadataLength: number
   readonly metadataDepth: number
+  /** The most text of the turns that a sender brings along. */
+  readonly earlierTurnsLength: number
   readonly responseLength: number
   /** The most state that a runtime can store for a session. */
   readonly sessionStateLength: number
@@ -15,6 +17,8 @@ export type Limits = {
   readonly agentsPerProject: number
   /** Keys that are neither revoked nor expired. */
   readonly keysPerProject: number
+  /** Portal links and sessions whose time has not passed. */
+  readonly portalsPerProject: number
 }
 
 export const defaultLimits: Limits = {
@@ -22,10 +26,12 @@ export const defaultLimits: Limits = {
   sessionIdLength: 256,
   metadataLength: 16 * 1024,
   metadataDepth: 16,
+  earlierTurnsLength: 512 * 1024,
   responseLength: 1024 * 1024,
   sessionStateLength: 16 * 1024,
   idempotencyKeyLength: 255,
   webhooksPerProject: 100,
   agentsPerProject: 1_000,
   keysPerProject: 1_000,
+  portalsPerProject: 1_000,
 }

@@ -2,9 +2,11 @@ import type { EventPayload } from './event.js'
 import { echoOf } from './event.js'
 import { toIso, type Instant } from './instant.js'
 import type { JsonObject } from './json.js'
+import type { MessageInput } from './message-input.js'
 import type { ExecutionPrincipal } from './principal.js'
 import type { FinishedRun, RunError } from './run.js'
 import type { TraceContext } from './trace.js'
+import type { RunUsage } from './usage.js'
 
 /** A client's message to an agent, with its state. */
 export type Message = {
@@ -26,6 +28,8 @@ export type Message = {
    * holds.
    */
   readonly attempt: number
+  /** The questions that the runs asked, in their order. The last one can lack its answer. */
+  readonly inputs?: readonly MessageInput[]
   readonly state: MessageState
   readonly createdAt: Instant
 }
@@ -35,11 +39,21 @@ export type MessageState =
   | { readonly kind: 'queued'; readonly notBefore: Instant }
   | { readonly kind: 'running'; readonly startedAt: Instant }
   | { readonly kind: 'deferred'; readonly startedAt: Instant; readonly deadlineAt: Instant }
+  /**
+   * A person is asked. `dueAt` is the time of the reminder, and after the reminder the deadline.
+   */
+  | {
+      readonly kind: 'input_required'
+      readonly askedAt: Instant
+      readonly deadlineAt: Instant
+      readonly dueAt: Instant
+    }
   | {
       readonly kind: 'responded'
       readonly response: string
       readonly respondedAt: Instant
       readonly responseTimeMs: number
+      readonly usage?: RunUsage
     }
   | { readonly kind: 'failed'; readonly error: RunError; readonly failedAt: Instant }
   | { readonly kind: 'cancelled'; readonly cancelledAt: Instant }
@@ -48,6 +62,7 @@ export type MessageStateKind = MessageState['kind']
 /** The states that a finished run can lead to. */
 export type AfterRun = Extract<MessageState, { kind: 'queued' | 'responded' | 'failed' }>
 export type CancelledState = Extract<MessageState, { kind: 'cancelled' }>
+export type AskingState = Extract<MessageState, { kind: 'input_required' }>
 export type DeferredState = Extract<MessageState, { kind: 'deferred' }>
 export type RunningMessage = Message & {
   readonly state: Extract<MessageState, { kind: 'running' | 'deferred' }>
@@ -61,6 +76,10 @@ export const isFinal = (
 ): state is Extract<MessageState, { kind: 'responded' | 'failed' | 'cancelled' }> =>
   state.kind === 'responded' || state.kind === 'failed' || state.kind === 'cancelled'
 
+/** True if nothing happens to the message without a person. */
+export const isSettled = (state: MessageState): boolean =>
+  isFinal(state) || state.kind === 'input_required'
+
 export const isRetryable = ({ kind }: MessageState): boolean =>
   kind === 'failed' || kind === 'cancelled'
 
@@ -73,6 +92,15 @@ export const claimedAttempt = (attempt: number, maxAttempts: number): number =>
 
 /** True if a message with this number of started runs gets no other run. */
 export const isExhausted = (attempt: number, maxAttempts: number): boolean => attempt >= maxAttempts
+
+/**
+ * Returns how many runs a message can start. A run that ended with a question does not count
+ * against the agent's `maxAttempts`.
+ */
+export const allowedAttempts = (
+  maxAttempts: number,
+  { inputs = [] }: Pick<Message, 'inputs'>,
+): number => maxAttempts + inputs.length
 
 const CANCELLED: RunError = { code: 'CANCELLED', message: 'the message was cancelled' }
 
@@ -121,21 +149,30 @@ export function decideAfterRun(
   now: Instant,
   random: number,
 ): { state: AfterRun; events: readonly EventPayload[] } {
-  if (run.kind === 'answered') return responded(message, run.response, now)
-  if (run.retryable && message.attempt < policy.maxAttempts) {
-    const delay = delayOf(message.attempt, run, policy) * (1 + policy.jitter * random)
+  if (run.kind === 'answered') return responded(message, run, now)
+  if (run.retryable && message.attempt < allowedAttempts(policy.maxAttempts, message)) {
+    const failures = message.attempt - (message.inputs?.length ?? 0)
+    const delay = delayOf(failures, run, policy) * (1 + policy.jitter * random)
     return { state: { kind: 'queued', notBefore: now + Math.round(delay) }, events: [] }
   }
-  const { error } = run
-  const failedAt = toIso(now)
-  return {
-    state: { kind: 'failed', error, failedAt: now },
-    events: [
-      endedWithout(message, error),
-      { event: 'message.failed', data: { ...factsOf(message), error, failedAt } },
-    ],
-  }
+  return decideFailure(message, run.error, now)
 }
+
+/** Decides the end of a message without an answer. */
+export const decideFailure = (
+  message: Message,
+  error: RunError,
+  now: Instant,
+): {
+  state: Extract<MessageState, { kind: 'failed' }>
+  events: readonly EventPayload[]
+} => ({
+  state: { kind: 'failed', error, failedAt: now },
+  events: [
+    endedWithout(message, error),
+    { event: 'message.failed', data: { ...factsOf(message), error, failedAt: toIso(now) } },
+  ],
+})
 
 /** The agent's own delay only lengthens the backoff. */
 function delayOf(
@@ -165,7 +202,13 @@ const endedWithout = (message: Message, error: RunError): EventPayload => ({
 })
 
 /** The fields that the events of a message without an answer have in common. */
-const factsOf = ({ id: messageId, agentId, sessionId, executionPrincipal, metadata }: Message) => ({
+export const factsOf = ({
+  id: messageId,
+  agentId,
+  sessionId,
+  executionPrincipal,
+  metadata,
+}: Message) => ({
   messageId,
   agentId,
   sessionId,
@@ -176,7 +219,7 @@ const factsOf = ({ id: messageId, agentId, sessionId, executionPrincipal, metada
 /** Writes all fields in one literal, because V8 takes 1 µs to add fields behind a spread object. */
 function responded(
   message: RunningMessage,
-  response: string,
+  { response, usage }: Extract<FinishedRun, { kind: 'answered' }>,
   now: Instant,
 ): { state: AfterRun; events: readonly EventPayload[] } {
   const { id: messageId, agentId, sessionId, executionPrincipal, metadata } = message
@@ -189,9 +232,11 @@ function responded(
     ...echoOf(metadata),
     response,
     responseTimeMs,
+    ...(usage && { usage }),
   }
+  const answered = { kind: 'responded', response, respondedAt: now, responseTimeMs } as const
   return {
-    state: { kind: 'responded', response, respondedAt: now, responseTimeMs },
+    state: usage ? { ...answered, usage } : answered,
     events: [{ event: 'message.responded', data }],
   }
 }

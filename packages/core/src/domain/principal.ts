@@ -83,6 +83,9 @@ export function defaultPrincipalProblem(value: unknown): string | undefined {
 export const isEndUser = (principal: ExecutionPrincipal, endUserId: string): boolean =>
   principal.type === 'end_user' && principal.endUserId === endUserId
 
+export const isSamePrincipal = (a: Principal, b: Principal): boolean =>
+  a.type === 'service' ? b.type === 'service' : isEndUser(b, a.endUserId)
+
 /** Returns a text that the JSON of a principal contains only if it is this end user. */
 export const endUserMark = (endUserId: string): string => `"endUserId":${JSON.stringify(endUserId)}`
 

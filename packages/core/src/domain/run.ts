@@ -1,3 +1,6 @@
+import type { AskingRun } from './message-input.js'
+import type { RunUsage } from './usage.js'
+
 /** Why a run or an agent failed. The service sets the code. The message can be the agent's. */
 export type RunError = {
   readonly code:
@@ -8,27 +11,35 @@ export type RunError = {
     | 'RUNTIME_UNHEALTHY' // the agent failed several health checks in a row
     | 'RESPONSE_INVALID' // not a string, too long, or not storable
     | 'CANCELLED' // a caller cancelled the message
+    | 'QUESTION_INVALID' // the agent asked a question that cannot be asked
+    | 'INPUT_EXPIRED' // the question had no answer at its deadline
+    | 'INPUT_WITHDRAWN' // a caller withdrew the question
+    | 'INPUT_MISMATCH' // the agent asked another question than the one that was answered
   readonly message: string
 }
 
 /**
  * The outcome of a run, except `deferred`. `retryInMs` is the agent's wish for the pause before
- * the next run.
+ * the next run. `usage` has the tokens of a model that the run used.
  */
 export type FinishedRun =
-  | { readonly kind: 'answered'; readonly response: string }
+  | { readonly kind: 'answered'; readonly response: string; readonly usage?: RunUsage }
   | {
       readonly kind: 'failed'
       readonly error: RunError
       readonly retryable: boolean
       readonly retryInMs?: number
+      readonly usage?: RunUsage
     }
+
+/** The outcome of a run that has ended: its answer, its failure or its question. */
+export type EndedRun = FinishedRun | (AskingRun & { readonly usage?: RunUsage })
 
 /**
  * `deferred`: the runtime accepted the message and answers later, by callback, within `deadlineMs`
  * or the service's default.
  */
-export type RunOutcome = FinishedRun | { readonly kind: 'deferred'; readonly deadlineMs?: number }
+export type RunOutcome = EndedRun | { readonly kind: 'deferred'; readonly deadlineMs?: number }
 
 export const failedRun = (
   code: RunError['code'],

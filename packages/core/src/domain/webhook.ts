@@ -38,6 +38,8 @@ export type Webhook = {
     | { readonly kind: 'enabled' }
     | { readonly kind: 'disabled'; readonly reason: DisabledReason; readonly at: Instant }
   readonly health: WebhookHealth
+  /** Set for a hook of a message. A message has at most one hook with each name. */
+  readonly hook?: { readonly messageId: string; readonly name: string }
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }

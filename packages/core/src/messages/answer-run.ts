@@ -1,7 +1,8 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry, type Err, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
 import type { Message, RunningMessage } from '../domain/message.js'
-import type { FinishedRun } from '../domain/run.js'
+import { isSameQuestion, parseQuestion } from '../domain/message-input.js'
+import type { EndedRun } from '../domain/run.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { MessagesContext } from './context.js'
 import type { Platform } from '../platform.js'
@@ -15,7 +16,7 @@ export type AnswerInput = {
   readonly messageId: string
   /** The token that the runtime got with the run. */
   readonly runToken: string
-  readonly run: FinishedRun
+  readonly run: EndedRun
 }
 export type AnswerError =
   | Invalid
@@ -50,11 +51,8 @@ export const answerRun =
       const isNewest = found.token === token
       if (isRepeat(message, run, isNewest)) return ok(message)
       if (!isOpen(message) || !isNewest) return fail('run_superseded')
-      const problem =
-        run.kind === 'answered'
-          ? responseProblem(run.response, d.policy.limits.responseLength)
-          : undefined
-      if (problem !== undefined) return invalid('response', problem)
+      const problem = problemOf(run, d.policy.limits.responseLength)
+      if (problem) return problem
       const recorded = yield* await settleRun(d, {
         held: { messageId, token },
         message,
@@ -72,6 +70,15 @@ export const answerRun =
       return ok(recorded.message)
     })
 
+function problemOf(run: EndedRun, maxLength: number): Err<never, Invalid> | undefined {
+  if (run.kind === 'input_required') {
+    const question = parseQuestion(run)
+    return typeof question === 'string' ? invalid('question', question) : undefined
+  }
+  const problem = run.kind === 'answered' ? responseProblem(run.response, maxLength) : undefined
+  return problem === undefined ? undefined : invalid('response', problem)
+}
+
 const isOpen = (message: Message): message is RunningMessage =>
   message.state.kind === 'running' || message.state.kind === 'deferred'
 
@@ -79,7 +86,11 @@ const isOpen = (message: Message): message is RunningMessage =>
  * True if the message already has this outcome. After a retryable failure it waits in the queue,
  * and its token is still the newest.
  */
-function isRepeat({ state }: Message, run: FinishedRun, isNewest: boolean): boolean {
+function isRepeat({ state, inputs }: Message, run: EndedRun, isNewest: boolean): boolean {
+  if (run.kind === 'input_required') {
+    const last = inputs?.at(-1)
+    return isNewest && state.kind !== 'running' && !!last && isSameQuestion(last, run)
+  }
   if (run.kind === 'answered') return state.kind === 'responded' && state.response === run.response
   if (state.kind === 'queued') return run.retryable && isNewest
   return (

@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agent.js'
 import type { Recent } from '../domain/recent.js'
 import type { AgentStarts } from './agent-starts.js'
 import type { Dispatcher } from './dispatcher.js'
+import type { ProjectLimits } from './project-limits.js'
 import type { RunContext } from './run-context.js'
 import type { WaitingRoom } from './waiting-room.js'
 
@@ -11,4 +12,5 @@ export type MessagesContext = RunContext & {
   readonly agentStarts: AgentStarts
   /** Running agents, by project and id or name, as a send read them last. */
   readonly recentAgents: Recent<Agent>
+  readonly projectLimits: ProjectLimits
 }

@@ -1,9 +1,11 @@
 import { err, ok, type Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
+import type { EarlierTurn } from '../domain/history.js'
 import { broken, textRule, type Invalid, type Rule } from '../domain/input-rules.js'
 import {
   canonicalJson,
   isJsonObject,
+  isStorableText,
   jsonProblem,
   type Json,
   type JsonObject,
@@ -14,9 +16,11 @@ import {
   type ExecutionPrincipal,
   type PrincipalError,
 } from '../domain/principal.js'
-import { parseTrace } from '../domain/trace.js'
+import type { TraceContext } from '../domain/trace.js'
+import { usageOfMessage } from '../domain/usage.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Platform } from '../platform.js'
+import { newHook, type HookInput } from './message-hooks.js'
 import type { Caller } from './waiting-room.js'
 
 export type SendInput = {
@@ -26,6 +30,8 @@ export type SendInput = {
   readonly sessionId: string
   readonly message: string
   readonly metadata?: JsonObject | undefined
+  /** Turns that took place elsewhere. The session's `history` has them before this message. */
+  readonly earlierTurns?: readonly EarlierTurn[] | undefined
   /**
    * Unparsed, because an omitted, an incomplete and a malformed principal have different answers
    * (S§4.1 rules 1 to 3).
@@ -39,8 +45,12 @@ export type SendInput = {
    * How long to wait for the answer: the policy's `syncWaitMs` at most, which is also the default.
    */
   readonly waitMs?: number | undefined
+  /** A hook that is stored with the message. */
+  readonly hook?: HookInput | undefined
   /** Ends the wait, never the run. */
   readonly abort?: Caller | undefined
+  /** The id of the API key that sends, for its limit. */
+  readonly apiKeyId?: string | undefined
   /** The id of a key that `keys.recall` returned. The send fails if the key is revoked. */
   readonly recalledKeyId?: string | undefined
 }
@@ -54,23 +64,29 @@ export function draftMessage(
   d: Platform,
   input: SendInput,
   agent: Agent,
+  trace: TraceContext | undefined,
 ): Result<NewMessage, PrincipalError> {
   const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
   if (principal.isErr()) return err(principal.error)
-  return ok(newMessage(d, input, agent, principal.value))
+  return ok(newMessage(d, input, { agent, trace, executionPrincipal: principal.value }))
+}
+
+type Resolved = {
+  readonly agent: Agent
+  readonly trace: TraceContext | undefined
+  readonly executionPrincipal: ExecutionPrincipal
 }
 
 function newMessage(
   d: Platform,
   input: SendInput,
-  agent: Agent,
-  executionPrincipal: ExecutionPrincipal,
+  { agent, trace, executionPrincipal }: Resolved,
 ): NewMessage {
-  const { projectId, sessionId, message, metadata, idempotencyKey } = input
+  const { projectId, sessionId, message, metadata, idempotencyKey, earlierTurns = [] } = input
   const now = d.clock.now()
-  const trace = parseTrace(input.traceparent, input.tracestate)
+  const id = d.ids.next()
   return {
-    id: d.ids.next(),
+    id,
     projectId,
     agentId: agent.id,
     sessionId,
@@ -79,14 +95,17 @@ function newMessage(
     now,
     ...(metadata && { metadata }),
     ...(trace && { trace }),
+    ...(earlierTurns.length > 0 && { earlierTurns }),
     ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
+    ...(input.hook && { hook: newHook(d, { projectId, messageId: id }, input.hook) }),
+    ...(d.policy.quotas && { usage: usageOfMessage(input, now) }),
   }
 }
 
 /** Returns equal texts for equal requests, in any order of their keys. */
 function fingerprintOf(
   d: Platform,
-  { sessionId, message, metadata, executionPrincipal }: SendInput,
+  { sessionId, message, metadata, executionPrincipal, earlierTurns = [] }: SendInput,
 ): string {
   const asked: JsonObject = {
     sessionId,
@@ -94,6 +113,8 @@ function fingerprintOf(
     metadata: metadata ?? null,
     executionPrincipal: (executionPrincipal ?? null) as Json,
   }
+  if (earlierTurns.length > 0)
+    asked['earlierTurns'] = earlierTurns.map(({ message, response }) => ({ message, response }))
   return d.crypto.sha256(canonicalJson(asked))
 }
 
@@ -102,6 +123,7 @@ function sendRules(input: SendInput, limits: Limits): Record<string, Rule> {
     sessionId: textRule(input.sessionId, limits.sessionIdLength),
     message: textRule(input.message, limits.messageLength),
     metadata: metadataRule(input.metadata, limits),
+    earlierTurns: earlierTurnsRule(input.earlierTurns, limits),
     'Idempotency-Key': keyRule(input.idempotencyKey, limits),
   }
 }
@@ -114,6 +136,16 @@ function metadataRule(metadata: unknown, limits: Limits): Rule {
   return JSON.stringify(metadata).length > limits.metadataLength
     ? `must have at most ${limits.metadataLength} characters as JSON`
     : undefined
+}
+
+function earlierTurnsRule(
+  turns: readonly EarlierTurn[] | undefined,
+  { earlierTurnsLength: max }: Limits,
+): Rule {
+  const texts = (turns ?? []).flatMap(({ message, response }) => [message, response])
+  if (!texts.every((text) => isStorableText(text))) return 'must not contain NUL or lone surrogates'
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  return length > max ? `must have at most ${max} characters` : undefined
 }
 
 function keyRule(key: string | undefined, limits: Limits): Rule {

@@ -1,6 +1,7 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
+import { newestThatFit, turnsOf, type HistoryLimit, type Turn } from '../domain/history.js'
 import type { Message, MessageStateKind } from '../domain/message.js'
 import type { MessageSearch } from '../ports/message-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
@@ -42,6 +43,30 @@ export const getMessage =
       // The wait ended without an answer, but the state can have changed.
       const now = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
       return now ? ok(now) : fail('message_not_found')
+    })
+
+export type ReadHistoryInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'> &
+  HistoryLimit
+
+/**
+ * Returns the answered turns of the session up to the message, with the message, oldest first.
+ * Drops the oldest ones that do not fit.
+ */
+export const readHistory =
+  (d: MessagesContext) =>
+  ({
+    maxTurns,
+    maxLength,
+    ...ref
+  }: ReadHistoryInput): ResultAsync<readonly Turn[], GetMessageError> =>
+    safeTry(async function* () {
+      const message = yield* getMessage(d)(ref)
+      const { id: messageId, state } = message
+      const limit = { maxTurns, maxLength }
+      const before = yield* d.storage.messages.history({ messageId, ...limit })
+      const response = state.kind === 'responded' ? state.response : null
+      const own = turnsOf({ ...message, messageId, response })
+      return ok(newestThatFit([...own, ...before.toReversed()], limit))
     })
 
 export type ListMessagesInput = {
@@ -140,7 +165,7 @@ const MOST_TEXT = 2 * 1024 * 1024
 const PART = 20
 
 /** Returns the page up to the message that reaches the limit of text. */
-function pageOfText(
+export function pageOfText(
   { limit, cursor: first }: PageOf,
   list: (part: PageOf) => Stored<Page<Message>>,
 ): Stored<Page<Message>> {

@@ -1,5 +1,5 @@
 import type { DispatchPolicy } from '../domain/message.js'
-import { failedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
+import { failedRun, type EndedRun, type FinishedRun, type RunOutcome } from '../domain/run.js'
 import type { ClaimedMessage } from '../ports/message-store.js'
 
 /**
@@ -12,18 +12,19 @@ export type Conclusion =
   /** The outcome is not stored. `isRefused`: report it. */
   | { readonly kind: 'discard'; readonly isRefused: boolean }
   | { readonly kind: 'defer'; readonly waitMs: number }
-  | { readonly kind: 'settle'; readonly run: FinishedRun }
+  | { readonly kind: 'settle'; readonly run: EndedRun }
 
 /**
- * Decides what to do with a run's outcome. An answer counts even if the run timed out or the
- * process stops. `outcome` is undefined if the agent did not run or did not end after an abort.
+ * Decides what to do with a run's outcome. An answer or a question counts even if the run timed out
+ * or the process stops. `outcome` is undefined if the agent did not run or did not end after an
+ * abort.
  */
 export function concludeRun(
   outcome: RunOutcome | undefined,
   reason: AbortReason | undefined,
   { runTimeoutMs, deferredTimeoutMs }: DispatchPolicy,
 ): Conclusion {
-  const isAnswer = outcome?.kind === 'answered'
+  const isAnswer = outcome?.kind === 'answered' || outcome?.kind === 'input_required'
   if (reason === 'lost') return { kind: 'discard', isRefused: true }
   if (reason === 'cancelled') return { kind: 'discard', isRefused: isAnswer }
   if (outcome?.kind === 'deferred')

@@ -1,6 +1,8 @@
 import type { Result } from 'neverthrow'
 import { isStorableText } from '../domain/json.js'
-import { childTrace } from '../domain/trace.js'
+import type { Message } from '../domain/message.js'
+import { inputFacts, type AnsweredInput } from '../domain/message-input.js'
+import type { TraceContext } from '../domain/trace.js'
 import type { Platform } from '../platform.js'
 import type { RunRequest } from '../ports/agent-runtime.js'
 import type { ClaimedMessage, HeldRun } from '../ports/message-store.js'
@@ -11,10 +13,11 @@ export function runRequest(
   platform: Platform,
   { message, lease, sessionState }: ClaimedMessage,
   emit: RunRequest['emit'],
+  trace: TraceContext | undefined,
 ): RunRequest {
   const { id: messageId, metadata } = message
   const { crypto } = platform
-  const trace = message.trace && childTrace(message.trace, crypto.randomBytes)
+  const inputs = answeredInputs(message)
   return {
     messageId,
     agentId: message.agentId,
@@ -25,11 +28,20 @@ export function runRequest(
     emit,
     runToken: runTokenOf(crypto, messageId, lease.token),
     ...(metadata && { metadata }),
+    ...(inputs.length > 0 && { inputs }),
     ...(trace && { trace }),
     ...(sessionState !== undefined && { sessionState }),
     ...sessionMemory(platform, { messageId, token: lease.token }),
   }
 }
+
+/** Returns the answered questions of the message. */
+const answeredInputs = ({ inputs = [] }: Message): AnsweredInput[] =>
+  inputs.flatMap((input) => {
+    if (!input.answer) return []
+    const { value, executionPrincipal } = input.answer
+    return { ...inputFacts(input), value, ...(executionPrincipal && { executionPrincipal }) }
+  })
 
 /** How a run reads its session's past turns and keeps a state for the session's next run. */
 function sessionMemory(

@@ -1,12 +1,14 @@
 import type { Agent } from '../domain/agent.js'
 import type { Message } from '../domain/message.js'
-import { failedRun, wordsOf, type FinishedRun, type RunOutcome } from '../domain/run.js'
+import { failedRun, wordsOf, type EndedRun, type RunOutcome } from '../domain/run.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
+import type { ActiveSpan } from '../ports/tracing.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { ClaimedMessage, HeldRun } from '../ports/message-store.js'
 import type { RunContext } from './run-context.js'
 import { concludeRun, exhaustedRun, type AbortReason } from './run-outcome.js'
 import { runRequest } from './run-request.js'
+import { endRun, startRun } from './run-span.js'
 import { settleRun } from './settle-run.js'
 import type { LiveRun } from './stream/answer-streams.js'
 
@@ -39,6 +41,7 @@ export class Run {
   readonly #input: RunInput
   readonly #aborter = new AbortController()
   readonly #live: LiveRun
+  readonly #span: ActiveSpan
   /** In elapsed time, like `#abandonAt`. */
   readonly #deadlineAt: number
   /** The first reason to abort. */
@@ -57,6 +60,7 @@ export class Run {
     this.sessionId = message.sessionId
     this.#deadlineAt = context.clock.elapsed() + dispatch.runTimeoutMs
     this.#live = context.answerStreams.begin(message)
+    this.#span = startRun(context, input.agent, message)
     this.agentEnded = new Promise((resolve) => {
       this.#onAgentEnded = resolve
     })
@@ -94,6 +98,7 @@ export class Run {
       : await Promise.race([this.#runAgent(), abandoned])
     this.#onAgentEnded()
     const end = await this.#conclude(outcome)
+    endRun(this.#span, outcome, this.#reason)
     stopListening()
     this.#live.end()
     this.#context.leaseKeeper.release(this.held)
@@ -106,7 +111,7 @@ export class Run {
     await (earlier.length > 0 && Promise.all(earlier))
     if (this.#reason) return undefined
     try {
-      const request = runRequest(this.#context, claimed, this.#live.emit)
+      const request = runRequest(this.#context, claimed, this.#live.emit, this.#span.trace)
       return await running.run(request, this.#aborter.signal)
     } catch (error) {
       return failedRun('RUNTIME_ERROR', wordsOf(error))
@@ -130,7 +135,7 @@ export class Run {
     return { sessionWaits: false }
   }
 
-  async #settle(run: FinishedRun): Promise<RunEnd> {
+  async #settle(run: EndedRun): Promise<RunEnd> {
     const { agent, claimed } = this.#input
     const { held } = this
     const { maxAttempts } = agent
@@ -139,6 +144,8 @@ export class Run {
       message: claimed.message,
       run,
       maxAttempts,
+      isRun: !claimed.isExhausted,
+      cause: this.#span,
     })
     const recorded = settled.unwrapOr(undefined)
     return { sessionWaits: recorded?.kind === 'recorded' && recorded.sessionWaits }
@@ -163,7 +170,7 @@ export class Run {
     }
     return signal.listen(messageId, (heard) => {
       if (heard) abortIfCancelled(heard)
-      else void storage.messages.findFinal([messageId]).map(([found]) => abortIfCancelled(found))
+      else void storage.messages.findSettled([messageId]).map(([found]) => abortIfCancelled(found))
     })
   }
 }

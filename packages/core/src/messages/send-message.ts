@@ -4,16 +4,26 @@ import { fail } from '../domain/fail.js'
 import type { Invalid } from '../domain/input-rules.js'
 import type { Message } from '../domain/message.js'
 import type { PrincipalError } from '../domain/principal.js'
+import { tokenTakes, type BucketLevel, type TokenTake } from '../domain/send-limit.js'
 import type { Accepted, NewMessage } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import { OVERLOAD, type Unavailable } from '../ports/stored.js'
 import type { MessagesContext } from './context.js'
 import type { Slot } from './dispatcher.js'
 import type { Platform } from '../platform.js'
+import type { QuotaPolicy } from '../policy.js'
+import { checkHook, keepHook } from './message-hooks.js'
 import { checkInput, draftMessage, type SendInput } from './draft-message.js'
+import { endSend, startSend } from './send-span.js'
+import { tracedCommit } from '../pacing/traced-commit.js'
 
 /** `attached`: an earlier send with the same key stored the message. */
-export type Sent = { readonly message: Message; readonly attached: boolean }
+export type Sent = {
+  readonly message: Message
+  readonly attached: boolean
+  /** The token buckets of the send. Absent without limits and for an attached send. */
+  readonly levels?: readonly BucketLevel[]
+}
 
 export type SendError =
   | Invalid
@@ -21,6 +31,8 @@ export type SendError =
   | Unavailable
   | NotRunning
   | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
+  /** A token bucket of the send is empty. */
+  | { readonly kind: 'rate_limited'; readonly levels: readonly BucketLevel[] }
   /** The recalled key is revoked. */
   | { readonly kind: 'unauthorized' }
 
@@ -40,7 +52,7 @@ export const sendMessage =
 export const enqueueMessage =
   (d: Platform) =>
   (
-    input: Omit<SendInput, 'waitMs' | 'abort' | 'recalledKeyId'>,
+    input: Omit<SendInput, 'waitMs' | 'abort' | 'recalledKeyId' | 'hook'>,
     transaction: AcceptStores,
   ): ResultAsync<Sent, SendError> =>
     new ResultAsync(enqueue(d, input, transaction))
@@ -54,11 +66,17 @@ async function enqueue(
   if (checked.isErr()) return err(checked.error)
   const agent = await readAgent(stores, input)
   if (agent.isErr()) return err(agent.error)
-  const drafted = draftMessage(d, input, agent.value)
-  if (drafted.isErr()) return err(drafted.error)
-  const accepted = await stores.messages.accept(drafted.value)
+  const span = startSend(d, input, agent.value)
+  const drafted = draftMessage(d, input, agent.value, span.trace)
+  if (drafted.isErr()) {
+    span.end({ error: drafted.error.kind })
+    return err(drafted.error)
+  }
+  const { value: born } = drafted
+  const accepted = await tracedCommit(d.tracing, span, 'accept', () => stores.messages.accept(born))
+  endSend(span, accepted)
   if (accepted.isErr()) return err(accepted.error)
-  return sentOf(d, agent.value, drafted.value, accepted.value)
+  return sentOf(d, agent.value, born, accepted.value)
 }
 
 export const OVERLOADED = { kind: 'unavailable', reason: OVERLOAD } as const
@@ -72,6 +90,10 @@ async function send(
   const checked = checkInput(input, d.policy.limits)
   if (checked.isErr()) return err(checked.error)
   if (d.sendGate.refuses(d.clock.elapsed())) return err(OVERLOADED)
+  if (input.hook) {
+    const hook = await checkHook(d, input.projectId, input.hook)
+    if (hook.isErr()) return err(hook.error)
+  }
   const result = await d.sendGate.count(accept(d, input), () => d.clock.elapsed())
   if (result.isErr()) return err(result.error)
   const { agent, slot, accepted, sent } = result.value
@@ -81,13 +103,17 @@ async function send(
     return err(sent.error)
   }
 
-  const { attached, message } = sent.value
+  const { attached, message, levels } = sent.value
+  if (attached && input.hook) {
+    const kept = await keepHook(d, message, input.hook)
+    if (kept.isErr()) return err(kept.error)
+  }
   // Listens before the run can end.
   const answer = d.waitingRoom.wait(message, deadline, input.abort)
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
   // An await would keep this frame in memory for the whole wait.
-  return answer.then((seen) => ok({ attached, message: seen }))
+  return answer.then((seen) => ok({ attached, message: seen, ...(levels && { levels }) }))
 }
 
 /**
@@ -151,22 +177,48 @@ async function acceptFor(
   agent: Agent,
   agentUpdatedAt: number | undefined,
 ): Promise<Result<Acceptance, SendError>> {
-  const drafted = draftMessage(d, input, agent)
-  if (drafted.isErr()) return err(drafted.error)
+  const span = startSend(d, input, agent)
+  const drafted = draftMessage(d, input, agent, span.trace)
+  if (drafted.isErr()) {
+    span.end({ error: drafted.error.kind })
+    return err(drafted.error)
+  }
+  const { quotas } = d.policy
+  const takes = quotas ? await takesOf(d, quotas, input) : ok([])
+  if (takes.isErr()) {
+    span.end({ error: takes.error.kind })
+    return err(takes.error)
+  }
   const born = drafted.value
   const slot = d.dispatcher.reserve(agent.id, born.sessionId)
-  const stored = await d.storage.messages.accept({
+  const message = {
     ...born,
     ...(slot && { claimUntil: born.now + d.policy.runLeaseMs }),
+    ...(takes.value.length > 0 && { takes: takes.value }),
     readEarlier: {
       ...(input.recalledKeyId !== undefined && { apiKeyId: input.recalledKeyId }),
       ...(agentUpdatedAt !== undefined && { agentUpdatedAt }),
     },
-  })
+  }
+  const stored = await tracedCommit(d.tracing, span, 'accept', () =>
+    d.storage.messages.accept(message),
+  )
+  endSend(span, stored)
   if (stored.isErr() || stored.value.kind !== 'claimed') slot?.release()
   if (stored.isErr()) return err(stored.error)
   const accepted = stored.value
   return ok({ agent, slot, accepted, sent: sentOf(d, agent, born, accepted) })
+}
+
+async function takesOf(
+  d: MessagesContext,
+  quotas: QuotaPolicy,
+  { projectId, apiKeyId, recalledKeyId }: SendInput,
+): Promise<Result<TokenTake[], Unavailable>> {
+  const own = await d.projectLimits.of(projectId)
+  return own.map((limits) =>
+    tokenTakes(quotas, limits, { projectId, apiKeyId: apiKeyId ?? recalledKeyId }),
+  )
 }
 
 async function readAgent(
@@ -187,6 +239,7 @@ function sentOf(
   if (accepted.kind === 'agent_not_running') return err(notRunning(agent, born.now))
   if (accepted.kind === 'key_revoked') return fail('unauthorized')
   if (accepted.kind === 'session_full') return fail('session_full')
+  if (accepted.kind === 'rate_limited') return err(accepted)
   if (accepted.kind === 'agent_not_found' || accepted.kind === 'agent_changed')
     return fail('agent_not_found')
   const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
@@ -200,5 +253,6 @@ function sentOf(
     projectId: agent.projectId,
     attached,
   })
-  return ok({ attached, message })
+  const levels = accepted.kind === 'existing' ? undefined : accepted.levels
+  return ok({ attached, message, ...(levels && { levels }) })
 }

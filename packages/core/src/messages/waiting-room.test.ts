@@ -36,7 +36,7 @@ function waitingFor(messages: readonly Message[]) {
   const { room, clock, storage } = roomWith({ signal })
   const queries: string[][] = []
   const final = new Map<string, Message>()
-  storage.messages.findFinal = (ids) => {
+  storage.messages.findSettled = (ids) => {
     queries.push([...ids])
     return storage.messages.find([]).map(() => ids.flatMap((id) => final.get(id) ?? []))
   }

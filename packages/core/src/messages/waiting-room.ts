@@ -1,4 +1,4 @@
-import { isFinal, type Message } from '../domain/message.js'
+import { isSettled, type Message } from '../domain/message.js'
 import type { Platform } from '../platform.js'
 import { ProjectCounts } from './project-counts.js'
 
@@ -48,15 +48,16 @@ export class WaitingRoom {
   }
 
   /**
-   * Returns the message once it is final. Returns the message as it was at the deadline, when the
-   * caller leaves, when the message is erased, when the room is full, and when the room closes.
+   * Returns the message once it is final or waits for a person. Returns the message as it was at
+   * the deadline, when the caller leaves, when the message is erased, when the room is full, and
+   * when the room closes.
    * Listens before it returns, and never rejects. `deadline` is in elapsed time.
    */
   wait(message: Message, deadline: number, caller?: Caller): Promise<Message> {
     const { clock, policy } = this.#platform
     const isFull = this.#perProject.get(message.projectId) >= policy.maxWaitingPerProject
     const hasTime = deadline > clock.elapsed() // false for NaN, which a host can pass
-    const canWait = hasTime && !isFinal(message.state) && !isFull && !this.#isClosed
+    const canWait = hasTime && !isSettled(message.state) && !isFull && !this.#isClosed
     return canWait ? this.#enter(message, deadline, caller) : Promise.resolve(message)
   }
 
@@ -97,7 +98,7 @@ export class WaitingRoom {
     if (!heard) {
       this.#notified.add(waiter)
       void this.#fetchNotified()
-    } else if (isFinal(heard.state)) this.#leave(waiter, heard)
+    } else if (isSettled(heard.state)) this.#leave(waiter, heard)
   }
 
   /** Fetches the answers of all waiters that are notified together, with one query. */
@@ -156,7 +157,7 @@ export class WaitingRoom {
 
   async #fetch(waiters: readonly Waiter[]): Promise<void> {
     if (waiters.length === 0) return
-    const found = await this.#platform.storage.messages.findFinal(messageIds(waiters))
+    const found = await this.#platform.storage.messages.findSettled(messageIds(waiters))
     const final = new Map(found.unwrapOr([]).map((message) => [message.id, message]))
     for (const waiter of waiters) {
       const message = final.get(waiter.message.id)

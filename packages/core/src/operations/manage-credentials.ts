@@ -8,6 +8,7 @@ import {
   type Permission,
 } from '../domain/api-key.js'
 import { auditEntry } from '../domain/audit.js'
+import type { SendLimit, SendLimits } from '../domain/send-limit.js'
 import { fail } from '../domain/fail.js'
 import type { Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
@@ -37,6 +38,39 @@ export const getProject =
     d.storage.credentials
       .getProject(id)
       .andThen((found) => (found ? ok(found) : fail('project_not_found')))
+
+type UpdateProjectError = Invalid | Unavailable | { readonly kind: 'project_not_found' }
+
+/** Changes the limits of a project's sends. `null` removes them. */
+export const updateProject =
+  (d: Platform) =>
+  (
+    id: string,
+    change: { readonly sendLimits: SendLimits | null },
+  ): ResultAsync<Project, UpdateProjectError> => {
+    const sendLimits = change.sendLimits ?? {}
+    const problem = broken({
+      'sendLimits.project': limitRule(sendLimits.project),
+      'sendLimits.key': limitRule(sendLimits.key),
+    })
+    if (problem) return errAsync(problem.error)
+    const action = 'project.updated'
+    const audit = auditEntry(d, { projectId: id, action, targetId: id, fields: ['sendLimits'] })
+    return d.storage.credentials
+      .updateProject(id, { sendLimits }, audit)
+      .andThen((found) => (found ? ok(found) : fail('project_not_found')))
+  }
+
+const MOST_PER_MINUTE = 10_000_000
+
+function limitRule(limit: SendLimit | undefined): Rule {
+  if (!limit) return undefined
+  const { messagesPerMinute, burst } = limit
+  const numbers = [messagesPerMinute, burst]
+  return numbers.every((n) => Number.isInteger(n) && n >= 1 && n <= MOST_PER_MINUTE)
+    ? undefined
+    : `must have whole numbers from 1 to ${MOST_PER_MINUTE}`
+}
 
 export const listProjects =
   (d: Platform) =>

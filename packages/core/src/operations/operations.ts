@@ -14,12 +14,15 @@ import {
   listProjects,
   recallKey,
   revokeKey,
+  updateProject,
 } from './manage-credentials.js'
+import { createPortal, endPortal, findOpenPortal, openPortal } from './manage-portals.js'
 import { runPass } from './pass.js'
 import { pingStorage } from './ping-storage.js'
 import { readActivity } from './read-activity.js'
 import { readAuditLog } from './read-audit-log.js'
 import { readBacklog } from './read-backlog.js'
+import { readUsage } from './read-usage.js'
 import { resealSecrets } from './reseal-secrets.js'
 
 const MOST_RECENT_KEYS = 1_000
@@ -31,6 +34,7 @@ export function createOperations(context: OperationsContext) {
     principals: { count: countPrincipal(context), erase: erasePrincipal(context) },
     projects: {
       create: createProject(context),
+      update: updateProject(context),
       get: getProject(context),
       list: listProjects(context),
     },
@@ -41,6 +45,13 @@ export function createOperations(context: OperationsContext) {
       authenticate: authenticate(keysContext),
       recall: recallKey(keysContext),
     },
+    portals: {
+      create: createPortal(context),
+      open: openPortal(context),
+      findOpen: findOpenPortal(context),
+      end: endPortal(context),
+    },
+    usage: { read: readUsage(context) },
     auditLog: { list: readAuditLog(context) },
     secrets: { reseal: resealSecrets(context) },
     signIns: { end: endSignIn(context), isOver: isSignInOver(context) },
@@ -51,8 +62,9 @@ export function createOperations(context: OperationsContext) {
   }
 }
 
-/** The calls that change projects and keys, in the name of the actor. */
+/** The calls that change projects, keys and portal sessions, in the name of the actor. */
 export const credentialChanges = (context: Platform) => ({
-  projects: { create: createProject(context) },
+  projects: { create: createProject(context), update: updateProject(context) },
   keys: { create: createKey(context), revoke: revokeKey(context) },
+  portals: { create: createPortal(context), end: endPortal(context) },
 })

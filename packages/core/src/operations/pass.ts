@@ -57,6 +57,7 @@ export const runPass =
       maintained = maintained?.isDone ? MAINTAINED : await d.maintenance.tick()
       const { isDone, ...rows } = maintained
       isRecovered ||= (await d.recoveryRunner.tick()).isDone
+      await d.inputDeadlines.tick()
       const runs = await d.dispatcher.tick()
       const attempts = await d.deliverySender.tick()
       pass = sum(pass, { ...rows, messages: runs.length, deliveries: attempts.length })

@@ -2,6 +2,7 @@ import type { Result } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
 import type { HistoryLimit, Turn } from '../domain/history.js'
 import type { JsonObject } from '../domain/json.js'
+import type { AnsweredInput } from '../domain/message-input.js'
 import type { ExecutionPrincipal } from '../domain/principal.js'
 import type { RunError, RunOutcome } from '../domain/run.js'
 import type { TraceContext } from '../domain/trace.js'
@@ -91,6 +92,11 @@ export type RunRequest = {
   readonly executionPrincipal: ExecutionPrincipal
   /** Counts from 1. Above 1, an earlier run of this message failed or was lost. */
   readonly attempt: number
+  /**
+   * The questions that earlier runs of this message asked, with their answers, in their order. A
+   * run that asks must first ask these questions again, or use their answers.
+   */
+  readonly inputs?: readonly AnsweredInput[]
   /** Authorizes the callback for this run only. */
   readonly runToken: string
   /**

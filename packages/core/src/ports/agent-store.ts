@@ -63,6 +63,7 @@ export type AgentChange = Partial<
     | 'concurrency'
     | 'maxAttempts'
     | 'maxQueued'
+    | 'a2a'
   >
 > & { readonly updatedAt: Instant }
 

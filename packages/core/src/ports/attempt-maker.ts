@@ -24,11 +24,11 @@ export type AttemptOrder = {
   readonly delivery: Pick<SendingDelivery, 'id' | 'event'>
   readonly webhook: Pick<
     Webhook,
-    'id' | 'url' | 'secret' | 'previousSecret' | 'headers' | 'sending'
+    'id' | 'url' | 'secret' | 'previousSecret' | 'headers' | 'sending' | 'hook'
   >
   readonly lease: Pick<Lease, 'until'>
   readonly body: string
-  /** The event's trace context. */
+  /** The context of this attempt, for its headers. */
   readonly trace?: TraceContext
 }
 

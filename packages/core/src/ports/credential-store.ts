@@ -1,9 +1,17 @@
 import type { ApiKey } from '../domain/api-key.js'
 import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
+import type { SendLimits } from '../domain/send-limit.js'
 import type { Page, PageOf, Stored } from './stored.js'
 
-export type Project = { readonly id: string; readonly name: string; readonly createdAt: Instant }
+/** `sendLimits` replace the limits of the operator. Absent: the project has no own ones. */
+export type Project = {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: Instant
+  readonly sendLimits?: SendLimits
+}
+export type ProjectChange = { readonly sendLimits: SendLimits }
 
 /** A person's visit to the console, begun with an API key. The visit ends at `until`. */
 export type SignIn = { readonly id: string; readonly until: Instant }
@@ -12,6 +20,8 @@ export type SignIn = { readonly id: string; readonly until: Instant }
 export interface CredentialStore {
   /** Creates a project. A repeated call changes nothing. */
   createProject(project: Project, audit?: AuditEntry): Stored<'created'>
+  /** Replaces the limits. Empty limits are removed. Returns the project as it is then. */
+  updateProject(id: string, change: ProjectChange, audit?: AuditEntry): Stored<Project | undefined>
   getProject(id: string): Stored<Project | undefined>
   /** Lists projects, oldest first. */
   listProjects(page: PageOf): Stored<Page<Project>>

@@ -11,6 +11,7 @@ import type { Instant } from '../domain/instant.js'
 import type { LeaseTerms } from '../domain/sending.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
+import type { Usage } from '../domain/usage.js'
 import type { ActivityQuery, AttemptCount } from './activity.js'
 import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
@@ -186,6 +187,8 @@ export type AttemptRecord = HeldDelivery & {
   readonly isOrdered?: boolean
   /** Events of the delivery's new state. Their deliveries are born due, not claimed. */
   readonly outgoing?: Omit<Outgoing, 'claim'>
+  /** Added in the same commit. */
+  readonly usage?: Usage
 }
 
 /**

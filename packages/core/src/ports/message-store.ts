@@ -1,13 +1,19 @@
-import type { HistoryLimit, Turn } from '../domain/history.js'
+import type { EarlierTurn, HistoryLimit, Turn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
 import type {
   AfterRun,
+  AskingState,
   CancelledState,
   DeferredState,
   Message,
+  MessageState,
   MessageStateKind,
   RunningMessage,
 } from '../domain/message.js'
+import type { HookOfMessage } from '../domain/message-hook.js'
+import type { MessageInput } from '../domain/message-input.js'
+import type { BucketLevel, TokenTake } from '../domain/send-limit.js'
+import type { Usage } from '../domain/usage.js'
 import type { ActivityQuery, MessageCount } from './activity.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
 import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
@@ -47,12 +53,30 @@ export interface MessageStore {
    */
   recordRun(run: RunRecord): Stored<RecordedRun>
   /**
+   * Ends the run with a question: the message's state, its inputs, the event and its deliveries in
+   * one commit. The message stays the head of its session, and no claim takes it. Returns
+   * `lease_lost`, and changes nothing, if the token is outdated.
+   */
+  ask(asking: Asking): Stored<RecordedRun>
+  /**
+   * Changes a message that waits for the answer to `inputId`: its state, its inputs, the event and
+   * its deliveries in one commit. If `dueAt` is given, the message must also have that due time.
+   * Otherwise returns `not_waiting`, and changes nothing. In the state queued the message can be
+   * claimed from `notBefore` on.
+   */
+  changeInput(change: InputChange): Stored<InputChanged | undefined>
+  /**
+   * Returns messages with questions of all projects whose due time has come, the longest due first.
+   */
+  dueInputs(query: { readonly now: Instant; readonly limit: number }): Stored<Message[]>
+  /**
    * Ends an open message, whether or not it runs: its state, event and deliveries in one commit. A
    * run loses its lease. Other messages of the session keep their order.
    */
   cancel(cancellation: Cancellation): Stored<Cancelled | undefined>
   /**
-   * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0.
+   * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0
+   * and without its inputs.
    */
   retry(retry: Retry): Stored<Retried | undefined>
   /**
@@ -62,14 +86,15 @@ export interface MessageStore {
   rememberSession(memory: SessionMemory): Stored<'remembered' | 'lease_lost'>
   /**
    * Returns the answered turns before the message's place in its session, oldest first, without
-   * the oldest ones that do not fit. Reads at most 5,000 messages.
+   * the oldest ones that do not fit. `earlierTurns` of a message come directly before that message.
+   * Reads at most 5,000 messages.
    */
   history(query: HistoryOf): Stored<Turn[]>
   get(ref: MessageRef): Stored<Message | undefined>
   /** Reads a message of any project, for a caller with a run token. */
   getHeld(messageId: string): Stored<{ message: Message; token: number } | undefined>
-  /** Returns the final messages among the ids, with one query. */
-  findFinal(messageIds: readonly string[]): Stored<Message[]>
+  /** Returns the messages among the ids that are final or wait for a person, with one query. */
+  findSettled(messageIds: readonly string[]): Stored<Message[]>
   /** Returns the existing messages among the ids, of any project and in any order. */
   find(messageIds: readonly string[]): Stored<Message[]>
   /**
@@ -111,8 +136,8 @@ export interface MessageStore {
    */
   erasePrincipal(step: MessageErasure): Stored<ErasedMessages>
   /**
-   * Frees the space of erased sessions and deleted agents, at most `limit` rows. Returns the
-   * number of rows.
+   * Frees the space of erased sessions, deleted agents and deleted hooks with their deliveries, at
+   * most about `limit` rows. A hook is deleted with its message. Returns the number of rows.
    */
   sweep(query: { readonly limit: number }): Stored<number>
 }
@@ -126,19 +151,29 @@ export type ErasedMessages = {
 
 /**
  * Counts of messages. `oldestDueAt` is the time since which the longest waiting message could run.
- * Agents that do not run have none.
+ * Agents that do not run have none. `oldestAskedAt` is the time of the oldest open question.
  */
 export type MessageBacklog = {
   readonly queued: number
   readonly running: number
   readonly deferred: number
+  readonly inputRequired: number
   readonly oldestDueAt?: Instant
+  readonly oldestAskedAt?: Instant
 }
 
-export type NewMessage = Omit<Message, 'attempt' | 'state' | 'createdAt'> & {
+export type NewMessage = Omit<Message, 'attempt' | 'inputs' | 'state' | 'createdAt'> & {
   readonly idempotencyKey?: string
+  /** Turns that the sender brings along. Only `history` returns them. */
+  readonly earlierTurns?: readonly EarlierTurn[]
+  /** Stored in the commit of a new message. */
+  readonly hook?: HookOfMessage
   readonly now: Instant
   readonly claimUntil?: Instant
+  /** Added in the commit of a new message. */
+  readonly usage?: Usage
+  /** A new message takes these tokens in its commit, or is refused as `rate_limited`. */
+  readonly takes?: readonly TokenTake[]
   readonly readEarlier?: ReadEarlier
 }
 
@@ -152,13 +187,18 @@ type ReadEarlier = {
   readonly agentUpdatedAt?: Instant
 }
 
+/** The buckets of `takes` after the send. */
+type Levels = readonly BucketLevel[]
+
 export type Accepted =
-  | { readonly kind: 'created'; readonly message: Message }
-  | { readonly kind: 'claimed'; readonly claimed: ClaimedMessage }
+  | { readonly kind: 'created'; readonly message: Message; readonly levels?: Levels }
+  | { readonly kind: 'claimed'; readonly claimed: ClaimedMessage; readonly levels?: Levels }
   | { readonly kind: 'existing'; readonly message: Message }
   | { readonly kind: 'agent_not_found' }
   | { readonly kind: 'agent_not_running' }
   | { readonly kind: 'session_full' }
+  /** A bucket of `takes` is empty. */
+  | { readonly kind: 'rate_limited'; readonly levels: Levels }
   /** What `readEarlier` names is not valid any more. Nothing was stored. */
   | { readonly kind: 'key_revoked' }
   | { readonly kind: 'agent_changed' }
@@ -181,6 +221,25 @@ export type RunRecord = HeldRun & {
   readonly state: AfterRun
   readonly now: Instant
   readonly outgoing?: Outgoing
+  /** Added in the same commit. */
+  readonly usage?: Usage
+}
+export type Asking = HeldRun & {
+  readonly state: AskingState
+  readonly inputs: readonly MessageInput[]
+  readonly outgoing: Outgoing
+  /** Added in the same commit. */
+  readonly usage?: Usage
+}
+/** The states that follow a question. */
+export type AfterInput = Extract<MessageState, { kind: 'input_required' | 'queued' | 'failed' }>
+export type InputChange = MessageRef & {
+  readonly inputId: string
+  readonly dueAt?: Instant
+  readonly state: AfterInput
+  readonly inputs: readonly MessageInput[]
+  readonly now: Instant
+  readonly outgoing: Outgoing
 }
 export type SessionMemory = HeldRun & { readonly sessionState: string }
 export type Cancellation = MessageRef & {
@@ -226,6 +285,15 @@ export type Cancelled =
       readonly sessionWaits: boolean
     }
   | { readonly kind: 'already_final'; readonly message: Message }
+
+export type InputChanged =
+  | {
+      readonly kind: 'changed'
+      readonly message: Message
+      readonly deliveries: readonly ClaimedDelivery[]
+      readonly sessionWaits: boolean
+    }
+  | { readonly kind: 'not_waiting'; readonly message: Message }
 
 export type Retried =
   | { readonly kind: 'retried'; readonly message: Message }

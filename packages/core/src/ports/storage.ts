@@ -6,8 +6,10 @@ import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
 import type { EventStore } from './event-store.js'
 import type { MessageStore } from './message-store.js'
+import type { PortalStore } from './portal-store.js'
 import type { RecoveryStore } from './recovery-store.js'
 import type { Stored } from './stored.js'
+import type { UsageStore } from './usage-store.js'
 import type { WebhookStore } from './webhook-store.js'
 
 /**
@@ -25,6 +27,8 @@ export interface Storage {
   readonly agents: AgentStore
   readonly credentials: CredentialStore
   readonly audit: AuditStore
+  readonly portals: PortalStore
+  readonly usage: UsageStore
   /**
    * True if no other process had the database open. Rows marked running are then leftovers of a
    * crash. Absent if the store cannot tell.

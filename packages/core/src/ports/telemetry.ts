@@ -1,9 +1,9 @@
 import type { Json } from '../domain/json.js'
 
 /**
- * Receives one wide fact per event in the service. Adapters turn facts into log lines, metrics and
- * spans. `record` never throws and never waits. A fact has ids, durations and outcomes, never
- * message text, secrets or keys.
+ * Receives one wide fact per event in the service. Adapters turn facts into log lines and metrics.
+ * `record` never throws and never waits. A fact has ids, durations and outcomes, never message
+ * text, secrets or keys.
  */
 export interface Telemetry {
   record(fact: Fact): void
@@ -15,6 +15,7 @@ export type Fact = {
     | 'message.cancelled'
     | 'message.retried'
     | 'run.finished'
+    | 'input.changed' // a question was answered, withdrawn, reminded of, or has expired
     | 'run.refused' // the run had lost its lease, or ended twice
     | 'delivery.attempted'
     | 'delivery.refused' // the delivery's lease was lost

@@ -3,15 +3,21 @@ import { beginningOf, isStorableText } from '../domain/json.js'
 import { defaultLimits } from '../domain/limits.js'
 import { failedRun, wordsOf, type RunOutcome } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
+import { Asking, type Ask } from './asking.js'
 import { collectPieces } from './collect-pieces.js'
+import { UsageReport, type ReportUsage } from './usage-report.js'
 
 /**
  * An agent as a function. It returns an answer or yields pieces of it, as an async generator does:
- * each piece is streamed. An error fails the run. Only an error with `retryable: true` leads to
- * another run.
+ * each piece is streamed. `ask` asks a person. `reportUsage` reports tokens of a model. An error
+ * fails the run. Only an error with `retryable: true` leads to another run.
  */
 export type AgentFunction = (
-  request: RunRequest & { readonly signal: AbortSignal },
+  request: RunRequest & {
+    readonly signal: AbortSignal
+    readonly ask: Ask
+    readonly reportUsage: ReportUsage
+  },
 ) => string | AsyncIterable<string> | Promise<string | AsyncIterable<string>>
 
 export type FunctionRuntimeOptions = {
@@ -71,12 +77,17 @@ export function functionRuntime(
 
 const runningFunction = (agentFunction: AgentFunction, maxLength: number): RunningAgent => ({
   run: async (request, signal) => {
+    const asking = new Asking(request.inputs)
+    const used = new UsageReport()
+    const tools = { ask: asking.ask as Ask, reportUsage: used.report }
     try {
-      const answer = await agentFunction({ signal, ...request })
-      if (!isIterable(answer)) return { kind: 'answered', response: answer }
-      return await collectPieces(answer, { emit: request.emit, signal, maxLength })
+      const answer = await agentFunction({ signal, ...request, ...tools })
+      const outcome: RunOutcome = isIterable(answer)
+        ? await collectPieces(answer, { emit: request.emit, signal, maxLength })
+        : { kind: 'answered', response: answer }
+      return used.addTo(asking.end ?? outcome)
     } catch (error) {
-      return thrown(error)
+      return used.addTo(asking.end ?? thrown(error))
     }
   },
   health: async () => ({ ok: true }),

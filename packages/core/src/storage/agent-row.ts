@@ -1,3 +1,4 @@
+import type { A2aSetting } from '../domain/a2a-card.js'
 import type { Agent, AgentState } from '../domain/agent.js'
 import type { JsonObject } from '../domain/json.js'
 import type { DefaultExecutionPrincipal } from '../domain/principal.js'
@@ -27,6 +28,7 @@ export const AGENT_UPDATE = [
   'concurrency',
   'maxAttempts',
   'maxQueued',
+  'a2a',
   'updatedAt',
 ] as const satisfies Properties
 export const AGENT_COLUMNS: Properties = [
@@ -52,6 +54,7 @@ export const toAgent = (row: AgentRow): Agent => ({
   concurrency: row.concurrency,
   maxAttempts: row.maxAttempts,
   maxQueued: row.maxQueued,
+  ...(row.a2a !== null && { a2a: JSON.parse(row.a2a) as A2aSetting }),
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 })
@@ -69,6 +72,7 @@ export const agentColumns = (agent: Agent) => ({
   concurrency: agent.concurrency,
   maxAttempts: agent.maxAttempts,
   maxQueued: agent.maxQueued,
+  a2a: agent.a2a ? JSON.stringify(agent.a2a) : null,
   createdAt: agent.createdAt,
   updatedAt: agent.updatedAt,
 })

@@ -23,29 +23,49 @@ export { newDeliveryClaim, newMessageClaim } from '../domain/first-claim.js'
 export { leaseEnd, type LeaseTerms, type SendingSettings } from '../domain/sending.js'
 export type { EventName, WebhookEvent } from '../domain/event.js'
 export { freezeEvent, isForEndUser } from '../domain/event.js'
-export type { Turn } from '../domain/history.js'
-export { newestThatFit } from '../domain/history.js'
+export type { EarlierTurn, Turn } from '../domain/history.js'
+export { newestThatFit, turnsOf } from '../domain/history.js'
 export type { Instant } from '../domain/instant.js'
 export { toIso } from '../domain/instant.js'
 export type { JsonObject } from '../domain/json.js'
 export { isAnotherEvent } from '../domain/log-cursor.js'
+export { openInput } from '../domain/input-decisions.js'
+export type { MessageInput } from '../domain/message-input.js'
 export type { Message, MessageState, MessageStateKind } from '../domain/message.js'
-export { claimedAttempt, isExhausted, isFinal, isRetryable } from '../domain/message.js'
+export {
+  allowedAttempts,
+  claimedAttempt,
+  isExhausted,
+  isFinal,
+  isRetryable,
+} from '../domain/message.js'
 export type { DefaultExecutionPrincipal, ExecutionPrincipal } from '../domain/principal.js'
 export { endUserMark } from '../domain/principal.js'
 export type { RunError } from '../domain/run.js'
 export { recoveryAfterPage } from '../domain/recovery.js'
 export type { Sealed } from '../domain/sealed.js'
 export type { TraceContext } from '../domain/trace.js'
+export {
+  takeTokens,
+  tokenMicros,
+  type BucketLevel,
+  type SendLimits,
+  type TokenTake,
+} from '../domain/send-limit.js'
+export { sumOfUsage, USAGE_COUNTS, type Usage, type UsageCounts } from '../domain/usage.js'
 export { mostWaitingRecords } from '../domain/waiting-records.js'
 export type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
 export type { DisabledReason, Webhook, WebhookChange } from '../domain/webhook.js'
 export { changeWebhook } from '../domain/webhook.js'
+export { decideHook, hookGets, isHook, type HookOfMessage } from '../domain/message-hook.js'
 export { matchesFilter } from '../domain/webhook-filter.js'
 export type { ActivityQuery, AttemptCount, MessageCount } from '../ports/activity.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from '../ports/agent-store.js'
 export type { AuditFilter, AuditStore } from '../ports/audit-store.js'
-export type { CredentialStore, Project, SignIn } from '../ports/credential-store.js'
+export type { PortalStore } from '../ports/portal-store.js'
+export type { PortalSession } from '../domain/portal.js'
+export { limitsColumn, toProject, type ProjectRow } from './project-row.js'
+export type { CredentialStore, Project, ProjectChange, SignIn } from '../ports/credential-store.js'
 export type {
   AttemptRecord,
   CancelStale,
@@ -81,6 +101,8 @@ export type {
 export type { LeaseKeeper } from '../ports/lease-keeper.js'
 export type {
   Accepted,
+  AfterInput,
+  Asking,
   Cancellation,
   Cancelled,
   ClaimRunnable,
@@ -89,6 +111,8 @@ export type {
   ErasedMessages,
   HeldRun,
   HistoryOf,
+  InputChange,
+  InputChanged,
   Lane,
   MessageBacklog,
   MessageErasure,
@@ -120,7 +144,15 @@ export type {
   Stored,
   Unavailable,
 } from '../ports/stored.js'
-export type { SecretRotation, WebhookStore } from '../ports/webhook-store.js'
+export type { UsageOfDay, UsageQuery, UsageStore } from '../ports/usage-store.js'
+export type { HookSet, SecretRotation, WebhookStore } from '../ports/webhook-store.js'
+export type {
+  ChunkQuestion,
+  ChunkRelay,
+  RelayedChunk,
+  RelayedRun,
+  RelayNote,
+} from '../ports/chunk-relay.js'
 export type { WaitingWork, WorkSignal } from '../ports/work-signal.js'
 export {
   AGENT_COLUMNS,
@@ -146,6 +178,7 @@ export {
   toAuditEntry,
   type AuditRow,
 } from './audit-row.js'
+export { PORTAL_COLUMNS, portalColumns, toPortalSession, type PortalRow } from './portal-row.js'
 export { assignments, insertList, selectList } from './columns.js'
 export {
   afterAttemptColumns,
@@ -164,6 +197,8 @@ export {
   MESSAGE_COLUMNS,
   MESSAGE_SESSION_COLUMNS,
   MESSAGE_STATE,
+  inputsColumn,
+  isWaitingFor,
   messageOf,
   messageStateColumns,
   toMessage,

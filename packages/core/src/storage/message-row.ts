@@ -1,7 +1,11 @@
+import { openInput } from '../domain/input-decisions.js'
+import type { Instant } from '../domain/instant.js'
 import type { JsonObject } from '../domain/json.js'
 import type { Message, MessageState } from '../domain/message.js'
+import type { MessageInput } from '../domain/message-input.js'
 import type { ExecutionPrincipal } from '../domain/principal.js'
 import type { RunError } from '../domain/run.js'
+import type { RunUsage } from '../domain/usage.js'
 import { toTrace } from './rows.js'
 
 /** A message without its state. */
@@ -16,6 +20,7 @@ export type MessageFacts = {
   readonly fingerprint: string | null
   readonly trace: string | null
   readonly attempt: number
+  readonly inputs: string | null
   readonly createdAt: number
 }
 
@@ -29,6 +34,8 @@ export type MessageStateColumns = {
   readonly responseTimeMs: number | null
   readonly response: string | null
   readonly error: string | null
+  readonly inputDueAt: number | null
+  readonly usage: string | null
 }
 
 /** A message with its session's head and lease, and with its agent's project. */
@@ -39,6 +46,8 @@ export type MessageRow = MessageFacts &
     readonly position: number
     readonly headPosition: number
     readonly lease: number
+    /** Counts the changes of the message's hooks. Null if the message never had one. */
+    readonly hooks: number | null
   }
 
 /** The columns that a change of state writes. */
@@ -51,6 +60,8 @@ export const MESSAGE_STATE = [
   'responseTimeMs',
   'response',
   'error',
+  'inputDueAt',
+  'usage',
 ] as const satisfies readonly (keyof MessageStateColumns)[]
 /** The columns that are in the table of messages. */
 export const MESSAGE_COLUMNS = [
@@ -65,8 +76,10 @@ export const MESSAGE_COLUMNS = [
   'fingerprint',
   'trace',
   'attempt',
+  'inputs',
   'createdAt',
   ...MESSAGE_STATE,
+  'hooks',
 ] as const satisfies readonly (keyof MessageRow)[]
 /** The columns of a message row that are in the table of sessions. */
 export const MESSAGE_SESSION_COLUMNS = [
@@ -74,6 +87,18 @@ export const MESSAGE_SESSION_COLUMNS = [
   'headPosition',
   'lease',
 ] as const satisfies readonly (keyof MessageRow)[]
+
+export const inputsColumn = (inputs: readonly MessageInput[]): string => JSON.stringify(inputs)
+
+/** True if the message waits for the answer to this question, and for this due time if given. */
+export function isWaitingFor(
+  message: Message,
+  { inputId, dueAt }: { readonly inputId: string; readonly dueAt?: Instant },
+): boolean {
+  const { state } = message
+  if (state.kind !== 'input_required' || openInput(message)?.id !== inputId) return false
+  return dueAt === undefined || dueAt === state.dueAt
+}
 
 /** One literal, because V8 gives an object made by spreading another one a large hidden class. */
 export const messageOf = <S extends MessageState>(
@@ -91,6 +116,7 @@ export const messageOf = <S extends MessageState>(
   ...(row.fingerprint !== null && { fingerprint: row.fingerprint }),
   ...toTrace(row.trace),
   attempt,
+  ...(row.inputs !== null && { inputs: JSON.parse(row.inputs) as MessageInput[] }),
   state,
   createdAt: row.createdAt,
 })
@@ -108,6 +134,8 @@ export function messageStateColumns(state: MessageState): MessageStateColumns {
     responseTimeMs: null,
     response: null,
     error: null,
+    inputDueAt: null,
+    usage: null,
   }
   switch (state.kind) {
     case 'queued':
@@ -120,10 +148,16 @@ export function messageStateColumns(state: MessageState): MessageStateColumns {
       columns.startedAt = state.startedAt
       columns.deadlineAt = state.deadlineAt
       break
+    case 'input_required':
+      columns.startedAt = state.askedAt
+      columns.deadlineAt = state.deadlineAt
+      columns.inputDueAt = state.dueAt
+      break
     case 'responded':
       columns.response = state.response
       columns.responseTimeMs = state.responseTimeMs
       columns.finishedAt = state.respondedAt
+      if (state.usage) columns.usage = JSON.stringify(state.usage)
       break
     case 'failed':
       columns.error = JSON.stringify(state.error)
@@ -149,12 +183,20 @@ function toState(row: MessageStateColumns): MessageState {
       return { kind, startedAt }
     case 'deferred':
       return { kind, startedAt, deadlineAt: row.deadlineAt as number }
+    case 'input_required':
+      return {
+        kind,
+        askedAt: startedAt,
+        deadlineAt: row.deadlineAt as number,
+        dueAt: row.inputDueAt as number,
+      }
     case 'responded':
       return {
         kind,
         response: row.response as string,
         respondedAt: finishedAt,
         responseTimeMs: row.responseTimeMs as number,
+        ...(row.usage !== null && { usage: JSON.parse(row.usage) as RunUsage }),
       }
     case 'failed':
       return { kind, error: JSON.parse(row.error as string) as RunError, failedAt: finishedAt }

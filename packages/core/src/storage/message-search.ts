@@ -45,6 +45,7 @@ export type SearchPath =
   | 'session'
   | 'correlation'
   | 'end_user'
+  | 'asking'
   | 'open'
   | 'time'
   | 'all'
@@ -56,6 +57,7 @@ export function searchPath(search: MessageSearch): SearchPath {
   if (search.sessionId !== undefined) return 'session'
   if (search.correlationId !== undefined) return 'correlation'
   if (search.endUserId !== undefined) return 'end_user'
+  if (state === 'input_required' && status !== 'responded') return 'asking'
   if (status === 'pending' || (state !== undefined && state !== 'responded')) return 'open'
   return createdAfter === undefined && createdBefore === undefined ? 'all' : 'time'
 }

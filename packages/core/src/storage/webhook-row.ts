@@ -39,7 +39,14 @@ export const WEBHOOK_UPDATE = [
   'circuitTrips',
   'updatedAt',
 ] as const satisfies Properties
-export const WEBHOOK_COLUMNS: Properties = ['id', 'projectId', 'createdAt', ...WEBHOOK_UPDATE]
+export const WEBHOOK_COLUMNS: Properties = [
+  'id',
+  'projectId',
+  'messageId',
+  'hookName',
+  'createdAt',
+  ...WEBHOOK_UPDATE,
+]
 
 export const toWebhook = (row: WebhookRow): Webhook => ({
   id: row.id,
@@ -67,6 +74,9 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
       ? { kind: 'enabled' }
       : { kind: 'disabled', reason: row.disabledReason ?? 'operator', at: row.disabledAt },
   health: toHealth(row),
+  ...(row.messageId !== null && {
+    hook: { messageId: row.messageId, name: row.hookName ?? row.messageId },
+  }),
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
 })
@@ -104,6 +114,8 @@ export const webhookColumns = (webhook: Webhook) => ({
   paused: webhook.isPaused ? 1 : 0,
   ...statusColumns(webhook.status),
   ...healthColumns(webhook.health),
+  messageId: webhook.hook?.messageId ?? null,
+  hookName: webhook.hook?.name ?? null,
   createdAt: webhook.createdAt,
   updatedAt: webhook.updatedAt,
 })

@@ -1,9 +1,11 @@
 import type { AuditEntry } from '../domain/audit.js'
 import { agentDefaults, type Agent } from '../domain/agent.js'
+import type { PortalSession } from '../domain/portal.js'
 import type { ApiKey } from '../domain/api-key.js'
 import { freezeEvent, type WebhookEvent } from '../domain/event.js'
 import { toIso, type Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
+import { HOOK_EVENTS, type HookOfMessage } from '../domain/message-hook.js'
 import type { Sealed } from '../domain/sealed.js'
 import type { Webhook } from '../domain/webhook.js'
 import { untried } from '../domain/webhook-health.js'
@@ -104,6 +106,15 @@ export const aWebhook = (webhook: Partial<Webhook> = {}): Webhook => ({
   ...webhook,
 })
 
+/** A hook of the message that wants every event that a hook can get. */
+export const aHook = (
+  { id: messageId, projectId }: Pick<Message, 'id' | 'projectId'>,
+  { name = messageId, ...webhook }: Partial<Webhook> & { readonly name?: string } = {},
+): HookOfMessage => ({
+  ...aWebhook({ projectId, events: HOOK_EVENTS, ordering: 'session', ...webhook }),
+  hook: { messageId, name },
+})
+
 /** `agent.started`, of this agent. */
 export function anEvent(agent: AgentRef, event: Partial<WebhookEvent> = {}): WebhookEvent {
   const data = { agentId: agent.id, runtime: 'fake', startedAt: toIso(BUILT_AT) }
@@ -123,6 +134,19 @@ export const anApiKey = (key: Partial<ApiKey> = {}): ApiKey => ({
     createdAt: BUILT_AT,
   },
   ...key,
+})
+
+/** A link to the webhooks that nobody has opened. */
+export const aPortalSession = (session: Partial<PortalSession> = {}): PortalSession => ({
+  ...{
+    id: ids.next(),
+    projectId: PROJECT_ID,
+    permissions: ['project:webhooks'],
+    createdAt: BUILT_AT,
+    linkUntil: BUILT_AT + 60_000,
+    until: BUILT_AT + 3_600_000,
+  },
+  ...session,
 })
 
 /** A change that a key made. */

@@ -5,6 +5,7 @@ import { fakeRandom } from './fake-random.js'
 import { fakeRuntime, type FakeRuntimeOptions } from './fake-runtime.js'
 import { fakeSender } from './fake-sender.js'
 import { memoryStorage } from './memory-storage.js'
+import { noTracing } from '../pacing/no-tracing.js'
 import { recordingTelemetry } from './recording-telemetry.js'
 
 /**
@@ -13,14 +14,16 @@ import { recordingTelemetry } from './recording-telemetry.js'
  */
 export function fakePlatform(options: FakeRuntimeOptions = {}) {
   const runtime = fakeRuntime(options)
+  const crypto = fakeCrypto()
   return {
     ...{ storage: memoryStorage(), sender: fakeSender(), runtime, runtimes: [runtime] },
     ...{
       clock: fakeClock(),
       random: fakeRandom(),
       ids: fakeIds(),
-      crypto: fakeCrypto(),
+      crypto,
       telemetry: recordingTelemetry(),
+      tracing: noTracing(crypto.randomBytes),
     },
   }
 }

@@ -1,3 +1,4 @@
+import type { AskingRun } from '../domain/message-input.js'
 import { err, ok } from 'neverthrow'
 import { failedRun, type RunError, type RunOutcome } from '../domain/run.js'
 import type {
@@ -30,6 +31,7 @@ export type FakeRuntime = AgentRuntime & {
   /** The message ids of open runs, in order. */
   readonly openRuns: readonly string[]
   answer(messageId: string, response: string): void
+  ask(messageId: string, question: Omit<AskingRun, 'kind'>): void
   fail(messageId: string, message?: string, options?: { readonly retryable?: boolean }): void
   defer(messageId: string, deadlineMs?: number): void
   /** Makes the next start fail. */
@@ -138,6 +140,7 @@ export function fakeRuntime({
       return open.messageIds
     },
     answer: (messageId, response) => open.end(messageId, { kind: 'answered', response }),
+    ask: (messageId, question) => open.end(messageId, { kind: 'input_required', ...question }),
     fail: (messageId, message = 'told to fail', { retryable = false } = {}) =>
       open.end(messageId, failedRun('RUNTIME_ERROR', message, retryable)),
     defer: (messageId, deadlineMs) =>

@@ -5,6 +5,7 @@ export {
   anEvent,
   aProject,
   aRunRequest,
+  aHook,
   aWebhook,
   BUILT_AT,
   newMessage,
@@ -24,6 +25,7 @@ export type { FakeSender, FakeSenderOptions } from './fake-sender.js'
 export { accepted, fakeSender, refused, unreachable } from './fake-sender.js'
 export type { Fault, MemoryStorage, StorageMethod } from './memory-storage.js'
 export { memoryStorage } from './memory-storage.js'
+export { memoryChunkRelay } from './memory-chunk-relay.js'
 export { memoryWorkSignal } from './memory-work-signal.js'
 export type { RecordingTelemetry } from './recording-telemetry.js'
 export { recordingTelemetry } from './recording-telemetry.js'

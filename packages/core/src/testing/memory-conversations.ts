@@ -1,4 +1,4 @@
-import { newestThatFit, type Turn } from '../domain/history.js'
+import { newestThatFit, turnsOf, type Turn } from '../domain/history.js'
 import { statusOf, type Message } from '../domain/message.js'
 import type {
   HistoryOf,
@@ -18,16 +18,18 @@ const MOST_ROWS = 5_000
 
 export function history(memory: Memory, { messageId, ...limit }: HistoryOf): Turn[] {
   const row = memory.messages.get(messageId)
-  return row ? newestThatFit(answeredBefore(sessionOf(memory, row.message), row), limit) : []
+  return row ? newestThatFit(turnsBefore(sessionOf(memory, row.message), row), limit) : []
 }
 
-function answeredBefore({ all }: Session, row: MessageRow): Turn[] {
-  const before = all.slice(0, all.indexOf(row)).slice(-MOST_ROWS).reverse()
-  return before.flatMap(({ message: { id: messageId, message, executionPrincipal, state } }) =>
-    state.kind === 'responded'
-      ? [{ messageId, message, response: state.response, executionPrincipal }]
-      : [],
-  )
+function turnsBefore({ all }: Session, row: MessageRow): Turn[] {
+  const past = all.slice(0, all.indexOf(row) + 1).slice(-MOST_ROWS)
+  return past.reverse().flatMap((one) => {
+    const { message, earlierTurns = [] } = one
+    const { state } = message
+    const isAnswered = one !== row && state.kind === 'responded'
+    const response = isAnswered ? state.response : null
+    return [...turnsOf({ ...message, messageId: message.id, response, earlierTurns })]
+  })
 }
 
 export function listMessages(memory: Memory, filter: MessageFilter, page: PageOf): Page<Message> {

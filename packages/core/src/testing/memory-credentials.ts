@@ -1,7 +1,8 @@
 import type { ApiKey } from '../domain/api-key.js'
 import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
-import type { CredentialStore, Project, SignIn } from '../ports/credential-store.js'
+import { hasLimits } from '../domain/send-limit.js'
+import type { CredentialStore, Project, ProjectChange, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf } from '../ports/stored.js'
 import type { Immediate, Memory } from './memory.js'
 import { recorded } from './memory-audit.js'
@@ -17,6 +18,19 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
   createProject(project: Project, audit?: AuditEntry): 'created' {
     this.#memory.projects.set(project.id, project)
     return recorded(this.#memory, audit, 'created')
+  }
+
+  updateProject(
+    id: string,
+    { sendLimits }: ProjectChange,
+    audit?: AuditEntry,
+  ): Project | undefined {
+    const before = this.#memory.projects.get(id)
+    if (!before) return undefined
+    const { sendLimits: _, ...facts } = before
+    const after = hasLimits(sendLimits) ? { ...facts, sendLimits } : facts
+    this.#memory.projects.set(id, after)
+    return recorded(this.#memory, audit, after)
   }
 
   getProject(id: string): Project | undefined {

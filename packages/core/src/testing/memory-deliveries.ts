@@ -9,6 +9,7 @@ import {
 } from '../domain/delivery.js'
 import { isForEndUser, type WebhookEvent } from '../domain/event.js'
 import { attemptCounts } from '../domain/fencing.js'
+import { isHook } from '../domain/message-hook.js'
 import type { Instant } from '../domain/instant.js'
 import { leaseEnd } from '../domain/sending.js'
 import { circuitAt, heldByProbe, readyToProbe } from '../domain/webhook-health.js'
@@ -41,6 +42,7 @@ import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memo
 import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
 import { advanceOrder } from './memory-order.js'
 import { newestFirst } from './memory-page.js'
+import { addUsage } from './memory-usage.js'
 
 export class MemoryDeliveries implements Immediate<DeliveryStore> {
   readonly #memory: Memory
@@ -71,12 +73,14 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     state,
     decideHealth,
     outgoing,
+    usage,
   }: AttemptRecord): RecordedAttempt {
     const row = this.#memory.deliveries.get(deliveryId)
     if (!row) return { kind: 'lease_lost' }
     const { state: before } = row.delivery
     const claim = { isOpen: isOpen(before), isClaimed: before.kind === 'sending', lease: row.token }
     if (!attemptCounts(claim, token, attempt.outcome.kind)) return { kind: 'lease_lost' }
+    addUsage(this.#memory, usage)
     const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount, state }
     const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))
@@ -95,7 +99,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     deliveryId: string,
   ): WebhookDelivery | undefined {
     const webhook = ofProject(this.#memory.webhooks.get(webhookId), event.projectId)
-    if (!webhook) return undefined
+    if (!webhook || isHook(webhook)) return undefined
     this.#makeReadyToProbe(webhook.id, event.createdAt)
     return publishOne(this.#memory, event, webhook, deliveryId).delivery
   }

@@ -2,11 +2,19 @@ import { holdsRun } from '../domain/fencing.js'
 import { newMessageClaim } from '../domain/first-claim.js'
 import type { Turn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
-import { isFinal, isRetryable, type Message, type MessageState } from '../domain/message.js'
+import {
+  isFinal,
+  isRetryable,
+  isSettled,
+  type Message,
+  type MessageState,
+} from '../domain/message.js'
 import { isEndUser } from '../domain/principal.js'
+import { takeTokens } from '../domain/send-limit.js'
 import type { ActivityQuery, MessageCount } from '../ports/activity.js'
 import type {
   Accepted,
+  Asking,
   Cancellation,
   Cancelled,
   ClaimedMessage,
@@ -15,6 +23,8 @@ import type {
   ErasedMessages,
   HeldRun,
   HistoryOf,
+  InputChange,
+  InputChanged,
   MessageBacklog,
   MessageErasure,
   MessageFilter,
@@ -32,6 +42,7 @@ import type {
   SessionSummary,
 } from '../ports/message-store.js'
 import type { Page, PageOf, Purge } from '../ports/stored.js'
+import { isWaitingFor } from '../storage/message-row.js'
 import { countMessages } from './memory-activity.js'
 import { history, listMessages, listSessions, searchMessages } from './memory-conversations.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
@@ -47,6 +58,7 @@ import {
   removeSession,
   sessionOf,
 } from './memory-sessions.js'
+import { addUsage } from './memory-usage.js'
 
 export class MemoryMessages implements Immediate<MessageStore> {
   readonly #memory: Memory
@@ -70,12 +82,24 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (isChanged) return { kind: 'agent_changed' }
     const session = sessionOf(this.#memory, message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
+    const taken = this.#takeTokens(message)
+    if (taken?.kind === 'rate_limited') return taken
 
     const row = this.#insert(message)
+    addUsage(this.#memory, message.usage)
     append(session, row, message.now)
     const until = newMessageClaim(message.claimUntil, session.open[0] === row)
-    if (until === undefined) return { kind: 'created', message: row.message }
-    return { kind: 'claimed', claimed: claimHead(this.#memory, session, row, message.now, until) }
+    if (until === undefined) return { kind: 'created', message: row.message, ...taken }
+    const claimed = claimHead(this.#memory, session, row, message.now, until)
+    return { kind: 'claimed', claimed, ...taken }
+  }
+
+  #takeTokens({ takes, now }: NewMessage) {
+    if (!takes) return undefined
+    const { sendBuckets } = this.#memory
+    const { isTaken, fullTimes, levels } = takeTokens(takes, sendBuckets, now)
+    for (const [bucket, fullAt] of fullTimes) sendBuckets.set(bucket, fullAt)
+    return isTaken ? { levels } : ({ kind: 'rate_limited', levels } as const)
   }
 
   claimRunnable({ lanes, now, until }: ClaimRunnable): ClaimedMessage[] {
@@ -98,9 +122,10 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return 'deferred'
   }
 
-  recordRun({ state, now, outgoing, ...held }: RunRecord): RecordedRun {
+  recordRun({ state, now, outgoing, usage, ...held }: RunRecord): RecordedRun {
     const row = this.#findHeld(held)
     if (!row) return { kind: 'lease_lost' }
+    addUsage(this.#memory, usage)
     row.message = { ...row.message, state }
     const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
@@ -108,6 +133,38 @@ export class MemoryMessages implements Immediate<MessageStore> {
     const deliveries = outgoing ? publish(this.#memory, outgoing) : []
     const sessionWaits = session.open.length > 0
     return { kind: 'recorded', message: row.message, deliveries, sessionWaits }
+  }
+
+  ask({ state, inputs, outgoing, usage, ...held }: Asking): RecordedRun {
+    const row = this.#findHeld(held)
+    if (!row) return { kind: 'lease_lost' }
+    addUsage(this.#memory, usage)
+    row.message = { ...row.message, state, inputs }
+    sessionOf(this.#memory, row.message).dueAt = Infinity
+    const deliveries = publish(this.#memory, outgoing)
+    return { kind: 'recorded', message: row.message, deliveries, sessionWaits: false }
+  }
+
+  changeInput(change: InputChange): InputChanged | undefined {
+    const { state, inputs, now, outgoing } = change
+    const row = this.#find(change)
+    if (!row) return undefined
+    if (!isWaitingFor(row.message, change)) return { kind: 'not_waiting', message: row.message }
+    row.message = { ...row.message, state, inputs }
+    const session = sessionOf(this.#memory, row.message)
+    if (state.kind === 'queued') session.dueAt = state.notBefore
+    if (state.kind === 'failed') removeOpen(session, row, now)
+    const deliveries = publish(this.#memory, outgoing)
+    const sessionWaits = state.kind !== 'input_required' && session.open.length > 0
+    return { kind: 'changed', message: row.message, deliveries, sessionWaits }
+  }
+
+  dueInputs({ now, limit }: { readonly now: Instant; readonly limit: number }): Message[] {
+    return [...this.#memory.messages.values()]
+      .map(({ message }) => message)
+      .filter(({ state }) => state.kind === 'input_required' && state.dueAt <= now)
+      .sort((a, b) => dueAtOf(a) - dueAtOf(b))
+      .slice(0, limit)
   }
 
   cancel({ state, outgoing, ...ref }: Cancellation): Cancelled | undefined {
@@ -130,7 +187,8 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (agent?.state.kind !== 'running') return { kind: 'agent_not_running' }
     const session = sessionOf(this.#memory, row.message)
     if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
-    row.message = { ...row.message, attempt: 0, state: { kind: 'queued', notBefore: now } }
+    const { inputs: _, ...facts } = row.message
+    row.message = { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now } }
     session.all.splice(session.all.indexOf(row), 1)
     append(session, row, now)
     return { kind: 'retried', message: row.message }
@@ -147,16 +205,17 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return this.#find(ref)?.message
   }
 
-  getHeld(messageId: string): MessageRow | undefined {
-    return this.#memory.messages.get(messageId)
+  getHeld(messageId: string): Pick<MessageRow, 'message' | 'token'> | undefined {
+    const row = this.#memory.messages.get(messageId)
+    return row && { message: row.message, token: row.token }
   }
 
   find(messageIds: readonly string[]): Message[] {
     return messageIds.flatMap((id) => this.#memory.messages.get(id)?.message ?? [])
   }
 
-  findFinal(messageIds: readonly string[]): Message[] {
-    return this.find(messageIds).filter(({ state }) => isFinal(state))
+  findSettled(messageIds: readonly string[]): Message[] {
+    return this.find(messageIds).filter(({ state }) => isSettled(state))
   }
 
   list(filter: MessageFilter, page: PageOf): Page<Message> {
@@ -223,18 +282,34 @@ export class MemoryMessages implements Immediate<MessageStore> {
       .flatMap(({ id }) => dueSessions(this.#memory, id, now))
       .filter(({ head }) => head.message.state.kind === 'queued')
       .map(({ session }) => session.dueAt)
+    const askedTimes = [...messages.values()].flatMap(({ message: { state } }) =>
+      state.kind === 'input_required' ? [state.askedAt] : [],
+    )
     return {
       queued: count('queued'),
       running: count('running'),
       deferred: count('deferred'),
+      inputRequired: count('input_required'),
       ...(dueTimes.length > 0 && { oldestDueAt: Math.min(...dueTimes) }),
+      ...(askedTimes.length > 0 && { oldestAskedAt: Math.min(...askedTimes) }),
     }
   }
 
-  #insert({ idempotencyKey, now, claimUntil: _, ...facts }: NewMessage): MessageRow {
+  #insert({
+    idempotencyKey,
+    now,
+    claimUntil: _claimUntil,
+    usage: _usage,
+    takes: _takes,
+    hook,
+    earlierTurns = [],
+    ...facts
+  }: NewMessage): MessageRow {
     const state = { kind: 'queued', notBefore: now } as const
-    const row: MessageRow = { message: { ...facts, attempt: 0, state, createdAt: now }, token: 0 }
+    const message: Message = { ...facts, attempt: 0, state, createdAt: now }
+    const row: MessageRow = { message, token: 0, earlierTurns }
     this.#memory.messages.set(facts.id, row)
+    if (hook) this.#memory.webhooks.set(hook.id, hook)
     if (idempotencyKey !== undefined)
       this.#memory.idempotencyKeys.set(keyOf(facts, idempotencyKey), row)
     return row
@@ -267,6 +342,9 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return true
   }
 }
+
+const dueAtOf = ({ state }: Message): Instant =>
+  state.kind === 'input_required' ? state.dueAt : Infinity
 
 const keyOf = (
   { projectId, agentId }: Pick<NewMessage, 'projectId' | 'agentId'>,

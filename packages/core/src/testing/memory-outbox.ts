@@ -3,6 +3,7 @@ import { orderKeyOf } from '../domain/delivery-order.js'
 import type { WebhookEvent } from '../domain/event.js'
 import { newDeliveryClaim } from '../domain/first-claim.js'
 import type { Instant } from '../domain/instant.js'
+import { isHook, type HookOfMessage } from '../domain/message-hook.js'
 import { matchesFilter } from '../domain/webhook-filter.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery, Outgoing } from '../ports/delivery-store.js'
@@ -53,8 +54,9 @@ export function publishOne(
   return row
 }
 
-const isSubscribed = ({ projectId, events, filter }: Webhook, event: WebhookEvent): boolean =>
+const isSubscribed = ({ projectId, events, filter, hook }: Webhook, event: WebhookEvent): boolean =>
   projectId === event.projectId &&
+  (hook === undefined || hook.messageId === event.messageId) &&
   events.some((name) => name === '*' || name === event.name) &&
   matchesFilter(filter, event)
 
@@ -108,3 +110,12 @@ export function claimDelivery(
 
 export const bodyOf = (memory: Memory, { delivery }: DeliveryRow): string =>
   memory.events.get(delivery.eventId)?.body ?? ''
+
+/** Deletes hooks with their deliveries. */
+export function deleteHooks(memory: Memory, which: (hook: HookOfMessage) => boolean): void {
+  for (const webhook of [...memory.webhooks.values()].filter(isHook).filter(which)) {
+    memory.webhooks.delete(webhook.id)
+    for (const [id, { delivery }] of memory.deliveries)
+      if (delivery.webhookId === webhook.id) memory.deliveries.delete(id)
+  }
+}

@@ -1,7 +1,8 @@
 import type { Instant } from '../domain/instant.js'
-import { claimedAttempt, isExhausted } from '../domain/message.js'
+import { allowedAttempts, claimedAttempt, isExhausted, type Message } from '../domain/message.js'
 import type { ClaimedMessage } from '../ports/message-store.js'
 import type { Memory, MessageRow, Session } from './memory.js'
+import { deleteHooks } from './memory-outbox.js'
 
 type SessionRef = { readonly agentId: string; readonly sessionId: string }
 
@@ -38,7 +39,7 @@ export function removeOpen(session: Session, row: MessageRow, now: Instant): voi
 
 /** Deletes a session with its messages and their keys. A run of the session loses its lease. */
 export function removeSession(memory: Memory, session: Session): void {
-  for (const { message } of session.all) memory.messages.delete(message.id)
+  for (const { message } of session.all) deleteMessage(memory, message)
   for (const [key, { message }] of memory.idempotencyKeys)
     if (!memory.messages.has(message.id)) memory.idempotencyKeys.delete(key)
   memory.sessions.delete(keyOf(session))
@@ -56,10 +57,15 @@ export function eraseMessage(memory: Memory, row: MessageRow, now: Instant): voi
 export function removeFinal(memory: Memory, row: MessageRow): void {
   const session = sessionOf(memory, row.message)
   session.all.splice(session.all.indexOf(row), 1)
-  memory.messages.delete(row.message.id)
+  deleteMessage(memory, row.message)
   for (const [key, other] of memory.idempotencyKeys)
     if (other === row) memory.idempotencyKeys.delete(key)
   if (session.all.length === 0) memory.sessions.delete(keyOf(session))
+}
+
+function deleteMessage(memory: Memory, { id }: Message): void {
+  memory.messages.delete(id)
+  deleteHooks(memory, ({ hook }) => hook.messageId === id)
 }
 
 /** Returns the agent's sessions whose head can be claimed, the longest due first. */
@@ -85,11 +91,12 @@ export function claimHead(
 ): ClaimedMessage {
   const { kind } = head.message.state
   const lost = kind === 'running' || kind === 'deferred' ? kind : undefined
-  const maxAttempts = memory.agents.get(session.agentId)?.maxAttempts ?? Infinity
-  const hasNoneLeft = isExhausted(head.message.attempt, maxAttempts)
+  const { maxAttempts = Infinity } = memory.agents.get(session.agentId) ?? {}
+  const allowed = allowedAttempts(maxAttempts, head.message)
+  const hasNoneLeft = isExhausted(head.message.attempt, allowed)
   const message = {
     ...head.message,
-    attempt: claimedAttempt(head.message.attempt, maxAttempts),
+    attempt: claimedAttempt(head.message.attempt, allowed),
     state: { kind: 'running', startedAt: now },
   } as const
   head.message = message

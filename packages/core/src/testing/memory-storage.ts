@@ -8,8 +8,10 @@ import { MemoryCredentials } from './memory-credentials.js'
 import { MemoryDeliveries } from './memory-deliveries.js'
 import { MemoryEvents } from './memory-events.js'
 import { MemoryMessages } from './memory-messages.js'
+import { MemoryPortals } from './memory-portals.js'
 import { MemoryRecoveries } from './memory-recoveries.js'
 import { moveTimes } from './memory-times.js'
+import { MemoryUsage } from './memory-usage.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 
 /**
@@ -36,6 +38,8 @@ type StoreName =
   | 'agents'
   | 'credentials'
   | 'audit'
+  | 'portals'
+  | 'usage'
 export type StorageMethod =
   | { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName]
   | 'moveTimes'
@@ -76,6 +80,8 @@ function openHandle(memory: Memory): MemoryStorage {
     agents: asStore('agents', new MemoryAgents(memory), call),
     credentials: asStore('credentials', new MemoryCredentials(memory), call),
     audit: asStore('audit', new MemoryAudit(memory), call),
+    portals: asStore('portals', new MemoryPortals(memory), call),
+    usage: asStore('usage', new MemoryUsage(memory), call),
     moveTimes: (jump) => call('moveTimes', () => moveTimes(memory, jump)),
     ping: () => call('ping', () => undefined),
     close: async () => {

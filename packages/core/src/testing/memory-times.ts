@@ -28,6 +28,8 @@ export function moveTimes(memory: Memory, jump: ClockJump): boolean {
 
 function movedMessage(state: MessageState, move: Move): MessageState {
   if (state.kind === 'queued') return { ...state, notBefore: move(state.notBefore) }
+  if (state.kind === 'input_required')
+    return { ...state, deadlineAt: move(state.deadlineAt), dueAt: move(state.dueAt) }
   return state.kind === 'deferred' ? { ...state, deadlineAt: move(state.deadlineAt) } : state
 }
 

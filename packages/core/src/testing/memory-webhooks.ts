@@ -1,10 +1,13 @@
 import type { AuditEntry } from '../domain/audit.js'
+import { decideHook, isHook, type HookOfMessage } from '../domain/message-hook.js'
 import { changeWebhook, type Webhook, type WebhookChange } from '../domain/webhook.js'
 import type { Page, PageOf, ResealedRows, ResealStep } from '../ports/stored.js'
-import type { SecretRotation, WebhookStore } from '../ports/webhook-store.js'
+import type { MessageRef } from '../ports/message-store.js'
+import type { HookSet, SecretRotation, WebhookStore } from '../ports/webhook-store.js'
 import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
 import { recorded } from './memory-audit.js'
 import { newestFirst } from './memory-page.js'
+import { deleteHooks } from './memory-outbox.js'
 
 export class MemoryWebhooks implements Immediate<WebhookStore> {
   readonly #memory: Memory
@@ -23,7 +26,8 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
   }
 
   get(projectId: string, id: string): Webhook | undefined {
-    return ofProject(this.#webhooks.get(id), projectId)
+    const webhook = ofProject(this.#webhooks.get(id), projectId)
+    return webhook && isHook(webhook) ? undefined : webhook
   }
 
   list(projectId: string, page: PageOf): Page<Webhook> {
@@ -59,12 +63,46 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
     return recorded(this.#memory, audit, deleted)
   }
 
+  setHook(hook: HookOfMessage, agentId: string, limit: number): HookSet {
+    const ref = { projectId: hook.projectId, agentId, messageId: hook.hook.messageId }
+    if (!this.#hasMessage(ref)) return 'message_not_found'
+    const hooks = this.hooksOf(ref).map(({ id, hook: { name } }) => ({
+      id,
+      name,
+      isDeleted: false,
+    }))
+    const decided = decideHook(hooks, hook, limit)
+    if (decided !== 'insert' && decided !== 'update') return decided
+    this.#webhooks.set(hook.id, hook)
+    return 'set'
+  }
+
+  hooksOf(ref: MessageRef): HookOfMessage[] {
+    if (!this.#hasMessage(ref)) return []
+    return [...this.#webhooks.values()]
+      .filter(isHook)
+      .filter(({ hook }) => hook.messageId === ref.messageId)
+  }
+
+  deleteHook(ref: MessageRef, name: string): boolean {
+    const found = this.hooksOf(ref).find(({ hook }) => hook.name === name)
+    if (found) deleteHooks(this.#memory, ({ id }) => id === found.id)
+    return found !== undefined
+  }
+
+  #hasMessage({ projectId, agentId, messageId }: MessageRef): boolean {
+    const message = this.#memory.messages.get(messageId)?.message
+    return message?.projectId === projectId && message.agentId === agentId
+  }
+
   reseal(step: ResealStep<Webhook>): ResealedRows {
     return resealRows(this.#webhooks, step)
   }
 
   #webhooksOf(projectId: string): Webhook[] {
-    return [...this.#webhooks.values()].filter((webhook) => webhook.projectId === projectId)
+    return [...this.#webhooks.values()].filter(
+      (webhook) => webhook.projectId === projectId && !isHook(webhook),
+    )
   }
 
   #save(webhook: Webhook): Webhook {

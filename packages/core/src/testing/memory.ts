@@ -4,8 +4,11 @@ import type { ApiKey } from '../domain/api-key.js'
 import type { ClockJump } from '../domain/clock-jump.js'
 import type { DeliveryAttempt, WebhookDelivery } from '../domain/delivery.js'
 import type { WebhookEvent } from '../domain/event.js'
+import type { EarlierTurn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
+import type { PortalSession } from '../domain/portal.js'
+import type { Usage } from '../domain/usage.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { Project } from '../ports/credential-store.js'
 import type { Recovery } from '../ports/recovery-store.js'
@@ -32,6 +35,11 @@ export type Memory = {
   readonly deliveries: Map<string, DeliveryRow>
   readonly recoveries: Map<string, Recovery>
   readonly auditLog: Map<string, AuditEntry>
+  readonly portals: Map<string, { session: PortalSession; readonly digest: string }>
+  /** Sums by project and day. */
+  readonly usage: Map<string, Usage>
+  /** By bucket, when it is full again. */
+  readonly sendBuckets: Map<string, number>
   /** The last jump of the clock for which the times moved. */
   movedFor?: ClockJump
   lastEventPosition: number
@@ -55,7 +63,11 @@ export type Session = {
 }
 
 /** `token` is the token of the newest claim, or 0. */
-export type MessageRow = { message: Message; token: number }
+export type MessageRow = {
+  message: Message
+  token: number
+  readonly earlierTurns?: readonly EarlierTurn[]
+}
 export type DeliveryRow = {
   delivery: WebhookDelivery
   token: number
@@ -80,6 +92,9 @@ export const newMemory = (): Memory => ({
   deliveries: new Map(),
   recoveries: new Map(),
   auditLog: new Map(),
+  portals: new Map(),
+  usage: new Map(),
+  sendBuckets: new Map(),
   lastEventPosition: 0,
   lastToken: 0,
   lastServedWebhook: '',

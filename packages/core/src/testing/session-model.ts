@@ -9,6 +9,8 @@ export type ModelMessage = {
   readonly endUserId?: string | undefined
   kind: MessageStateKind
   attempt: number
+  /** The questions that its runs have asked. */
+  questions: number
   /** The token of the newest claim. A result must show it. */
   token: number
 }
@@ -64,6 +66,7 @@ export class SessionModel {
       endUserId,
       kind: 'queued',
       attempt: 0,
+      questions: 0,
       token: 0,
     }
     this.messages.set(id, message)
@@ -74,7 +77,7 @@ export class SessionModel {
 
   claim(message: ModelMessage, token: number, until: Instant): void {
     message.kind = 'running'
-    message.attempt = Math.min(message.attempt + 1, this.#maxAttempts)
+    message.attempt = Math.min(message.attempt + 1, this.#maxAttempts + message.questions)
     message.token = token
     this.#sessionOf(message).dueAt = until
   }
@@ -102,6 +105,25 @@ export class SessionModel {
     return true
   }
 
+  /** Ends the run with a question. No claim takes the message before the answer. */
+  ask(held: HeldRun, now: Instant): boolean {
+    const isHeld = this.finish(held, 'input_required', now, Infinity)
+    const message = this.messages.get(held.messageId)
+    if (isHeld && message) message.questions++
+    return isHeld
+  }
+
+  /** Ends the wait for an answer: with the answer, or with a failure. */
+  endWait(message: ModelMessage, kind: 'queued' | 'failed', now: Instant, until: Instant): boolean {
+    if (message.kind !== 'input_required') return false
+    if (kind === 'failed') this.#end(message, kind, now)
+    else {
+      message.kind = kind
+      this.#sessionOf(message).dueAt = until
+    }
+    return true
+  }
+
   cancel(message: ModelMessage, now: Instant): 'already_final' | 'cancelled' {
     if (!this.#isOpen(message)) return 'already_final'
     this.#end(message, 'cancelled', now)
@@ -115,6 +137,7 @@ export class SessionModel {
     remove(all, message)
     message.kind = 'queued'
     message.attempt = 0
+    message.questions = 0
     this.#enqueue(message, now)
     return 'retried'
   }

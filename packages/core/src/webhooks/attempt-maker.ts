@@ -6,8 +6,8 @@ import {
 } from '../domain/custom-headers.js'
 import type { Sealed } from '../domain/sealed.js'
 import { signatureHeaders } from '../domain/signature.js'
-import { childTrace } from '../domain/trace.js'
 import { signingSecrets, webhookHeadersContext, webhookSecretContext } from '../domain/webhook.js'
+import { TASK_TYPE } from '../domain/task-body.js'
 import type { Outcome } from '../domain/delivery.js'
 import type { AttemptMaker, AttemptOrder } from '../ports/attempt-maker.js'
 import type { Clock, Crypto } from '../ports/platform.js'
@@ -112,9 +112,9 @@ function requestHeaders(
     headerPrefix: d.policy.headerPrefix,
   }
   const ours = {
-    'content-type': 'application/json',
+    'content-type': webhook.hook ? TASK_TYPE : 'application/json',
     ...signatureHeaders(d.crypto.hmacSha256, signed),
-    ...(trace && childTrace(trace, d.crypto.randomBytes)),
+    ...trace,
   }
   if (!webhook.headers) return { sent: ours, kept: ours, redact: (text) => text }
   return {

@@ -3,10 +3,14 @@ import { decideNextState, shownUrl, type Outcome } from '../domain/delivery.js'
 import { freezeEvent, type EventPayload } from '../domain/event.js'
 import { exhaustedEvent, reportsFailure } from '../domain/exhausted.js'
 import { toIso, type Instant } from '../domain/instant.js'
+import { isHook } from '../domain/message-hook.js'
+import { taskBody } from '../domain/task-body.js'
 import { traceIdOf } from '../domain/trace.js'
+import { usageOfAttempt } from '../domain/usage.js'
 import type { Webhook } from '../domain/webhook.js'
 import { decideWebhookHealth, type HealthDecision } from '../domain/webhook-health.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
+import { tracedCommit } from '../pacing/traced-commit.js'
 import type { Platform } from '../platform.js'
 import type {
   AttemptRecord,
@@ -17,10 +21,16 @@ import type {
   WebhookUpdate,
 } from '../ports/delivery-store.js'
 import type { Stored } from '../ports/stored.js'
+import type { ActiveSpan } from '../ports/tracing.js'
 import type { RecentAttempts } from './recent-attempts.js'
 
 /** An attempt whose request has ended, with the record to store. */
-export type FinishedAttempt = { readonly claimed: ClaimedDelivery; readonly record: AttemptRecord }
+export type FinishedAttempt = {
+  readonly claimed: ClaimedDelivery
+  readonly record: AttemptRecord
+  /** Still open. `recordAttempt` ends it. */
+  readonly span: ActiveSpan
+}
 
 /** A webhook before and after an attempt changed it. */
 export type WebhookTransition = NonNullable<
@@ -30,12 +40,15 @@ export type WebhookTransition = NonNullable<
 /** Makes one attempt and decides the delivery's next state. Never rejects. */
 export async function makeAttempt(
   platform: Platform,
-  claimed: ClaimedDelivery,
+  given: ClaimedDelivery,
   recent: RecentAttempts,
 ): Promise<FinishedAttempt> {
   const { attempts, clock, policy, random } = platform
+  const claimed = isHook(given.webhook) ? { ...given, body: taskBody(given.body) } : given
   const { delivery, lease, webhook } = claimed
-  const { startedAt, endedAt, requestHeaders, outcome } = await attempts.make(claimed)
+  const span = startAttempt(platform, claimed)
+  const order = span.trace ? { ...claimed, trace: span.trace } : claimed
+  const { startedAt, endedAt, requestHeaders, outcome } = await attempts.make(order)
   const durationMs = Math.max(0, endedAt - startedAt)
   // A thread that makes attempts can already have seen a jump of the clock.
   const now = clock.now()
@@ -53,8 +66,12 @@ export async function makeAttempt(
   const decideHealth = healthDecider(platform, claimed, outcome, now, recent)
   const outgoing =
     state.kind === 'exhausted' ? exhaustedOutgoing(platform, claimed, outcome, now) : undefined
+  const isEnd = state.kind !== 'pending'
+  const told = { body: claimed.body, isSent: outcome.kind !== 'unreachable', isEnd }
+  const usage = policy.quotas && usageOfAttempt(delivery.projectId, told, now)
   return {
     claimed,
+    span,
     record: {
       deliveryId: delivery.id,
       token: lease.token,
@@ -64,8 +81,38 @@ export async function makeAttempt(
       ...((decideHealth || outgoing) && { webhookId: webhook.id }),
       ...(decideHealth && { decideHealth }),
       ...(outgoing && { outgoing }),
+      ...(usage && { usage }),
     },
   }
+}
+
+const startAttempt = (
+  { tracing }: Platform,
+  { delivery, webhook, trace }: ClaimedDelivery,
+): ActiveSpan =>
+  tracing.start({
+    name: 'delivery.attempt',
+    parent: trace,
+    details: {
+      projectId: delivery.projectId,
+      deliveryId: delivery.id,
+      eventId: delivery.eventId,
+      event: delivery.event,
+      webhookId: webhook.id,
+      attempt: delivery.attemptCount + 1,
+    },
+  })
+
+/** Ends the span of an attempt, stored or not. */
+export function endAttempt({ span, record: { attempt, state } }: FinishedAttempt): void {
+  const { outcome } = attempt
+  span.end({
+    outcome: outcome.kind,
+    state: state.kind,
+    ...('statusCode' in outcome && { statusCode: outcome.statusCode }),
+    ...(outcome.kind === 'refused' && { error: String(outcome.statusCode) }),
+    ...(outcome.kind === 'unreachable' && { error: outcome.error }),
+  })
 }
 
 /**
@@ -79,7 +126,11 @@ export async function recordAttempt(
   inFlight?: number,
 ): Promise<{ readonly webhook?: WebhookTransition; readonly nextIsDue?: true }> {
   const { telemetry } = platform
-  const recorded = await retryUntilStored(platform, recording(platform, finished, inFlight))
+  const { span } = finished
+  const recorded = await tracedCommit(platform.tracing, span, 'recordAttempt', () =>
+    retryUntilStored(platform, recording(platform, finished, inFlight)),
+  )
+  endAttempt(finished)
   if (recorded.isErr()) return {}
   if (recorded.value.kind !== 'recorded') {
     telemetry.record({ name: 'delivery.refused', ...factsOf(finished) })

@@ -15,6 +15,7 @@ import type { ClaimedDelivery, Outgoing, ReleasedClaim } from '../ports/delivery
 import type { WaitingWork } from '../ports/work-signal.js'
 import { firstSlots, type Answer } from './adaptive-limit.js'
 import {
+  endAttempt,
   makeAttempt,
   recordAttempt,
   type FinishedAttempt,
@@ -389,6 +390,7 @@ export class DeliverySender {
     if (finished && !this.#wasInterruptedByUs(finished))
       await this.#record(finished, answerOf(finished, startedAt))
     else {
+      if (finished) endAttempt(finished)
       this.#queue.end(claimed)
       await this.#release([claimed])
     }

@@ -1,5 +1,6 @@
 import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
+import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
 import type { DeliveryDetail, DeliveryFilter } from '../ports/delivery-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
@@ -10,13 +11,15 @@ import { getWebhook } from './manage-webhooks.js'
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
 type NotFound = { readonly kind: 'delivery_not_found' }
 
-/** Returns one delivery with its body and every attempt. */
+/** Returns one delivery with its body, without a one-time link, and every attempt. */
 export const getDelivery =
   (d: Platform) =>
   ({ projectId, deliveryId }: DeliveryRef): ResultAsync<DeliveryDetail, Unavailable | NotFound> =>
     d.storage.deliveries
       .get(projectId, deliveryId)
-      .andThen((found) => (found ? ok(found) : fail('delivery_not_found')))
+      .andThen((found) =>
+        found ? ok({ ...found, body: withoutInputUrl(found.body) }) : fail('delivery_not_found'),
+      )
 
 /** Lists deliveries, newest first. */
 export const listDeliveries =

@@ -1,5 +1,6 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { broken, type Invalid } from '../domain/input-rules.js'
+import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
 import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/log-cursor.js'
 import type { Platform } from '../platform.js'
@@ -18,7 +19,10 @@ export type ReadEventsInput = {
   readonly abort?: Reader | undefined
 }
 
-/** An event of the log. `body` has the same characters as the bodies of its deliveries. */
+/**
+ * An event of the log. `body` has the same characters as the bodies of its deliveries,
+ * without the one-time link of a question.
+ */
 export type EventOfLog = Pick<LoggedEvent, 'id' | 'name' | 'body'> & { readonly cursor: string }
 export type EventsOfLog = { readonly data: readonly EventOfLog[]; readonly nextCursor: string }
 export type ReadEventsError = Unavailable | Invalid | { readonly kind: 'event_cursor_expired' }
@@ -60,7 +64,7 @@ export const readEvents =
 
 const eventOf = (event: LoggedEvent): EventOfLog => {
   const { id, name, body } = event
-  return { cursor: cursorOf(placeAt(event)), id, name, body }
+  return { cursor: cursorOf(placeAt(event)), id, name, body: withoutInputUrl(body) }
 }
 
 const placeAt = ({ position, id }: LoggedEvent): LogPlace => ({ position, mark: markOf(id) })

@@ -17,9 +17,10 @@ type Database = Pick<Wiring, 'storage' | 'platform'> & { readonly url: string }
 export async function onDatabase(
   work: (service: MessagingService, database: Database) => Promise<void>,
   agentsFile?: string,
+  otherwise?: string,
 ): Promise<void> {
   const config = loadConfig()
-  const databasePath = databaseOf(config)
+  const databasePath = databaseOf(config, otherwise)
   const existing = existingDevDatabase(config)
   const { masterKey } = existing ?? config
   if (masterKey === undefined)
@@ -79,12 +80,12 @@ export const onProject = (
     agentsFile,
   )
 
-/** The path or URL of the database that commands use. */
-export function databaseOf(config: Config): string {
+/** The path or URL of the database that commands use. `otherwise` ends the error message. */
+export function databaseOf(config: Config, otherwise = ''): string {
   const database = config.databasePath ?? existingDevDatabase(config)?.databasePath
   if (database !== undefined) return database
   throw new OperatorError(
-    'no database found; set SERVICE_DATABASE_URL, or run `agent-messaging dev` in this directory first',
+    `no database found; set SERVICE_DATABASE_URL, or run \`agent-messaging dev\` in this directory first${otherwise}`,
     2,
   )
 }

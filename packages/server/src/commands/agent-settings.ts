@@ -1,4 +1,4 @@
-import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
+import type { A2aSetting, AgentSettings, JsonObject } from '@org/agent-messaging-core'
 import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
@@ -21,6 +21,7 @@ export type SettingOptions = {
   readonly maxAttempts?: number
   readonly maxQueued?: number
   readonly onBusy?: AgentSettings['onBusy']
+  readonly card?: JsonObject
 }
 
 export const RUNTIME_FLAGS = '--handler, --program, --url, --openai, --acp, --a2a or --runtime'
@@ -66,6 +67,12 @@ export const withSettings = (command: Command): Command =>
         'short form of --max-queued: reject means 0, queue means more',
       ).choices(['queue', 'reject']),
     )
+    .addOption(
+      new Option(
+        '--card <file>',
+        'setting a2a for clients of A2A, such as {"enabled":true}: JSON file, - for stdin',
+      ).argParser(jsonFile),
+    )
 
 /** The selected runtime, or undefined. */
 export function runtimeOf({
@@ -105,10 +112,13 @@ export const settingsOf = ({
   maxAttempts,
   maxQueued,
   onBusy,
+  card,
 }: SettingOptions) => ({
   concurrency,
   maxAttempts,
   maxQueued,
   onBusy,
+  // The service checks the fields.
+  ...(card && { a2a: card as unknown as A2aSetting }),
   ...(principal && { defaultExecutionPrincipal: { type: principal } }),
 })

@@ -36,10 +36,14 @@ export async function onBackend(
   const server = serverOf(options, process.env)
   if (server) return work(remoteBackend(server))
   const { project = 'default' } = options
-  await onDatabase(async (service, { url }) => {
-    const { id } = await projectNamed(service, project)
-    await work(localBackend(service, id, shownDatabase(url)))
-  })
+  await onDatabase(
+    async (service, { url }) => {
+      const { id } = await projectNamed(service, project)
+      await work(localBackend(service, id, shownDatabase(url)))
+    },
+    undefined,
+    '; or select a server with --server or --profile',
+  )
 }
 
 /** The chosen server, or undefined for the database. */

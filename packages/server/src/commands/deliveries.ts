@@ -15,7 +15,13 @@ type Filters = {
   readonly after?: number
   readonly before?: number
 }
-type ListOptions = BackendOptions & Filters & { readonly webhook?: string; readonly limit: number }
+type ListOptions = BackendOptions &
+  Filters & {
+    readonly webhook?: string
+    readonly message?: string
+    readonly session?: string
+    readonly limit: number
+  }
 
 const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 
@@ -26,11 +32,14 @@ export function addDeliveries(program: Command): void {
 
   withFilters(withBackend(deliveries.command('list')))
     .description('list deliveries, newest first')
+    .option('--message <id>', 'only deliveries of the events of this message')
+    .option('--session <id>', 'only deliveries of the events of this session')
     .option('--webhook <id>', 'only deliveries to this webhook')
     .option('--limit <number>', 'maximum number of deliveries', wholeNumber(1), 20)
     .addHelpText(
       'after',
       example(
+        `agent-messaging deliveries list --message ${ID}`,
         'agent-messaging deliveries list --status exhausted --after 2030-01-31',
         'agent-messaging deliveries list --json',
       ),
@@ -125,9 +134,16 @@ const filterOf = ({ status, event, after, before }: Filters) => ({
 
 async function list(
   { client }: Backend,
-  { json, webhook, limit, ...filters }: ListOptions,
+  { json, webhook, message, session, limit, ...filters }: ListOptions,
 ): Promise<void> {
-  const rows = client.deliveries.list(given({ webhookId: webhook, ...filterOf(filters) }))
+  const rows = client.deliveries.list(
+    given({
+      webhookId: webhook,
+      messageId: message,
+      sessionId: session,
+      ...filterOf(filters),
+    }),
+  )
   const found = await firstOf(rows, limit, 'cannot list the deliveries')
   print(json, found, table(found.map(row), 'No deliveries found.'))
 }
@@ -168,5 +184,8 @@ const attemptRow = (attempt: DeliveryAttempt) => ({
   detail:
     attempt.statusCode === undefined
       ? `${attempt.error}: ${attempt.detail}`
-      : (attempt.responseBody ?? '').slice(0, 60).replaceAll(/\s+/g, ' '),
+      : startOf((attempt.responseBody ?? '').replaceAll(/\s+/g, ' '), 200),
 })
+
+const startOf = (text: string, length: number): string =>
+  text.length > length ? `${text.slice(0, length)}…` : text

@@ -24,6 +24,7 @@ const STATES: readonly MessageState[] = [
   'queued',
   'running',
   'deferred',
+  'input_required',
   'responded',
   'failed',
   'cancelled',
@@ -97,16 +98,31 @@ function addShow(messages: Command): void {
       onBackend(options, async (backend) => {
         const found = await messageWith(backend, id, `cannot show message ${id}`)
         const { deliveries, ...message } = found
-        const rows = deliveries.map((each) => ({
-          delivery: each.id,
-          webhook: each.webhookId,
-          event: each.event,
-          status: each.status,
-        }))
-        const shown = `${fieldTable(message)}\n\n${table(rows, 'No deliveries.')}`
-        print(options.json, found, shown)
+        const rows = table(deliveries.map(deliveryRow), 'No deliveries.')
+        const parts = [fieldTable(message), rows, ...nextSteps(found)]
+        print(options.json, found, parts.join('\n\n'))
       }),
     )
+}
+
+const deliveryRow = (delivery: FoundMessage['deliveries'][number]) => ({
+  delivery: delivery.id,
+  webhook: delivery.webhookId,
+  event: delivery.event,
+  status: delivery.status,
+  attempts: String(delivery.attemptCount),
+})
+
+/** The commands that help with an open question and with a failed delivery. */
+function nextSteps({ messageId, input, deliveries }: FoundMessage): string[] {
+  const steps: string[] = []
+  if (input) steps.push(`To answer, run: agent-messaging inputs answer ${messageId} <value>`)
+  const failed = deliveries.find(
+    ({ status, attemptCount }) =>
+      status === 'exhausted' || (status === 'pending' && attemptCount > 0),
+  )
+  if (failed) steps.push(`To see why it failed, run: agent-messaging deliveries show ${failed.id}`)
+  return steps
 }
 
 function addChange(messages: Command, verb: 'cancel' | 'retry', description: string): void {
@@ -124,7 +140,7 @@ function addChange(messages: Command, verb: 'cancel' | 'retry', description: str
 }
 
 /** Finds the message without its agent, which a person with an id does not know. */
-async function messageWith(
+export async function messageWith(
   { client }: Backend,
   messageId: string,
   failure: string,

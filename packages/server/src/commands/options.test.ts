@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instant } from './options.js'
+import { instant, jsonFile } from './options.js'
 
 describe('a time on the command line', () => {
   it.each([
@@ -16,4 +16,8 @@ describe('a time on the command line', () => {
       expect(() => instant(text)).toThrow('Expected a time such as')
     },
   )
+})
+
+it('JSON where a file is expected is refused with a hint', () => {
+  expect(() => jsonFile('{"kind":"function"}')).toThrow('Expected the name of a JSON file')
 })

@@ -92,6 +92,8 @@ export function fileOrStdin(file: string): Buffer {
 }
 
 export function jsonFile(file: string): JsonObject {
+  if (file.trimStart().startsWith('{'))
+    throw new InvalidArgumentError('Expected the name of a JSON file, or - to read stdin.')
   const text = fileOrStdin(file).toString()
   try {
     const value = JSON.parse(text) as unknown

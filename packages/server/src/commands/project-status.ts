@@ -3,6 +3,8 @@ import { firstOf } from './backend.js'
 import { table } from './output.js'
 import { webhookRow } from './webhook-row.js'
 
+type CountedState = 'queued' | 'running' | 'deferred' | 'input_required' | 'failed'
+
 /** Rows that were counted. `isAll` is false if there can be more. */
 type Counted = { readonly count: number; readonly isAll: boolean }
 
@@ -10,7 +12,7 @@ export type Status = {
   readonly agentsInError: readonly Pick<Agent, 'name' | 'lastError'>[]
   /** Webhooks that are disabled, paused or failing. */
   readonly troubledWebhooks: readonly Webhook[]
-  readonly messages: { readonly [State in 'queued' | 'running' | 'deferred' | 'failed']: Counted }
+  readonly messages: { readonly [State in CountedState]: Counted }
   /** `oldestDueAt` is absent if nothing is due, or if not all pending deliveries were read. */
   readonly deliveries: {
     readonly pending: Counted
@@ -27,7 +29,7 @@ export async function readStatus(client: Client, now = Date.now()): Promise<Stat
   const failure = 'cannot read the status'
   const agents = await firstOf(client.agents.list(), Infinity, failure)
   const webhooks = await firstOf(client.webhooks.list(), Infinity, failure)
-  const messagesIn = async (state: 'queued' | 'running' | 'deferred' | 'failed') =>
+  const messagesIn = async (state: CountedState) =>
     counted(await firstOf(client.messages.search({ state }), MOST, failure))
   const pending = await firstOf(client.deliveries.list({ status: 'pending' }), MOST, failure)
   const exhausted = await firstOf(client.deliveries.list({ status: 'exhausted' }), MOST, failure)
@@ -41,6 +43,7 @@ export async function readStatus(client: Client, now = Date.now()): Promise<Stat
       queued: await messagesIn('queued'),
       running: await messagesIn('running'),
       deferred: await messagesIn('deferred'),
+      input_required: await messagesIn('input_required'),
       failed: await messagesIn('failed'),
     },
     deliveries: {
@@ -70,7 +73,7 @@ function oldestDue(pending: readonly Delivery[], now: number): string | undefine
 /** The status as lines for people. */
 export function statusText(status: Status): string {
   const { agentsInError, troubledWebhooks, messages, deliveries } = status
-  const { queued, running, deferred, failed } = messages
+  const { queued, running, deferred, input_required: asking, failed } = messages
   const { pending, exhausted, oldestDueAt } = deliveries
   const due = oldestDueAt === undefined ? '' : `, the oldest due since ${oldestDueAt}`
   const agents = agentsInError.map(({ name, lastError }) => ({
@@ -78,7 +81,7 @@ export function statusText(status: Status): string {
     error: lastError ? `${lastError.code}: ${lastError.message}` : '-',
   }))
   return [
-    `messages  ${shown(queued)} queued, ${shown(running)} running, ${shown(deferred)} deferred, ${shown(failed)} failed`,
+    `messages  ${shown(queued)} queued, ${shown(running)} running, ${shown(deferred)} deferred, ${shown(asking)} waiting for a person, ${shown(failed)} failed`,
     `webhooks  ${shown(pending)} deliveries pending${due}, ${shown(exhausted)} exhausted`,
     '',
     table(agents, 'No agent is in error.'),

@@ -20,15 +20,19 @@ export async function recover(
       : `the deliveries of webhook ${filter.webhookId}`
   const started = await orRefusal(backend.client.recoveries.start(filter), `cannot recover ${what}`)
   const recovery = await followed(backend, started)
-  const { id, status, failure = 'unknown', redelivered } = recovery
+  const { id, status, failure = 'unknown' } = recovery
   if (status === 'failed')
     throw new OperatorError(`recovery ${id} failed: ${failure.replaceAll('_', ' ')}`)
   const end = status === 'cancelled' ? ' The recovery was cancelled.' : ''
-  print(
-    json,
-    recovery,
-    `${redelivered} deliveries are due again. A running server sends them.${end}`,
-  )
+  print(json, recovery, `${dueText(recovery)}${end}`)
+}
+
+function dueText({ filter, matched, redelivered }: Recovery): string {
+  if (matched === 0)
+    return `No ${filter.status ?? 'exhausted'} delivery matches. To recover others, use --status.`
+  const due = redelivered === 1 ? '1 delivery is' : `${redelivered} deliveries are`
+  const others = matched > redelivered ? ' The others were due already or being sent.' : ''
+  return `${due} due again. A running server sends them.${others}`
 }
 
 /** Does pages here if the command has the database. Other processes can do pages too. */

@@ -85,9 +85,7 @@ async function send(agent: string, text: string, options: SendOptions): Promise<
     throw new OperatorError('--end-user and --service cannot be combined', 2)
   if (options.stream && options.wait !== undefined)
     throw new OperatorError('--stream and --wait cannot be combined', 2)
-  const config = loadConfig()
-  const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
-  const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries: 1 })
+  const { client, baseUrl } = runningServer(options)
   const message = messageOf(text, options)
   try {
     await sendBy(options)({ client, agent, message, options })
@@ -96,10 +94,21 @@ async function send(agent: string, text: string, options: SendOptions): Promise<
   }
 }
 
+/** A client of the server that the settings or the options name. */
+export function runningServer(options: Pick<SendOptions, 'url' | 'apiKey'>): {
+  readonly client: Client
+  readonly baseUrl: string
+} {
+  const config = loadConfig()
+  const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
+  const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries: 1 })
+  return { client, baseUrl }
+}
+
 const sendBy = ({ stream, wait }: SendOptions) =>
   stream ? streamAnswer : wait === undefined ? complete : sendAndWait
 
-function apiKeyOf(config: Config, { apiKey }: SendOptions): string {
+function apiKeyOf(config: Config, { apiKey }: Pick<SendOptions, 'apiKey'>): string {
   const stored = existsSync(devFiles.apiKey)
     ? readFileSync(devFiles.apiKey, 'utf8').trim()
     : undefined
@@ -207,8 +216,13 @@ function finish(message: Message, json: true | undefined): void {
   if (!json) print(json, message, message.response ?? '')
 }
 
-function requireAnswer({ messageId, state, error }: Message): void {
+function requireAnswer({ messageId, state, error, input }: Message): void {
   if (state === 'responded') return
+  if (input)
+    throw new OperatorError(
+      `the agent asks: ${input.question}\n` +
+        `Answer with: agent-messaging inputs answer ${messageId} <value>`,
+    )
   throw new OperatorError(
     `message ${messageId} is ${state}${error ? `: ${error.message} (${error.code})` : ''}`,
   )

@@ -37,7 +37,7 @@ function checkFile(file: string): Finding[] {
 }
 
 async function checkSchema(database: string, crypto: Crypto | undefined): Promise<Finding[]> {
-  const { version, newest } = await schemaVersion(database)
+  const { version, newest, worksFrom } = await schemaVersion(database)
   const name = shownDatabase(database)
   if (version === 0)
     return [
@@ -56,7 +56,7 @@ async function checkSchema(database: string, crypto: Crypto | undefined): Promis
         'The next start migrates the database. So does agent-messaging migrate.',
       ),
     ]
-  if (version > newest)
+  if (worksFrom > newest)
     return [
       failed(
         'migrations',
@@ -64,8 +64,10 @@ async function checkSchema(database: string, crypto: Crypto | undefined): Promis
         'Install a newer release.',
       ),
     ]
+  const state =
+    version > newest ? 'is of a newer release, and this one works with it' : 'is up to date'
   return [
-    passed('migrations', `schema version ${version} is up to date`),
+    passed('migrations', `schema version ${version} ${state}`),
     ...(await checkUse(database, crypto)),
   ]
 }

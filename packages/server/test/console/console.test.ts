@@ -199,7 +199,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(made._unsafeUnwrap().key))
     expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe(
-      'OverviewSessionsMessages',
+      'OverviewSessionsMessagesQuestions',
     )
     await page.getByRole('link', { name: 'Sessions' }).click()
     expect(await text(page)).not.toContain('translator')
@@ -297,6 +297,12 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
       await page.keyboard.press('Control+Enter')
       await page.locator('.answered', { hasText: 'It is in your mailbox' }).waitFor()
       expect(await page.inputValue('#message')).toBe('')
+      // The same text again is another message.
+      const thanks = page.locator('.asked', { hasText: 'Thanks! And the invoice?' })
+      expect(await thanks.count()).toBe(1)
+      await page.fill('#message', 'Thanks! And the invoice?')
+      await page.keyboard.press('Control+Enter')
+      await thanks.nth(1).waitFor()
       expect(await page.evaluate(`window.first.isConnected`)).toBe(true)
       await page.getByRole('link', { name: 'Show the raw text' }).click()
       await turn.getByText('**Summary** of order 4711').waitFor()
@@ -514,7 +520,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
       const attempts = page.locator('.timeline strong')
       const before = await attempts.count()
       await page.getByRole('button', { name: 'Redeliver' }).click()
-      await page.getByText('The delivery is due now').waitFor()
+      await page.getByText('An attempt was requested. This page shows its result.').waitFor()
       await page.locator('.timeline strong').nth(before).waitFor()
     })
   })

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createConsole, isConsolePath } from '@org/agent-messaging-console'
+import { createConsole, isConsolePath, type ConsoleOptions } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
@@ -13,9 +13,9 @@ export const TIMEOUT_MS = 60_000
 export type DemoBrowser = Awaited<ReturnType<typeof openDemoBrowser>>
 
 /** Serves the console and the API of the demo project, and opens a browser for it. */
-export async function openDemoBrowser() {
+export async function openDemoBrowser(portal: ConsoleOptions['portal'] = {}) {
   const demo = await playDemo()
-  const pages = createConsole({ ...demo, catcher: true })
+  const pages = createConsole({ ...demo, catcher: true, portal })
   const api = createHttpApp({ ...demo, newRequestId: randomUUID })
   const fetch = (request: Request) =>
     (isConsolePath(new URL(request.url).pathname) ? pages : api).fetch(request)
@@ -27,6 +27,7 @@ export async function openDemoBrowser() {
     docs: `${listener.url}/docs`,
     /** Returns the address of a page of the console. */
     at: (path: string): string => `${listener.url}/console${path}`,
+    browser,
     /** Runs `act` on a page that is signed in. The page must log only the `expected` faults. */
     async signedIn(
       act: (page: Page) => Promise<void>,

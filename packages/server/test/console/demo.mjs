@@ -57,6 +57,21 @@ const summary = [
 const answers = new Map([...dialogue, ...others, summary])
 
 /** The outcome of an attempt, by host of the receiver. */
+const REFUND = 'Please refund order 4711'
+const refundQuestion = {
+  kind: 'input_required',
+  question: 'Refund order 4711 to the customer?',
+  schema: {
+    type: 'object',
+    properties: {
+      amount: { type: 'number', title: 'Amount in EUR' },
+      speed: { type: 'string', title: 'Speed', enum: ['today', 'with the next payout'] },
+      note: { type: 'string', title: 'Note for the customer' },
+    },
+    required: ['amount', 'speed'],
+  },
+}
+
 const outcomes = (random) => ({
   'crm.example.com': () => accepted(200),
   'chat.example.com': () =>
@@ -73,9 +88,10 @@ export async function playDemo() {
   const random = seededRandom(7).next
   const platform = nodePlatform({ masterKey: new Uint8Array(32).fill(7) })
   const clock = fakeClock(Date.now() - 60 * MINUTE)
-  const answer = ({ message }) => {
+  const answer = ({ message, inputs }) => {
     if (message.includes('fail'))
       return failedRun('RUNTIME_ERROR', 'the model refused: context length exceeded')
+    if (message === REFUND && !inputs) return refundQuestion
     return { kind: 'answered', response: answers.get(message) ?? message }
   }
   const slowAnswer = async (request) => {
@@ -196,6 +212,7 @@ export async function playDemo() {
   }
   await send('support', 'order-4715', summary[0])
   await send('support', 'order-4712', 'This one will fail')
+  await send('support', 'order-4716', REFUND)
   await service.webhooks.disable({ projectId, webhookId: webhooks[4].id })
   await clock.advance(2 * MINUTE)
   await send('support', 'order-4713', 'Where is my order 4711?')

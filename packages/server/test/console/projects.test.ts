@@ -115,8 +115,19 @@ describe(
         expect(await page.locator('header .key').textContent()).toBe('demo')
 
         await page.goto(browser.at('/projects'))
-        await page.evaluate(axe.source)
-        expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+        const axeFaults = async () => {
+          await page.evaluate(axe.source)
+          return (await page.evaluate<AxeResults>('axe.run()')).violations
+        }
+        expect(await axeFaults()).toEqual([])
+        await follow(page, 'Audit log of all projects')
+        const changes = page.locator('tbody tr', { hasText: 'project.created' })
+        expect(await changes.first().textContent()).toContain('second shop')
+        expect(await axeFaults()).toEqual([])
+        await page.setViewportSize({ width: 360, height: 640 })
+        expect(
+          await page.evaluate<number>('document.documentElement.scrollWidth'),
+        ).toBeLessThanOrEqual(360)
       })
     })
   },

@@ -26,6 +26,12 @@ async function refusedDelivery(): Promise<string> {
   return found._unsafeUnwrap().data[0]?.id ?? ''
 }
 
+async function anyKey(): Promise<string> {
+  const { projectId, service } = browser.demo
+  const found = await service.keys.list(projectId, { limit: 1 })
+  return found._unsafeUnwrap().data[0]?.id ?? ''
+}
+
 const screens = async (): Promise<string[]> => [
   '',
   '?range=24h',
@@ -43,6 +49,10 @@ const screens = async (): Promise<string[]> => [
   '/messages?state=failed',
   `/messages/${await messageOf('order-4712')}`,
   `/messages/${await messageOf('order-4711')}`,
+  '/questions',
+  `/questions/${await messageOf('order-4716')}`,
+  `/questions/${await messageOf('order-4716')}/withdraw`,
+  '/sessions/support?session=order-4716',
   '/search?q=order',
   '/search?q=customer-1837',
   '/search?q=nothing+like+it',
@@ -58,16 +68,19 @@ const screens = async (): Promise<string[]> => [
   `/deliveries/${await refusedDelivery()}`,
   '/deliveries?event=webhook.disabled',
   '/deliveries?held=yes',
+  '/deliveries?answer=failed',
   '/sessions',
   '/project',
   '/keys',
-  `/keys/${webhook(0)}/revoke`,
+  `/keys/${await anyKey()}/revoke`,
+  '/webhooks?show=held',
+  '/agents?state=error',
   '/audit-log',
   '/catcher',
   '/sign-in',
 ]
 
-describe('each screen of the console', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => {
+describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIMEOUT_MS }, () => {
   beforeAll(async () => {
     browser = await openDemoBrowser()
   }, 3 * TIMEOUT_MS)

@@ -11,6 +11,7 @@ import {
   openPostgresStorage,
   readPostgresSchema,
 } from '@org/agent-messaging-postgres'
+import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runWorkload } from '../../../core/src/contract/workload.js'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
@@ -168,6 +169,9 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
       await storage.credentials.replaceSetting('long', undefined, 'x'.repeat(9_000_000))
     )._unsafeUnwrap()
     await storage.close()
+    const db = new Database(file())
+    db.exec("insert into usage values ('a project', 20000, 1, 2, 3, 4, 5, 6, 7, 8)")
+    db.close()
   }
 
   it('are equal on PostgreSQL, row for row', async () => {
@@ -186,7 +190,7 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
           })
           expect(there.rows.map(asText).sort(), name).toEqual([...rows].map(asText).sort())
           expect(there.rows, name).toHaveLength(count)
-          if (['messages', 'sessions', 'events', 'deliveries', 'attempts'].includes(name))
+          if (['messages', 'sessions', 'events', 'deliveries', 'attempts', 'usage'].includes(name))
             expect(count, name).toBeGreaterThan(0)
         }
       },
@@ -224,9 +228,10 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
   it('are named when PostgreSQL rejects a row, and the file when it is damaged', async () => {
     await worked()
     const bytes = readFileSync(file())
-    const page = bytes.indexOf('x'.repeat(4_092)) + 40 * 4_096 // in the middle of the long value
-    expect(bytes.toString('latin1', page, page + 4_092)).toBe('x'.repeat(4_092))
-    const place = page - (page % 4_096)
+    const full = Buffer.alloc(4_092, 'x')
+    const pages = Array.from({ length: bytes.length / 4_096 }, (_, n) => n * 4_096)
+    const long = pages.filter((page) => bytes.subarray(page + 4, page + 4_096).equals(full))
+    const place = long[40] ?? expect.fail('the long value has too few pages')
     writeFileSync(file(), bytes.fill(0xff, place, place + 4)) // the pointer to the next page
     await expect(copyTables()).rejects.toThrow(/service\.db: SQLite reports damage/)
     for (const name of ['service.db', 'service.db-wal', 'service.db-shm'])

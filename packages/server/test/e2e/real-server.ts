@@ -9,7 +9,7 @@ import { freePort } from '../../../../scripts/free-port.mjs'
 
 const CLI = fileURLToPath(new URL('../../bin/agent-messaging.js', import.meta.url))
 const START_LIMIT_MS = 15_000
-const API_KEY = 'an-api-key-for-the-tests'
+export const API_KEY = 'an-api-key-for-the-tests'
 export const CRON_SECRET = 'a-cron-secret-for-the-tests'
 
 /** A process of `agent-messaging start` or `dev` that keeps its file and port over a crash. */
@@ -37,6 +37,8 @@ type Options = {
   readonly env?: Record<string, string>
   /** The source of the module for `--agents`. */
   readonly agents?: string
+  /** The program of another release. */
+  readonly cli?: string
   /** Another server whose file this one shares. */
   readonly beside?: RealServer
 }
@@ -66,7 +68,7 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
       SERVICE_PUBLIC_URL: url,
       ...options.env,
     }
-    child = spawn(process.execPath, [CLI, options.command ?? 'start', ...args], {
+    child = spawn(process.execPath, [options.cli ?? CLI, options.command ?? 'start', ...args], {
       env,
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],

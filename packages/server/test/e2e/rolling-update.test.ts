@@ -2,35 +2,46 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { schemaVersion } from '@org/agent-messaging-node/wiring'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
+import { makeNextRelease, type NextRelease } from './next-release.js'
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
-// The procedure of docs/upgrading.md: start a new process, wait until it is ready, then stop an old
-// process with SIGTERM. Callers do what a load balancer does: after a failed connection, they
-// repeat the send with its key at another process.
+// The procedure of docs/upgrading.md, there and back: start a process of the other release, wait
+// until it is ready, then stop a process with SIGTERM. Callers do what a load balancer does: after
+// a failed connection, they repeat the send with its key at another process.
 
 const CLIENTS = 6
 const SESSIONS = 10
 
 type Receiver = Awaited<ReturnType<typeof receiver>>
 let postgres: TestPostgres
+let next: NextRelease
 let folder: string
 let hook: Receiver
-const started: RealServer[] = []
+let started: RealServer[]
 /** The processes behind the load balancer. */
-let rotation: RealServer[] = []
+let rotation: RealServer[]
 
 beforeAll(async () => {
   postgres = await testPostgres()
-  folder = await mkdtemp(path.join(tmpdir(), 'rolling-update-'))
-  hook = await receiver()
+  next = makeNextRelease()
 })
 afterAll(async () => {
-  for (const server of started) await server.dispose()
-  await hook.close()
+  next.dispose()
   await postgres.close()
+})
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'rolling-update-'))
+  hook = await receiver()
+  started = []
+  rotation = []
+})
+afterEach(async () => {
+  for (const server of started.toReversed()) await server.dispose()
+  await hook.close()
   await rm(folder, { recursive: true })
 })
 
@@ -77,50 +88,54 @@ async function attemptsOf(server: RealServer | undefined): Promise<number[]> {
   return counts
 }
 
-it(
-  'a rolling update under load loses no message and does no work twice',
+it.each(['SQLite', 'PostgreSQL'])(
+  'an update and a rollback under load lose no message and do no work twice, on %s',
   { timeout: 120_000 },
-  async () => {
+  async (store) => {
     const log = path.join(folder, 'runs.log')
-    const options = {
-      env: { SERVICE_DATABASE_URL: await postgres.database(), SERVICE_LOG_LEVEL: 'warn' },
-      agents: `
-        import { appendFileSync } from 'node:fs'
-        export default { work: async ({ message }) => {
-          appendFileSync(${JSON.stringify(log)}, message + '\\n')
-          await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 80))
-          return 're: ' + message
-        } }`,
-    }
-    const start = async (): Promise<RealServer> => {
+    const url = store === 'PostgreSQL' ? await postgres.database() : undefined
+    const env = { SERVICE_LOG_LEVEL: 'warn', ...(url && { SERVICE_DATABASE_URL: url }) }
+    const database = () => url ?? path.join(started[0]?.folder ?? '', 'service.db')
+    const agents = `
+      import { appendFileSync } from 'node:fs'
+      export default { work: async ({ message }) => {
+        appendFileSync(${JSON.stringify(log)}, message + '\\n')
+        await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 80))
+        return 're: ' + message
+      } }`
+    const start = async (cli?: string): Promise<void> => {
+      const [beside] = started
+      const options = { env, agents, ...(cli && { cli }), ...(beside && { beside }) }
       const server = await realServer(options)
       started.push(server)
       rotation = [...rotation, server]
-      return server
     }
-    const old = [await start(), await start()]
-    const agent = {
-      name: 'worker',
-      runtime: { kind: 'function', handler: 'work' },
-      maxQueued: 1000,
-    }
-    expect((await old[0]?.api('POST', '/v1/agents', agent))?.status).toBe(201)
+    await start()
+    await start()
+    const [old] = started
+    const runtime = { kind: 'function', handler: 'work' }
+    const agent = { name: 'worker', runtime, maxQueued: 1000 }
+    expect((await old?.api('POST', '/v1/agents', agent))?.status).toBe(201)
     const webhook = { url: hook.url, events: ['message.responded'] }
-    expect((await old[0]?.api('POST', '/v1/webhooks', webhook))?.status).toBe(201)
+    expect((await old?.api('POST', '/v1/webhooks', webhook))?.status).toBe(201)
 
+    const underLoad = async (): Promise<void> => {
+      const answered = hook.received.length
+      expect(await until(() => hook.received.length > answered + 20)).toBe(true)
+    }
     let over = false
     const clients = Array.from({ length: CLIENTS }, (_, n) => client(`client-${n}`, () => over))
-    for (const server of old) {
-      const answered = hook.received.length
-      expect(await until(() => hook.received.length > answered + 20)).toBe(true) // under load
-      await start()
-      const exit = server.kill('SIGTERM')
-      expect(await exit, server.output()).toBe(0)
-      rotation = rotation.filter((one) => one !== server)
+    for (const cli of [next.cli, next.cli, undefined, undefined]) {
+      await underLoad()
+      await start(cli)
+      const [oldest] = rotation
+      expect(await oldest?.kill('SIGTERM'), oldest?.output()).toBe(0)
+      rotation = rotation.slice(1)
     }
-    const answered = hook.received.length
-    expect(await until(() => hook.received.length > answered + 20)).toBe(true)
+    await underLoad()
     over = true
+    const { version, newest } = await schemaVersion(database())
+    expect(version).toBe(newest + 1)
     const sent = (await Promise.all(clients)).flat()
 
     expect(await until(() => hook.received.length >= sent.length)).toBe(true)

@@ -12,7 +12,7 @@ export const acceptIndependent = `
 create or replace function agent_messaging.accept_independent(
   project_ids text[], agent_ids text[], session_ids text[], ids text[], keys text[],
   fingerprints text[], texts text[], metadatas text[], principals text[], traces text[],
-  nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
+  all_earlier_turns text[], nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
 returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "sessionState" text)
 ${HOT} ${BATCH_LOCK_TIMEOUT} set enable_hashjoin = on as $$
 #variable_conflict use_column
@@ -42,8 +42,8 @@ begin
         order by s.session_id limit 1) > a.max_queued)
   then
     return query select * from agent_messaging.accept_messages(project_ids, agent_ids, session_ids,
-      ids, keys, fingerprints, texts, metadatas, principals, traces, nows, claim_untils,
-      api_key_ids, agents_updated_at);
+      ids, keys, fingerprints, texts, metadatas, principals, traces, all_earlier_turns, nows,
+      claim_untils, api_key_ids, agents_updated_at);
     return;
   end if;
 
@@ -51,9 +51,9 @@ begin
     -- In the order in which accept_messages locks sessions.
     with given as materialized (
       select * from unnest(agent_ids, session_ids, ids, keys, fingerprints, texts, metadatas,
-          principals, traces, nows, claim_untils)
+          principals, traces, all_earlier_turns, nows, claim_untils)
         with ordinality as g (agent_id, session_id, id, key, fingerprint, text, metadata,
-          principal, trace, now, claim_until, place)
+          principal, trace, earlier_turns, now, claim_until, place)
       order by g.agent_id collate "C", g.session_id collate "C"),
     queued as (
       insert into agent_messaging.sessions as s (agent_id, session_id, last_position,
@@ -79,10 +79,10 @@ begin
         on q.agent_id = g.agent_id collate "C" and q.session_id = g.session_id collate "C"),
     written as (
       insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
-        fingerprint, message, metadata, principal, trace, attempt, state, not_before, started_at,
-        created_at)
+        fingerprint, message, metadata, principal, trace, earlier_turns, attempt, state,
+        not_before, started_at, created_at)
       select b.id, b.agent_id, b.seq, b.last_position, b.key, b.fingerprint, b.text, b.metadata,
-        b.principal, b.trace, b.is_claimed::int,
+        b.principal, b.trace, b.earlier_turns, b.is_claimed::int,
         case when b.is_claimed then 'running' else 'queued' end,
         case when not b.is_claimed then b.now end, case when b.is_claimed then b.now end, b.now
       from born b)

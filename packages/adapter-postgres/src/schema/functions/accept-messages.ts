@@ -10,7 +10,7 @@ export const acceptMessages = `
 create or replace function agent_messaging.accept_messages(
   project_ids text[], agent_ids text[], session_ids text[], ids text[], keys text[],
   fingerprints text[], texts text[], metadatas text[], principals text[], traces text[],
-  nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
+  all_earlier_turns text[], nows bigint[], claim_untils bigint[], api_key_ids text[], agents_updated_at bigint[])
 returns table (place bigint, kind text, "existingSeq" bigint, token bigint, "sessionState" text)
 ${HOT} ${BATCH_LOCK_TIMEOUT} as $$
 #variable_conflict use_column
@@ -24,9 +24,11 @@ begin
   perform agent_messaging.require_read_committed();
   for given in
     select * from unnest(project_ids, agent_ids, session_ids, ids, keys, fingerprints, texts,
-        metadatas, principals, traces, nows, claim_untils, api_key_ids, agents_updated_at)
+        metadatas, principals, traces, all_earlier_turns, nows, claim_untils, api_key_ids,
+        agents_updated_at)
       with ordinality as g (project_id, agent_id, session_id, id, key, fingerprint, text,
-        metadata, principal, trace, now, claim_until, api_key_id, agent_updated_at, place)
+        metadata, principal, trace, earlier_turns, now, claim_until, api_key_id,
+        agent_updated_at, place)
     order by g.agent_id collate "C", g.session_id collate "C", g.key collate "C", g.place
   loop
     place := given.place;
@@ -109,10 +111,11 @@ begin
     end if;
     is_claimed := given.claim_until is not null and queue.is_head;
     insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
-      fingerprint, message, metadata, principal, trace, attempt, state, not_before, started_at,
-      created_at)
+      fingerprint, message, metadata, principal, trace, earlier_turns, attempt, state, not_before,
+      started_at, created_at)
     values (given.id, given.agent_id, queue.seq, queue.last_position, given.key,
-      given.fingerprint, given.text, given.metadata, given.principal, given.trace, is_claimed::int,
+      given.fingerprint, given.text, given.metadata, given.principal, given.trace,
+      given.earlier_turns, is_claimed::int,
       case when is_claimed then 'running' else 'queued' end,
       case when not is_claimed then given.now end, case when is_claimed then given.now end,
       given.now);

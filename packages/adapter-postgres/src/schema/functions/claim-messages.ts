@@ -10,7 +10,7 @@ create or replace function agent_messaging.claim_messages(
   agent_ids text[], free bigint[], at bigint, until bigint)
 returns table (
   id text, "projectId" text, "agentId" text, "sessionId" text, message text, metadata text,
-  principal text, fingerprint text, trace text, attempt integer, "createdAt" bigint, token bigint,
+  principal text, fingerprint text, trace text, attempt integer, inputs text, "createdAt" bigint, token bigint,
   "sessionState" text, was text, "isExhausted" boolean)
 ${HOT} ${NO_SORT} ${LOCK_TIMEOUT} as $$
 #variable_conflict use_column
@@ -38,19 +38,22 @@ begin
   return query
     with heads as materialized (
       select m.*, a.project_id, s.session_id, s.lease, s.state as session_state, claimed.place,
-        m.attempt >= a.max_attempts as is_exhausted,
-        case when m.attempt < a.max_attempts then m.attempt + 1 else m.attempt end as next_attempt
+        m.attempt >= allowed.attempts as is_exhausted,
+        case when m.attempt < allowed.attempts then m.attempt + 1 else m.attempt end as next_attempt
       from unnest(sessions) with ordinality as claimed (seq, place)
         join agent_messaging.sessions s on s.seq = any(array[claimed.seq])
         join agent_messaging.messages m
           on m.session_seq = any(array[s.seq]) and m.position = any(array[s.head_position])
-        join agent_messaging.agents a on a.id = any(array[s.agent_id])),
+        join agent_messaging.agents a on a.id = any(array[s.agent_id])
+        -- A run that ended with a question does not count.
+        cross join lateral (select
+          a.max_attempts + coalesce(json_array_length(m.inputs::json), 0) as attempts) allowed),
     started as (
       update agent_messaging.messages m set state = 'running', attempt = heads.next_attempt,
         started_at = at, not_before = null, deadline_at = null
       from heads where m.id = any(array[heads.id]))
     select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.metadata, h.principal,
-      h.fingerprint, h.trace, h.next_attempt, h.created_at, h.lease, h.session_state, h.state,
+      h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at, h.lease, h.session_state, h.state,
       h.is_exhausted
     from heads h order by h.place;
 end $$;

@@ -51,11 +51,11 @@ const settle = (isOrdered: boolean): string => `
   return query
     with held as materialized (
       select g.*, m.session_seq, a.project_id as owner, m.agent_id, s.session_id, m.message,
-        m.metadata, m.principal, m.fingerprint, m.trace as message_trace, m.attempt, m.created_at
+        m.metadata, m.principal, m.fingerprint, m.trace as message_trace, m.attempt, m.inputs, m.created_at
       from unnest(message_ids, tokens, states, not_befores, finished_ats, response_times, responses,
-          errors, nows)
+          errors, run_usages, nows)
         with ordinality as g (message_id, token, state, not_before, finished_at, response_time,
-          response, error, now, place)
+          response, error, run_usage, now, place)
         join agent_messaging.messages m on m.id = any(array[g.message_id])
         join agent_messaging.sessions s on s.seq = any(array[m.session_seq])
         join agent_messaging.agents a on a.id = any(array[s.agent_id])
@@ -72,7 +72,8 @@ const settle = (isOrdered: boolean): string => `
     written as (
       update agent_messaging.messages m set state = h.state, not_before = h.not_before,
         started_at = null, deadline_at = null, finished_at = h.finished_at,
-        response_time_ms = h.response_time, response = h.response, error = h.error
+        response_time_ms = h.response_time, response = h.response, error = h.error,
+        usage = h.run_usage
       from held h where m.id = h.message_id),
     moved as (
       update agent_messaging.sessions s set
@@ -97,7 +98,7 @@ const settle = (isOrdered: boolean): string => `
       from heard),
     ${isOrdered ? ORDERED_DELIVERIES : DELIVERIES}
     select h.place, h.waits, h.message_id, h.owner, h.agent_id, h.session_id, h.message, h.metadata,
-      h.principal, h.fingerprint, h.message_trace, h.attempt, h.created_at,
+      h.principal, h.fingerprint, h.message_trace, h.attempt, h.inputs, h.created_at,
       ${isOrdered ? 'array(select blocked.id from blocked where blocked.run = h.place)' : 'null::text[]'}
     from moved h;`
 
@@ -111,20 +112,22 @@ const settle = (isOrdered: boolean): string => `
  * of the deliveries that wait. `order_keys` is null if no delivery of the batch has one.
  *
  * The caller decided about the deliveries by the webhooks of the topics in these versions, as
- * `subscribers` returns them. If one has changed, the only row has place 0, and nothing is written.
+ * `subscribers` returns them, and by the hooks of the messages in their versions. `hook_versions`
+ * is null if the caller knows of no hook. If a webhook has changed, the only row has place 0. If a
+ * hook has changed, the only row has place -1. Then nothing is written.
  */
 export const settleRuns = `
 create or replace function agent_messaging.settle_runs(
   message_ids text[], tokens bigint[], states text[], not_befores bigint[], finished_ats bigint[],
-  response_times bigint[], responses text[], errors text[], nows bigint[], event_runs bigint[],
+  response_times bigint[], responses text[], errors text[], run_usages text[], nows bigint[], event_runs bigint[],
   event_ids text[], event_messages text[], event_sessions text[], event_names text[], bodies text[],
   traces text[], told_ats bigint[], project_ids text[], delivery_ids text[], webhook_seqs text[],
   due_ats text[], leases text[], order_keys text[], topic_projects text[], topic_names text[],
-  topic_versions text[])
+  topic_versions text[], hook_versions bigint[])
 returns table (
   place bigint, "sessionWaits" boolean, id text, "projectId" text, "agentId" text,
   "sessionId" text, message text, metadata text, principal text, fingerprint text, trace text,
-  attempt integer, "createdAt" bigint, waiting text[])
+  attempt integer, inputs text, "createdAt" bigint, waiting text[])
 ${HOT} ${BATCH_LOCK_TIMEOUT} as $$
 #variable_conflict use_column
 begin
@@ -133,15 +136,19 @@ begin
       join agent_messaging.messages m on m.id = g.message_id
       join agent_messaging.sessions s on s.seq = m.session_seq
     order by s.agent_id, s.session_id for update of s;
-  if exists (
+  place := case when exists (
     select 1 from unnest(topic_projects, topic_names, topic_versions) as t (project_id, name, version)
     where t.version <> coalesce((
       select string_agg(w.seq || ':' || w.xmin::text, ',' order by w.seq)
       from agent_messaging.subscriptions s
         join agent_messaging.webhooks w on w.seq = s.webhook_seq
       where s.project_id = t.project_id and s.event = any(array['*', t.name])), ''))
-  then
-    place := 0;
+  then 0 when exists (
+    select 1 from agent_messaging.messages m
+    where m.hooks is not null and m.id = any(message_ids)
+      and m.hooks <> coalesce(hook_versions[array_position(message_ids, m.id)], 0))
+  then -1 end;
+  if place is not null then
     return next;
     return;
   end if;

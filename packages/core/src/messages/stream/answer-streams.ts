@@ -1,8 +1,11 @@
-import type { Message, RunningMessage } from '../../domain/message.js'
+import { isFinal, type Message, type RunningMessage } from '../../domain/message.js'
 import type { StreamPosition } from '../../domain/stream-position.js'
+import type { RelayNote } from '../../ports/chunk-relay.js'
 import type { Platform } from '../../platform.js'
 import { ProjectCounts } from '../project-counts.js'
+import { IncomingAnswer } from './incoming-answer.js'
 import { LiveAnswer } from './live-answer.js'
+import { OutgoingAnswers } from './outgoing-answers.js'
 import { StreamFeed, type AnswerStream } from './stream-feed.js'
 
 /** The output of a run. `emit` never throws. After `end` it does nothing. */
@@ -14,8 +17,9 @@ type LocalRun = { readonly message: RunningMessage; readonly answer: LiveAnswer 
 const MAX_READ = 100
 
 /**
- * The open streams of this process. Pieces of an answer come from runs of this process, states and
- * final messages from the signal and from a poll: one query serves all streams (S§8).
+ * Holds the open streams of this process. Pieces of an answer come from runs of this process, or by
+ * the relay from runs of another one. States and final messages come from the signal and from a
+ * poll: one query serves all streams (S§8).
  */
 export class AnswerStreams {
   readonly #platform: Platform
@@ -24,11 +28,19 @@ export class AnswerStreams {
   /** Open streams, by message id. */
   readonly #feeds = new Map<string, Set<StreamFeed>>()
   readonly #perProject = new ProjectCounts()
+  /** Answers of other processes that have readers here, by message id. */
+  readonly #incoming = new Map<string, IncomingAnswer>()
+  readonly #outgoing: OutgoingAnswers | undefined
+  /** Stops answering questions of other processes. Call it after the last run. */
+  readonly leaveRelay: () => void
   #isPolling = false
   #isClosed = false
 
   constructor(platform: Platform) {
     this.#platform = platform
+    const { relay, clock, stopping } = platform
+    this.#outgoing = relay && new OutgoingAnswers({ relay, clock, stopping })
+    this.leaveRelay = relay?.onNote((note) => this.#hear(note)) ?? (() => undefined)
   }
 
   /** Shows what the run emits to the readers of its message. */
@@ -37,6 +49,8 @@ export class AnswerStreams {
     const answer = new LiveAnswer(this.#platform.policy.stream.bufferLength)
     const run = { message, answer }
     this.#runs.set(id, run)
+    this.#incoming.delete(id)
+    this.#outgoing?.begin(message, answer)
     for (const feed of this.#feedsOf(id)) feed.follow(message, answer)
     return {
       emit: (chunk) => {
@@ -44,9 +58,14 @@ export class AnswerStreams {
         if (typeof chunk !== 'string' || this.#runs.get(id) !== run) return
         answer.append(chunk)
         for (const feed of this.#feedsOf(id)) feed.serve()
+        this.#outgoing?.serve(id)
       },
       end: () => {
-        if (this.#runs.get(id) === run) this.#runs.delete(id)
+        if (this.#runs.get(id) !== run) return
+        this.#runs.delete(id)
+        this.#outgoing?.end(id)
+        // Another process can run the message's next attempt.
+        for (const feed of this.#feedsOf(id)) this.#followIncoming(feed)
       },
     }
   }
@@ -69,6 +88,7 @@ export class AnswerStreams {
     this.#add(feed)
     const run = this.#runs.get(message.id)
     if (run) feed.follow(run.message, run.answer)
+    else if (!isFinal(message.state)) this.#followIncoming(feed)
     if (this.#isClosed) feed.finish()
     void this.#poll()
     return feed.stream
@@ -78,6 +98,37 @@ export class AnswerStreams {
   close(): void {
     this.#isClosed = true
     for (const feed of this.#allFeeds()) feed.finish()
+    this.#incoming.clear()
+  }
+
+  #followIncoming(feed: StreamFeed): void {
+    const { relay, policy } = this.#platform
+    const { id } = feed.message
+    if (!relay || this.#isClosed) return
+    const known = this.#incoming.get(id)
+    const incoming = known ?? new IncomingAnswer(id, policy.stream.bufferLength)
+    this.#incoming.set(id, incoming)
+    feed.followIncoming(incoming)
+    if (!known) void relay.send(incoming.question())
+  }
+
+  #hear(note: RelayNote): void {
+    const { messageId } = note
+    if (note.kind === 'question') return this.#outgoing?.hear(note)
+    const incoming = this.#incoming.get(messageId)
+    const taken = incoming?.take(note)
+    if (!incoming || taken === 'nothing') return
+    if (taken === 'gap') void this.#platform.relay?.send(incoming.question(true))
+    const feeds = [...this.#feedsOf(messageId)]
+    if (taken === 'began') void this.#read(feeds)
+    for (const feed of feeds) feed.serve()
+  }
+
+  /** Tells the other processes which answers still have readers here. */
+  #askAgain(): void {
+    for (const [id, incoming] of this.#incoming) {
+      if (!this.#runs.has(id)) void this.#platform.relay?.send(incoming.question())
+    }
   }
 
   #feedsOf(messageId: string): Iterable<StreamFeed> {
@@ -98,7 +149,10 @@ export class AnswerStreams {
   #remove(feed: StreamFeed): void {
     const { id, projectId } = feed.message
     const feeds = this.#feeds.get(id)
-    if (feeds?.delete(feed) && feeds.size === 0) this.#feeds.delete(id)
+    if (feeds?.delete(feed) && feeds.size === 0) {
+      this.#feeds.delete(id)
+      this.#incoming.delete(id)
+    }
     this.#perProject.add(projectId, -1)
   }
 
@@ -109,6 +163,7 @@ export class AnswerStreams {
     this.#isPolling = true
     while (this.#feeds.size > 0 && !this.#isClosed) {
       await clock.sleep(policy.pollMs)
+      this.#askAgain()
       await this.#read(this.#rotate())
       for (const feed of this.#allFeeds()) feed.elapse(policy.pollMs)
     }

@@ -19,6 +19,26 @@ export class LiveAnswer {
     this.#maxLength = maxLength
   }
 
+  /** The offset of the first kept unit. */
+  get start(): number {
+    return this.#start
+  }
+
+  get end(): number {
+    return this.#start + this.#kept.length
+  }
+
+  /** The number of kept units. */
+  get length(): number {
+    return this.#kept.length
+  }
+
+  /** Drops what is kept and goes on at a later offset. */
+  skipTo(offset: number): void {
+    this.#kept = ''
+    this.#start = offset
+  }
+
   append(chunk: string): void {
     this.#kept += chunk
     if (this.#kept.length <= 2 * this.#maxLength) return
@@ -31,10 +51,10 @@ export class LiveAnswer {
    * Returns the piece at `offset`, or the first kept piece behind it. Undefined if there is none
    * yet.
    */
-  pieceFrom(offset: number): Piece | undefined {
+  pieceFrom(offset: number, maxLength = PIECE_LENGTH): Piece | undefined {
     const from = Math.max(offset, this.#start)
     const at = from - this.#start
-    const text = withoutHalf(this.#kept.slice(at, at + PIECE_LENGTH))
+    const text = withoutHalf(this.#kept.slice(at, at + maxLength))
     return text === '' ? undefined : { offset: from, text }
   }
 }

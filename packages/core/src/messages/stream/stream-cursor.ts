@@ -1,5 +1,6 @@
 import { isFinal, type Message, type MessageStateKind } from '../../domain/message.js'
 import { positionText, type StreamPosition } from '../../domain/stream-position.js'
+import type { IncomingAnswer } from './incoming-answer.js'
 import type { LiveAnswer, Piece } from './live-answer.js'
 
 /** An event of a message's stream. A later stream can continue behind its `id`. */
@@ -21,6 +22,7 @@ export class StreamCursor {
   #told: Message | undefined
   #live: { readonly attempt: number; readonly answer: LiveAnswer } | undefined
   #offset = 0
+  #incoming: IncomingAnswer | undefined
 
   /** `after`: the last event that the reader has seen. */
   constructor(message: Message, after?: StreamPosition) {
@@ -42,6 +44,32 @@ export class StreamCursor {
   follow(message: Message, answer: LiveAnswer): void {
     this.see(message)
     this.#live = { attempt: message.attempt, answer }
+    this.#incoming = undefined
+  }
+
+  /**
+   * Reads along with a run of another process. The final message waits for its last piece, until
+   * `stopWaiting`.
+   */
+  followIncoming(incoming: IncomingAnswer): void {
+    if (!isFinal(this.#seen.state)) this.#incoming = incoming
+  }
+
+  /** True if the final message waits for pieces from another process. */
+  get isWaiting(): boolean {
+    const { attempt, state } = this.#seen
+    if (!this.#incoming || state.kind !== 'responded' || attempt === 0) return false
+    if (this.#incoming.attempt !== attempt)
+      return this.#live?.attempt !== attempt && this.#told?.state.kind === 'running'
+    return !this.#incoming.isComplete
+  }
+
+  /** Gives the final message without the pieces that did not arrive. */
+  stopWaiting(): void {
+    const incoming = this.#incoming
+    if (incoming?.attempt === this.#seen.attempt)
+      this.#live = { attempt: incoming.attempt, answer: incoming.answer }
+    this.#incoming = undefined
   }
 
   /** Returns the next event, or undefined if there is none yet. */
@@ -49,13 +77,16 @@ export class StreamCursor {
     const { attempt, state } = this.#seen
     if (!isFinal(state)) return this.#takeState() ?? this.#takePiece()
     const id = positionText({ attempt, offset: state.kind })
-    return this.#takePiece() ?? { kind: 'message', id, message: this.#seen }
+    const piece = this.#takePiece()
+    if (piece) return piece
+    return this.isWaiting ? undefined : { kind: 'message', id, message: this.#seen }
   }
 
   #takePiece(): StreamEvent | undefined {
     const { attempt } = this.#seen
-    if (this.#live?.attempt !== attempt) return undefined
-    const piece = this.#live.answer.pieceFrom(this.#offset)
+    const source = this.#incoming?.attempt === attempt ? this.#incoming : this.#live
+    if (source?.attempt !== attempt) return undefined
+    const piece = source.answer.pieceFrom(this.#offset)
     if (!piece) return undefined
     this.#offset = piece.offset + piece.text.length
     return { kind: 'chunk', id: this.#position(), attempt, ...piece }
@@ -77,7 +108,7 @@ export class StreamCursor {
  * The order of states within an attempt. A message is queued before its first attempt or after
  * one.
  */
-const ORDER: readonly MessageStateKind[] = ['running', 'deferred', 'queued']
+const ORDER: readonly MessageStateKind[] = ['running', 'deferred', 'input_required', 'queued']
 
 /** A final message is never older: a retry counts its attempts from 1 again. */
 function isOlder(message: Message, than: Message): boolean {

@@ -1,6 +1,7 @@
 import type { Message } from '../../domain/message.js'
 import type { StreamPosition } from '../../domain/stream-position.js'
 import type { StreamPolicy } from '../../policy.js'
+import type { IncomingAnswer } from './incoming-answer.js'
 import type { LiveAnswer } from './live-answer.js'
 import { StreamCursor, type StreamEvent } from './stream-cursor.js'
 
@@ -19,6 +20,9 @@ type FeedOptions = {
   readonly onEnd: (feed: StreamFeed) => void
 }
 
+/** The longest that a final message waits for the pieces before it. */
+const MAX_WAIT_MS = 2_000
+
 /** Gives a reader the events of a message as they happen. */
 export class StreamFeed {
   readonly message: Message
@@ -31,6 +35,8 @@ export class StreamFeed {
   #hasEnded = false
   /** Time since the last event. */
   #quietMs = 0
+  /** Time that the final message has waited for pieces from another process. */
+  #waitedMs = 0
 
   constructor(options: FeedOptions) {
     this.message = options.message
@@ -58,6 +64,12 @@ export class StreamFeed {
     this.serve()
   }
 
+  /** Shows what a run of another process emits. */
+  followIncoming(incoming: IncomingAnswer): void {
+    this.#cursor.followIncoming(incoming)
+    this.serve()
+  }
+
   /** Answers the reader's request if there is an event, or if the stream ends. */
   serve(): void {
     if (!this.#request) return
@@ -72,6 +84,11 @@ export class StreamFeed {
   elapse(ms: number): void {
     const { heartbeatMs, stalledMs } = this.#options.policy
     this.#quietMs += ms
+    if (this.#cursor.isWaiting) this.#waitedMs += ms
+    if (this.#waitedMs >= MAX_WAIT_MS) {
+      this.#cursor.stopWaiting()
+      this.serve()
+    }
     if (this.#request && this.#quietMs >= heartbeatMs) this.#give({ kind: 'heartbeat' })
     if (!this.#request && this.#quietMs >= stalledMs) this.#end()
   }

@@ -1,0 +1,88 @@
+# Calls a server with the official client. Needs BASE_URL and KEY.
+import os, time
+import openai
+
+base_url = os.environ["BASE_URL"] + "/openai/v1"
+client = openai.OpenAI(base_url=base_url, api_key=os.environ["KEY"], max_retries=0)
+
+
+def check(found, expected):
+    assert found == expected, f"expected {expected!r}, but found {found!r}"
+
+
+def error_of(call):
+    try:
+        call()
+    except openai.APIError as error:
+        return error
+    raise AssertionError("expected an error")
+
+
+def models():
+    check([model.id for model in client.models.list()], ["slow", "echo"])
+
+
+def responses():
+    first = client.responses.create(model="echo", input="Hello", user="u-17")
+    check((first.status, first.output_text, first.model), ("completed", "Hello", "echo"))
+    second = client.responses.create(
+        model="echo", input="Again", previous_response_id=first.id, metadata={"channel": "C1"}
+    )
+    check(second.conversation.id, first.conversation.id)
+    found = client.responses.retrieve(second.id)
+    check((found.output_text, found.metadata), ("Again", {"channel": "C1"}))
+
+
+def streamed_responses():
+    with client.responses.stream(model="slow", input="one two three") as stream:
+        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        check(stream.get_final_response().output_text, "one two three")
+    check("".join(deltas), "one two three")
+    assert len(deltas) > 1, deltas
+    events = client.responses.create(model="echo", input="Hello", stream=True)
+    check([event.type for event in events][-1], "response.completed")
+
+
+def background():
+    response = client.responses.create(model="slow", input="one two three", background=True)
+    while response.status in ("queued", "in_progress"):
+        time.sleep(0.1)
+        response = client.responses.retrieve(response.id)
+    check(response.output_text, "one two three")
+    open_one = client.responses.create(model="slow", input="one two three", background=True)
+    check(client.responses.cancel(open_one.id).status, "cancelled")
+
+
+def chat():
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "content": "Hello"},
+    ]
+    completion = client.chat.completions.create(model="echo", messages=messages, temperature=0)
+    check(completion.choices[0].message.content, "Be kind.\n\nHello")
+    chunks = client.chat.completions.create(model="slow", messages=messages, stream=True)
+    check("".join(chunk.choices[0].delta.content or "" for chunk in chunks), "Be kind.\n\nHello")
+
+
+def repeated():
+    headers = {"Idempotency-Key": "python-1"}
+    ids = {
+        client.responses.create(model="echo", input="Hello", extra_headers=headers).id
+        for _ in range(2)
+    }
+    check(len(ids), 1)
+
+
+def errors():
+    no_model = error_of(lambda: client.responses.create(model="nobody", input="Hello"))
+    check((type(no_model), no_model.code), (openai.NotFoundError, "model_not_found"))
+    tool = {"type": "function", "name": "f", "parameters": {}, "strict": True}
+    tools = error_of(lambda: client.responses.create(model="echo", input="Hello", tools=[tool]))
+    check((type(tools), tools.param), (openai.BadRequestError, "tools"))
+    stranger = client.with_options(api_key="amk_wrong")
+    check(type(error_of(stranger.models.list)), openai.AuthenticationError)
+
+
+for part in (models, responses, streamed_responses, background, chat, repeated, errors):
+    part()
+    print(part.__name__, "passed")

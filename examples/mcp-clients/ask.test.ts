@@ -1,0 +1,20 @@
+import { expect, it, vi } from 'vitest'
+import { exampleServer, KEY } from '../../scripts/example-server.mjs'
+
+it('the official client gets answers of an agent', async () => {
+  const { server, api } = await exampleServer({ endpoints: ['mcp'] })
+  const runtime = { kind: 'function', handler: 'echo' }
+  await api('POST', '/v1/agents', { name: 'echo', runtime })
+  Object.assign(process.env, { BASE_URL: server.url, KEY })
+  const log = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    await import('./ask.js')
+    expect(log.mock.calls).toEqual([
+      ['list_agents, send_message, get_message, answer_input'],
+      ['responded', 'Where is my order?'],
+    ])
+  } finally {
+    log.mockRestore()
+    await server.stop()
+  }
+})

@@ -1,0 +1,22 @@
+import { expect, it, vi } from 'vitest'
+import { exampleServer, KEY } from '../../scripts/example-server.mjs'
+
+it('the official client gets answers of an agent', async () => {
+  const { server, api } = await exampleServer({ endpoints: ['openai'] })
+  const runtime = { kind: 'function', handler: 'echo' }
+  await api('POST', '/v1/agents', { name: 'echo', runtime })
+  Object.assign(process.env, { BASE_URL: server.url, KEY })
+  const log = vi.spyOn(console, 'log').mockReturnValue()
+  try {
+    await import('./ask.js')
+    expect(log.mock.calls).toEqual([
+      ['completed', 'Where is my order?'],
+      ['Tell me a story'],
+      ['completed', 'Count the stars'],
+      ['Hello'],
+    ])
+  } finally {
+    log.mockRestore()
+    await server.stop()
+  }
+})

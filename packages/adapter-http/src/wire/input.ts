@@ -1,0 +1,63 @@
+import type { Json, Message } from '@org/agent-messaging-core'
+import { inputFacts, openInput, toIso, type MessageInput } from '@org/agent-messaging-core/runtime'
+import { z } from 'zod'
+import { jsonObject } from '../schemas.js'
+import { at, uuid, type BodyOf } from './body.js'
+import { principalSchema } from './principal.js'
+
+const json = z.custom<Json>().meta({ description: 'Any JSON.' })
+
+/** The fields of a question. */
+const questionFields = {
+  id: uuid.meta({ description: 'Send it with the answer, as `inputId`.' }),
+  question: z.string(),
+  options: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .meta({ description: 'The answer must be one of these texts.' }),
+  schema: jsonObject.optional().meta({
+    description: 'JSON Schema of the answer. Without a schema and options, the answer is a text.',
+  }),
+  answerBy: z.literal('execution_principal').optional().meta({
+    description: 'Only the principal of the message can answer.',
+  }),
+}
+
+export const openInputSchema = z
+  .object({
+    ...questionFields,
+    askedAt: at,
+    expiresAt: at.meta({ description: 'The deadline of the answer.' }),
+  })
+  .meta({ id: 'OpenInput', description: 'A question of an agent that waits for an answer.' })
+
+export const inputAnswerSchema = z
+  .object({
+    value: json,
+    executionPrincipal: principalSchema.optional().meta({
+      description:
+        'The principal that answered. Absent if the deadline gave the answer of the agent.',
+    }),
+    answeredAt: at,
+  })
+  .meta({ id: 'InputAnswer' })
+
+export const inputSchema = z
+  .object({ ...questionFields, askedAt: at, answer: inputAnswerSchema.optional() })
+  .meta({ id: 'Input', description: 'A question of an agent, with its answer.' })
+
+export const openInputBody = (message: Message): { input?: BodyOf<typeof openInputSchema> } => {
+  const input = openInput(message)
+  if (!input || message.state.kind !== 'input_required') return {}
+  const expiresAt = toIso(message.state.deadlineAt)
+  return { input: { ...inputFacts(input), askedAt: toIso(input.askedAt), expiresAt } }
+}
+
+export const answeredBody = (input: MessageInput): BodyOf<typeof inputSchema> => ({
+  ...inputFacts(input),
+  askedAt: toIso(input.askedAt),
+  ...(input.answer && {
+    answer: { ...input.answer, answeredAt: toIso(input.answer.answeredAt) },
+  }),
+})

@@ -1,0 +1,13 @@
+/**
+ * Deletes the hooks of a deleted message, as a webhook is deleted: without its URL and secrets. The
+ * sweep then deletes their rows.
+ */
+export const endHooks = `
+create or replace function agent_messaging.end_hooks() returns trigger language plpgsql as $$
+begin
+  update agent_messaging.webhooks
+  set url = '', secret = '', header_names = null, headers = null, is_deleted = true
+  where message_id = old.id;
+  return null;
+end $$;
+`

@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest'
+import { ORIGIN, scene } from '../test/scene.js'
+
+const HOUR = 3_600_000
+
+/** A scene that is signed in. */
+async function open() {
+  const s = await scene()
+  const cookie = await s.signIn()
+  const send = (path: string, form: Record<string, string>) =>
+    s.post(path, form, { origin: ORIGIN, cookie })
+  const text = async (path: string) => (await s.get(path, cookie)).text()
+  const begin = () =>
+    s.service.messages.send({
+      projectId: s.projectId,
+      agent: 'bot',
+      sessionId: 's',
+      message: 'Hello',
+      waitMs: 0,
+    })
+  return { ...s, send, text, cookie, begin }
+}
+
+const fieldIn = (page: string, name: string): string =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? ''
+
+describe('the form of a message', () => {
+  it('sends once for all presses of its button, and again for a new text', async () => {
+    const { send, text, service, projectId, begin } = await open()
+    await begin()
+    const path = '/console/sessions/bot?session=s'
+    const formId = fieldIn(await text(path), 'formId')
+    expect(formId).not.toBe('')
+    const press = (message: string) => send(path, { formId, message, agent: 'bot' })
+    await Promise.all([press('Pay 10 €'), press('Pay 10 €')])
+    await press('Pay 10 €')
+    await press('Pay 20 €')
+    const found = await service.messages.search({ projectId, page: { limit: 9 } })
+    const messages = found._unsafeUnwrap().data.map(({ message }) => message.message)
+    expect(messages).toEqual(['Pay 20 €', 'Pay 10 €', 'Hello'])
+    expect(fieldIn(await text(path), 'formId')).not.toBe(formId)
+  })
+
+  it('sends once, too, after an answer that was lost', async () => {
+    const { send, text, storage, service, projectId, begin } = await open()
+    await begin()
+    const path = '/console/sessions/bot?session=s'
+    const formId = fieldIn(await text(path), 'formId')
+    storage.fail('messages.accept', { takesEffect: true, times: 1 })
+    const first = await send(path, { formId, message: 'Pay', agent: 'bot' })
+    const shown = fieldIn(await first.text(), 'formId')
+    expect(shown === '' || shown === formId).toBe(true)
+    await send(path, { formId, message: 'Pay', agent: 'bot' })
+    const found = await service.messages.search({ projectId, page: { limit: 9 } })
+    expect(found._unsafeUnwrap().data).toHaveLength(2)
+  })
+})
+
+describe('the list of messages', () => {
+  it('has a button to retry each failed or cancelled message', async () => {
+    const { send, text, service, projectId } = await open()
+    const sent = await service.messages.send({
+      projectId,
+      agent: 'bot',
+      sessionId: 's',
+      message: 'never',
+      waitMs: 0,
+    })
+    const { message } = sent._unsafeUnwrap()
+    await service.messages.cancel({ projectId, agent: 'bot', messageId: message.id })
+    const page = await text('/console/messages')
+    const action = /action="(\/console\/messages\/[^"]*\/retry)"/.exec(page)?.[1] ?? ''
+    expect((await send(action, {})).headers.get('location')).toContain('notice=retried')
+  })
+
+  it('is shown since an hour, a day or a week with one click, and keeps the filter', async () => {
+    const { text, clock } = await open()
+    const page = await text('/console/messages?state=failed&cursor=x')
+    const links = [...page.matchAll(/href="([^"]*from=[^"]*)">(hour|day|week)</g)]
+    expect(links.map(([, , name]) => name)).toEqual(['hour', 'day', 'week'])
+    const { searchParams } = new URL(links[0]?.[1]?.replaceAll('&amp;', '&') ?? '', ORIGIN)
+    expect([...searchParams.keys()].toSorted()).toEqual(['from', 'state'])
+    const since = Date.parse(searchParams.get('from') ?? '')
+    expect(clock.now() - since).toBe(HOUR)
+  })
+})
+
+describe('the list of webhooks', () => {
+  it('shows all, the failing ones, or the ones that hold deliveries', async () => {
+    const { text, service, projectId } = await open()
+    const create = async (name: string) =>
+      (
+        await service.webhooks.create({
+          projectId,
+          url: `https://${name}.example/`,
+          events: ['*'],
+        })
+      )._unsafeUnwrap().webhook
+    await create('healthy')
+    const { id } = await create('paused')
+    await service.changesBy({ kind: 'host' }).webhooks.update({
+      projectId,
+      webhookId: id,
+      change: { paused: true },
+    })
+    const hostsIn = async (show: string) => {
+      const page = await text(`/console/webhooks?show=${show}`)
+      return ['healthy', 'paused'].filter((name) => page.includes(`${name}.example`))
+    }
+    expect(await hostsIn('all')).toEqual(['healthy', 'paused'])
+    expect(await hostsIn('nonsense')).toEqual(['healthy', 'paused'])
+    expect(await hostsIn('held')).toEqual(['paused'])
+    expect(await hostsIn('bad')).toEqual([])
+    expect(await text('/console')).toContain('href="/console/webhooks?show=held">by 1 webhook<')
+  })
+})
+
+describe('the list of agents', () => {
+  it('can show only the agents in error', async () => {
+    const { text } = await open()
+    expect(await text('/console/agents')).toContain('bot')
+    const page = await text('/console/agents?state=error')
+    expect(page).toContain('Show all agents')
+    expect(page).not.toContain('/console/agents/bot')
+  })
+})
+
+describe('an API key', () => {
+  it('can expire', async () => {
+    const { send, service, projectId, clock } = await open()
+    await send('/console/keys', { name: 'k', permissions: 'project:message', days: '30' })
+    const [key] = (await service.keys.list(projectId, { limit: 1 }))._unsafeUnwrap().data
+    expect(key?.expiresAt).toBe(clock.now() + 30 * 24 * HOUR)
+  })
+
+  it('is named before its revocation, and must exist', async () => {
+    const { text, get, cookie, service, projectId } = await open()
+    const names = Array.from({ length: 101 }, (_, i) => `key ${i}`)
+    for (const name of names)
+      await service.keys.create({ projectId, name, permissions: ['project:message'] })
+    const page = (await service.keys.list(projectId, { limit: 100 }))._unsafeUnwrap()
+    const last = await service.keys.list(projectId, { limit: 9, cursor: page.nextCursor ?? '' })
+    const oldest = last._unsafeUnwrap().data.find(({ name }) => name === 'key 0')
+    expect(await text(`/console/keys/${oldest?.id}/revoke`)).toContain('key 0')
+    const unknown = '01a2087e-bb88-712b-ac6f-8ca626ef0ec3'
+    expect((await get(`/console/keys/${unknown}/revoke`, cookie)).status).toBe(404)
+  })
+})

@@ -1,0 +1,32 @@
+import type { PortalSession } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
+import { BASE } from './options.js'
+
+export const PORTAL = `${BASE}/portal`
+export const PORTAL_COOKIE = 'agent_messaging_portal'
+
+/** The pages that each permission opens, by the first part of the path behind `BASE`. */
+const PAGES: Readonly<Record<PortalSession['permissions'][number], readonly string[]>> = {
+  'project:webhooks': ['webhooks', 'deliveries', 'recover', 'recoveries', 'search'],
+  'project:message': ['sessions', 'messages', 'questions', 'search'],
+}
+/** Erasing a customer's data is the platform's decision. */
+const NEVER = /^\/console\/sessions\/[^/]+\/erase$/
+
+/** Tells whether a portal session can open a page. A new page is closed until `PAGES` names it. */
+export const isPortalPath = (path: string, permissions: PortalSession['permissions']): boolean => {
+  const [page = ''] = path.slice(BASE.length + 1).split('/')
+  return !NEVER.test(path) && permissions.some((one) => PAGES[one].includes(page))
+}
+
+/** Tells whether the request belongs to a portal session, open or over, or opens one. */
+export const isPortalRequest = (c: Context): boolean =>
+  getCookie(c, PORTAL_COOKIE) !== undefined || c.req.path === PORTAL
+
+/** A page in a frame leaves the frame. */
+export const ReturnLink = ({ to }: { readonly to: string }) => (
+  <a href={to} target="_top">
+    Back to {new URL(to).host}
+  </a>
+)

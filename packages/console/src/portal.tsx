@@ -1,0 +1,125 @@
+import type { ApiKey, PortalSession } from '@org/agent-messaging-core'
+import type { Sealed } from '@org/agent-messaging-core/storage'
+import type { Context, MiddlewareHandler } from 'hono'
+import { Hono } from 'hono'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import type { ConsoleDeps, Env } from './context.js'
+import { show, showError, showProblem } from './layout.js'
+import { BASE } from './options.js'
+import { isPortalPath, PORTAL, PORTAL_COOKIE, ReturnLink } from './portal-pages.js'
+
+const PURPOSE = 'console/portal'
+/** Opens the session of a link. */
+export const portalRoutes = (d: ConsoleDeps) =>
+  new Hono<Env>().get(PORTAL, async (c) => {
+    // Link previews and scanners send HEAD. It must not use the link up.
+    if (c.req.method === 'HEAD') return c.body(null, 200)
+    const opened = await d.service.portals.open(c.req.query('code') ?? '')
+    if (opened.isOk()) {
+      remember(c, d, opened.value)
+      return c.redirect(firstPage(opened.value), 303)
+    }
+    if (opened.error.kind === 'unavailable') return showError(c, opened.error)
+    // A used link still works in a browser that has its session.
+    const id = idIn(c, d)
+    const known = id === undefined ? undefined : await d.service.portals.findOpen(id)
+    return known?.isOk() ? c.redirect(firstPage(known.value), 303) : overPage(c)
+  })
+
+const firstPage = ({ permissions }: PortalSession): string =>
+  permissions.includes('project:webhooks') ? `${BASE}/webhooks` : `${BASE}/sessions`
+
+/**
+ * Serves the requests of a portal session, which come before a console session of the same browser.
+ */
+export const servePortal =
+  (d: ConsoleDeps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const id = idIn(c, d)
+    if (id === undefined) return next()
+    const found = await d.service.portals.findOpen(id)
+    if (found.isErr()) {
+      if (found.error.kind === 'unavailable') return showError(c, found.error)
+      // htmx requested a part of a page, and must load the whole page.
+      return c.req.header('hx-request') === undefined
+        ? overPage(c)
+        : c.body(null, 200, { 'HX-Refresh': 'true' })
+    }
+    const session = found.value
+    c.set('portal', session)
+    c.set('apiKey', keyOf(session))
+    c.set('isOperator', false)
+    c.set('changes', d.service.changesBy({ kind: 'portal', id }))
+    if (c.req.path === BASE) return c.redirect(firstPage(session), 303)
+    return isPortalPath(c.req.path, session.permissions)
+      ? next()
+      : showProblem(c, 404, 'Page not found')
+  }
+
+/** The pages ask a key for permissions. To choose an agent, the conversations must list agents. */
+const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey => ({
+  id,
+  projectId,
+  name: 'portal',
+  createdAt,
+  permissions: permissions.includes('project:message')
+    ? [...permissions, 'project:agents']
+    : permissions,
+})
+
+/** Ends the portal session of the request. Returns false if the request has none. */
+export async function leavePortal(c: Context<Env>, d: ConsoleDeps): Promise<boolean> {
+  const id = idIn(c, d)
+  if (id === undefined) return false
+  forgetPortal(c, d)
+  const found = await d.service.portals.findOpen(id)
+  if (found.isErr()) return true
+  c.set('portal', found.value)
+  const changes = d.service.changesBy({ kind: 'portal', id })
+  await changes.portals.end(found.value.projectId, id)
+  return true
+}
+
+/** Shows that a session is over, without a way to sign in with an API key. */
+export const overPage = (c: Context<Env>, title = 'This link was used or your time is over') => {
+  const session = c.get('portal')
+  return show(
+    c,
+    { title, status: session ? 200 : 401 },
+    <div class="empty">
+      <h1>{title}</h1>
+      {session?.returnUrl === undefined ? (
+        <p>To continue, open this page again from where you came.</p>
+      ) : (
+        <p>
+          <ReturnLink to={session.returnUrl} />
+        </p>
+      )}
+    </div>,
+  )
+}
+
+function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>): string | undefined {
+  const sealed = Buffer.from(getCookie(c, PORTAL_COOKIE) ?? '', 'base64url').toString()
+  return crypto.unseal(sealed as Sealed, PURPOSE)
+}
+
+function remember(c: Context, d: ConsoleDeps, { id, until }: PortalSession): void {
+  const sealed = d.crypto.seal(id, PURPOSE)
+  setCookie(c, PORTAL_COOKIE, Buffer.from(sealed).toString('base64url'), {
+    ...cookieOptions(c, d),
+    maxAge: Math.max(1, Math.floor((until - d.service.now()) / 1_000)),
+  })
+}
+
+export const forgetPortal = (c: Context, d: ConsoleDeps): void => {
+  if (getCookie(c, PORTAL_COOKIE) !== undefined) deleteCookie(c, PORTAL_COOKIE, cookieOptions(c, d))
+}
+
+/** A browser sends the cookie of a frame in another site's page only with these attributes. */
+function cookieOptions(c: Context, { portal, publicUrl }: ConsoleDeps) {
+  const secure = (publicUrl() ?? c.req.url).startsWith('https:')
+  return portal.frameOrigins.length > 0 && secure
+    ? ({ path: BASE, httpOnly: true, sameSite: 'None', secure, partitioned: true } as const)
+    : ({ path: BASE, httpOnly: true, sameSite: 'Lax', secure } as const)
+}

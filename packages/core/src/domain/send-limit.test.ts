@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { takeTokens, tokenTakes, type FullTimes, type SendLimit } from './send-limit.js'
+
+const NOW = 1_900_000_000_000
+const limit: SendLimit = { messagesPerMinute: 60, burst: 3 }
+const take = { bucket: 'project p', of: 'project', limit } as const
+
+describe('takeTokens', () => {
+  it('gives the burst at once, and then one token per interval', () => {
+    let stored: FullTimes = new Map()
+    const at = (now: number) => {
+      const { isTaken, fullTimes, levels } = takeTokens([take], stored, now)
+      stored = fullTimes
+      return [isTaken, levels[0]?.remaining, levels[0]?.retryInMs, levels[0]?.fullInMs]
+    }
+    expect(at(NOW)).toEqual([true, 2, 0, 1_000])
+    expect(at(NOW)).toEqual([true, 1, 0, 2_000])
+    expect(at(NOW)).toEqual([true, 0, 1_000, 3_000])
+    expect(at(NOW)).toEqual([false, 0, 1_000, 3_000])
+    expect(at(NOW + 999)).toEqual([false, 0, 1, 2_001])
+    expect(at(NOW + 1_000)).toEqual([true, 0, 1_000, 3_000])
+    expect(at(NOW + 60_000)).toEqual([true, 2, 0, 1_000])
+  })
+
+  it('takes from no bucket if one is empty', () => {
+    const key = { bucket: 'key k', of: 'key', limit: { messagesPerMinute: 1, burst: 1 } } as const
+    const first = takeTokens([take, key], new Map(), NOW)
+    const second = takeTokens([take, key], first.fullTimes, NOW)
+    expect([first.isTaken, second.isTaken]).toEqual([true, false])
+    expect(second.fullTimes).toEqual(first.fullTimes)
+    expect(second.levels.map(({ of, retryInMs }) => [of, retryInMs])).toEqual([
+      ['project', 0],
+      ['key', 60_000],
+    ])
+  })
+
+  it('fills up again after the clock was set back', () => {
+    const stored = new Map([[take.bucket, (NOW + 86_400_000) * 1_000]])
+    expect(takeTokens([take], stored, NOW).levels[0]?.retryInMs).toBe(1_000)
+  })
+})
+
+describe('tokenTakes', () => {
+  it('prefers the own limits of a project', () => {
+    const own = { messagesPerMinute: 5, burst: 5 }
+    const ref = { projectId: 'p', apiKeyId: 'k' }
+    expect(tokenTakes({}, undefined, ref)).toEqual([])
+    expect(tokenTakes({ project: limit }, { key: own }, ref)).toEqual([
+      { bucket: 'project p', of: 'project', limit },
+      { bucket: 'key k', of: 'key', limit: own },
+    ])
+    expect(
+      tokenTakes({ project: limit, key: limit }, { project: own }, { projectId: 'p' }),
+    ).toEqual([{ bucket: 'project p', of: 'project', limit: own }])
+  })
+})

@@ -1,0 +1,41 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { fail } from '../domain/fail.js'
+import type { Message } from '../domain/message.js'
+import type { MessageInput } from '../domain/message-input.js'
+import type { Platform } from '../platform.js'
+import type { Unavailable } from '../ports/stored.js'
+import type { CancelContext } from './change-messages.js'
+import { answerFound, type AnswerInputError } from './inputs.js'
+
+type Link = { readonly messageId: string; readonly token: string }
+
+export type LinkedInput = { readonly message: Message; readonly input: MessageInput }
+
+/** Returns the question of a one-time link, also after its answer. Changes nothing. */
+export const readByLink =
+  (d: Pick<Platform, 'storage' | 'crypto'>) =>
+  ({
+    messageId,
+    token,
+  }: Link): ResultAsync<LinkedInput, Unavailable | { readonly kind: 'input_not_found' }> =>
+    safeTry(async function* () {
+      const found = yield* d.storage.messages.getHeld(messageId)
+      const digest = d.crypto.sha256(token)
+      const input = found?.message.inputs?.find(
+        ({ linkDigest }) => linkDigest !== undefined && d.crypto.equal(linkDigest, digest),
+      )
+      return found && input ? ok({ message: found.message, input }) : fail('input_not_found')
+    })
+
+/** Answers the question of a one-time link, as the principal of its message. */
+export const answerByLink =
+  (d: CancelContext) =>
+  ({
+    value,
+    ...link
+  }: Link & { readonly value: unknown }): ResultAsync<Message, AnswerInputError> =>
+    safeTry(async function* () {
+      const { message, input } = yield* readByLink(d)(link)
+      const { executionPrincipal } = message
+      return answerFound(d, message, { inputId: input.id, value, executionPrincipal })
+    })

@@ -1,0 +1,182 @@
+import { err, ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
+import { fail } from '../domain/fail.js'
+import {
+  decideAnswer,
+  decideWithdrawal,
+  isAsking,
+  openInput,
+  type AnswerRefusal,
+} from '../domain/input-decisions.js'
+import { invalid, type Invalid } from '../domain/input-rules.js'
+import type { EventPayload } from '../domain/event.js'
+import type { Instant } from '../domain/instant.js'
+import type { Message } from '../domain/message.js'
+import type { MessageInput } from '../domain/message-input.js'
+import {
+  principalProblem,
+  type ExecutionPrincipal,
+  type PrincipalError,
+} from '../domain/principal.js'
+import type { AfterInput, InputChanged } from '../ports/message-store.js'
+import type { Page, PageOf, Stored } from '../ports/stored.js'
+import { outgoingOf } from '../webhooks/outbox.js'
+import type { CancelContext } from './change-messages.js'
+import type { MessagesContext } from './context.js'
+import { getMessage, pageOfText, type GetMessageError } from './read-messages.js'
+
+type InputRef = {
+  readonly projectId: string
+  /** The agent's id or name. */
+  readonly agent: string
+  readonly messageId: string
+  readonly inputId: string
+}
+export type AnswerInputInput = InputRef & {
+  readonly value: unknown
+  /** The principal that answers, unparsed. Default: the service. */
+  readonly executionPrincipal?: unknown
+}
+type InputError = { readonly kind: 'input_not_found' | 'input_closed' }
+export type AnswerInputError =
+  | GetMessageError
+  | Invalid
+  | InputError
+  | Extract<PrincipalError, { kind: 'principal_invalid' }>
+  | { readonly kind: 'input_restricted' }
+
+/**
+ * Answers a question of an agent. The next run of the message gets the answer. A repeated call with
+ * the same value returns the message. Another answer is refused with `input_closed`.
+ */
+export const answerInput =
+  (d: MessagesContext) =>
+  ({
+    executionPrincipal = { type: 'service' },
+    ...input
+  }: AnswerInputInput): ResultAsync<Message, AnswerInputError> =>
+    safeTry(async function* () {
+      const reason = principalProblem(executionPrincipal)
+      if (reason !== undefined)
+        return err({ kind: 'principal_invalid', reason, endUserIdMissing: false } as const)
+      const message = yield* getMessage(d)(input)
+      return answerFound(d, message, {
+        ...input,
+        executionPrincipal: executionPrincipal as ExecutionPrincipal,
+      })
+    })
+
+type GivenAnswer = {
+  readonly inputId: string
+  readonly value: unknown
+  readonly executionPrincipal: ExecutionPrincipal
+}
+
+/** Answers a question of a message that was read before. */
+export const answerFound = (
+  d: CancelContext,
+  message: Message,
+  given: GivenAnswer,
+): ResultAsync<Message, AnswerInputError> =>
+  safeTry(async function* () {
+    const decided = decideAnswer(message, given, d.clock.now())
+    if ('kind' in decided) return refusalOf(decided, message)
+    const { inputId } = given
+    const changed = yield* changeInput(d, { message, inputId, to: 'answered', ...decided })
+    if (!changed) return fail('message_not_found')
+    if (changed.kind === 'changed') return ok(changed.message)
+    const after = decideAnswer(changed.message, given, d.clock.now())
+    return 'kind' in after ? refusalOf(after, changed.message) : fail('input_closed')
+  })
+
+function refusalOf(
+  refusal: AnswerRefusal,
+  message: Message,
+): Result<Message, Invalid | InputError | { readonly kind: 'input_restricted' }> {
+  switch (refusal.kind) {
+    case 'repeated':
+      return ok(message)
+    case 'invalid':
+      return invalid('value', refusal.problem)
+    case 'not_found':
+      return fail('input_not_found')
+    case 'closed':
+      return fail('input_closed')
+    case 'restricted':
+      return fail('input_restricted')
+  }
+}
+
+/**
+ * Withdraws a question. Its message fails with `INPUT_WITHDRAWN`. A repeated call returns the same.
+ */
+export const withdrawInput =
+  (d: MessagesContext) =>
+  ({ inputId, ...ref }: InputRef): ResultAsync<Message, GetMessageError | InputError> =>
+    safeTry(async function* () {
+      const message = yield* getMessage(d)(ref)
+      const input = message.inputs?.find(({ id }) => id === inputId)
+      if (!input) return fail('input_not_found')
+      if (!isAsking(message) || openInput(message)?.id !== inputId)
+        return isWithdrawn(message, input) ? ok(message) : fail('input_closed')
+      const decided = decideWithdrawal(message, d.clock.now())
+      const changed = yield* changeInput(d, { message, inputId, to: 'withdrawn', ...decided })
+      if (!changed) return fail('message_not_found')
+      return changed.kind === 'changed' || isWithdrawn(changed.message, input)
+        ? ok(changed.message)
+        : fail('input_closed')
+    })
+
+const isWithdrawn = ({ state, inputs }: Message, { id }: MessageInput): boolean =>
+  state.kind === 'failed' && state.error.code === 'INPUT_WITHDRAWN' && inputs?.at(-1)?.id === id
+
+/** Lists the messages of a project that wait for an answer, newest first. */
+export const listInputs =
+  (d: MessagesContext) =>
+  ({
+    projectId,
+    endUserId,
+    page,
+  }: {
+    readonly projectId: string
+    /** Only messages of this end user. */
+    readonly endUserId?: string | undefined
+    readonly page: PageOf
+  }): Stored<Page<Message>> =>
+    pageOfText(page, (part) =>
+      d.storage.messages.search(
+        { projectId, state: 'input_required', ...(endUserId !== undefined && { endUserId }) },
+        part,
+      ),
+    )
+
+type Change = {
+  readonly message: Message
+  readonly inputId: string
+  readonly dueAt?: Instant
+  readonly state: AfterInput
+  readonly inputs: readonly MessageInput[]
+  readonly events: readonly EventPayload[]
+  readonly to: 'answered' | 'withdrawn' | 'expired' | 'reminded'
+}
+
+/** Stores a change of a message that waits for an answer, and wakes its readers. */
+export const changeInput = (
+  d: CancelContext,
+  { message, inputId, dueAt, state, inputs, events, to }: Change,
+): Stored<InputChanged | undefined> => {
+  const { id: messageId, projectId, agentId, trace } = message
+  const outgoing = outgoingOf(d, events, projectId, trace)
+  const due = dueAt === undefined ? {} : { dueAt }
+  const now = d.clock.now()
+  return d.storage.messages
+    .changeInput({ projectId, agentId, messageId, inputId, ...due, state, inputs, now, outgoing })
+    .map((changed) => {
+      if (changed?.kind !== 'changed') return changed
+      d.telemetry.record({ name: 'input.changed', messageId, agentId, projectId, inputId, to })
+      d.signal.notify(changed.message)
+      d.eventNews.committed(projectId)
+      d.deliverySender.take(changed.deliveries, outgoing.claim)
+      if (changed.sessionWaits) d.dispatcher.wake(agentId)
+      return changed
+    })
+}

@@ -1,0 +1,140 @@
+import { err, ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
+import type { CustomHeaders } from '../domain/custom-headers.js'
+import { broken, invalid, textRule, type Invalid } from '../domain/input-rules.js'
+import type { Message } from '../domain/message.js'
+import { HOOK_EVENTS, MAX_HOOKS, type HookOfMessage } from '../domain/message-hook.js'
+import { newSecret } from '../domain/signature.js'
+import { webhookHeadersContext, webhookSecretContext } from '../domain/webhook.js'
+import { untried } from '../domain/webhook-health.js'
+import { fail } from '../domain/fail.js'
+import type { Unavailable } from '../ports/stored.js'
+import type { Platform } from '../platform.js'
+import { checkWebhook, secretRule } from '../webhooks/webhook-settings.js'
+import type { MessagesContext } from './context.js'
+import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
+
+export type HookInput = {
+  readonly url: string
+  /** The name of the hook within its message. Default: the id of the message. */
+  readonly name?: string | undefined
+  /** Additional headers of each request. The values are secret: only the names are shown. */
+  readonly headers?: CustomHeaders | undefined
+  /** The secret of the signature, in the form of a webhook's. Created if absent. */
+  readonly secret?: string | undefined
+}
+
+type MessageInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'>
+export type SetHookInput = MessageInput & HookInput
+type Ref = { readonly projectId: string; readonly messageId: string }
+
+const MAX_NAME = 256
+
+/** Checks a hook by the rules of webhooks. */
+export async function checkHook(
+  d: Platform,
+  projectId: string,
+  { url, name, headers, secret }: HookInput,
+): Promise<Result<void, Invalid | Unavailable>> {
+  const problem = broken({
+    url: textRule(url, Infinity),
+    name: name === undefined ? undefined : textRule(name, MAX_NAME),
+    secret: secretRule(secret),
+  })
+  if (problem) return problem
+  return checkWebhook(d, projectId, { url, headers })
+}
+
+/** Creates a hook, or the new form of a hook with this id. */
+export function newHook(
+  d: Platform,
+  { projectId, messageId }: Ref,
+  { url, name = messageId, headers, secret = newSecret(d.crypto.randomBytes) }: HookInput,
+  id = d.ids.next(),
+): HookOfMessage {
+  const now = d.clock.now()
+  const names = Object.keys(headers ?? {})
+  const seal = () => d.crypto.seal(JSON.stringify(headers), webhookHeadersContext(id))
+  return {
+    id,
+    projectId,
+    url,
+    events: HOOK_EVENTS,
+    secret: d.crypto.seal(secret, webhookSecretContext(id)),
+    ...(names.length > 0 && { headers: { names, sealed: seal() } }),
+    disableOnGone: false,
+    // A late state of the task does not follow a later one.
+    ordering: 'session',
+    isPaused: false,
+    status: { kind: 'enabled' },
+    health: untried,
+    hook: { messageId, name },
+    createdAt: now,
+    updatedAt: now,
+  }
+}
+
+/**
+ * Sets a hook of a message. The message's next event gets a delivery for the hook. A hook with the
+ * same name is changed, and its waiting deliveries go to the new URL.
+ */
+export const setHook =
+  (d: MessagesContext) =>
+  (input: SetHookInput): ResultAsync<HookOfMessage, GetMessageError | Invalid> =>
+    safeTry(async function* () {
+      yield* await checkHook(d, input.projectId, input)
+      const message = yield* getMessage(d)(input)
+      const hooks = yield* d.storage.webhooks.hooksOf(refOf(message))
+      const { name = message.id } = input
+      const before = hooks.find(({ hook }) => hook.name === name)
+      const ref = { projectId: message.projectId, messageId: message.id }
+      const hook = newHook(d, ref, input, before?.id)
+      const set = yield* d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
+      if (set === 'message_not_found') return fail('message_not_found')
+      if (set === 'limit_reached') return invalid('hooks', `must be at most ${MAX_HOOKS}`)
+      if (set === 'name_taken') return invalid('name', 'was given to another hook at this moment')
+      if (before) d.deliverySender.webhookChanged(hook)
+      return ok(hook)
+    })
+
+/** Sets the hook of a repeated send, unless the message has a hook with its name. */
+export async function keepHook(
+  d: MessagesContext,
+  message: Message,
+  input: HookInput,
+): Promise<Result<void, Invalid | Unavailable>> {
+  const hook = newHook(d, { projectId: message.projectId, messageId: message.id }, input)
+  const set = await d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
+  if (set.isErr()) return err(set.error)
+  return set.value === 'limit_reached'
+    ? invalid('hooks', `must be at most ${MAX_HOOKS}`)
+    : ok(undefined)
+}
+
+/** Lists the hooks of a message, oldest first. */
+export const listHooks =
+  (d: MessagesContext) =>
+  (input: MessageInput): ResultAsync<readonly HookOfMessage[], GetMessageError> =>
+    getMessage(d)(input).andThen((message) => d.storage.webhooks.hooksOf(refOf(message)))
+
+/** Deletes a hook with its deliveries. Returns false if the message has none with this name. */
+export const deleteHook =
+  (d: MessagesContext) =>
+  ({
+    name,
+    ...input
+  }: MessageInput & { readonly name: string }): ResultAsync<boolean, GetMessageError> =>
+    safeTry(async function* () {
+      const ref = refOf(yield* getMessage(d)(input))
+      const hooks = yield* d.storage.webhooks.hooksOf(ref)
+      const found = hooks.find(({ hook }) => hook.name === name)
+      if (!found) return ok(false)
+      const isDeleted = yield* d.storage.webhooks.deleteHook(ref, name)
+      d.deliverySender.webhookDeleted(ref.projectId, found.id)
+      return ok(isDeleted)
+    })
+
+const refOf = ({ projectId, agentId, id: messageId }: Message) => ({
+  projectId,
+  agentId,
+  messageId,
+})

@@ -1,0 +1,37 @@
+import type { Result } from 'neverthrow'
+import type { Agent } from '../domain/agent.js'
+import { parseTrace } from '../domain/trace.js'
+import type { Platform } from '../platform.js'
+import type { Accepted } from '../ports/message-store.js'
+import type { Unavailable } from '../ports/stored.js'
+import type { ActiveSpan } from '../ports/tracing.js'
+import type { SendInput } from './draft-message.js'
+
+/** The span's trace is stored with the message, so runs and deliveries are parts of it. */
+export const startSend = (
+  { tracing }: Pick<Platform, 'tracing'>,
+  { traceparent, tracestate, projectId, sessionId }: SendInput,
+  { id: agentId }: Agent,
+): ActiveSpan =>
+  tracing.start({
+    name: 'message.send',
+    parent: parseTrace(traceparent, tracestate),
+    details: { projectId, sessionId, agentId },
+  })
+
+/** A send that attached to an earlier message links to the trace of that message. */
+export function endSend(span: ActiveSpan, stored: Result<Accepted, Unavailable>): void {
+  if (stored.isErr()) return span.end({ error: stored.error.reason })
+  const accepted = stored.value
+  switch (accepted.kind) {
+    case 'claimed':
+      return span.end({ messageId: accepted.claimed.message.id })
+    case 'created':
+      return span.end({ messageId: accepted.message.id })
+    case 'existing':
+      if (accepted.message.trace) span.link(accepted.message.trace)
+      return span.end({ messageId: accepted.message.id, attached: true })
+    default:
+      return span.end({ error: accepted.kind })
+  }
+}

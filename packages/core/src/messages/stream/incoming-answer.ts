@@ -1,0 +1,62 @@
+import type { ChunkQuestion, RelayedChunk } from '../../ports/chunk-relay.js'
+import { LiveAnswer } from './live-answer.js'
+
+/** What a piece from another process did: nothing, added text, began a run, or showed a gap. */
+export type Taken = 'nothing' | 'added' | 'began' | 'gap'
+
+/** The answer of a message's latest run at another process, for all readers of this process. */
+export class IncomingAnswer {
+  readonly #messageId: string
+  readonly #bufferLength: number
+  answer: LiveAnswer
+  attempt = 0
+  #startedAt = -Infinity
+  /** The end at the last question. */
+  #endWhenAsked = -1
+  isComplete = false
+
+  constructor(messageId: string, bufferLength: number) {
+    this.#messageId = messageId
+    this.#bufferLength = bufferLength
+    this.answer = new LiveAnswer(bufferLength)
+  }
+
+  /** Asks for missing pieces if none has arrived since the last question. */
+  question(isBehind = this.answer.end === this.#endWhenAsked): ChunkQuestion {
+    const offset = this.answer.end
+    const isFirst = this.#endWhenAsked < 0
+    this.#endWhenAsked = offset
+    const startedAt = Math.max(this.#startedAt, 0)
+    return {
+      kind: 'question',
+      messageId: this.#messageId,
+      have: { startedAt, attempt: this.attempt, offset },
+      isBehind: isFirst || (isBehind && !this.isComplete),
+    }
+  }
+
+  take(chunk: RelayedChunk): Taken {
+    if (this.#isOlder(chunk)) return 'nothing'
+    const isNew = chunk.startedAt !== this.#startedAt || chunk.attempt !== this.attempt
+    if (isNew) this.#begin(chunk)
+    const { end } = this.answer
+    if (chunk.offset > end && chunk.start > end) this.answer.skipTo(chunk.start)
+    if (chunk.offset > this.answer.end) return isNew ? 'began' : 'gap'
+    const text = chunk.text.slice(this.answer.end - chunk.offset)
+    this.answer.append(text)
+    if (chunk.isLast) this.isComplete = true
+    if (isNew) return 'began'
+    return text === '' && !chunk.isLast ? 'nothing' : 'added'
+  }
+
+  #isOlder({ startedAt, attempt }: RelayedChunk): boolean {
+    return startedAt < this.#startedAt || (startedAt === this.#startedAt && attempt < this.attempt)
+  }
+
+  #begin({ startedAt, attempt }: RelayedChunk): void {
+    this.answer = new LiveAnswer(this.#bufferLength)
+    this.attempt = attempt
+    this.#startedAt = startedAt
+    this.isComplete = false
+  }
+}

@@ -1,0 +1,116 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { auditEntry } from '../domain/audit.js'
+import { fail } from '../domain/fail.js'
+import { broken, integerRule, required, type Invalid } from '../domain/input-rules.js'
+import {
+  isOpen,
+  PORTAL_PERMISSIONS,
+  type PortalPermission,
+  type PortalSession,
+} from '../domain/portal.js'
+import type { Platform } from '../platform.js'
+import type { Unavailable } from '../ports/stored.js'
+
+const SECOND = 1_000
+/** A link must be opened within this time. */
+const LINK_MS = 15 * 60 * SECOND
+const DEFAULT_LIFETIME_S = 3_600
+const MAX_LIFETIME_S = 86_400
+const MAX_RETURN_URL = 2_000
+
+export type CreatePortalInput = {
+  readonly projectId: string
+  /** Default: the webhooks alone. */
+  readonly permissions?: readonly PortalPermission[] | undefined
+  /** Default: an hour. At most a day. */
+  readonly lifetimeSeconds?: number | undefined
+  /** An http or https URL. The host decides which origins are allowed. */
+  readonly returnUrl?: string | undefined
+}
+/** The code opens the session, once. It is not stored. */
+export type CreatedPortal = { readonly session: PortalSession; readonly code: string }
+export type CreatePortalError =
+  | Invalid
+  | Unavailable
+  | { readonly kind: 'project_not_found' | 'too_many_portals' }
+
+/** Creates a session of a customer, and the code of the link that opens it. */
+export const createPortal =
+  (d: Platform) =>
+  (input: CreatePortalInput): ResultAsync<CreatedPortal, CreatePortalError> =>
+    safeTry(async function* () {
+      const { projectId, permissions = ['project:webhooks'], returnUrl } = input
+      const problem = broken(required({ projectId })) ?? broken(rulesOf(input))
+      if (problem) return problem
+      const now = d.clock.now()
+      const until = now + (input.lifetimeSeconds ?? DEFAULT_LIFETIME_S) * SECOND
+      const session: PortalSession = {
+        ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
+        ...(returnUrl !== undefined && { returnUrl }),
+        ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },
+      }
+      const code = newCode(d.crypto.randomBytes)
+      const created = yield* d.storage.portals.create(
+        session,
+        d.crypto.sha256(code),
+        d.policy.limits.portalsPerProject,
+        auditEntry(d, { projectId, action: 'portal.created', targetId: session.id }),
+      )
+      if (created === 'limit_reached') return fail('too_many_portals')
+      return created === 'project_not_found' ? fail(created) : ok({ session, code })
+    })
+
+/** Opens the session of a link. A second call with the same code fails. */
+export const openPortal =
+  (d: Platform) =>
+  (code: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
+    d.storage.portals
+      .open(d.crypto.sha256(code), d.clock.now())
+      .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
+
+/** Returns a session that was opened and has not ended. */
+export const findOpenPortal =
+  (d: Platform) =>
+  (id: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
+    d.storage.portals
+      .find(id)
+      .andThen((found) =>
+        found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
+      )
+
+/** Ends a session, or makes its unopened link unusable. A session can be ended again. */
+export const endPortal =
+  (d: Platform) =>
+  (
+    projectId: string,
+    id: string,
+  ): ResultAsync<void, Unavailable | { readonly kind: 'portal_not_found' }> => {
+    const audit = auditEntry(d, { projectId, action: 'portal.ended', targetId: id })
+    return d.storage.portals
+      .end(projectId, id, d.clock.now(), audit)
+      .andThen((done) => (done ? ok(undefined) : fail('portal_not_found')))
+  }
+
+function rulesOf({ permissions, lifetimeSeconds, returnUrl }: CreatePortalInput) {
+  const areKnown =
+    permissions === undefined ||
+    (permissions.length > 0 && permissions.every((one) => PORTAL_PERMISSIONS.includes(one)))
+  return {
+    permissions: areKnown
+      ? undefined
+      : `must name one or more of: ${PORTAL_PERMISSIONS.join(', ')}`,
+    lifetimeSeconds:
+      lifetimeSeconds === undefined ? undefined : integerRule(lifetimeSeconds, 60, MAX_LIFETIME_S),
+    returnUrl: returnUrl === undefined || isWebUrl(returnUrl) ? undefined : RETURN_URL_RULE,
+  }
+}
+
+const RETURN_URL_RULE = `must be an http or https URL with at most ${MAX_RETURN_URL} characters`
+
+const isWebUrl = (text: string): boolean =>
+  text.length <= MAX_RETURN_URL &&
+  URL.canParse(text) &&
+  ['http:', 'https:'].includes(new URL(text).protocol)
+
+const newCode = (randomBytes: Platform['crypto']['randomBytes']): string =>
+  Array.from(randomBytes(32), (byte) => byte.toString(16).padStart(2, '0')).join('')

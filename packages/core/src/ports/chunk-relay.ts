@@ -1,0 +1,44 @@
+/**
+ * A process asks for the pieces of a message's answer. `have` names the run whose pieces it holds
+ * and the offset behind them. Without `isBehind` the question only says that a reader is still
+ * there.
+ */
+export type ChunkQuestion = {
+  readonly kind: 'question'
+  readonly messageId: string
+  readonly have: RelayedRun & { readonly offset: number }
+  readonly isBehind: boolean
+}
+
+/** Names a run for all processes. A retried message counts its attempts from 1 again. */
+export type RelayedRun = { readonly startedAt: number; readonly attempt: number }
+
+/**
+ * A piece of an answer. Pieces before `start` are no longer kept. A run begins and ends with an
+ * empty piece. The one at its end has `isLast`.
+ */
+export type RelayedChunk = RelayedRun & {
+  readonly kind: 'chunk'
+  readonly messageId: string
+  readonly start: number
+  readonly offset: number
+  readonly text: string
+  readonly isLast: boolean
+}
+
+export type RelayNote = ChunkQuestion | RelayedChunk
+
+/** The longest text of a note, in UTF-16 units. */
+export const MAX_RELAYED_LENGTH = 1_200
+
+/**
+ * Carries pieces of answers between the processes on one storage, without a stored row. Notes of
+ * one process arrive in their order. A note can get lost, and can reach its sender: readers ask
+ * again.
+ */
+export interface ChunkRelay {
+  /** Resolves when the note was sent or is lost. Never rejects. */
+  send(note: RelayNote): Promise<void>
+  /** Calls `hear` with each note from now on. Returns a function that stops that. */
+  onNote(hear: (note: RelayNote) => void): () => void
+}

@@ -1,0 +1,32 @@
+import type { TraceContext } from '../domain/trace.js'
+
+/**
+ * Follows work from its cause, also through other processes. An adapter makes spans of a tracing
+ * tool. No method throws or waits. Details are ids, counts and outcomes, never message text,
+ * secrets or keys.
+ */
+export interface Tracing {
+  start(span: SpanStart): ActiveSpan
+}
+
+export type SpanStart = {
+  readonly name:
+    | 'message.send' // until the message is stored
+    | 'agent.run' // from the claim until the outcome is stored
+    | 'delivery.attempt' // from the request until the attempt is stored
+    | 'store.commit' // one write, until it is durable
+  /** The context of the cause. Undefined starts a new trace. */
+  readonly parent: TraceContext | undefined
+  readonly details: SpanDetails
+}
+
+export type SpanDetails = Readonly<Record<string, string | number | boolean | undefined>>
+
+export interface ActiveSpan {
+  /** The context for the work that this span causes. Undefined if no trace is followed. */
+  readonly trace: TraceContext | undefined
+  /** Names work of another trace that belongs to this span. */
+  link(trace: TraceContext): void
+  /** Call it once. A detail with the name `error` says that the work failed. */
+  end(details?: SpanDetails): void
+}

@@ -1,0 +1,338 @@
+import type {
+  AgentCard,
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  ListTasksRequest,
+  ListTasksResponse,
+  SendMessageRequest,
+  StreamResponse,
+  SubscribeToTaskRequest,
+  Task,
+  TaskPushNotificationConfig,
+} from '@a2a-js/sdk'
+import {
+  A2AError,
+  RequestMalformedError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors'
+import type { A2ARequestHandler } from '@a2a-js/sdk/server'
+import {
+  isFinal,
+  type Agent,
+  type AnswerStream,
+  type Message,
+  type Sent,
+} from '@org/agent-messaging-core'
+import { isStorableText, isUuid, openInput } from '@org/agent-messaging-core/runtime'
+import type { Result } from 'neverthrow'
+import type { Access } from './access.js'
+import { AnswerEvents } from './answer-events.js'
+import { questionFor, valueOf } from './answer.js'
+import { a2aError, internal, interrupted, type ServiceError } from './errors.js'
+import { historyLengthOf, readInput, type Input } from './input.js'
+import { configOf, hookOf } from './push-config.js'
+import { listTasks } from './list-tasks.js'
+import type { Deps } from './options.js'
+import { taskOf, type TaskView } from './task.js'
+
+/** The parts of the HTTP request that a send uses. */
+export type Sender = {
+  readonly aborted: boolean
+  readonly idempotencyKey: string | undefined
+  readonly traceparent: string | undefined
+  readonly tracestate: string | undefined
+}
+
+type HandlerOptions = {
+  readonly agent: Agent
+  readonly access: Access
+  readonly card: AgentCard
+  readonly sender: Sender
+  readonly requestId: string
+}
+
+/** The operations of A2A on one agent, for one request. Both bindings call it. */
+export class AgentHandler implements A2ARequestHandler {
+  readonly access: Access
+  /** Called when a stream has been quiet for a while. */
+  onQuiet: (() => void) | undefined
+  readonly #deps: Deps
+  readonly #options: HandlerOptions
+  #stream: AnswerStream | undefined
+
+  constructor(deps: Deps, options: HandlerOptions) {
+    this.access = options.access
+    this.#deps = deps
+    this.#options = options
+  }
+
+  async getAgentCard(): Promise<AgentCard> {
+    return this.#options.card
+  }
+
+  getAuthenticatedExtendedAgentCard(): Promise<never> {
+    return Promise.reject(new UnsupportedOperationError('The agent has no extended card'))
+  }
+
+  async sendMessage(request: SendMessageRequest): Promise<Task> {
+    return this.#reporting(async () => {
+      const input = readInput(request)
+      const waitMs = input.waits ? this.#deps.maxWaitMs : 0
+      const deadline = this.#deps.now() + waitMs
+      return taskOf(await this.#untilFinal(await this.#send(input, waitMs), deadline), input)
+    })
+  }
+
+  async *sendMessageStream(
+    request: SendMessageRequest,
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    const input = readInput(request)
+    yield* this.#eventsOf(await this.#send(input, 0), input)
+  }
+
+  async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
+    return this.#reporting(async () =>
+      taskOf(await this.#find(id), { historyLength: historyLengthOf(historyLength) }),
+    )
+  }
+
+  async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
+    return this.#reporting(async () => {
+      const { projectId, agentId: agent, id: messageId } = await this.#find(id)
+      const cancelled = await this.#deps.service.messages.cancel({ projectId, agent, messageId })
+      if (cancelled.isErr()) throw a2aError(cancelled.error)
+      return taskOf(cancelled.value)
+    })
+  }
+
+  async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
+    return this.#reporting(async () => {
+      await this.access.confirm()
+      const place = { projectId: this.access.projectId, agent: this.#options.agent.id }
+      return listTasks(this.#deps.service, place, request)
+    })
+  }
+
+  async createTaskPushNotificationConfig(
+    config: TaskPushNotificationConfig,
+  ): Promise<TaskPushNotificationConfig> {
+    return this.#reporting(async () => {
+      const ref = await this.#refTo(config.taskId)
+      return configOf(
+        valueOrThrow(await this.#deps.service.hooks.set({ ...ref, ...hookOf(config) })),
+      )
+    })
+  }
+
+  async getTaskPushNotificationConfig({
+    taskId,
+    id,
+  }: GetTaskPushNotificationConfigRequest): Promise<TaskPushNotificationConfig> {
+    const { configs } = await this.listTaskPushNotificationConfigs({ taskId })
+    const found = configs.find((config) => config.id === id)
+    if (!found) throw new TaskNotFoundError('The task has no push notification config with this id')
+    return found
+  }
+
+  async listTaskPushNotificationConfigs({
+    taskId,
+  }: Pick<
+    ListTaskPushNotificationConfigsRequest,
+    'taskId'
+  >): Promise<ListTaskPushNotificationConfigsResponse> {
+    return this.#reporting(async () => {
+      const hooks = await this.#deps.service.hooks.list(await this.#refTo(taskId))
+      return { configs: valueOrThrow(hooks).map(configOf), nextPageToken: '' }
+    })
+  }
+
+  async deleteTaskPushNotificationConfig({
+    taskId,
+    id,
+  }: DeleteTaskPushNotificationConfigRequest): Promise<void> {
+    return this.#reporting(async () => {
+      const ref = await this.#refTo(taskId)
+      // No config has an empty id, or one that no store accepts.
+      const name = isStorableText(id) ? id : ''
+      valueOrThrow(await this.#deps.service.hooks.delete({ ...ref, name }))
+    })
+  }
+
+  async *resubscribe({
+    id,
+  }: SubscribeToTaskRequest): AsyncGenerator<StreamResponse, void, undefined> {
+    const message = await this.#find(id)
+    if (isFinal(message.state))
+      throw new UnsupportedOperationError('The task is final. Read it instead')
+    yield* this.#eventsOf(message, {}, openInput(message)?.id)
+  }
+
+  /** Returns the error if A2A has it. Reports any other error, and hides it from the caller. */
+  known(error: unknown): A2AError {
+    if (error instanceof A2AError) return error
+    this.#deps.onError?.(error, this.#options.requestId)
+    return internal()
+  }
+
+  /** Ends an open stream. */
+  async close(): Promise<void> {
+    await this.#stream?.return?.()
+  }
+
+  async #send(input: Input, waitMs: number): Promise<Message> {
+    const { access } = this
+    const { agent, sender } = this.#options
+    const { messageId, message, metadata, executionPrincipal, taskId } = input
+    const key = sender.idempotencyKey ?? keyOf(agent, messageId)
+    if (key?.includes(','))
+      throw new RequestMalformedError('Idempotency-Key must be sent once, and without a comma')
+    if (taskId !== undefined) return this.#answer(taskId, input)
+    const sent = await this.#deps.service.messages.send({
+      projectId: access.projectId,
+      agent: agent.id,
+      sessionId: input.contextId ?? this.#newContext(key),
+      message,
+      metadata,
+      executionPrincipal,
+      hook: input.hook,
+      idempotencyKey: key,
+      traceparent: sender.traceparent,
+      tracestate: sender.tracestate,
+      waitMs,
+      abort: sender,
+      recalledKeyId: access.recalledKeyId,
+    })
+    if (sent.isOk()) return originalOf(sent.value, input)
+    if (sent.error.kind === 'unauthorized') access.revoke()
+    throw a2aError(sent.error)
+  }
+
+  /** A repeated send names the same session as the first one, so that it is the same request. */
+  #newContext(key: string | undefined): string {
+    const { crypto, newId } = this.#deps
+    return `a2a-${key === undefined ? newId() : crypto.sha256(key)}`
+  }
+
+  /** Answers the question of a task. Throws if the task asks nothing. */
+  async #answer(taskId: string, given: Input): Promise<Message> {
+    const task = await this.#find(taskId)
+    if (given.contextId !== undefined && given.contextId !== task.sessionId)
+      throw new RequestMalformedError('message.contextId is not the context of message.taskId')
+    const question = questionFor(task, given)
+    const { projectId, agentId: agent, id: messageId } = task
+    if (given.hook)
+      valueOrThrow(
+        await this.#deps.service.hooks.set({ projectId, agent, messageId, ...given.hook }),
+      )
+    const answered = await this.#deps.service.inputs.answer({
+      projectId,
+      agent,
+      messageId,
+      inputId: question.id,
+      value: valueOf(question, given.message),
+      ...(given.executionPrincipal !== undefined && {
+        executionPrincipal: given.executionPrincipal,
+      }),
+    })
+    if (answered.isErr()) throw a2aError(answered.error)
+    return answered.value
+  }
+
+  async #reporting<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      throw this.known(error)
+    }
+  }
+
+  async #find(taskId: string): Promise<Message> {
+    return valueOrThrow(await this.#deps.service.messages.get(await this.#refTo(taskId)))
+  }
+
+  async #refTo(taskId: string) {
+    await this.access.confirm()
+    if (!isUuid(taskId)) throw new TaskNotFoundError('The agent has no task with this id')
+    const { projectId } = this.access
+    return { projectId, agent: this.#options.agent.id, messageId: taskId }
+  }
+
+  /**
+   * Waits longer than one call of the service can. A call that ends early means that the service
+   * stops, that too many callers wait, or that the caller has left: then the wait ends.
+   */
+  async #untilFinal(sent: Message, deadline: number): Promise<Message> {
+    const { service, now } = this.#deps
+    const { sender: abort } = this.#options
+    const { projectId, agentId: agent, id: messageId } = sent
+    let message = sent
+    while (!isSettled(message) && now() < deadline && !abort.aborted) {
+      const startedAt = now()
+      const waitMs = Math.min(deadline - startedAt, service.policy.syncWaitMs)
+      const found = await service.messages.get({ projectId, agent, messageId, waitMs, abort })
+      if (found.isErr()) return message
+      message = found.value
+      if (now() - startedAt < waitMs / 2) return message
+    }
+    return message
+  }
+
+  async *#eventsOf(
+    message: Message,
+    view: TaskView,
+    knownInputId?: string,
+  ): AsyncGenerator<StreamResponse, void, undefined> {
+    const { service, now } = this.#deps
+    const { projectId, agentId: agent, id: messageId } = message
+    const opened = await service.messages.stream({ projectId, agent, messageId })
+    if (opened.isErr()) throw a2aError(opened.error)
+    // Undefined only for a reader that has seen the final message.
+    if (!opened.value) throw interrupted()
+    this.#stream = opened.value
+    const events = new AnswerEvents(message, view)
+    let checkedAt = now()
+    for await (const event of opened.value) {
+      if (now() - checkedAt >= service.policy.stream.keyCheckMs) {
+        checkedAt = now()
+        await this.access.reread()
+      }
+      if (event.kind === 'heartbeat') this.onQuiet?.()
+      yield* events.of(event)
+      if (event.kind === 'message') return
+      if (event.kind === 'state' && asksAnew(event.message, knownInputId)) return
+    }
+    throw interrupted()
+  }
+}
+
+function valueOrThrow<T>(result: Result<T, ServiceError>): T {
+  if (result.isErr()) throw a2aError(result.error)
+  return result.value
+}
+
+/** True if the task is final or asks a question, so that a wait ends. */
+const isSettled = (message: Message): boolean =>
+  isFinal(message.state) || openInput(message) !== undefined
+
+function asksAnew(message: Message, knownInputId: string | undefined): boolean {
+  const open = openInput(message)
+  return open !== undefined && open.id !== knownInputId
+}
+
+/** Some clients use an id such as `1` for several messages. Only a UUID identifies one message. */
+const keyOf = (agent: Agent, messageId: string): string | undefined =>
+  isUuid(messageId) ? `a2a-${agent.id}-${messageId.toLowerCase()}` : undefined
+
+/** Returns the message of the send. Throws if its id belongs to another message. */
+function originalOf({ message, attached }: Sent, { message: text, contextId }: Input): Message {
+  const isSame =
+    message.message === text && (contextId === undefined || contextId === message.sessionId)
+  if (attached && !isSame)
+    throw new RequestMalformedError('message.messageId was already used with a different message')
+  return message
+}

@@ -1,0 +1,38 @@
+import { UnsupportedOperationError } from '@a2a-js/sdk/errors'
+import { isFinal, type Json, type Message } from '@org/agent-messaging-core'
+import { answerProblem, openInput, type MessageInput } from '@org/agent-messaging-core/runtime'
+import { a2aError } from './errors.js'
+import type { Input } from './input.js'
+
+/**
+ * Returns the question that a message to the task answers. A repeated answer finds its question as
+ * long as the task asks no other one.
+ */
+export function questionFor(task: Message, { inputId, message }: Input): MessageInput {
+  if (inputId !== undefined) {
+    const named = task.inputs?.find(({ id }) => id === inputId)
+    if (!named) throw a2aError({ kind: 'input_not_found' })
+    return named
+  }
+  const last = task.inputs?.at(-1)
+  const open = openInput(task)
+  if (open) return open
+  if (last?.answer && isEqual(last.answer.value, valueOf(last, message))) return last
+  throw new UnsupportedOperationError(
+    isFinal(task.state)
+      ? 'The task is final. Send the message without taskId to start a new task in its context'
+      : 'The task asks nothing now. Send the message without taskId to queue a new task',
+  )
+}
+
+const isEqual = (one: Json, other: Json): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+/** Returns the text, or the JSON value that it contains if the question does not take the text. */
+export function valueOf(question: MessageInput, text: string): Json {
+  if (answerProblem(question, text) === undefined) return text
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,124 @@
+import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
+import { restStatusFor } from '@a2a-js/sdk/errors'
+import type { Agent } from '@org/agent-messaging-core'
+import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
+import { Hono, type Context, type MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
+import { Access } from './access.js'
+import { AgentHandler, type Sender } from './agent-handler.js'
+import { Caller } from './caller.js'
+import { cardOf } from './card.js'
+import type { Env } from './env.js'
+import { a2aError, internal, noAgent, noRoute, Refusal } from './errors.js'
+import { answerJsonRpc } from './json-rpc.js'
+import { withDefaults, type A2aEndpointOptions, type Deps } from './options.js'
+import { refuse, reply } from './reply.js'
+import { restRoutes } from './rest.js'
+
+const ROOT = '/a2a/:agent'
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+const CARD_AGE_SECONDS = 60
+
+/**
+ * Creates the routes under `/a2a/{agent}`, for clients of A2A 1.0. Serve its `fetch`, or mount the
+ * app in a Hono app with `host.route('/', createA2aEndpoint(…))`.
+ */
+export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
+  const d = withDefaults(options)
+  const app = new Hono<Env>()
+  app.onError((error, c) => {
+    if (error instanceof Refusal) return refuse(c, error, error.statusCode)
+    d.onError?.(error, c.get('requestId'))
+    return refuse(c, internal(), restStatusFor(internal()))
+  })
+  app
+    .use(`${ROOT}/*`, exchange(d), findAgent(d))
+    .get(`${ROOT}/${AGENT_CARD_PATH}`, (c) => answerCard(c, d))
+    .post(ROOT, (c) => answerJsonRpc(c, d))
+    .post(`${ROOT}/`, (c) => answerJsonRpc(c, d))
+    .route(ROOT, restRoutes(d))
+    .all(`${ROOT}/*`, (c) => refuse(c, noRoute(), 404))
+  // A host does not see the variables of the routes.
+  return app as unknown as Hono
+}
+
+/** Gives the request its id, and reports the request when its answer is ready. */
+const exchange =
+  ({ newId, now, onRequest }: Deps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const startedAt = now()
+    const sent = c.req.header('x-request-id')
+    c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newId())
+    await next()
+    const projectId = c.get('projectId') as string | undefined
+    onRequest?.({
+      method: c.req.method,
+      route: routePath(c),
+      status: c.res.status,
+      durationMs: now() - startedAt,
+      requestId: c.get('requestId'),
+      ...(projectId !== undefined && { projectId }),
+    })
+  }
+
+/** Checks the API key, and finds the agent. Agents that are not published count as missing. */
+const findAgent =
+  (d: Deps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const access = await Access.of(d.service, c.req.header('authorization'))
+    const { projectId } = access
+    c.set('projectId', projectId)
+    const name = c.req.param('agent') ?? ''
+    const agent = await publishedAgent(d, projectId, name)
+    if (!agent) {
+      await access.confirm()
+      throw noAgent()
+    }
+    const card = cardOf(agent, `${originOf(c, d)}/a2a/${name}`)
+    const options = { agent, access, card, sender: senderOf(c), requestId: c.get('requestId') }
+    c.set('handler', new AgentHandler(d, options))
+    await next()
+  }
+
+async function publishedAgent(
+  { service }: Deps,
+  projectId: string,
+  name: string,
+): Promise<Agent | undefined> {
+  if (!isAgentName(name) && !isUuid(name)) return undefined
+  const found = await service.agents.get({ projectId, agent: name })
+  if (found.isOk()) return found.value.a2a?.enabled === true ? found.value : undefined
+  if (found.error.kind === 'agent_not_found') return undefined
+  throw a2aError(found.error)
+}
+
+const originOf = ({ req }: Context<Env>, { publicUrl }: Deps): string =>
+  publicUrl?.()?.replace(/\/$/, '') ?? new URL(req.url).origin
+
+function senderOf(c: Context<Env>): Sender {
+  const caller = new Caller(c)
+  return {
+    get aborted() {
+      return caller.aborted
+    },
+    idempotencyKey: c.req.header('idempotency-key'),
+    traceparent: c.req.header('traceparent'),
+    tracestate: c.req.header('tracestate'),
+  }
+}
+
+async function answerCard(c: Context<Env>, { crypto }: Deps): Promise<Response> {
+  const handler = c.get('handler')
+  await handler.access.confirm()
+  const card = await handler.getAgentCard()
+  const body = AgentCard.toJSON(card)
+  const etag = `"${crypto.sha256(JSON.stringify(body)).slice(0, 32)}"`
+  const headers = {
+    'Cache-Control': `private, max-age=${CARD_AGE_SECONDS}`,
+    ETag: etag,
+    'Last-Modified': new Date(Number(card.version)).toUTCString(),
+    Vary: 'Authorization',
+  }
+  if (c.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers })
+  return reply(c, 200, body, headers)
+}

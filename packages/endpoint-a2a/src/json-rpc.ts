@@ -1,0 +1,74 @@
+import { A2A_ERROR_CODE, RequestMalformedError, toJsonRpcError } from '@a2a-js/sdk/errors'
+import { JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server'
+import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
+import type { Env } from './env.js'
+import { unauthorized } from './errors.js'
+import { replyStream } from './event-stream.js'
+import type { Deps } from './options.js'
+import { readBody } from './read-body.js'
+import { errorHeaders, refuse, reply } from './reply.js'
+import { callOf } from './version.js'
+
+type Id = string | number | null
+type RpcError = { readonly code: number; readonly data?: unknown }
+type RpcResponse = { readonly error?: RpcError }
+
+/** Answers a request of the JSON-RPC binding. Errors of an operation have the status 200. */
+export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response> {
+  const handler = c.get('handler')
+  let id: Id = null
+  const refuseCall = async (error: unknown, headers = {}): Promise<Response> =>
+    (await handler.access.isRevoked())
+      ? refuse(c, unauthorized(), 401)
+      : reply(c, 200, { jsonrpc: '2.0', id, error }, headers)
+  try {
+    const request = parsed(await readBody(c, d.maxBodyBytes, ['application/json']))
+    if (request === undefined)
+      return await refuseCall({ code: A2A_ERROR_CODE.PARSE_ERROR, message: 'The body is not JSON' })
+    if (!isRequest(request))
+      return await refuseCall({
+        code: A2A_ERROR_CODE.INVALID_REQUEST,
+        message: 'The body is not a JSON-RPC 2.0 request',
+      })
+    id = (request['id'] as Id | undefined) ?? null
+    const call: ServerCallContext = await callOf(c, 'JSONRPC')
+    const answer = await new JsonRpcTransportHandler(handler).handle(request, call)
+    if (!(Symbol.asyncIterator in answer)) {
+      const { error } = answer as RpcResponse
+      if (error === undefined) return reply(c, 200, answer)
+      return await refuseCall(isUndecoded(error) ? toJsonRpcError(malformedParams()) : error)
+    }
+    return await replyStream(c, answer, {
+      error: (error) => ({ jsonrpc: '2.0', id, error: toJsonRpcError(handler.known(error)) }),
+    })
+  } catch (error) {
+    return refuseCall(toJsonRpcError(handler.known(error)), errorHeaders(error))
+  }
+}
+
+/**
+ * True if the SDK could not decode the params. Errors of the operations have details, and other
+ * failures of the SDK do not.
+ */
+const isUndecoded = ({ code, data }: RpcError): boolean =>
+  code === A2A_ERROR_CODE.INTERNAL_ERROR && data === undefined
+
+const malformedParams = () => new RequestMalformedError('The params have a field of a wrong type')
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+const isRequest = (body: unknown): body is JsonObject =>
+  isJsonObject(body) &&
+  body['jsonrpc'] === '2.0' &&
+  typeof body['method'] === 'string' &&
+  isId(body['id'])
+
+const isId = (id: unknown): boolean =>
+  id === undefined || id === null || typeof id === 'string' || Number.isInteger(id)

@@ -1,0 +1,47 @@
+import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors'
+import type { Context } from 'hono'
+import { Caller } from './caller.js'
+import type { Env } from './env.js'
+import { bodyTooLarge } from './errors.js'
+
+/** The codes of errors for a body that is not UTF-8, and for a caller that has left. */
+const UNREADABLE: ReadonlySet<unknown> = new Set([
+  'ERR_ENCODING_INVALID_ENCODED_DATA',
+  'ECONNRESET',
+])
+
+/**
+ * Reads the body as text. Throws if it is too long or has another type. A body that is not UTF-8,
+ * or that ends early because the caller left, counts as empty.
+ */
+export async function readBody(
+  c: Context<Env>,
+  maxBytes: number,
+  types: readonly string[],
+): Promise<string> {
+  const { req } = c
+  const type = req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
+  if (type !== undefined && !types.includes(type))
+    throw new ContentTypeNotSupportedError(`Send the body as ${types.join(' or ')}, not ${type}`)
+  if (Number(req.header('content-length') ?? 0) > maxBytes) throw bodyTooLarge(maxBytes)
+  try {
+    return await textOf(req, maxBytes)
+  } catch (error) {
+    if (new Caller(c).aborted) return ''
+    if (error instanceof Error && 'code' in error && UNREADABLE.has(error.code)) return ''
+    throw error
+  }
+}
+
+async function textOf(req: Context<Env>['req'], maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  if (req.header('content-length') !== undefined) return decoder.decode(await req.arrayBuffer())
+  let text = ''
+  let length = 0
+  for await (const chunk of req.raw.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) throw bodyTooLarge(maxBytes)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}

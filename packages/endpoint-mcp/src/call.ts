@@ -1,0 +1,16 @@
+import type { Permission } from '@org/agent-messaging-core'
+import type { Caller } from './caller.js'
+
+/** The request that calls a tool. */
+export type Call = {
+  readonly projectId: string
+  readonly permissions: readonly Permission[]
+  readonly apiKeyId: string
+  /** Set if the key was valid before and is not read again. */
+  readonly recalledKeyId: string | undefined
+  readonly caller: Caller
+  readonly traceparent: string | undefined
+  readonly tracestate: string | undefined
+  /** True after a send has stored its message, so the recalled key was valid. */
+  isStored: boolean
+}

@@ -1,0 +1,138 @@
+import { localhostAllowedOrigins, originValidationResponse } from '@modelcontextprotocol/server'
+import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { Hono, type Context, type MiddlewareHandler } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { routePath } from 'hono/route'
+import { Access } from './access.js'
+import type { Call } from './call.js'
+import { Caller } from './caller.js'
+import type { Env } from './env.js'
+import { refuse } from './errors.js'
+import { withDefaults, type Deps, type McpEndpointOptions } from './options.js'
+import { serveMcp } from './serve.js'
+import { SEND_MESSAGE } from './tools.js'
+
+const ROOT = '/mcp'
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+
+/**
+ * Creates the route `/mcp`, for clients of MCP. Serve its `fetch`, or mount the app in a Hono app
+ * with `host.route('/', createMcpEndpoint(…))`.
+ */
+export function createMcpEndpoint(options: McpEndpointOptions): Hono {
+  const d = withDefaults(options)
+  const { maxBodyBytes: maxSize } = d
+  const app = new Hono<Env>()
+  app.onError((error, c) => {
+    if (isTooLong(error)) return refuse(c, { kind: 'body_too_large', maxBytes: maxSize })
+    d.onError?.(error, c.get('requestId'))
+    return refuse(c, { kind: 'internal' })
+  })
+  app.notFound((c) => refuse(c, { kind: 'route_not_found' }))
+  app
+    .use(ROOT, exchange(d), refuseOtherOrigins(d))
+    .use(
+      ROOT,
+      bodyLimit({
+        maxSize,
+        onError: (c) => refuse(c, { kind: 'body_too_large', maxBytes: maxSize }),
+      }),
+    )
+    .post(ROOT, (c) => answerPost(c, d))
+    .all(ROOT, (c) => refuse(c, { kind: 'method_refused' }))
+  // A host does not see the variables of the routes.
+  return app as unknown as Hono
+}
+
+/** Gives the request its id, and reports the request when its answer is ready. */
+const exchange =
+  ({ newId, now, onRequest }: Deps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const startedAt = now()
+    const sent = c.req.header('x-request-id')
+    c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newId())
+    await next()
+    c.res.headers.set('Cache-Control', 'no-store')
+    c.res.headers.set('x-request-id', c.get('requestId'))
+    const projectId = c.get('projectId') as string | undefined
+    onRequest?.({
+      method: c.req.method,
+      route: routePath(c),
+      status: c.res.status,
+      durationMs: now() - startedAt,
+      requestId: c.get('requestId'),
+      ...(projectId !== undefined && { projectId }),
+    })
+  }
+
+/** Refuses pages of other origins, as MCP asks. Programs send no `Origin`. */
+const refuseOtherOrigins =
+  ({ publicUrl }: Deps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    if (c.req.header('origin') === undefined) return next()
+    const url = publicUrl?.()
+    const own = url === undefined ? [] : [new URL(url).hostname]
+    const allowed = [...localhostAllowedOrigins(), ...own]
+    return originValidationResponse(c.req.raw, allowed)
+      ? refuse(c, { kind: 'origin_refused' })
+      : next()
+  }
+
+async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
+  const found = await Access.of(d.service, c.req.header('authorization'))
+  if (found.isErr()) return refuse(c, found.error)
+  const access = found.value
+  const call = callOf(c, access)
+  c.set('projectId', call.projectId)
+  const body = await bodyOf(c)
+  if (repeatsAnId(body)) return refuse(c, (await access.confirm()) ?? { kind: 'ids_repeated' })
+  const isSend = isJsonObject(body) && isSendRequest(body)
+  const early = isSend ? d.service.messages.overload() : await access.confirm()
+  if (early) return refuse(c, early)
+  if (!mayCallTools(call)) return refuse(c, (await access.confirm()) ?? { kind: 'no_tools' })
+  const response =
+    body === undefined
+      ? refuse(c, { kind: 'body_malformed' })
+      : await serveMcp(c.req.raw, body, d, call, (error) => d.onError?.(error, c.get('requestId')))
+  if (!isSend || call.isStored) return response
+  // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
+  const revoked = await access.confirm()
+  return revoked ? refuse(c, revoked) : response
+}
+
+const callOf = (c: Context<Env>, { key, recalledKeyId }: Access): Call => ({
+  projectId: key.projectId,
+  permissions: key.permissions,
+  apiKeyId: key.id,
+  recalledKeyId,
+  caller: new Caller(c),
+  traceparent: c.req.header('traceparent'),
+  tracestate: c.req.header('tracestate'),
+  isStored: false,
+})
+
+async function bodyOf(c: Context<Env>): Promise<unknown> {
+  try {
+    return (await c.req.json()) as unknown
+  } catch (error) {
+    if (isTooLong(error)) throw error
+    return undefined
+  }
+}
+
+/** The SDK answers only one of a batch's requests with the same id. */
+function repeatsAnId(body: unknown): boolean {
+  if (!Array.isArray(body)) return false
+  const ids = body.flatMap((one: unknown) => (isJsonObject(one) && 'id' in one ? [one['id']] : []))
+  return new Set(ids).size < ids.length
+}
+
+/** The error of `bodyLimit` for a body that has no length and is too long. */
+const isTooLong = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'BodyLimitError'
+
+const isSendRequest = ({ method, params }: Record<string, unknown>): boolean =>
+  method === 'tools/call' && isJsonObject(params) && params['name'] === SEND_MESSAGE
+
+const mayCallTools = ({ permissions }: Call): boolean =>
+  permissions.includes('project:message') || permissions.includes('project:agents')

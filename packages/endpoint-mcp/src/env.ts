@@ -1,0 +1,8 @@
+/** The variables that the handlers of one request share. */
+export type Env = {
+  Variables: {
+    requestId: string
+    /** Set when the API key is authorized. */
+    projectId: string
+  }
+}

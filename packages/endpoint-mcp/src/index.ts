@@ -1,0 +1,2 @@
+export { createMcpEndpoint } from './endpoint.js'
+export type { McpEndpointOptions, McpRequestFacts } from './options.js'

@@ -1,0 +1,189 @@
+import {
+  acceptedContent,
+  CLIENT_CAPABILITIES_META_KEY,
+  inputRequired,
+  type CallToolResult,
+  type ClientCapabilities,
+  type InputRequiredResult,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import type { Message } from '@org/agent-messaging-core'
+import { isAgentName, isUuid, openInput, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { Call } from './call.js'
+import { refusal } from './errors.js'
+import { messageResult } from './message-result.js'
+import type { Deps } from './options.js'
+import { answerOf, formOf } from './question-form.js'
+import type { AnswerInputInput, GetMessageInput, SendMessageInput } from './schemas.js'
+
+export type Outcome = CallToolResult | InputRequiredResult
+
+type MessageRef = { readonly agent: string; readonly messageId: string }
+type Reading = Pick<GetMessageInput, 'agent' | 'messageId' | 'endUserId' | 'wait'>
+
+/**
+ * The tools that send, read and answer.
+ *
+ * If a message asks and the client can ask its user, the result is a form. The client repeats the
+ * call with the answer of its user, and with a state that names the message.
+ */
+export class MessageTools {
+  readonly #d: Deps
+  readonly #call: Call
+
+  constructor(d: Deps, call: Call) {
+    this.#d = d
+    this.#call = call
+  }
+
+  async send(input: SendMessageInput, ctx: ServerContext): Promise<Outcome> {
+    const state = ctx.mcpReq.requestState<string>()
+    if (state !== undefined) {
+      const ref = refOf(state)
+      return ref ? this.get({ ...input, ...ref }, ctx) : refusal({ kind: 'request_state_invalid' })
+    }
+    const { service } = this.#d
+    const {
+      caller: abort,
+      projectId,
+      apiKeyId,
+      recalledKeyId,
+      traceparent,
+      tracestate,
+    } = this.#call
+    const { agent, message, metadata, idempotencyKey, endUserId } = input
+    if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
+    const sent = await service.messages.send({
+      projectId,
+      agent,
+      sessionId: input.sessionId ?? newSession(this.#d, idempotencyKey),
+      message,
+      metadata: metadata as JsonObject | undefined,
+      executionPrincipal: principalOf(endUserId),
+      idempotencyKey,
+      traceparent,
+      tracestate,
+      waitMs: this.#waitMsOf(input),
+      abort,
+      apiKeyId,
+      recalledKeyId,
+    })
+    if (sent.isErr()) return refusal(sent.error)
+    this.#call.isStored = true
+    return outcomeOf(sent.value.message, ctx)
+  }
+
+  async get(input: Reading, ctx: ServerContext): Promise<Outcome> {
+    const ref = this.#refOf(input)
+    if (!isMessage(ref)) return refusal({ kind: 'message_not_found' })
+    const early = await this.#takeForm(ref, input, ctx)
+    if (early) return early
+    return this.#read(ref, input, ctx)
+  }
+
+  async answer(input: AnswerInputInput, ctx: ServerContext): Promise<Outcome> {
+    // The form of a later question.
+    if (ctx.mcpReq.inputResponses !== undefined) return this.get(input, ctx)
+    const ref = this.#refOf(input)
+    const { inputId, value, endUserId } = input
+    if (!isMessage(ref)) return refusal({ kind: 'message_not_found' })
+    if (!isUuid(inputId)) return refusal({ kind: 'input_not_found' })
+    const executionPrincipal = principalOf(endUserId)
+    const answer = { ...ref, inputId, value, executionPrincipal }
+    const answered = await this.#d.service.inputs.answer(answer)
+    return answered.isErr() ? refusal(answered.error) : this.#read(ref, input, ctx)
+  }
+
+  async #read(ref: ProjectRef, input: Reading, ctx: ServerContext): Promise<Outcome> {
+    const waitMs = this.#waitMsOf(input)
+    const abort = this.#call.caller
+    const found = await this.#d.service.messages.get({ ...ref, waitMs, abort })
+    return found.match(
+      (message) => outcomeOf(message, ctx),
+      (error) => refusal(error),
+    )
+  }
+
+  /** Stores the answer of a form. Returns a result if there is nothing to wait for. */
+  async #takeForm(
+    ref: ProjectRef,
+    { endUserId }: Reading,
+    ctx: ServerContext,
+  ): Promise<Outcome | undefined> {
+    const { inputResponses } = ctx.mcpReq
+    const [inputId] = Object.keys(inputResponses ?? {})
+    if (inputId === undefined) return undefined
+    const found = await this.#d.service.messages.get(ref)
+    if (found.isErr()) return refusal(found.error)
+    const message = found.value
+    const input = message.inputs?.find(({ id }) => id === inputId)
+    if (!input) return refusal({ kind: 'input_not_found' })
+    const content = acceptedContent(inputResponses, inputId)
+    if (content === undefined) return messageResult(message, DECLINED)
+    const executionPrincipal = principalOf(endUserId)
+    const answer = { ...ref, inputId, value: answerOf(input, content), executionPrincipal }
+    const answered = await this.#d.service.inputs.answer(answer)
+    if (answered.isOk()) return undefined
+    if (answered.error.kind !== 'invalid') return refusal(answered.error)
+    const [issue] = answered.error.issues
+    return formResult(message, `The last answer ${issue?.message}.`) ?? messageResult(message)
+  }
+
+  #refOf({ agent, messageId }: MessageRef): ProjectRef {
+    return { projectId: this.#call.projectId, agent, messageId }
+  }
+
+  #waitMsOf({ wait }: { readonly wait?: boolean | undefined }): number {
+    return wait === false ? 0 : this.#d.service.policy.syncWaitMs
+  }
+}
+
+type ProjectRef = MessageRef & { readonly projectId: string }
+
+const DECLINED =
+  'The user did not answer. The question stays open. Answer it later with answer_input.'
+
+/** A question becomes a form if the client can show one. */
+const outcomeOf = (message: Message, ctx: ServerContext): Outcome =>
+  (canAsk(ctx) ? formResult(message) : undefined) ?? messageResult(message)
+
+function formResult(message: Message, problem?: string): InputRequiredResult | undefined {
+  const input = openInput(message)
+  if (!input) return undefined
+  const text = problem === undefined ? input.question : `${input.question}\n\n${problem}`
+  const form = inputRequired.elicit({ message: text, requestedSchema: formOf(input) })
+  return inputRequired({ inputRequests: { [input.id]: form }, requestState: stateOf(message) })
+}
+
+/** The SDK checks these fields, and its type leaves them out. */
+type Envelope = { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities }
+
+/** Requests of earlier revisions do not say what their client can do. */
+function canAsk({ mcpReq }: ServerContext): boolean {
+  const envelope: Envelope = mcpReq.envelope ?? {}
+  const elicitation = envelope[CLIENT_CAPABILITIES_META_KEY]?.elicitation
+  if (elicitation === undefined) return false
+  return elicitation.form !== undefined || elicitation.url === undefined
+}
+
+/**
+ * Names the message of a call that is repeated. The client holds the state, so it is read like any
+ * input: the message must belong to the project of the key.
+ */
+const stateOf = ({ agentId, id }: Message): string => `${agentId}/${id}`
+
+function refOf(state: string): MessageRef | undefined {
+  const [agent = '', messageId = ''] = state.split('/')
+  return isUuid(agent) && isUuid(messageId) ? { agent, messageId } : undefined
+}
+
+const isAgent = (agent: string): boolean => isAgentName(agent) || isUuid(agent)
+
+const isMessage = ({ agent, messageId }: MessageRef): boolean => isAgent(agent) && isUuid(messageId)
+
+const principalOf = (endUserId: string | undefined) =>
+  endUserId === undefined ? undefined : { type: 'end_user', endUserId }
+
+/** A repeated call names the same session as the first one, so that it is the same message. */
+const newSession = ({ crypto, newId }: Deps, key: string | undefined): string =>
+  `mcp-${key === undefined ? newId() : crypto.sha256(key)}`

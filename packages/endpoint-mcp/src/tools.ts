@@ -1,0 +1,156 @@
+import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server'
+import type { Agent, MessagingService, Permission } from '@org/agent-messaging-core'
+import { isUuid } from '@org/agent-messaging-core/runtime'
+import { z } from 'zod'
+import type { Call } from './call.js'
+import { refusal } from './errors.js'
+import { MessageTools, type Outcome } from './message-tools.js'
+import type { Deps } from './options.js'
+import {
+  agentsOutput,
+  answerInputInput,
+  getMessageInput,
+  listAgentsInput,
+  messageOutput,
+  sendMessageInput,
+  type AgentsOutput,
+  type ListAgentsInput,
+} from './schemas.js'
+
+export type OfferedTool = {
+  /** The tool as `tools/list` shows it. */
+  readonly listed: Tool
+  readonly permission: Permission
+  /** Checks the arguments, and runs the tool. */
+  readonly run: (
+    d: Deps,
+    call: Call,
+    args: unknown,
+    ctx: ServerContext,
+  ) => Outcome | Promise<Outcome>
+}
+
+export const SEND_MESSAGE = 'send_message'
+const PAGE = 100
+
+type Listed<S extends z.ZodType> = Pick<Tool, 'name' | 'title' | 'description' | 'annotations'> & {
+  readonly inputSchema: S
+  readonly outputSchema: z.ZodType
+}
+
+/** Converts the schemas once. The SDK's own tools convert them in each request. */
+function offered<S extends z.ZodType>(
+  permission: Permission,
+  { inputSchema, outputSchema, ...facts }: Listed<S>,
+  run: (d: Deps, call: Call, input: z.output<S>, ctx: ServerContext) => Outcome | Promise<Outcome>,
+): OfferedTool {
+  return {
+    permission,
+    listed: {
+      ...facts,
+      inputSchema: z.toJSONSchema(inputSchema, { io: 'input' }) as Tool['inputSchema'],
+      outputSchema: z.toJSONSchema(outputSchema),
+    },
+    run: (d, call, args, ctx) => {
+      const parsed = inputSchema.safeParse(args ?? {})
+      return parsed.success
+        ? run(d, call, parsed.data, ctx)
+        : refusal({ kind: 'invalid', issues: parsed.error.issues.map(issueOf) })
+    },
+  }
+}
+
+const issueOf = ({ path, message }: z.core.$ZodIssue) => ({
+  path: path.join('.') || 'arguments',
+  message,
+})
+
+const tools: readonly OfferedTool[] = [
+  offered(
+    'project:agents',
+    {
+      name: 'list_agents',
+      title: 'List agents',
+      description: 'Lists the agents of the project.',
+      inputSchema: listAgentsInput,
+      outputSchema: agentsOutput,
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    },
+    ({ service }, { projectId }, input) => listAgents(service, projectId, input),
+  ),
+  offered(
+    'project:message',
+    {
+      name: SEND_MESSAGE,
+      title: 'Send a message',
+      description:
+        'Sends a message to an agent and waits for its answer. Without an answer in time, the ' +
+        'result has the messageId for get_message.',
+      inputSchema: sendMessageInput,
+      outputSchema: messageOutput,
+      annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    },
+    (d, call, input, ctx) => new MessageTools(d, call).send(input, ctx),
+  ),
+  offered(
+    'project:message',
+    {
+      name: 'get_message',
+      title: 'Read a message',
+      description: 'Reads a message, and waits for its answer if it has none yet.',
+      inputSchema: getMessageInput,
+      outputSchema: messageOutput,
+      annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    },
+    (d, call, input, ctx) => new MessageTools(d, call).get(input, ctx),
+  ),
+  offered(
+    'project:message',
+    {
+      name: 'answer_input',
+      title: 'Answer a question',
+      description:
+        'Answers the question of a message in the state input_required, and waits for the answer ' +
+        'of the agent.',
+      inputSchema: answerInputInput,
+      outputSchema: messageOutput,
+      annotations: { destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    },
+    (d, call, input, ctx) => new MessageTools(d, call).answer(input, ctx),
+  ),
+]
+
+/** Returns the tools that the API key can use. */
+export const toolsFor = ({ permissions }: Pick<Call, 'permissions'>): readonly OfferedTool[] =>
+  tools.filter(({ permission }) => permissions.includes(permission))
+
+async function listAgents(
+  service: MessagingService,
+  projectId: string,
+  { cursor }: ListAgentsInput,
+): Promise<CallToolResult> {
+  if (cursor !== undefined && !isUuid(cursor)) return refusal(CURSOR_INVALID)
+  const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
+  const found = await service.agents.list(projectId, page)
+  return found.match(
+    ({ data, nextCursor }) => agentsResult({ agents: data.map(agentOf), nextCursor }),
+    (error) => refusal(error),
+  )
+}
+
+const agentOf = ({ name, id, state, a2a }: Agent): AgentsOutput['agents'][number] => ({
+  name,
+  id,
+  state: state.kind,
+  ...(a2a?.description !== undefined && { description: a2a.description }),
+})
+
+const agentsResult = (output: AgentsOutput): CallToolResult => ({
+  content: [{ type: 'text', text: JSON.stringify(output) }],
+  structuredContent: output,
+})
+
+const CURSOR_INVALID = {
+  kind: 'invalid',
+  issues: [{ path: 'cursor', message: 'must be the nextCursor of a page' }],
+} as const

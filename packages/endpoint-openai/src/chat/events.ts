@@ -1,0 +1,75 @@
+import type { StreamEvent } from '@org/agent-messaging-core'
+import { AnswerText, type TextStep } from '../answer-text.js'
+import { errorObject, refusalOf } from '../errors.js'
+import { DONE, type EventWriter } from '../event-stream.js'
+import { answerOf, endOf, headOf } from './body.js'
+
+type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
+type Head = ReturnType<typeof headOf>
+
+const SUPERSEDED = errorObject({
+  type: 'server_error',
+  code: 'answer_superseded',
+  message:
+    'The agent started again, and the text of this stream is void. Repeat the request with the ' +
+    'same Idempotency-Key to read the answer',
+})
+
+/** Writes the chunks of the Chat Completions API. Text that was sent cannot be taken back. */
+export class ChatEvents implements EventWriter {
+  readonly #model: string
+  readonly #answer = new AnswerText()
+  #head: Head | undefined
+  #isOver = false
+
+  constructor(model: string) {
+    this.#model = model
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  write(event: Content): string {
+    if (this.#isOver) return ''
+    if (event.kind === 'chunk') return this.#steps(this.#answer.take(event))
+    const start = this.#start(headOf(event.message, this.#model))
+    const answer = answerOf(event.message)
+    if (answer !== undefined) return start + this.#end(answer)
+    if (event.kind === 'state') return start
+    return start + this.error(errorObject(refusalOf(endOf(event.message))))
+  }
+
+  error(error: ReturnType<typeof errorObject>): string {
+    if (this.#isOver) return ''
+    this.#isOver = true
+    return `data: ${JSON.stringify({ error })}\n\n${DONE}`
+  }
+
+  #end(answer: string): string {
+    const text = this.#steps(this.#answer.finish(answer))
+    if (this.#isOver) return text
+    this.#isOver = true
+    return text + this.#chunk({}, 'stop') + DONE
+  }
+
+  #start(head: Head): string {
+    if (this.#head) return ''
+    this.#head = head
+    return this.#chunk({ role: 'assistant', content: '' })
+  }
+
+  #steps(steps: readonly TextStep[]): string {
+    let text = ''
+    for (const step of steps) {
+      if (step.kind === 'restart') return text + this.error(SUPERSEDED)
+      text += this.#chunk({ content: step.delta })
+    }
+    return text
+  }
+
+  #chunk(delta: object, finish: 'stop' | null = null): string {
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }]
+    return `data: ${JSON.stringify({ ...this.#head, object: 'chat.completion.chunk', choices })}\n\n`
+  }
+}

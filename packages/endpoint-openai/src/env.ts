@@ -1,0 +1,11 @@
+/** The variables that the handlers of one request share. */
+export type Env = {
+  Variables: {
+    requestId: string
+    /** Set when the API key is authorized. */
+    projectId: string
+    apiKey: string
+    /** Set if the key was valid before and is not read again. */
+    recalledKeyId?: string
+  }
+}

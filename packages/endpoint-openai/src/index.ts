@@ -1,0 +1,2 @@
+export { createOpenAiEndpoint } from './endpoint.js'
+export type { OpenAiEndpointOptions, OpenAiRequestFacts } from './options.js'

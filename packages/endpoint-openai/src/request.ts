@@ -1,0 +1,85 @@
+import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
+import { err, ok, type Result } from 'neverthrow'
+import { Caller } from './caller.js'
+import type { Env } from './env.js'
+import type { EndpointError, Problem } from './errors.js'
+import { problem } from './fields.js'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Reads the body as a JSON object, up to the limit of bytes. */
+export async function readBody(
+  c: Context<Env>,
+  maxBytes: number,
+): Promise<Result<JsonObject, EndpointError>> {
+  const tooLarge = { kind: 'body_too_large', maxBytes } as const
+  if (Number(c.req.header('content-length') ?? 0) > maxBytes) return err(tooLarge)
+  const bytes = await bytesOf(c, maxBytes).catch((error: unknown) => emptyIfSenderGone(c, error))
+  if (bytes === undefined) return err(tooLarge)
+  try {
+    const body: unknown = JSON.parse(decoder.decode(bytes))
+    return isJsonObject(body) ? ok(body) : err({ kind: 'body_malformed' })
+  } catch {
+    return err({ kind: 'body_malformed' })
+  }
+}
+
+/** A caller that leaves is no failure of the service. */
+function emptyIfSenderGone(c: Context<Env>, error: unknown): Uint8Array {
+  const isReset = error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
+  if (isReset || new Caller(c).aborted) return new Uint8Array()
+  throw error
+}
+
+/** Returns undefined if the body is longer. A body with a length is read at once. */
+async function bytesOf({ req }: Context<Env>, maxBytes: number) {
+  if (req.header('content-length') !== undefined) return new Uint8Array(await req.arrayBuffer())
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of req.raw.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+/** The fields that both APIs have. */
+export type Common = {
+  readonly agent: string
+  readonly stream: boolean
+  readonly endUserId: string | undefined
+  readonly metadata: Readonly<Record<string, string>> | undefined
+}
+
+export function readCommon(body: JsonObject): Result<Common, Problem> {
+  const { model, stream, metadata } = body
+  const endUserId = body['safety_identifier'] ?? body['user'] ?? undefined
+  if (typeof model !== 'string' || model === '')
+    return err(problem('model', 'must be the name of an agent'))
+  if (endUserId !== undefined && typeof endUserId !== 'string')
+    return err(problem('user', 'must be a text'))
+  if (!isFlag(stream)) return err(problem('stream', 'must be true or false'))
+  if (!isTexts(metadata)) return err(problem('metadata', 'must be an object of texts'))
+  return ok({
+    agent: model,
+    stream: stream === true,
+    endUserId,
+    metadata: metadata ?? undefined,
+  })
+}
+
+export const isFlag = (value: unknown): value is boolean | null | undefined =>
+  value === undefined || value === null || typeof value === 'boolean'
+
+const isTexts = (value: unknown): value is Record<string, string> | null | undefined =>
+  value === undefined ||
+  value === null ||
+  (isJsonObject(value) && Object.values(value).every((text) => typeof text === 'string'))

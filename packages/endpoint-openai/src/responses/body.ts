@@ -1,0 +1,111 @@
+import { errorOf, type Message } from '@org/agent-messaging-core'
+import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import { itemId, responseId } from '../ids.js'
+import { questionOf } from '../question.js'
+
+/** The fields of a request that a later read shows again. Stored in the message's metadata. */
+export type Kept = { readonly background?: true; readonly previous_response_id?: string }
+export const KEPT = 'openai'
+
+/** Returns the message's metadata: the request's texts, and the kept fields if there are any. */
+export function metadataOf(
+  metadata: Readonly<Record<string, string>> | undefined,
+  kept: Kept,
+): JsonObject | undefined {
+  if (Object.keys(kept).length === 0) return metadata
+  return { ...metadata, [KEPT]: { ...kept } }
+}
+
+function keptIn(metadata: JsonObject | undefined): Kept {
+  const kept = metadata?.[KEPT]
+  return isJsonObject(kept) ? kept : {}
+}
+
+const STATUSES = {
+  queued: 'queued',
+  running: 'in_progress',
+  deferred: 'in_progress',
+  input_required: 'incomplete',
+  responded: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+} as const satisfies Record<Message['state']['kind'], string>
+
+/** The output of an agent is one message. */
+export const outputItem = (
+  id: string,
+  status: 'in_progress' | 'completed' | 'incomplete',
+  text?: string,
+) => ({
+  type: 'message' as const,
+  id,
+  status,
+  role: 'assistant' as const,
+  content: text === undefined ? [] : [textPart(text)],
+})
+
+export const textPart = (text: string) => ({
+  type: 'output_text' as const,
+  text,
+  annotations: [],
+  logprobs: [],
+})
+
+/** Returns OpenAI's response object. `model` is the agent's name. */
+export function responseBody(message: Message, model: string) {
+  const { state, executionPrincipal, metadata = {} } = message
+  const { [KEPT]: _, ...shown } = metadata
+  const kept = keptIn(metadata)
+  const question = questionOf(message)
+  const error = state.kind === 'failed' ? errorOf(state) : undefined
+  return {
+    id: responseId(message),
+    object: 'response' as const,
+    created_at: seconds(message.createdAt),
+    completed_at: state.kind === 'responded' ? seconds(state.respondedAt) : null,
+    status: STATUSES[state.kind],
+    error: error ? { code: error.code, message: error.message } : null,
+    incomplete_details: question?.details ?? null,
+    model,
+    conversation: { id: message.sessionId },
+    previous_response_id: kept.previous_response_id ?? null,
+    background: kept.background ?? false,
+    output: outputOf(message),
+    metadata: shown,
+    safety_identifier: executionPrincipal.type === 'end_user' ? executionPrincipal.endUserId : null,
+    ...UNUSED,
+  }
+}
+
+/** The output is the answer, or the question that the agent waits for. */
+function outputOf(message: Message): ReturnType<typeof outputItem>[] {
+  const { id, state } = message
+  if (state.kind === 'responded')
+    return [outputItem(itemId('msg', id), 'completed', state.response)]
+  const question = questionOf(message)
+  return question ? [outputItem(question.itemId, 'completed', question.text)] : []
+}
+
+const seconds = (instant: number): number => Math.floor(instant / 1_000)
+
+/** Fields that every response must have and that say nothing about an agent. */
+const UNUSED = {
+  store: true,
+  instructions: null,
+  tools: [],
+  tool_choice: 'none',
+  parallel_tool_calls: false,
+  max_tool_calls: null,
+  max_output_tokens: null,
+  text: { format: { type: 'text' } },
+  truncation: 'disabled',
+  temperature: 1,
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  top_logprobs: 0,
+  reasoning: null,
+  usage: null,
+  service_tier: 'default',
+  prompt_cache_key: null,
+} as const

@@ -1,0 +1,61 @@
+import type { Context } from 'hono'
+import { err, ok, type Result } from 'neverthrow'
+import type { Env } from '../env.js'
+import type { EndpointError } from '../errors.js'
+import { problem } from '../fields.js'
+import type { Input } from '../input.js'
+import type { Deps } from '../options.js'
+import type { ResponseRequest } from './request.js'
+
+/** A message's session, or undefined for a new one, and its input with the past of that session. */
+export type Place = {
+  readonly sessionId: string | undefined
+  readonly input: Input
+  /** For a branch: the place behind the newest message of the session that it leaves. */
+  readonly original?: Omit<Place, 'original'>
+}
+
+const MOST_TURNS = 1_000
+
+/**
+ * Returns the place of a request. Behind the newest response of a session, it is that session. An
+ * older response starts a branch: a new session, whose past is the turns up to that response.
+ */
+export async function placeOf(
+  c: Context<Env>,
+  { service }: Deps,
+  { agent, input, previous, sessionId }: ResponseRequest,
+): Promise<Result<Place, EndpointError>> {
+  if (!previous) return ok({ sessionId, input })
+  const projectId = c.get('projectId')
+  const { agent: agentId, messageId } = previous
+  const ref = { projectId, agent: agentId, messageId }
+  const found = await service.messages.get(ref)
+  if (found.isErr()) return err(isMissing(found.error) ? wrong('is not known') : found.error)
+  const named = await service.agents.get({ projectId, agent })
+  if (named.isErr()) return err(named.error)
+  if (named.value.id !== agentId)
+    return err(wrong('belongs to another agent. A conversation has one agent'))
+
+  const session = { projectId, agent: agentId, sessionId: found.value.sessionId }
+  const page = { limit: 1, cursor: messageId }
+  const later = await service.messages.list({ ...session, order: 'asc', page })
+  if (later.isErr()) return err(later.error)
+  const original = { sessionId: session.sessionId, input }
+  if (later.value.data.length === 0) return ok(original)
+  const maxLength = service.policy.limits.earlierTurnsLength - lengthOf(input)
+  const past = await service.messages.history({ ...ref, maxTurns: MOST_TURNS, maxLength })
+  if (past.isErr()) return err(past.error)
+  const turns = past.value.map(({ message, response }) => ({ message, response }))
+  const earlierTurns = [...turns, ...input.earlierTurns]
+  return ok({ sessionId: undefined, input: { ...input, earlierTurns }, original })
+}
+
+const lengthOf = ({ earlierTurns }: Input): number =>
+  earlierTurns.reduce((sum, { message, response }) => sum + message.length + response.length, 0)
+
+const wrong = (message: string) => problem('previous_response_id', message)
+
+/** True if the project has no such message. */
+export const isMissing = ({ kind }: EndpointError): boolean =>
+  kind === 'agent_not_found' || kind === 'message_not_found'

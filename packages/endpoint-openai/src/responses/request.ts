@@ -1,0 +1,60 @@
+import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import { err, ok, type Result } from 'neverthrow'
+import type { Problem } from '../errors.js'
+import { fieldProblem, problem, RESPONSE_FIELDS } from '../fields.js'
+import { parseResponseId, type MessageRef } from '../ids.js'
+import { readInput, type Input } from '../input.js'
+import { isFlag, readCommon, type Common } from '../request.js'
+import { KEPT } from './body.js'
+
+/** A request for a response. At most one of `sessionId` and `previous` is set. */
+export type ResponseRequest = Common & {
+  readonly input: Input
+  readonly background: boolean
+  readonly sessionId: string | undefined
+  readonly previous: (MessageRef & { readonly id: string }) | undefined
+}
+
+/** Reads the body of a request for a response. */
+export function readResponseRequest(body: JsonObject): Result<ResponseRequest, Problem> {
+  const field = fieldProblem(body, RESPONSE_FIELDS)
+  if (field) return err(field)
+  const { background, instructions } = body
+  if (!isFlag(background)) return err(problem('background', 'must be true or false'))
+  if (!isText(instructions)) return err(problem('instructions', 'must be a text'))
+  if (isJsonObject(body['metadata']) && body['metadata'][KEPT] !== undefined)
+    return err(problem(`metadata.${KEPT}`, 'is a name that the service uses. Take another one'))
+  return readCommon(body).andThen((common) =>
+    readInput(body['input'], { param: 'input', first: instructions ?? undefined }).andThen(
+      (input) =>
+        readPlace(body).map((place) => ({
+          ...common,
+          input,
+          background: background === true,
+          ...place,
+        })),
+    ),
+  )
+}
+
+/** `conversation` names the session, and `previous_response_id` one of its messages. */
+function readPlace(
+  body: JsonObject,
+): Result<Pick<ResponseRequest, 'sessionId' | 'previous'>, Problem> {
+  const previousId = body['previous_response_id'] ?? undefined
+  const conversation = body['conversation'] ?? undefined
+  const sessionId = isJsonObject(conversation) ? conversation['id'] : conversation
+  if (conversation !== undefined && typeof sessionId !== 'string')
+    return err(problem('conversation', 'must be a text, or an object with an id'))
+  if (previousId === undefined)
+    return ok({ sessionId: sessionId as string | undefined, previous: undefined })
+  if (conversation !== undefined)
+    return err(problem('previous_response_id', 'cannot be combined with conversation'))
+  const id = typeof previousId === 'string' ? previousId : ''
+  const previous = parseResponseId(id)
+  if (!previous) return err(problem('previous_response_id', 'is not the id of a response'))
+  return ok({ sessionId: undefined, previous: { ...previous, id } })
+}
+
+const isText = (value: unknown): value is string | null | undefined =>
+  value === undefined || value === null || typeof value === 'string'

@@ -1,0 +1,115 @@
+import { type Agent, type Message } from '@org/agent-messaging-core'
+import { type JsonObject } from '@org/agent-messaging-core/runtime'
+import { Hono, type Context } from 'hono'
+import { err, ok, type Result } from 'neverthrow'
+import { refuseUnauthorized } from '../access.js'
+import type { Env } from '../env.js'
+import { refuse, type EndpointError } from '../errors.js'
+import { replyStream } from '../event-stream.js'
+import { problem } from '../fields.js'
+import { parseResponseId, type MessageRef } from '../ids.js'
+import type { Deps } from '../options.js'
+import { reply } from '../reply.js'
+import { answerSend, refuseSend, replayed, sendAsked } from '../send.js'
+import { metadataOf, responseBody, type Kept } from './body.js'
+import { ResponseEvents } from './events.js'
+import { isMissing, placeOf, type Place } from './place.js'
+import { readResponseRequest, type ResponseRequest } from './request.js'
+
+/** `/responses`: sends a message, reads and cancels it. */
+export const responseRoutes = (d: Deps) =>
+  new Hono<Env>()
+    .post('/responses', (c) => answerSend(c, d, createResponse))
+    .get('/responses/:id', (c) => withResponse(c, d, (found) => readResponse(c, d, found)))
+    .post('/responses/:id/cancel', (c) =>
+      withResponse(c, d, async (found) => {
+        const { projectId, agentId: agent, id: messageId } = found.message
+        const cancelled = await d.service.messages.cancel({ projectId, agent, messageId })
+        return cancelled.match(
+          (message) => reply(c, 200, responseBody(message, found.agent.name)),
+          (error) => refuse(c, error),
+        )
+      }),
+    )
+
+async function createResponse(c: Context<Env>, d: Deps, body: JsonObject): Promise<Response> {
+  const read = readResponseRequest(body)
+  if (read.isErr()) return refuseSend(c, d, read.error)
+  const request = read.value
+  const place = await placeOf(c, d, request)
+  if (place.isErr()) return refuseSend(c, d, place.error)
+  const { agent, endUserId, background } = request
+  const waitMs = background || request.stream ? 0 : d.maxWaitMs
+  const metadata = metadataOf(request.metadata, keptOf(request))
+  const send = ({ sessionId, input }: Place) =>
+    sendAsked(c, d, { agent, input, sessionId, endUserId, metadata }, waitMs)
+  let sent = await send(place.value)
+  const { original } = place.value
+  // A repeated request finds its first message behind the previous one, which looks like a branch.
+  if (sent.isErr() && sent.error.kind === 'idempotency_mismatch' && original)
+    sent = await send(original)
+  if (sent.isErr()) return refuseSend(c, d, sent.error)
+  const { message, attached } = sent.value
+  if (request.stream) return streamResponse(c, d, message, agent)
+  return reply(c, 200, responseBody(message, agent), replayed(attached))
+}
+
+const keptOf = ({ background, previous }: ResponseRequest): Kept => ({
+  ...(background && { background }),
+  ...(previous && { previous_response_id: previous.id }),
+})
+
+type Found = { readonly message: Message; readonly agent: Agent }
+
+/** Finds the response that the path names. Another project's response counts as missing. */
+async function withResponse(
+  c: Context<Env>,
+  d: Deps,
+  answer: (found: Found) => Promise<Response> | Response,
+): Promise<Response> {
+  const { service } = d
+  const refusal = await refuseUnauthorized(c, { service, permission: 'project:message' })
+  if (refusal) return refusal
+  const ref = parseResponseId(c.req.param('id') ?? '')
+  if (!ref) return refuse(c, { kind: 'message_not_found' })
+  const found = await find(c, d, ref)
+  return found.isErr() ? refuse(c, found.error) : answer(found.value)
+}
+
+async function find(
+  c: Context<Env>,
+  { service }: Deps,
+  ref: MessageRef,
+): Promise<Result<Found, EndpointError>> {
+  const projectId = c.get('projectId')
+  const message = await service.messages.get({ projectId, ...ref })
+  if (message.isErr())
+    return err(isMissing(message.error) ? { kind: 'message_not_found' } : message.error)
+  const agent = await service.agents.get({ projectId, agent: ref.agent })
+  return agent.isErr() ? err(agent.error) : ok({ message: message.value, agent: agent.value })
+}
+
+/** `?stream=true` reads all events from the first one. */
+async function readResponse(
+  c: Context<Env>,
+  d: Deps,
+  { message, agent }: Found,
+): Promise<Response> {
+  if (c.req.query('starting_after') !== undefined)
+    return refuse(
+      c,
+      problem('starting_after', 'is not supported: a stream starts at its first event'),
+    )
+  // Hono passes HEAD to a GET handler, and no caller would read the stream.
+  return c.req.query('stream') === 'true' && c.req.method !== 'HEAD'
+    ? streamResponse(c, d, message, agent.name)
+    : reply(c, 200, responseBody(message, agent.name))
+}
+
+const streamResponse = (
+  c: Context<Env>,
+  d: Deps,
+  { agentId, id }: Message,
+  model: string,
+): Promise<Response> =>
+  replyStream(c, d, { agent: agentId, messageId: id }, new ResponseEvents(model))

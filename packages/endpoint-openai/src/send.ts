@@ -1,0 +1,109 @@
+import type { Message } from '@org/agent-messaging-core'
+import { isAgentName, isSettled, isUuid, type JsonObject } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
+import { err, ok, type Result } from 'neverthrow'
+import { refuseRevoked, refuseUnauthorized } from './access.js'
+import { Caller } from './caller.js'
+import type { Env } from './env.js'
+import { refuse, type EndpointError } from './errors.js'
+import { problem } from './fields.js'
+import type { Input } from './input.js'
+import type { Deps } from './options.js'
+import { readBody } from './request.js'
+
+export type Asked = {
+  readonly agent: string
+  readonly input: Input
+  /** Absent: a new session. */
+  readonly sessionId: string | undefined
+  readonly endUserId: string | undefined
+  readonly metadata: JsonObject | undefined
+}
+
+/** Stores the message, and waits up to `waitMs` for its answer. */
+export async function sendAsked(
+  c: Context<Env>,
+  d: Deps,
+  asked: Asked,
+  waitMs: number,
+): Promise<Result<{ message: Message; attached: boolean }, EndpointError>> {
+  const { agent, input, endUserId, metadata } = asked
+  const idempotencyKey = c.req.header('idempotency-key')
+  if (idempotencyKey?.includes(','))
+    return err(problem('Idempotency-Key', 'must be sent once, and without a comma'))
+  if (!isAgentName(agent) && !isUuid(agent)) return err({ kind: 'agent_not_found' })
+  const abort = new Caller(c)
+  const deadline = d.now() + waitMs
+  const sent = await d.service.messages.send({
+    projectId: c.get('projectId'),
+    agent,
+    sessionId: asked.sessionId ?? newSession(d, idempotencyKey),
+    message: input.message,
+    earlierTurns: input.earlierTurns,
+    metadata,
+    executionPrincipal: endUserId === undefined ? undefined : { type: 'end_user', endUserId },
+    idempotencyKey,
+    traceparent: c.req.header('traceparent'),
+    tracestate: c.req.header('tracestate'),
+    waitMs,
+    abort,
+    recalledKeyId: c.get('recalledKeyId'),
+  })
+  if (sent.isErr()) return err(sent.error)
+  const { message, attached } = sent.value
+  if (isSettled(message.state) || waitMs === 0) return ok({ message, attached })
+  return ok({ message: await untilSettled(d, message, { deadline, abort }), attached })
+}
+
+/** Answers a request that sends. An overload is refused before all other work. */
+export async function answerSend(
+  c: Context<Env>,
+  d: Deps,
+  answer: (c: Context<Env>, d: Deps, body: JsonObject) => Promise<Response>,
+): Promise<Response> {
+  const { service } = d
+  const overload = service.messages.overload()
+  if (overload) return refuse(c, overload)
+  const access = { service, permission: 'project:message', recalls: true } as const
+  const refusal = await refuseUnauthorized(c, access)
+  if (refusal) return refusal
+  const body = await readBody(c, d.maxBodyBytes)
+  return body.isErr() ? refuseSend(c, d, body.error) : answer(c, d, body.value)
+}
+
+/** Tells that an earlier request with the same key stored the message. */
+export const replayed = (attached: boolean): Record<string, string> =>
+  attached ? { 'Idempotent-Replayed': 'true' } : {}
+
+/** Refuses a request, or the revoked key that it was sent with. */
+export const refuseSend = async (
+  c: Context<Env>,
+  d: Deps,
+  error: EndpointError,
+): Promise<Response> => (await refuseRevoked(c, d.service)) ?? refuse(c, error)
+
+/** A repeated request names the same session as the first one, so that it is the same request. */
+const newSession = ({ crypto, newId }: Deps, key: string | undefined): string =>
+  `openai-${key === undefined ? newId() : crypto.sha256(key)}`
+
+/**
+ * Waits longer than one call of the service can. A call that ends early means that the service
+ * stops, that too many callers wait, or that the caller has left: then the wait ends.
+ */
+async function untilSettled(
+  { service, now }: Deps,
+  sent: Message,
+  { deadline, abort }: { readonly deadline: number; readonly abort: Caller },
+): Promise<Message> {
+  const { projectId, agentId: agent, id: messageId } = sent
+  let message = sent
+  for (let left = deadline - now(); left > 0 && !abort.aborted; left = deadline - now()) {
+    const startedAt = now()
+    const waitMs = Math.min(left, service.policy.syncWaitMs)
+    const found = await service.messages.get({ projectId, agent, messageId, waitMs, abort })
+    if (found.isErr()) return message
+    message = found.value
+    if (isSettled(message.state) || now() - startedAt < waitMs / 2) return message
+  }
+  return message
+}

@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { Option, type Command } from 'commander'
+import { OperatorError } from '../operator-error.js'
+import { starterFiles, TEMPLATES, type Template } from '../starter.js'
+import { shellWord } from '../terminal.js'
+import { example } from './options.js'
+
+export function addCreate(program: Command): void {
+  program
+    .command('create')
+    .description('create a small starter project in a new or empty folder')
+    .argument('<folder>', 'folder of the project')
+    .addOption(
+      new Option(
+        '--template <template>',
+        'a server with an agents file, or a program that embeds the service',
+      )
+        .choices(TEMPLATES)
+        .default('server'),
+    )
+    .addHelpText(
+      'after',
+      example('agent-messaging create my-agents', 'agent-messaging create app --template embedded'),
+    )
+    .action((folder: string, { template }: { template: Template }) => {
+      create(folder, template, program.version() ?? '')
+    })
+}
+
+function create(folder: string, template: Template, version: string): void {
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new OperatorError(`${folder} is not empty; choose a new folder`, 2)
+  const files = starterFiles(template, { name: packageName(folder), version })
+  mkdirSync(folder, { recursive: true })
+  for (const [file, text] of Object.entries(files)) writeFileSync(path.join(folder, file), text)
+  console.log(`Created ${folder}. Next:
+
+cd ${shellWord(folder)}
+npm install
+npm start`)
+}
+
+/** Returns the folder's name without the characters that npm refuses in names. */
+function packageName(folder: string): string {
+  const name = path.basename(path.resolve(folder)).toLowerCase()
+  return name.replaceAll(/[^a-z0-9-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'starter'
+}

@@ -1,0 +1,37 @@
+// Calls the OpenAI endpoint of a server with the official client for Python. Needs Python and venv.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { exampleServer, KEY } from './example-server.mjs'
+
+const CHECK = fileURLToPath(new URL('../checks/openai/', import.meta.url))
+const work = mkdtempSync(path.join(tmpdir(), 'openai-check-'))
+
+/** Answers in words. */
+async function* slowly({ message }) {
+  for (const word of message.split(/(?<= )/)) {
+    await delay(200)
+    yield word
+  }
+}
+
+const { server, api } = await exampleServer({ endpoints: ['openai'], agents: { slowly } })
+try {
+  for (const [name, handler] of Object.entries({ echo: 'echo', slow: 'slowly' }))
+    await api('POST', '/v1/agents', { name, runtime: { kind: 'function', handler } })
+  const python = path.join(work, 'bin/python')
+  execFileSync('python3', ['-m', 'venv', work])
+  const install = ['-m', 'pip', 'install', '--quiet', '-r', path.join(CHECK, 'requirements.txt')]
+  execFileSync(python, install, { stdio: 'inherit' })
+  const env = { ...process.env, BASE_URL: server.url, KEY }
+  const child = spawn(python, [path.join(CHECK, 'main.py')], { env, stdio: 'inherit' })
+  const [code] = await once(child, 'exit')
+  process.exitCode = code ?? 1
+} finally {
+  await server.stop()
+  rmSync(work, { recursive: true })
+}
