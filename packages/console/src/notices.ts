@@ -17,13 +17,13 @@ const notices: Readonly<Record<string, string>> = {
     'An attempt was requested. The webhook is backing off, so its oldest delivery goes first.',
   cancelled: 'Cancelled.',
   skipped: 'Skipped. The next delivery of its session is due now.',
-  inputAnswered: 'The answer is stored. The agent runs again with it.',
+  inputAnswered: 'The answer is stored. The agent runs again and gets the answer.',
   inputWithdrawn: 'The question was withdrawn, and its message failed.',
   retried: 'The message is at the end of its session’s queue.',
   caught: 'The catcher is now a webhook of this project. Its requests appear here.',
   answering: 'The response was changed.',
   cleared: 'The list was cleared.',
-  keyRevoked: 'The API key was revoked. It opens nothing any more.',
+  keyRevoked: 'The API key was revoked and no longer works.',
 }
 
 /** Returns the text for an action's name in the address. Unknown names give no text. */

@@ -80,8 +80,11 @@ export async function leavePortal(c: Context<Env>, d: ConsoleDeps): Promise<bool
   return true
 }
 
-/** Shows that a session is over, without a way to sign in with an API key. */
-export const overPage = (c: Context<Env>, title = 'This link was used or your time is over') => {
+/** Shows that a session has ended. The page has no form for an API key. */
+export const overPage = (
+  c: Context<Env>,
+  title = 'This link was already used, or your session has ended',
+) => {
   const session = c.get('portal')
   return show(
     c,
@@ -89,7 +92,7 @@ export const overPage = (c: Context<Env>, title = 'This link was used or your ti
     <div class="empty">
       <h1>{title}</h1>
       {session?.returnUrl === undefined ? (
-        <p>To continue, open this page again from where you came.</p>
+        <p>To continue, go back to the page that has the link, and open the link again.</p>
       ) : (
         <p>
           <ReturnLink to={session.returnUrl} />

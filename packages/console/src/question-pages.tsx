@@ -49,7 +49,7 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
       <div {...refreshed('live', 3_000, pathOf(c))}>
         {data.length === 0 ? (
           <Empty title="No open questions">
-            <p>Agents ask people here, for example before a payment.</p>
+            <p>If an agent asks a person, the question appears here.</p>
           </Empty>
         ) : (
           <div class="scroll card flush" role="region" aria-label="Questions" tabindex={0}>
@@ -195,7 +195,7 @@ const OpenQuestion = ({ message, input, refused, now }: OpenProps) => (
       />
       <p id="who" class="muted">
         {input.answerBy === undefined
-          ? 'Leave it empty to answer as the service.'
+          ? 'Leave this field empty to answer as the service.'
           : 'Only the principal of the message can answer.'}
       </p>
     </div>
@@ -281,6 +281,6 @@ async function withdraw(c: Context<Env>, d: ConsoleDeps) {
   const done = await d.service.inputs.withdraw({ projectId, agent, messageId, inputId })
   if (done.isOk()) return c.redirect(`${QUESTIONS}?notice=inputWithdrawn`, 303)
   return done.error.kind === 'input_closed'
-    ? questionPage(c, d, { problem: 'This question is closed already.' })
+    ? questionPage(c, d, { problem: 'This question is already closed.' })
     : showError(c, done.error)
 }

@@ -224,11 +224,11 @@ function resultsPage(
 }
 
 const NothingFound = ({ text }: { readonly text: string }) => (
-  <Empty title={text === '' ? 'What do you look for?' : 'Nothing found'}>
+  <Empty title={text === '' ? 'Search this project' : 'Nothing found'}>
     <p>
-      The search finds the ID of a message, a delivery or a webhook, a session, an end user, a
-      correlation ID, a part of a webhook’s URL or description, and a part of a message or its
-      answer. Press <kbd>/</kbd> to search from any page.
+      Search for the ID of a message, a delivery or a webhook. You can also search for a session, an
+      end user, a correlation ID, a part of a webhook’s URL or description, or a part of a message
+      or its answer. Press <kbd>/</kbd> to search from any page.
     </p>
   </Empty>
 )
