@@ -31,7 +31,7 @@ export function addProjects(program: Command): void {
 
   projects
     .command('limit <id>')
-    .description('set the own limits of a project, or remove them without options')
+    .description('set the limits of a project; without options, remove them')
     .option('--project-per-minute <n>', 'messages of the project per minute', Number)
     .option('--key-per-minute <n>', 'messages of each API key per minute', Number)
     .option('--burst <n>', 'size of the token buckets (default: the messages per minute)', Number)
