@@ -155,8 +155,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     delivery_busy: () => conflict('The delivery is being sent now. Try again later'),
     delivery_final: () => conflict('The delivery is final and cannot be cancelled or skipped'),
     recovery_final: () => conflict('The recovery has ended and cannot be cancelled'),
-    input_closed: () =>
-      conflict('The question has another answer, or its message does not wait any more'),
+    input_closed: () => conflict('The question has another answer, or its message no longer waits'),
     message_final: () => conflict('The message is final and cannot be cancelled'),
     message_not_retryable: () => conflict('Only a failed or cancelled message can be retried'),
     session_busy: () =>

@@ -105,7 +105,7 @@ const MESSAGES: { readonly [K in Simple]: string } = {
   message_final: 'The message is final and cannot be cancelled.',
   message_not_retryable: 'Only a failed or cancelled message can be retried.',
   input_not_found: 'The message has no such question.',
-  input_closed: 'The question has another answer, or its message does not wait any more.',
+  input_closed: 'The question has another answer, or its message no longer waits.',
   input_restricted: 'Only the principal of the message can answer this question.',
   rate_limited: 'The limit of sends is reached. Send again later.',
   session_full: 'Too many messages of this session are waiting. Send again later.',

@@ -95,11 +95,11 @@ const errors: {
   input_not_found: () =>
     new RequestMalformedError('metadata.inputId is not the id of a question of this task'),
   input_closed: () =>
-    new UnsupportedOperationError('The question has another answer, or does not wait any more'),
+    new UnsupportedOperationError('The question has another answer, or is closed'),
   input_restricted: () =>
     new Refusal(403, {
       reason: 'FORBIDDEN',
-      message: 'Only the principal of the task can answer: send it as metadata.executionPrincipal',
+      message: 'Only the principal of the task can answer. Send metadata.executionPrincipal',
     }),
   agent_not_running: ({ state, retryInMs }) =>
     new Refusal(503, {

@@ -92,7 +92,8 @@ function pageSizeOf(size: number | undefined): number {
 function startOf(token: string): { readonly cursor?: string; readonly before: number } {
   if (token === '') return { before: 0 }
   const [, cursor = '', before] = TOKEN.exec(token) ?? []
-  if (!isUuid(cursor)) throw new RequestMalformedError('pageToken is not one of this endpoint')
+  if (!isUuid(cursor))
+    throw new RequestMalformedError('pageToken must be the nextPageToken of a page')
   return { cursor, before: Number(before) }
 }
 

@@ -58,10 +58,10 @@ const texts: {
     `Try again in ${seconds(Math.max(...levels.map(({ retryInMs }) => retryInMs)))}`,
   input_not_found: () => 'The message has no question with this id',
   input_closed: () =>
-    'The question has another answer, or its time is over. get_message shows the message',
+    'The question has another answer, or is closed. get_message shows the message',
   input_restricted: () =>
     'Only the end user of the message can answer. Send the endUserId of the message',
-  request_state_invalid: () => 'requestState is not one of this server',
+  request_state_invalid: () => 'requestState was not created by this server',
   unavailable: ({ reason }) => overloadText(reason),
 }
 
@@ -103,7 +103,7 @@ const refusals: {
   origin_refused: () => ({
     status: 403,
     code: SERVER_ERROR,
-    message: 'Pages of this Origin cannot call the route',
+    message: 'Web pages of this Origin cannot call the route',
   }),
   route_not_found: () => ({
     status: 404,

@@ -9,7 +9,7 @@ const endUserId = z
 const wait = z
   .boolean()
   .optional()
-  .describe('false returns at once. Otherwise the call waits for the answer for a bounded time.')
+  .describe('false: returns at once. Default: waits for the answer for a bounded time.')
 const jsonObject = z.record(z.string(), z.unknown())
 
 export const listAgentsInput = z.object({
@@ -33,7 +33,7 @@ export const sendMessageInput = z.object({
   idempotencyKey: z
     .string()
     .optional()
-    .describe('A unique text. A repeated call with the same key sends the message once.'),
+    .describe('A unique text. Repeated calls with the same key send the message once.'),
   wait,
 })
 

@@ -77,10 +77,10 @@ describe('the one-time link of a question', () => {
     expect((await ask('GET', link, { key: '' })).text).toContain('has its answer')
   })
 
-  it('shows that a cancelled message does not wait any more', async () => {
+  it('shows that a cancelled message takes no answer', async () => {
     const { ask, link, path, submit } = await openLinked()
     await ask('POST', `${path}/cancel`)
-    expect((await ask('GET', link, { key: '' })).text).toContain('does not wait')
+    expect((await ask('GET', link, { key: '' })).text).toContain('no longer takes an answer')
     expect((await submit({ 'value.decision': 'yes', 'value.order': '7' })).status).toBe(409)
   })
 

@@ -16,8 +16,8 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 /**
- * The page of a one-time link, for people without an API key. Opening it changes nothing, because
- * mail programs and chats open links. The form answers.
+ * The page of a one-time link, for people without an API key. A GET changes nothing, because mail
+ * programs and chats open links. The form sends the answer.
  */
 export const inputPageRoutes = ({ service }: HttpDeps) =>
   new Hono<Env>()
@@ -60,7 +60,7 @@ const linkOf = (c: Context<Env>) => ({
 function pageOf({ message: { state }, input }: LinkedInput, problem?: string): Html {
   if (input.answer) return message('Answered', 'This question has its answer.')
   if (state.kind !== 'input_required')
-    return message('Closed', 'This question does not wait for an answer any more.')
+    return message('Closed', 'This question no longer takes an answer.')
   return shell(
     'A question for you',
     html`${each(input.question.split('\n'), (line) => html`<p>${line}</p>`)}

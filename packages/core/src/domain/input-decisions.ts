@@ -72,7 +72,7 @@ export function decideQuestion(
 
 /**
  * `repeated`: the question has this answer. `closed`: the question has another answer, or the
- * message does not wait any more. `restricted`: only the message's principal can answer.
+ * message no longer waits. `restricted`: only the message's principal can answer.
  */
 export type AnswerRefusal =
   | { readonly kind: 'repeated' | 'not_found' | 'closed' | 'restricted' }

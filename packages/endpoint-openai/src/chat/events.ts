@@ -11,8 +11,8 @@ const SUPERSEDED = errorObject({
   type: 'server_error',
   code: 'answer_superseded',
   message:
-    'The agent started again, and the text of this stream is void. Repeat the request with the ' +
-    'same Idempotency-Key to read the answer',
+    'The agent started again. Ignore the text of this stream. Repeat the request with the same ' +
+    'Idempotency-Key to read the answer',
 })
 
 /** Writes the chunks of the Chat Completions API. Text that was sent cannot be taken back. */

@@ -31,11 +31,16 @@ export async function placeOf(
   const { agent: agentId, messageId } = previous
   const ref = { projectId, agent: agentId, messageId }
   const found = await service.messages.get(ref)
-  if (found.isErr()) return err(isMissing(found.error) ? wrong('is not known') : found.error)
+  if (found.isErr())
+    return err(
+      isMissing(found.error)
+        ? wrong('names a response that the project does not have')
+        : found.error,
+    )
   const named = await service.agents.get({ projectId, agent })
   if (named.isErr()) return err(named.error)
   if (named.value.id !== agentId)
-    return err(wrong('belongs to another agent. A conversation has one agent'))
+    return err(wrong('names a response of another agent. A conversation has one agent'))
 
   const session = { projectId, agent: agentId, sessionId: found.value.sessionId }
   const page = { limit: 1, cursor: messageId }

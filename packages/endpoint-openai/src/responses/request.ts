@@ -23,7 +23,7 @@ export function readResponseRequest(body: JsonObject): Result<ResponseRequest, P
   if (!isFlag(background)) return err(problem('background', 'must be true or false'))
   if (!isText(instructions)) return err(problem('instructions', 'must be a text'))
   if (isJsonObject(body['metadata']) && body['metadata'][KEPT] !== undefined)
-    return err(problem(`metadata.${KEPT}`, 'is a name that the service uses. Take another one'))
+    return err(problem(`metadata.${KEPT}`, 'is reserved by the service. Use another name'))
   return readCommon(body).andThen((common) =>
     readInput(body['input'], { param: 'input', first: instructions ?? undefined }).andThen(
       (input) =>
