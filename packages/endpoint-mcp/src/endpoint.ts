@@ -6,6 +6,7 @@ import { routePath } from 'hono/route'
 import { Access } from './access.js'
 import type { Call } from './call.js'
 import { Caller } from './caller.js'
+import { answerDirectly } from './direct-call.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import { withDefaults, type Deps, type McpEndpointOptions } from './options.js'
@@ -13,6 +14,8 @@ import { serveMcp } from './serve.js'
 import { SEND_MESSAGE } from './tools.js'
 
 const ROOT = '/mcp'
+/** The revision of MCP that the SDK assumes if a request names none. */
+const LAST_WITH_BATCHES = '2025-03-26'
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 /**
@@ -31,13 +34,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   app.notFound((c) => refuse(c, { kind: 'route_not_found' }))
   app
     .use(ROOT, exchange(d), refuseOtherOrigins(d))
-    .use(
-      ROOT,
-      bodyLimit({
-        maxSize,
-        onError: (c) => refuse(c, { kind: 'body_too_large', maxBytes: maxSize }),
-      }),
-    )
+    .use(ROOT, limitBody(maxSize))
     .post(ROOT, (c) => answerPost(c, d))
     .all(ROOT, (c) => refuse(c, { kind: 'method_refused' }))
   // A host does not see the variables of the routes.
@@ -78,6 +75,17 @@ const refuseOtherOrigins =
       : next()
   }
 
+/** `bodyLimit` builds the native Request, so bodies of a known length do without it. */
+function limitBody(maxBytes: number): MiddlewareHandler<Env> {
+  const tooLarge = (c: Context<Env>) => refuse(c, { kind: 'body_too_large', maxBytes })
+  const limit = bodyLimit({ maxSize: maxBytes, onError: tooLarge })
+  return (c, next) => {
+    const length = c.req.header('content-length')
+    if (length === undefined) return limit(c, next)
+    return Number(length) > maxBytes ? Promise.resolve(tooLarge(c)) : next()
+  }
+}
+
 async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   const found = await Access.of(d.service, c.req.header('authorization'))
   if (found.isErr()) return refuse(c, found.error)
@@ -85,15 +93,18 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   const call = callOf(c, access)
   c.set('projectId', call.projectId)
   const body = await bodyOf(c)
-  if (repeatsAnId(body)) return refuse(c, (await access.confirm()) ?? { kind: 'ids_repeated' })
+  const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
+  if (problem) return refuse(c, (await access.confirm()) ?? { kind: problem })
   const isSend = isJsonObject(body) && isSendRequest(body)
   const early = isSend ? d.service.messages.overload() : await access.confirm()
   if (early) return refuse(c, early)
   if (!mayCallTools(call)) return refuse(c, (await access.confirm()) ?? { kind: 'no_tools' })
+  const onError = (error: unknown) => d.onError?.(error, c.get('requestId'))
   const response =
     body === undefined
       ? refuse(c, { kind: 'body_malformed' })
-      : await serveMcp(c.req.raw, body, d, call, (error) => d.onError?.(error, c.get('requestId')))
+      : ((await answerDirectly(c, body, d, call, onError)) ??
+        (await serveMcp(c.req.raw, body, d, call, onError)))
   if (!isSend || call.isStored) return response
   // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
   const revoked = await access.confirm()
@@ -120,11 +131,12 @@ async function bodyOf(c: Context<Env>): Promise<unknown> {
   }
 }
 
-/** The SDK answers only one of a batch's requests with the same id. */
-function repeatsAnId(body: unknown): boolean {
-  if (!Array.isArray(body)) return false
-  const ids = body.flatMap((one: unknown) => (isJsonObject(one) && 'id' in one ? [one['id']] : []))
-  return new Set(ids).size < ids.length
+/** The SDK answers batches of all revisions, and only one of the requests with the same id. */
+function batchProblem({ req }: Context<Env>, batch: readonly unknown[]) {
+  const version = req.header('mcp-protocol-version')
+  if (version !== undefined && version > LAST_WITH_BATCHES) return 'batch_refused'
+  const ids = batch.flatMap((one) => (isJsonObject(one) && 'id' in one ? [one['id']] : []))
+  return new Set(ids).size < ids.length ? 'ids_repeated' : undefined
 }
 
 /** The error of `bodyLimit` for a body that has no length and is too long. */

@@ -22,6 +22,7 @@ export type HttpError =
   | { readonly kind: 'body_too_large'; readonly maxBytes: number }
   | {
       readonly kind:
+        | 'batch_refused'
         | 'body_malformed'
         | 'ids_repeated'
         | 'no_tools'
@@ -117,6 +118,11 @@ const refusals: {
     headers: { Allow: 'POST' },
   }),
   body_malformed: () => ({ status: 400, code: PARSE_ERROR, message: 'The body must be JSON' }),
+  batch_refused: () => ({
+    status: 400,
+    code: INVALID_REQUEST,
+    message: 'This revision of MCP has no batches. Send one request at a time',
+  }),
   ids_repeated: () => ({
     status: 400,
     code: INVALID_REQUEST,

@@ -18,6 +18,12 @@ import type { AnswerInputInput, GetMessageInput, SendMessageInput } from './sche
 
 export type Outcome = CallToolResult | InputRequiredResult
 
+/** The parts of a call that a tool reads beside its arguments. */
+export type ToolContext = Pick<
+  ServerContext['mcpReq'],
+  'requestState' | 'inputResponses' | 'envelope'
+>
+
 type MessageRef = { readonly agent: string; readonly messageId: string }
 type Reading = Pick<GetMessageInput, 'agent' | 'messageId' | 'endUserId' | 'wait'>
 
@@ -36,8 +42,8 @@ export class MessageTools {
     this.#call = call
   }
 
-  async send(input: SendMessageInput, ctx: ServerContext): Promise<Outcome> {
-    const state = ctx.mcpReq.requestState<string>()
+  async send(input: SendMessageInput, ctx: ToolContext): Promise<Outcome> {
+    const state = ctx.requestState<string>()
     if (state !== undefined) {
       const ref = refOf(state)
       return ref ? this.get({ ...input, ...ref }, ctx) : refusal({ kind: 'request_state_invalid' })
@@ -73,7 +79,7 @@ export class MessageTools {
     return outcomeOf(sent.value.message, ctx)
   }
 
-  async get(input: Reading, ctx: ServerContext): Promise<Outcome> {
+  async get(input: Reading, ctx: ToolContext): Promise<Outcome> {
     const ref = this.#refOf(input)
     if (!isMessage(ref)) return refusal({ kind: 'message_not_found' })
     const early = await this.#takeForm(ref, input, ctx)
@@ -81,9 +87,9 @@ export class MessageTools {
     return this.#read(ref, input, ctx)
   }
 
-  async answer(input: AnswerInputInput, ctx: ServerContext): Promise<Outcome> {
+  async answer(input: AnswerInputInput, ctx: ToolContext): Promise<Outcome> {
     // The form of a later question.
-    if (ctx.mcpReq.inputResponses !== undefined) return this.get(input, ctx)
+    if (ctx.inputResponses !== undefined) return this.get(input, ctx)
     const ref = this.#refOf(input)
     const { inputId, value, endUserId } = input
     if (!isMessage(ref)) return refusal({ kind: 'message_not_found' })
@@ -94,7 +100,7 @@ export class MessageTools {
     return answered.isErr() ? refusal(answered.error) : this.#read(ref, input, ctx)
   }
 
-  async #read(ref: ProjectRef, input: Reading, ctx: ServerContext): Promise<Outcome> {
+  async #read(ref: ProjectRef, input: Reading, ctx: ToolContext): Promise<Outcome> {
     const waitMs = this.#waitMsOf(input)
     const abort = this.#call.caller
     const found = await this.#d.service.messages.get({ ...ref, waitMs, abort })
@@ -108,9 +114,9 @@ export class MessageTools {
   async #takeForm(
     ref: ProjectRef,
     { endUserId }: Reading,
-    ctx: ServerContext,
+    ctx: ToolContext,
   ): Promise<Outcome | undefined> {
-    const { inputResponses } = ctx.mcpReq
+    const { inputResponses } = ctx
     const [inputId] = Object.keys(inputResponses ?? {})
     if (inputId === undefined) return undefined
     const found = await this.#d.service.messages.get(ref)
@@ -144,7 +150,7 @@ const DECLINED =
   'The user did not answer. The question stays open. Answer it later with answer_input.'
 
 /** A question becomes a form if the client can show one. */
-const outcomeOf = (message: Message, ctx: ServerContext): Outcome =>
+const outcomeOf = (message: Message, ctx: ToolContext): Outcome =>
   (canAsk(ctx) ? formResult(message) : undefined) ?? messageResult(message)
 
 function formResult(message: Message, problem?: string): InputRequiredResult | undefined {
@@ -159,8 +165,8 @@ function formResult(message: Message, problem?: string): InputRequiredResult | u
 type Envelope = { readonly [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities }
 
 /** Requests of earlier revisions do not say what their client can do. */
-function canAsk({ mcpReq }: ServerContext): boolean {
-  const envelope: Envelope = mcpReq.envelope ?? {}
+function canAsk({ envelope: sent = {} }: ToolContext): boolean {
+  const envelope: Envelope = sent
   const elicitation = envelope[CLIENT_CAPABILITIES_META_KEY]?.elicitation
   if (elicitation === undefined) return false
   return elicitation.form !== undefined || elicitation.url === undefined

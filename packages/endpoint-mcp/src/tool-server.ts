@@ -5,10 +5,11 @@ import {
   type CallToolResult,
 } from '@modelcontextprotocol/server'
 import type { Call } from './call.js'
+import type { Outcome, ToolContext } from './message-tools.js'
 import type { Deps } from './options.js'
-import { toolsFor } from './tools.js'
+import { toolsFor, type OfferedTool } from './tools.js'
 
-const INFO = { name: 'agent-messaging', version: '1' }
+export const INFO = { name: 'agent-messaging', version: '1' }
 const INSTRUCTIONS =
   'Agents of a messaging service. list_agents names them. send_message sends a text and waits for ' +
   'the answer for a bounded time. If the state is not final, call get_message later: the agent ' +
@@ -25,17 +26,33 @@ export function toolServer(d: Deps, call: Call, onError: (error: unknown) => voi
   const tools = toolsFor(call)
   const server = new Server(INFO, OPTIONS)
   server.setRequestHandler('tools/list', () => ({ tools: tools.map(({ listed }) => listed) }))
-  server.setRequestHandler('tools/call', async ({ params }, ctx) => {
+  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.find(({ listed }) => listed.name === params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, noTool(params.name))
-    try {
-      return await tool.run(d, call, params.arguments, ctx)
-    } catch (error) {
-      onError(error)
-      return FAILED
-    }
+    return callTool(tool, params.arguments, { d, call, ctx: mcpReq, onError })
   })
   return server
+}
+
+type ToolCall = {
+  readonly d: Deps
+  readonly call: Call
+  readonly ctx: ToolContext
+  readonly onError: (error: unknown) => void
+}
+
+/** Runs a tool. An exception becomes a result that says nothing of its reason. */
+export async function callTool(
+  tool: OfferedTool,
+  args: unknown,
+  { d, call, ctx, onError }: ToolCall,
+): Promise<Outcome> {
+  try {
+    return await tool.run(d, call, args, ctx)
+  } catch (error) {
+    onError(error)
+    return FAILED
+  }
 }
 
 const noTool = (name: string): string => `Tool ${name} not found`

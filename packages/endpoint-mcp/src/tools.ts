@@ -1,10 +1,10 @@
-import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server'
+import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { Agent, MessagingService, Permission } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import type { Call } from './call.js'
 import { refusal } from './errors.js'
-import { MessageTools, type Outcome } from './message-tools.js'
+import { MessageTools, type Outcome, type ToolContext } from './message-tools.js'
 import type { Deps } from './options.js'
 import {
   agentsOutput,
@@ -22,12 +22,7 @@ export type OfferedTool = {
   readonly listed: Tool
   readonly permission: Permission
   /** Checks the arguments, and runs the tool. */
-  readonly run: (
-    d: Deps,
-    call: Call,
-    args: unknown,
-    ctx: ServerContext,
-  ) => Outcome | Promise<Outcome>
+  readonly run: (d: Deps, call: Call, args: unknown, ctx: ToolContext) => Outcome | Promise<Outcome>
 }
 
 export const SEND_MESSAGE = 'send_message'
@@ -42,7 +37,7 @@ type Listed<S extends z.ZodType> = Pick<Tool, 'name' | 'title' | 'description' |
 function offered<S extends z.ZodType>(
   permission: Permission,
   { inputSchema, outputSchema, ...facts }: Listed<S>,
-  run: (d: Deps, call: Call, input: z.output<S>, ctx: ServerContext) => Outcome | Promise<Outcome>,
+  run: (d: Deps, call: Call, input: z.output<S>, ctx: ToolContext) => Outcome | Promise<Outcome>,
 ): OfferedTool {
   return {
     permission,

@@ -60,6 +60,29 @@ describe('access', () => {
     expect(await messagesOf('echo')).toEqual([])
   })
 
+  it.each(['2025-06-18', '2025-11-25', MODERN])(
+    'of a batch of revision %s is refused, and stores nothing',
+    async (version) => {
+      const { messagesOf, request } = await openScene()
+      const batch = [legacyCall('send_message', HELLO)]
+      const refused = await request(batch, { 'mcp-protocol-version': version })
+      expect(refused.status).toBe(400)
+      expect(JSON.parse(refused.text)).toMatchObject({
+        error: { code: -32_600, message: expect.stringContaining('batches') as string },
+      })
+      expect(await messagesOf('echo')).toEqual([])
+    },
+  )
+
+  it('of a batch of revision 2025-03-26 is answered', async () => {
+    const { messagesOf, request } = await openScene()
+    const batch = [legacyCall('send_message', HELLO), LIST].map((one, id) => ({ ...one, id }))
+    const { status, text } = await request(batch, { 'mcp-protocol-version': '2025-03-26' })
+    expect(status).toBe(200)
+    expect(JSON.parse(text)).toHaveLength(2)
+    expect(await messagesOf('echo')).toHaveLength(1)
+  })
+
   it('ends when the key is revoked, before any other refusal', async () => {
     const { createKey, messagesOf, projectId, request, service } = await openScene()
     const { apiKey, key } = await createKey(['project:message'])
