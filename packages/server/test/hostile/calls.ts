@@ -9,12 +9,12 @@ function register(
   server: RealServer,
   kind: Kind,
   url: string,
-  timeoutMs = 3_000,
+  timeoutMs?: number,
 ): Promise<Response> {
   // This event does not occur here, so the webhook receives only test events.
   if (kind === 'webhook')
-    return server.api('POST', '/v1/webhooks', { url, events: ['webhook.disabled'] })
-  const runtime = { kind: 'http', url, timeoutMs }
+    return server.api('POST', '/v1/webhooks', { url, events: ['webhook.disabled'], timeoutMs })
+  const runtime = { kind: 'http', url, timeoutMs: timeoutMs ?? 3_000 }
   return server.api('POST', '/v1/agents', {
     name: `remote-${++names}`,
     runtime,
