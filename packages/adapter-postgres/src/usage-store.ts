@@ -15,7 +15,7 @@ const columns = USAGE_COUNTS.map(columnOf)
 
 /**
  * A project's counts of a day are spread over this many rows, so that commits at the same time
- * seldom wait for each other's row. A connection always uses the same one.
+ * seldom wait for each other's row. A connection always uses the same row.
  */
 const SLOTS = 16
 /** A host's transaction can be long, so it uses other rows than the batches of this service. */

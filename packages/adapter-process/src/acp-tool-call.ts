@@ -8,7 +8,7 @@ import {
   type Json,
 } from '@org/agent-messaging-core/runtime'
 
-/** The words of an agent about a tool call, short enough for a question. */
+/** The description of a tool call by the agent, short enough for a question. */
 export type ToolCall = {
   readonly kind?: ToolKind
   readonly title?: string

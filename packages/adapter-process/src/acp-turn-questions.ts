@@ -50,7 +50,7 @@ export class TurnQuestions {
     })
   }
 
-  /** Answers the open question. If the agent no longer asks it, keeps the answer. */
+  /** Answers the open question. Keeps the answer if the agent no longer waits for it. */
   give(input: AnsweredInput): void {
     const open = this.#open.find(({ question }) => isSameQuestion(input, question))
     if (open) this.#end(open, input.value)

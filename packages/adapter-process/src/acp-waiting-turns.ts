@@ -23,7 +23,10 @@ export class WaitingTurns {
     if (oldest !== undefined && live.length > maxWaitingTurns) void this.#end(oldest)
   }
 
-  /** Returns the waiting turn that the answers of the run continue. Ends any other one first. */
+  /**
+   * Returns the waiting turn that the answers of the run continue. Ends any other waiting turn
+   * first.
+   */
   async take(run: RunRequest): Promise<AcpTurn | undefined> {
     const { sessionId } = run
     const turn = this.#waiting.get(sessionId)?.turn
@@ -35,7 +38,7 @@ export class WaitingTurns {
     return undefined
   }
 
-  /** Forgets all turns, because the program has ended. */
+  /** Removes all turns, because the program has ended. */
   clear(): void {
     for (const sessionId of this.#waiting.keys()) this.#remove(sessionId)
   }

@@ -16,12 +16,12 @@ export type SqliteChunkRelayOptions = {
 
 export type SqliteChunkRelay = ChunkRelay & { close(): Promise<void> }
 
-/** The interval of looks while notes arrive, and while none do. */
+/** The interval of checks while notes arrive, and while none arrive. */
 const BUSY_MS = 15
 const IDLE_MS = 100
-/** Looks without a note before the longer interval begins: about five seconds. */
+/** The number of checks without a note before the longer interval: about five seconds. */
 const QUIET_LOOKS = 300
-/** Notes are deleted between one and two such times after their sending. */
+/** A note is deleted one to two such times after it was sent. */
 const KEPT_MS = 5_000
 const MAX_READ = 1_000
 const MAX_QUEUED = 10_000
@@ -45,8 +45,9 @@ export function removeNotes(path: string): void {
 }
 
 /**
- * Carries notes between processes by a table in a file beside the storage. The file is created by
- * the first note and is never synced. A process without notes only looks whether the file exists.
+ * Sends notes between processes through a table in a file beside the storage. The first note
+ * creates the file, which is never synced. A process without notes only checks whether the file
+ * exists.
  */
 export const sqliteChunkRelay = (options: SqliteChunkRelayOptions): SqliteChunkRelay =>
   new FileRelay(options)
@@ -57,7 +58,7 @@ class FileRelay implements SqliteChunkRelay {
   readonly #listeners = new Set<(note: RelayNote) => void>()
   #queue: Queued[] = []
   #notes: Notes | undefined
-  /** The `data_version` at the last look. */
+  /** The `data_version` at the last check. */
   #version = -1
   /** The last note that was read. */
   #read = 0
@@ -113,7 +114,7 @@ class FileRelay implements SqliteChunkRelay {
       this.#exchange()
       this.#hasFailed = false
     } catch (error) {
-      if (isBusy(error)) return // Another process writes: the next look repeats this one.
+      if (isBusy(error)) return // Another process writes. The next check reads again.
       this.#lose(error)
     }
   }

@@ -7,7 +7,7 @@ const migrations: readonly string[] = [tables]
 
 /** 'AMWS' in the file's header. Tells this service's files from other applications' files. */
 const APPLICATION_ID = 0x414d5753
-/** 'AMSG'. Files of commits before the migrations were squashed into one. */
+/** 'AMSG'. Files of commits from before the single first migration. */
 const UNRELEASED_APPLICATION_ID = 0x414d5347
 
 /** The `user_version` that this release writes. */

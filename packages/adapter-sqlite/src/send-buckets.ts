@@ -45,7 +45,7 @@ export class SendBuckets implements Collected {
     const store = (): void => {
       for (const [bucket, fullAt] of fullTimes) this.#set(bucket, fullAt)
     }
-    // Other refusals write nothing, so a flood of refused sends syncs nothing.
+    // Other refusals write nothing, and so cause no sync.
     if (!isTaken)
       for (const [bucket, fullAt] of fullTimes)
         if (fullAt < (this.#fullTimes.get(bucket) ?? 0)) this.#set(bucket, fullAt)

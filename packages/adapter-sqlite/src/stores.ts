@@ -49,7 +49,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   }
 }
 
-/** A write that reaches the disk and changes nothing. */
+/** A write that reaches the disk and changes no row. */
 function rewriteVersion(db: Database): void {
   db.pragma(`user_version = ${String(db.pragma('user_version', { simple: true }))}`)
 }

@@ -11,7 +11,7 @@ const PAGES: Readonly<Record<PortalSession['permissions'][number], readonly stri
   'project:webhooks': ['webhooks', 'deliveries', 'recover', 'recoveries', 'search'],
   'project:message': ['sessions', 'messages', 'questions', 'search'],
 }
-/** Erasing a customer's data is the platform's decision. */
+/** Only the platform decides to erase a customer's data. */
 const NEVER = /^\/console\/sessions\/[^/]+\/erase$/
 
 /** Tells whether a portal session can open a page. A new page is closed until `PAGES` names it. */
@@ -20,11 +20,11 @@ export const isPortalPath = (path: string, permissions: PortalSession['permissio
   return !NEVER.test(path) && permissions.some((one) => PAGES[one].includes(page))
 }
 
-/** Tells whether the request belongs to a portal session, open or over, or opens one. */
+/** Returns true if the request belongs to an open or ended portal session, or opens a session. */
 export const isPortalRequest = (c: Context): boolean =>
   getCookie(c, PORTAL_COOKIE) !== undefined || c.req.path === PORTAL
 
-/** A page in a frame leaves the frame. */
+/** In a frame, the link replaces the page that contains the frame. */
 export const ReturnLink = ({ to }: { readonly to: string }) => (
   <a href={to} target="_top">
     Back to {new URL(to).host}

@@ -12,7 +12,7 @@ const PURPOSE = 'console/portal'
 /** Opens the session of a link. */
 export const portalRoutes = (d: ConsoleDeps) =>
   new Hono<Env>().get(PORTAL, async (c) => {
-    // Link previews and scanners send HEAD. It must not use the link up.
+    // Link previews and scanners send HEAD. Such a request must not use up the link.
     if (c.req.method === 'HEAD') return c.body(null, 200)
     const opened = await d.service.portals.open(c.req.query('code') ?? '')
     if (opened.isOk()) {
@@ -56,7 +56,7 @@ export const servePortal =
       : showProblem(c, 404, 'Page not found')
   }
 
-/** The pages ask a key for permissions. To choose an agent, the conversations must list agents. */
+/** The pages need an API key with permissions. The pages of conversations list the agents. */
 const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey => ({
   id,
   projectId,

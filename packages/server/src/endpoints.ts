@@ -8,7 +8,7 @@ export type EndpointDeps = {
   readonly service: MessagingService
   readonly crypto: Crypto
   readonly newId: () => string
-  /** URL at which others reach this server, or undefined if no setting says it. */
+  /** URL at which others reach this server, or undefined if no setting has it. */
   readonly publicUrl: () => string | undefined
   readonly onError: (error: unknown, requestId: string) => void
   readonly onRequest: (facts: RequestFacts) => void

@@ -4,7 +4,7 @@ type Variables = Readonly<Record<string, string | undefined>>
 
 /**
  * Returns whether the standard variables of OpenTelemetry ask for spans over OTLP. Throws an
- * OperatorError if they ask for what the exporter cannot do.
+ * OperatorError if a value is one that the exporter does not support.
  */
 export function asksForTraces(variables: Variables): boolean {
   if (!isAsked(variables)) return false

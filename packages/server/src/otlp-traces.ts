@@ -25,8 +25,8 @@ const CLOSING_MS = 2_000
 const BETWEEN_REPORTS_MS = 60_000
 
 /**
- * Exports spans over OTLP/HTTP in JSON. The packages read the `OTEL_*` variables. `onFailure`
- * hears of failed exports at most once a minute.
+ * Exports spans over OTLP/HTTP in JSON. The packages read the `OTEL_*` variables. Calls
+ * `onFailure` after a failed export, at most once a minute.
  */
 export function exportTraces(onFailure: (reason: string) => void): TraceExport {
   const exporter = reporting(new OTLPTraceExporter(), onFailure)

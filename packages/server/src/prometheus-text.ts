@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import type { Instrument } from './instruments.js'
 
-/** Collects on request only. */
+/** Collects metrics only when they are read. */
 class Snapshots extends MetricReader {
   constructor() {
     // A cumulative gauge would keep a series that was cleared.

@@ -40,7 +40,7 @@ const newPortalLink = z
     examples: [{ permissions: ['project:webhooks'], lifetimeSeconds: 3600 }],
   })
 
-/** Links for a customer of the platform, whose project this is. */
+/** Portal links for the customer whose project this is. */
 export const portalRoutes = ({ service, maxBodyBytes, portal }: HttpDeps) => {
   const mayManage = authorize(service, 'project:admin')
   return new Hono<Env>()

@@ -3,7 +3,7 @@ import { toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { count, type BodyOf } from './body.js'
 
-/** Of a run, as its runtime reports them. */
+/** The tokens of a run, as its runtime reports them. */
 export const runUsageSchema = z
   .object({ inputTokens: count.optional(), outputTokens: count.optional() })
   .meta({ id: 'RunUsage', description: 'The tokens of a model, as the runtime reports them.' })

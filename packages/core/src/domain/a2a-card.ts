@@ -1,9 +1,9 @@
 import { integerRule, textRule, type Rule } from './input-rules.js'
 import { isJsonObject } from './json.js'
 
-/** How an agent appears at the A2A endpoint. Without it, the agent is not reachable there. */
+/** Publishes an agent at the A2A endpoint. Without this setting, clients cannot reach the agent. */
 export type A2aSetting = {
-  /** `false` keeps the agent away from the endpoint. */
+  /** `false` hides the agent from clients. */
   readonly enabled: boolean
   readonly description?: string
   /** Absent or empty: the card has one skill, with the agent's name and description. */

@@ -8,10 +8,10 @@ const MAX_DEPTH = 16
 const REFUSED = new Set(['$ref', '$dynamicRef', '$recursiveRef', 'pattern', 'patternProperties'])
 /** Keywords whose members are schemas with free names. */
 const NAMED = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
-/** Keywords whose values are no schemas. */
+/** Keywords whose values are not schemas. */
 const VALUES = new Set(['const', 'enum', 'default', 'examples'])
 
-/** Returns why this is no JSON Schema for answers, or undefined. */
+/** Returns why this is not a JSON Schema for answers, or undefined. */
 export function schemaProblem(schema: unknown): string | undefined {
   if (!isJsonObject(schema)) return 'has a schema that is not an object'
   const problem = jsonProblem(schema, MAX_DEPTH)

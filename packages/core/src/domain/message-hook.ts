@@ -2,8 +2,8 @@ import type { SubscribableEvent, WebhookEvent } from './event.js'
 import type { Webhook } from './webhook.js'
 
 /**
- * A receiver of the events of one message, in A2A's form. Deliveries for a hook are sent as for a
- * webhook. A hook ends with its message, and is no webhook of the project.
+ * A receiver of the events of one message, in A2A's form. The service sends deliveries for a hook
+ * as for a webhook. A hook is deleted with its message, and is not a webhook of the project.
  */
 export type HookOfMessage = Webhook & { readonly hook: NonNullable<Webhook['hook']> }
 
@@ -28,7 +28,7 @@ export const hookGets = ({ events }: Pick<Webhook, 'events'>, { name }: WebhookE
 type StoredHook = { readonly id: string; readonly name: string; readonly isDeleted: boolean }
 type Refused = 'name_taken' | 'limit_reached'
 
-/** Decides what setting a hook does, from all hooks of its message, also deleted ones. */
+/** Decides the effect of setting a hook, from all hooks of its message, also deleted hooks. */
 export function decideHook(
   hooks: readonly StoredHook[],
   { id, hook: { name } }: HookOfMessage,

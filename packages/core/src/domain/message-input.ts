@@ -10,7 +10,7 @@ export type Question = {
   readonly options?: readonly string[]
   /** JSON Schema of the answer. Without a schema and options, the answer is a text. */
   readonly schema?: JsonObject
-  /** The only one who can answer. Default: every caller of the project. */
+  /** The only principal that can answer. Default: every caller of the project. */
   readonly answerBy?: 'execution_principal'
   /** At the deadline the message fails (default), or this answer counts. */
   readonly onExpiry?: 'fail' | { readonly answer: Json }
@@ -75,7 +75,7 @@ export const inputFacts = ({
   ...(answerBy && { answerBy }),
 })
 
-/** Returns the question of an agent, or the reason why it cannot be asked. */
+/** Returns the question of an agent, or the reason why the question is not valid. */
 export function parseQuestion(given: unknown): AskingRun | string {
   if (!isJsonObject(given)) return 'is not an object'
   const { question, options, schema, answerBy, expiresInMs, onExpiry } = given
@@ -149,7 +149,7 @@ export function answerProblem(
   return options || (typeof value === 'string' && value !== '') ? undefined : 'must be a text'
 }
 
-/** True if both ask the same. Answers and deadlines do not count. */
+/** True if question, options and schema are the same. */
 export const isSameQuestion = (a: Question, b: Question): boolean => identityOf(a) === identityOf(b)
 
 const identityOf = ({ question, options, schema }: Question): string =>

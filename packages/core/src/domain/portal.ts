@@ -9,8 +9,8 @@ export const PORTAL_PERMISSIONS = [
 export type PortalPermission = (typeof PORTAL_PERMISSIONS)[number]
 
 /**
- * A customer's visit to the pages of one project. A link opens it once, before `linkUntil`, and it
- * ends at `until`.
+ * A customer's visit to the pages of one project. A link opens the session once, before
+ * `linkUntil`. The session ends at `until`.
  */
 export type PortalSession = {
   readonly id: string

@@ -1,8 +1,8 @@
 import type { Instant } from './instant.js'
 
 /**
- * A token bucket for sends. It holds `burst` tokens and gains `messagesPerMinute` tokens per
- * minute. Each new message takes one.
+ * A token bucket for sends. The bucket holds `burst` tokens and gains `messagesPerMinute` tokens
+ * per minute. Each new message takes one token.
  */
 export type SendLimit = { readonly messagesPerMinute: number; readonly burst: number }
 
@@ -34,11 +34,13 @@ export type FullTimes = ReadonlyMap<string, number>
 
 const MICROS_PER_MINUTE = 60_000_000
 
-/** Returns the time that one token takes to come back, in microseconds. */
+/** Returns the time in which the bucket gains one token, in microseconds. */
 export const tokenMicros = ({ messagesPerMinute }: SendLimit): number =>
   Math.max(1, Math.round(MICROS_PER_MINUTE / messagesPerMinute))
 
-/** Returns the buckets that a send takes a token from. Own limits replace the operator's. */
+/**
+ * Returns the buckets that a send takes a token from. The project's limits replace the defaults.
+ */
 export function tokenTakes(
   byDefault: SendLimits,
   own: SendLimits | undefined,
@@ -58,7 +60,7 @@ export function tokenTakes(
 
 /**
  * Takes one token from each bucket, or from none. A stored time that lies too far ahead counts as
- * an empty bucket. Store an earlier time also for a refused send: else the bucket would stay empty
+ * an empty bucket. Store an earlier time also for a refused send. Otherwise the bucket stays empty
  * after the clock was set back, or after the limit changed.
  */
 export function takeTokens(

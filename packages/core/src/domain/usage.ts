@@ -103,10 +103,10 @@ const addCounts = (sum: UsageCounts, added: Partial<UsageCounts>): UsageCounts =
 const bytesOf = (text: string): number =>
   /[\u0080-\uffff]/.test(text) ? encoder.encode(text).length : text.length
 
-/** A count of tokens above this is taken for a fault of the runtime. */
+/** A larger count of tokens is a fault of the runtime. */
 const MOST_TOKENS = 1_000_000_000_000
 
-/** Returns the usage that a runtime reported, without fields that are no whole positive number. */
+/** Returns the usage that a runtime reported, without fields that are not token counts. */
 export function parseRunUsage(given: unknown): RunUsage | undefined {
   if (typeof given !== 'object' || given === null) return undefined
   const { inputTokens, outputTokens } = given as Record<string, unknown>

@@ -22,7 +22,9 @@ export class InputDeadlines {
     this.stop = loop.stop
   }
 
-  /** Handles the questions whose due time has come. Any number of processes can do it at once. */
+  /**
+   * Handles the questions whose due time has come. Any number of processes can call this at once.
+   */
   async tick(): Promise<void> {
     const { clock, storage, telemetry } = this.#context
     for (let step = 0; step < MOST_STEPS; step++) {

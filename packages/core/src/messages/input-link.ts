@@ -4,7 +4,7 @@ const TOKEN_BYTES = 32
 
 /**
  * Returns a one-time link to the message's question, with the digest of its token. Returns
- * undefined if the service has no public URL. The storage has the digest alone.
+ * undefined if the service has no public URL. The storage has only the digest.
  */
 export function newInputLink(
   { crypto, publicUrl = () => undefined }: Pick<Platform, 'crypto' | 'publicUrl'>,

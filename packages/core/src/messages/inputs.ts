@@ -107,7 +107,8 @@ function refusalOf(
 }
 
 /**
- * Withdraws a question. Its message fails with `INPUT_WITHDRAWN`. A repeated call returns the same.
+ * Withdraws a question. Its message fails with `INPUT_WITHDRAWN`. A repeated call has the same
+ * result.
  */
 export const withdrawInput =
   (d: MessagesContext) =>

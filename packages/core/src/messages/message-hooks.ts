@@ -62,7 +62,7 @@ export function newHook(
     secret: d.crypto.seal(secret, webhookSecretContext(id)),
     ...(names.length > 0 && { headers: { names, sealed: seal() } }),
     disableOnGone: false,
-    // A late state of the task does not follow a later one.
+    // An earlier state of the task must not follow a later state.
     ordering: 'session',
     isPaused: false,
     status: { kind: 'enabled' },

@@ -10,7 +10,7 @@ const FRESH_MS = 1_000
 
 type Known = { readonly limits: SendLimits | undefined; readonly until: number }
 
-/** The own limits of projects, as they were read within the last second. */
+/** The limits that projects have instead of the defaults, read within the last second. */
 export class ProjectLimits {
   readonly #platform: Pick<Platform, 'clock' | 'storage'>
   readonly #known = new Recent<Known>(MOST_PROJECTS)

@@ -7,7 +7,7 @@ import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 import type { SendInput } from './draft-message.js'
 
-/** The span's trace is stored with the message, so runs and deliveries are parts of it. */
+/** The message stores the span's trace, so runs and deliveries belong to this trace. */
 export const startSend = (
   { tracing }: Pick<Platform, 'tracing'>,
   { traceparent, tracestate, projectId, sessionId }: SendInput,

@@ -20,14 +20,14 @@ const MAX_RETURN_URL = 2_000
 
 export type CreatePortalInput = {
   readonly projectId: string
-  /** Default: the webhooks alone. */
+  /** Default: `project:webhooks` only. */
   readonly permissions?: readonly PortalPermission[] | undefined
   /** Default: an hour. At most a day. */
   readonly lifetimeSeconds?: number | undefined
   /** An http or https URL. The host decides which origins are allowed. */
   readonly returnUrl?: string | undefined
 }
-/** The code opens the session, once. It is not stored. */
+/** The code opens the session once. No store has the code. */
 export type CreatedPortal = { readonly session: PortalSession; readonly code: string }
 export type CreatePortalError =
   | Invalid
@@ -78,7 +78,7 @@ export const findOpenPortal =
         found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
       )
 
-/** Ends a session, or makes its unopened link unusable. A session can be ended again. */
+/** Ends a session, or makes its unopened link unusable. A second call changes nothing. */
 export const endPortal =
   (d: Platform) =>
   (

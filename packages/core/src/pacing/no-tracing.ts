@@ -9,7 +9,9 @@ const LEAVES_THE_SERVICE: ReadonlySet<SpanStart['name']> = new Set([
 
 export const NO_SPAN: ActiveSpan = { trace: undefined, link: () => undefined, end: () => undefined }
 
-/** Makes no spans. Passes a client's trace on, with a new parent id for each request to others. */
+/**
+ * Makes no spans. Sends a client's trace to agents and webhooks, with a new parent id each time.
+ */
 export const noTracing = (randomBytes: RandomBytes): Tracing => ({
   start({ name, parent }) {
     if (!parent || name === 'store.commit') return NO_SPAN

@@ -1,7 +1,7 @@
 /**
- * A process asks for the pieces of a message's answer. `have` names the run whose pieces it holds
- * and the offset behind them. Without `isBehind` the question only says that a reader is still
- * there.
+ * A process requests the pieces of a message's answer. `have` names the run whose pieces the
+ * process has, and the offset behind these pieces. Without `isBehind`, the request only says that a
+ * reader still waits.
  */
 export type ChunkQuestion = {
   readonly kind: 'question'
@@ -15,7 +15,7 @@ export type RelayedRun = { readonly startedAt: number; readonly attempt: number 
 
 /**
  * A piece of an answer. Pieces before `start` are no longer kept. A run begins and ends with an
- * empty piece. The one at its end has `isLast`.
+ * empty piece. The piece at its end has `isLast`.
  */
 export type RelayedChunk = RelayedRun & {
   readonly kind: 'chunk'
@@ -32,13 +32,13 @@ export type RelayNote = ChunkQuestion | RelayedChunk
 export const MAX_RELAYED_LENGTH = 1_200
 
 /**
- * Carries pieces of answers between the processes on one storage, without a stored row. Notes of
- * one process arrive in their order. A note can get lost, and can reach its sender: readers ask
- * again.
+ * Sends pieces of answers between the processes on one storage, without a stored row. Notes of one
+ * process arrive in their order. A note can reach its sender, and can get lost: readers repeat
+ * their requests.
  */
 export interface ChunkRelay {
   /** Resolves when the note was sent or is lost. Never rejects. */
   send(note: RelayNote): Promise<void>
-  /** Calls `hear` with each note from now on. Returns a function that stops that. */
+  /** Calls `hear` with each note from now on. Returns a function that ends these calls. */
   onNote(hear: (note: RelayNote) => void): () => void
 }

@@ -7,7 +7,7 @@ import type { Stored } from './stored.js'
 export interface PortalStore {
   /**
    * Creates a session, and deletes all sessions whose time has passed. A repeated call changes
-   * nothing. Returns `limit_reached` if the project has `limit` sessions whose time has not passed.
+   * nothing. Returns `limit_reached` if the project still has `limit` sessions.
    */
   create(
     session: PortalSession,
@@ -18,7 +18,7 @@ export interface PortalStore {
   /** Opens the session of a link, once, if `canOpen` says so. */
   open(digest: string, now: Instant): Stored<PortalSession | undefined>
   find(id: string): Stored<PortalSession | undefined>
-  /** Ends a session, opened or not. A second end changes nothing. */
+  /** Ends a session, opened or not. A second call changes nothing. */
   end(
     projectId: string,
     id: string,

@@ -23,10 +23,10 @@ export type SpanStart = {
 export type SpanDetails = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface ActiveSpan {
-  /** The context for the work that this span causes. Undefined if no trace is followed. */
+  /** The context for the work that this span causes. Undefined without a trace. */
   readonly trace: TraceContext | undefined
   /** Names work of another trace that belongs to this span. */
   link(trace: TraceContext): void
-  /** Call it once. A detail with the name `error` says that the work failed. */
+  /** Call this method once. A detail with the name `error` says that the work failed. */
   end(details?: SpanDetails): void
 }

@@ -5,9 +5,10 @@ import { failedRun, type EndedRun } from '../domain/run.js'
 export type AskOptions = Omit<AskingRun, 'kind' | 'question'>
 
 /**
- * Asks a person. The first time, the run ends here with an exception, and the message waits. After
- * the answer the function is called again from its start, and this call returns the answer. So code
- * before it must be repeatable, and the calls must come in the same order with the same questions.
+ * Asks a person. The first call ends the run with an exception, and the message waits. After the
+ * answer, the service calls the function again from its start, and the same call returns the
+ * answer. So code before the call must be repeatable. The calls must come in the same order with
+ * the same questions.
  */
 export type Ask = <Value extends Json = string>(
   question: string,

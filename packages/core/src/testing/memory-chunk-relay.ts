@@ -1,6 +1,6 @@
 import type { ChunkRelay, RelayNote } from '../ports/chunk-relay.js'
 
-/** Carries pieces of answers between services in one process. */
+/** Sends pieces of answers between services in one process. */
 export function memoryChunkRelay(): ChunkRelay {
   const listeners = new Set<(note: RelayNote) => void>()
   return {

@@ -17,7 +17,7 @@ export class MemoryUsage implements Immediate<UsageStore> {
   }
 }
 
-/** Adds the counts of a change that happens. */
+/** Adds the counts of a change that takes effect. */
 export function addUsage({ usage }: Memory, added: Usage | undefined): void {
   if (!added) return
   const key = `${added.projectId} ${added.day}`

@@ -18,8 +18,9 @@ export type Place = {
 const MOST_TURNS = 1_000
 
 /**
- * Returns the place of a request. Behind the newest response of a session, it is that session. An
- * older response starts a branch: a new session, whose past is the turns up to that response.
+ * Returns the place of a request. A request behind the newest response of a session belongs to that
+ * session. An older response starts a branch: a new session, whose past is the turns up to that
+ * response.
  */
 export async function placeOf(
   c: Context<Env>,

@@ -1,6 +1,6 @@
 /**
- * Deletes the hooks of a deleted message, as a webhook is deleted: without its URL and secrets. The
- * sweep then deletes their rows.
+ * Marks the hooks of a deleted message as deleted, and removes their URLs and secrets. The sweep
+ * then deletes the rows.
  */
 export const endHooks = `
 create or replace function agent_messaging.end_hooks() returns trigger language plpgsql as $$

@@ -1,7 +1,7 @@
 import type { ChunkQuestion, RelayedChunk } from '../../ports/chunk-relay.js'
 import { LiveAnswer } from './live-answer.js'
 
-/** What a piece from another process did: nothing, added text, began a run, or showed a gap. */
+/** The effect of a piece from another process: none, more text, a new run, or a gap. */
 export type Taken = 'nothing' | 'added' | 'began' | 'gap'
 
 /** The answer of a message's latest run at another process, for all readers of this process. */
@@ -11,7 +11,7 @@ export class IncomingAnswer {
   answer: LiveAnswer
   attempt = 0
   #startedAt = -Infinity
-  /** The end at the last question. */
+  /** The end of the text at the last request. */
   #endWhenAsked = -1
   isComplete = false
 
@@ -21,7 +21,7 @@ export class IncomingAnswer {
     this.answer = new LiveAnswer(bufferLength)
   }
 
-  /** Asks for missing pieces if none has arrived since the last question. */
+  /** Requests missing pieces if none has arrived since the last request. */
   question(isBehind = this.answer.end === this.#endWhenAsked): ChunkQuestion {
     const offset = this.answer.end
     const isFirst = this.#endWhenAsked < 0

@@ -3,9 +3,9 @@ import { MAX_RELAYED_LENGTH, type ChunkQuestion, type ChunkRelay } from '../../p
 import type { Clock } from '../../ports/platform.js'
 import type { LiveAnswer } from './live-answer.js'
 
-/** A reader elsewhere counts for this long after its last question. */
+/** A reader at another process counts for this long after its last request. */
 const ASKED_MS = 10_000
-/** An ended run's answer is kept for one to two such times: a reader can ask for lost pieces. */
+/** The answer of an ended run is kept for one to two such times, to send lost pieces again. */
 const KEPT_MS = 2_000
 const MAX_KEPT = 1_000
 const MAX_ASKED = 10_000
@@ -15,7 +15,7 @@ type Outgoing = {
   readonly answer: LiveAnswer
   /** The offset behind the last sent piece. */
   sent: number
-  /** Infinity while the run goes on. */
+  /** Infinity while the run continues. */
   endedAt: number
   hasSentLast: boolean
   isSending: boolean
@@ -23,13 +23,13 @@ type Outgoing = {
 type Options = { readonly relay: ChunkRelay; readonly clock: Clock; readonly stopping: AbortSignal }
 
 /**
- * Sends the answers of this process's runs to readers at other processes, and only if one asks. One
- * note per run is on its way, so chunks that arrive during a send share the next note.
+ * Sends the answers of this process's runs to readers at other processes, if a reader requests
+ * them. A run has one note on its way, so chunks that arrive during a send share the next note.
  */
 export class OutgoingAnswers {
   readonly #options: Options
   readonly #runs = new Map<string, Outgoing>()
-  /** Ends of the last questions' times, by message id. A question can precede its run. */
+  /** The times when requests expire, by message id. A request can come before its run. */
   readonly #asked = new Map<string, number>()
   /** Ended runs, the oldest first. */
   readonly #kept = new Set<Outgoing>()
@@ -98,7 +98,7 @@ export class OutgoingAnswers {
     }
   }
 
-  /** Tells readers that pieces follow, so that they wait for the last one. */
+  /** Tells readers that pieces follow, so that the readers wait for the last piece. */
   #announce(run: Outgoing): void {
     void this.#options.relay.send(noteOf(run, { offset: run.sent, text: '' }, false))
   }
