@@ -11,7 +11,11 @@ import type { Input } from './input.js'
 import type { Deps } from './options.js'
 import { readBody } from './request.js'
 
+/** The fields of a request that become a message. Core has other names for them. */
+type FieldNames = { readonly session: string; readonly input: string }
+
 export type Asked = {
+  readonly fields: FieldNames
   readonly agent: string
   readonly input: Input
   /** Absent: a new session. */
@@ -49,10 +53,22 @@ export async function sendAsked(
     abort,
     recalledKeyId: c.get('recalledKeyId'),
   })
-  if (sent.isErr()) return err(sent.error)
+  if (sent.isErr()) return err(withFieldsOf(asked.fields, sent.error))
   const { message, attached } = sent.value
   if (isSettled(message.state) || waitMs === 0) return ok({ message, attached })
   return ok({ message: await untilSettled(d, message, { deadline, abort }), attached })
+}
+
+/** Puts the names of the request's fields into a refusal of core. */
+function withFieldsOf({ session, input }: FieldNames, error: EndpointError): EndpointError {
+  if (error.kind !== 'invalid') return error
+  const names: Readonly<Record<string, string>> = {
+    sessionId: session,
+    message: input,
+    earlierTurns: input,
+  }
+  const issues = error.issues.map(({ path, message }) => ({ path: names[path] ?? path, message }))
+  return { ...error, issues }
 }
 
 /** Answers a request that sends. An overload is refused before all other work. */

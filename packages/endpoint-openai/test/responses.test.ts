@@ -350,6 +350,23 @@ describe('requests', () => {
     expect(errors).toEqual([])
   })
 
+  it.each([
+    ['/responses', { input: 'a\u0000' }, 'input'],
+    ['/responses', { input: 'Hi', conversation: 'a\u0000' }, 'conversation'],
+    ['/responses', { input: 'Hi', metadata: { a: 'b\u0000' } }, 'metadata'],
+    ['/chat/completions', { messages: [{ role: 'user', content: 'a\u0000' }] }, 'messages'],
+    [
+      '/chat/completions',
+      { messages: [{ role: 'user', content: 'Hi' }], metadata: { session_id: 'a\u0000' } },
+      'metadata.session_id',
+    ],
+  ])('to %s with %j name the field of the request', async (path, body, param) => {
+    const { refusalOf } = await openScene()
+    const message = expect.stringContaining(`${param} `) as string
+    const refused = await refusalOf(path, { model: 'echo', ...body })
+    expect(refused).toMatchObject([400, { param, message }])
+  })
+
   it('cannot overwrite the metadata of the service', async () => {
     const { messagesOf, refusalOf } = await openScene()
     const metadata = { openai: 'mine' }

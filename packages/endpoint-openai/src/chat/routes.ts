@@ -13,6 +13,8 @@ import { answerSend, refuseSend, replayed, sendAsked } from '../send.js'
 import { answerOf, completionBody, endOf } from './body.js'
 import { ChatEvents } from './events.js'
 
+const FIELDS = { session: 'metadata.session_id', input: 'messages' }
+
 /** `/chat/completions`: sends a message and waits for its answer. */
 export const chatRoutes = (d: Deps) =>
   new Hono<Env>().post('/chat/completions', (c) => answerSend(c, d, complete))
@@ -21,7 +23,12 @@ async function complete(c: Context<Env>, d: Deps, body: JsonObject): Promise<Res
   const read = readChatRequest(body)
   if (read.isErr()) return refuseSend(c, d, read.error)
   const { agent, stream, ...request } = read.value
-  const sent = await sendAsked(c, d, { agent, ...request }, stream ? 0 : d.maxWaitMs)
+  const sent = await sendAsked(
+    c,
+    d,
+    { fields: FIELDS, agent, ...request },
+    stream ? 0 : d.maxWaitMs,
+  )
   if (sent.isErr()) return refuseSend(c, d, sent.error)
   const { message, attached } = sent.value
   if (stream) {

@@ -16,6 +16,8 @@ import { ResponseEvents } from './events.js'
 import { isMissing, placeOf, type Place } from './place.js'
 import { readResponseRequest, type ResponseRequest } from './request.js'
 
+const FIELDS = { session: 'conversation', input: 'input' }
+
 /** `/responses`: sends a message, reads and cancels it. */
 export const responseRoutes = (d: Deps) =>
   new Hono<Env>()
@@ -42,7 +44,7 @@ async function createResponse(c: Context<Env>, d: Deps, body: JsonObject): Promi
   const waitMs = background || request.stream ? 0 : d.maxWaitMs
   const metadata = metadataOf(request.metadata, keptOf(request))
   const send = ({ sessionId, input }: Place) =>
-    sendAsked(c, d, { agent, input, sessionId, endUserId, metadata }, waitMs)
+    sendAsked(c, d, { fields: FIELDS, agent, input, sessionId, endUserId, metadata }, waitMs)
   let sent = await send(place.value)
   const { original } = place.value
   // A repeated request finds its first message behind the previous one, which looks like a branch.
