@@ -16,6 +16,7 @@ import type { ConsoleOptions } from './options.js'
 import { keyRoutes } from './keys.js'
 import { liveRoutes } from './live.js'
 import { messageRoutes } from './messages.js'
+import { countsQuestions } from './open-questions.js'
 import { overviewRoutes } from './overview.js'
 import { projectRoutes } from './projects.js'
 import { portalRoutes, servePortal } from './portal.js'
@@ -131,6 +132,7 @@ export function createConsole(options: ConsoleOptions): Console {
   app.use(servePortal(d))
   app.use(requireSession(d))
   app.use(requireShownProject)
+  app.use(countsQuestions(d))
   app.route('/', pageRoutes(d))
   return { fetch: (request) => app.fetch(request), signInPath: links.make }
 }

@@ -1,5 +1,6 @@
 import type { ApiKey, MessagingService, PortalSession } from '@org/agent-messaging-core'
 import type { Catcher } from './catcher.js'
+import type { Count } from './count.js'
 import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
 import type { SignInLinks } from './sign-in-links.js'
 
@@ -28,6 +29,8 @@ export type Env = {
     hasCatcher: boolean
     /** Present on the pages of a portal session. */
     portal: PortalSession | undefined
+    /** Counts for the navigation. Absent on pages that need no session. */
+    openQuestions: (() => Promise<Count | undefined>) | undefined
     look: Pick<PortalLook, 'name'> & LookUrls
   }
 }

@@ -6,6 +6,8 @@ import type { Child } from 'hono/jsx'
 import { assetUrl } from './assets.js'
 import { noticeText } from './notices.js'
 import type { Env } from './context.js'
+import type { Count } from './count.js'
+import { QuestionCount } from './open-questions.js'
 import { BASE } from './options.js'
 import { isPortalPath, isPortalRequest, ReturnLink } from './portal-pages.js'
 import { zoneOf, ZoneContext } from './zone.js'
@@ -20,12 +22,13 @@ export type Page = {
 
 type Section = { readonly name: string; readonly path: string; readonly needs?: Permission }
 
+const QUESTIONS = `${BASE}/questions`
 const SECTIONS: readonly Section[] = [
   { name: 'Overview', path: BASE },
   { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
   { name: 'Sessions', path: `${BASE}/sessions`, needs: 'project:message' },
   { name: 'Messages', path: `${BASE}/messages`, needs: 'project:message' },
-  { name: 'Questions', path: `${BASE}/questions`, needs: 'project:message' },
+  { name: 'Questions', path: QUESTIONS, needs: 'project:message' },
   { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
   { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
 ]
@@ -52,15 +55,18 @@ const HTMX = JSON.stringify({
 })
 
 /** Answers with a whole page. */
-export function show(
+export async function show(
   c: Context<Env>,
   { title, section, status = 200 }: Page,
   children: Child,
-): Response | Promise<Response> {
+): Promise<Response> {
   const theme = getCookie(c, 'agent_messaging_theme')
   const zone = zoneOf(c)
   const style = isPortalRequest(c) ? c.get('look').styleUrl : undefined
   const projectId = (c.get('apiKey') as Env['Variables']['apiKey'] | undefined)?.projectId
+  // htmx takes only a part of the page, without the navigation.
+  const isPart = c.req.header('hx-request') !== undefined
+  const open = isPart || !projectId ? undefined : await c.get('openQuestions')?.()
   const page = (
     <html
       lang="en"
@@ -85,7 +91,7 @@ export function show(
         <a class="skip" href="#main">
           Skip to content
         </a>
-        <Header c={c} section={section} theme={theme} />
+        <Header c={c} section={section} theme={theme} open={open} />
         <main id="main" tabindex={-1}>
           <Notice text={noticeText(c.req.query('notice'))} />
           <ZoneContext.Provider value={zone}>{children}</ZoneContext.Provider>
@@ -104,7 +110,7 @@ export const showProblem = (
   c: Context<Env>,
   status: NonNullable<Page['status']>,
   text: string,
-): Response | Promise<Response> =>
+): Promise<Response> =>
   show(
     c,
     { title: text, status },
@@ -117,7 +123,7 @@ export const showProblem = (
   )
 
 /** Shows the error of a use case as a page. */
-export const showError = (c: Context<Env>, error: Problem): Response | Promise<Response> =>
+export const showError = (c: Context<Env>, error: Problem): Promise<Response> =>
   showProblem(c, problemStatus(error), problemText(error))
 
 const Notice = ({ text }: { readonly text: string | undefined }) =>
@@ -148,10 +154,12 @@ function Header({
   c,
   section,
   theme,
+  open,
 }: {
   readonly c: Context<Env>
   readonly section: string | undefined
   readonly theme: string | undefined
+  readonly open: Count | undefined
 }) {
   const apiKey = c.get('apiKey') as Env['Variables']['apiKey'] | undefined
   const portal = c.get('portal')
@@ -176,6 +184,7 @@ function Header({
           {sectionsFor(c).map(({ name, path }) => (
             <a href={path} aria-current={name === section ? 'page' : undefined}>
               {name}
+              {path === QUESTIONS && <QuestionCount open={open} />}
             </a>
           ))}
         </nav>

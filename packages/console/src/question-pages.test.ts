@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
-import { scene } from '../test/scene.js'
+import { PERMISSIONS, type PortalPermission } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { cookieOf, scene } from '../test/scene.js'
 
 async function asked() {
   const s = await scene()
@@ -56,4 +57,52 @@ it('asks before it withdraws a question, and shows the withdrawal', async () => 
   expect(await read(`${path}/withdraw`)).toContain('Withdraw this question?')
   expect((await send(`${path}/withdraw`, {})).status).toBe(303)
   expect(await read(path)).toContain('none: withdrawn')
+})
+
+const NAVIGATION = /<a href="\/console\/questions"[^>]*>(.*?)<\/a>/s
+
+describe('the navigation', () => {
+  /** The scene with open questions, and the text of the link to them on a page. */
+  async function withOpen(count: number) {
+    const s = await scene()
+    const { projectId } = s
+    const send = (sessionId: string) =>
+      s.service.messages.send({ projectId, agent: 'bot', sessionId, message: 'ask' })
+    for (let at = 0; at < count; at++) (await send(`s${at}`))._unsafeUnwrap()
+    const link = async (path: string, cookie: string) => {
+      const [, text = ''] = NAVIGATION.exec(await (await s.get(path, cookie)).text()) ?? []
+      return text.replaceAll(/<[^>]*>/g, '')
+    }
+    return { ...s, link }
+  }
+
+  it.each([
+    [0, 'Questions'],
+    [1, 'Questions 1 open'],
+    [20, 'Questions 20 open'],
+    [21, 'Questions 20+ open'],
+  ])('counts %d open questions as %s', async (count, text) => {
+    const { link, signIn } = await withOpen(count)
+    expect(await link('/console', await signIn())).toBe(text)
+  })
+
+  it('counts no questions of another project', async () => {
+    const { link, signIn, service } = await withOpen(1)
+    const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const settings = { projectId: other.id, name: 'theirs', permissions: PERMISSIONS }
+    const { key } = (await service.keys.create(settings))._unsafeUnwrap()
+    expect(await link('/console', await signIn(key))).toBe('Questions')
+  })
+
+  it('counts them in a portal with conversations, and shows none in a portal without', async () => {
+    const { get, link, projectId, service } = await withOpen(2)
+    const enter = async (permissions: readonly PortalPermission[]) => {
+      const { code } = (await service.portals.create({ projectId, permissions }))._unsafeUnwrap()
+      return cookieOf(await get(`/console/portal?code=${code}`))
+    }
+    const conversations = await enter(['project:message'])
+    expect(await link('/console/sessions', conversations)).toBe('Questions 2 open')
+    const webhooks = await enter(['project:webhooks'])
+    expect(await link('/console/webhooks', webhooks)).toBe('')
+  })
 })
