@@ -70,8 +70,8 @@ export const interrupted = () =>
 export const internal = () =>
   new Refusal(500, { reason: 'INTERNAL_ERROR', message: 'The service failed unexpectedly' })
 
-const overloaded = (reason: string, message: string) =>
-  new Refusal(429, { reason, message, retryAfterSeconds: 1 })
+const overloaded = (reason: string, message: string, retryAfterSeconds = 1) =>
+  new Refusal(429, { reason, message, retryAfterSeconds })
 
 const END_USER =
   'The agent runs on behalf of an end user. Send the principal in the metadata of the message: ' +
@@ -107,7 +107,12 @@ const errors: {
       message: `The agent is not running: its state is ${state}`,
       ...(retryInMs !== undefined && { retryAfterSeconds: Math.ceil(retryInMs / 1_000) }),
     }),
-  rate_limited: () => overloaded('RATE_LIMITED', 'The limit of sends is reached. Try again later'),
+  rate_limited: ({ levels }) =>
+    overloaded(
+      'RATE_LIMITED',
+      'The limit of sends is reached. Try again later',
+      Math.ceil(Math.max(...levels.map(({ retryInMs }) => retryInMs)) / 1_000),
+    ),
   session_full: () =>
     overloaded('SESSION_FULL', 'Too many messages of this context are waiting. Try again later'),
   too_many_streams: () =>

@@ -281,6 +281,18 @@ describe('HTTP+JSON', () => {
     expect(errors).toEqual([])
   })
 
+  it('over the limit of sends is told when to try again', async () => {
+    const project = { messagesPerMinute: 6, burst: 1 }
+    const { messagesOf, request } = await openScene({ quotas: { project } })
+    const send = () => request('/echo', { body: rpc('SendMessage', { message: MESSAGE }) })
+    await send()
+    const refused = await request('/echo/message:send', {
+      body: { message: { ...MESSAGE, messageId: 'another' } },
+    })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10'])
+    expect(await messagesOf('echo')).toHaveLength(1)
+  })
+
   it('hides unexpected errors, and reports them', async () => {
     const scene = await openScene()
     Object.assign(scene.service.messages, {

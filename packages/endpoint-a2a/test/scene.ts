@@ -10,9 +10,11 @@ import {
 import { serve } from '@hono/node-server'
 import {
   createService,
+  defaultPolicy,
   functionRuntime,
   PERMISSIONS,
   type Permission,
+  type Policy,
 } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-core/testing'
 import { onTestFinished } from 'vitest'
@@ -38,8 +40,8 @@ export async function connect(url: string, key: string, binding: Binding): Promi
  * Serves the endpoint over a service made of fakes, with one project. The agent `echo` answers at
  * once. The test answers the agent `slow`. The agent `private` is not published.
  */
-export async function openScene() {
-  const platform = fakePlatform()
+export async function openScene(policy: Partial<Policy> = {}) {
+  const platform = { ...fakePlatform(), policy: { ...defaultPolicy, ...policy } }
   const functions = functionRuntime({
     echo: ({ message }) => message,
     fail: () => Promise.reject(new Error('told to fail')),
