@@ -199,7 +199,7 @@ describe('the console in a browser', { ...needs('chromium'), timeout: 2 * TIMEOU
     const { page, complaints } = await visit()
     await page.goto(listener.url + pages.signInPath(made._unsafeUnwrap().key))
     expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe(
-      'OverviewSessionsMessagesQuestions',
+      'OverviewSessionsMessagesQuestions 1 open',
     )
     await page.getByRole('link', { name: 'Sessions' }).click()
     expect(await text(page)).not.toContain('translator')
