@@ -141,7 +141,7 @@ const SearchField = ({ text = '' }: { readonly text: string | undefined }) => (
       name="q"
       value={text}
       maxlength={2_000}
-      placeholder="Search ( / )"
+      placeholder="Search /"
       aria-label="Search"
       aria-keyshortcuts="/"
       autocomplete="off"
