@@ -1,4 +1,4 @@
-import { Validator } from '@cfworker/json-schema'
+import { Validator, type OutputUnit } from '@cfworker/json-schema'
 import { isJsonObject, jsonProblem, type Json, type JsonObject } from './json.js'
 
 const MAX_LENGTH = 8 * 1024
@@ -52,10 +52,10 @@ function first<T>(list: readonly T[], find: (one: T) => string | undefined): str
 export function valueProblem(schema: JsonObject, value: unknown): string | undefined {
   const { valid, errors } = check(schema, value)
   if (valid) return undefined
-  const worst = errors.at(-1)
-  const place = worst?.instanceLocation.replace(/^#/, '') ?? ''
-  const reason = worst?.error ?? 'the form differs.'
-  return `does not match the schema${place === '' ? '' : ` at ${place}`}: ${reason}`
+  // An invalid value has an error.
+  const { instanceLocation, error } = errors.at(-1) as OutputUnit
+  const place = instanceLocation.replace(/^#/, '')
+  return `does not match the schema${place === '' ? '' : ` at ${place}`}: ${error}`
 }
 
 const check = (schema: JsonObject, value: unknown) =>

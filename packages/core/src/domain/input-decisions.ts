@@ -90,7 +90,8 @@ export function decideAnswer(
   { inputId, value, executionPrincipal }: GivenAnswer,
   now: Instant,
 ): Decided<Extract<MessageState, { kind: 'queued' }>> | AnswerRefusal {
-  const input = message.inputs?.find(({ id }) => id === inputId)
+  const { inputs = [] } = message
+  const input = inputs.find(({ id }) => id === inputId)
   if (!input) return { kind: 'not_found' }
   const isOther =
     input.answerBy === 'execution_principal' &&
@@ -100,7 +101,8 @@ export function decideAnswer(
   if (!isAsking(message) || now >= message.state.deadlineAt) return { kind: 'closed' }
   const problem = answerProblem(input, value)
   if (problem !== undefined) return { kind: 'invalid', problem }
-  return answered(message, { value: value as Json, executionPrincipal, answeredAt: now }, now)
+  const answer = { value: value as Json, executionPrincipal, answeredAt: now }
+  return answered(message, inputs, answer, now)
 }
 
 const isEqual = (stored: Json, value: unknown): boolean =>
@@ -125,7 +127,7 @@ export function decideDueInput(
   const { onExpiry = 'fail' } = input
   return onExpiry === 'fail'
     ? { inputs, ...decideFailure(message, EXPIRED, now) }
-    : answered(message, { value: onExpiry.answer, answeredAt: now }, now)
+    : answered(message, inputs, { value: onExpiry.answer, answeredAt: now }, now)
 }
 
 /** Decides the end of a message whose question a caller has withdrawn. */
@@ -142,10 +144,10 @@ const WITHDRAWN: RunError = { code: 'INPUT_WITHDRAWN', message: 'the question wa
 
 function answered(
   message: AskingMessage,
+  inputs: readonly MessageInput[],
   answer: InputAnswer,
   now: Instant,
 ): Decided<Extract<MessageState, { kind: 'queued' }>> {
-  const inputs = message.inputs ?? []
   const input = { ...(inputs.at(-1) as MessageInput), answer }
   const data = {
     ...factsOf(message),
