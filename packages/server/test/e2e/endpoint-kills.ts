@@ -9,8 +9,9 @@ const MESSAGES = 8
 const KILLS = 5
 const ANSWER_LIMIT_MS = 40_000
 
-/** An agent that takes its time, so that kills interrupt its runs. */
-export const SLOW_WORKER = `worker: async ({ message }) => {
+/** An agent that takes its time. Its first run of the first message waits for a kill. */
+export const SLOW_WORKER = `worker: async ({ message, attempt }) => {
+    if (attempt === 1 && message.endsWith('-0 0')) await new Promise(() => {})
     await new Promise((resolve) => setTimeout(resolve, 80))
     return 'answer to ' + message
   },`
@@ -38,12 +39,21 @@ export async function answerOf(text: string, ask: () => Promise<unknown>): Promi
   return answer
 }
 
+/** Kills the server first while its agent runs the first message, then at any time. */
 export async function killOften(server: RealServer): Promise<void> {
+  expect(await until(() => isHeld(server))).toBe(true)
   for (let kill = 0; kill < KILLS; kill++) {
     await delay(Math.random() * 300)
     await server.kill('SIGKILL')
     await server.start()
   }
+}
+
+async function isHeld(server: RealServer): Promise<boolean> {
+  const { data } = await (await server.api('GET', '/v1/agents/worker/messages?limit=100')).json()
+  return (data as Stored[]).some(
+    ({ message, attempt }) => message.endsWith('-0 0') && attempt === 1,
+  )
 }
 
 type Stored = { readonly message: string; readonly status: string; readonly attempt: number }
