@@ -1,7 +1,6 @@
-import { Client } from 'undici'
+import { Client, type Dispatcher } from 'undici'
 import type { Dial } from './dial.js'
-import type { Exchange } from './exchange.js'
-import { Fault } from './fault.js'
+import { Fault, type Unreachable } from './fault.js'
 import { InterimFilter } from './interim-filter.js'
 
 const MAX_HEAD_BYTES = 16 * 1024
@@ -10,6 +9,13 @@ const IDLE_MS = 4_000
 /** The limit for servers whose Keep-Alive header promises more. */
 const MAX_IDLE_MS = 60_000
 const CLOSED = new Fault('connect', 'the connection was closed')
+
+/** A request that a connection carries. */
+export type Carried = Dispatcher.DispatchHandler & {
+  readonly dispatched: Dispatcher.DispatchOptions
+  resume(): void
+  abort(outcome: Unreachable): void
+}
 
 /**
  * One connection to one origin, for one request at a time. The connection dials when a request
@@ -21,7 +27,7 @@ export class Connection {
   readonly #client: Client
   readonly #dialing = new AbortController()
   readonly #interim = new InterimFilter(MAX_HEAD_BYTES)
-  #exchange: Exchange | undefined
+  #exchange: Carried | undefined
 
   /** Calls `onLost` whenever the socket ends. */
   constructor(origin: string, dial: Dial, onLost: (connection: Connection) => void) {
@@ -46,10 +52,15 @@ export class Connection {
     this.#client.on('disconnect', () => onLost(this))
   }
 
-  send(exchange: Exchange): void {
+  send(exchange: Carried): void {
     this.#exchange = exchange
     this.#interim.expectResponse()
     this.#client.dispatch(exchange.dispatched, exchange)
+  }
+
+  /** Ends the request with `outcome`. */
+  abort(outcome: Unreachable): void {
+    this.#exchange?.abort(outcome)
   }
 
   /** Ends the dial, the request and the socket. */

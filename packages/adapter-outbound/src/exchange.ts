@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { Connection } from './connection.js'
 import { classify, unreachable, type Unreachable } from './fault.js'
 import type { Flow, Head, ResponseHandler } from './response.js'
 
@@ -31,6 +32,8 @@ type OnEnd = (exchange: Exchange, isComplete: boolean) => void
 export class Exchange implements Dispatcher.DispatchHandler, Flow {
   /** The request in undici's form. */
   readonly dispatched: Dispatcher.DispatchOptions
+  /** The connection that carries the request. Undefined while the request waits for one. */
+  connection: Connection | undefined
   readonly #handler: ResponseHandler
   readonly #onEnd: OnEnd
   readonly #signal: AbortSignal | undefined

@@ -22,11 +22,12 @@ export class OriginPools {
     this.#limits = limits
   }
 
-  /** Returns the pool of `origin`, which becomes the most recently used one. */
+  /** Returns the pool of `origin`. If many are open, it becomes the most recently used one. */
   use(origin: string): OriginPool {
     const pool = this.#pools.get(origin) ?? this.#open(origin)
-    this.#pools.delete(origin)
-    this.#pools.set(origin, pool)
+    // The order counts only when many are open. Each change of the order copies a table.
+    if (this.#pools.size > this.#limits.maxOrigins / 2) this.#pools.delete(origin)
+    if (!this.#pools.has(origin)) this.#pools.set(origin, pool)
     return pool
   }
 
@@ -51,7 +52,7 @@ class OriginPool {
   readonly #dial: Dial
   readonly #limit: number
   readonly #idle: Connection[] = []
-  readonly #busy = new Map<Exchange, Connection>()
+  readonly #busy = new Set<Connection>()
   readonly #waiting = new Set<Exchange>()
 
   constructor(origin: string, dial: Dial, limit: number) {
@@ -68,15 +69,16 @@ class OriginPool {
     // The most recently used connection comes first, so that surplus ones time out.
     const connection = this.#idle.pop() ?? this.#connect()
     if (!connection) return void this.#waiting.add(exchange)
-    this.#busy.set(exchange, connection)
+    this.#busy.add(connection)
+    exchange.connection = connection
     connection.send(exchange)
   }
 
   /** Frees the connection of a settled exchange. Only a complete response leaves it reusable. */
   ended(exchange: Exchange, isComplete: boolean): void {
-    const connection = this.#busy.get(exchange)
+    const { connection } = exchange
     if (!connection) return void this.#waiting.delete(exchange)
-    this.#busy.delete(exchange)
+    this.#busy.delete(connection)
     if (isComplete) this.#idle.push(connection)
     else void connection.destroy()
     const [next] = this.#waiting
@@ -85,8 +87,10 @@ class OriginPool {
 
   /** Ends every request with `outcome` and closes all connections. */
   async close(outcome: Unreachable): Promise<void> {
-    const connections = [...this.#idle.splice(0), ...this.#busy.values()]
-    for (const exchange of [...this.#waiting, ...this.#busy.keys()]) exchange.abort(outcome)
+    const busy = [...this.#busy]
+    const connections = [...this.#idle.splice(0), ...busy]
+    for (const exchange of this.#waiting) exchange.abort(outcome)
+    for (const connection of busy) connection.abort(outcome)
     await Promise.all(connections.map((connection) => connection.destroy()))
   }
 

@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import type {
-  AttemptOrder,
-  AttemptPolicy,
-  Clock,
-  MadeAttempt,
+import {
+  ShortLivedMap,
+  type AttemptOrder,
+  type AttemptPolicy,
+  type Clock,
+  type MadeAttempt,
 } from '@org/agent-messaging-core/runtime'
 import type { AddressPolicy } from './address-guard.js'
 import { unreachable } from './fault.js'
@@ -46,7 +47,7 @@ export class SenderThread {
   #loading: Promise<void> | undefined
   #onLoaded = (): void => undefined
   /** Attempts without a result, by number. The oldest comes first. */
-  readonly #pending = new Map<number, Pending>()
+  readonly #pending = new ShortLivedMap<number, Pending>()
   /** Orders that wait for the end of this event loop turn. */
   #orders: [number, AttemptOrder][] = []
   #lastNumber = 0
@@ -143,8 +144,9 @@ export class SenderThread {
    * checks in a row. One check is not enough, because this process could have slept.
    */
   #checkLeases(): void {
-    const [oldest] = this.#pending
-    const overdue = oldest && oldest[1].endsAt < this.#clock.elapsed() ? oldest[0] : undefined
+    const [oldest] = this.#pending.keys()
+    const endsAt = oldest === undefined ? Infinity : (this.#pending.get(oldest)?.endsAt ?? Infinity)
+    const overdue = endsAt < this.#clock.elapsed() ? oldest : undefined
     if (overdue !== undefined && overdue === this.#overdue)
       this.#terminate('the thread did not answer')
     this.#overdue = overdue

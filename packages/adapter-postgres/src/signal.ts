@@ -1,10 +1,11 @@
-import type {
-  ChunkRelay,
-  Message,
-  RelayNote,
-  ResponseSignal,
-  WaitingWork,
-  WorkSignal,
+import {
+  ShortLivedMap,
+  type ChunkRelay,
+  type Message,
+  type RelayNote,
+  type ResponseSignal,
+  type WaitingWork,
+  type WorkSignal,
 } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { NotifyConnection } from './notify-connection.js'
@@ -45,7 +46,7 @@ export function postgresSignal({
   onError = () => undefined,
   ...place
 }: PostgresSignalOptions): PostgresSignal {
-  const listeners = new Map<string, Set<Hear>>()
+  const listeners = new ShortLivedMap<string, Set<Hear>>()
   const workers = new Set<{ hear(work: WaitingWork): void }>()
 
   function wake(messageId: string, message?: Message): void {

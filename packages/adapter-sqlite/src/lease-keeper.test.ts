@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
-import { LeaseTable } from './lease-table.js'
 import { migrate } from './migrate.js'
 import { extendLeaseSql, sqliteLeaseKeeper, type SqliteLeaseKeeperOptions } from './lease-keeper.js'
 
@@ -128,18 +127,6 @@ it('the statement finds the lease by indexes', () => {
     3,
   )
   expect(plan.map(({ detail }) => detail).filter((step) => step.startsWith('SCAN'))).toEqual([])
-})
-
-it('a full lease table ignores leases until a slot is free', () => {
-  const table = new LeaseTable(1)
-  table.add({ messageId: ID, token: 1, until: 7 })
-  table.add({ messageId: ID, token: 2, until: 8 })
-  expect([...table.shared.tokens, ...table.shared.held]).toEqual([1, 1])
-  table.remove({ messageId: ID, token: 2 })
-  table.remove({ messageId: ID, token: 1 })
-  expect([...table.shared.held]).toEqual([0])
-  table.add({ messageId: ID, token: 2, until: 8 })
-  expect([...table.shared.tokens, ...table.shared.held]).toEqual([2, 1])
 })
 
 it('the lease keeper makes no file in place of one that was moved away', async () => {

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { LeaseKeeper } from '@org/agent-messaging-core/storage'
-import { LeaseTable, type SharedLeases } from './lease-table.js'
+import { LeaseTable, type LeaseKeeper, type SharedLeases } from '@org/agent-messaging-core/storage'
 
 export type SqliteLeaseKeeperOptions = {
   /** The path of the storage. */

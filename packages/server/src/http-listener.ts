@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
+import { ShortLivedMap } from '@org/agent-messaging-core/runtime'
 import { Intake } from './intake.js'
 import { OperatorError } from './operator-error.js'
 import { ownUrl } from './urls.js'
@@ -69,14 +70,18 @@ export async function openListener({
     hostname: 'localhost',
     errorHandler: badRequest,
   })
-  const inFlight = new Set<ServerResponse>()
+  /** By the number of the request. */
+  const inFlight = new ShortLivedMap<number, ServerResponse>()
+  let requests = 0
   /** Connections without a request yet. */
   const unused = new Set<Socket>()
   const intake = new Intake()
   let closing = false
   const { stalledTimeout, ...bounds } = { ...LIMITS, ...limits }
   const server = createServer(bounds, (request, response) => {
-    inFlight.add(response.on('close', ended))
+    const number = ++requests
+    inFlight.set(number, response)
+    response.on('close', () => ended(number, request))
     unused.delete(request.socket)
     if (closing) response.shouldKeepAlive = false
     intake.add(() => void (response.destroyed || handle(request, response)))
@@ -85,10 +90,10 @@ export async function openListener({
     intake.connectionAccepted()
     unused.add(socket.once('close', () => unused.delete(socket)))
   })
-  function ended(this: ServerResponse): void {
-    inFlight.delete(this)
+  function ended(number: number, request: IncomingMessage): void {
+    inFlight.delete(number)
     // Reads the rest of a rejected body, because the next request follows it on the connection.
-    if (!this.req.readableEnded) this.req.removeAllListeners('data').resume()
+    if (!request.readableEnded) request.removeAllListeners('data').resume()
   }
   server.timeout = stalledTimeout
   await bind(server, host, port, portVariable)
@@ -98,7 +103,7 @@ export async function openListener({
     const startedAt = performance.now()
     const isWithin = (ms: number): boolean => performance.now() < startedAt + ms
     // Tells each caller not to reuse a connection that is about to close.
-    for (const response of inFlight) response.shouldKeepAlive = false
+    for (const response of inFlight.values()) response.shouldKeepAlive = false
     await intake.allAccepted(Math.min(graceMs, LAST_ACCEPTS_MS))
     const closed = once(server, 'close')
     server.close()

@@ -25,6 +25,7 @@ export class Dispatcher {
   readonly #leases: RunLeases
   readonly #loop: Loop
   #running = 0
+  #lastNumber = 0
   #phase: 'stopped' | 'running' | 'draining' = 'stopped'
   #stopListening = (): void => undefined
 
@@ -172,7 +173,8 @@ export class Dispatcher {
   async #startRun(lane: Lane, claimed: ClaimedMessage): Promise<void> {
     const earlier = lane.abortSession(claimed.message.sessionId)
     const { agent, running } = lane
-    const run = new Run(this.#context, { claimed, agent, running, earlier })
+    const number = ++this.#lastNumber
+    const run = new Run(this.#context, { number, claimed, agent, running, earlier })
     this.#running++
     if (lane.add(run)) this.#loop.wake()
     if (this.#phase === 'stopped') void this.#leases.startTimer()

@@ -15,10 +15,11 @@ it.each([
   expect(freeSlots({ concurrency: 4, ...load })).toBe(free)
 })
 
+let runs = 0
 const runOf = (sessionId: string): Run => {
   const reasons: string[] = []
   const abort = (reason: string): number => reasons.push(reason)
-  return { sessionId, reasons, abort, ended: Promise.resolve() } as unknown as Run
+  return { number: ++runs, sessionId, reasons, abort, ended: Promise.resolve() } as unknown as Run
 }
 const laneOf = (concurrency: number): Lane => {
   const agent = anAgent({ concurrency })

@@ -1,4 +1,5 @@
 import type { Agent } from '../domain/agent.js'
+import { ShortLivedMap } from '../domain/short-lived-map.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
 import type { Run } from './run.js'
 
@@ -23,9 +24,10 @@ const MIN_CLAIM = 4
 
 /** The run slots of one agent in this process: as many as the agent's `concurrency`. */
 export class Lane {
-  readonly runs = new Set<Run>()
   /** A message can be due that found no free slot. */
   isStarved = false
+  /** By number. */
+  readonly #runs = new ShortLivedMap<number, Run>()
   #agent: Agent
   #running: Pick<RunningAgent, 'run'>
   #isClosed = false
@@ -48,6 +50,10 @@ export class Lane {
     return this.#running
   }
 
+  get runs(): Iterable<Run> {
+    return this.#runs.values()
+  }
+
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -56,14 +62,14 @@ export class Lane {
     if (this.#isClosed) return 0
     return freeSlots({
       concurrency: this.#agent.concurrency,
-      runs: this.runs.size,
+      runs: this.#runs.size,
       recording: this.#recording,
       reserved: this.#reserved,
     })
   }
 
   get isIdle(): boolean {
-    return this.runs.size === 0 && this.#reserved === 0
+    return this.#runs.size === 0 && this.#reserved === 0
   }
 
   open(agent: Agent, running: Pick<RunningAgent, 'run'>): void {
@@ -134,7 +140,7 @@ export class Lane {
    */
   abortSession(sessionId: string): Promise<unknown>[] {
     const ends: Promise<unknown>[] = []
-    for (const run of this.runs) {
+    for (const run of this.#runs.values()) {
       if (run.sessionId !== sessionId) continue
       run.abort('lost')
       ends.push(run.ended)
@@ -144,7 +150,7 @@ export class Lane {
 
   /** Adds a run that uses a reserved slot. Returns true like `release`. */
   add(run: Run): boolean {
-    this.runs.add(run)
+    this.#runs.set(run.number, run)
     return this.release(1)
   }
 
@@ -154,7 +160,7 @@ export class Lane {
 
   /** Removes a run whose agent has ended. */
   remove(run: Run): void {
-    this.runs.delete(run)
+    this.#runs.delete(run.number)
     this.#recording--
     this.#tellIfIdle()
   }

@@ -1,3 +1,4 @@
+import { ShortLivedMap } from '../domain/short-lived-map.js'
 import type { Message } from '../domain/message.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
 
@@ -6,7 +7,7 @@ type Hear = (message: Message | undefined) => void
 /** Brings messages to the listeners of this process. */
 export function localSignal(): ResponseSignal {
   /** Most messages have one listener. It takes no set. */
-  const listeners = new Map<string, Hear | Set<Hear>>()
+  const listeners = new ShortLivedMap<string, Hear | Set<Hear>>()
 
   function remove(messageId: string, hear: Hear): void {
     const found = listeners.get(messageId)

@@ -21,6 +21,8 @@ const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = {
 }
 
 export type RunInput = {
+  /** Another one for each run of this process. */
+  readonly number: number
   readonly claimed: ClaimedMessage
   readonly agent: Agent
   readonly running: Pick<RunningAgent, 'run'>
@@ -31,6 +33,7 @@ export type RunEnd = { readonly sessionWaits: boolean }
 
 /** One attempt of an agent at a message, from its claim until its outcome is stored. */
 export class Run {
+  readonly number: number
   readonly held: HeldRun
   readonly sessionId: string
   /** Resolves when the agent has ended. The run then stores the outcome. */
@@ -56,6 +59,7 @@ export class Run {
     const { dispatch, runLeaseMs } = context.policy
     this.#context = context
     this.#input = input
+    this.number = input.number
     this.held = { messageId: message.id, token: lease.token }
     this.sessionId = message.sessionId
     this.#deadlineAt = context.clock.elapsed() + dispatch.runTimeoutMs

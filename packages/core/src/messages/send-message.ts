@@ -192,13 +192,10 @@ async function acceptFor(
   const born = drafted.value
   const slot = d.dispatcher.reserve(agent.id, born.sessionId)
   const message = {
-    ...born,
+    readEarlier: { apiKeyId: input.recalledKeyId, agentUpdatedAt },
     ...(slot && { claimUntil: born.now + d.policy.runLeaseMs }),
     ...(takes.value.length > 0 && { takes: takes.value }),
-    readEarlier: {
-      ...(input.recalledKeyId !== undefined && { apiKeyId: input.recalledKeyId }),
-      ...(agentUpdatedAt !== undefined && { agentUpdatedAt }),
-    },
+    ...born,
   }
   const stored = await tracedCommit(d.tracing, span, 'accept', () =>
     d.storage.messages.accept(message),

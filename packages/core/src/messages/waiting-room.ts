@@ -1,4 +1,5 @@
 import { isSettled, type Message } from '../domain/message.js'
+import { ShortLivedMap } from '../domain/short-lived-map.js'
 import type { Platform } from '../platform.js'
 import { ProjectCounts } from './project-counts.js'
 
@@ -7,6 +8,7 @@ export type Caller = { readonly aborted: boolean }
 
 /** One waiting caller. Thousands wait at once, so shared state belongs into `WaitingRoom`. */
 type Waiter = {
+  readonly number: number
   /** The message as the caller last saw it. */
   readonly message: Message
   /** In elapsed time, like all times here. */
@@ -30,10 +32,12 @@ const MAX_READ = 20
  */
 export class WaitingRoom {
   readonly #platform: Platform
-  readonly #waiters = new Set<Waiter>()
+  /** By number. */
+  readonly #waiters = new ShortLivedMap<number, Waiter>()
   readonly #perProject = new ProjectCounts()
   /** Waiters whose message the signal named without bringing it. */
   readonly #notified = new Set<Waiter>()
+  #lastNumber = 0
   #timer: { readonly until: number; readonly aborter: AbortController } | undefined
   #isPolling = false
   #isFetching = false
@@ -66,21 +70,22 @@ export class WaitingRoom {
    * processes erase.
    */
   dismiss(isErased: (message: Message) => boolean): void {
-    for (const waiter of this.#waiters) if (isErased(waiter.message)) this.#leave(waiter)
+    for (const waiter of this.#waiters.values()) if (isErased(waiter.message)) this.#leave(waiter)
   }
 
   /** Resolves all waits now. Each caller gets its 202. */
   close(): void {
     this.#isClosed = true
-    for (const waiter of this.#waiters) this.#leave(waiter)
+    for (const waiter of this.#waiters.values()) this.#leave(waiter)
   }
 
   #enter(message: Message, deadline: number, caller: Caller | undefined): Promise<Message> {
     const { signal } = this.#platform
     return new Promise((resolve) => {
       const stopListening = signal.listen(message.id, (heard) => this.#hear(waiter, heard))
-      const waiter: Waiter = { message, deadline, caller, resolve, stopListening }
-      this.#waiters.add(waiter)
+      const number = ++this.#lastNumber
+      const waiter: Waiter = { number, message, deadline, caller, resolve, stopListening }
+      this.#waiters.set(number, waiter)
       this.#perProject.add(message.projectId, 1)
       if (!this.#timer) void this.#run()
       else if (deadline < this.#timer.until) this.#timer.aborter.abort('earlier deadline')
@@ -88,7 +93,7 @@ export class WaitingRoom {
   }
 
   #leave(waiter: Waiter, seen = waiter.message): void {
-    if (!this.#waiters.delete(waiter)) return
+    if (!this.#waiters.delete(waiter.number)) return
     this.#perProject.add(waiter.message.projectId, -1)
     waiter.stopListening()
     waiter.resolve(seen)
@@ -121,7 +126,7 @@ export class WaitingRoom {
     while (this.#waiters.size > 0) {
       await this.#sleepUntil(this.#firstDeadline(nextPoll))
       const now = clock.elapsed()
-      for (const waiter of this.#waiters) this.#check(waiter, now)
+      for (const waiter of this.#waiters.values()) this.#check(waiter, now)
       nextPoll = Math.min(nextPoll, now + policy.pollMs)
       if (now < nextPoll) continue
       void this.#poll()
@@ -139,7 +144,7 @@ export class WaitingRoom {
 
   #firstDeadline(latest: number): number {
     let first = latest
-    for (const { deadline } of this.#waiters) first = Math.min(first, deadline)
+    for (const { deadline } of this.#waiters.values()) first = Math.min(first, deadline)
     return first
   }
 
@@ -150,7 +155,7 @@ export class WaitingRoom {
   async #poll(): Promise<void> {
     if (this.#isPolling) return
     this.#isPolling = true
-    await this.#fetch([...this.#waiters])
+    await this.#fetch([...this.#waiters.values()])
     await this.#dismissErased(this.#rotate())
     this.#isPolling = false
   }
@@ -167,9 +172,9 @@ export class WaitingRoom {
 
   /** Returns the first waiters, and moves them behind the others. */
   #rotate(): Waiter[] {
-    const first = [...this.#waiters].slice(0, MAX_READ)
-    for (const waiter of first) this.#waiters.delete(waiter)
-    for (const waiter of first) this.#waiters.add(waiter)
+    const first = [...this.#waiters.values()].slice(0, MAX_READ)
+    for (const { number } of first) this.#waiters.delete(number)
+    for (const waiter of first) this.#waiters.set(waiter.number, waiter)
     return first
   }
 

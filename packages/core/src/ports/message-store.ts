@@ -183,8 +183,8 @@ export type NewMessage = Omit<Message, 'attempt' | 'inputs' | 'state' | 'created
  * finds its message after a change of the agent.
  */
 type ReadEarlier = {
-  readonly apiKeyId?: string
-  readonly agentUpdatedAt?: Instant
+  readonly apiKeyId?: string | undefined
+  readonly agentUpdatedAt?: Instant | undefined
 }
 
 /** The buckets of `takes` after the send. */

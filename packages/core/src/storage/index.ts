@@ -43,6 +43,7 @@ export type { DefaultExecutionPrincipal, ExecutionPrincipal } from '../domain/pr
 export { endUserMark } from '../domain/principal.js'
 export type { RunError } from '../domain/run.js'
 export { recoveryAfterPage } from '../domain/recovery.js'
+export { ShortLivedMap } from '../domain/short-lived-map.js'
 export type { Sealed } from '../domain/sealed.js'
 export type { TraceContext } from '../domain/trace.js'
 export {
@@ -191,6 +192,7 @@ export {
   type DeliveryRow,
   type DeliveryRowWithBody,
 } from './delivery-row.js'
+export { LeaseTable, type SharedLeases } from './lease-table.js'
 export { matchesSearch, MOST_TEXT_BYTES, searchPath, type SearchPath } from './message-search.js'
 export { messageBounds, type CursorPlace, type MessageBounds } from './message-bounds.js'
 export {

@@ -197,8 +197,8 @@ function healthDecider(
   const { isNews, failingSince: since, ...report } = recent.note(outcome, elapsed, mustReport)
   const failingSince = now - Math.round(elapsed - since)
   const attempt = {
-    ...report,
     failingSince,
+    ...report,
     ...(circuit.kind === 'open' && { probeUntil: circuit.until }),
   }
   const jitter = random.next()

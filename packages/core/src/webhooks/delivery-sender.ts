@@ -53,7 +53,8 @@ export class DeliverySender {
   readonly #queue: FairQueue
   readonly #loop: Loop
   /** Attempts that are not stored yet. */
-  readonly #attempts = new Set<Promise<void>>()
+  #attempts = 0
+  #onIdle = (): void => undefined
   readonly #receivers: Receivers
   readonly #shares: SenderShares
   readonly #changed: ChangedWebhooks
@@ -225,7 +226,7 @@ export class DeliverySender {
     await this.#loop.stop()
     const ended = new AbortController()
     const released = this.#releaseWaiting(this.#queue.clear())
-    void Promise.all([released, ...this.#attempts]).then(() => ended.abort('ended'))
+    void Promise.all([released, this.#idle()]).then(() => ended.abort('ended'))
     await this.#platform.clock.sleep(graceMs, ended.signal)
     // Another process takes over the share when no request uses it any more.
     await this.#shares.stop()
@@ -325,7 +326,7 @@ export class DeliverySender {
     const now = clock.now()
     const { leaseMs, deadlineMs: timeoutMs } = policy.deliver
     const until = now + leaseMs
-    const due = { ...bounds, now, until, timeoutMs, rooms, except: this.#excepted }
+    const due = { now, until, timeoutMs, rooms, except: this.#excepted, ...bounds }
     const claims = await storage.deliveries.claimDue(due)
     if (claims.isErr()) telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
     const claimed = claims.unwrapOr([])
@@ -338,12 +339,8 @@ export class DeliverySender {
     while (this.#phase !== 'draining' && this.#unrecorded < maxInFlight && this.#canMake()) {
       const next = this.#queue.start()
       if (!next) break
-      const attempt = this.#send(next)
-      this.#attempts.add(attempt)
-      void attempt.then(() => {
-        this.#attempts.delete(attempt)
-        this.#onSlotFree()
-      })
+      this.#attempts++
+      void this.#send(next).then(this.#attemptEnded)
     }
     this.#alarm.set(this.#queue.nextStartAt)
   }
@@ -359,6 +356,19 @@ export class DeliverySender {
       })
     this.#isMakerStarting = true
     return false
+  }
+
+  readonly #attemptEnded = (): void => {
+    this.#attempts--
+    if (this.#attempts === 0) this.#onIdle()
+    this.#onSlotFree()
+  }
+
+  /** Resolves when no attempt is under way. */
+  #idle(): Promise<void> {
+    return this.#attempts === 0
+      ? Promise.resolve()
+      : new Promise((resolve) => (this.#onIdle = resolve))
   }
 
   #hasRoomForSkipped(): boolean {

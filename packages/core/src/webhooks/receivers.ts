@@ -12,7 +12,7 @@ export type Receiver = {
   url: string
 }
 
-/** More webhooks than one process sends to at a time. The longest unused one is forgotten. */
+/** More webhooks than one process sends to at a time. One that was unused for long is forgotten. */
 const MOST_RECEIVERS = 10_000
 
 type Options = {
@@ -24,7 +24,7 @@ type Options = {
 /** The receivers that this process sends to, by webhook. */
 export class Receivers {
   readonly #options: Options
-  /** The longest unused one comes first. */
+  /** Those that were unused for long come first. */
   readonly #receivers = new Map<string, Receiver>()
 
   constructor(options: Options) {
@@ -41,8 +41,9 @@ export class Receivers {
       url: webhook.url,
     }
     receiver.limit.ceiling = ceilingOf(webhook)
-    this.#receivers.delete(webhook.id)
-    this.#receivers.set(webhook.id, receiver)
+    // The order counts only when many are known. Each change of the order copies a table.
+    if (this.#receivers.size > MOST_RECEIVERS / 2) this.#receivers.delete(webhook.id)
+    if (!this.#receivers.has(webhook.id)) this.#receivers.set(webhook.id, receiver)
     if (this.#receivers.size > MOST_RECEIVERS) this.#forgetOldest()
     return receiver
   }

@@ -1,5 +1,6 @@
 import { isFinal, type Message, type RunningMessage } from '../../domain/message.js'
 import type { StreamPosition } from '../../domain/stream-position.js'
+import { ShortLivedMap } from '../../domain/short-lived-map.js'
 import type { RelayNote } from '../../ports/chunk-relay.js'
 import type { Platform } from '../../platform.js'
 import { ProjectCounts } from '../project-counts.js'
@@ -24,7 +25,7 @@ const MAX_READ = 100
 export class AnswerStreams {
   readonly #platform: Platform
   /** Runs of this process, by message id. */
-  readonly #runs = new Map<string, LocalRun>()
+  readonly #runs = new ShortLivedMap<string, LocalRun>()
   /** Open streams, by message id. */
   readonly #feeds = new Map<string, Set<StreamFeed>>()
   readonly #perProject = new ProjectCounts()
@@ -127,7 +128,7 @@ export class AnswerStreams {
   /** Tells the other processes which answers still have readers here. */
   #askAgain(): void {
     for (const [id, incoming] of this.#incoming) {
-      if (!this.#runs.has(id)) void this.#platform.relay?.send(incoming.question())
+      if (!this.#runs.get(id)) void this.#platform.relay?.send(incoming.question())
     }
   }
 

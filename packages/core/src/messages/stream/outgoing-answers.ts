@@ -1,4 +1,5 @@
 import type { RunningMessage } from '../../domain/message.js'
+import { ShortLivedMap } from '../../domain/short-lived-map.js'
 import { MAX_RELAYED_LENGTH, type ChunkQuestion, type ChunkRelay } from '../../ports/chunk-relay.js'
 import type { Clock } from '../../ports/platform.js'
 import type { LiveAnswer } from './live-answer.js'
@@ -28,7 +29,7 @@ type Options = { readonly relay: ChunkRelay; readonly clock: Clock; readonly sto
  */
 export class OutgoingAnswers {
   readonly #options: Options
-  readonly #runs = new Map<string, Outgoing>()
+  readonly #runs = new ShortLivedMap<string, Outgoing>()
   /** The times when requests expire, by message id. A request can come before its run. */
   readonly #asked = new Map<string, number>()
   /** Ended runs, the oldest first. */

@@ -1,4 +1,5 @@
-import type { HeldRun, Instant } from '@org/agent-messaging-core/storage'
+import type { Instant } from '../domain/instant.js'
+import type { HeldRun } from '../ports/message-store.js'
 
 /**
  * The leases that the process holds, in memory that two threads share. The main thread writes it
@@ -17,7 +18,7 @@ const ID_LENGTH = 36
 
 export class LeaseTable {
   readonly shared: SharedLeases
-  readonly #ids: Buffer
+  readonly #encoder = new TextEncoder()
   readonly #free: number[]
   /** Taken slots by lease. */
   readonly #taken = new Map<string, number>()
@@ -29,7 +30,6 @@ export class LeaseTable {
       tokens: new Float64Array(new SharedArrayBuffer(slots * Float64Array.BYTES_PER_ELEMENT)),
       untils: new Float64Array(new SharedArrayBuffer(slots * Float64Array.BYTES_PER_ELEMENT)),
     }
-    this.#ids = Buffer.from(this.shared.ids.buffer)
     this.#free = Array.from({ length: slots }, (_, slot) => slots - 1 - slot)
   }
 
@@ -38,7 +38,8 @@ export class LeaseTable {
     const slot = this.#free.pop()
     if (slot === undefined) return
     this.#taken.set(keyOf(lease), slot)
-    this.#ids.write(lease.messageId, slot * ID_LENGTH, ID_LENGTH, 'latin1')
+    const start = slot * ID_LENGTH
+    this.#encoder.encodeInto(lease.messageId, this.shared.ids.subarray(start, start + ID_LENGTH))
     this.shared.tokens[slot] = lease.token
     this.shared.untils[slot] = lease.until
     Atomics.store(this.shared.held, slot, 1)
