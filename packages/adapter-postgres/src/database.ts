@@ -1,6 +1,7 @@
-import { errAsync, fromAsyncThrowable } from 'neverthrow'
+import { err, errAsync, ok, ResultAsync, type Result } from 'neverthrow'
 import pg from 'pg'
-import type { Stored } from '@org/agent-messaging-core/storage'
+import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
+import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'
 import { Committer, type CommitterOptions } from './committer.js'
 import { codeOf, unavailable, unavailableBecause } from './errors.js'
@@ -128,21 +129,30 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSW
 
 /** The work that `close` waits for. */
 class OpenWork {
-  readonly #running = new Set<Promise<unknown>>()
+  #running = 0
   #isClosed = false
+  #onIdle = (): void => undefined
 
   track<T>(start: () => Promise<T>): Stored<T> {
     if (this.#isClosed) return errAsync(unavailable('the storage is closed'))
-    const running = start()
-    this.#running.add(running)
-    const forget = (): void => void this.#running.delete(running)
-    running.then(forget, forget)
-    return fromAsyncThrowable(() => running, unavailableBecause)()
+    this.#running++
+    return new ResultAsync(this.#result(start()))
   }
 
   async end(): Promise<void> {
     this.#isClosed = true
-    await Promise.allSettled(this.#running)
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+  }
+
+  async #result<T>(running: Promise<T>): Promise<Result<T, Unavailable>> {
+    try {
+      return ok(await running)
+    } catch (error) {
+      return err(unavailableBecause(error))
+    } finally {
+      this.#running--
+      if (this.#running === 0) this.#onIdle()
+    }
   }
 }
 
@@ -239,9 +249,9 @@ export function queriesOn(
     parameters: object,
   ) {
     const given = parameters as { readonly [name: string]: unknown }
-    const values = names.map((name) => given[name] ?? null)
+    const values = names.map((name) => parameterOf(given[name]))
     const run = (name?: string) =>
-      connection.query(withTimeout({ ...(name && { name }), text, values, types }, answerMs))
+      connection.query(withTimeout({ name, text, values, types }, answerMs))
     return preparedAs && prepared ? prepared.run(preparedAs, run) : run()
   }
   return {
@@ -252,6 +262,9 @@ export function queriesOn(
     run: async (statement, parameters) => (await query(statement, parameters)).rowCount ?? 0,
   }
 }
+
+const parameterOf = (value: unknown): unknown =>
+  Array.isArray(value) ? arrayText(value) : (value ?? null)
 
 /** The driver accepts `query_timeout` for a statement, but its types have it for a client only. */
 const withTimeout = (statement: pg.QueryConfig, answerMs?: number): pg.QueryConfig =>

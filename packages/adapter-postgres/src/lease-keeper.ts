@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { HeldRun, LeaseKeeper } from '@org/agent-messaging-core/storage'
+import { LeaseTable, type LeaseKeeper, type SharedLeases } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { connectionOf } from './connection-of.js'
 
@@ -22,21 +22,16 @@ export type PostgresLeaseKeeper = LeaseKeeper & {
   close(): Promise<void>
 }
 
-/** The thread learns of ended runs within this time. */
-const RELEASE_MS = 1_000
+/** Further concurrent runs of one process are extended by the dispatcher alone. */
+const SLOTS = 4_096
 
 /** The data that the thread starts with. */
 export type ThreadData = {
   readonly connection: pg.ClientConfig
   readonly leaseMs: number
   readonly sql: typeof extendSql
+  readonly leases: SharedLeases
 }
-/** A message to the thread. */
-export type Command =
-  | { readonly hold: Parameters<LeaseKeeper['hold']>[0] }
-  | { readonly release: HeldRun }
-  | { readonly close: true }
-
 /**
  * Like `MessageStore.extendLeases`, for running heads whose token is still valid. Never shortens a
  * lease. Skips sessions that another transaction has locked until the next round. Counts by the
@@ -61,7 +56,11 @@ const extendSql = {
       and s.due_at < lease.until`,
 }
 
-/** Extends leases from a thread with its own connection, which agents' code cannot block. */
+/**
+ * Extends leases from a thread with its own connection, which agents' code cannot block. The thread
+ * reads the leases from shared memory, because a message per run would cost more than the rest of
+ * the run.
+ */
 export function postgresLeaseKeeper({
   leaseMs,
   onError = () => undefined,
@@ -69,59 +68,21 @@ export function postgresLeaseKeeper({
 }: PostgresLeaseKeeperOptions): PostgresLeaseKeeper {
   const from = 'pool' in place ? connectionOf(place.pool) : place
   const connection = { ...from, application_name: 'agent_messaging_lease_keeper' }
-  const thread = new LeaseThread({ connection, leaseMs, sql: extendSql }, onError)
+  const table = new LeaseTable(SLOTS)
+  const workerData: ThreadData = { connection, leaseMs, sql: extendSql, leases: table.shared }
+  const file = new URL('./postgres-lease-keeper-thread.js', import.meta.url)
+  const thread = new Worker(file, { workerData, execArgv: [] })
+  const exited = new Promise((resolve) => thread.once('exit', resolve))
+  thread.on('message', onError).on('error', (error) => onError(String(error)))
+  thread.unref()
   return {
-    hold: (run) => thread.post({ hold: run }),
-    // Not urgent: the lease of an ended run cannot be extended.
-    release: (run) => thread.postLater({ release: run }),
-    close: () => thread.close(),
-  }
-}
-
-/**
- * Posts commands to the thread in their order. One post costs as much as the rest of a run, so
- * commands share posts: a post leaves at the end of the current task, before a run takes its first
- * step.
- */
-class LeaseThread {
-  readonly #worker: Worker
-  readonly #exited: Promise<unknown>
-  readonly #unposted: Command[] = []
-  #isPostDue = false
-  #later: NodeJS.Timeout | undefined
-
-  constructor(workerData: ThreadData, onError: (reason: string) => void) {
-    const file = new URL('./postgres-lease-keeper-thread.js', import.meta.url)
-    this.#worker = new Worker(file, { workerData, execArgv: [] })
-    this.#exited = new Promise((resolve) => this.#worker.once('exit', resolve))
-    this.#worker.on('message', onError).on('error', (error) => onError(String(error)))
-    this.#worker.unref()
-  }
-
-  post(command: Command): void {
-    this.#unposted.push(command)
-    if (this.#isPostDue) return
-    this.#isPostDue = true
-    queueMicrotask(this.#flush)
-  }
-
-  /** Posts with the next urgent command, or within a second. */
-  postLater(command: Command): void {
-    this.#unposted.push(command)
-    this.#later ??= setTimeout(this.#flush, RELEASE_MS).unref()
-  }
-
-  async close(): Promise<void> {
-    this.#worker.ref()
-    this.post({ close: true })
-    await this.#exited
-  }
-
-  readonly #flush = (): void => {
-    this.#isPostDue = false
-    clearTimeout(this.#later)
-    this.#later = undefined
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#worker.postMessage(this.#unposted.splice(0))
+    hold: (lease) => table.add(lease),
+    release: (lease) => table.remove(lease),
+    async close() {
+      thread.ref()
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      thread.postMessage('close')
+      await exited
+    },
   }
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { unavailableBecause } from './errors.js'
+import { LISTENER, OtherListeners } from './other-listeners.js'
 
 /** Payloads are topics, separated by commas. */
 const CHANNEL = 'agent_messaging_final'
@@ -27,7 +28,7 @@ type Options = {
 
 /**
  * A connection that sends and receives topics by NOTIFY, and reconnects after an outage. Topics of
- * an outage are lost.
+ * an outage are lost. While no other process listens, nothing is sent.
  */
 export class NotifyConnection {
   readonly #options: Options
@@ -36,6 +37,7 @@ export class NotifyConnection {
   /** Notes that wait for the next NOTIFY, each with its sender's callback. */
   #notes: { readonly text: string; readonly onSent: () => void }[] = []
   readonly #closing = new AbortController()
+  readonly #others = new OtherListeners()
   /** Undefined during an outage. */
   #client: pg.Client | undefined
   #isSending = false
@@ -47,14 +49,15 @@ export class NotifyConnection {
   }
 
   send(topic: string): void {
-    if (this.#closing.signal.aborted) return
+    if (this.#closing.signal.aborted || !this.#others.areThere) return
     this.#unsent.add(topic)
     this.#sendSoon()
   }
 
   /** Resolves when the note was sent or is lost. The text has no line break. */
   sendNote(text: string): Promise<void> {
-    if (this.#closing.signal.aborted || !this.#client) return Promise.resolve()
+    const isHeard = this.#client !== undefined && this.#others.areThere
+    if (this.#closing.signal.aborted || !isHeard) return Promise.resolve()
     return new Promise((onSent) => {
       this.#notes.push({ text, onSent })
       this.#sendSoon()
@@ -89,13 +92,15 @@ export class NotifyConnection {
   async #tryConnect(): Promise<string | undefined> {
     const client = new pg.Client({
       ...this.#options.connection,
-      application_name: 'agent_messaging_signal',
+      application_name: LISTENER,
       connectionTimeoutMillis: QUERY_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
       keepAlive: true,
     })
     client.on('error', () => this.#lose(client)).on('end', () => this.#lose(client))
-    client.on('notification', ({ channel, payload = '' }) => {
+    client.on('notification', (notification) => {
+      const { channel, payload = '' } = notification
+      if (!this.#others.heard(notification) || payload === '') return
       if (channel === NOTES) {
         for (const text of payload.split('\n')) this.#options.onNote(text)
         return
@@ -105,6 +110,7 @@ export class NotifyConnection {
     try {
       await client.connect()
       await client.query(`listen ${CHANNEL}; listen ${NOTES}`)
+      await this.#others.greet(client, CHANNEL)
       this.#client = client
       return undefined
     } catch (error) {
@@ -143,6 +149,7 @@ export class NotifyConnection {
         .query('select pg_notify($1, $2)', [CHANNEL, payload])
         .catch(() => this.#lose(client))
     }
+    await (client && this.#others.checkAgain(client).catch(() => this.#lose(client)))
   }
 
   /** Sends notes before topics: a final message follows the pieces of its answer. */

@@ -7,26 +7,12 @@ import pg from 'pg'
 const RETRY_MS = 100
 
 /** @type {import('./lease-keeper.js').ThreadData} */
-const { connection, leaseMs, sql } = workerData
+const { connection, leaseMs, sql, leases } = workerData
 const roundMs = Math.ceil(leaseMs / 3)
+const ID_LENGTH = 36
+const idBytes = Buffer.from(leases.ids.buffer)
 const closing = new AbortController()
-
-/** @type {Map<string, import('@org/agent-messaging-core/storage').HeldRun & { until: number }>} */
-const held = new Map()
-const keyOf = (
-  /** @type {import('@org/agent-messaging-core/storage').HeldRun} */ { messageId, token },
-) => `${messageId} ${token}`
-
-parentPort?.on(
-  'message',
-  (/** @type {readonly import('./lease-keeper.js').Command[]} */ commands) => {
-    for (const command of commands) {
-      if ('hold' in command) held.set(keyOf(command.hold), command.hold)
-      else if ('release' in command) held.delete(keyOf(command.release))
-      else closing.abort()
-    }
-  },
-)
+parentPort?.on('message', () => closing.abort())
 
 // A dead connection costs one round, and a lease lasts three.
 const pool = new pg.Pool({
@@ -39,11 +25,15 @@ const pool = new pg.Pool({
 pool.on('error', () => undefined) // the next round opens another connection
 pool.on('connect', (client) => void client.on('error', () => undefined))
 
-async function extendAll() {
-  const runs = [...held.values()]
-  const ids = runs.map(({ messageId }) => messageId)
-  const tokens = runs.map(({ token }) => token)
-  const untils = runs.map(({ until }) => until)
+const heldSlots = () =>
+  Array.from(leases.held.keys()).filter((slot) => Atomics.load(leases.held, slot) === 1)
+
+async function extendAll(/** @type {readonly number[]} */ slots) {
+  const ids = slots.map((slot) =>
+    idBytes.toString('latin1', slot * ID_LENGTH, (slot + 1) * ID_LENGTH),
+  )
+  const tokens = slots.map((slot) => leases.tokens[slot])
+  const untils = slots.map((slot) => leases.untils[slot])
   const client = await pool.connect()
   try {
     await client.query(sql.begin)
@@ -70,8 +60,9 @@ const reasonOf = (/** @type {unknown} */ error) =>
 /** False during an outage, which is reported once. */
 let isWell = true
 async function runRound() {
+  const slots = heldSlots()
   try {
-    if (held.size > 0) await extendAll()
+    if (slots.length > 0) await extendAll(slots)
     isWell = true
   } catch (error) {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- the port of a thread, not a window

@@ -6,6 +6,7 @@ import {
   type RecordedRun,
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
+import { quoted } from './array-text.js'
 import type { Queries } from './database.js'
 import { fanOutTo, notWaiting, type FanOut, type NewDelivery } from './fan-out.js'
 import { NO_HOOKS, readHooks, type Hooks } from './hooks.js'
@@ -99,12 +100,12 @@ async function settle(
   const topics = mustMatch ? [...receivers.values()] : []
   const usage = usageParameters(runs)
   const columns = {
-    ...columnsOf(runs, fannedOut),
     topicProjects: topics.map(({ projectId }) => projectId),
     topicNames: topics.map(({ name }) => name),
     topicVersions: topics.map(({ version }) => version),
     hookVersions:
       hooks.size === 0 ? null : runs.map(({ messageId }) => hooks.get(messageId)?.version ?? null),
+    ...columnsOf(runs, fannedOut),
   }
   const rows = usage
     ? await db.all(countingSettleSql, { ...columns, ...usage })
@@ -177,4 +178,4 @@ const orderKeysOf = (deliveries: readonly NewDelivery[]): string | null =>
   deliveries.some(hasOrder) ? `{${deliveries.map(quotedOrderKey).join(',')}}` : null
 
 const quotedOrderKey = ({ orderKey }: NewDelivery): string =>
-  orderKey === null ? 'NULL' : `"${orderKey.replaceAll(/["\\]/g, String.raw`\$&`)}"`
+  orderKey === null ? 'NULL' : quoted(orderKey)

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
 import {
   describeChunkRelayContract,
   describeWorkSignalContract,
@@ -7,7 +8,7 @@ import {
 import { fakeIds } from '@org/agent-messaging-core/testing'
 import type { Message } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { postgresSignal, type PostgresSignal } from './index.js'
 
@@ -71,6 +72,49 @@ it('a thousand notifications at once wake all their listeners', async () => {
   for (const { id } of told) to.listen(id, () => woken.add(id))
   for (const one of told) from.notify(one)
   await vi.waitFor(() => expect(woken.size).toBe(1_000), { timeout: 10_000 })
+})
+
+/** A client that hears every NOTIFY, but does not count as another process. */
+async function eavesdropper(connectionString: string) {
+  const client = new pg.Client({ connectionString })
+  onTestFinished(() => client.end())
+  const heard: string[] = []
+  client.on('notification', ({ payload = '' }) => heard.push(payload))
+  await client.connect()
+  await client.query('listen agent_messaging_final')
+  return { client, heard }
+}
+
+/** Waits until a signal has looked for other processes. */
+async function hasLooked(client: pg.Client): Promise<void> {
+  const looked = `select 1 from pg_stat_activity where application_name = 'agent_messaging_signal'
+    and query like '%areThere%' and state = 'idle' and datname = current_database()`
+  await expect.poll(async () => (await client.query(looked)).rowCount).toBe(1)
+  await turn() // The signal reads the answer at the latest in the next turn of the event loop.
+  await turn()
+}
+
+it('a process sends nothing while no other process listens', async () => {
+  // In another database, no connection of an earlier test is still about to end.
+  const own = await postgres.database()
+  const { client, heard } = await eavesdropper(own)
+  const alone = postgresSignal({ connectionString: own })
+  opened.push(alone)
+  await hasLooked(client)
+  alone.notify(message())
+  alone.announce({ kind: 'deliveries' })
+  await alone.close()
+  await client.query('select 1')
+  expect(heard).toEqual(['']) // the greeting
+})
+
+it('a process that was alone hears of a process that connects, and sends again', async () => {
+  const { client } = await eavesdropper(connectionString)
+  const first = open()
+  await hasLooked(client)
+  const second = open()
+  expect(await heardBy(first, second)).toBeUndefined()
+  expect(await heardBy(second, first)).toBeUndefined()
 })
 
 describeWorkSignalContract('NOTIFY', async () => {
