@@ -8,6 +8,12 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Bindings } from './http-listener.js'
 
 type Fetch = (request: Request, bindings: Bindings) => Response | Promise<Response>
+/** `path` is decoded, as the routers see it. */
+type FetchOfPath = (
+  request: Request,
+  bindings: Bindings,
+  path: string,
+) => Response | Promise<Response>
 type Area = 'api' | 'console'
 
 /** Wrong credentials that one address can send per minute before the server refuses more. */
@@ -18,7 +24,7 @@ export type ThrottleOptions = {
   /** Address ranges of proxies, whose `X-Forwarded-For` header names the caller. */
   readonly trustedProxies?: readonly string[] | undefined
   /** Tells whether a successful answer of this path proves that the credential is valid. */
-  readonly isGuarded: (pathname: string) => boolean
+  readonly isGuarded: (path: string) => boolean
   readonly onLocked: (address: string) => void
   readonly now?: () => number
 }
@@ -55,33 +61,42 @@ export class CredentialThrottle {
   }
 
   /** Returns a handler that passes requests on to `fetch` unless their address is locked. */
-  wrap(fetch: Fetch): Fetch {
+  wrap(fetch: FetchOfPath): Fetch {
     return async (request, bindings) => {
-      const { pathname } = new URL(request.url)
-      const area = isConsolePath(pathname) ? 'console' : 'api'
+      const path = getPath(request)
+      const area = isConsolePath(path) ? 'console' : 'api'
       const credential = request.headers.get('authorization')
-      // The console's router decodes the path: `sign%2Din` signs in too.
-      const isAttempt = area === 'console' ? isSignIn(getPath(request)) : credential !== null
-      if (!isAttempt) return fetch(request, bindings)
-      const place = `${area} ${networkOf(this.#addressOf(bindings.incoming))}`
-      if (credential !== null && this.#known.has(credential)) {
-        const response = await fetch(request, bindings)
-        if (response.status === 401) await this.#countWrong(area, place)
-        return response
-      }
-      const waitMs = await this.#waitMs(area, place)
-      if (waitMs > 0) return tooMany(area, Math.ceil(waitMs / 1_000))
-      if (area === 'console' && !(await this.#admit(place))) return tooMany(area, 1)
-      try {
-        const response = await fetch(request, bindings)
-        if (response.status === 401) await this.#countWrong(area, place)
-        else if (credential !== null && response.ok && this.#options.isGuarded(pathname))
-          this.#remember(credential)
-        return response
-      } finally {
-        if (area === 'console') this.#leave(place)
-      }
+      const isAttempt = area === 'console' ? isSignIn(path) : credential !== null
+      if (!isAttempt) return fetch(request, bindings, path)
+      if (credential === null || !this.#known.has(credential))
+        return this.#fetchUnlessLocked(fetch, { request, bindings, path, area, credential })
+      const response = await fetch(request, bindings, path)
+      if (response.status === 401) await this.#countWrong(area, this.#place(area, bindings))
+      return response
     }
+  }
+
+  async #fetchUnlessLocked(
+    fetch: FetchOfPath,
+    { request, bindings, path, area, credential }: Attempt,
+  ): Promise<Response> {
+    const place = this.#place(area, bindings)
+    const waitMs = await this.#waitMs(area, place)
+    if (waitMs > 0) return tooMany(area, Math.ceil(waitMs / 1_000))
+    if (area === 'console' && !(await this.#admit(place))) return tooMany(area, 1)
+    try {
+      const response = await fetch(request, bindings, path)
+      if (response.status === 401) await this.#countWrong(area, place)
+      else if (credential !== null && response.ok && this.#options.isGuarded(path))
+        this.#remember(credential)
+      return response
+    } finally {
+      if (area === 'console') this.#leave(place)
+    }
+  }
+
+  #place(area: Area, { incoming }: Bindings): string {
+    return `${area} ${networkOf(this.#addressOf(incoming))}`
   }
 
   /**
@@ -137,7 +152,16 @@ export class CredentialThrottle {
   }
 }
 
-const isSignIn = (pathname: string): boolean => /^\/console\/(sign-in|enter)$/.test(pathname)
+const isSignIn = (path: string): boolean => /^\/console\/(sign-in|enter)$/.test(path)
+
+/** A request whose credential is not known. */
+type Attempt = {
+  readonly request: Request
+  readonly bindings: Bindings
+  readonly path: string
+  readonly area: Area
+  readonly credential: string | null
+}
 
 function addressBehind(proxies: readonly string[]): (incoming: Bindings['incoming']) => string {
   const isTrusted = proxyAddress.compile([...proxies])

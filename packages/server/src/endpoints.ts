@@ -46,12 +46,12 @@ export const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[]
 export async function openEndpoints(
   names: readonly EndpointName[],
   deps: EndpointDeps,
-): Promise<(pathname: string) => App | undefined> {
+): Promise<(path: string) => App | undefined> {
   const opened = await Promise.all(
     names.map(async (name) => ({
       root: endpoints[name].root,
       app: await endpoints[name].open(deps),
     })),
   )
-  return (pathname) => opened.find(({ root }) => pathname.startsWith(root))?.app
+  return (path) => opened.find(({ root }) => path.startsWith(root))?.app
 }

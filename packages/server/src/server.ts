@@ -282,20 +282,19 @@ async function handler(
   })
   const throttle = new CredentialThrottle({
     trustedProxies: options.trustedProxies,
-    isGuarded: (pathname) =>
-      pathname.startsWith('/v1/') ||
-      pathname.startsWith('/api/cron/') ||
-      endpointOf(pathname) !== undefined ||
-      (pathname === '/metrics' && metricsToken !== undefined),
+    isGuarded: (path) =>
+      path.startsWith('/v1/') ||
+      path.startsWith('/api/cron/') ||
+      endpointOf(path) !== undefined ||
+      (path === '/metrics' && metricsToken !== undefined),
     onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),
   })
-  return throttle.wrap((request, bindings) => {
-    const { pathname } = new URL(request.url)
+  return throttle.wrap((request, bindings, path) => {
     // A browser at the address that `dev` prints shows the console.
-    if (pathname === '/' && request.method === 'GET' && options.console === 'dev')
+    if (path === '/' && request.method === 'GET' && options.console === 'dev')
       return new Response(null, TO_CONSOLE)
-    if (pages && isConsolePath(pathname)) return pages.fetch(request)
-    return (endpointOf(pathname) ?? app).fetch(request, bindings)
+    if (pages && isConsolePath(path)) return pages.fetch(request)
+    return (endpointOf(path) ?? app).fetch(request, bindings)
   })
 }
 
