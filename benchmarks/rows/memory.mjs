@@ -16,7 +16,10 @@ export const pendingDeliveries = {
   contenders: (sizes) => [{ role: 'ours', name: 'SQLite', measure: () => measurePending(sizes) }],
 }
 
-/** Measures the memory of waiting callers with their connections and requests. */
+/**
+ * Measures the memory of waiting callers with their connections and requests, in a process that has
+ * answered others before. In a fresh process, V8's young generation grows meanwhile.
+ */
 export const waitingCallers = {
   measures: ({ waiting }) =>
     `memory of ${count(waiting)} waiting callers, each with its connection`,
@@ -31,6 +34,11 @@ export const waitingCallers = {
       measure: () => measureWaiting(sizes, 'waiting-floor'),
     },
     { role: 'ours', name: 'SQLite', measure: () => measureWaiting(sizes, 'server') },
+    {
+      role: 'peer',
+      name: 'ours, in a fresh process',
+      measure: () => measureWaiting(sizes, 'server', { isFresh: true }),
+    },
   ],
 }
 
@@ -54,7 +62,7 @@ const measurePending = ({ pending, seconds }) =>
     }
   })
 
-const measureWaiting = ({ waiting }, program) =>
+const measureWaiting = ({ waiting, seconds }, program, { isFresh = false } = {}) =>
   inEnvironment(async ({ start, database }) => {
     const options = {
       database: await database('sqlite'),
@@ -62,6 +70,7 @@ const measureWaiting = ({ waiting }, program) =>
       policy: { syncWaitMs: 600_000 },
     }
     const server = await start(program, options)
+    if (!isFresh) await answerMany(await start('load'), server.ready, seconds)
     const callers = await start('waiters')
     await enter(callers, server, Math.ceil(waiting * WARM))
     const before = await server.ask('usage', { collect: true })
@@ -72,6 +81,12 @@ const measureWaiting = ({ waiting }, program) =>
       perWaiter: (after.rss - before.rss) / waiting,
     }
   })
+
+/** Sends requests to a path without a route, which are answered at once. */
+async function answerMany(load, { url, headers }, seconds) {
+  await load.ask('load', { url: `${url}/none`, headers, seconds, connections: 50 })
+  await load.end()
+}
 
 /** Sends callers and waits until the server has accepted all of them. */
 async function enter(callers, server, waiting) {
