@@ -46,7 +46,7 @@ const measureSend = (sizes, startServer) =>
   })
 
 /** Node goes on compiling for about 15 seconds of full load. */
-const WARM = 3
+export const WARM = 3
 
 /** Measures a server under full load, after a longer load for the compiler. */
 export async function underLoad(

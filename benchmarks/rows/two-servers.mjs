@@ -1,6 +1,6 @@
 import { inEnvironment } from '../environment.mjs'
 import { rate, usageBetween } from './figures.mjs'
-import { refuseFailures } from './send.mjs'
+import { refuseFailures, WARM } from './send.mjs'
 
 /** Measures two processes against one. Fails if a message runs twice. */
 export const twoServers = {
@@ -33,7 +33,7 @@ const measure = ({ seconds, connections }, processes) =>
       )
 
     // Each process compiles its code, so each one serves as much before as the single process.
-    await loadAll(seconds * processes)
+    await loadAll(WARM * seconds * processes)
     const before = await askAll(servers, 'usage')
     const results = await loadAll(seconds)
     const after = await askAll(servers, 'usage')

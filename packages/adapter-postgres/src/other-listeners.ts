@@ -12,11 +12,9 @@ const lookSql = `
       and pid <> pg_backend_pid()) as "areThere"`
 
 /**
- * Knows whether other processes listen on this database. A NOTIFY without a listener costs as much
- * as a fifth of a message.
- *
- * A process that connects greets the others, so they notice it at once. The doubtful answer is
- * always "yes".
+ * Tells whether other processes listen on this database, because a NOTIFY without a listener is
+ * wasted. A process that connects greets the others, so that they notice it at once. While it is not
+ * certain that no other process listens, `areThere` is true.
  */
 export class OtherListeners {
   #areThere = true

@@ -24,7 +24,7 @@ type Options = {
 /** The receivers that this process sends to, by webhook. */
 export class Receivers {
   readonly #options: Options
-  /** Those that were unused for long come first. */
+  /** Receivers that were unused for long come first. */
   readonly #receivers = new Map<string, Receiver>()
 
   constructor(options: Options) {
