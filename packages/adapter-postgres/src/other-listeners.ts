@@ -13,8 +13,8 @@ const lookSql = `
 
 /**
  * Tells whether other processes listen on this database, because a NOTIFY without a listener is
- * wasted. A process that connects greets the others, so that they notice it at once. While it is not
- * certain that no other process listens, `areThere` is true.
+ * wasted. A process that connects greets the others, so that they notice it at once. While other
+ * listeners are possible, `areThere` is true.
  */
 export class OtherListeners {
   #areThere = true
