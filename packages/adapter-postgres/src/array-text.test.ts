@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { arrayText, type Element } from './array-text.js'
+import { arrayText } from './array-text.js'
 
 let postgres: TestPostgres
 let client: pg.Client
@@ -16,7 +16,7 @@ afterAll(async () => {
 })
 
 /** Returns the array as PostgreSQL reads it. */
-const readAs = async (type: string, elements: readonly Element[]): Promise<unknown> =>
+const readAs = async (type: string, elements: readonly unknown[]): Promise<unknown> =>
   (await client.query(`select $1::${type}[] as read`, [arrayText(elements)])).rows[0].read
 
 const TEXTS = [
@@ -49,4 +49,10 @@ it('an array of numbers or booleans is read back unchanged, with its nulls', asy
   ])
   expect(await readAs('float8', [0.5, 1e21])).toEqual([0.5, 1e21])
   expect(await readAs('boolean', [true, false, null])).toEqual([true, false, null])
+})
+
+it('an undefined element is a null, and other values are refused', async () => {
+  expect(await readAs('text', ['a', undefined])).toEqual(['a', null])
+  expect(() => arrayText([new Date(0)])).toThrow('contains a value of type object')
+  expect(() => arrayText([['a']])).toThrow(TypeError)
 })

@@ -1,15 +1,21 @@
-export type Element = string | number | boolean | null
-
 /**
  * Returns an array in PostgreSQL's syntax. The driver would escape each element, numbers too, with
  * two regular expressions, which takes a tenth of a send.
  */
-export const arrayText = (elements: readonly Element[]): string =>
+export const arrayText = (elements: readonly unknown[]): string =>
   `{${elements.map(elementText).join(',')}}`
 
-function elementText(element: Element): string {
-  if (element === null) return 'NULL'
-  return typeof element === 'string' ? quoted(element) : String(element)
+function elementText(element: unknown): string {
+  switch (typeof element) {
+    case 'string':
+      return quoted(element)
+    case 'number':
+    case 'boolean':
+      return String(element)
+    default:
+      if (element === null || element === undefined) return 'NULL'
+      throw new TypeError(`an array parameter contains a value of type ${typeof element}`)
+  }
 }
 
 /** In quotes, only quotes and backslashes are special. */

@@ -135,8 +135,7 @@ class OpenWork {
 
   track<T>(start: () => Promise<T>): Stored<T> {
     if (this.#isClosed) return errAsync(unavailable('the storage is closed'))
-    this.#running++
-    return new ResultAsync(this.#result(start()))
+    return new ResultAsync(this.#run(start))
   }
 
   async end(): Promise<void> {
@@ -144,9 +143,10 @@ class OpenWork {
     if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
   }
 
-  async #result<T>(running: Promise<T>): Promise<Result<T, Unavailable>> {
+  async #run<T>(start: () => Promise<T>): Promise<Result<T, Unavailable>> {
+    this.#running++
     try {
-      return ok(await running)
+      return ok(await start())
     } catch (error) {
       return err(unavailableBecause(error))
     } finally {

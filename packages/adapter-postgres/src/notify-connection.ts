@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { unavailableBecause } from './errors.js'
-import { LISTENER, OtherListeners } from './other-listeners.js'
+import { GREETING, HERE, LISTENER, OtherListeners } from './other-listeners.js'
 
 /** Payloads are topics, separated by commas. */
 const CHANNEL = 'agent_messaging_final'
@@ -49,7 +49,8 @@ export class NotifyConnection {
   }
 
   send(topic: string): void {
-    if (this.#closing.signal.aborted || !this.#others.areThere) return
+    if (this.#closing.signal.aborted) return
+    if (!this.#others.areThere) return void this.#checkOthers()
     this.#unsent.add(topic)
     this.#sendSoon()
   }
@@ -100,7 +101,8 @@ export class NotifyConnection {
     client.on('error', () => this.#lose(client)).on('end', () => this.#lose(client))
     client.on('notification', (notification) => {
       const { channel, payload = '' } = notification
-      if (!this.#others.heard(notification) || payload === '') return
+      if (!this.#others.heard(notification)) return
+      if (payload === GREETING) return this.send(HERE)
       if (channel === NOTES) {
         for (const text of payload.split('\n')) this.#options.onNote(text)
         return
@@ -109,7 +111,8 @@ export class NotifyConnection {
     })
     try {
       await client.connect()
-      await client.query(`listen ${CHANNEL}; listen ${NOTES}`)
+      // A connection string can set another name, which would overrule the one above.
+      await client.query(`set application_name = '${LISTENER}'; listen ${CHANNEL}; listen ${NOTES}`)
       await this.#others.greet(client, CHANNEL)
       this.#client = client
       return undefined
@@ -149,7 +152,11 @@ export class NotifyConnection {
         .query('select pg_notify($1, $2)', [CHANNEL, payload])
         .catch(() => this.#lose(client))
     }
-    await (client && this.#others.checkAgain(client).catch(() => this.#lose(client)))
+    await this.#checkOthers()
+  }
+
+  async #checkOthers(): Promise<void> {
+    if (this.#client) await this.#others.checkAgain(this.#client)
   }
 
   /** Sends notes before topics: a final message follows the pieces of its answer. */

@@ -2,7 +2,10 @@ import type pg from 'pg'
 
 /** The name of the connections that listen, in pg_stat_activity. A pooler can append to it. */
 export const LISTENER = 'agent_messaging_signal'
-/** How often a process with other listeners checks whether they have left. */
+/** The payload with which a process greets the others, and their answer. */
+export const GREETING = ''
+export const HERE = 'here'
+/** How often a process looks for others, if it has something to send. */
 const CHECK_EVERY_MS = 60_000
 
 const pidSql = 'select pg_backend_pid() as pid'
@@ -13,8 +16,9 @@ const lookSql = `
 
 /**
  * Tells whether other processes listen on this database, because a NOTIFY without a listener is
- * wasted. A process that connects greets the others, so that they notice it at once. While other
- * listeners are possible, `areThere` is true.
+ * wasted. A process that connects greets the others, and they answer. So both notice at once, even
+ * if a pooler changes the names of connections. While other listeners are possible, `areThere` is
+ * true.
  */
 export class OtherListeners {
   #areThere = true
@@ -40,7 +44,7 @@ export class OtherListeners {
     // First its own id, because it hears its own greeting.
     const { rows } = await client.query<{ pid: number }>(pidSql)
     this.#ownPid = rows[0]?.pid
-    await client.query('select pg_notify($1, $2)', [channel, ''])
+    await client.query('select pg_notify($1, $2)', [channel, GREETING])
     await this.#look(client)
   }
 
@@ -52,8 +56,9 @@ export class OtherListeners {
   async #look(client: pg.Client): Promise<void> {
     const startedAt = performance.now()
     this.#checkedAt = startedAt
-    const { rows } = await client.query<{ areThere: boolean }>(lookSql)
-    const wasQuiet = this.#heardAt < startedAt - CHECK_EVERY_MS
-    if (rows[0]?.areThere === false && wasQuiet) this.#areThere = false
+    // Without the right to look, others are possible.
+    const found = await client.query<{ areThere: boolean }>(lookSql).catch(() => undefined)
+    const isQuiet = this.#heardAt < startedAt - CHECK_EVERY_MS
+    this.#areThere = !isQuiet || found?.rows[0]?.areThere !== false
   }
 }

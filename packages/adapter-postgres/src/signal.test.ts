@@ -108,6 +108,36 @@ it('a process sends nothing while no other process listens', async () => {
   expect(heard).toEqual(['']) // the greeting
 })
 
+it('processes find each other if their connection strings name the connections', async () => {
+  const named = new URL(await postgres.database())
+  named.searchParams.set('application_name', 'ours')
+  const { client } = await eavesdropper(named.href)
+  const first = postgresSignal({ connectionString: named.href })
+  opened.push(first)
+  await hasLooked(client)
+  const second = postgresSignal({ connectionString: named.href })
+  opened.push(second)
+  expect(await heardBy(first, second)).toBeUndefined()
+  expect(await heardBy(second, first)).toBeUndefined()
+})
+
+it('a process without the right to look for others sends', async () => {
+  const own = await postgres.database()
+  const { client, heard } = await eavesdropper(own)
+  await client.query('revoke select on pg_stat_activity from public; create role blind login')
+  onTestFinished(async () => void (await client.query('drop role blind')))
+  const blind = Object.assign(new URL(own), { username: 'blind', password: '' })
+  const signal = postgresSignal({ connectionString: blind.href })
+  opened.push(signal)
+  const told = message()
+  await expect
+    .poll(() => {
+      signal.notify(told)
+      return heard.join()
+    })
+    .toContain(told.id)
+})
+
 it('a process that was alone hears of a process that connects, and sends again', async () => {
   const { client } = await eavesdropper(connectionString)
   const first = open()

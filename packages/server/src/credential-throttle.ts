@@ -68,19 +68,21 @@ export class CredentialThrottle {
       const credential = request.headers.get('authorization')
       const isAttempt = area === 'console' ? isSignIn(path) : credential !== null
       if (!isAttempt) return fetch(request, bindings, path)
+      // A caller that leaves has no address any more.
+      const caller = this.#addressOf(bindings.incoming)
       if (credential === null || !this.#known.has(credential))
-        return this.#fetchUnlessLocked(fetch, { request, bindings, path, area, credential })
+        return this.#fetchUnlessLocked(fetch, { request, bindings, path, area, credential, caller })
       const response = await fetch(request, bindings, path)
-      if (response.status === 401) await this.#countWrong(area, this.#place(area, bindings))
+      if (response.status === 401) await this.#countWrong(area, placeOf(area, caller))
       return response
     }
   }
 
   async #fetchUnlessLocked(
     fetch: FetchOfPath,
-    { request, bindings, path, area, credential }: Attempt,
+    { request, bindings, path, area, credential, caller }: Attempt,
   ): Promise<Response> {
-    const place = this.#place(area, bindings)
+    const place = placeOf(area, caller)
     const waitMs = await this.#waitMs(area, place)
     if (waitMs > 0) return tooMany(area, Math.ceil(waitMs / 1_000))
     if (area === 'console' && !(await this.#admit(place))) return tooMany(area, 1)
@@ -93,10 +95,6 @@ export class CredentialThrottle {
     } finally {
       if (area === 'console') this.#leave(place)
     }
-  }
-
-  #place(area: Area, { incoming }: Bindings): string {
-    return `${area} ${networkOf(this.#addressOf(incoming))}`
   }
 
   /**
@@ -161,6 +159,8 @@ type Attempt = {
   readonly path: string
   readonly area: Area
   readonly credential: string | null
+  /** The address of the caller. */
+  readonly caller: string
 }
 
 function addressBehind(proxies: readonly string[]): (incoming: Bindings['incoming']) => string {
@@ -171,6 +171,8 @@ function addressBehind(proxies: readonly string[]): (incoming: Bindings['incomin
 
 /** Some proxies add the caller's port: `203.0.113.1:5678`, `[2001:db8::1]:5678`. */
 const PORT = /(?<=^(?:\d+\.){3}\d+|^\[[\da-f:.]+\]):\d+$/i
+
+const placeOf = (area: Area, caller: string): string => `${area} ${networkOf(caller)}`
 
 /** Returns an IPv4 address, or the /64 network of an IPv6 address, which one host can use whole. */
 function networkOf(caller: string): string {

@@ -54,7 +54,7 @@ export class DeliverySender {
   readonly #loop: Loop
   /** Attempts that are not stored yet. */
   #attempts = 0
-  #onIdle = (): void => undefined
+  readonly #onIdle: (() => void)[] = []
   readonly #receivers: Receivers
   readonly #shares: SenderShares
   readonly #changed: ChangedWebhooks
@@ -360,7 +360,7 @@ export class DeliverySender {
 
   readonly #attemptEnded = (): void => {
     this.#attempts--
-    if (this.#attempts === 0) this.#onIdle()
+    if (this.#attempts === 0) for (const tell of this.#onIdle.splice(0)) tell()
     this.#onSlotFree()
   }
 
@@ -368,7 +368,7 @@ export class DeliverySender {
   #idle(): Promise<void> {
     return this.#attempts === 0
       ? Promise.resolve()
-      : new Promise((resolve) => (this.#onIdle = resolve))
+      : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
   #hasRoomForSkipped(): boolean {
