@@ -10,7 +10,7 @@ export default {
   poet: async function* ({ message }) {
     for (let n = 0; n < ${TOKENS}; n++) {
       yield message + ' ' + n + ' \u{1F600}漢字 '
-      await delay(25)
+      await delay(50)
     }
   },
 }`
