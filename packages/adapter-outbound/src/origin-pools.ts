@@ -8,13 +8,13 @@ export type OriginLimits = { readonly connectionsPerOrigin: number; readonly max
 const UNUSED = unreachable('reset', 'the connection was not used any more')
 
 /**
- * One pool of connections per origin. A new origin beyond `maxOrigins` closes the least recently
- * used idle pool.
+ * One pool of connections per origin. A new origin beyond `maxOrigins` closes an idle pool
+ * that was unused for long.
  */
 export class OriginPools {
   readonly #dial: Dial
   readonly #limits: OriginLimits
-  /** The least recently used pool comes first. */
+  /** Pools that were unused for long come first. */
   readonly #pools = new Map<string, OriginPool>()
 
   constructor(dial: Dial, limits: OriginLimits) {

@@ -1,6 +1,6 @@
 /**
- * Returns an array in PostgreSQL's syntax. The driver would escape each element, numbers too, with
- * two regular expressions, which takes a tenth of a send.
+ * Returns an array in PostgreSQL's syntax. The driver would escape each element with two regular
+ * expressions, also numbers, and the three statements of a send have 56 arrays.
  */
 export const arrayText = (elements: readonly unknown[]): string =>
   `{${elements.map(elementText).join(',')}}`

@@ -2,8 +2,9 @@ import type pg from 'pg'
 
 /** The name of the connections that listen, in pg_stat_activity. A pooler can append to it. */
 export const LISTENER = 'agent_messaging_signal'
-/** The payload with which a process greets the others, and their answer. */
+/** The payload of a process that has connected. */
 export const GREETING = ''
+/** The answer of each other process. */
 export const HERE = 'here'
 /** How often a process looks for others, if it has something to send. */
 const CHECK_EVERY_MS = 60_000
@@ -30,7 +31,7 @@ export class OtherListeners {
     return this.#areThere
   }
 
-  /** Returns true if the notification comes from another process, and remembers that process. */
+  /** Returns true if the notification comes from another process. Then others are there. */
   heard({ processId }: pg.Notification): boolean {
     if (processId === this.#ownPid) return false
     this.#areThere = true

@@ -124,9 +124,12 @@ it('processes find each other if their connection strings name the connections',
 it('a process without the right to look for others sends', async () => {
   const own = await postgres.database()
   const { client, heard } = await eavesdropper(own)
-  await client.query('revoke select on pg_stat_activity from public; create role blind login')
-  onTestFinished(async () => void (await client.query('drop role blind')))
-  const blind = Object.assign(new URL(own), { username: 'blind', password: '' })
+  const role = `blind_${new URL(own).pathname.slice(1)}`
+  await client.query(
+    `revoke select on pg_stat_activity from public; create role ${role} login password 'x'`,
+  )
+  onTestFinished(async () => void (await client.query(`drop role ${role}`)))
+  const blind = Object.assign(new URL(own), { username: role, password: 'x' })
   const signal = postgresSignal({ connectionString: blind.href })
   opened.push(signal)
   const told = message()

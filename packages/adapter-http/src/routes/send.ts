@@ -65,7 +65,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
         const preferences = readPrefer(c.req.header('prefer'))
         const { projectId, agent } = agentRef(c)
         const { sessionId, message, metadata, executionPrincipal } = c.req.valid('json')
-        // Not a spread at the beginning: on Node 20 it makes this object 80 times as expensive.
+        // An object that begins with a spread costs 7 µs on Node 20.
         const sending = service.messages.send({
           projectId,
           agent,

@@ -4,7 +4,7 @@
  * A Map copies its entries to a new table every few dozen changes. A table that has become old is
  * freed only by V8's next full collection, and keeps its values alive until then. So most values
  * of a long-lived Map are copied into the old generation, with all that they refer to. Here the
- * table contains only keys and numbers, and the values are in an array, which is never copied.
+ * table contains only keys and numbers. The values are in an array, which reuses freed places.
  */
 export class ShortLivedMap<K extends string | number, V> {
   readonly #places = new Map<K, number>()

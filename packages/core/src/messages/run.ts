@@ -21,7 +21,7 @@ const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = {
 }
 
 export type RunInput = {
-  /** Another one for each run of this process. */
+  /** Unique among the runs of this process. */
   readonly number: number
   readonly claimed: ClaimedMessage
   readonly agent: Agent

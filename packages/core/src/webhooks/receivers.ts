@@ -12,7 +12,7 @@ export type Receiver = {
   url: string
 }
 
-/** More webhooks than one process sends to at a time. One that was unused for long is forgotten. */
+/** More webhooks than one process sends to at a time. Beyond that, old receivers are forgotten. */
 const MOST_RECEIVERS = 10_000
 
 type Options = {
