@@ -23,6 +23,9 @@ const NOT_UNIT = [
   'packages/adapter-http/src/fuzz.test.ts',
 ]
 
+/** Mocks a module, which other files have loaded already. */
+const MOCKS = ['packages/endpoint-mcp/test/direct-call.test.ts']
+
 export default defineConfig({
   resolve: { conditions: ['@org/source'] },
   // Tests run in the server pipeline, which does not read the conditions above. Without these
@@ -34,7 +37,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
     // Many tests wait for a process or a socket.
-    maxWorkers: Math.ceil(1.5 * availableParallelism()),
+    maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './scripts/left-out-reporter.ts'],
     projects: [
@@ -63,9 +66,12 @@ export default defineConfig({
             'faults/!(checker)/**/*.test.ts',
             'faults/*.test.ts',
           ],
+          exclude: MOCKS,
           globalSetup: './scripts/test-setup.ts',
+          isolate: false,
         },
       },
+      { extends: true, test: { name: 'mocks', include: MOCKS } },
     ],
     coverage: {
       include: ['packages/*/src/**/*.ts'],

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 
 const WELL_KNOWN = [
+  '/usr/bin/chromium-headless-shell', // Takes half the processor time of the browser.
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',

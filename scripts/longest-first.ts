@@ -7,17 +7,20 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 const LONG = [
   'benchmarks/bench',
-  'test/console/console',
   'faults/short',
-  'test/console/screens',
   'adapter-postgres/src/contract',
-  'faults/simulation/simulation',
   'adapter-sqlite/src/contract',
-  'test/start',
+  'e2e/streams-elsewhere',
+  'test/console/console',
   'hostile/addresses',
+  'test/console/screens',
+  'test/start',
+  'e2e/shared-limits',
+  'e2e/session-order',
   'e2e/recoveries',
-  'scenarios/webhooks',
   'e2e/postgres',
+  'scenarios/webhooks',
+  'faults/simulation/simulation',
 ]
 
 const placeOf = ({ moduleId }: TestSpecification): number => {

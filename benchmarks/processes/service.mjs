@@ -1,4 +1,6 @@
-import { createServer } from '@org/agent-messaging-server'
+const server = import.meta.resolve('@org/agent-messaging-server/package.json')
+/** From the bundle, which the CLI loads too. */
+const { createServer } = await import(new URL('bundle/index.js', server).href)
 
 const never = () => new Promise(() => undefined)
 const KEY = 'the-api-key-of-the-benchmark'

@@ -1,9 +1,9 @@
 import { inEnvironment } from '../environment.mjs'
 import { latency as times, percentiles, usageBetween } from './figures.mjs'
-import { twoCommits } from './send.mjs'
+import { twoCommits, warmUp } from './send.mjs'
 import { service, STORES } from './servers.mjs'
 
-/** Measures one caller, which shares no commits. Sends the same number of messages first. */
+/** Measures one caller, which shares no commits. */
 const latencyOn = (kind, { must, aims }) => ({
   ...times,
   ratio: ({ ours, floor }) => `p50 ${(ours.p50 / floor.p50).toFixed(2)} ×`,
@@ -26,11 +26,12 @@ export const latencyPostgres = latencyOn('postgres', {
   aims: '1.5 ×',
 })
 
-const measure = ({ messages }, startServer, webhooks = 0) =>
+const measure = ({ messages, ...sizes }, startServer, webhooks = 0) =>
   inEnvironment(async (environment) => {
     const receiver = await environment.start('receiver')
     const urls = Array.from({ length: webhooks }, () => receiver.ready.url)
     const server = await startServer(environment, { webhooks: urls })
+    await warmUp(environment, server, sizes)
     const caller = await environment.start('caller')
     await caller.ask('send', { ...server.ready, messages })
     const before = await server.ask('usage')

@@ -1,6 +1,6 @@
 import { databaseMicros, inEnvironment } from '../environment.mjs'
 import { count, latency } from './figures.mjs'
-import { figuresOf } from './send.mjs'
+import { figuresOf, warmUp } from './send.mjs'
 import { equalPromise, service, STORES } from './servers.mjs'
 
 /** Measures messages at even intervals, as most services get them: groups of writes stay small. */
@@ -34,10 +34,11 @@ const costs = ({ cpuMicros, ofDatabase }) =>
     ? `server ${count(cpuMicros)} µs`
     : `server ${count(cpuMicros)} µs, database ${count(ofDatabase)} µs`
 
-const measure = ({ seconds, beside }, kind, startServer) =>
+const measure = ({ seconds, beside, connections }, kind, startServer) =>
   inEnvironment(async (environment) => {
     const receiver = await environment.start('receiver')
     const server = await startServer(environment, { webhooks: [receiver.ready.url] })
+    await warmUp(environment, server, { seconds, connections })
     const caller = await environment.start('caller')
     const paced = { ...server.ready, connections: 10, rate: beside, seconds: 2 * seconds }
     await caller.ask('pace', paced)

@@ -58,6 +58,13 @@ export async function underLoad(
   return figuresOf({ server, receiver }, () => load.ask('load', busy))
 }
 
+/** Loads a server that is measured at a light load. */
+export async function warmUp({ start }, { ready }, { seconds, connections }) {
+  const load = await start('load')
+  await load.ask('load', { ...ready, connections, seconds: WARM * seconds })
+  await load.end()
+}
+
 /** Measures a server while `callers` send. */
 export async function figuresOf({ server, receiver }, callers) {
   const before = await server.ask('usage')

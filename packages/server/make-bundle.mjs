@@ -1,5 +1,5 @@
 // Bundles the server and its threads into `bundle/`: a start that loads hundreds of modules takes
-// twice as long. `bin/agent-messaging.js` loads the bundle.
+// twice as long. `bin/agent-messaging.js` and the benchmarks load the bundle.
 import {
   existsSync,
   readdirSync,
@@ -19,6 +19,7 @@ const folder = path.join(server, 'bundle')
 /** The entries. Threads have the names that the sources pass to `new Worker`. */
 const input = {
   cli: 'server/src/cli.ts',
+  index: 'server/src/index.ts',
   'postgres-lease-keeper-thread': 'adapter-postgres/src/postgres-lease-keeper-thread.js',
   'sqlite-lease-keeper-thread': 'adapter-sqlite/src/sqlite-lease-keeper-thread.js',
   'webhook-thread-entry': 'adapter-outbound/src/webhook-thread-entry.js',

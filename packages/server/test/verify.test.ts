@@ -100,7 +100,6 @@ describe('verify', SLOWLY, () => {
     for (const line of [
       'verify body.json --secret-file none.txt',
       'verify body.json --secret-file empty.txt',
-      'verify - --secret-file -',
       `verify body.json --secret ${secret} --secret-file secret.txt`,
       `verify body.json --secret ${secret} -H nonsense`,
       `verify body.json --secret ${secret} --headers none.txt`,
@@ -109,6 +108,12 @@ describe('verify', SLOWLY, () => {
       const { code, stderr } = await cli(line, {})
       expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: /)])
     }
+  })
+
+  it('reads one argument from stdin at most', async () => {
+    const program = sandbox.cli(['verify', '-', '--headers', '-', '--secret', secret])
+    expect(await program.ended).toBe(2)
+    expect(program.stderr()).toContain('Only one argument can be read from stdin.')
   })
 })
 
