@@ -77,14 +77,28 @@ it('refuses on until no send was refused for a while', async () => {
   await third()
 })
 
-it('lets as many wait as the storage commits within queueMs', async () => {
-  const s = scene({ queueMs: 0.5 })
-  await s.writes(2_000, 0.6)
-  const ends = Array.from({ length: 127 }, s.open)
-  expect(s.refuses()).toBe(false)
-  ends.push(s.open())
-  expect(s.refuses()).toBe(true)
+/** Returns how many more writes can wait. */
+async function roomOf({ open, refuses }: ReturnType<typeof scene>): Promise<number> {
+  const ends: ReturnType<typeof open>[] = []
+  while (!refuses()) ends.push(open())
   for (const end of ends) await end()
+  return ends.length
+}
+
+it('while it refuses, lets 40 writes wait at a low rate', async () => {
+  const s = scene()
+  await s.writes(40, 30)
+  expect(await roomOf(s)).toBe(40)
+})
+
+it('while it refuses, lets as many wait as the storage commits in a fifth of queueMs', async () => {
+  const s = scene()
+  for (let round = 0; round < 40; round++) {
+    const ends = Array.from({ length: 300 }, s.open)
+    s.pass(30)
+    for (const end of ends) await end()
+  }
+  expect(await roomOf(s)).toBe(50)
 })
 
 it('counts a write that fails', async () => {

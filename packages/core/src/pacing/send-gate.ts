@@ -1,8 +1,10 @@
 import type { Instant } from '../domain/instant.js'
 import type { OverloadPolicy } from '../policy.js'
 
-/** Sends and answers that can wait for their commit at any rate. */
-const LEAST = 128
+/** Writes that can wait for their commit at any rate. PostgreSQL needs about as many at once. */
+const LEAST = 40
+/** The part of `queueMs` that a write waits while sends are refused. */
+const REFUSING = 0.2
 const WINDOW_MS = 250
 
 /**
@@ -59,7 +61,7 @@ export class SendGate {
     else this.#lateSince ??= Math.max(start, now - WINDOW_MS)
     const isLate = this.#lateSince !== undefined && now - this.#lateSince >= burstMs
     const hasRefused = now - this.#refusedAt <= burstMs
-    const atRate = (ended / (now - start)) * queueMs
+    const atRate = (ended / (now - start)) * queueMs * REFUSING
     this.#limit = isLate || hasRefused ? Math.max(LEAST, atRate) : Infinity
   }
 }
