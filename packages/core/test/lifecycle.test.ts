@@ -258,6 +258,19 @@ describe('stopping the service', () => {
     await stopping
     expect(sender.held).toBe(1)
   })
+  it('waits for attempts in flight in each of two stops', async () => {
+    const { send, hook, service, sender, clock } = await scene(echo)
+    await hook()
+    sender.hold()
+    await send()
+    let ended = 0
+    const stops = [1, 2].map(() => service.stop({ graceMs: 60_000 }).then(() => ended++))
+    await clock.advance(1_000)
+    expect(ended).toBe(0)
+    sender.release()
+    await clock.advance(0)
+    await Promise.all(stops)
+  })
   it('releases the deliveries that wait for a slot, and another process sends them during the stop', async () => {
     const { send, hook, service, another, sender, clock } = await scene(echo)
     await hook()

@@ -5,7 +5,7 @@ import {
   WRONG_PER_MINUTE,
   type ThrottleOptions,
 } from './credential-throttle.js'
-import { openListener } from './http-listener.js'
+import { openListener, type Bindings } from './http-listener.js'
 
 const GOOD = 'Bearer a-valid-key'
 
@@ -62,6 +62,29 @@ it('a key that was accepted before works from a locked address, and an unknown k
   await lock()
   expect((await send('/v1/agents', { authorization: GOOD })).status).toBe(200)
   expect((await send('/v1/agents', { authorization: 'Bearer other' })).status).toBe(429)
+})
+
+it('a key that was accepted before counts as wrong when it is revoked, even if its caller left', async () => {
+  const locked: string[] = []
+  const throttle = new CredentialThrottle({
+    isGuarded: () => true,
+    onLocked: (address) => locked.push(address),
+  })
+  const caller = { remoteAddress: '127.0.0.1' as string | undefined }
+  let status = 200
+  const fetch = throttle.wrap(() => {
+    caller.remoteAddress = undefined
+    return new Response(null, { status })
+  })
+  const call = () => {
+    caller.remoteAddress = '127.0.0.1'
+    const request = new Request('http://localhost/v1/agents', { headers: { authorization: GOOD } })
+    return fetch(request, { incoming: { socket: caller, headers: {} } } as Bindings)
+  }
+  await call()
+  status = 401
+  for (let i = 0; i <= WRONG_PER_MINUTE.api; i++) await call()
+  expect(locked).toEqual(['api 127.0.0.1'])
 })
 
 it('a public route teaches the throttle no key, and needs none', async () => {
