@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 import { LongestFirst } from './scripts/longest-first.js'
 
 const everyLine = { lines: 100, branches: 100 }
@@ -23,7 +23,7 @@ const NOT_UNIT = [
   'packages/adapter-http/src/fuzz.test.ts',
 ]
 
-/** Mocks a module, which other files have loaded already. */
+/** Files that mock a module. Other files would load that module before. */
 const MOCKS = ['packages/endpoint-mcp/test/direct-call.test.ts']
 
 export default defineConfig({
@@ -46,7 +46,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: UNIT,
-          exclude: NOT_UNIT,
+          exclude: [...NOT_UNIT, ...MOCKS],
           setupFiles: './scripts/unit-guard.ts',
           // The files share their modules, whose loading would take longer than the tests.
           isolate: false,
@@ -66,8 +66,9 @@ export default defineConfig({
             'faults/!(checker)/**/*.test.ts',
             'faults/*.test.ts',
           ],
-          exclude: MOCKS,
+          exclude: [...configDefaults.exclude, ...MOCKS],
           globalSetup: './scripts/test-setup.ts',
+          // As in `unit`. Files that mock a module are in MOCKS.
           isolate: false,
         },
       },

@@ -1,6 +1,6 @@
-const server = import.meta.resolve('@org/agent-messaging-server/package.json')
-/** From the bundle, which the CLI loads too. */
-const { createServer } = await import(new URL('bundle/index.js', server).href)
+const manifest = import.meta.resolve('@org/agent-messaging-server/package.json')
+// The benchmarks load the bundle, as the CLI does.
+const { createServer } = await import(new URL('bundle/index.js', manifest).href)
 
 const never = () => new Promise(() => undefined)
 const KEY = 'the-api-key-of-the-benchmark'

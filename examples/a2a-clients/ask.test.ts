@@ -5,7 +5,8 @@ it('the official client gets answers of an agent', async () => {
   const { server, api } = await exampleServer({ endpoints: ['a2a'] })
   const runtime = { kind: 'function', handler: 'echo' }
   await api('POST', '/v1/agents', { name: 'echo', runtime, a2a: { enabled: true } })
-  Object.assign(process.env, { BASE_URL: server.url, KEY })
+  vi.stubEnv('BASE_URL', server.url)
+  vi.stubEnv('KEY', KEY)
   const log = vi.spyOn(console, 'log').mockReturnValue()
   try {
     await import('./ask.js')
@@ -20,6 +21,7 @@ it('the official client gets answers of an agent', async () => {
     ).toBe('Thanks')
   } finally {
     log.mockRestore()
+    vi.unstubAllEnvs()
     await server.stop()
   }
 })

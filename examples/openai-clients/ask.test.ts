@@ -5,7 +5,8 @@ it('the official client gets answers of an agent', async () => {
   const { server, api } = await exampleServer({ endpoints: ['openai'] })
   const runtime = { kind: 'function', handler: 'echo' }
   await api('POST', '/v1/agents', { name: 'echo', runtime })
-  Object.assign(process.env, { BASE_URL: server.url, KEY })
+  vi.stubEnv('BASE_URL', server.url)
+  vi.stubEnv('KEY', KEY)
   const log = vi.spyOn(console, 'log').mockReturnValue()
   try {
     await import('./ask.js')
@@ -17,6 +18,7 @@ it('the official client gets answers of an agent', async () => {
     ])
   } finally {
     log.mockRestore()
+    vi.unstubAllEnvs()
     await server.stop()
   }
 })

@@ -6,9 +6,13 @@ beforeAll(async () => {
   example = await exampleServer()
   const runtime = { kind: 'function', handler: 'echo' }
   await example.api('POST', '/v1/agents', { name: 'echo', runtime })
-  Object.assign(process.env, { BASE_URL: example.server.url, KEY })
+  vi.stubEnv('BASE_URL', example.server.url)
+  vi.stubEnv('KEY', KEY)
 })
-afterAll(() => example.server.stop())
+afterAll(() => {
+  vi.unstubAllEnvs()
+  return example.server.stop()
+})
 
 /** Runs a program of this folder. Returns the lines that it prints. */
 async function printedBy(load: () => Promise<unknown>): Promise<unknown[][]> {

@@ -127,8 +127,9 @@ describe('a turn', () => {
     // The SDK must not write to the console.
     const consoleError = vi.spyOn(console, 'error')
     return () => {
-      expect(consoleError).not.toHaveBeenCalled()
+      const written = [...consoleError.mock.calls]
       consoleError.mockRestore()
+      expect(written).toEqual([])
     }
   })
 

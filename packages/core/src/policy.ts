@@ -44,7 +44,10 @@ export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & {
 
 /** When sends are refused because more arrive than the storage can commit. */
 export type OverloadPolicy = {
-  /** The average wait for a commit from which on the service counts as late. */
+  /**
+   * The average wait for a commit from which on the service counts as late. While sends are
+   * refused, the writes of a fifth of this time can wait, and at least 40.
+   */
   readonly queueMs: number
   /** Sends are refused after the service was late for this time. `Infinity`: never. */
   readonly burstMs: number

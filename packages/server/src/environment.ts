@@ -175,7 +175,7 @@ export const environment = z.object({
     1,
     600_000,
     defaultPolicy.overload.queueMs,
-    'Sends are refused with 503 while the average wait for a commit is longer.',
+    'After half a second with a longer average wait for a commit, sends are refused with 503.',
   ),
   SERVICE_RUN_TIMEOUT_MS: milliseconds(
     100,

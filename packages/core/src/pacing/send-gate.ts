@@ -1,9 +1,9 @@
 import type { Instant } from '../domain/instant.js'
 import type { OverloadPolicy } from '../policy.js'
 
-/** Writes that can wait for their commit at any rate. PostgreSQL needs about as many at once. */
+/** While sends are refused, at least this many writes can wait. */
 const LEAST = 40
-/** The part of `queueMs` that a write waits while sends are refused. */
+/** While sends are refused, the writes of this part of `queueMs` can wait. */
 const REFUSING = 0.2
 const WINDOW_MS = 250
 
