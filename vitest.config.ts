@@ -23,8 +23,11 @@ const NOT_UNIT = [
   'packages/adapter-http/src/fuzz.test.ts',
 ]
 
-/** Files that mock a module. Other files would load that module before. */
-const MOCKS = ['packages/endpoint-mcp/test/direct-call.test.ts']
+/** Files that mock a module or measure the memory of their process. Each has its own process. */
+const ALONE = [
+  'packages/adapter-process/src/process-runtime.test.ts',
+  'packages/endpoint-mcp/test/direct-call.test.ts',
+]
 
 export default defineConfig({
   resolve: { conditions: ['@org/source'] },
@@ -46,7 +49,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: UNIT,
-          exclude: [...NOT_UNIT, ...MOCKS],
+          exclude: [...NOT_UNIT, ...ALONE],
           setupFiles: './scripts/unit-guard.ts',
           // The files share their modules, whose loading would take longer than the tests.
           isolate: false,
@@ -66,13 +69,13 @@ export default defineConfig({
             'faults/!(checker)/**/*.test.ts',
             'faults/*.test.ts',
           ],
-          exclude: [...configDefaults.exclude, ...MOCKS],
+          exclude: [...configDefaults.exclude, ...ALONE],
           globalSetup: './scripts/test-setup.ts',
-          // As in `unit`. Files that mock a module are in MOCKS.
+          // As in `unit`. Files that need their own process are in ALONE.
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'mocks', include: MOCKS } },
+      { extends: true, test: { name: 'alone', include: ALONE } },
     ],
     coverage: {
       include: ['packages/*/src/**/*.ts'],
