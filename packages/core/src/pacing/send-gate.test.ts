@@ -52,6 +52,14 @@ it('lets a burst pass, and refuses sends when the service stays late', async () 
   await second()
 })
 
+it('never refuses if a burst can last forever', async () => {
+  const s = scene({ burstMs: Infinity })
+  await s.writes(60, 30)
+  const end = flood(s)
+  expect(s.refuses()).toBe(false)
+  await end()
+})
+
 it('a late write after a long pause is no overload', async () => {
   const s = scene()
   s.pass(3_600_000)

@@ -60,7 +60,7 @@ export class SendGate {
     if (waitedMs <= ended * queueMs) this.#lateSince = undefined
     else this.#lateSince ??= Math.max(start, now - WINDOW_MS)
     const isLate = this.#lateSince !== undefined && now - this.#lateSince >= burstMs
-    const hasRefused = now - this.#refusedAt <= burstMs
+    const hasRefused = now - this.#refusedAt < burstMs
     const atRate = (ended / (now - start)) * queueMs * REFUSING
     this.#limit = isLate || hasRefused ? Math.max(LEAST, atRate) : Infinity
   }
