@@ -3,7 +3,7 @@ import type { OverloadPolicy } from '../policy.js'
 
 /** While sends are refused, at least this many writes can wait. */
 const LEAST = 40
-/** While sends are refused, the writes of this part of `queueMs` can wait. */
+/** The part of `queueMs` whose commits can wait while sends are refused. */
 const REFUSING = 0.2
 const WINDOW_MS = 250
 
