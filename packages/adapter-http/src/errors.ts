@@ -1,5 +1,5 @@
 import type { Issue, MessagingService, Permission } from '@org/agent-messaging-core'
-import { OVERLOAD } from '@org/agent-messaging-core/runtime'
+import { retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -193,13 +193,10 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
         'The body was read before it reached this app. Mount the app before body parsers such ' +
         'as express.json()',
     }),
-    unavailable: ({ reason }) => ({
+    unavailable: (error) => ({
       code: 'UNAVAILABLE',
-      message:
-        reason === OVERLOAD
-          ? 'More sends arrive than the service can store. Try again later'
-          : 'The service cannot reach its storage. Try again later',
-      headers: RETRY_SOON,
+      message: unavailableText(error),
+      headers: { 'Retry-After': String(retrySecondsOf(error)) },
     }),
   }
 

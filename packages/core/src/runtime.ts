@@ -1,4 +1,4 @@
-export { OVERLOAD } from './ports/stored.js'
+export { OVERLOAD, retrySecondsOf, unavailableText } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agent.js'
 export { agentDefaults, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
 export { isBootstrapKey, isMistyped, newApiKey } from './domain/api-key.js'

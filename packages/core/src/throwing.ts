@@ -1,5 +1,5 @@
 import type { Result, ResultAsync } from 'neverthrow'
-import { OVERLOAD } from './ports/stored.js'
+import { OVERLOAD, unavailableText } from './ports/stored.js'
 import type { MessagingService } from './service.js'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
@@ -82,7 +82,7 @@ const messageOf = (error: ServiceError): string => {
       return `The agent is not running: its state is ${error.state}.`
     case 'unavailable':
       return error.reason === OVERLOAD
-        ? 'More sends arrive than the service can store. Try again later.'
+        ? `${unavailableText(error)}.`
         : `The storage is unavailable: ${error.reason}`
     default:
       return MESSAGES[error.kind]

@@ -6,7 +6,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import type { MessagingService, Permission } from '@org/agent-messaging-core'
-import { OVERLOAD } from '@org/agent-messaging-core/runtime'
+import { OVERLOAD, retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
 import type { ResultAsync } from 'neverthrow'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
@@ -117,14 +117,11 @@ const errors: {
     overloaded('SESSION_FULL', 'Too many messages of this context are waiting. Try again later'),
   too_many_streams: () =>
     overloaded('TOO_MANY_STREAMS', 'The project has reached its limit of open streams'),
-  unavailable: ({ reason }) =>
+  unavailable: (error) =>
     new Refusal(503, {
-      reason: reason === OVERLOAD ? 'OVERLOADED' : 'UNAVAILABLE',
-      message:
-        reason === OVERLOAD
-          ? 'More requests arrive than the service can store. Try again later'
-          : 'The service cannot reach its storage. Try again later',
-      retryAfterSeconds: 1,
+      reason: error.reason === OVERLOAD ? 'OVERLOADED' : 'UNAVAILABLE',
+      message: unavailableText(error),
+      retryAfterSeconds: retrySecondsOf(error),
     }),
 }
 

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { MessagingService } from '@org/agent-messaging-core'
-import { OVERLOAD } from '@org/agent-messaging-core/runtime'
+import { retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -32,11 +32,6 @@ export type HttpError =
         | 'internal'
     }
 
-const overloadText = (reason: string): string =>
-  reason === OVERLOAD
-    ? 'More messages arrive than the service can store. Try again in a second'
-    : 'The service cannot reach its storage. Try again in a second'
-
 const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`
 
 /** The text of every refusal of a tool. A model reads it, so it says what to do. */
@@ -63,7 +58,7 @@ const texts: {
   input_restricted: () =>
     'Only the end user of the message can answer. Send the endUserId of the message',
   request_state_invalid: () => 'requestState was not created by this server',
-  unavailable: ({ reason }) => overloadText(reason),
+  unavailable: unavailableText,
 }
 
 /** Returns the result of a tool that did nothing. */
@@ -85,7 +80,6 @@ const SERVER_ERROR = -32_000
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 const INTERNAL_ERROR = -32_603
-const RETRY_SOON = { 'Retry-After': '1' }
 
 const refusals: {
   readonly [K in HttpError['kind']]: (error: HttpError & { kind: K }) => Refusal
@@ -133,11 +127,11 @@ const refusals: {
     code: SERVER_ERROR,
     message: `The body must have at most ${maxBytes} bytes`,
   }),
-  unavailable: ({ reason }) => ({
+  unavailable: (error) => ({
     status: 503,
     code: SERVER_ERROR,
-    message: overloadText(reason),
-    headers: RETRY_SOON,
+    message: unavailableText(error),
+    headers: { 'Retry-After': String(retrySecondsOf(error)) },
   }),
   internal: () => ({
     status: 500,

@@ -1,5 +1,5 @@
 import type { MessagingService, Permission, RunError } from '@org/agent-messaging-core'
-import { OVERLOAD } from '@org/agent-messaging-core/runtime'
+import { OVERLOAD, retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -117,15 +117,9 @@ const refusals: {
   }),
   too_many_streams: () =>
     rateLimited('too_many_streams', 'The project has reached its limit of open streams'),
-  unavailable: ({ reason }) => ({
-    ...failed(
-      503,
-      reason === OVERLOAD ? OVERLOADED : 'unavailable',
-      reason === OVERLOAD
-        ? 'More requests arrive than the service can store. Try again later'
-        : 'The service cannot reach its storage. Try again later',
-    ),
-    retryAfterSeconds: 1,
+  unavailable: (error) => ({
+    ...failed(503, error.reason === OVERLOAD ? OVERLOADED : 'unavailable', unavailableText(error)),
+    retryAfterSeconds: retrySecondsOf(error),
   }),
   run_failed: ({ error: { code, message } }) =>
     failed(500, code, `The agent did not answer: ${message}`),

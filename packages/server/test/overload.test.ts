@@ -65,7 +65,7 @@ it('an overload is refused with 503 and Retry-After, and a repeated send is acce
         expect(await answer.json()).toMatchObject({
           error: {
             code: 'UNAVAILABLE',
-            message: 'More sends arrive than the service can store. Try again later',
+            message: 'More requests arrive than the service can handle. Try again later',
           },
         })
       }),

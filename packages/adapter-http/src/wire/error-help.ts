@@ -64,7 +64,7 @@ export const errorHelp: {
     remedy: 'Look for the `requestId` in the log of the server, and report the defect.',
   },
   UNAVAILABLE: {
-    cause: 'The service cannot reach its storage, or more sends arrive than it can store.',
+    cause: 'The service cannot reach its storage, or more requests arrive than it can handle.',
     remedy: 'Try again after `Retry-After`. Repeat a send with the same `Idempotency-Key`.',
   },
 }

@@ -5,9 +5,25 @@ import type { Instant } from '../domain/instant.js'
  * The storage did not confirm the call: its queue is full, or the database is away. A write can
  * have happened.
  */
-export type Unavailable = { readonly kind: 'unavailable'; readonly reason: string }
-/** The reason if sends are refused because more arrive than the storage can commit. */
+export type Unavailable = {
+  readonly kind: 'unavailable'
+  readonly reason: string
+  /** When to try again. Default: in a second. */
+  readonly retryInMs?: number
+}
+/** The reason if a call is refused because more calls arrive than the service can do. */
 export const OVERLOAD = 'overload'
+
+/** Says what the caller can do about it. Every interface uses this text. */
+export const unavailableText = ({ reason }: Unavailable): string =>
+  reason === OVERLOAD
+    ? 'More requests arrive than the service can handle. Try again later'
+    : 'The service cannot reach its storage. Try again later'
+
+/** The seconds of a `Retry-After`. */
+export const retrySecondsOf = ({ retryInMs = 0 }: Unavailable): number =>
+  Math.max(1, Math.ceil(retryInMs / 1_000))
+
 export type Stored<T> = ResultAsync<T, Unavailable>
 
 /** `nextCursor` is the id of the page's last row, or null on the last page. */
