@@ -1,5 +1,6 @@
 // Callers with pauses. `send` sends on one connection, `pauseMs` after each answer. `pace` sends
-// `rate` messages a second at even intervals, and counts answers of 503. Latencies are in ms.
+// `rate` messages a second at even intervals, and counts answers of 503. `flood` has no pauses.
+// Latencies are in ms.
 import { Client, Pool } from 'undici'
 import { percentiles } from '../rows/figures.mjs'
 import { answer } from './answer.mjs'
@@ -48,4 +49,30 @@ async function pace({ url, headers, rate, seconds, connections }) {
     ...percentiles(latencies),
   }
 }
-answer({}, { send, pace })
+
+/** Callers that ask again at once, also after a 503. With `reads`, they list messages. */
+async function flood({ url, headers, seconds, connections, reads = false }) {
+  const { origin, pathname: path } = new URL(url)
+  const pool = new Pool(origin, { connections })
+  const end = performance.now() + 1_000 * seconds
+  const counts = { answered: 0, refused: 0 }
+  const ask = () =>
+    reads ? listMessages(pool, { path, headers }) : sendMessage(pool, { path, headers })
+  const caller = async () => {
+    while (performance.now() < end) {
+      const { status, reason } = await settled(ask())
+      if (status === 'rejected' && reason.statusCode !== 503) throw reason
+      counts[status === 'rejected' ? 'refused' : 'answered']++
+    }
+  }
+  await Promise.all(Array.from({ length: connections }, caller))
+  await pool.close()
+  return counts
+}
+
+async function listMessages(dispatcher, { path, headers }) {
+  const { statusCode, body } = await dispatcher.request({ path, method: 'GET', headers })
+  await body.dump()
+  if (statusCode !== 200) throw Object.assign(new Error(`answered ${statusCode}`), { statusCode })
+}
+answer({}, { send, pace, flood })

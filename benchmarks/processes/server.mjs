@@ -19,9 +19,14 @@ const telemetry = {
       finished.push({ messageId, at: Number(process.hrtime.bigint()) })
   },
 }
-const { caller } = await openService({
+const { caller, anotherProject } = await openService({
   telemetry,
   ...(log && { agents: { logged }, handler: 'logged' }),
   ...options,
 })
-answer(caller, { count: () => ({ accepted }), ran: () => ran, finished: () => finished })
+answer(caller, {
+  anotherProject,
+  count: () => ({ accepted }),
+  ran: () => ran,
+  finished: () => finished,
+})

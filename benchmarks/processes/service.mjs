@@ -42,7 +42,14 @@ export async function openService({
     })
     webhookIds.push(must(created).webhook.id)
   }
-  const headers = { authorization: `Bearer ${KEY}` }
+  /** Makes another project with an agent. Returns its caller. */
+  const anotherProject = async () => {
+    const { id } = must(await service.projects.create({ name: 'another' }))
+    must(await createAgent(service, { projectId: id, handler, concurrency }))
+    const permissions = ['project:message']
+    const { key } = must(await service.keys.create({ projectId: id, name: 'bench', permissions }))
+    return callerOf(url, key)
+  }
   return {
     service,
     storage,
@@ -50,9 +57,15 @@ export async function openService({
     agent,
     webhookIds,
     stop,
-    caller: { url: `${url}/v1/agents/bench/messages`, headers },
+    caller: callerOf(url, KEY),
+    anotherProject,
   }
 }
+
+const callerOf = (url, key) => ({
+  url: `${url}/v1/agents/bench/messages`,
+  headers: { authorization: `Bearer ${key}` },
+})
 
 const createAgent = (service, { projectId, handler, concurrency }) =>
   service.agents.create({

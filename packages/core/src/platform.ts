@@ -1,3 +1,4 @@
+import type { ResultAsync } from 'neverthrow'
 import type { Actor } from './domain/audit.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
@@ -7,11 +8,18 @@ import type { ChunkRelay } from './ports/chunk-relay.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
+import type { Unavailable } from './ports/stored.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { Tracing } from './ports/tracing.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import type { Policy } from './policy.js'
+
+/** A read names its project in its first argument. */
+type OfProject = string | { readonly projectId?: string | undefined }
+export type SharedReads = <Input extends readonly [OfProject, ...unknown[]], T, E>(
+  read: (...input: Input) => ResultAsync<T, E>,
+) => (...input: Input) => ResultAsync<T, E | Unavailable>
 
 /** The ports and the policy that the service runs on. */
 export type Platform = {
@@ -33,6 +41,8 @@ export type Platform = {
   readonly telemetry: Telemetry
   readonly tracing: Tracing
   readonly policy: Policy
+  /** Makes a read of a project wait for its turn. A wait for an answer takes no turn. */
+  readonly shared: SharedReads
   /** The address of the service, for one-time links. Absent: events have no links. */
   readonly publicUrl?: () => string | undefined
   /** The actor that the audit log names. `host` if absent. */

@@ -18,7 +18,7 @@ export type Policy = {
    * error (`reject`).
    */
   readonly onKeyMismatch: 'reuse' | 'reject'
-  readonly overload: OverloadPolicy
+  readonly sendQueue: SendQueuePolicy
   readonly stream: StreamPolicy
   readonly dispatch: DispatchPolicy
   readonly runLeaseMs: number
@@ -42,15 +42,13 @@ export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & {
   readonly deliver: Pick<DeliverPolicy, 'deadlineMs'>
 }
 
-/** When sends are refused because more arrive than the storage can commit. */
-export type OverloadPolicy = {
-  /**
-   * The average wait for a commit from which on the service counts as late. While sends are
-   * refused, the writes of a fifth of this time can wait, and at least 40.
-   */
-  readonly queueMs: number
-  /** Sends are refused after the service was late for this time. `Infinity`: never. */
-  readonly burstMs: number
+/** The sends of this process that wait because more arrive than the storage can commit. */
+export type SendQueuePolicy = {
+  /** A send that waits longer is refused. */
+  readonly maxWaitMs: number
+  readonly maxWaiting: number
+  /** The sum of the bodies of sends that wait. */
+  readonly maxBytes: number
 }
 
 export type StreamPolicy = {
@@ -121,7 +119,7 @@ export const defaultPolicy: Policy = {
   pollMs: 500,
   maxWaitingPerProject: 5_000,
   onKeyMismatch: 'reuse',
-  overload: { queueMs: 25, burstMs: 500 },
+  sendQueue: { maxWaitMs: 2_000, maxWaiting: 5_000, maxBytes: 64 * 1024 * 1024 },
   stream: {
     bufferLength: 64 * 1024,
     maxPerProject: 1_000,

@@ -7,6 +7,7 @@ import { createOperations, credentialChanges } from './operations/operations.js'
 import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
 import { noTracing } from './pacing/no-tracing.js'
+import { sharedReads } from './pacing/shared-reads.js'
 import { SteadyClock } from './pacing/steady-clock.js'
 import type { Platform } from './platform.js'
 import { defaultPolicy, requireFittingLease, type Policy } from './policy.js'
@@ -208,6 +209,7 @@ function platformOf(
     telemetry: options.telemetry ?? { record: () => undefined },
     tracing: options.tracing ?? noTracing(options.crypto.randomBytes),
     policy,
+    shared: sharedReads(options.clock),
     ...signals,
   }
 }

@@ -96,7 +96,7 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
   if (problem) return refuse(c, (await access.confirm()) ?? { kind: problem })
   const isSend = isJsonObject(body) && isSendRequest(body)
-  const early = isSend ? d.service.messages.overload() : await access.confirm()
+  const early = isSend ? undefined : await access.confirm()
   if (early) return refuse(c, early)
   if (!mayCallTools(call)) return refuse(c, (await access.confirm()) ?? { kind: 'no_tools' })
   const onError = (error: unknown) => d.onError?.(error, c.get('requestId'))

@@ -71,15 +71,13 @@ function withFieldsOf({ session, input }: FieldNames, error: EndpointError): End
   return { ...error, issues }
 }
 
-/** Answers a request that sends. An overload is refused before all other work. */
+/** Answers a request that sends. */
 export async function answerSend(
   c: Context<Env>,
   d: Deps,
   answer: (c: Context<Env>, d: Deps, body: JsonObject) => Promise<Response>,
 ): Promise<Response> {
   const { service } = d
-  const overload = service.messages.overload()
-  if (overload) return refuse(c, overload)
   const access = { service, permission: 'project:message', recalls: true } as const
   const refusal = await refuseUnauthorized(c, access)
   if (refusal) return refusal

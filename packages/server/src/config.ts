@@ -50,7 +50,7 @@ function configOf(env: Environment) {
 const policyOf = (env: Environment): Partial<Policy> => ({
   syncWaitMs: env.SERVICE_SYNC_MESSAGE_TIMEOUT_MS,
   onKeyMismatch: env.SERVICE_IDEMPOTENCY_MISMATCH,
-  overload: { ...defaultPolicy.overload, queueMs: env.SERVICE_SEND_QUEUE_MS },
+  sendQueue: { ...defaultPolicy.sendQueue, maxWaitMs: env.SERVICE_SEND_QUEUE_MS },
   dispatch: {
     ...defaultPolicy.dispatch,
     runTimeoutMs: env.SERVICE_RUN_TIMEOUT_MS,

@@ -174,8 +174,8 @@ export const environment = z.object({
   SERVICE_SEND_QUEUE_MS: milliseconds(
     1,
     600_000,
-    defaultPolicy.overload.queueMs,
-    'After half a second with a longer average wait for a commit, sends are refused with 503.',
+    defaultPolicy.sendQueue.maxWaitMs,
+    'A send that waits longer for the storage is refused with 503.',
   ),
   SERVICE_RUN_TIMEOUT_MS: milliseconds(
     100,

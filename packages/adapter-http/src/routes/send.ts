@@ -1,5 +1,5 @@
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
-import { Hono, type Context, type MiddlewareHandler } from 'hono'
+import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { basePathOf, reply } from '../answer.js'
 import { authorize } from '../authorize.js'
@@ -54,7 +54,6 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
       '/v1/agents/:id/messages',
       [
         about.send,
-        refuseOverload(service),
         authorize(service, 'project:message', { recalls: true }),
         readJson(maxBodyBytes),
         validBody(newMessage),
@@ -99,14 +98,6 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
       },
     ),
   )
-
-/** Comes before all other work, because most requests of an overload end here. */
-const refuseOverload =
-  (service: HttpDeps['service']): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    const overload = service.messages.overload()
-    return overload ? refuse(c, overload) : next()
-  }
 
 /** The seconds after which a caller without an answer can read the message. */
 const POLL_SOON = { 'Retry-After': '1' }

@@ -23,6 +23,7 @@ export function createAgents(
   messages: Messages,
   { deliverySender }: Webhooks,
 ) {
+  const { shared } = platform
   const { dispatcher, waitingRoom } = messages
   const supervising = { ...platform, deliverySender, dispatcher }
   const supervisor = new Supervisor(supervising)
@@ -30,8 +31,12 @@ export function createAgents(
   return {
     supervisor,
     changesBy: (actor: Actor) => agentChanges({ ...context, actor }),
-    agents: { ...agentChanges(context), get: getAgent(context), list: listAgents(context) },
-    sessions: { list: listSessions(context), erase: eraseSession(context) },
+    agents: {
+      ...agentChanges(context),
+      get: shared(getAgent(context)),
+      list: shared(listAgents(context)),
+    },
+    sessions: { list: shared(listSessions(context)), erase: eraseSession(context) },
   }
 }
 

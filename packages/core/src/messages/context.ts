@@ -1,5 +1,6 @@
 import type { Agent } from '../domain/agent.js'
 import type { Recent } from '../domain/recent.js'
+import type { TurnQueue } from '../pacing/turn-queue.js'
 import type { AgentStarts } from './agent-starts.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { ProjectLimits } from './project-limits.js'
@@ -13,4 +14,6 @@ export type MessagesContext = RunContext & {
   /** Running agents, by project and id or name, as a send read them last. */
   readonly recentAgents: Recent<Agent>
   readonly projectLimits: ProjectLimits
+  /** Sends before the storage. Commits of answers never wait in it. */
+  readonly sendQueue: TurnQueue
 }

@@ -3,7 +3,7 @@ import { ProjectLimits } from './project-limits.js'
 import { Recent } from '../domain/recent.js'
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
-import { SendGate } from '../pacing/send-gate.js'
+import { TurnQueue } from '../pacing/turn-queue.js'
 import { AgentStarts } from './agent-starts.js'
 import { answerByLink, readByLink } from './answer-by-link.js'
 import { answerRun, isRunToken } from './answer-run.js'
@@ -13,12 +13,14 @@ import { InputDeadlines } from './input-deadlines.js'
 import { answerInput, listInputs, withdrawInput } from './inputs.js'
 import { deleteHook, listHooks, setHook } from './message-hooks.js'
 import { getMessage, listMessages, readHistory, searchMessages } from './read-messages.js'
-import { enqueueMessage, OVERLOADED, sendMessage } from './send-message.js'
+import { enqueueMessage, sendMessage } from './send-message.js'
 import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
 import { WaitingRoom } from './waiting-room.js'
 
 const MOST_RECENT_AGENTS = 1_000
+/** The storage gets as many sends as it commits in this time, and at least `places`. */
+const SEND_PLACES = { places: 32, commitMs: 25 }
 
 export type Messages = ReturnType<typeof createMessages>
 
@@ -26,10 +28,10 @@ export type Messages = ReturnType<typeof createMessages>
  * Messages: the calls of the service, and the dispatcher, waiting callers and streams behind them.
  */
 export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
-  const sendGate = new SendGate(platform.policy.overload, platform.clock.elapsed())
+  const { shared } = platform
   const answerStreams = new AnswerStreams(platform)
   const waitingRoom = new WaitingRoom(platform)
-  const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams, sendGate })
+  const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams })
   const agentStarts = new AgentStarts(platform)
   const context = {
     ...platform,
@@ -38,7 +40,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     dispatcher,
     waitingRoom,
     agentStarts,
-    sendGate,
+    sendQueue: new TurnQueue(platform.clock, { ...SEND_PLACES, ...platform.policy.sendQueue }),
     recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
     projectLimits: new ProjectLimits(platform),
   }
@@ -49,7 +51,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     inputDeadlines: new InputDeadlines(context),
     /** Questions of agents to people. */
     inputs: {
-      list: listInputs(context),
+      list: shared(listInputs(context)),
       answer: answerInput(context),
       withdraw: withdrawInput(context),
       readByLink: readByLink(context),
@@ -63,12 +65,10 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     },
     messages: {
       send: sendMessage(context),
-      /** Returns the error of a send that is refused because too many others wait. */
-      overload: () => (sendGate.refuses(platform.clock.elapsed()) ? OVERLOADED : undefined),
       enqueue: enqueueMessage(context),
       get: getMessage(context),
-      history: readHistory(context),
-      list: listMessages(context),
+      history: shared(readHistory(context)),
+      list: shared(listMessages(context)),
       search: searchMessages(context),
       stream: streamMessage(context),
       cancel: cancelMessage(context),

@@ -9,11 +9,13 @@ import type { Caller } from './waiting-room.js'
 import type { MessagesContext } from './context.js'
 import type { Platform } from '../platform.js'
 
-export type GetMessageInput = {
+type MessageRef = {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
   readonly messageId: string
+}
+export type GetMessageInput = MessageRef & {
   /** Waits this long for the message to become final. 0 does not wait. */
   readonly waitMs?: number | undefined
   readonly abort?: Caller | undefined
@@ -25,25 +27,26 @@ export type GetMessageError =
 /** Returns a message in its present state. */
 export const getMessage =
   (d: MessagesContext) =>
-  ({
-    projectId,
-    agent: name,
-    messageId,
-    waitMs = 0,
-    abort,
-  }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
+  ({ waitMs = 0, abort, ...ref }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
     safeTry(async function* () {
-      const agent = yield* d.storage.agents.get(projectId, name)
-      if (!agent) return fail('agent_not_found')
-      const message = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
-      if (!message) return fail('message_not_found')
+      const message = yield* readMessage(d)(ref)
       const deadline = d.clock.elapsed() + Math.min(waitMs, d.policy.syncWaitMs)
       const seen = await d.waitingRoom.wait(message, deadline, abort)
       if (waitMs === 0 || seen !== message) return ok(seen)
       // The wait ended without an answer, but the state can have changed.
-      const now = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
-      return now ? ok(now) : fail('message_not_found')
+      return readMessage(d)(ref)
     })
+
+const readMessage = (d: MessagesContext) =>
+  d.shared(
+    ({ projectId, agent: name, messageId }: MessageRef): ResultAsync<Message, GetMessageError> =>
+      safeTry(async function* () {
+        const agent = yield* d.storage.agents.get(projectId, name)
+        if (!agent) return fail('agent_not_found')
+        const message = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
+        return message ? ok(message) : fail('message_not_found')
+      }),
+  )
 
 export type ReadHistoryInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'> &
   HistoryLimit

@@ -1,5 +1,4 @@
 import type { Platform } from '../platform.js'
-import type { SendGate } from '../pacing/send-gate.js'
 import type { DeliverySender } from '../webhooks/delivery-sender.js'
 import type { AnswerStreams } from './stream/answer-streams.js'
 
@@ -7,5 +6,4 @@ import type { AnswerStreams } from './stream/answer-streams.js'
 export type RunContext = Platform & {
   readonly deliverySender: DeliverySender
   readonly answerStreams: AnswerStreams
-  readonly sendGate: SendGate
 }

@@ -7,7 +7,7 @@ import type { PrincipalError } from '../domain/principal.js'
 import { tokenTakes, type BucketLevel, type TokenTake } from '../domain/send-limit.js'
 import type { Accepted, NewMessage } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
-import { OVERLOAD, type Unavailable } from '../ports/stored.js'
+import type { Unavailable } from '../ports/stored.js'
 import type { MessagesContext } from './context.js'
 import type { Slot } from './dispatcher.js'
 import type { Platform } from '../platform.js'
@@ -79,8 +79,6 @@ async function enqueue(
   return sentOf(d, agent.value, born, accepted.value)
 }
 
-export const OVERLOADED = { kind: 'unavailable', reason: OVERLOAD } as const
-
 /** `deadline` is in elapsed time. */
 async function send(
   d: MessagesContext,
@@ -89,12 +87,13 @@ async function send(
 ): Promise<Result<Sent, SendError>> {
   const checked = checkInput(input, d.policy.limits)
   if (checked.isErr()) return err(checked.error)
-  if (d.sendGate.refuses(d.clock.elapsed())) return err(OVERLOADED)
   if (input.hook) {
     const hook = await checkHook(d, input.projectId, input.hook)
     if (hook.isErr()) return err(hook.error)
   }
-  const result = await d.sendGate.count(accept(d, input), () => d.clock.elapsed())
+  const { projectId: group, abort: caller } = input
+  const bytes = (): number => bytesOf(input)
+  const result = await d.sendQueue.run({ group, caller, bytes }, () => accept(d, input))
   if (result.isErr()) return err(result.error)
   const { agent, slot, accepted, sent } = result.value
   if (sent.isErr()) {
@@ -130,6 +129,9 @@ async function sendAfterStart(
   const hasTime = d.clock.elapsed() < deadline && !d.stopping.aborted && !input.abort?.aborted
   return hasTime ? send(d, input, deadline) : send(d, input, -Infinity)
 }
+
+const bytesOf = ({ message, metadata, earlierTurns }: SendInput): number =>
+  message.length + JSON.stringify([metadata, earlierTurns]).length
 
 type Acceptance = {
   readonly agent: Agent

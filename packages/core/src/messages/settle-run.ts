@@ -34,8 +34,7 @@ export async function settleRun(
   context: RunContext,
   { held, message, run, maxAttempts, isRun = true, cause = { trace: message.trace } }: UnsettledRun,
 ): Promise<Result<RecordedRun, Unavailable>> {
-  const { clock, deliverySender, eventNews, policy, random, sendGate, signal, storage, telemetry } =
-    context
+  const { clock, deliverySender, eventNews, policy, random, signal, storage, telemetry } = context
   const now = clock.now()
   const checked = checkedRun(run, message, policy.limits.responseLength)
   if (checked.kind === 'input_required')
@@ -57,7 +56,7 @@ export async function settleRun(
   const writing = tracedCommit(context.tracing, cause, 'recordRun', () =>
     retryUntilStored(context, () => storage.messages.recordRun(record)),
   )
-  const written = await sendGate.count(writing, () => clock.elapsed())
+  const written = await writing
   if (written.isErr()) return written
   const recorded = written.value
   const facts = { messageId: message.id, agentId: message.agentId, attempt: message.attempt }

@@ -40,7 +40,7 @@ export function createOperations(context: OperationsContext) {
     },
     keys: {
       create: createKey(context),
-      list: listKeys(context),
+      list: context.shared(listKeys(context)),
       revoke: revokeKey(context),
       authenticate: authenticate(keysContext),
       recall: recallKey(keysContext),
@@ -51,13 +51,13 @@ export function createOperations(context: OperationsContext) {
       findOpen: findOpenPortal(context),
       end: endPortal(context),
     },
-    usage: { read: readUsage(context) },
-    auditLog: { list: readAuditLog(context) },
+    usage: { read: context.shared(readUsage(context)) },
+    auditLog: { list: context.shared(readAuditLog(context)) },
     secrets: { reseal: resealSecrets(context) },
     signIns: { end: endSignIn(context), isOver: isSignInOver(context) },
     ping: pingStorage(context),
     backlog: readBacklog(context),
-    activity: readActivity(context),
+    activity: context.shared(readActivity(context)),
     tick: runPass(context),
   }
 }

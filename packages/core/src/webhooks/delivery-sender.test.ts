@@ -39,6 +39,7 @@ async function worker(attempts?: AttemptMaker) {
     leaseKeeper: { hold: () => undefined, release: () => undefined },
     runtimes: new Map(),
     policy: defaultPolicy,
+    shared: (read) => read,
     stopping: new AbortController().signal,
     stopDeadline: new AbortController().signal,
   })

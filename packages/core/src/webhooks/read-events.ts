@@ -51,7 +51,7 @@ export const readEvents =
       if (problem) return problem
       const deadline = d.clock.elapsed() + Math.min(waitMs, MOST_WAIT_MS)
       for (;;) {
-        const page = yield* pageOf(d, { projectId, limit, ...fromPlace(place) })
+        const page = yield* d.shared(pageOf(d))({ projectId, limit, ...fromPlace(place) })
         if (page === 'expired') return fail('event_cursor_expired')
         const last = page.events.at(-1)
         if (last) place = placeAt(last)
@@ -80,27 +80,28 @@ const MOST_TEXT = 2 * 1024 * 1024
 const PART = 20
 
 /** Returns the page up to the event that reaches the limit of text. */
-function pageOf(d: Platform, query: EventsAfter): Stored<EventPage | 'expired'> {
-  return safeTry(async function* () {
-    const events: LoggedEvent[] = []
-    const { projectId, after, mark } = query
-    let [text, next] = [0, after]
-    for (;;) {
-      const limit = Math.min(PART, query.limit - events.length)
-      const part = yield* d.storage.events.list({
-        projectId,
-        limit,
-        ...(next !== undefined && { after: next }),
-        ...(next === after && mark !== undefined && { mark }),
-      })
-      // A purge can expire the position between two reads. The next page then says so.
-      if (part === 'expired')
-        return ok(next === undefined || events.length === 0 ? part : { events, next })
-      events.push(...part.events)
-      next = part.next
-      for (const { body } of part.events) text += body.length
-      if (part.events.length < limit || events.length >= query.limit || text >= MOST_TEXT)
-        return ok({ events, next })
-    }
-  })
-}
+const pageOf =
+  (d: Platform) =>
+  (query: EventsAfter): Stored<EventPage | 'expired'> =>
+    safeTry(async function* () {
+      const events: LoggedEvent[] = []
+      const { projectId, after, mark } = query
+      let [text, next] = [0, after]
+      for (;;) {
+        const limit = Math.min(PART, query.limit - events.length)
+        const part = yield* d.storage.events.list({
+          projectId,
+          limit,
+          ...(next !== undefined && { after: next }),
+          ...(next === after && mark !== undefined && { mark }),
+        })
+        // A purge can expire the position between two reads. The next page then says so.
+        if (part === 'expired')
+          return ok(next === undefined || events.length === 0 ? part : { events, next })
+        events.push(...part.events)
+        next = part.next
+        for (const { body } of part.events) text += body.length
+        if (part.events.length < limit || events.length >= query.limit || text >= MOST_TEXT)
+          return ok({ events, next })
+      }
+    })

@@ -35,6 +35,7 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 /** Webhooks and their deliveries: the calls of the service, and the sender behind them. */
 export function createWebhooks(platform: Platform, maintenance: Maintenance) {
+  const { shared } = platform
   const deliverySender = new DeliverySender(platform)
   const recoveryRunner = createRecoveryRunner(platform, deliverySender)
   const context = { ...platform, maintenance, deliverySender, recoveryRunner }
@@ -48,23 +49,23 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
     changesBy: (actor: Actor) => webhookChanges({ ...context, actor }),
     webhooks: {
       ...changes.webhooks,
-      get: getWebhook(context),
-      list: listWebhooks(context),
+      get: shared(getWebhook(context)),
+      list: shared(listWebhooks(context)),
       sendTestEvent: sendTestEvent(context),
       /** Returns the limit of the webhook in this process, which adapts to the receiver. */
       limitOf: (webhook: Webhook): WebhookLimit => deliverySender.limitOf(webhook),
     },
     deliveries: {
-      get: getDelivery(context),
-      list: listDeliveries(context),
+      get: shared(getDelivery(context)),
+      list: shared(listDeliveries(context)),
       redeliver: redeliver(context),
       cancel: cancelDelivery(context),
       skip: skipDelivery(context),
     },
     recoveries: {
       ...changes.recoveries,
-      get: getRecovery(context),
-      list: listRecoveries(context),
+      get: shared(getRecovery(context)),
+      list: shared(listRecoveries(context)),
       advance: recoveryRunner.advance,
     },
   }
