@@ -20,7 +20,7 @@ export type TurnLimits = WaitingLimits & {
 }
 
 /**
- * Shares places between groups, such as projects: each group with waiting work gets a place in turn.
+ * Shares places between groups, such as projects. Groups with waiting work get places in turn.
  * Work of one group starts in its order. If too much waits, work of the group that has most is
  * refused. The error has `retryInMs`, which is the time that the waiting work of the group needs at
  * the present rate.
