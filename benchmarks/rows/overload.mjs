@@ -11,7 +11,7 @@ const READERS = 300
 /** Measures the sends of one project while another project floods the server. */
 const overloadOn = (kind) => ({
   figure: ({ p50, p99, lost, refused }) =>
-    `p50 ${ms(p50)} ms, p99 ${ms(p99)} ms, ${percent(lost)} lost, ${percent(refused)} of the flood refused`,
+    `${ms(p50)} ms p50, ${ms(p99)} ms p99, ${percent(lost)} lost, ${percent(refused)} of the flood refused`,
   ratio: ({ ours, floor }) => `p50 ${(ours.p50 / floor.p50).toFixed(2)} ×`,
   measures: () =>
     `${RATE} sends a second beside another project's ${CALLERS.join(', ')} callers or ${READERS} readers without pauses, the worst of each, ${STORES[kind]}`,

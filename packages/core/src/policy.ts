@@ -43,7 +43,7 @@ export type AttemptPolicy = Pick<Policy, 'headerPrefix'> & {
 }
 
 /** The sends of this process that wait because more arrive than the storage can commit. */
-export type SendQueuePolicy = {
+type SendQueuePolicy = {
   /** A send that waits longer is refused. */
   readonly maxWaitMs: number
   readonly maxWaiting: number
