@@ -1,4 +1,4 @@
-import { Hono } from 'hono'
+import { Hono, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
@@ -19,8 +19,7 @@ import { messageRoutes } from './messages.js'
 import { countsQuestions } from './open-questions.js'
 import { overviewRoutes } from './overview.js'
 import { projectRoutes } from './projects.js'
-import { portalRoutes, servePortal } from './portal.js'
-import { isPortalRequest } from './portal-pages.js'
+import { idIn, portalRoutes, servePortal } from './portal.js'
 import { lookRoutes, lookUrlsOf } from './portal-look.js'
 import { questionRoutes } from './question-pages.js'
 import { recoverRoutes } from './recover.js'
@@ -88,10 +87,8 @@ export function createConsole(options: ConsoleOptions): Console {
   // The service calls the catcher without a session, so its route comes before the middleware of
   // pages.
   if (d.catcher) app.route('/', d.catcher.routes)
-  const { look, frameOrigins } = d.portal
-  const closed = headersFor(["'none'"])
-  const framed = frameOrigins.length > 0 ? headersFor(["'self'", ...frameOrigins]) : closed
-  app.use((c, next) => (isPortalRequest(c) ? framed : closed)(c, next))
+  app.use(limitFrames(d))
+  const { look } = d.portal
   const shownLook = { name: look.name, ...lookUrlsOf(look) }
   app.use(async (c, next) => {
     c.set('hasCatcher', d.catcher !== undefined)
@@ -135,6 +132,22 @@ export function createConsole(options: ConsoleOptions): Console {
   app.use(countsQuestions(d))
   app.route('/', pageRoutes(d))
   return { fetch: (request) => app.fetch(request), signInPath: links.make }
+}
+
+/**
+ * Allows frames of the configured origins for a browser that has a portal session, open or ended.
+ * Such a browser gets no page of an operator, except the form to sign in.
+ */
+function limitFrames(d: ConsoleDeps): MiddlewareHandler<Env> {
+  const { frameOrigins } = d.portal
+  const closed = headersFor(["'none'"])
+  const framed = frameOrigins.length > 0 ? headersFor(["'self'", ...frameOrigins]) : closed
+  return async (c, next) => {
+    c.set('portalId', idIn(c, d))
+    await next()
+    // A link that opened a session has set the id.
+    await (c.get('portalId') === undefined ? closed : framed)(c, () => Promise.resolve())
+  }
 }
 
 /** Allows pages in no frame, or in frames of the origins. */

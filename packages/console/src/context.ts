@@ -27,6 +27,8 @@ export type Env = {
     /** The calls that the audit log records, in the name of this session. */
     changes: ReturnType<MessagingService['changesBy']>
     hasCatcher: boolean
+    /** The id in the portal cookie. The session can be open or ended. */
+    portalId: string | undefined
     /** Present on the pages of a portal session. */
     portal: PortalSession | undefined
     /** Counts for the navigation. Absent on pages that need no session. */

@@ -1,10 +1,9 @@
 import type { PortalSession } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
-import { getCookie } from 'hono/cookie'
+import type { Env } from './context.js'
 import { BASE } from './options.js'
 
 export const PORTAL = `${BASE}/portal`
-export const PORTAL_COOKIE = 'agent_messaging_portal'
 
 /** The pages that each permission opens, by the first part of the path behind `BASE`. */
 const PAGES: Readonly<Record<PortalSession['permissions'][number], readonly string[]>> = {
@@ -21,8 +20,8 @@ export const isPortalPath = (path: string, permissions: PortalSession['permissio
 }
 
 /** Returns true if the request belongs to an open or ended portal session, or opens a session. */
-export const isPortalRequest = (c: Context): boolean =>
-  getCookie(c, PORTAL_COOKIE) !== undefined || c.req.path === PORTAL
+export const isPortalRequest = (c: Context<Env>): boolean =>
+  c.get('portalId') !== undefined || c.req.path === PORTAL
 
 /** In a frame, the link replaces the page that contains the frame. */
 export const ReturnLink = ({ to }: { readonly to: string }) => (

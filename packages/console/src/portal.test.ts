@@ -323,7 +323,25 @@ describe('frames', () => {
     const { get, signIn } = await portal(['project:webhooks'], options)
     const closed = ["frame-ancestors 'none'", 'DENY']
     expect(frameOf(await get('/console/sign-in'))).toEqual(closed)
-    expect(frameOf(await get('/console', await signIn()))).toEqual(closed)
+    const cookie = await signIn()
+    expect(frameOf(await get('/console', cookie))).toEqual(closed)
+    const junk = await get('/console', `${cookie}; agent_messaging_portal=junk`)
+    expect([junk.status, frameOf(junk)]).toEqual([200, closed])
+  })
+
+  it('show no used link to a browser without a session', async () => {
+    const { link, get } = await portal(['project:webhooks'], options)
+    const { path } = await link()
+    await get(path)
+    expect(frameOf(await get(path))).toEqual(["frame-ancestors 'none'", 'DENY'])
+  })
+
+  it('show that a session has ended', async () => {
+    const { enter, get, service, projectId } = await portal(['project:webhooks'], options)
+    const { cookie, session } = await enter()
+    await service.portals.end(projectId, session.id)
+    const over = await get('/console/webhooks', cookie)
+    expect([over.status, frameOf(over)]).toEqual([401, [`frame-ancestors 'self' ${APP}`, null]])
   })
 
   it('show no portal without the setting', async () => {

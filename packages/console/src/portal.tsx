@@ -6,9 +6,11 @@ import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import type { ConsoleDeps, Env } from './context.js'
 import { show, showError, showProblem } from './layout.js'
 import { BASE } from './options.js'
-import { isPortalPath, PORTAL, PORTAL_COOKIE, ReturnLink } from './portal-pages.js'
+import { isPortalPath, PORTAL, ReturnLink } from './portal-pages.js'
 
+const COOKIE = 'agent_messaging_portal'
 const PURPOSE = 'console/portal'
+
 /** Opens the session of a link. */
 export const portalRoutes = (d: ConsoleDeps) =>
   new Hono<Env>().get(PORTAL, async (c) => {
@@ -21,7 +23,7 @@ export const portalRoutes = (d: ConsoleDeps) =>
     }
     if (opened.error.kind === 'unavailable') return showError(c, opened.error)
     // A used link still works in a browser that has its session.
-    const id = idIn(c, d)
+    const id = c.get('portalId')
     const known = id === undefined ? undefined : await d.service.portals.findOpen(id)
     return known?.isOk() ? c.redirect(firstPage(known.value), 303) : overPage(c)
   })
@@ -35,7 +37,7 @@ const firstPage = ({ permissions }: PortalSession): string =>
 export const servePortal =
   (d: ConsoleDeps): MiddlewareHandler<Env> =>
   async (c, next) => {
-    const id = idIn(c, d)
+    const id = c.get('portalId')
     if (id === undefined) return next()
     const found = await d.service.portals.findOpen(id)
     if (found.isErr()) {
@@ -69,7 +71,7 @@ const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey
 
 /** Ends the portal session of the request. Returns false if the request has none. */
 export async function leavePortal(c: Context<Env>, d: ConsoleDeps): Promise<boolean> {
-  const id = idIn(c, d)
+  const id = c.get('portalId')
   if (id === undefined) return false
   forgetPortal(c, d)
   const found = await d.service.portals.findOpen(id)
@@ -102,21 +104,23 @@ export const overPage = (
   )
 }
 
-function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>): string | undefined {
-  const sealed = Buffer.from(getCookie(c, PORTAL_COOKIE) ?? '', 'base64url').toString()
+/** Returns the id of the session in the cookie, if this service has sealed the cookie. */
+export function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>): string | undefined {
+  const sealed = Buffer.from(getCookie(c, COOKIE) ?? '', 'base64url').toString()
   return crypto.unseal(sealed as Sealed, PURPOSE)
 }
 
-function remember(c: Context, d: ConsoleDeps, { id, until }: PortalSession): void {
+function remember(c: Context<Env>, d: ConsoleDeps, { id, until }: PortalSession): void {
+  c.set('portalId', id)
   const sealed = d.crypto.seal(id, PURPOSE)
-  setCookie(c, PORTAL_COOKIE, Buffer.from(sealed).toString('base64url'), {
+  setCookie(c, COOKIE, Buffer.from(sealed).toString('base64url'), {
     ...cookieOptions(c, d),
     maxAge: Math.max(1, Math.floor((until - d.service.now()) / 1_000)),
   })
 }
 
 export const forgetPortal = (c: Context, d: ConsoleDeps): void => {
-  if (getCookie(c, PORTAL_COOKIE) !== undefined) deleteCookie(c, PORTAL_COOKIE, cookieOptions(c, d))
+  if (getCookie(c, COOKIE) !== undefined) deleteCookie(c, COOKIE, cookieOptions(c, d))
 }
 
 /** A browser sends the cookie of a frame in another site's page only with these attributes. */
