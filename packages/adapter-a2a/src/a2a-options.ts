@@ -1,4 +1,5 @@
 import {
+  withNearest,
   customHeadersProblem,
   customHeadersSchema,
   orMissing,
@@ -54,6 +55,9 @@ export function parseA2aOptions(
 }
 
 function describeProblem(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'unrecognized_keys') return `${issue.keys[0]} is not an option of a2a agents`
+  if (issue?.code === 'unrecognized_keys') {
+    const unknown = withNearest(issue.keys[0] ?? '', Object.keys(options.shape))
+    return `${unknown} is not an option of a2a agents`
+  }
   return issue ? `${issue.path.join('.')} ${issue.message}` : 'options are not valid'
 }

@@ -1,12 +1,22 @@
 import { type JsonObject } from '@org/agent-messaging-core'
-import { isJsonObject, isStorableText, isUuid, orMissing } from '@org/agent-messaging-core/runtime'
+import {
+  isJsonObject,
+  isStorableText,
+  isUuid,
+  orMissing,
+  unknownFields,
+} from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
-/** Makes a strict object's message: names the unknown keys, or says `problem`. */
-export const unknownKeys = (problem: string) => ({
-  error: (issue: { readonly code?: string; readonly keys?: readonly string[] }) =>
-    issue.code === 'unrecognized_keys' ? `does not have ${issue.keys?.join(', ')}` : problem,
-})
+/** The fields of a JSON body, or of an object in it. Unknown fields are refused. */
+export const fieldsOf = <Shape extends z.ZodRawShape>(
+  shape: Shape,
+  problem = 'must be a JSON object',
+) =>
+  z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === 'unrecognized_keys' ? unknownFields(issue.keys, Object.keys(shape)) : problem,
+  })
 
 /** Keeps the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
 export const jsonObject = z

@@ -8,9 +8,7 @@ import { refuse } from './errors.js'
 // This layer checks types and required fields. The service checks sizes and rules, for embedders
 // too.
 
-/**
- * Checks the JSON body that `readJson` has read. Fields that the schema does not name are dropped.
- */
+/** Checks the JSON body that `readJson` has read. */
 export const validBody = <S extends z.ZodType>(schema: S) =>
   annotated(zValidator('json', schema, refuseInvalid, synchronous), {
     body: schema,

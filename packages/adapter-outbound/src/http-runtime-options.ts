@@ -25,7 +25,8 @@ export function parseHttpOptions(
   headerPrefix: string,
 ): Result<ParsedOptions & { readonly url: string }, string> {
   const parsed = options.safeParse(input)
-  if (!parsed.success) return err(describeProblem(parsed.error, 'http'))
+  if (!parsed.success)
+    return err(describeProblem(parsed.error, { kind: 'http', known: options.shape }))
   const { url, headers, timeoutMs } = parsed.data
   const problem = headersProblem(headers ?? {}, headerPrefix)
   if (problem !== undefined) return err(problem)

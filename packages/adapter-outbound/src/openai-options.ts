@@ -83,7 +83,8 @@ export const openaiOptionsSchema = () => optionsSchemaOf(schema)
 /** Checks the text of the options, but not whether the URL is reachable. */
 export function parseOpenaiOptions(input: JsonObject): Result<OpenaiOptions, string> {
   const parsed = schema.safeParse(input)
-  if (!parsed.success) return err(describeProblem(parsed.error, 'openai'))
+  if (!parsed.success)
+    return err(describeProblem(parsed.error, { kind: 'openai', known: schema.shape }))
   const problem = headersProblem(parsed.data.headers ?? {})
   return problem === undefined ? ok(parsed.data) : err(problem)
 }

@@ -1,4 +1,5 @@
 import {
+  withNearest,
   customHeadersProblem,
   customHeadersSchema,
   type CustomHeaders,
@@ -42,10 +43,15 @@ export function headersProblem(headers: CustomHeaders, headerPrefix?: string): s
   return problem && `${problem.path} ${problem.message}`
 }
 
-/** Describes the first problem in the options, for the caller. */
-export function describeProblem(error: z.ZodError, kind: string): string {
+/** Describes the first problem in the options, for the caller. `known`: the options of the kind. */
+export function describeProblem(
+  error: z.ZodError,
+  { kind, known }: { readonly kind: string; readonly known: object },
+): string {
   const [issue] = error.issues
-  if (issue?.code === 'unrecognized_keys')
-    return `${[...issue.path, issue.keys[0]].join('.')} is not an option of ${kind} agents`
+  if (issue?.code === 'unrecognized_keys') {
+    const unknown = [...issue.path, issue.keys[0]].join('.')
+    return `${withNearest(unknown, Object.keys(known))} is not an option of ${kind} agents`
+  }
   return issue ? `${issue.path.join('.')} ${issue.message}` : 'options are not valid'
 }

@@ -26,6 +26,7 @@ export {
   isLonger,
   isStorableText,
 } from './domain/json.js'
+export { nearestName, unknownFields, withNearest } from './domain/nearest-name.js'
 export { defaultLimits } from './domain/limits.js'
 export type { MessageState, MessageStateKind } from './domain/message.js'
 export { defaultDispatchPolicy, isRetryable, isSettled } from './domain/message.js'

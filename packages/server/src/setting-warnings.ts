@@ -1,3 +1,4 @@
+import { nearestName } from '@org/agent-messaging-core/runtime'
 import type { Variables } from './config.js'
 import { environment } from './environment.js'
 import { settingOfFile } from './setting-files.js'
@@ -32,30 +33,8 @@ export function unknownVariables(env: Variables): string[] {
       /^SERVICE_\w+$/.test(name) && !known.includes(name) && settingOfFile(name) === undefined,
   )
   return unknown.map((name) => {
-    const suggestion = nearest(name, known)
+    const suggestion = nearestName(name, known)
     const hint = suggestion === undefined ? '' : `. Did you mean ${suggestion}?`
     return `${name} is ignored: there is no such setting${hint}`
   })
-}
-
-/** The name with the fewest typing errors, or undefined if every name is too different. */
-function nearest(name: string, names: readonly string[]): string | undefined {
-  const [best] = names
-    .map((other) => ({ other, distance: editDistance(name, other) }))
-    .sort((a, b) => a.distance - b.distance)
-  return best && best.distance <= name.length / 3 ? best.other : undefined
-}
-
-/** Levenshtein distance: the number of letters to change, add or remove. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[b.length] ?? 0
 }

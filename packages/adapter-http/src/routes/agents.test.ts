@@ -247,7 +247,7 @@ describe('the life of an agent', () => {
     const { ask, createAgent } = await openScene()
     const { updatedAt, ...agent } = await createAgent()
     const changed = await ask('PATCH', `/v1/agents/${agent.id}`, {
-      body: { name: 'renamed', id: UNKNOWN_ID, desiredState: 'stopped' },
+      body: { name: 'renamed' },
     })
     const { updatedAt: changedAt, ...renamed } = changed.json
     expect([changed.status, renamed]).toEqual([200, { ...agent, name: 'renamed' }])

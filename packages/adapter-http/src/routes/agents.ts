@@ -15,6 +15,7 @@ import type { HttpDeps } from '../options.js'
 import { agentRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import {
+  fieldsOf,
   forced,
   jsonObject,
   nullAsAbsent,
@@ -37,57 +38,54 @@ import { runtimeRef } from '../wire/runtime.js'
 const whole = (minimum: number, maximum: number, description: string) =>
   number.optional().meta({ shown: { type: 'integer', minimum, maximum }, description })
 
-const settings = z.object(
-  {
-    name: text.meta({
-      pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
-      description: 'Unique in the project. 1 to 63 characters of a-z, 0-9 and -. Not a UUID.',
-      examples: ['support'],
-    }),
-    runtime: jsonObject
-      .refine((sent): sent is AgentSettings['runtime'] => typeof sent['kind'] === 'string', {
-        path: ['kind'],
-        error: ({ input }) =>
-          (input as { kind?: unknown }).kind === undefined ? 'is required' : 'must be a string',
-      })
-      .transform((sent) => withoutNulls(sent) as AgentSettings['runtime'])
-      .meta({ shown: runtimeRef, examples: [{ kind: 'function', handler: 'echo' }] }),
-    // Any other value: the service checks it and has the clearer messages.
-    defaultExecutionPrincipal: z
-      .custom<DefaultExecutionPrincipal>((sent) => sent !== null, 'must be an object')
-      .transform((sent) =>
-        isJsonObject(sent) ? (withoutNulls(sent) as DefaultExecutionPrincipal) : sent,
-      )
-      .meta({ shown: defaultPrincipalSchema })
-      .optional(),
-    concurrency: whole(
-      1,
-      1_000,
-      `Runs at the same time, in each process. Initially ${agentDefaults.concurrency}.`,
-    ),
-    maxAttempts: whole(
-      1,
-      100,
-      `The most runs of a message, including crashed ones. Initially ${agentDefaults.maxAttempts}.`,
-    ),
-    maxQueued: whole(
-      0,
-      100_000,
-      'A message is refused if more messages of its session are ahead of it. ' +
-        `Initially ${agentDefaults.maxQueued}.`,
-    ),
-    // The service checks the fields.
-    a2a: jsonObject
-      .transform((sent) => withoutNulls(sent) as unknown as A2aSetting)
-      .meta({ shown: newA2aSchema })
-      .optional(),
-    onBusy: oneOf(['queue', 'reject']).optional().meta({
-      description:
-        '`reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree.',
-    }),
-  },
-  'must be a JSON object',
-)
+const settings = fieldsOf({
+  name: text.meta({
+    pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
+    description: 'Unique in the project. 1 to 63 characters of a-z, 0-9 and -. Not a UUID.',
+    examples: ['support'],
+  }),
+  runtime: jsonObject
+    .refine((sent): sent is AgentSettings['runtime'] => typeof sent['kind'] === 'string', {
+      path: ['kind'],
+      error: ({ input }) =>
+        (input as { kind?: unknown }).kind === undefined ? 'is required' : 'must be a string',
+    })
+    .transform((sent) => withoutNulls(sent) as AgentSettings['runtime'])
+    .meta({ shown: runtimeRef, examples: [{ kind: 'function', handler: 'echo' }] }),
+  // Any other value: the service checks it and has the clearer messages.
+  defaultExecutionPrincipal: z
+    .custom<DefaultExecutionPrincipal>((sent) => sent !== null, 'must be an object')
+    .transform((sent) =>
+      isJsonObject(sent) ? (withoutNulls(sent) as DefaultExecutionPrincipal) : sent,
+    )
+    .meta({ shown: defaultPrincipalSchema })
+    .optional(),
+  concurrency: whole(
+    1,
+    1_000,
+    `Runs at the same time, in each process. Initially ${agentDefaults.concurrency}.`,
+  ),
+  maxAttempts: whole(
+    1,
+    100,
+    `The most runs of a message, including crashed ones. Initially ${agentDefaults.maxAttempts}.`,
+  ),
+  maxQueued: whole(
+    0,
+    100_000,
+    'A message is refused if more messages of its session are ahead of it. ' +
+      `Initially ${agentDefaults.maxQueued}.`,
+  ),
+  // The service checks the fields.
+  a2a: jsonObject
+    .transform((sent) => withoutNulls(sent) as unknown as A2aSetting)
+    .meta({ shown: newA2aSchema })
+    .optional(),
+  onBusy: oneOf(['queue', 'reject']).optional().meta({
+    description:
+      '`reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree.',
+  }),
+})
 const desiredState = oneOf(['running', 'stopped'])
   .optional()
   .meta({
@@ -95,12 +93,10 @@ const desiredState = oneOf(['running', 'stopped'])
       '`running`, the default, starts the agent. The response waits up to 10 seconds for the ' +
       'start, and shows its result.',
   })
-const create = z
-  .object(nullAsAbsent({ ...settings.shape, desiredState }), 'must be a JSON object')
-  .meta({
-    id: 'NewAgent',
-    examples: [{ name: 'support', runtime: { kind: 'function', handler: 'echo' } }],
-  })
+const create = fieldsOf(nullAsAbsent({ ...settings.shape, desiredState })).meta({
+  id: 'NewAgent',
+  examples: [{ name: 'support', runtime: { kind: 'function', handler: 'echo' } }],
+})
 const change = settings.partial().meta({
   id: 'AgentChange',
   description: 'Absent fields do not change.',

@@ -9,36 +9,31 @@ import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { messageRef } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { id, pageOf, paging, query, storableText } from '../schemas.js'
+import { fieldsOf, id, pageOf, paging, query, storableText } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { messageBody, messageSchema } from '../wire/message.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import { principalRef } from '../wire/principal.js'
 
 const inputId = id.meta({ description: 'The `id` of the question.' })
-const inputAnswer = z
-  .object(
-    {
-      inputId,
-      value: z
-        .custom<Json>((value) => value !== undefined, orMissing('must be JSON'))
-        .meta({ description: 'The answer, as its options or schema say.' }),
-      // Any value: the service checks principals.
-      executionPrincipal: z
-        .unknown()
-        .optional()
-        .meta({
-          description: 'The principal that answers. Default: the service.',
-          shown: { $ref: principalRef, unevaluatedProperties: false },
-        }),
-    },
-    'must be a JSON object',
-  )
-  .meta({
-    id: 'NewInputAnswer',
-    examples: [{ inputId: '0198b2c4-5555-7a1b-8c2d-3e4f5a6b7c8d', value: 'approve' }],
-  })
-const withdrawal = z.object({ inputId }, 'must be a JSON object').meta({ id: 'InputWithdrawal' })
+const inputAnswer = fieldsOf({
+  inputId,
+  value: z
+    .custom<Json>((value) => value !== undefined, orMissing('must be JSON'))
+    .meta({ description: 'The answer, as its options or schema say.' }),
+  // Any value: the service checks principals.
+  executionPrincipal: z
+    .unknown()
+    .optional()
+    .meta({
+      description: 'The principal that answers. Default: the service.',
+      shown: { $ref: principalRef, unevaluatedProperties: false },
+    }),
+}).meta({
+  id: 'NewInputAnswer',
+  examples: [{ inputId: '0198b2c4-5555-7a1b-8c2d-3e4f5a6b7c8d', value: 'approve' }],
+})
+const withdrawal = fieldsOf({ inputId }).meta({ id: 'InputWithdrawal' })
 
 const list = query({
   ...paging,

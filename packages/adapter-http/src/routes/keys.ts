@@ -10,33 +10,40 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { instant, nullAsAbsent, oneOf, pageOf, paging, query, text, textOf } from '../schemas.js'
+import {
+  fieldsOf,
+  instant,
+  nullAsAbsent,
+  oneOf,
+  pageOf,
+  paging,
+  query,
+  text,
+  textOf,
+} from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import type { BodyOf } from '../wire/body.js'
 import { createdKeySchema, keyBody, keySchema, permissionSchema } from '../wire/key.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 
 /** The body of a request for a key. */
-export const newKey = z
-  .object(
-    nullAsAbsent({
-      name: text.meta({ ...textOf(100), description: 'A name for people.' }),
-      permissions: z
-        .array(
-          oneOf(PERMISSIONS).meta({ shown: permissionSchema }),
-          orMissing('must be an array of permissions'),
-        )
-        .meta({ minItems: 1 }),
-      expiresAt: instant.optional().meta({ description: 'In the future. Absent: never.' }),
-    }),
-    'must be a JSON object',
-  )
-  .meta({
-    id: 'NewApiKey',
-    examples: [
-      { name: 'web shop', permissions: ['project:message'], expiresAt: '2030-01-31T00:00:00Z' },
-    ],
-  })
+export const newKey = fieldsOf(
+  nullAsAbsent({
+    name: text.meta({ ...textOf(100), description: 'A name for people.' }),
+    permissions: z
+      .array(
+        oneOf(PERMISSIONS).meta({ shown: permissionSchema }),
+        orMissing('must be an array of permissions'),
+      )
+      .meta({ minItems: 1 }),
+    expiresAt: instant.optional().meta({ description: 'In the future. Absent: never.' }),
+  }),
+).meta({
+  id: 'NewApiKey',
+  examples: [
+    { name: 'web shop', permissions: ['project:message'], expiresAt: '2030-01-31T00:00:00Z' },
+  ],
+})
 
 export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:admin')

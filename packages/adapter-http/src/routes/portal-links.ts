@@ -10,35 +10,32 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { nullAsAbsent, number, oneOf, text, textOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, number, oneOf, text, textOf } from '../schemas.js'
 import { validBody } from '../validate.js'
 import { portalLinkBody, portalLinkSchema, portalPermissionSchema } from '../wire/portal.js'
 
-const newPortalLink = z
-  .object(
-    nullAsAbsent({
-      permissions: z
-        .array(
-          oneOf(PORTAL_PERMISSIONS).meta({ shown: portalPermissionSchema }),
-          orMissing('must be an array of permissions'),
-        )
-        .optional()
-        .meta({ minItems: 1, description: 'Default: `project:webhooks`.' }),
-      lifetimeSeconds: number.optional().meta({
-        shown: { type: 'integer', minimum: 60, maximum: 86_400, default: 3_600 },
-        description: 'The seconds from now to the end of the session.',
-      }),
-      returnUrl: text.optional().meta({
-        ...textOf(2_000),
-        description: 'A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`.',
-      }),
+const newPortalLink = fieldsOf(
+  nullAsAbsent({
+    permissions: z
+      .array(
+        oneOf(PORTAL_PERMISSIONS).meta({ shown: portalPermissionSchema }),
+        orMissing('must be an array of permissions'),
+      )
+      .optional()
+      .meta({ minItems: 1, description: 'Default: `project:webhooks`.' }),
+    lifetimeSeconds: number.optional().meta({
+      shown: { type: 'integer', minimum: 60, maximum: 86_400, default: 3_600 },
+      description: 'The seconds from now to the end of the session.',
     }),
-    'must be a JSON object',
-  )
-  .meta({
-    id: 'NewPortalLink',
-    examples: [{ permissions: ['project:webhooks'], lifetimeSeconds: 3600 }],
-  })
+    returnUrl: text.optional().meta({
+      ...textOf(2_000),
+      description: 'A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`.',
+    }),
+  }),
+).meta({
+  id: 'NewPortalLink',
+  examples: [{ permissions: ['project:webhooks'], lifetimeSeconds: 3600 }],
+})
 
 /** Portal links for the customer whose project this is. */
 export const portalRoutes = ({ service, maxBodyBytes, portal }: HttpDeps) => {

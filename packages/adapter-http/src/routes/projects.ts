@@ -1,5 +1,4 @@
 import { Hono } from 'hono'
-import { z } from 'zod'
 import { reply, replyEmpty } from '../answer.js'
 import { authorizeOperator } from '../authorize-operator.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
@@ -8,7 +7,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import { nullAsAbsent, number, pageOf, paging, query, text, textOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, number, pageOf, paging, query, text, textOf } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import type { BodyOf } from '../wire/body.js'
 import { createdKeySchema, keyBody, keySchema } from '../wire/key.js'
@@ -16,28 +15,19 @@ import { pageBody, pageSchema } from '../wire/page.js'
 import { projectBody, projectSchema } from '../wire/project.js'
 import { newKey } from './keys.js'
 
-const newProject = z
-  .object(
-    nullAsAbsent({ name: text.meta({ ...textOf(100), description: 'A name for people.' }) }),
-    'must be a JSON object',
-  )
-  .meta({ id: 'NewProject', examples: [{ name: 'web shop' }] })
+const newProject = fieldsOf(
+  nullAsAbsent({ name: text.meta({ ...textOf(100), description: 'A name for people.' }) }),
+).meta({ id: 'NewProject', examples: [{ name: 'web shop' }] })
 
-const limit = z.object({ messagesPerMinute: number, burst: number }, 'must be an object').optional()
-const projectChange = z
-  .object(
-    {
-      sendLimits: z
-        .object({ project: limit, key: limit }, 'must be an object or null')
-        .nullable()
-        .meta({ description: 'Replaces the own limits. `null` removes them.' }),
-    },
-    'must be a JSON object',
-  )
-  .meta({
-    id: 'ProjectChange',
-    examples: [{ sendLimits: { project: { messagesPerMinute: 600, burst: 100 } } }],
-  })
+const limit = fieldsOf({ messagesPerMinute: number, burst: number }, 'must be an object').optional()
+const projectChange = fieldsOf({
+  sendLimits: fieldsOf({ project: limit, key: limit }, 'must be an object or null')
+    .nullable()
+    .meta({ description: 'Replaces the own limits. `null` removes them.' }),
+}).meta({
+  id: 'ProjectChange',
+  examples: [{ sendLimits: { project: { messagesPerMinute: 600, burst: 100 } } }],
+})
 
 /** Projects and their keys, for the operator. The other routes belong to one project's keys. */
 export const projectRoutes = (d: HttpDeps) => {

@@ -1,5 +1,4 @@
 import { Hono, type Context } from 'hono'
-import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer } from '../errors.js'
@@ -7,7 +6,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
-import { defined, id, nullAsAbsent, oneOf, pageOf, paging, query } from '../schemas.js'
+import { defined, fieldsOf, id, nullAsAbsent, oneOf, pageOf, paging, query } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -25,19 +24,10 @@ const fields = {
     description: 'The status class of the last answer. `none`: the receiver was not reached.',
   }),
 }
-const KNOWN = Object.keys(fields).join(', ')
-/** Strict, unlike other bodies: a misspelled filter would send every delivery again. */
-const newRecovery = z
-  .strictObject(nullAsAbsent(fields), {
-    error: (issue) =>
-      issue.code === 'unrecognized_keys'
-        ? `has unknown fields: ${issue.keys.join(', ')}. Known fields: ${KNOWN}`
-        : 'must be a JSON object',
-  })
-  .meta({
-    id: 'NewRecovery',
-    examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }],
-  })
+const newRecovery = fieldsOf(nullAsAbsent(fields)).meta({
+  id: 'NewRecovery',
+  examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }],
+})
 const list = query(paging)
 
 export const recoveryRoutes = ({ service, maxBodyBytes }: HttpDeps) => {

@@ -1,6 +1,5 @@
 import { Hono } from 'hono'
 import type { Webhook } from '@org/agent-messaging-core'
-import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
@@ -8,7 +7,7 @@ import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
-import { nullAsAbsent, number } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, number } from '../schemas.js'
 import { validBody } from '../validate.js'
 import { deliveryBody, deliverySchema } from '../wire/delivery.js'
 import {
@@ -25,9 +24,10 @@ const graceMs = number.optional().meta({
   shown: { type: 'integer', minimum: 0, maximum: 30 * DAY_MS, default: DAY_MS },
   description: 'The time during which the old secret signs too.',
 })
-const rotation = z
-  .object(nullAsAbsent({ secret: webhookSecret, graceMs }), 'must be a JSON object')
-  .meta({ id: 'SecretRotation', examples: [{ graceMs: 3_600_000 }] })
+const rotation = fieldsOf(nullAsAbsent({ secret: webhookSecret, graceMs })).meta({
+  id: 'SecretRotation',
+  examples: [{ graceMs: 3_600_000 }],
+})
 
 export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const mayManage = authorize(service, 'project:webhooks')

@@ -19,6 +19,7 @@ import { readJson } from '../read-json.js'
 import {
   boolean,
   defined,
+  fieldsOf,
   id,
   nullAsAbsent,
   number,
@@ -28,7 +29,6 @@ import {
   query,
   text,
   textOf,
-  unknownKeys,
 } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
@@ -46,18 +46,16 @@ const isTexts = (value: unknown): boolean =>
 const isTextMap = (value: unknown): boolean => isJsonObject(value) && isTexts(Object.values(value))
 
 const isScalar = (value: unknown): boolean => value === null || typeof value !== 'object'
-const condition = z
-  .strictObject(
-    {
-      path: text,
-      equals: z
-        .custom<JsonScalar>(isScalar, 'must be a string, a number, true, false or null')
-        .optional(),
-      exists: boolean.nullish(),
-    },
-    unknownKeys('must be an object with path, and with equals or exists'),
-  )
-  .transform(withoutAbsentTest)
+const condition = fieldsOf(
+  {
+    path: text,
+    equals: z
+      .custom<JsonScalar>(isScalar, 'must be a string, a number, true, false or null')
+      .optional(),
+    exists: boolean.nullish(),
+  },
+  'must be an object with path, and with equals or exists',
+).transform(withoutAbsentTest)
 
 /** Null is a value of `equals`, except beside `exists`. */
 function withoutAbsentTest({ path, equals, exists }: Condition): Condition {
@@ -71,94 +69,88 @@ type Condition = {
   readonly exists?: boolean | null | undefined
 }
 
-// The service checks the sizes, and that a condition has one of `equals` and `exists`. A key that
-// is misspelt must not widen the filter, so unknown keys are refused.
-const filter = z
-  .strictObject(
-    nullAsAbsent({
-      agentId: id.optional(),
-      sessionIdPrefix: text.optional(),
-      metadata: z.array(condition, 'must be an array of conditions').optional(),
-    }),
-    unknownKeys('must be an object with agentId, sessionIdPrefix or metadata'),
-  )
-  .transform((given) => defined(given) as WebhookFilter)
+// The service checks the sizes, and that a condition has one of `equals` and `exists`.
+const filter = fieldsOf(
+  nullAsAbsent({
+    agentId: id.optional(),
+    sessionIdPrefix: text.optional(),
+    metadata: z.array(condition, 'must be an array of conditions').optional(),
+  }),
+  'must be an object with agentId, sessionIdPrefix or metadata',
+).transform((given) => defined(given) as WebhookFilter)
 
-const settings = z.object(
-  {
-    url: text.meta({
-      minLength: 1,
-      maxLength: 2_048,
-      format: 'uri',
-      description: 'The URL that gets the deliveries.',
-      examples: ['https://example.com/hooks'],
-    }),
-    // The service knows the names of the events.
-    events: z
-      .custom<WebhookSettings['events']>(isTexts, orMissing('must be an array of event names'))
-      .meta({ shown: subscriptionSchema }),
-    filter: filter.nullish().meta({
-      shown: newWebhookFilterSchema.nullish(),
+const settings = fieldsOf({
+  url: text.meta({
+    minLength: 1,
+    maxLength: 2_048,
+    format: 'uri',
+    description: 'The URL that gets the deliveries.',
+    examples: ['https://example.com/hooks'],
+  }),
+  // The service knows the names of the events.
+  events: z
+    .custom<WebhookSettings['events']>(isTexts, orMissing('must be an array of event names'))
+    .meta({ shown: subscriptionSchema }),
+  filter: filter.nullish().meta({
+    shown: newWebhookFilterSchema.nullish(),
+    description:
+      'Limits the webhook to the events that match. In a change, it replaces the whole filter, ' +
+      'and null clears it.',
+  }),
+  description: text
+    .meta(textOf(500))
+    .nullish()
+    .meta({ description: 'In a change, null clears it.' }),
+  headers: z
+    .custom<CustomHeaders>(isTextMap, 'must be an object whose values are strings')
+    .meta({ shown: customHeadersSchema({ maxHeaders: 20, maxValueLength: 4_096 }) })
+    .nullish()
+    .meta({
       description:
-        'Limits the webhook to the events that match. In a change, it replaces the whole filter, ' +
-        'and null clears it.',
+        'Sent with each request. The values are secret. In a change, null clears them. A `url` ' +
+        'on another origin requires new headers or null.',
     }),
-    description: text
-      .meta(textOf(500))
-      .nullish()
-      .meta({ description: 'In a change, null clears it.' }),
-    headers: z
-      .custom<CustomHeaders>(isTextMap, 'must be an object whose values are strings')
-      .meta({ shown: customHeadersSchema({ maxHeaders: 20, maxValueLength: 4_096 }) })
-      .nullish()
-      .meta({
-        description:
-          'Sent with each request. The values are secret. In a change, null clears them. A `url` ' +
-          'on another origin requires new headers or null.',
-      }),
-    enabled: boolean.optional().meta({ description: 'Initially true.' }),
-    disableOnGone: boolean
-      .optional()
-      .meta({ description: 'Whether a 410 answer disables the webhook. Initially false.' }),
-    ordering: oneOf(ORDERINGS)
-      .optional()
-      .meta({
-        description:
-          '`session`: the deliveries of one session keep the order of their events. A change ' +
-          'applies to the next event.',
-      }),
-    paused: boolean.optional().meta({ description: 'Keeps all deliveries and sends nothing.' }),
-    maxConcurrency: number.nullish().meta({
-      shown: { type: ['integer', 'null'], minimum: 1, maximum: 1_000 },
+  enabled: boolean.optional().meta({ description: 'Initially true.' }),
+  disableOnGone: boolean
+    .optional()
+    .meta({ description: 'Whether a 410 answer disables the webhook. Initially false.' }),
+  ordering: oneOf(ORDERINGS)
+    .optional()
+    .meta({
       description:
-        'The most requests at a time, over all processes. Absent or null: adapts to the receiver.',
+        '`session`: the deliveries of one session keep the order of their events. A change ' +
+        'applies to the next event.',
     }),
-    requestsPerSecond: number.nullish().meta({
-      shown: { type: ['number', 'null'], minimum: 0.01, maximum: 10_000 },
+  paused: boolean.optional().meta({ description: 'Keeps all deliveries and sends nothing.' }),
+  maxConcurrency: number.nullish().meta({
+    shown: { type: ['integer', 'null'], minimum: 1, maximum: 1_000 },
+    description:
+      'The most requests at a time, over all processes. Absent or null: adapts to the receiver.',
+  }),
+  requestsPerSecond: number.nullish().meta({
+    shown: { type: ['number', 'null'], minimum: 0.01, maximum: 10_000 },
+    description:
+      'The most requests per second, over all processes. Absent or null: adapts to the receiver.',
+  }),
+  timeoutMs: number.nullish().meta({
+    shown: { type: ['integer', 'null'], minimum: 100, maximum: 300_000 },
+    description: 'The time limit of one attempt. Absent or null: the server’s setting.',
+  }),
+  retrySchedule: z
+    .array(number, 'must be an array of milliseconds')
+    .nullish()
+    .meta({
+      shown: {
+        type: ['array', 'null'],
+        items: { type: 'integer', minimum: 1, maximum: 2_592_000_000 },
+        maxItems: 50,
+      },
       description:
-        'The most requests per second, over all processes. Absent or null: adapts to the receiver.',
+        'The delays between the attempts of a delivery, in milliseconds. Absent or null: the ' +
+        'server’s setting. An empty list allows one attempt.',
+      examples: [[5_000, 60_000, 600_000]],
     }),
-    timeoutMs: number.nullish().meta({
-      shown: { type: ['integer', 'null'], minimum: 100, maximum: 300_000 },
-      description: 'The time limit of one attempt. Absent or null: the server’s setting.',
-    }),
-    retrySchedule: z
-      .array(number, 'must be an array of milliseconds')
-      .nullish()
-      .meta({
-        shown: {
-          type: ['array', 'null'],
-          items: { type: 'integer', minimum: 1, maximum: 2_592_000_000 },
-          maxItems: 50,
-        },
-        description:
-          'The delays between the attempts of a delivery, in milliseconds. Absent or null: the ' +
-          'server’s setting. An empty list allows one attempt.',
-        examples: [[5_000, 60_000, 600_000]],
-      }),
-  },
-  'must be a JSON object',
-)
+})
 
 /** The optional secret of a new webhook or of a rotation. */
 export const webhookSecret = text
@@ -166,7 +158,7 @@ export const webhookSecret = text
   .optional()
   .meta({ description: '`whsec_` and base64 of 24 to 64 bytes. Absent: the service makes one.' })
 const fields = nullAsAbsent({ ...settings.shape, secret: webhookSecret })
-const create = z.object(fields, 'must be a JSON object').meta({
+const create = fieldsOf(fields).meta({
   id: 'NewWebhook',
   examples: [{ url: 'https://example.com/hooks', events: ['message.responded', 'agent.error'] }],
 })

@@ -36,7 +36,7 @@ const newConditionSchema = z.xor([
   z.strictObject({ path, exists }).meta({ id: 'ExistsCondition' }),
 ])
 
-/** The filter of a request. Unknown fields are refused: a misspelt one would widen the filter. */
+/** The filter of a request. */
 export const newWebhookFilterSchema = z
   .strictObject({
     agentId: agentId.nullable(),

@@ -15,7 +15,10 @@ it.each<[setting: unknown]>([
 it.each<[setting: unknown, problem: string]>([
   ['on', 'must be an object'],
   [{}, 'needs the field enabled, which is true or false'],
-  [{ enabled: true, url: 'x' }, 'has the unknown field url'],
+  [
+    { enabled: true, url: 'x' },
+    'has unknown fields: url. Known fields: enabled, description, skills',
+  ],
   [{ enabled: true, description: '' }, 'has a description that must be a non-empty string'],
   [{ enabled: true, skills: {} }, 'has skills that are not a list'],
   [
@@ -37,7 +40,7 @@ it.each<[setting: unknown, problem: string]>([
   ],
   [
     { enabled: true, skills: [{ ...skill, price: 1 }] },
-    'has a skill (number 1) that has the unknown field price',
+    'has a skill (number 1) that has unknown fields: price. Known fields: id, name, description, tags, examples',
   ],
 ])('%j: %s', (setting, problem) => {
   expect(a2aProblem(setting)).toBe(problem)

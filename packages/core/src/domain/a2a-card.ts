@@ -1,5 +1,6 @@
 import { integerRule, textRule, type Rule } from './input-rules.js'
 import { isJsonObject } from './json.js'
+import { unknownFields } from './nearest-name.js'
 
 /** Publishes an agent at the A2A endpoint. Without this setting, clients cannot reach the agent. */
 export type A2aSetting = {
@@ -21,14 +22,15 @@ export type A2aSkill = {
 
 const MAX_TEXT = 2_000
 const MAX_LIST = 50
+const SKILL_FIELDS = ['id', 'name', 'description', 'tags', 'examples']
 
 /** Returns the problem of a setting, or undefined if it is valid. */
 export function a2aProblem(setting: unknown): Rule {
   if (!isJsonObject(setting)) return 'must be an object'
   const { enabled, description, skills, ...others } = setting
   if (typeof enabled !== 'boolean') return 'needs the field enabled, which is true or false'
-  const unknown = Object.keys(others)[0]
-  if (unknown !== undefined) return `has the unknown field ${unknown}`
+  const unknown = Object.keys(others)
+  if (unknown.length > 0) return unknownFields(unknown, ['enabled', 'description', 'skills'])
   if (description !== undefined) {
     const problem = textRule(description, MAX_TEXT)
     if (problem !== undefined) return `has a description that ${problem}`
@@ -46,8 +48,8 @@ export function a2aProblem(setting: unknown): Rule {
 function skillProblem(skill: unknown): Rule {
   if (!isJsonObject(skill)) return 'must be an object'
   const { id, name, description, tags, examples = [], ...others } = skill
-  const unknown = Object.keys(others)[0]
-  if (unknown !== undefined) return `has the unknown field ${unknown}`
+  const unknown = Object.keys(others)
+  if (unknown.length > 0) return unknownFields(unknown, SKILL_FIELDS)
   for (const [field, text] of Object.entries({ id, name, description })) {
     const problem = textRule(text, MAX_TEXT)
     if (problem !== undefined) return `has the field ${field}, which ${problem}`

@@ -1,0 +1,41 @@
+/** A longer name is not compared, so that the work does not grow with it. */
+const MAX_LENGTH = 64
+/** The most unknown names that a text contains. */
+const MAX_NAMED = 5
+
+/** Returns the name with the fewest typing errors, or undefined if every name is too different. */
+export function nearestName(name: string, names: readonly string[]): string | undefined {
+  if (name.length > MAX_LENGTH) return undefined
+  const [best] = names
+    .map((other) => ({ other, distance: editDistance(name, other) }))
+    .sort((a, b) => a.distance - b.distance)
+  const most = Math.min(name.length / 2, Math.max(2, name.length / 3))
+  return best && best.distance <= most ? best.other : undefined
+}
+
+/** Returns the name, with the nearest known name if there is one. */
+export function withNearest(name: string, known: readonly string[]): string {
+  const nearest = nearestName(name, known)
+  const shown = name.length > MAX_LENGTH ? `${name.slice(0, MAX_LENGTH)}…` : name
+  return nearest === undefined ? shown : `${shown} (did you mean ${nearest}?)`
+}
+
+/** Names the first unknown fields of an object. The end of a sentence about the object. */
+export function unknownFields(unknown: readonly string[], known: readonly string[]): string {
+  const named = unknown.slice(0, MAX_NAMED).map((name) => withNearest(name, known))
+  return `has unknown fields: ${named.join(', ')}. Known fields: ${known.join(', ')}`
+}
+
+/** Levenshtein distance: the number of letters to change, add or remove. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
