@@ -1,4 +1,4 @@
-import type { MessagingService, Permission } from '@org/agent-messaging-core'
+import type { EndpointService, Permission } from '@org/agent-messaging-core'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { annotated } from './document/describe-route.js'
 import type { Env } from './env.js'
@@ -15,11 +15,11 @@ export const bearerToken = (authorization: string | undefined): string | undefin
  * Accepts requests whose API key has exactly this permission, and sets their `projectId`.
  *
  * With `recalls`, a key that was valid before is not read again. The route must give
- * `recalledKeyId` to the call that stores something, and answer what `refuseRevoked` returns before
+ * `sentBy` to the call that stores something, and answer what `refuseRevoked` returns before
  * it refuses anything else.
  */
 export function authorize(
-  service: MessagingService,
+  service: EndpointService,
   permission: Permission,
   { recalls = false }: { readonly recalls?: boolean } = {},
 ): MiddlewareHandler<Env> {
@@ -35,7 +35,7 @@ export function authorize(
     if (!recalled?.permissions.includes(permission)) return checkNow(c, next, key)
     c.set('projectId', recalled.projectId)
     c.set('actor', { kind: 'key', id: recalled.id })
-    c.set('recalledKeyId', recalled.id)
+    c.set('sentBy', { id: recalled.id, isRecalled: true })
     c.set('refuseRevoked', async () => {
       const found = await service.keys.authenticate(key)
       return found.isErr() ? refuse(c, found.error) : undefined
@@ -48,6 +48,7 @@ export function authorize(
     if (found.isErr()) return refuse(c, found.error)
     c.set('projectId', found.value.projectId)
     c.set('actor', { kind: 'key', id: found.value.id })
+    c.set('sentBy', { id: found.value.id, isRecalled: false })
     if (!found.value.permissions.includes(permission))
       return refuse(c, { kind: 'forbidden', permission })
     return next()

@@ -1,4 +1,4 @@
-import type { Actor } from '@org/agent-messaging-core'
+import type { Actor, SendingKey } from '@org/agent-messaging-core'
 import type { RequestFacts } from './options.js'
 
 /** The variables that the handlers of one request share. */
@@ -11,9 +11,9 @@ export type Env = {
     projectId: string
     /** The caller that the audit log names. Set with `projectId`. */
     actor: Actor
-    /** Set if the key was valid before and is not read again. */
-    recalledKeyId?: string
-    /** Set with `recalledKeyId`. Reads the key, and returns a refusal if it is not valid. */
+    /** The API key, for the send. Set with `projectId`. A recalled key is not read again. */
+    sentBy: SendingKey
+    /** Set for a recalled key. Reads the key, and returns a refusal if it is not valid. */
     refuseRevoked?: () => Promise<Response | undefined>
     /** Set on the route for late answers, which takes a run token instead of an API key. */
     runToken: string

@@ -1,9 +1,9 @@
-import type { MessagingService } from '@org/agent-messaging-core'
+import type { EndpointService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
 import type { ErrorCode } from './wire/error.js'
 
 export type HttpOptions = {
-  readonly service: MessagingService
+  readonly service: EndpointService
   readonly crypto: Pick<Crypto, 'equal'>
   /** Makes the id of a request whose caller sent none. Each id must be unique. */
   readonly newRequestId: () => string

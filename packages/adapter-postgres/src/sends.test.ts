@@ -58,7 +58,10 @@ it('a send with a webhook takes two round trips from its key to its answer', asy
       message: 'hello',
       idempotencyKey: sessionId,
     }
-    const sent = await service.messages.send({ ...input, recalledKeyId: apiKey.id })
+    const sent = await service.messages.send({
+      ...input,
+      sentBy: { id: apiKey.id, isRecalled: true },
+    })
     return sent._unsafeUnwrap().message.state.kind
   }
 

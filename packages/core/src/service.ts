@@ -1,5 +1,6 @@
 import { createAgents } from './agents/agents.js'
 import { createMaintenance } from './maintenance/maintenance.js'
+import type { SendingKey, SendInput } from './messages/draft-message.js'
 import { localSignal } from './messages/local-signal.js'
 import { createMessages, type Messages } from './messages/messages.js'
 import type { Actor } from './domain/audit.js'
@@ -61,6 +62,15 @@ export type ServiceOptions = {
  * with a closed union of errors.
  */
 export type MessagingService = ReturnType<typeof createService>
+
+/** The service of an endpoint, which must name the API key of each send: the key has a limit. */
+export type EndpointService = Omit<MessagingService, 'messages'> & {
+  readonly messages: Omit<Messages['messages'], 'send'> & {
+    readonly send: (
+      input: SendInput & { readonly sentBy: SendingKey },
+    ) => ReturnType<Messages['messages']['send']>
+  }
+}
 
 /**
  * After the grace period, a stop spends this long on storing the outcomes of runs, aborted ones

@@ -160,7 +160,12 @@ describe('a recalled API key', () => {
     const { key, apiKey } = (
       await service.keys.create({ ...input, expiresAt: clock.now() + 1_000 })
     )._unsafeUnwrap()
-    const message = { ...ref, sessionId: 's', message: 'hello', recalledKeyId: apiKey.id }
+    const message = {
+      ...ref,
+      sessionId: 's',
+      message: 'hello',
+      sentBy: { id: apiKey.id, isRecalled: true },
+    }
     const revokeElsewhere = () => storage.reopen().credentials.revokeKey(project.id, apiKey.id, 1)
     return {
       ...all,

@@ -1,4 +1,4 @@
-import type { MessagingService } from '@org/agent-messaging-core'
+import type { ApiKey, EndpointService, SendingKey } from '@org/agent-messaging-core'
 import { a2aError, forbidden, unauthorized } from './errors.js'
 
 const BEARER = /^bearer ([!-+\--~]+)$/i
@@ -7,43 +7,41 @@ const PERMISSION = 'project:message'
 /** The API key of one request. A key that was valid before is read again only when it must be. */
 export class Access {
   readonly projectId: string
-  /** The id of a key that is not read again. Give it to the send. */
-  readonly recalledKeyId: string | undefined
+  /** Give it to the send. A recalled key is not read again. */
+  readonly sentBy: SendingKey
   /** The sent key is revoked. */
   #isRevoked = false
-  readonly #service: MessagingService
+  readonly #service: EndpointService
   readonly #apiKey: string
 
   private constructor(
-    service: MessagingService,
+    service: EndpointService,
     apiKey: string,
-    { projectId, recalledKeyId }: { projectId: string; recalledKeyId?: string },
+    { projectId, id }: ApiKey,
+    isRecalled: boolean,
   ) {
     this.#service = service
     this.#apiKey = apiKey
     this.projectId = projectId
-    this.recalledKeyId = recalledKeyId
+    this.sentBy = { id, isRecalled }
   }
 
   /** Throws if the header has no valid key with the permission `project:message`. */
-  static async of(service: MessagingService, authorization: string | undefined): Promise<Access> {
+  static async of(service: EndpointService, authorization: string | undefined): Promise<Access> {
     const apiKey = BEARER.exec(authorization ?? '')?.[1]
     if (apiKey === undefined) throw unauthorized()
     const recalled = service.keys.recall(apiKey)
     if (recalled?.permissions.includes(PERMISSION))
-      return new Access(service, apiKey, {
-        projectId: recalled.projectId,
-        recalledKeyId: recalled.id,
-      })
+      return new Access(service, apiKey, recalled, true)
     const found = await service.keys.authenticate(apiKey)
     if (found.isErr()) throw a2aError(found.error)
     if (!found.value.permissions.includes(PERMISSION)) throw forbidden(PERMISSION)
-    return new Access(service, apiKey, { projectId: found.value.projectId })
+    return new Access(service, apiKey, found.value, false)
   }
 
   /** Throws if a recalled key is revoked. Call it before everything except a send. */
   async confirm(): Promise<void> {
-    if (this.recalledKeyId !== undefined) await this.reread()
+    if (this.sentBy.isRecalled) await this.reread()
   }
 
   /** Throws if the key is revoked now. An unavailable storage revokes no key. */

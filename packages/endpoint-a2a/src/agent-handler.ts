@@ -205,7 +205,7 @@ export class AgentHandler implements A2ARequestHandler {
       tracestate: sender.tracestate,
       waitMs,
       abort: sender,
-      recalledKeyId: access.recalledKeyId,
+      sentBy: access.sentBy,
     })
     if (sent.isOk()) return originalOf(sent.value, input)
     if (sent.error.kind === 'unauthorized') access.revoke()

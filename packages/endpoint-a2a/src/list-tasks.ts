@@ -1,6 +1,6 @@
 import { TaskState, type ListTasksRequest, type ListTasksResponse } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
-import type { Message, MessagingService } from '@org/agent-messaging-core'
+import type { EndpointService, Message } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { a2aError } from './errors.js'
 import { historyLengthOf } from './input.js'
@@ -15,7 +15,7 @@ const TOKEN = /^(.+)\.(\d{1,9})$/
  * one more if there is a next page.
  */
 export async function listTasks(
-  { messages }: MessagingService,
+  { messages }: EndpointService,
   { projectId, agent }: { readonly projectId: string; readonly agent: string },
   request: ListTasksRequest,
 ): Promise<ListTasksResponse> {

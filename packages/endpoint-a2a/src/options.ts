@@ -1,8 +1,8 @@
-import type { MessagingService } from '@org/agent-messaging-core'
+import type { EndpointService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
 
 export type A2aEndpointOptions = {
-  readonly service: MessagingService
+  readonly service: EndpointService
   readonly crypto: Pick<Crypto, 'sha256'>
   /** Makes the id of a request whose caller sent none, and the names of new sessions. */
   readonly newId: () => string

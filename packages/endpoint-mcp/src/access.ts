@@ -1,4 +1,4 @@
-import type { ApiKey, MessagingService } from '@org/agent-messaging-core'
+import type { ApiKey, EndpointService, SendingKey } from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
 import type { HttpError } from './errors.js'
 
@@ -7,20 +7,20 @@ const BEARER = /^bearer ([!-+\--~]+)$/i
 /** The API key of one request. A key that was valid before is read again only when it must be. */
 export class Access {
   readonly key: ApiKey
-  /** The id of a key that is not read again. Give it to the send. */
-  readonly recalledKeyId: string | undefined
-  readonly #service: MessagingService
+  /** Give it to the send. A recalled key is not read again. */
+  readonly sentBy: SendingKey
+  readonly #service: EndpointService
   readonly #sent: string
 
-  private constructor(service: MessagingService, sent: string, key: ApiKey, isRecalled: boolean) {
+  private constructor(service: EndpointService, sent: string, key: ApiKey, isRecalled: boolean) {
     this.#service = service
     this.#sent = sent
     this.key = key
-    this.recalledKeyId = isRecalled ? key.id : undefined
+    this.sentBy = { id: key.id, isRecalled }
   }
 
   static async of(
-    service: MessagingService,
+    service: EndpointService,
     authorization: string | undefined,
   ): Promise<Result<Access, HttpError>> {
     const sent = BEARER.exec(authorization ?? '')?.[1]
@@ -33,7 +33,7 @@ export class Access {
 
   /** Returns a refusal if a recalled key is not valid now. Call it unless the request sends. */
   async confirm(): Promise<HttpError | undefined> {
-    if (this.recalledKeyId === undefined) return undefined
+    if (!this.sentBy.isRecalled) return undefined
     const found = await this.#service.keys.authenticate(this.#sent)
     return found.isErr() ? found.error : undefined
   }

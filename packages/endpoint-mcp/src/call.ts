@@ -1,13 +1,11 @@
-import type { Permission } from '@org/agent-messaging-core'
+import type { Permission, SendingKey } from '@org/agent-messaging-core'
 import type { Caller } from './caller.js'
 
 /** The request that calls a tool. */
 export type Call = {
   readonly projectId: string
   readonly permissions: readonly Permission[]
-  readonly apiKeyId: string
-  /** Set if the key was valid before and is not read again. */
-  readonly recalledKeyId: string | undefined
+  readonly sentBy: SendingKey
   readonly caller: Caller
   readonly traceparent: string | undefined
   readonly tracestate: string | undefined

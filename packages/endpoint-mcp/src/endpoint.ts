@@ -111,11 +111,10 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   return revoked ? refuse(c, revoked) : response
 }
 
-const callOf = (c: Context<Env>, { key, recalledKeyId }: Access): Call => ({
+const callOf = (c: Context<Env>, { key, sentBy }: Access): Call => ({
   projectId: key.projectId,
   permissions: key.permissions,
-  apiKeyId: key.id,
-  recalledKeyId,
+  sentBy,
   caller: new Caller(c),
   traceparent: c.req.header('traceparent'),
   tracestate: c.req.header('tracestate'),

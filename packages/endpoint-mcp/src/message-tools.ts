@@ -49,14 +49,7 @@ export class MessageTools {
       return ref ? this.get({ ...input, ...ref }, ctx) : refusal({ kind: 'request_state_invalid' })
     }
     const { service } = this.#d
-    const {
-      caller: abort,
-      projectId,
-      apiKeyId,
-      recalledKeyId,
-      traceparent,
-      tracestate,
-    } = this.#call
+    const { caller: abort, projectId, sentBy, traceparent, tracestate } = this.#call
     const { agent, message, metadata, idempotencyKey, endUserId } = input
     if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
     const sent = await service.messages.send({
@@ -71,8 +64,7 @@ export class MessageTools {
       tracestate,
       waitMs: this.#waitMsOf(input),
       abort,
-      apiKeyId,
-      recalledKeyId,
+      sentBy,
     })
     if (sent.isErr()) return refusal(sent.error)
     this.#call.isStored = true

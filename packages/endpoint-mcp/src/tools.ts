@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
-import type { Agent, MessagingService, Permission } from '@org/agent-messaging-core'
+import type { Agent, EndpointService, Permission } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import type { Call } from './call.js'
@@ -120,7 +120,7 @@ export const toolsFor = ({ permissions }: Pick<Call, 'permissions'>): readonly O
   tools.filter(({ permission }) => permissions.includes(permission))
 
 async function listAgents(
-  service: MessagingService,
+  service: EndpointService,
   projectId: string,
   { cursor }: ListAgentsInput,
 ): Promise<CallToolResult> {

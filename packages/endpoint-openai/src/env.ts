@@ -1,3 +1,5 @@
+import type { SendingKey } from '@org/agent-messaging-core'
+
 /** The variables that the handlers of one request share. */
 export type Env = {
   Variables: {
@@ -5,7 +7,7 @@ export type Env = {
     /** Set when the API key is authorized. */
     projectId: string
     apiKey: string
-    /** Set if the key was valid before and is not read again. */
-    recalledKeyId?: string
+    /** The key, for the send. A recalled key is not read again. */
+    sentBy: SendingKey
   }
 }

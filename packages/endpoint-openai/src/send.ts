@@ -51,7 +51,7 @@ export async function sendAsked(
     tracestate: c.req.header('tracestate'),
     waitMs,
     abort,
-    recalledKeyId: c.get('recalledKeyId'),
+    sentBy: c.get('sentBy'),
   })
   if (sent.isErr()) return err(withFieldsOf(asked.fields, sent.error))
   const { message, attached } = sent.value

@@ -1,4 +1,4 @@
-import type { Json, MessagingService } from '@org/agent-messaging-core'
+import type { EndpointService, Json } from '@org/agent-messaging-core'
 import {
   beginningOf,
   defaultLimits,
@@ -107,7 +107,7 @@ export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
   )
 
 /** Refuses a request without the message's run token, before its body is read. */
-const withRunToken = (service: MessagingService): MiddlewareHandler<Env> =>
+const withRunToken = (service: EndpointService): MiddlewareHandler<Env> =>
   annotated<MiddlewareHandler<Env>>(
     async (c, next) => {
       const runToken = bearerToken(c.req.header('authorization')) ?? ''

@@ -77,8 +77,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
           tracestate: c.req.header('tracestate'),
           waitMs: waitMsOf(preferences),
           abort: new Caller(c),
-          recalledKeyId: c.get('recalledKeyId'),
-          apiKeyId: c.get('actor').id,
+          sentBy: c.get('sentBy'),
         })
         return sending.match(
           ({ message, attached, levels = [] }) => {

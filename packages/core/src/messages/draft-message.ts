@@ -49,10 +49,14 @@ export type SendInput = {
   readonly hook?: HookInput | undefined
   /** Ends the wait, never the run. */
   readonly abort?: Caller | undefined
-  /** The id of the API key that sends, for its limit. */
-  readonly apiKeyId?: string | undefined
-  /** The id of a key that `keys.recall` returned. The send fails if the key is revoked. */
-  readonly recalledKeyId?: string | undefined
+  /** The API key that sends, for its limit. */
+  readonly sentBy?: SendingKey | undefined
+}
+
+export type SendingKey = {
+  readonly id: string
+  /** `keys.recall` returned the key. The send fails if the key is revoked. */
+  readonly isRecalled: boolean
 }
 
 /** Checks the fields that do not depend on the agent. */

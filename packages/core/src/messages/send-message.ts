@@ -52,7 +52,7 @@ export const sendMessage =
 export const enqueueMessage =
   (d: Platform) =>
   (
-    input: Omit<SendInput, 'waitMs' | 'abort' | 'recalledKeyId' | 'hook'>,
+    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook'>,
     transaction: AcceptStores,
   ): ResultAsync<Sent, SendError> =>
     new ResultAsync(enqueue(d, input, transaction))
@@ -192,9 +192,10 @@ async function acceptFor(
     return err(takes.error)
   }
   const born = drafted.value
+  const { sentBy } = input
   const slot = d.dispatcher.reserve(agent.id, born.sessionId)
   const message = {
-    readEarlier: { apiKeyId: input.recalledKeyId, agentUpdatedAt },
+    readEarlier: { apiKeyId: sentBy?.isRecalled ? sentBy.id : undefined, agentUpdatedAt },
     ...(slot && { claimUntil: born.now + d.policy.runLeaseMs }),
     ...(takes.value.length > 0 && { takes: takes.value }),
     ...born,
@@ -212,12 +213,10 @@ async function acceptFor(
 async function takesOf(
   d: MessagesContext,
   quotas: QuotaPolicy,
-  { projectId, apiKeyId, recalledKeyId }: SendInput,
+  { projectId, sentBy }: SendInput,
 ): Promise<Result<TokenTake[], Unavailable>> {
   const own = await d.projectLimits.of(projectId)
-  return own.map((limits) =>
-    tokenTakes(quotas, limits, { projectId, apiKeyId: apiKeyId ?? recalledKeyId }),
-  )
+  return own.map((limits) => tokenTakes(quotas, limits, { projectId, apiKeyId: sentBy?.id }))
 }
 
 async function readAgent(

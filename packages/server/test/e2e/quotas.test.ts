@@ -7,10 +7,21 @@ const agent = {
   name: 'echo',
   runtime: { kind: 'function', handler: 'echo' },
   desiredState: 'running',
+  a2a: { enabled: true },
 }
 
 let postgres: TestPostgres
 const servers: RealServer[] = []
+
+async function twoServers(store: string, settings: Record<string, string>) {
+  const env =
+    store === 'SQLite' ? settings : { ...settings, SERVICE_DATABASE_URL: await postgres.database() }
+  const one = await realServer({ env })
+  const other = await realServer({ env, beside: one })
+  servers.push(one, other)
+  expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
+  return [one, other] as const
+}
 beforeAll(async () => {
   postgres = await testPostgres()
 })
@@ -22,12 +33,7 @@ afterAll(async () => {
 it.each(['SQLite', 'PostgreSQL'])(
   'two processes on %s share one bucket and one usage',
   async (store) => {
-    const env =
-      store === 'SQLite' ? QUOTAS : { ...QUOTAS, SERVICE_DATABASE_URL: await postgres.database() }
-    const one = await realServer({ env })
-    const other = await realServer({ env, beside: one })
-    servers.push(one, other)
-    expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
+    const [one, other] = await twoServers(store, QUOTAS)
     const began = Date.now()
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
@@ -48,5 +54,71 @@ it.each(['SQLite', 'PostgreSQL'])(
       total: { messages: number; runs: number }
     }
     expect(total).toMatchObject({ messages: accepted, runs: accepted })
+  },
+)
+
+/** A send at each entrance. */
+const sends: Record<string, { path: string; body: (n: number) => object; headers?: object }> = {
+  HTTP: {
+    path: '/v1/agents/echo/messages',
+    body: (n) => ({ sessionId: `${n}`, message: 'hi' }),
+  },
+  MCP: {
+    path: '/mcp',
+    body: (id) => {
+      const params = { name: 'send_message', arguments: { agent: 'echo', message: 'hi' } }
+      return { jsonrpc: '2.0', id, method: 'tools/call', params }
+    },
+    headers: { accept: 'application/json, text/event-stream' },
+  },
+  A2A: {
+    path: '/a2a/echo',
+    body: (id) => {
+      const message = { messageId: `${id}`, role: 'ROLE_USER', parts: [{ text: 'hi' }] }
+      return { jsonrpc: '2.0', id, method: 'SendMessage', params: { message } }
+    },
+    headers: { 'a2a-version': '1.0' },
+  },
+  OpenAI: { path: '/openai/v1/responses', body: () => ({ model: 'echo', input: 'hi' }) },
+}
+
+it.each(['SQLite', 'PostgreSQL'])(
+  'on %s, the limit of a new key holds for 100 first sends at once, at each entrance',
+  async (store) => {
+    const [one, other] = await twoServers(store, {
+      SERVICE_QUOTAS: 'on',
+      SERVICE_KEY_MESSAGES_PER_MINUTE: '5',
+      SERVICE_ENDPOINTS: 'a2a,mcp,openai',
+    })
+    const countMessages = async () => {
+      const { total } = (await (await one.api('GET', '/v1/usage')).json()) as {
+        total: { messages: number }
+      }
+      return total.messages
+    }
+    for (const [entrance, { path, body, headers }] of Object.entries(sends)) {
+      const before = await countMessages()
+      const newKey = { name: entrance, permissions: ['project:message'] }
+      const { key } = (await (await one.api('POST', '/v1/keys', newKey)).json()) as { key: string }
+      const began = Date.now()
+      await Promise.all(
+        Array.from({ length: 100 }, async (_, n) => {
+          const sent = await fetch((n % 2 ? one : other).url + path, {
+            method: 'POST',
+            headers: {
+              authorization: `Bearer ${key}`,
+              'content-type': 'application/json',
+              ...headers,
+            },
+            body: JSON.stringify(body(n)),
+          })
+          await sent.text()
+        }),
+      )
+      const accepted = (await countMessages()) - before
+      // A token comes back every 12 s.
+      const returned = Math.floor((Date.now() - began) / 12_000)
+      expect([entrance, accepted >= 5, accepted <= 5 + returned]).toEqual([entrance, true, true])
+    }
   },
 )
