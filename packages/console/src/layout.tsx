@@ -150,6 +150,20 @@ const SearchField = ({ text = '' }: { readonly text: string | undefined }) => (
   </form>
 )
 
+/** Names the project of the session. An operator can open the page of the project. */
+function ProjectName({ c }: { readonly c: Context<Env> }) {
+  const name = c.get('projectName')
+  return c.get('portal') ? (
+    <span class="customer" title={`You act for ${name}`}>
+      For <bdi>{name}</bdi>
+    </span>
+  ) : (
+    <a class="key" href={`${BASE}/project`} title={`Project ${c.get('apiKey').projectId}`}>
+      {name}
+    </a>
+  )
+}
+
 function Header({
   c,
   section,
@@ -194,11 +208,7 @@ function Header({
       )}
       <div class="session">
         {apiKey && portal?.returnUrl !== undefined && <ReturnLink to={portal.returnUrl} />}
-        {apiKey && !portal && (
-          <a class="key" href={`${BASE}/project`} title={`Project ${apiKey.projectId}`}>
-            {c.get('projectName')}
-          </a>
-        )}
+        {apiKey && <ProjectName c={c} />}
         {c.get('isOperator') && <a href={`${BASE}/projects`}>Projects</a>}
         <form method="post" action={`${BASE}/theme`}>
           <input

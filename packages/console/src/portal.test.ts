@@ -157,6 +157,15 @@ describe('the pages of a portal session', () => {
     expect(await (await get('/console/webhooks', cookie)).text()).not.toContain('other.example')
   })
 
+  it('name the customer’s project, also on a page that does not exist', async () => {
+    const { enter, get } = await portal(['project:webhooks', 'project:message'])
+    const { cookie } = await enter()
+    for (const path of ['/webhooks', '/deliveries', '/sessions', '/questions', '/search', '/keys'])
+      expect(await (await get(`/console${path}`, cookie)).text(), path).toContain(
+        'For <bdi>test</bdi>',
+      )
+  })
+
   it('name the platform, show its logo and colours, and lead back to it', async () => {
     const svg = new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg"/>')
     const look = {

@@ -50,6 +50,7 @@ export const servePortal =
     const session = found.value
     c.set('portal', session)
     c.set('apiKey', keyOf(session))
+    c.set('projectName', await projectNameOf(d, session))
     c.set('isOperator', false)
     c.set('changes', d.service.changesBy({ kind: 'portal', id }))
     if (c.req.path === BASE) return c.redirect(firstPage(session), 303)
@@ -57,6 +58,10 @@ export const servePortal =
       ? next()
       : showProblem(c, 404, 'Page not found')
   }
+
+/** Returns the name of the customer's project, or its id if the storage is unavailable. */
+const projectNameOf = async ({ service }: ConsoleDeps, { projectId }: PortalSession) =>
+  (await service.projects.get(projectId)).map(({ name }) => name).unwrapOr(projectId)
 
 /** The pages need an API key with permissions. The pages of conversations list the agents. */
 const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey => ({
