@@ -76,6 +76,19 @@ describe('the clock', () => {
     await long
     await systemClock.sleep(2 ** 40, alarm.signal)
   })
+
+  it('lets many sleep until one signal without a warning', async () => {
+    const warnings: Error[] = []
+    const warned = (warning: Error): number => warnings.push(warning)
+    process.on('warning', warned)
+    const stop = new AbortController()
+    const sleeps = Array.from({ length: 20 }, () => systemClock.sleep(60_000, stop.signal))
+    stop.abort()
+    await Promise.all(sleeps)
+    await new Promise((resolve) => setImmediate(resolve))
+    process.off('warning', warned)
+    expect(warnings).toEqual([])
+  })
 })
 
 it('makes ids that grow, even within a millisecond', () => {

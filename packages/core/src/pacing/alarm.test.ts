@@ -16,5 +16,16 @@ it('rings at the earliest time that it was set to, and not after a stop', async 
   alarm.stop()
   alarm.set(since + 100)
   await clock.advance(100)
-  expect(rings.filter((at) => at > 50)).toEqual([])
+  expect(rings).toEqual([21])
+})
+
+it('sleeps once, however often it is set', async () => {
+  const clock = fakeClock()
+  const since = clock.elapsed()
+  let rings = 0
+  const alarm = new Alarm(clock, () => rings++)
+  for (let ms = 100; ms > 50; ms--) alarm.set(since + ms)
+  expect(clock.sleepers).toBe(1)
+  await clock.advance(200)
+  expect(rings).toBe(1)
 })

@@ -1,30 +1,35 @@
 import type { Clock } from '../ports/platform.js'
 
-/**
- * Calls `ring` at the earliest elapsed time that it was set to. Can ring once more without need.
- */
+/** Calls `ring` at the earliest elapsed time that it was set to. */
 export class Alarm {
   readonly #clock: Clock
   readonly #ring: () => void
-  readonly #stopped = new AbortController()
+  #sleep = new AbortController()
   #at: number = Infinity
+  #isStopped = false
 
   constructor(clock: Clock, ring: () => void) {
     this.#clock = clock
     this.#ring = ring
   }
 
+  /** Ends the sleep until a later time, so that at most one goes on. */
   set(at: number): void {
-    if (at >= this.#at || this.#stopped.signal.aborted) return
+    if (at >= this.#at || this.#isStopped) return
     this.#at = at
+    this.#sleep.abort()
+    this.#sleep = new AbortController()
+    const { signal } = this.#sleep
     const ms = Math.max(1, Math.ceil(at - this.#clock.elapsed()))
-    void this.#clock.sleep(ms, this.#stopped.signal).then(() => {
-      if (this.#at === at) this.#at = Infinity
-      if (!this.#stopped.signal.aborted) this.#ring()
+    void this.#clock.sleep(ms, signal).then(() => {
+      if (signal.aborted) return
+      this.#at = Infinity
+      this.#ring()
     })
   }
 
   stop(): void {
-    this.#stopped.abort()
+    this.#isStopped = true
+    this.#sleep.abort()
   }
 }
