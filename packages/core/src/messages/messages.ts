@@ -20,7 +20,7 @@ import { WaitingRoom } from './waiting-room.js'
 
 const MOST_RECENT_AGENTS = 1_000
 /** The storage gets as many sends as it commits in this time, and at least `places`. */
-const SEND_PLACES = { places: 32, commitMs: 25 }
+const SEND_PLACES = { places: 16, commitMs: 6 }
 
 export type Messages = ReturnType<typeof createMessages>
 

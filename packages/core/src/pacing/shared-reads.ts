@@ -4,7 +4,7 @@ import type { Clock } from '../ports/platform.js'
 import { TurnQueue } from './turn-queue.js'
 
 /** A read on SQLite blocks the event loop, so sends get their turn after this time of reads. */
-const LIMITS = { places: 8, turnMs: 4, maxWaiting: 5_000, maxWaitMs: 5_000 }
+const LIMITS = { places: 4, turnMs: 4, maxWaiting: 5_000, maxWaitMs: 5_000 }
 
 /** Returns a function that makes a read wait for its turn among the reads of all projects. */
 export function sharedReads(clock: Clock): SharedReads {
