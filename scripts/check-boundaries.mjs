@@ -37,7 +37,7 @@ const CORE_PLACES = {
 }
 
 /** The packages that core can import, and two folders that can import more. */
-const CORE_PACKAGES = /^(neverthrow|zod|@cfworker\/json-schema)$/
+const CORE_PACKAGES = /^(neverthrow|zod)$/
 const CORE_PACKAGES_OF = {
   node: /^(neverthrow|zod|uuid|node:.+)$/,
   contract: /^(neverthrow|zod|vitest|fast-check)$/,

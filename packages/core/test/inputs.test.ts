@@ -5,6 +5,9 @@ import { scene } from './scene.js'
 const DAY_MS = 86_400_000
 const QUESTION = { kind: 'input_required', question: 'Pay?', options: ['yes', 'no'] } as const
 
+/** More than a check takes. */
+const MANY = Array.from({ length: 1_500 }, () => ({}))
+
 /** Asks, and answers with the answers that the run got. */
 const asking =
   (question: object = QUESTION, times = 1) =>
@@ -180,6 +183,32 @@ describe('a question of an agent', () => {
     })
   })
 
+  it.each([
+    [{ schema: { allOf: MANY } }, 'has a schema with more than 500 schema nodes'],
+    [
+      { schema: {}, onExpiry: { answer: MANY } },
+      'has an onExpiry answer that must have at most 1000 values',
+    ],
+  ])('fails its message if it is too large to be checked', async (question, problem) => {
+    const { get } = await asked({ options: undefined, ...question })
+    expect((await get()).state).toMatchObject({
+      kind: 'failed',
+      error: { code: 'QUESTION_INVALID', message: `the question ${problem}` },
+    })
+  })
+
+  it('takes no answer with too many values, also after its answer', async () => {
+    const { answer } = await asked({ options: undefined, schema: {} })
+    expect((await answer(MANY))._unsafeUnwrapErr()).toEqual({
+      kind: 'invalid',
+      issues: [{ path: 'value', message: 'must have at most 1000 values' }],
+    })
+    expect((await answer([])).isOk()).toBe(true)
+    let deep: unknown = 0
+    for (let level = 0; level < 100_000; level++) deep = [deep]
+    expect((await answer(deep))._unsafeUnwrapErr()).toEqual({ kind: 'input_closed' })
+  })
+
   it('is stored when the storage is available again', async () => {
     const { storage, clock, post, state, ...parts } = await scene({ handler: asking() })
     storage.fail('messages.ask', { times: 3 })
@@ -218,5 +247,49 @@ describe('the deadline of a question', () => {
     await service.stop()
     await clock.advance(60_000)
     expect((await answer('yes'))._unsafeUnwrapErr()).toEqual({ kind: 'input_closed' })
+  })
+})
+
+describe('a stored question over the limits', () => {
+  async function overLimits() {
+    const parts = await asked({ options: undefined, schema: {}, expiresInMs: 60_000 })
+    const { project, messageId, inputId, storage, clock, get } = parts
+    const { state, agentId, inputs = [] } = await get()
+    if (state.kind !== 'input_required') throw new Error(`the message is ${state.kind}`)
+    const outgoing = { events: [], nextDeliveryId: () => '' }
+    const changed = await storage.messages.changeInput({
+      projectId: project.id,
+      agentId,
+      messageId,
+      inputId,
+      state,
+      inputs: inputs.map((input) => ({ ...input, schema: { allOf: [...MANY] } })),
+      now: clock.now(),
+      outgoing,
+    })
+    expect(changed._unsafeUnwrap()?.kind).toBe('changed')
+    return parts
+  }
+
+  it('takes no answer, and can be withdrawn', async () => {
+    const { answer, get, inputId, messageId, ref, service } = await overLimits()
+    expect((await answer('yes'))._unsafeUnwrapErr()).toEqual({
+      kind: 'invalid',
+      issues: [
+        {
+          path: 'value',
+          message:
+            'cannot be checked, because the question has a schema with more than 500 schema nodes',
+        },
+      ],
+    })
+    expect((await service.inputs.withdraw({ ...ref, messageId, inputId })).isOk()).toBe(true)
+    expect((await get()).state).toMatchObject({ error: { code: 'INPUT_WITHDRAWN' } })
+  })
+
+  it('expires', async () => {
+    const { clock, get } = await overLimits()
+    await clock.advance(62_000)
+    expect((await get()).state).toMatchObject({ error: { code: 'INPUT_EXPIRED' } })
   })
 })

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene } from '../../test/scene.js'
 
-const QUESTION: Parameters<Awaited<ReturnType<typeof openScene>>['runtime']['ask']>[1] = {
+type Asked = Parameters<Awaited<ReturnType<typeof openScene>>['runtime']['ask']>[1]
+const QUESTION: Asked = {
   question: 'Pay <b>1,200 EUR</b>?\nNow?',
   schema: {
     type: 'object',
@@ -13,7 +14,10 @@ const QUESTION: Parameters<Awaited<ReturnType<typeof openScene>>['runtime']['ask
 const USER = { type: 'end_user', endUserId: 'u1' }
 
 /** A question whose event has a one-time link. */
-async function openLinked(scheme: object = { publicUrl: 'https://agents.example/base/' }) {
+async function openLinked(
+  question: Asked = QUESTION,
+  scheme: object = { publicUrl: 'https://agents.example/base/' },
+) {
   const scene = await openScene(scheme)
   const { ask, clock, runtime, sender } = scene
   await ask('POST', '/v1/webhooks', { body: { url: 'https://receiver.example/', events: ['*'] } })
@@ -23,7 +27,7 @@ async function openLinked(scheme: object = { publicUrl: 'https://agents.example/
     headers: { Prefer: 'respond-async' },
   })
   await clock.until(() => runtime.openRuns.length === 1)
-  runtime.ask(sent.json.messageId, QUESTION)
+  runtime.ask(sent.json.messageId, question)
   await clock.advance(0)
   const body = sender.requests.map((request) => request.body).find((one) => one.includes('EUR'))
   const event = JSON.parse(body ?? '{}')
@@ -77,6 +81,15 @@ describe('the one-time link of a question', () => {
     expect((await ask('GET', link, { key: '' })).text).toContain('has its answer')
   })
 
+  it('checks a format in time that does not double with each character', async () => {
+    const schema = { type: 'string', format: 'url' }
+    const { submit, state } = await openLinked({ question: 'EUR', schema })
+    const label = 'a'.repeat(31)
+    expect((await submit({ value: `http://${label}.${label}! ` })).status).toBe(400)
+    expect(await state()).toBe('input_required')
+    expect((await submit({ value: `http://${label}.${label}!` })).status).toBe(200)
+  })
+
   it('shows that a cancelled message takes no answer', async () => {
     const { ask, link, path, submit } = await openLinked()
     await ask('POST', `${path}/cancel`)
@@ -107,7 +120,7 @@ describe('the one-time link of a question', () => {
       expect([status, text.includes('1,200 EUR')]).toEqual([200, true])
       expect(text).not.toMatch(/inputUrl|linkDigest|\/inputs\//)
     }
-    const { event: without } = await openLinked({})
+    const { event: without } = await openLinked(QUESTION, {})
     expect(without.data).not.toHaveProperty('inputUrl')
   })
 })

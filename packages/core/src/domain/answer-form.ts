@@ -21,14 +21,9 @@ export function answerFields({ options, schema }: Asked): readonly AnswerField[]
   if (!schema) return [fieldOf(ROOT, { type: 'string' }, 'Answer', true)]
   const properties = propertiesOf(schema)
   if (!properties) return [fieldOf(ROOT, schema, 'Answer', true)]
-  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const required = new Set(Array.isArray(schema['required']) ? schema['required'] : [])
   return Object.entries(properties).map(([name, property]) =>
-    fieldOf(
-      `${ROOT}.${name}`,
-      isJsonObject(property) ? property : {},
-      name,
-      required.includes(name),
-    ),
+    fieldOf(`${ROOT}.${name}`, isJsonObject(property) ? property : {}, name, required.has(name)),
   )
 }
 

@@ -1,62 +1,74 @@
-import { Validator, type OutputUnit } from '@cfworker/json-schema'
 import { isJsonObject, jsonProblem, type Json, type JsonObject } from './json.js'
+import { schemaCheck } from './schema-checks.js'
+import { shapeProblem } from './schema-shape.js'
+import { SchemaWork, TooManySteps } from './schema-work.js'
 
 const MAX_LENGTH = 8 * 1024
 const MAX_DEPTH = 16
 
-/** References can repeat a check without end, and a pattern can take longer than any limit. */
-const REFUSED = new Set(['$ref', '$dynamicRef', '$recursiveRef', 'pattern', 'patternProperties'])
-/** Keywords whose members are schemas with free names. */
-const NAMED = new Set(['properties', '$defs', 'definitions', 'dependentSchemas'])
-/** Keywords whose values are not schemas. */
-const VALUES = new Set(['const', 'enum', 'default', 'examples'])
+/** What a check can cost: schemas in the schema, values in the answer, and steps of the check. */
+export type CheckLimits = {
+  readonly schemaNodes: number
+  readonly values: number
+  /** A step is one keyword, or one schema, for one value or key. */
+  readonly steps: number
+}
+
+export const ANSWER_LIMITS: CheckLimits = { schemaNodes: 500, values: 1_000, steps: 1_000_000 }
 
 /** Returns why this is not a JSON Schema for answers, or undefined. */
-export function schemaProblem(schema: unknown): string | undefined {
+export function schemaProblem(schema: unknown, limits: CheckLimits): string | undefined {
   if (!isJsonObject(schema)) return 'has a schema that is not an object'
   const problem = jsonProblem(schema, MAX_DEPTH)
   if (problem !== undefined) return `has a schema that ${problem}`
   if (JSON.stringify(schema).length > MAX_LENGTH)
     return `has a schema with more than ${MAX_LENGTH} characters as JSON`
-  const refused = refusedKeyword(schema)
-  if (refused !== undefined) return `has a schema with ${refused}, which is not supported`
-  try {
-    check(schema, null)
-    return undefined
-  } catch {
-    return 'has a schema that is not valid'
-  }
+  const wrong = shapeProblem(schema, limits.schemaNodes)
+  return wrong === undefined ? undefined : `has a schema ${wrong}`
 }
 
-function refusedKeyword(schema: Json): string | undefined {
-  if (Array.isArray(schema)) return first(schema, refusedKeyword)
-  if (!isJsonObject(schema)) return undefined
-  return first(Object.entries(schema), ([keyword, value]) => {
-    if (REFUSED.has(keyword)) return keyword
-    if (VALUES.has(keyword)) return undefined
-    return NAMED.has(keyword) && isJsonObject(value)
-      ? first(Object.values(value), refusedKeyword)
-      : refusedKeyword(value)
-  })
-}
+/** Returns why the value has too many values to be checked, or undefined. */
+export const sizeProblem = (value: unknown, { values }: CheckLimits): string | undefined =>
+  hasMoreValues(value, values) ? `must have at most ${values} values` : undefined
 
-function first<T>(list: readonly T[], find: (one: T) => string | undefined): string | undefined {
-  for (const one of list) {
-    const found = find(one)
-    if (found !== undefined) return found
+/** Counts objects, lists and all that they contain. The walk ends at the limit. */
+function hasMoreValues(value: unknown, limit: number): boolean {
+  const found = [value]
+  for (const one of found) {
+    if (typeof one !== 'object' || one === null) continue
+    for (const key in one) {
+      if (found.length >= limit) return true
+      found.push((one as JsonObject)[key])
+    }
   }
-  return undefined
+  return false
 }
 
 /** Returns why the value does not match the schema, or undefined. */
-export function valueProblem(schema: JsonObject, value: unknown): string | undefined {
-  const { valid, errors } = check(schema, value)
-  if (valid) return undefined
-  // An invalid value has an error.
-  const { instanceLocation, error } = errors.at(-1) as OutputUnit
-  const place = instanceLocation.replace(/^#/, '')
-  return `does not match the schema${place === '' ? '' : ` at ${place}`}: ${error}`
-}
+export const valueProblem = (
+  schema: JsonObject,
+  value: Json,
+  limits: CheckLimits,
+): string | undefined => checkValue(schema, value, limits).problem
 
-const check = (schema: JsonObject, value: unknown) =>
-  new Validator(schema, '2020-12', true).validate(value)
+/** Checks a value, and counts the steps. The schema can be older than today's limits. */
+export function checkValue(
+  schema: JsonObject,
+  value: Json,
+  { schemaNodes, steps }: CheckLimits,
+): { readonly problem: string | undefined; readonly steps: number } {
+  const wrong = shapeProblem(schema, schemaNodes)
+  if (wrong !== undefined)
+    return { problem: `cannot be checked, because the question has a schema ${wrong}`, steps: 0 }
+  const work = new SchemaWork(steps)
+  try {
+    const failed = schemaCheck(schema)(value, work, undefined)
+    const place = failed?.at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    const where = place?.length ? ` at ${place.join('')}` : ''
+    const problem = failed && `does not match the schema${where}: ${failed.says}`
+    return { problem, steps: work.steps }
+  } catch (error) {
+    if (!(error instanceof TooManySteps)) throw error
+    return { problem: `needs more than ${steps} steps to be checked`, steps: work.steps }
+  }
+}

@@ -97,7 +97,7 @@ export function decideAnswer(
     input.answerBy === 'execution_principal' &&
     !isSamePrincipal(executionPrincipal, message.executionPrincipal)
   if (isOther) return { kind: 'restricted' }
-  if (input.answer) return { kind: isEqual(input.answer.value, value) ? 'repeated' : 'closed' }
+  if (input.answer) return { kind: isSameAnswer(input.answer.value, value) ? 'repeated' : 'closed' }
   if (!isAsking(message) || now >= message.state.deadlineAt) return { kind: 'closed' }
   const problem = answerProblem(input, value)
   if (problem !== undefined) return { kind: 'invalid', problem }
@@ -105,8 +105,9 @@ export function decideAnswer(
   return answered(message, inputs, answer, now)
 }
 
-const isEqual = (stored: Json, value: unknown): boolean =>
-  value !== undefined && canonicalJson(stored) === canonicalJson(value as Json)
+const isSameAnswer = (stored: Json, value: unknown): boolean =>
+  answerProblem({ schema: {} }, value) === undefined &&
+  canonicalJson(stored) === canonicalJson(value as Json)
 
 /** Decides what happens to a question whose due time has come. */
 export function decideDueInput(

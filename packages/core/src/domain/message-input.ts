@@ -1,7 +1,7 @@
 import { toIso, type Instant } from './instant.js'
 import { canonicalJson, isJsonObject, jsonProblem, type Json, type JsonObject } from './json.js'
 import type { ExecutionPrincipal } from './principal.js'
-import { schemaProblem, valueProblem } from './answer-schema.js'
+import { ANSWER_LIMITS, schemaProblem, sizeProblem, valueProblem } from './answer-schema.js'
 
 /** A question of an agent to a person. */
 export type Question = {
@@ -76,13 +76,13 @@ export const inputFacts = ({
 })
 
 /** Returns the question of an agent, or the reason why the question is not valid. */
-export function parseQuestion(given: unknown): AskingRun | string {
+export function parseQuestion(given: unknown, limits = ANSWER_LIMITS): AskingRun | string {
   if (!isJsonObject(given)) return 'is not an object'
   const { question, options, schema, answerBy, expiresInMs, onExpiry } = given
   const problem =
     questionProblem(question) ??
     optionsProblem(options) ??
-    (schema === undefined ? undefined : schemaProblem(schema)) ??
+    (schema === undefined ? undefined : schemaProblem(schema, limits)) ??
     expiryProblem(expiresInMs) ??
     (answerBy === undefined || answerBy === 'execution_principal'
       ? undefined
@@ -100,7 +100,7 @@ export function parseQuestion(given: unknown): AskingRun | string {
   const isAnswer = isJsonObject(onExpiry) && onExpiry['answer'] !== undefined
   if (!isAnswer) return 'has an onExpiry that is neither "fail" nor an object with an answer'
   const answer = onExpiry['answer'] as Json
-  const wrong = answerProblem(asked, answer)
+  const wrong = answerProblem(asked, answer, limits)
   return wrong === undefined
     ? { ...asked, onExpiry: { answer } }
     : `has an onExpiry answer that ${wrong}`
@@ -137,15 +137,16 @@ function expiryProblem(ms: unknown): string | undefined {
 export function answerProblem(
   { options, schema }: Pick<Question, 'options' | 'schema'>,
   value: unknown,
+  limits = ANSWER_LIMITS,
 ): string | undefined {
   if (value === undefined) return 'is required'
-  const problem = jsonProblem(value, MAX_VALUE_DEPTH)
+  const problem = sizeProblem(value, limits) ?? jsonProblem(value, MAX_VALUE_DEPTH)
   if (problem !== undefined) return problem
   if (JSON.stringify(value).length > MAX_VALUE_LENGTH)
     return `must have at most ${MAX_VALUE_LENGTH} characters as JSON`
   if (options && !options.includes(value as string))
     return `must be one of ${options.map((option) => JSON.stringify(option)).join(', ')}`
-  if (schema) return valueProblem(schema, value)
+  if (schema) return valueProblem(schema, value as Json, limits)
   return options || (typeof value === 'string' && value !== '') ? undefined : 'must be a text'
 }
 
