@@ -117,8 +117,19 @@ describe('a rolling upgrade', () => {
 
 describe('a database that an unreleased commit made', () => {
   it.each([
-    ['has no record of its functions', 'drop table agent_messaging.schema_functions'],
-    ['has another function', "update agent_messaging.schema_functions set hash = ''"],
+    ['has no record of its texts', 'drop table agent_messaging.schema_texts'],
+    [
+      'has another function',
+      "update agent_messaging.schema_texts set hash = '' where name = 'subscribers'",
+    ],
+    [
+      'has another migration',
+      "update agent_messaging.schema_texts set hash = '' where name = 'migration 1'",
+    ],
+    [
+      'has no hash of a migration',
+      "delete from agent_messaging.schema_texts where name = 'migration 1'",
+    ],
   ])('is refused with the reason if it %s, and stays as it is', async (_, change) => {
     const client = await connected()
     await migrate(client, schema)
@@ -128,6 +139,12 @@ describe('a database that an unreleased commit made', () => {
     await expect(openPostgresStorage({ connectionString })).rejects.toThrow(refusal)
     await expect(readPostgresSchema({ connectionString })).rejects.toThrow(refusal)
     expect((await client.query('select id from agent_messaging.projects')).rowCount).toBe(1)
+  })
+
+  it('is refused also beside a newer version, if an earlier migration differs', async () => {
+    const client = await connected()
+    await migrate(client, { ...newer, migrations: [`${newer.migrations[0]};`, ''] })
+    await expect(openPostgresStorage({ connectionString })).rejects.toThrow('migration 1 differs')
   })
 })
 

@@ -7,7 +7,7 @@ type State = {
   readonly version: number
   /** A release must know at least this many migrations to work with the schema. */
   readonly worksFrom: number
-  /** The hash of each function's text, by name. */
+  /** The hash of each text that made the schema: of migrations and functions, by name. */
   readonly hashes: ReadonlyMap<string, string>
 }
 
@@ -58,26 +58,29 @@ async function migrateLocked(client: ClientBase, schema: Schema): Promise<void> 
     )
   }
   if (state.version >= newest) return
-  for (const migration of schema.migrations.slice(state.version)) await client.query(migration)
-  await applyFunctions(client, schema, state)
+  const migrations = namedMigrations(schema).slice(state.version)
+  for (const text of [...migrations, ...Object.entries(schema.functions)])
+    await apply(client, text, state)
   await client.query('update agent_messaging.schema_version set version = $1', [newest])
 }
 
-async function applyFunctions(
+/** Each migration with its name in `schema_texts`. */
+const namedMigrations = ({ migrations }: Schema): (readonly [name: string, text: string])[] =>
+  migrations.map((text, n) => [`migration ${n + 1}`, text])
+
+async function apply(
   client: ClientBase,
-  { functions }: Schema,
+  [name, text]: readonly [name: string, text: string],
   { hashes }: State,
 ): Promise<void> {
-  for (const [name, text] of Object.entries(functions)) {
-    const hash = hashOf(text)
-    if (hashes.get(name) === hash) continue
-    await client.query(text)
-    await client.query(
-      `insert into agent_messaging.schema_functions (name, hash) values ($1, $2)
-        on conflict (name) do update set hash = excluded.hash`,
-      [name, hash],
-    )
-  }
+  const hash = hashOf(text)
+  if (hashes.get(name) === hash) return
+  await client.query(text)
+  await client.query(
+    `insert into agent_messaging.schema_texts (name, hash) values ($1, $2)
+      on conflict (name) do update set hash = excluded.hash`,
+    [name, hash],
+  )
 }
 
 /**
@@ -85,25 +88,23 @@ async function applyFunctions(
  * `PostgresOpenError` if an unreleased commit of this project made the schema.
  */
 export async function readState(client: ClientBase, schema: Schema): Promise<State | undefined> {
-  const { rows: found } = await client.query<{ versions: unknown; functions: unknown }>(`
+  const { rows: found } = await client.query<{ versions: unknown; texts: unknown }>(`
     select to_regclass('agent_messaging.schema_version') as versions,
-      to_regclass('agent_messaging.schema_functions') as functions`)
+      to_regclass('agent_messaging.schema_texts') as texts`)
   if (found[0]?.versions === null) return undefined
-  if (found[0]?.functions === null) throw fromAnotherCommit('the table schema_functions is missing')
+  if (found[0]?.texts === null) throw fromAnotherCommit('the table schema_texts is missing')
   const { rows } = await client.query<{ version: number; worksFrom: number }>(
     'select version, works_from as "worksFrom" from agent_messaging.schema_version',
   )
   const known = await client.query<{ name: string; hash: string }>(
-    'select name, hash from agent_messaging.schema_functions',
+    'select name, hash from agent_messaging.schema_texts',
   )
   const hashes = new Map(known.rows.map(({ name, hash }) => [name, hash]))
   const [{ version, worksFrom } = { version: 0, worksFrom: 1 }] = rows
-  if (version === schema.migrations.length) {
-    const differing = Object.entries(schema.functions).filter(
-      ([name, text]) => hashes.get(name) !== hashOf(text),
-    )
-    if (differing[0]) throw fromAnotherCommit(`its function ${differing[0][0]} differs`)
-  }
+  const texts = namedMigrations(schema).slice(0, version)
+  if (version === schema.migrations.length) texts.push(...Object.entries(schema.functions))
+  const differing = texts.find(([name, text]) => hashes.get(name) !== hashOf(text))
+  if (differing) throw fromAnotherCommit(`${differing[0]} differs`)
   return { version, worksFrom, hashes }
 }
 
@@ -122,6 +123,6 @@ async function createState(client: ClientBase): Promise<State> {
     create table agent_messaging.schema_version (
       version integer not null, works_from integer not null);
     insert into agent_messaging.schema_version values (0, 1);
-    create table agent_messaging.schema_functions (name text primary key, hash text not null)`)
+    create table agent_messaging.schema_texts (name text primary key, hash text not null)`)
   return { version: 0, worksFrom: 1, hashes: new Map() }
 }

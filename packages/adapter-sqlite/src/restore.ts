@@ -66,7 +66,7 @@ function requireOurData(
 ): void {
   const db = new Database(draft, { readonly: true })
   try {
-    requireOurs(db, from)
+    requireOurs(db, { name: from })
     if (db.pragma('user_version', { simple: true }) === 0)
       throw new SqliteOpenError(`${from}: the database is empty.`)
     const settings = db.prepare<[], [string, string]>('select name, value from settings').raw()

@@ -3,14 +3,18 @@ import { expect, it } from 'vitest'
 import { start } from '../test/process.js'
 import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
-import { migrate, NEWEST_VERSION, versionOf } from './migrate.js'
+import { migrate, migrations, NEWEST_VERSION, versionOf } from './migrate.js'
 import { readSqliteSchema } from './schema.js'
 import { SqliteOpenError } from './errors.js'
 
 const steps = ['create table first (x)', 'create table second (x)', 'create table third (x)']
+const UNRELEASED = /was written by an unreleased commit, whose tables this version cannot read/
 
 const tablesOf = (db: ReturnType<typeof openConnection>) =>
-  db.prepare('select name from sqlite_master order by name').pluck().all()
+  db
+    .prepare("select name from sqlite_master where name <> 'schema_migrations' order by name")
+    .pluck()
+    .all()
 
 it('migrate continues from the version of the file', () => {
   const db = openConnection(tempFile(), 0)
@@ -36,7 +40,7 @@ it('migrate accepts a newer schema that works with an older release', () => {
   const db = openConnection(tempFile(), 0)
   const next = 'alter table projects add column note text'
   migrate(db)
-  migrate(db, [...Array<string>(NEWEST_VERSION), next])
+  migrate(db, [...migrations, next])
   migrate(db)
   expect(versionOf(db)).toBe(NEWEST_VERSION + 1)
   db.exec(`update schema_version set works_from = ${NEWEST_VERSION + 1}`)
@@ -53,16 +57,29 @@ it("migrate refuses another application's database", () => {
   db.close()
 })
 
-it('a file of an unreleased commit is refused and not changed', () => {
+// Without the hash of a migration, a file has the tables of some earlier commit.
+it.each([
+  ['0x414d5347', 8],
+  ['0x414d5753', 1],
+])('a file of an unreleased commit (%s) is refused and not changed', (id, version) => {
   const path = tempFile()
   const db = openConnection(path, 0)
-  db.exec('create table messages (x); pragma user_version = 8')
-  db.pragma('application_id = 0x414d5347')
-  const reason = /was written by an unreleased commit, whose tables this version cannot read/
-  expect(() => migrate(db)).toThrow(reason)
-  expect(() => readSqliteSchema(path)).toThrow(reason)
+  db.exec(`create table messages (x); pragma user_version = ${version}`)
+  db.pragma(`application_id = ${id}`)
+  expect(() => migrate(db)).toThrow(UNRELEASED)
+  expect(() => readSqliteSchema(path)).toThrow(UNRELEASED)
   expect(tablesOf(db)).toEqual(['messages'])
-  expect(db.pragma('user_version', { simple: true })).toBe(8)
+  expect(versionOf(db)).toBe(version)
+  db.close()
+})
+
+it.each([0, 1])('a file is refused if its migration at place %d had another text', (place) => {
+  const db = openConnection(tempFile(), 0)
+  migrate(db, steps.slice(0, 2))
+  expect(() => migrate(db, steps.with(place, 'create table changed (x)'))).toThrow(UNRELEASED)
+  expect(tablesOf(db)).toEqual(['first', 'second'])
+  migrate(db, steps.with(2, 'create table changed (x)'))
+  expect(tablesOf(db)).toEqual(['changed', 'first', 'second'])
   db.close()
 })
 

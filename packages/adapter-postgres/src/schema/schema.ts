@@ -45,5 +45,5 @@ export const schema: Schema = {
   },
 }
 
-/** Identifies a function's text. The database keeps the hash of each text that it has. */
+/** Identifies the text of a migration or a function. The database keeps the hash of each. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
