@@ -25,7 +25,9 @@ export const exchange =
     const sent = c.req.header('x-request-id')
     c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newRequestId())
     try {
-      await next()
+      // No id or name has NUL, and PostgreSQL cannot compare it.
+      if (c.req.path.includes('\0')) c.res = refuse(c, { kind: 'route_not_found' })
+      else await next()
     } catch (thrown) {
       // Hono passes only instances of Error to `app.onError`.
       c.res = answerThrown(c, thrown, onError)

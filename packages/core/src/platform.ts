@@ -21,6 +21,8 @@ export type SharedReads = <Input extends readonly [OfProject, ...unknown[]], T, 
   read: (...input: Input) => ResultAsync<T, E>,
 ) => (...input: Input) => ResultAsync<T, E | Unavailable>
 
+export type ReadsByCode = <T, E>(read: () => ResultAsync<T, E>) => ResultAsync<T, E | Unavailable>
+
 /** The ports and the policy that the service runs on. */
 export type Platform = {
   readonly storage: Storage
@@ -43,6 +45,8 @@ export type Platform = {
   readonly policy: Policy
   /** Makes a read of a project wait for its turn. A wait for an answer takes no turn. */
   readonly shared: SharedReads
+  /** Makes a read by a link or a code wait for its turn: a caller without a key can guess many. */
+  readonly byCode: ReadsByCode
   /** The address of the service, for one-time links. Absent: events have no links. */
   readonly publicUrl?: () => string | undefined
   /** The actor that the audit log names. `host` if absent. */

@@ -8,7 +8,7 @@ import { createOperations, credentialChanges } from './operations/operations.js'
 import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
 import { noTracing } from './pacing/no-tracing.js'
-import { sharedReads } from './pacing/shared-reads.js'
+import { readsByCode, sharedReads } from './pacing/shared-reads.js'
 import { SteadyClock } from './pacing/steady-clock.js'
 import type { Platform } from './platform.js'
 import { defaultPolicy, requireFittingLease, type Policy } from './policy.js'
@@ -220,6 +220,7 @@ function platformOf(
     tracing: options.tracing ?? noTracing(options.crypto.randomBytes),
     policy,
     shared: sharedReads(options.clock),
+    byCode: readsByCode(options.clock),
     ...signals,
   }
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '@org/agent-messaging-core'
+import { ok, ResultAsync } from 'neverthrow'
 import { scene } from './scene.js'
 
 describe('a portal session', () => {
@@ -11,5 +12,71 @@ describe('a portal session', () => {
     expect((await service.portals.create({ projectId: project.id })).isOk()).toBe(true)
     const second = await service.portals.create({ projectId: project.id })
     expect(second._unsafeUnwrapErr()).toEqual({ kind: 'too_many_portals' })
+  })
+})
+
+describe('reads by a link or a code', () => {
+  const code = (n: number): string => `${n}`.padStart(64, '0')
+  const messageId = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
+
+  /** A scene whose reads by link or code end only when the test says so. */
+  async function slowScene() {
+    const s = await scene()
+    const ends: (() => void)[] = []
+    const held = () => {
+      const end = new Promise<void>((resolve) => ends.push(resolve))
+      return new ResultAsync(end.then(() => ok(undefined)))
+    }
+    Object.assign(s.storage.portals, { open: held })
+    Object.assign(s.storage.messages, { getHeld: held })
+    return { ...s, ends }
+  }
+
+  it('run at most eight at once, and the others wait', async () => {
+    const { service, clock, ends } = await slowScene()
+    const reads = Array.from({ length: 20 }, (_, n) =>
+      n % 2
+        ? service.portals.open(code(n))
+        : service.inputs.readByLink({ messageId, token: code(n) }),
+    )
+    await clock.advance(0)
+    expect(ends).toHaveLength(8)
+    for (let n = 0; n < 20; n++) {
+      ends[n]?.()
+      await clock.advance(0)
+    }
+    const kinds = (await Promise.all(reads)).map((read) => read.isErr() && read.error.kind)
+    expect(new Set(kinds)).toEqual(new Set(['portal_not_found', 'input_not_found']))
+  })
+
+  it('are refused if they wait for five seconds, or if a thousand wait', async () => {
+    const { service, clock } = await slowScene()
+    const reads = Array.from({ length: 1_009 }, (_, n) => service.portals.open(code(n)))
+    await clock.advance(0)
+    expect((await reads[1_008])?._unsafeUnwrapErr().kind).toBe('unavailable')
+    await clock.advance(5_000)
+    expect((await reads[8])?._unsafeUnwrapErr().kind).toBe('unavailable')
+  })
+
+  it('do not take place if the text cannot be one of ours', async () => {
+    const { service, clock, ends } = await slowScene()
+    const token = code(1)
+    const links = [
+      { messageId: '\0', token },
+      { messageId: 'x', token },
+      { messageId, token: '\0' },
+      { messageId, token: token.slice(1) },
+      { messageId, token: `${token}0` },
+      { messageId, token: token.replace('1', 'G') },
+    ]
+    for (const link of links) {
+      const found = await service.inputs.readByLink(link)
+      expect(found._unsafeUnwrapErr()).toEqual({ kind: 'input_not_found' })
+      if (link.messageId !== messageId) continue
+      const opened = await service.portals.open(link.token)
+      expect(opened._unsafeUnwrapErr()).toEqual({ kind: 'portal_not_found' })
+    }
+    await clock.advance(0)
+    expect(ends).toEqual([])
   })
 })

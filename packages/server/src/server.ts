@@ -293,6 +293,8 @@ async function handler(
     // A browser at the address that `dev` prints shows the console.
     if (path === '/' && request.method === 'GET' && options.console === 'dev')
       return new Response(null, TO_CONSOLE)
+    // The app answers 404 to such a path, of an endpoint and of the console too.
+    if (path.includes('\0')) return app.fetch(request, bindings)
     if (pages && isConsolePath(path)) return pages.fetch(request)
     return (endpointOf(path) ?? app).fetch(request, bindings)
   })

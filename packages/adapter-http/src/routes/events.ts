@@ -14,7 +14,7 @@ import { eventSchemaOfAnyName } from '../wire/event.js'
 
 const read = query({
   after: text
-    .meta({ pattern: '^\\d{1,15}$' })
+    .meta({ pattern: '^\\d{1,15}(-[0-9a-f]{1,8}){1,2}$' })
     .optional()
     .meta({ description: 'The `nextCursor` of the last page. Absent: the oldest event.' }),
   wait: text

@@ -65,6 +65,7 @@ const about = {
   count: describeRoute<Service['principals']['count']>({
     tag,
     operationId: 'countPrincipal',
+    errors: ['route_not_found'],
     summary: 'Count the data of an end user',
     description:
       'Looks at a bounded number of rows. Repeat with `nextCursor` and add the counts up.',
@@ -73,6 +74,7 @@ const about = {
   erase: describeRoute<Service['principals']['erase']>({
     tag,
     operationId: 'erasePrincipal',
+    errors: ['route_not_found'],
     summary: 'Erase the messages of an end user and their deliveries',
     description:
       'Looks at a bounded number of rows. Repeat with `nextCursor`. You can repeat a request, or ' +

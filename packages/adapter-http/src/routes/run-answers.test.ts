@@ -163,7 +163,7 @@ describe('POST …/messages/:messageId/response', () => {
 
   it('refuses the token of another message, even if the message does not exist', async () => {
     const { ask, path, runToken } = await openDeferred()
-    for (const id of [UNKNOWN_ID, 'x', '%00']) {
+    for (const id of [UNKNOWN_ID, 'x']) {
       const other = path.replace(/[^/]+$/, id)
       expect(
         (await ask('POST', `${other}/response`, { key: runToken, body: { response: 'r' } })).status,

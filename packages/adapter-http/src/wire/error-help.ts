@@ -39,7 +39,7 @@ export const errorHelp: {
     remedy: 'Read the message and the resource. Change the state first, or accept it as it is.',
   },
   GONE: {
-    cause: 'The events after this cursor were purged.',
+    cause: 'The events after this cursor were purged, or the cursor belongs to another project.',
     remedy:
       'Read again without `after`. Compare your data with the API, because events are missing.',
   },

@@ -1,10 +1,12 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { isUuid } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import type { Message } from '../domain/message.js'
 import type { MessageInput } from '../domain/message-input.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { CancelContext } from './change-messages.js'
+import { isCode } from './input-link.js'
 import { answerFound, type AnswerInputError } from './inputs.js'
 
 type Link = { readonly messageId: string; readonly token: string }
@@ -13,13 +15,15 @@ export type LinkedInput = { readonly message: Message; readonly input: MessageIn
 
 /** Returns the question of a one-time link, also after its answer. Changes nothing. */
 export const readByLink =
-  (d: Pick<Platform, 'storage' | 'crypto'>) =>
+  (d: Pick<Platform, 'storage' | 'crypto' | 'byCode'>) =>
   ({
     messageId,
     token,
   }: Link): ResultAsync<LinkedInput, Unavailable | { readonly kind: 'input_not_found' }> =>
     safeTry(async function* () {
-      const found = yield* d.storage.messages.getHeld(messageId)
+      if (!isUuid(messageId) || !isCode(token)) return fail('input_not_found')
+      const id = messageId.toLowerCase()
+      const found = yield* d.byCode(() => d.storage.messages.getHeld(id))
       const digest = d.crypto.sha256(token)
       const input = found?.message.inputs?.find(
         ({ linkDigest }) => linkDigest !== undefined && d.crypto.equal(linkDigest, digest),

@@ -1,6 +1,14 @@
 import type { Platform } from '../platform.js'
 
-const TOKEN_BYTES = 32
+const CODE_BYTES = 32
+const CODE = new RegExp(`^[\\da-f]{${CODE_BYTES * 2}}$`)
+
+/** Returns a secret for a URL. */
+export const newCode = (randomBytes: Platform['crypto']['randomBytes']): string =>
+  Array.from(randomBytes(CODE_BYTES), (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Tells whether `newCode` can have made the text. */
+export const isCode = (text: string): boolean => CODE.test(text)
 
 /**
  * Returns a one-time link to the message's question, with the digest of its token. Returns
@@ -12,8 +20,7 @@ export function newInputLink(
 ): { readonly inputUrl: string; readonly linkDigest: string } | undefined {
   const base = publicUrl()?.replace(/\/+$/, '')
   if (base === undefined) return undefined
-  const bytes = crypto.randomBytes(TOKEN_BYTES)
-  const token = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const token = newCode(crypto.randomBytes)
   return {
     inputUrl: `${base}/inputs/${messageId}/${token}`,
     linkDigest: crypto.sha256(token),

@@ -1,4 +1,4 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { broken, integerRule, required, type Invalid } from '../domain/input-rules.js'
@@ -8,6 +8,7 @@ import {
   type PortalPermission,
   type PortalSession,
 } from '../domain/portal.js'
+import { isCode, newCode } from '../messages/input-link.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 
@@ -64,9 +65,11 @@ export const createPortal =
 export const openPortal =
   (d: Platform) =>
   (code: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
-    d.storage.portals
-      .open(d.crypto.sha256(code), d.clock.now())
-      .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
+    isCode(code)
+      ? d
+          .byCode(() => d.storage.portals.open(d.crypto.sha256(code), d.clock.now()))
+          .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
+      : errAsync({ kind: 'portal_not_found' })
 
 /** Returns a session that was opened and has not ended. */
 export const findOpenPortal =
@@ -111,6 +114,3 @@ const isWebUrl = (text: string): boolean =>
   text.length <= MAX_RETURN_URL &&
   URL.canParse(text) &&
   ['http:', 'https:'].includes(new URL(text).protocol)
-
-const newCode = (randomBytes: Platform['crypto']['randomBytes']): string =>
-  Array.from(randomBytes(32), (byte) => byte.toString(16).padStart(2, '0')).join('')

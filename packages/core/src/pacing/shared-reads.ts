@@ -1,5 +1,5 @@
 import { ResultAsync } from 'neverthrow'
-import type { SharedReads } from '../platform.js'
+import type { ReadsByCode, SharedReads } from '../platform.js'
 import type { Clock } from '../ports/platform.js'
 import { TurnQueue } from './turn-queue.js'
 
@@ -15,4 +15,12 @@ export function sharedReads(clock: Clock): SharedReads {
       const group = typeof of === 'string' ? of : (of.projectId ?? '')
       return new ResultAsync(queue.run({ group }, () => read(...input)))
     }
+}
+
+const BY_CODE = { places: 8, maxWaiting: 1_000, maxWaitMs: 5_000 }
+
+/** Returns a function that runs at most eight reads by link or code at once. */
+export function readsByCode(clock: Clock): ReadsByCode {
+  const queue = new TurnQueue(clock, BY_CODE)
+  return (read) => new ResultAsync(queue.run({ group: '' }, read))
 }

@@ -40,6 +40,7 @@ async function worker(attempts?: AttemptMaker) {
     runtimes: new Map(),
     policy: defaultPolicy,
     shared: (read) => read,
+    byCode: (read) => read(),
     stopping: new AbortController().signal,
     stopDeadline: new AbortController().signal,
   })

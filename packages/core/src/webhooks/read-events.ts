@@ -45,10 +45,12 @@ export const readEvents =
     abort,
   }: ReadEventsInput): ResultAsync<EventsOfLog, ReadEventsError> =>
     safeTry(async function* () {
-      let place = after === undefined ? undefined : placeOf(after)
-      const isCursor = after === undefined || place !== undefined
+      const sent = after === undefined ? undefined : placeOf(projectId, after)
+      const isCursor = after === undefined || sent !== undefined
       const problem = broken({ after: isCursor ? undefined : 'must be a cursor of the log' })
       if (problem) return problem
+      if (sent === 'foreign') return fail('event_cursor_expired')
+      let place = sent
       const deadline = d.clock.elapsed() + Math.min(waitMs, MOST_WAIT_MS)
       for (;;) {
         const page = yield* d.shared(pageOf(d))({ projectId, limit, ...fromPlace(place) })
@@ -58,14 +60,19 @@ export const readEvents =
         else place ??= { position: page.next }
         const waits = page.events.length === 0 && !abort?.aborted
         if (!waits || !(await d.eventReaders.wait(projectId, place.position, deadline, abort)))
-          return ok({ data: page.events.map(eventOf), nextCursor: cursorOf(place) })
+          return ok({
+            data: page.events.map(eventOf(projectId)),
+            nextCursor: cursorOf(projectId, place),
+          })
       }
     })
 
-const eventOf = (event: LoggedEvent): EventOfLog => {
-  const { id, name, body } = event
-  return { cursor: cursorOf(placeAt(event)), id, name, body: withoutInputUrl(body) }
-}
+const eventOf =
+  (projectId: string) =>
+  (event: LoggedEvent): EventOfLog => {
+    const { id, name, body } = event
+    return { cursor: cursorOf(projectId, placeAt(event)), id, name, body: withoutInputUrl(body) }
+  }
 
 const placeAt = ({ position, id }: LoggedEvent): LogPlace => ({ position, mark: markOf(id) })
 

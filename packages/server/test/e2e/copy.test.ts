@@ -51,13 +51,14 @@ async function readAll({ api }: RealServer): Promise<readonly unknown[]> {
   const read = async (route: string): Promise<Record<string, unknown>> =>
     (await (await api('GET', route)).json()) as Record<string, unknown>
   const { data } = (await read('/v1/deliveries?limit=100')) as { data: readonly { id: string }[] }
+  const { data: events } = (await read('/v1/events')) as { data: readonly { cursor: string }[] }
   const deliveries = await Promise.all(data.map(({ id }) => read(`/v1/deliveries/${id}`)))
   const lists = [
     '/v1/webhooks',
     '/v1/agents/worker/messages?limit=100',
     '/v1/agents/worker/sessions',
     '/v1/events',
-    '/v1/events?after=1',
+    `/v1/events?after=${events[0]?.cursor}`,
   ]
   return [...deliveries, ...(await Promise.all(lists.map(read)))]
 }

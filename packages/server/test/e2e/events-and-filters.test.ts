@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { realServer, until, type RealServer } from './real-server.js'
+import { testPostgres } from '../../../adapter-postgres/test/test-postgres.js'
+import { API_KEY, realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
 type Receiver = Awaited<ReturnType<typeof receiver>>
@@ -109,3 +110,62 @@ describe('events and filters', () => {
     ])
   })
 })
+
+describe.each(['SQLite', 'PostgreSQL'])('on %s', (store) => {
+  it('a cursor of another project gets 410, and a path with NUL gets 404', async () => {
+    const postgres = store === 'PostgreSQL' ? await testPostgres() : undefined
+    const database = postgres && { SERVICE_DATABASE_URL: await postgres.database() }
+    const operatorKey = 'an-operator-key-for-the-tests'
+    const env = { SERVICE_OPERATOR_KEY: operatorKey, SERVICE_ENDPOINTS: 'a2a,openai' }
+    const server = await realServer({ env: { ...env, ...database } })
+    try {
+      const asOperator = { authorization: `Bearer ${operatorKey}` }
+      const send = async (route: string, body: object): Promise<Record<string, string>> =>
+        (await server.api('POST', route, body, asOperator)).json() as never
+      const { id } = await send('/v1/projects', { name: 'another' })
+      const permissions = ['project:events', 'project:agents']
+      const { key } = await send(`/v1/projects/${id}/keys`, { name: 'key', permissions })
+      const asOther = { authorization: `Bearer ${key}` }
+      const agent = { name: 'one', runtime: { kind: 'function', handler: 'echo' } }
+      for (const headers of [{}, asOther]) {
+        await server.api('POST', '/v1/agents', agent, headers)
+        await server.api('POST', '/v1/agents', { ...agent, name: 'two' }, headers)
+      }
+      const read = async (route: string, headers = {}) => {
+        const answer = await server.api('GET', route, undefined, headers)
+        return { status: answer.status, page: (await answer.json()) as EventPage }
+      }
+      const { data, nextCursor } = (await read('/v1/events?wait=1')).page
+      for (const cursor of [...data.map((one) => one.cursor), nextCursor]) {
+        expect((await read(`/v1/events?after=${cursor}`)).status).toBe(200)
+        expect((await read(`/v1/events?after=${cursor}`, asOther)).status).toBe(410)
+      }
+      const unknown = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
+      for (const path of [
+        '/inputs/%00/x',
+        `/inputs/${unknown}/%00`,
+        '/v1/agents/%00',
+        '/v1/agents/one/sessions/%00',
+        '/v1/principals/a%00b',
+        `/v1/webhooks/${unknown}%00`,
+        '/console/agents/%00',
+        '/a2a/%00/.well-known/agent-card.json',
+        '/openai/v1/models/%00',
+        '/schemas/events/%00.json',
+        '/%00',
+      ]) {
+        const authorization = `Bearer ${API_KEY}`
+        const { status } = await fetch(server.url + path, { headers: { authorization } })
+        expect([path, status]).toEqual([path, 404])
+      }
+      expect((await fetch(`${server.url}/inputs/${unknown}/x`)).status).toBe(404)
+    } finally {
+      await server.dispose()
+      await postgres?.close()
+    }
+  })
+})
+type EventPage = {
+  readonly data: readonly { readonly cursor: string }[]
+  readonly nextCursor: string
+}
