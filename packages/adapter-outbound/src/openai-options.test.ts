@@ -43,6 +43,10 @@ describe('options of an openai agent', () => {
       parseOpenaiOptions({ ...required, baseUrl: 'https://models.example/v1//' })._unsafeUnwrap()
         .baseUrl,
     ).toBe(required.baseUrl)
+    const inside = `https://models.example/${'/'.repeat(500_000)}v1`
+    expect(parseOpenaiOptions({ ...required, baseUrl: inside })._unsafeUnwrap().baseUrl).toBe(
+      inside,
+    )
   })
 
   it.each<[JsonObject, string]>([

@@ -38,7 +38,7 @@ const schema = z.strictObject({
     .string(orMissing('must be a string'))
     .refine((url) => !url.includes('?'), 'must not contain a query')
     .refine((url) => !/\/chat\/completions\/*$/.test(url), 'must end before /chat/completions')
-    .transform((url) => url.replace(/\/+$/, ''))
+    .transform(withoutSlashes)
     .meta({ format: 'uri', description: 'The address before `/chat/completions`.' }),
   model: text(MAX_MODEL_LENGTH),
   apiKey: text(MAX_KEY_LENGTH)
@@ -75,6 +75,13 @@ const schema = z.strictObject({
     .optional()
     .meta({ description: '`true`: asks for the tokens of a streamed answer.' }),
 })
+
+/** An expression for the slashes would look for their end from each of them. */
+function withoutSlashes(url: string): string {
+  let end = url.length
+  while (url[end - 1] === '/') end--
+  return url.slice(0, end)
+}
 
 export type OpenaiOptions = z.infer<typeof schema>
 

@@ -52,6 +52,11 @@ describe('the question for a permission request', () => {
     expect(textOf({ rawInput: deep })).toContain('Input: nested too deeply to show')
   })
 
+  it('numbers no more options than a question can have, and one more', () => {
+    const given = Array.from({ length: 10_000 }, () => once)
+    expect(permissionQuestion({}, given).options).toHaveLength(51)
+  })
+
   it('offers the names of the options, each once and in their order', () => {
     const names = ['Yes', '', 'Yes', 'y'.repeat(1_000), 'Yes']
     const given = names.map((name) => ({ ...once, name }))

@@ -30,6 +30,8 @@ const MAX_TITLE_LENGTH = 500
 const MAX_FILES_LENGTH = 1_000
 const MAX_JSON_LENGTH = 2_500
 const MAX_LABEL_LENGTH = 200
+/** A question with more options is refused, so the others need no label. */
+const MAX_LABELS = 51
 
 /** Reads the fields that the agent has set. Later reports of a call replace earlier ones. */
 export function readToolCall(reported: ReportedCall): ToolCall {
@@ -65,7 +67,9 @@ export function permissionQuestion(
     kind: 'input_required',
     question: lines.filter((line) => line !== '').join('\n'),
     options: distinct(
-      options.map((option) => lineOf(option.name, MAX_LABEL_LENGTH) || option.kind),
+      options
+        .slice(0, MAX_LABELS)
+        .map((option) => lineOf(option.name, MAX_LABEL_LENGTH) || option.kind),
     ),
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   isFinal,
   type Agent,
@@ -56,6 +57,7 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
     isRaw: c.req.query('view') === 'raw',
     hasDeliveries: c.get('apiKey').permissions.includes('project:webhooks'),
   }
+  const formatted = view.isRaw ? undefined : await formattedAnswers(messages.data)
   // Only the newest page gets new messages.
   const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
   return show(
@@ -79,7 +81,12 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
       <div class="beside">
         <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
           {messages.data.toReversed().map((message) => (
-            <Turn {...view} message={message} now={service.now()} />
+            <Turn
+              {...view}
+              message={message}
+              formatted={formatted?.get(message.id)}
+              now={service.now()}
+            />
           ))}
         </div>
         <div class="details">
@@ -100,6 +107,17 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
       <p id="news" class="hidden" role="status" />
     </>,
   )
+}
+
+/** Formats one answer after the other, so that the process does other work between them. */
+async function formattedAnswers(messages: readonly Message[]): Promise<Map<string, string>> {
+  const formatted = new Map<string, string>()
+  for (const { id, state } of messages) {
+    if (state.kind !== 'responded') continue
+    formatted.set(id, safeHtml(shortened(state.response, SHOWN_TEXT)))
+    await nextTurn()
+  }
+  return formatted
 }
 
 /** Returns the address of the stream behind a conversation. */
@@ -177,10 +195,12 @@ type TurnProps = {
   readonly isRaw: boolean
   /** The answer so far, if the agent is writing it. */
   readonly partial?: string | undefined
+  /** The HTML of the answer, if it is there already. */
+  readonly formatted?: string | undefined
 }
 
 /** Shows one message with its answer, principal and metadata. */
-export function Turn({ agent, message, now, hasDeliveries, isRaw, partial }: TurnProps) {
+export function Turn({ message, now, hasDeliveries, ...answer }: TurnProps) {
   const { id, metadata, executionPrincipal: principal, createdAt } = message
   return (
     <article
@@ -209,14 +229,14 @@ export function Turn({ agent, message, now, hasDeliveries, isRaw, partial }: Tur
           </details>
         )}
       </div>
-      <Answer agent={agent} message={message} now={now} isRaw={isRaw} partial={partial} />
+      <Answer {...answer} message={message} now={now} />
     </article>
   )
 }
 
-type AnswerProps = Pick<TurnProps, 'agent' | 'message' | 'now' | 'isRaw' | 'partial'>
+type AnswerProps = Omit<TurnProps, 'hasDeliveries'>
 
-function Answer({ agent, message, now, isRaw, partial }: AnswerProps) {
+function Answer({ agent, message, now, isRaw, partial, formatted }: AnswerProps) {
   const { state, attempt } = message
   const text = state.kind === 'responded' ? state.response : partial
   return (
@@ -224,7 +244,7 @@ function Answer({ agent, message, now, isRaw, partial }: AnswerProps) {
       <Questions message={message} now={now} />
       {text !== undefined && (
         <>
-          <Said text={shortened(text, SHOWN_TEXT)} isRaw={isRaw} />
+          <Said text={shortened(text, SHOWN_TEXT)} isRaw={isRaw} formatted={formatted} />
           <WholeText id={message.id} length={text.length} />
         </>
       )}
@@ -253,15 +273,17 @@ const WholeText = ({ id, length }: { readonly id: string; readonly length: numbe
     </p>
   )
 
+type SaidProps = { readonly text: string } & Pick<TurnProps, 'isRaw' | 'formatted'>
+
 /** Shows an answer as safe Markdown, or as the agent wrote it. */
-function Said({ text, isRaw }: { readonly text: string; readonly isRaw: boolean }) {
+function Said({ text, isRaw, formatted }: SaidProps) {
   return isRaw ? (
     <p class="said" dir="auto">
       {text}
     </p>
   ) : (
     <div class="said formatted" dir="auto">
-      {raw(safeHtml(text))}
+      {raw(formatted ?? safeHtml(text))}
     </div>
   )
 }

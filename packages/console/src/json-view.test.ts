@@ -35,6 +35,11 @@ describe('indented JSON', () => {
     expect(indentedJson(text)).toBeUndefined()
   })
 
+  it('stays small for a long list within lists', () => {
+    const wide = `${'['.repeat(60)}${'1,'.repeat(20_000)}1${']'.repeat(60)}`
+    expect(indentedJson(wide)).toBe(wide)
+  })
+
   it('stays small for a deep text', () => {
     const deep = '['.repeat(8_000) + ']'.repeat(8_000)
     expect(indentedJson(deep)).toBe(deep)

@@ -25,6 +25,8 @@ export function tokensOf(json: string): Token[] {
 
 /** Deeper JSON is shown as it is: the size of its indentation would be the square of its depth. */
 const MAX_DEPTH = 64
+/** JSON that needs more for its indentation is shown as it is. */
+const MAX_INDENTED = 1024 * 1024
 
 /** A string, a sign between values, or any other value. */
 const PART = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g
@@ -46,7 +48,7 @@ export function indentedJson(text: string): string | undefined {
     if (last === ':') indented += ' '
     indented += part.startsWith('"') ? readable(part) : part
     if (part === '{' || part === '[') depth++
-    if (depth > MAX_DEPTH) return text
+    if (depth > MAX_DEPTH || indented.length > text.length + MAX_INDENTED) return text
     last = part
   }
   return indented

@@ -4,7 +4,13 @@ import xss from 'xss'
 /** Lists and quotes inside each other. Deeper ones are left out. */
 const MAX_DEPTH = 20
 
-/** Shows HTML as text. Takes linear time for any text. */
+/** Characters that can begin or end a part of the format. Their weights bound the work. */
+const MARK = /[\n*_[\]()<>|~`#+&\\!-]/g
+/** A line, a cell, a link and a tag take longer than other marks. */
+const WEIGHTS: Readonly<Record<string, number>> = { '\n': 4, '|': 4, '[': 6, '<': 6 }
+const MAX_WEIGHT = 8_000
+
+/** Shows HTML as text. */
 const markdown = new MarkdownIt({ html: false, breaks: true, maxNesting: MAX_DEPTH })
 const { escapeHtml } = markdown.utils
 
@@ -48,5 +54,20 @@ const filter = {
   stripIgnoreTagBody: ['script', 'style'],
 }
 
-/** Renders Markdown as safe HTML: no images, no scripts, no styles, and links of three kinds. */
-export const safeHtml = (text: string): string => xss(markdown.render(text), filter)
+/**
+ * Renders Markdown as safe HTML: no images, no scripts, no styles, and links of three kinds. A text
+ * with too many marks keeps its lines, and nothing else.
+ */
+export const safeHtml = (text: string): string =>
+  isHeavier(text, MAX_WEIGHT)
+    ? `<p>${escapeHtml(text).replaceAll('\n', '<br>\n')}</p>\n`
+    : xss(markdown.render(text), filter)
+
+function isHeavier(text: string, max: number): boolean {
+  let weight = 0
+  for (const [mark] of text.matchAll(MARK)) {
+    weight += WEIGHTS[mark] ?? 1
+    if (weight > max) return true
+  }
+  return false
+}
