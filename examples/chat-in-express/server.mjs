@@ -17,11 +17,13 @@ const messaging = await createMessaging({
 const app = express()
 app.use(express.json())
 app.post('/chat/:sessionId', async (request, response) => {
+  const { sessionId } = request.params // in your app: from the user's login
   const { message } = await messaging.messages.send({
     agent: 'assistant',
-    sessionId: request.params.sessionId, // in your app: from the user's login
+    sessionId,
     message: request.body.text,
-    idempotencyKey: request.body.id, // the browser creates one id per message
+    // The browser creates one id per message. Two users can have the same id.
+    idempotencyKey: `${sessionId}:${request.body.id}`,
     waitMs: 0,
   })
   const events = await messaging.messages.stream({ agent: 'assistant', messageId: message.id })

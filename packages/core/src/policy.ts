@@ -14,8 +14,8 @@ export type Policy = {
   /** The most waiting callers of one project. Another caller is answered without a wait. */
   readonly maxWaitingPerProject: number
   /**
-   * A key that is used with another request returns its message (`reuse`, S§4.1 rule 4) or an
-   * error (`reject`).
+   * A key that is used with another request of its session returns its message (`reuse`, S§4.1
+   * rule 4) or an error (`reject`). In another session the key always returns the error.
    */
   readonly onKeyMismatch: 'reuse' | 'reject'
   readonly sendQueue: SendQueuePolicy

@@ -131,6 +131,47 @@ describe('an idempotency key', () => {
       expect((await send(message, other))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
   })
 
+  it.each(['reuse', 'reject'] as const)(
+    'is refused in another session, and returns, changes and reports nothing (%s)',
+    async (onKeyMismatch) => {
+      const { send, service, ref, storage, telemetry } = await scene({
+        ...echo,
+        policy: { onKeyMismatch },
+      })
+      const hook = { name: 'mine', url: 'https://mine.example/' }
+      const first = (await send('my pin is 4711', { idempotencyKey: 'k' }))._unsafeUnwrap()
+      const before = telemetry.facts.length
+      const other = { ...ref, sessionId: 't', message: 'my pin is 4711', idempotencyKey: 'k' }
+      for (const sent of [
+        await service.messages.send(other),
+        await service.messages.send({ ...other, hook }),
+        await service.messages.enqueue(other, storage),
+      ])
+        expect(sent._unsafeUnwrapErr()).toEqual({ kind: 'idempotency_mismatch' })
+      expect(telemetry.facts.slice(before)).toEqual([])
+      const page = { limit: 9 }
+      expect((await service.messages.list({ ...ref, page }))._unsafeUnwrap().data).toEqual([
+        first.message,
+      ])
+      const messageId = first.message.id
+      expect((await service.hooks.list({ ...ref, messageId }))._unsafeUnwrap()).toEqual([])
+      expect((await send('my pin is 4711', { idempotencyKey: 'k' }))._unsafeUnwrap().attached).toBe(
+        true,
+      )
+    },
+  )
+
+  it('is free for another session once its session was erased', async () => {
+    const { send, service, ref } = await scene(echo)
+    await send('hi', { idempotencyKey: 'k' })
+    await service.sessions.erase({ ...ref, sessionId: 's' })
+    const other = { idempotencyKey: 'k', sessionId: 't' }
+    expect((await send('hi', other))._unsafeUnwrap().attached).toBe(false)
+    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrapErr().kind).toBe(
+      'idempotency_mismatch',
+    )
+  })
+
   it('can be used again after a refused request', async () => {
     const { send, service, ref } = await scene(echo)
     await service.agents.stop(ref)

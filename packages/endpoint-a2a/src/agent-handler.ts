@@ -195,7 +195,7 @@ export class AgentHandler implements A2ARequestHandler {
     const sent = await this.#deps.service.messages.send({
       projectId: access.projectId,
       agent: agent.id,
-      sessionId: input.contextId ?? this.#newContext(key),
+      sessionId: input.contextId ?? this.#newContext(key, executionPrincipal),
       message,
       metadata,
       executionPrincipal,
@@ -212,10 +212,10 @@ export class AgentHandler implements A2ARequestHandler {
     throw a2aError(sent.error)
   }
 
-  /** A repeated send names the same session as the first one, so that it is the same request. */
-  #newContext(key: string | undefined): string {
+  /** A repeated send for one principal names the same session, so that it is the same request. */
+  #newContext(key: string | undefined, principal: unknown): string {
     const { crypto, newId } = this.#deps
-    return `a2a-${key === undefined ? newId() : crypto.sha256(key)}`
+    return `a2a-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, principal]))}`
   }
 
   /** Answers the question of a task. Throws if the task asks nothing. */
@@ -329,10 +329,8 @@ const keyOf = (agent: Agent, messageId: string): string | undefined =>
   isUuid(messageId) ? `a2a-${agent.id}-${messageId.toLowerCase()}` : undefined
 
 /** Returns the message of the send. Throws if its id belongs to another message. */
-function originalOf({ message, attached }: Sent, { message: text, contextId }: Input): Message {
-  const isSame =
-    message.message === text && (contextId === undefined || contextId === message.sessionId)
-  if (attached && !isSame)
+function originalOf({ message, attached }: Sent, { message: text }: Input): Message {
+  if (attached && message.message !== text)
     throw new RequestMalformedError('message.messageId was already used with a different message')
   return message
 }

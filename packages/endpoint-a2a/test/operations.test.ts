@@ -51,6 +51,43 @@ describe.each(BINDINGS)('the official client over %s', (binding) => {
     )
   })
 
+  it.each(['reuse', 'reject'] as const)(
+    'gets nothing of a task of another context or principal with the same messageId (%s)',
+    async (onKeyMismatch) => {
+      const { clientOf, messagesOf, projectId, service } = await openScene({ onKeyMismatch })
+      const client = await clientOf('echo', binding)
+      const [first, second] = [crypto.randomUUID(), crypto.randomUUID()]
+      const by = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } })
+      const pin = 'my pin is 4711'
+      await client.sendMessage(asking(pin, { messageId: first, contextId: 'theirs' }))
+      await client.sendMessage(asking(pin, { messageId: second, metadata: by('u-1') }))
+      const stored = await messagesOf('echo')
+      const push = { url: 'https://mine.example/', id: 'mine', taskId: '', token: '', tenant: '' }
+      const configuration = {
+        taskPushNotificationConfig: { ...push, authentication: undefined },
+      }
+      for (const request of [
+        asking(pin, { messageId: first, contextId: 'mine' }),
+        asking(pin, { messageId: first, contextId: 'mine', configuration }),
+        asking(pin, { messageId: first }),
+        asking(pin, { messageId: second, metadata: by('u-2') }),
+      ]) {
+        const error: unknown = await client.sendMessage(request).catch((thrown) => thrown)
+        expect(error).toMatchObject({
+          message: 'message.messageId was already used with a different message',
+        })
+        const seen = JSON.stringify(error)
+        for (const { id, sessionId } of stored)
+          for (const part of [id, sessionId, '4711']) expect(seen).not.toContain(part)
+      }
+      expect(await messagesOf('echo')).toEqual(stored)
+      for (const { id: messageId } of stored)
+        expect(
+          (await service.hooks.list({ projectId, agent: 'echo', messageId }))._unsafeUnwrap(),
+        ).toEqual([])
+    },
+  )
+
   it('gets the task at once with returnImmediately, and cancels it', async () => {
     const { clientOf, runtime } = await openScene()
     const client = await clientOf('slow', binding)

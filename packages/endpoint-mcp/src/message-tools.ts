@@ -55,7 +55,7 @@ export class MessageTools {
     const sent = await service.messages.send({
       projectId,
       agent,
-      sessionId: input.sessionId ?? newSession(this.#d, idempotencyKey),
+      sessionId: input.sessionId ?? newSession(this.#d, idempotencyKey, endUserId),
       message,
       metadata: metadata as JsonObject | undefined,
       executionPrincipal: principalOf(endUserId),
@@ -182,6 +182,6 @@ const isMessage = ({ agent, messageId }: MessageRef): boolean => isAgent(agent) 
 const principalOf = (endUserId: string | undefined) =>
   endUserId === undefined ? undefined : { type: 'end_user', endUserId }
 
-/** A repeated call names the same session as the first one, so that it is the same message. */
-const newSession = ({ crypto, newId }: Deps, key: string | undefined): string =>
-  `mcp-${key === undefined ? newId() : crypto.sha256(key)}`
+/** A repeated call for one end user names the same session, so that it is the same message. */
+const newSession = ({ crypto, newId }: Deps, key?: string, endUserId?: string): string =>
+  `mcp-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, endUserId]))}`

@@ -6,6 +6,7 @@ import {
   functionRuntime,
   PERMISSIONS,
   type Permission,
+  type Policy,
 } from '@org/agent-messaging-core'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
 import { onTestFinished } from 'vitest'
@@ -52,7 +53,10 @@ export async function connect(url: string, { key, era, user, fetch }: Connection
  * Serves the endpoint over a service made of fakes, with one project. The agent `echo` answers at
  * once, and `asking` asks before it answers. The test answers the agent `slow`.
  */
-export async function openScene(options: Partial<McpEndpointOptions> = {}) {
+export async function openScene(
+  options: Partial<McpEndpointOptions> = {},
+  policy: Partial<Policy> = {},
+) {
   const platform = fakePlatform()
   const functions = functionRuntime({
     echo: ({ message }) => message,
@@ -66,7 +70,7 @@ export async function openScene(options: Partial<McpEndpointOptions> = {}) {
         : { kind: 'answered', response: `Paid: ${JSON.stringify(inputs[0]?.value)}` },
   })
   const runtimes = [platform.runtime, functions, asking]
-  const service = createService({ ...platform, runtimes })
+  const service = createService({ ...platform, runtimes, policy })
   await service.start()
   const projectOf = async (name: string) =>
     (await service.projects.create({ name }))._unsafeUnwrap().id

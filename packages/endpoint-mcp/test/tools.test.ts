@@ -79,6 +79,26 @@ describe.each(ERAS)('tools of a %s client', (era) => {
     expect(other.output?.['messageId'] ?? other.isError).toBe(first.output?.['messageId'])
   })
 
+  it.each(['reuse', 'reject'] as const)(
+    'refuse the key of another session or end user, and tell nothing of its message (%s)',
+    async (onKeyMismatch) => {
+      const { clientOf, messagesOf } = await openScene({}, { onKeyMismatch })
+      const client = await clientOf(era)
+      const input = { agent: 'echo', message: 'my pin is 4711', idempotencyKey: 'k-1' }
+      await callTool(client, 'send_message', { ...input, endUserId: 'u-1' })
+      const stored = await messagesOf('echo')
+      for (const other of [{ sessionId: 'mine' }, { endUserId: 'u-2' }]) {
+        const refused = await callTool(client, 'send_message', { ...input, ...other })
+        expect(refused).toMatchObject({ isError: true, output: undefined })
+        const [text] = refused.texts
+        expect(text).toContain('idempotencyKey was already used with a different message')
+        for (const part of [stored[0]?.id, stored[0]?.sessionId, '4711'])
+          expect(text).not.toContain(part)
+      }
+      expect(await messagesOf('echo')).toEqual(stored)
+    },
+  )
+
   it('return the id of a message without an answer, which can be read later', async () => {
     const { clientOf, runtime } = await openScene()
     const client = await clientOf(era)

@@ -41,7 +41,7 @@ export async function sendAsked(
   const sent = await d.service.messages.send({
     projectId: c.get('projectId'),
     agent,
-    sessionId: asked.sessionId ?? newSession(d, idempotencyKey),
+    sessionId: asked.sessionId ?? newSession(d, idempotencyKey, endUserId),
     message: input.message,
     earlierTurns: input.earlierTurns,
     metadata,
@@ -96,9 +96,9 @@ export const refuseSend = async (
   error: EndpointError,
 ): Promise<Response> => (await refuseRevoked(c, d.service)) ?? refuse(c, error)
 
-/** A repeated request names the same session as the first one, so that it is the same request. */
-const newSession = ({ crypto, newId }: Deps, key: string | undefined): string =>
-  `openai-${key === undefined ? newId() : crypto.sha256(key)}`
+/** A repeated request of one end user names the same session, so that it is the same request. */
+const newSession = ({ crypto, newId }: Deps, key?: string, endUserId?: string): string =>
+  `openai-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, endUserId]))}`
 
 /**
  * Waits longer than one call of the service can. A call that ends early means that the service

@@ -130,6 +130,43 @@ describe('a response', () => {
     expect(await messagesOf('echo')).toHaveLength(1)
   })
 
+  it.each(['reuse', 'reject'] as const)(
+    'is refused with the Idempotency-Key of another conversation or end user (%s)',
+    async (onKeyMismatch) => {
+      const { client, messagesOf } = await openScene({}, { onKeyMismatch })
+      const model = 'echo'
+      const pin = 'my pin is 4711'
+      const theirs = await client.responses.create({ model, input: 'one', user: 'u-1' })
+      const keyed = (key: string) => ({ headers: { 'Idempotency-Key': key } })
+      await client.responses.create({ model, input: pin, user: 'u-1' }, keyed('k-1'))
+      await client.responses.create({ model, input: pin, conversation: 'c-1' }, keyed('k-2'))
+      const messages = [{ role: 'user' as const, content: pin }]
+      const refused = [
+        client.responses.create({ model, input: pin, user: 'u-2' }, keyed('k-1')),
+        client.responses.create({ model, input: pin, conversation: 'c-2' }, keyed('k-2')),
+        client.responses.create(
+          { model, input: pin, previous_response_id: theirs.id },
+          keyed('k-2'),
+        ),
+        client.responses.create({ model, input: pin, stream: true }, keyed('k-2')),
+        client.chat.completions.create({ model, messages, user: 'u-2' }, keyed('k-1')),
+        client.chat.completions.create(
+          { model, messages, metadata: { session_id: 'c-2' }, stream: true },
+          keyed('k-2'),
+        ),
+      ]
+      const stored = await messagesOf('echo')
+      for (const error of await Promise.all(refused.map(errorOf))) {
+        expect([error.status, error.code]).toEqual([422, 'idempotency_mismatch'])
+        const seen = JSON.stringify([error.error, [...(error.headers ?? [])]])
+        for (const { id, sessionId } of stored)
+          for (const part of [id, sessionId, '4711', 'idempotent-replayed'])
+            expect(seen).not.toContain(part)
+      }
+      expect(await messagesOf('echo')).toHaveLength(3)
+    },
+  )
+
   it('has the status `failed` and the error of a failed run', async () => {
     const { client } = await openScene()
     const response = await client.responses.create({ model: 'failing', input: 'Hello' })

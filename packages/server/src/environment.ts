@@ -154,7 +154,7 @@ export const environment = z.object({
   ),
   SERVICE_IDEMPOTENCY_MISMATCH: z.enum(['reuse', 'reject']).prefault('reuse').register(variables, {
     about:
-      'Response to an Idempotency-Key that is used again with another body: the first message (`reuse`) or 422 (`reject`).',
+      'Response to an Idempotency-Key that is used again in its session with another body: the first message (`reuse`) or 422 (`reject`). In another session, always 422.',
     allowed: 'reuse or reject',
   }),
   SERVICE_QUOTAS: z.enum(['on', 'off']).prefault('off').register(variables, {

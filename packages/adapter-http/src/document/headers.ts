@@ -61,8 +61,8 @@ const requestHeader = (name: string, description: string, schema: object = text)
 export const requestHeaders = {
   'Idempotency-Key': requestHeader(
     'Idempotency-Key',
-    'Sends to the same agent with the same key create one message, and each waits for its ' +
-      'answer. The key is kept as long as the message.',
+    'Sends to one session with the same key create one message, and each waits for its answer. ' +
+      'In another session of the agent the key gets 422. It is kept as long as the message.',
     { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-+\\--~ ]+$' },
   ),
   Prefer: requestHeader(

@@ -142,6 +142,28 @@ describe('I: Idempotency-Key', () => {
     expect((await send(scene, agent, key)).status).toBe(200)
   })
 
+  it.each(['reuse', 'reject'] as const)(
+    'with the policy "%s", another session gets 422 and nothing of the message',
+    async (onKeyMismatch) => {
+      const scene = await openScene({ policy: { onKeyMismatch } })
+      const agent = await scene.createAgent()
+      const message = 'my pin is 4711'
+      const first = await send(scene, agent, 'key', aMessage({ message, sessionId: 'theirs' }))
+      const { messageId, response } = first.json
+      for (const prefer of ['wait=3', 'respond-async']) {
+        const body = aMessage({ message, sessionId: 'mine' })
+        const refused = await send(scene, agent, 'key', body, { Prefer: prefer })
+        expect([refused.status, refused.json.error.code]).toEqual([422, 'IDEMPOTENCY_MISMATCH'])
+        const seen = `${refused.text} ${JSON.stringify([...refused.headers])}`
+        for (const part of [messageId, response, '4711', 'theirs', 'idempotent-replayed'])
+          expect(seen).not.toContain(part)
+        expect(refused.headers.get('location')).toBeNull()
+      }
+      const { json } = await scene.ask('GET', `/v1/agents/${agent.id}/messages`)
+      expect(json.data).toHaveLength(1)
+    },
+  )
+
   it.each([
     ['reuse', 200, undefined],
     ['reject', 422, 'IDEMPOTENCY_MISMATCH'],

@@ -52,7 +52,7 @@ export const errorHelp: {
     remedy: 'Send `Content-Type: application/json` without `Content-Encoding`.',
   },
   IDEMPOTENCY_MISMATCH: {
-    cause: 'An earlier send to this agent had the same `Idempotency-Key` and another content.',
+    cause: 'An earlier send to the agent had the same key and another session or content.',
     remedy: 'Use a new key for each new message, and the same key only to repeat a send.',
   },
   TOO_MANY_REQUESTS: {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { canReturn, type Message } from '../domain/message.js'
 import { newMessage } from '../testing/builders.js'
 import { LEASE_MS, NOW, OTHER_PROJECT_ID } from './scene.js'
 import type { StorageTest } from './storage-test.js'
@@ -13,12 +14,29 @@ export function idempotencySuite(it: StorageTest): void {
     const again = newMessage(agent, {
       idempotencyKey: 'k',
       fingerprint: 'second',
-      sessionId: 'other',
       message: 'other',
       claimUntil: NOW + LEASE_MS,
     })
     expect(await messages.accept(again)).toEqual({ kind: 'existing', message })
     expect(await scene.reread(again)).toBeUndefined()
+  })
+
+  it('G2: another session gets nothing of the message of the key, and stores nothing', async ({
+    storage: { messages },
+    second,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    const same = { idempotencyKey: 'k', fingerprint: 'same' }
+    const message = await scene.send(agent, { ...same, sessionId: 'theirs' })
+    for (const sessionId of ['other', 'Theirs', 'theirs ', ''.padEnd(256, 'x')]) {
+      const other = newMessage(agent, { ...same, sessionId, claimUntil: NOW + LEASE_MS })
+      for (const store of [messages, second.messages])
+        expect(await store.accept(other)).toEqual({ kind: 'existing', message })
+      expect(await scene.reread(other)).toBeUndefined()
+      for (const onKeyMismatch of ['reuse', 'reject'] as const)
+        expect(canReturn(message, other, onKeyMismatch)).toBe(false)
+    }
   })
 
   it('G2: answers the message as it is now, long after it was answered', async ({
@@ -39,22 +57,26 @@ export function idempotencySuite(it: StorageTest): void {
     scene,
   }) => {
     const agent = await scene.agent()
-    const sends = Array.from({ length: 100 }, (_, i) => {
-      const message = newMessage(agent, {
+    const sends = Array.from({ length: 100 }, (_, i) =>
+      newMessage(agent, {
         idempotencyKey: 'k',
         sessionId: `session ${i % 7}`,
         claimUntil: NOW + LEASE_MS,
-      })
-      return (i % 2 ? storage : second).messages.accept(message)
-    })
-    const accepted = await Promise.all(sends)
-    const ids = accepted.map((answer) =>
-      answer.kind === 'claimed'
-        ? answer.claimed.message.id
-        : 'message' in answer && answer.message.id,
+      }),
     )
-    expect(new Set(ids).size).toBe(1)
+    const accepted = await Promise.all(
+      sends.map((message, i) => (i % 2 ? storage : second).messages.accept(message)),
+    )
+    const stored = accepted.map((answer) => {
+      if (answer.kind === 'claimed') return answer.claimed.message
+      if ('message' in answer) return answer.message
+      throw new Error(answer.kind)
+    })
+    const [message] = stored
+    expect(new Set(stored.map(({ id }) => id)).size).toBe(1)
     expect(accepted.filter(({ kind }) => kind !== 'existing')).toHaveLength(1)
+    const answered = sends.filter((send, i) => canReturn(stored[i] as Message, send, 'reuse'))
+    expect(answered).toEqual(sends.filter(({ sessionId }) => sessionId === message?.sessionId))
   })
 
   it('G2: a send repeated with its own id, as after a lost answer, makes no second message', async ({

@@ -83,6 +83,21 @@ export const isSettled = (state: MessageState): boolean =>
 export const isRetryable = ({ kind }: MessageState): boolean =>
   kind === 'failed' || kind === 'cancelled'
 
+/** The parts of a send that decide whether its key can return the key's earlier message. */
+type KeyUse = Pick<Message, 'sessionId' | 'fingerprint'>
+
+/**
+ * True if a send can return the earlier message of its key. Another session can be another
+ * person's, so its message is refused with either setting.
+ */
+export const canReturn = (
+  earlier: KeyUse,
+  send: KeyUse,
+  onKeyMismatch: 'reuse' | 'reject',
+): boolean =>
+  earlier.sessionId === send.sessionId &&
+  (onKeyMismatch === 'reuse' || earlier.fingerprint === send.fingerprint)
+
 /**
  * Returns the number of the attempt that a claim starts. A message without attempts left keeps its
  * number: the claim starts no run and only ends the message.

@@ -2,19 +2,20 @@ import { err, ok, ResultAsync, type Result } from 'neverthrow'
 import { notRunning, type Agent, type NotRunning } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import type { Invalid } from '../domain/input-rules.js'
-import type { Message } from '../domain/message.js'
+import { canReturn, type Message } from '../domain/message.js'
 import type { PrincipalError } from '../domain/principal.js'
 import { tokenTakes, type BucketLevel, type TokenTake } from '../domain/send-limit.js'
-import type { Accepted, NewMessage } from '../ports/message-store.js'
+import type { NewMessage } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
+import type { ActiveSpan } from '../ports/tracing.js'
 import type { MessagesContext } from './context.js'
 import type { Slot } from './dispatcher.js'
 import type { Platform } from '../platform.js'
 import type { QuotaPolicy } from '../policy.js'
 import { checkHook, keepHook } from './message-hooks.js'
 import { checkInput, draftMessage, type SendInput } from './draft-message.js'
-import { endSend, startSend } from './send-span.js'
+import { endSend, startSend, type Decided } from './send-span.js'
 import { tracedCommit } from '../pacing/traced-commit.js'
 
 /** `attached`: an earlier send with the same key stored the message. */
@@ -73,8 +74,7 @@ async function enqueue(
     return err(drafted.error)
   }
   const { value: born } = drafted
-  const accepted = await tracedCommit(d.tracing, span, 'accept', () => stores.messages.accept(born))
-  endSend(span, accepted)
+  const accepted = await commit(d, stores, born, span)
   if (accepted.isErr()) return err(accepted.error)
   return sentOf(d, agent.value, born, accepted.value)
 }
@@ -137,7 +137,7 @@ type Acceptance = {
   readonly agent: Agent
   /** Undefined if the agent does not run here or has no free slot: then the message is queued. */
   readonly slot: Slot | undefined
-  readonly accepted: Accepted
+  readonly accepted: Decided
   readonly sent: Result<Sent, SendError>
 }
 
@@ -167,7 +167,7 @@ function dependsOnAgent(result: Result<Acceptance, SendError>): boolean {
   return AGENT_REFUSALS.has(result.value.accepted.kind)
 }
 
-const AGENT_REFUSALS: ReadonlySet<Accepted['kind']> = new Set([
+const AGENT_REFUSALS: ReadonlySet<Decided['kind']> = new Set([
   'agent_not_found',
   'agent_not_running',
   'agent_changed',
@@ -200,14 +200,28 @@ async function acceptFor(
     ...(takes.value.length > 0 && { takes: takes.value }),
     ...born,
   }
-  const stored = await tracedCommit(d.tracing, span, 'accept', () =>
-    d.storage.messages.accept(message),
-  )
-  endSend(span, stored)
+  const stored = await commit(d, d.storage, message, span)
   if (stored.isErr() || stored.value.kind !== 'claimed') slot?.release()
   if (stored.isErr()) return err(stored.error)
   const accepted = stored.value
   return ok({ agent, slot, accepted, sent: sentOf(d, agent, born, accepted) })
+}
+
+/** The store's result, without a message that the send must not get. */
+async function commit(
+  d: Platform,
+  { messages }: Pick<AcceptStores, 'messages'>,
+  born: NewMessage,
+  span: ActiveSpan,
+): Promise<Result<Decided, Unavailable>> {
+  const stored = await tracedCommit(d.tracing, span, 'accept', () => messages.accept(born))
+  const decided = stored.map((accepted): Decided => {
+    const isRefused =
+      accepted.kind === 'existing' && !canReturn(accepted.message, born, d.policy.onKeyMismatch)
+    return isRefused ? { kind: 'idempotency_mismatch' } : accepted
+  })
+  endSend(span, decided)
+  return decided
 }
 
 async function takesOf(
@@ -232,18 +246,17 @@ function sentOf(
   d: Platform,
   agent: Agent,
   born: NewMessage,
-  accepted: Accepted,
+  accepted: Decided,
 ): Result<Sent, SendError> {
   if (accepted.kind === 'agent_not_running') return err(notRunning(agent, born.now))
   if (accepted.kind === 'key_revoked') return fail('unauthorized')
-  if (accepted.kind === 'session_full') return fail('session_full')
+  if (accepted.kind === 'session_full' || accepted.kind === 'idempotency_mismatch')
+    return fail(accepted.kind)
   if (accepted.kind === 'rate_limited') return err(accepted)
   if (accepted.kind === 'agent_not_found' || accepted.kind === 'agent_changed')
     return fail('agent_not_found')
   const message = accepted.kind === 'claimed' ? accepted.claimed.message : accepted.message
   const attached = accepted.kind === 'existing'
-  if (attached && d.policy.onKeyMismatch === 'reject' && message.fingerprint !== born.fingerprint)
-    return fail('idempotency_mismatch')
   d.telemetry.record({
     name: 'message.accepted',
     messageId: message.id,

@@ -19,8 +19,11 @@ export const startSend = (
     details: { projectId, sessionId, agentId },
   })
 
+/** The store's result, after core has looked at the message of the key. */
+export type Decided = Accepted | { readonly kind: 'idempotency_mismatch' }
+
 /** A send that attached to an earlier message links to the trace of that message. */
-export function endSend(span: ActiveSpan, stored: Result<Accepted, Unavailable>): void {
+export function endSend(span: ActiveSpan, stored: Result<Decided, Unavailable>): void {
   if (stored.isErr()) return span.end({ error: stored.error.reason })
   const accepted = stored.value
   switch (accepted.kind) {

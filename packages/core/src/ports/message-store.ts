@@ -29,6 +29,7 @@ export interface MessageStore {
    * and an idle session the message is born running, under a lease. A repeated call with the same
    * id returns `existing`. A revoked `readEarlier.apiKeyId` comes before all other results. An
    * agent with another `updatedAt` comes after `existing` and after agents that do not run.
+   * The message of the key can belong to another session. Core then refuses the send.
    */
   accept(message: NewMessage): Stored<Accepted>
   /**

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
+import { ONE_SESSION, sendFromFourSessions } from './one-session.js'
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 import { surviveKills } from './survive-kills.js'
@@ -86,6 +87,11 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
       await servers[1].api('GET', '/v1/agents/worker/messages')
     ).json()) as Page
     expect(data).toMatchObject([{ attempt: 1 }])
+  })
+
+  it('G2: create one message for 100 sends with one key in four sessions', async () => {
+    const servers = await twoServers("export default { work: ({ message }) => 're: ' + message }")
+    expect(await sendFromFourSessions(servers, 'worker')).toEqual(ONE_SESSION)
   })
 
   it('answer a caller of one process with the run of the other', async () => {

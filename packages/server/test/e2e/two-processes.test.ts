@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CRON_SECRET, realServer, until, type RealServer } from './real-server.js'
+import { ONE_SESSION, sendFromFourSessions } from './one-session.js'
 import { receiver } from './receiver.js'
 
 type Receiver = Awaited<ReturnType<typeof receiver>>
@@ -45,6 +46,10 @@ it('G2: 100 sends with one key to two processes create one message, and all get 
     data: { attempt: number }[]
   }
   expect(data).toMatchObject([{ attempt: 1 }])
+})
+
+it('G2: 100 sends with one key in four sessions create one message, and only its session gets it', async () => {
+  expect(await sendFromFourSessions([one, other], 'echo')).toEqual(ONE_SESSION)
 })
 
 it('20 concurrent cron calls in two processes attempt each due delivery once', async () => {
