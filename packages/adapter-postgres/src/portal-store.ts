@@ -20,6 +20,9 @@ const list = selectList(PORTAL_COLUMNS)
 const byIdSql = sql<Id, PortalRow>(
   `select ${list} from agent_messaging.portal_sessions where id = @id`,
 )
+const byDigestSql = sql<{ readonly digest: string }, PortalRow>(
+  `select ${list} from agent_messaging.portal_sessions where digest = @digest`,
+)
 const lockProjectSql = sql<{ readonly projectId: string }>(
   'select 1 from agent_messaging.projects where id = @projectId for no key update',
 )
@@ -44,6 +47,7 @@ export const portalStore = ({ read, write }: Database): PortalStore => ({
   create: (session, digest, limit, audit) =>
     write((db) => recorded(db, audit, create(db, session, digest, limit))),
   open: (digest, now) => write(async (db) => sessionIn(await db.one(openSql, { digest, now }))),
+  findByDigest: (digest) => read(async (db) => sessionIn(await db.one(byDigestSql, { digest }))),
   find: (id) => read(async (db) => sessionIn(await db.one(byIdSql, { id }))),
   end: (projectId, id, now, audit) =>
     write((db) => recorded(db, audit, end(db, { projectId, id, now }))),

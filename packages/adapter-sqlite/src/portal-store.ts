@@ -35,16 +35,6 @@ export function portalStore(
     return 'created'
   }
 
-  function open(digest: string, now: Instant): PortalSession | undefined {
-    const row = sql.open.get({ digest, now })
-    return row && toPortalSession(row)
-  }
-
-  function find(id: string): PortalSession | undefined {
-    const row = sql.byId.get(id)
-    return row && toPortalSession(row)
-  }
-
   function end(projectId: string, id: string, now: Instant): 'ended' | 'already_ended' | undefined {
     const row = sql.byId.get(id)
     if (row?.projectId !== projectId) return undefined
@@ -56,16 +46,21 @@ export function portalStore(
   return {
     create: (session, digest, limit, audit) =>
       committer.write(() => log.recorded(audit, create(session, digest, limit))),
-    open: (digest, now) => committer.write(() => open(digest, now)),
-    find: (id) => committer.read(() => find(id)),
+    open: (digest, now) => committer.write(() => sessionIn(sql.open.get({ digest, now }))),
+    findByDigest: (digest) => committer.read(() => sessionIn(sql.byDigest.get(digest))),
+    find: (id) => committer.read(() => sessionIn(sql.byId.get(id))),
     end: (projectId, id, now, audit) =>
       committer.write(() => log.recorded(audit, end(projectId, id, now))),
   }
 }
 
+const sessionIn = (row: PortalRow | undefined): PortalSession | undefined =>
+  row && toPortalSession(row)
+
 const prepare = (db: Database) => ({
   project: db.prepare<[string]>('select 1 from projects where id = ?'),
   byId: db.prepare<[string], PortalRow>(`${select} where id = ?`),
+  byDigest: db.prepare<[string], PortalRow>(`${select} where digest = ?`),
   insert: db.prepare<[PortalRow & { digest: string }]>(
     `insert into portal_sessions ${insertList([...PORTAL_COLUMNS, 'digest'])}`,
   ),

@@ -13,6 +13,16 @@ describe('a portal session', () => {
     const second = await service.portals.create({ projectId: project.id })
     expect(second._unsafeUnwrapErr()).toEqual({ kind: 'too_many_portals' })
   })
+
+  it('keeps its link usable while the link is read, until the session is opened', async () => {
+    const { service, project } = await scene()
+    const { findLink, open, create } = service.portals
+    const { code, session } = (await create({ projectId: project.id }))._unsafeUnwrap()
+    expect((await findLink('unknown'))._unsafeUnwrapErr()).toEqual({ kind: 'portal_not_found' })
+    expect((await findLink(code))._unsafeUnwrap()).toEqual({ session, isUsable: true })
+    const opened = (await open(code))._unsafeUnwrap()
+    expect((await findLink(code))._unsafeUnwrap()).toEqual({ session: opened, isUsable: false })
+  })
 })
 
 describe('reads by a link or a code', () => {

@@ -40,6 +40,16 @@ export function portalsSuite(it: StorageTest): void {
     expect(await second.portals.find(session.id)).toEqual(expected)
   })
 
+  it('reads the session of a link, and leaves the link usable', async ({ storage, second }) => {
+    const session = aPortalSession(LINK)
+    await storage.portals.create(session, DIGEST, 10)
+    expect(await second.portals.findByDigest('ef'.repeat(32))).toBeUndefined()
+    expect(await second.portals.findByDigest(DIGEST)).toEqual(session)
+    const opened = await storage.portals.open(DIGEST, NOW + 1)
+    expect(opened).toEqual({ ...session, openedAt: NOW + 1 })
+    expect(await second.portals.findByDigest(DIGEST)).toEqual(opened)
+  })
+
   it('opens no session whose link has expired or that has ended', async ({
     storage: { portals },
   }) => {

@@ -3,6 +3,7 @@ import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { broken, integerRule, required, type Invalid } from '../domain/input-rules.js'
 import {
+  canOpen,
   isOpen,
   PORTAL_PERMISSIONS,
   type PortalPermission,
@@ -60,6 +61,21 @@ export const createPortal =
       if (created === 'limit_reached') return fail('too_many_portals')
       return created === 'project_not_found' ? fail(created) : ok({ session, code })
     })
+
+/** The link of a code, and whether the link can still open its session. */
+export type PortalLink = { readonly session: PortalSession; readonly isUsable: boolean }
+
+/** Reads the link of a code. The link stays usable. */
+export const findPortalLink =
+  (d: Platform) =>
+  (code: string): ResultAsync<PortalLink, Unavailable | { readonly kind: 'portal_not_found' }> =>
+    d.storage.portals
+      .findByDigest(d.crypto.sha256(code))
+      .andThen((session) =>
+        session
+          ? ok({ session, isUsable: canOpen(session, d.clock.now()) })
+          : fail('portal_not_found'),
+      )
 
 /** Opens the session of a link. A second call with the same code fails. */
 export const openPortal =

@@ -16,7 +16,13 @@ import {
   revokeKey,
   updateProject,
 } from './manage-credentials.js'
-import { createPortal, endPortal, findOpenPortal, openPortal } from './manage-portals.js'
+import {
+  createPortal,
+  endPortal,
+  findOpenPortal,
+  findPortalLink,
+  openPortal,
+} from './manage-portals.js'
 import { runPass } from './pass.js'
 import { pingStorage } from './ping-storage.js'
 import { readActivity } from './read-activity.js'
@@ -47,6 +53,7 @@ export function createOperations(context: OperationsContext) {
     },
     portals: {
       create: createPortal(context),
+      findLink: findPortalLink(context),
       open: openPortal(context),
       findOpen: findOpenPortal(context),
       end: endPortal(context),

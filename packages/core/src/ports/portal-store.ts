@@ -17,6 +17,8 @@ export interface PortalStore {
   ): Stored<'created' | 'project_not_found' | 'limit_reached'>
   /** Opens the session of a link, once, if `canOpen` says so. */
   open(digest: string, now: Instant): Stored<PortalSession | undefined>
+  /** Returns the session of a link, and leaves the link as it is. */
+  findByDigest(digest: string): Stored<PortalSession | undefined>
   find(id: string): Stored<PortalSession | undefined>
   /** Ends a session, opened or not. A second call changes nothing. */
   end(

@@ -29,9 +29,13 @@ export class MemoryPortals implements Immediate<PortalStore> {
   }
 
   open(digest: string, now: Instant): PortalSession | undefined {
-    const row = [...this.#memory.portals.values()].find((one) => one.digest === digest)
+    const row = this.#rowOf(digest)
     if (!row || !canOpen(row.session, now)) return undefined
     return (row.session = { ...row.session, openedAt: now })
+  }
+
+  findByDigest(digest: string): PortalSession | undefined {
+    return this.#rowOf(digest)?.session
   }
 
   find(id: string): PortalSession | undefined {
@@ -49,5 +53,9 @@ export class MemoryPortals implements Immediate<PortalStore> {
     if (row.session.endedAt !== undefined) return 'already_ended'
     row.session = { ...row.session, endedAt: now }
     return recorded(this.#memory, audit, 'ended')
+  }
+
+  #rowOf(digest: string) {
+    return [...this.#memory.portals.values()].find((row) => row.digest === digest)
   }
 }
