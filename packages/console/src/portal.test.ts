@@ -29,6 +29,8 @@ async function portal(permissions: readonly PortalPermission[], options: Options
   return { ...s, link, enter, send }
 }
 
+type Scene = Awaited<ReturnType<typeof portal>>
+
 /** The routes that each permission opens. A route that no list has fails the test below. */
 const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly string[]>> = {
   'project:webhooks': [
@@ -234,6 +236,15 @@ describe('a portal link', () => {
     expect((await get(path, cookieOf(opened))).headers.get('location')).toBe('/console/sessions')
   })
 
+  it('replaces a session of the same customer without a question', async () => {
+    const { enter, link, get, signIn } = await portal(['project:webhooks'])
+    const cookie = `${await signIn()}; ${(await enter()).cookie}`
+    const { path } = await link()
+    const opened = await get(path, cookie)
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/console/webhooks'])
+    expect(cookieOf(opened)).toMatch(/^agent_messaging_portal=/)
+  })
+
   it.each(['', '?code=', '?code=unknown'])('that is wrong opens nothing: %s', async (query) => {
     const { get, link } = await portal(['project:webhooks'])
     await link()
@@ -302,6 +313,88 @@ describe('the end of a portal session', () => {
   })
 })
 
+describe('a portal link in a browser with another session', () => {
+  const linkOf = async ({ service }: Pick<Scene, 'service'>, name = 'Other <Ltd>') => {
+    const { id: projectId } = (await service.projects.create({ name }))._unsafeUnwrap()
+    const { code } = (await service.portals.create({ projectId }))._unsafeUnwrap()
+    return { code, path: `/console/portal?code=${code}` }
+  }
+
+  it('names both customers, asks, and is used up by the answer only', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie } = await s.enter()
+    const { code, path } = await linkOf(s)
+    for (const _ of ['first', 'again']) {
+      const asked = await s.get(path, cookie)
+      expect([asked.status, asked.headers.get('set-cookie')]).toEqual([200, null])
+      const page = await asked.text()
+      expect(page).toContain('Open the portal of <bdi>Other &lt;Ltd&gt;</bdi>?')
+      expect(page).toContain('The portal of <bdi>test</bdi>')
+    }
+    const opened = await s.send('/console/portal', { code }, cookie)
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/console/webhooks'])
+    const shown = await (await s.get('/console/webhooks', cookieOf(opened))).text()
+    expect(shown).toContain('For <bdi>Other &lt;Ltd&gt;</bdi>')
+    expect((await s.get(path)).status).toBe(401)
+    expect((await s.send('/console/portal', { code }, cookie)).status).toBe(401)
+  })
+
+  it('names the API key and the project of a console session', async () => {
+    const s = await portal(['project:webhooks'])
+    const page = await (await s.get((await linkOf(s)).path, await s.signIn())).text()
+    expect(page).toContain('Open the portal of <bdi>Other &lt;Ltd&gt;</bdi>?')
+    expect(page).toContain('the API key <bdi>mine</bdi> of the project <bdi>test</bdi>')
+    const own = await s.get((await s.link()).path, await s.signIn())
+    expect(await own.text()).toContain('Open the portal of <bdi>test</bdi>?')
+  })
+
+  it('names the session of the operator key, and both sessions of a browser', async () => {
+    const operatorKey = 'operator'.repeat(4)
+    const s = await portal(['project:webhooks'], { operatorKey })
+    const cookie = `${await s.signIn(operatorKey)}; ${(await s.enter()).cookie}`
+    const page = await (await s.get((await linkOf(s)).path, cookie)).text()
+    expect(page).toContain('signed in with the operator key')
+    expect(page).toContain('The portal of <bdi>test</bdi>')
+  })
+
+  it.each([
+    ['another site', { origin: 'https://evil.example' }],
+    ['an unknown site', {}],
+  ])('stays usable after a form of %s', async (_, origin: Record<string, string>) => {
+    const s = await portal(['project:webhooks'])
+    const { code, path } = await linkOf(s)
+    const refused = await s.post('/console/portal', { code }, { ...origin, cookie: '' })
+    expect([refused.status, refused.headers.get('set-cookie')]).toEqual([403, null])
+    expect((await s.get(path)).status).toBe(303)
+  })
+
+  it('does not ask about a session that has ended', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie, session } = await s.enter()
+    await s.service.portals.end(s.projectId, session.id)
+    expect((await s.get((await linkOf(s)).path, cookie)).status).toBe(303)
+  })
+
+  it('that is used shows no page of the other session', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie } = await s.enter()
+    const { path } = await linkOf(s)
+    await s.get(path)
+    expect((await s.get(path, cookie)).status).toBe(401)
+  })
+
+  it('opens nothing while the storage is unavailable', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie } = await s.enter()
+    const { path } = await linkOf(s)
+    for (const call of ['portals.findByDigest', 'portals.find'] as const) {
+      s.storage.fail(call)
+      expect((await s.get(path, cookie)).status, call).toBe(503)
+    }
+    expect((await s.get(path, cookie)).status).toBe(200)
+  })
+})
+
 describe('a console session in the same browser', () => {
   it('waits until the portal session is over', async () => {
     const { enter, get, signIn } = await portal(['project:webhooks'])
@@ -351,6 +444,16 @@ describe('frames', () => {
     await service.portals.end(projectId, session.id)
     const over = await get('/console/webhooks', cookie)
     expect([over.status, frameOf(over)]).toEqual([401, [`frame-ancestors 'self' ${APP}`, null]])
+  })
+
+  it('show the question for another portal session only', async () => {
+    const { enter, get, signIn, service } = await portal(['project:webhooks'], options)
+    const { cookie } = await enter()
+    const { id: projectId } = (await service.projects.create({ name: 'b' }))._unsafeUnwrap()
+    const { code } = (await service.portals.create({ projectId }))._unsafeUnwrap()
+    const path = `/console/portal?code=${code}`
+    expect(frameOf(await get(path, cookie))).toEqual([`frame-ancestors 'self' ${APP}`, null])
+    expect(frameOf(await get(path, await signIn()))).toEqual(["frame-ancestors 'none'", 'DENY'])
   })
 
   it('show no portal without the setting', async () => {

@@ -1,34 +1,17 @@
 import type { ApiKey, PortalSession } from '@org/agent-messaging-core'
 import type { Sealed } from '@org/agent-messaging-core/storage'
 import type { Context, MiddlewareHandler } from 'hono'
-import { Hono } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
 import type { ConsoleDeps, Env } from './context.js'
 import { show, showError, showProblem } from './layout.js'
 import { BASE } from './options.js'
-import { isPortalPath, PORTAL, ReturnLink } from './portal-pages.js'
+import { isPortalPath, ReturnLink } from './portal-pages.js'
+import { projectNameOf } from './session.js'
 
 const COOKIE = 'agent_messaging_portal'
 const PURPOSE = 'console/portal'
 
-/** Opens the session of a link. */
-export const portalRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>().get(PORTAL, async (c) => {
-    // Link previews and scanners send HEAD. Such a request must not use up the link.
-    if (c.req.method === 'HEAD') return c.body(null, 200)
-    const opened = await d.service.portals.open(c.req.query('code') ?? '')
-    if (opened.isOk()) {
-      remember(c, d, opened.value)
-      return c.redirect(firstPage(opened.value), 303)
-    }
-    if (opened.error.kind === 'unavailable') return showError(c, opened.error)
-    // A used link still works in a browser that has its session.
-    const id = c.get('portalId')
-    const known = id === undefined ? undefined : await d.service.portals.findOpen(id)
-    return known?.isOk() ? c.redirect(firstPage(known.value), 303) : overPage(c)
-  })
-
-const firstPage = ({ permissions }: PortalSession): string =>
+export const firstPage = ({ permissions }: PortalSession): string =>
   permissions.includes('project:webhooks') ? `${BASE}/webhooks` : `${BASE}/sessions`
 
 /**
@@ -50,7 +33,7 @@ export const servePortal =
     const session = found.value
     c.set('portal', session)
     c.set('apiKey', keyOf(session))
-    c.set('projectName', await projectNameOf(d, session))
+    c.set('projectName', await projectNameOf(d, session.projectId))
     c.set('isOperator', false)
     c.set('changes', d.service.changesBy({ kind: 'portal', id }))
     if (c.req.path === BASE) return c.redirect(firstPage(session), 303)
@@ -58,10 +41,6 @@ export const servePortal =
       ? next()
       : showProblem(c, 404, 'Page not found')
   }
-
-/** Returns the name of the customer's project, or its id if the storage is unavailable. */
-const projectNameOf = async ({ service }: ConsoleDeps, { projectId }: PortalSession) =>
-  (await service.projects.get(projectId)).map(({ name }) => name).unwrapOr(projectId)
 
 /** The pages need an API key with permissions. The pages of conversations list the agents. */
 const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey => ({
@@ -115,7 +94,7 @@ export function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>): strin
   return crypto.unseal(sealed as Sealed, PURPOSE)
 }
 
-function remember(c: Context<Env>, d: ConsoleDeps, { id, until }: PortalSession): void {
+export function remember(c: Context<Env>, d: ConsoleDeps, { id, until }: PortalSession): void {
   c.set('portalId', id)
   const sealed = d.crypto.seal(id, PURPOSE)
   setCookie(c, COOKIE, Buffer.from(sealed).toString('base64url'), {

@@ -103,6 +103,13 @@ export const signedIn = (c: Context, d: Parts) =>
     return d.service.keys.authenticate(key).map((apiKey) => ({ apiKey, isOperator }))
   })
 
+/** Returns the name of a project, or its id if the storage is unavailable. */
+export const projectNameOf = async (
+  { service }: Pick<Parts, 'service'>,
+  projectId: string,
+): Promise<string> =>
+  (await service.projects.get(projectId)).map(({ name }) => name).unwrapOr(projectId)
+
 export const isOperatorKey = (
   { crypto, operatorKey }: Pick<Parts, 'crypto' | 'operatorKey'>,
   text: string | undefined,

@@ -15,6 +15,7 @@ import {
   endSession,
   forgetSession,
   isOperatorKey,
+  projectNameOf,
   signedIn,
   type Credential,
 } from './session.js'
@@ -105,8 +106,7 @@ export const requireSession =
       if (!apiKey) return isOperatorPath(c.req.path) ? next() : c.redirect(PROJECTS, 303)
       c.set('apiKey', apiKey)
       c.set('changes', d.service.changesBy({ kind: 'console', id: apiKey.id }))
-      const project = await d.service.projects.get(apiKey.projectId)
-      c.set('projectName', project.map(({ name }) => name).unwrapOr(apiKey.projectId))
+      c.set('projectName', await projectNameOf(d, apiKey.projectId))
       return next()
     }
     if (found.error.kind === 'unavailable') return showError(c, found.error)

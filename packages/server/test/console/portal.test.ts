@@ -25,8 +25,11 @@ const platform = createServer((request, response) => {
 let platformOrigin: string
 let browser: DemoBrowser
 
-async function linkFor(permissions: readonly PortalPermission[]): Promise<string> {
-  const { projectId, service } = browser.demo
+async function linkFor(
+  permissions: readonly PortalPermission[],
+  { projectId } = browser.demo,
+): Promise<string> {
+  const { service } = browser.demo
   const returnUrl = `${platformOrigin}/`
   const made = await service.portals.create({ projectId, permissions, returnUrl })
   return browser.at(`/portal?code=${made._unsafeUnwrap().code}`)
@@ -108,6 +111,45 @@ describe('the portal', { ...needs('chromium'), timeout: TIMEOUT_MS }, () => {
       { width, height: 800 },
     )
     expect(faults).toEqual([])
+  })
+
+  it.each([360, 1280])('asks before it replaces another session, at %i pixels', async (width) => {
+    const name = 'A customer with a long name, of Llanfairpwllgwyngyll'
+    const other = (await browser.demo.service.projects.create({ name }))._unsafeUnwrap()
+    const viewport = { width, height: 800 }
+    await browser.signedIn(
+      async (page) => {
+        const mine = await linkFor(['project:webhooks'])
+        await page.goto(mine)
+        await page.getByRole('heading', { name: 'Open the portal of demo?' }).waitFor()
+        await page.getByRole('link', { name: 'Cancel' }).click()
+        await page.waitForURL(browser.at(''))
+        await page.goto(mine)
+        await page.getByRole('button', { name: 'Act for demo' }).click()
+        await page.waitForURL(browser.at('/webhooks'))
+        expect(await page.locator('.customer').textContent()).toBe('For demo')
+
+        await page.goto(
+          await linkFor(['project:webhooks'], { ...browser.demo, projectId: other.id }),
+        )
+        expect(await page.locator('main li').allTextContents()).toEqual([
+          expect.stringContaining('The portal of demo'),
+          expect.stringContaining('of the project demo'),
+        ])
+        const faults = await faultsOf(page)
+        await page.getByRole('button', { name: `Act for ${name}` }).click()
+        await page.waitForURL(browser.at('/webhooks'))
+        expect(await page.locator('.customer').textContent()).toBe(`For ${name}`)
+        const used = await page.evaluate<number>('document.documentElement.scrollWidth')
+        expect(used).toBeLessThanOrEqual(width)
+        expect([...faults, ...(await faultsOf(page))]).toEqual([])
+
+        await page.getByRole('button', { name: 'Leave' }).click()
+        await page.goto(browser.at('/keys'))
+        await page.getByRole('heading', { name: 'API keys' }).waitFor()
+      },
+      { viewport },
+    )
   })
 
   it('is shown in a frame of the platform, and works there', async () => {
