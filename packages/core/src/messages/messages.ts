@@ -19,8 +19,8 @@ import { streamMessage } from './stream/stream-message.js'
 import { WaitingRoom } from './waiting-room.js'
 
 const MOST_RECENT_AGENTS = 1_000
-/** The storage gets as many sends as it commits in this time, and at least `places`. */
-const SEND_PLACES = { places: 16, commitMs: 6 }
+/** Sends that the storage has at once. See decision 22. */
+const SEND_PLACES = 24
 
 export type Messages = ReturnType<typeof createMessages>
 
@@ -40,7 +40,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     dispatcher,
     waitingRoom,
     agentStarts,
-    sendQueue: new TurnQueue(platform.clock, { ...SEND_PLACES, ...platform.policy.sendQueue }),
+    sendQueue: new TurnQueue(platform.clock, { places: SEND_PLACES, ...platform.policy.sendQueue }),
     recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
     projectLimits: new ProjectLimits(platform),
   }

@@ -118,19 +118,6 @@ it('says when to try again, by the rate at which work ends', async () => {
   expect(refused.get('refused a')?.retryInMs).toBeLessThanOrEqual(2_600)
 })
 
-it('gives more places while the work ends quickly', async () => {
-  const { clock, queue, open, endAll } = scene({ places: 2, commitMs: 25 })
-  for (let round = 0; round < 5; round++) {
-    for (let n = 0; n < 100; n++) open('a')
-    await endAll()
-    await clock.advance(100)
-  }
-  for (let n = 0; n < 100; n++) open('a')
-  // 100 end in 100 ms, so 25 end in 25 ms.
-  expect(100 - queue.waiting).toBeGreaterThanOrEqual(20)
-  expect(100 - queue.waiting).toBeLessThanOrEqual(40)
-})
-
 it('lets the event loop turn after a time of work', async () => {
   const { clock, started, open, endOne } = scene({ turnMs: 4, places: 8 })
   open('a', 'a1')

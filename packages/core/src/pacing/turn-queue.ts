@@ -6,10 +6,8 @@ import { CommitRate } from './commit-rate.js'
 import { WaitingTurns, type Turn, type WaitingLimits, type WaitingTurn } from './waiting-turns.js'
 
 export type TurnLimits = WaitingLimits & {
-  /** Work that runs at once. With `commitMs`, the least. */
+  /** Work that runs at once. */
   readonly places: number
-  /** Gives as many places as end within this time, measured over the last windows. */
-  readonly commitMs?: number
   /** Work that waits longer is refused. */
   readonly maxWaitMs: number
   /**
@@ -91,11 +89,9 @@ export class TurnQueue {
   }
 
   #hasPlace(): boolean {
-    const { places, commitMs, turnMs = Infinity } = this.#limits
+    const { places, turnMs = Infinity } = this.#limits
     if (this.#isTurning) return false
-    if (this.#workedMs >= turnMs) return this.#turn()
-    const now = this.#clock.elapsed()
-    return this.#running < (commitMs ? Math.max(places, this.#rate.perMs(now) * commitMs) : places)
+    return this.#workedMs >= turnMs ? this.#turn() : this.#running < places
   }
 
   /** Lets the event loop turn. */
