@@ -1,5 +1,5 @@
 import type { Result, ResultAsync } from 'neverthrow'
-import { OVERLOAD, unavailableText } from './ports/stored.js'
+import { textOfReason } from './ports/stored.js'
 import type { MessagingService } from './service.js'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
@@ -81,9 +81,7 @@ const messageOf = (error: ServiceError): string => {
     case 'agent_not_running':
       return `The agent is not running: its state is ${error.state}.`
     case 'unavailable':
-      return error.reason === OVERLOAD
-        ? `${unavailableText(error)}.`
-        : `The storage is unavailable: ${error.reason}`
+      return textOfReason(error) ?? `The storage is unavailable: ${error.reason}`
     default:
       return MESSAGES[error.kind]
   }

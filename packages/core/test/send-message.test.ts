@@ -275,6 +275,48 @@ describe('a send is refused, and nothing is stored,', () => {
   })
 })
 
+describe('a send that the storage does not confirm', () => {
+  const UNCONFIRMED = { kind: 'unavailable', reason: 'unconfirmed' }
+
+  async function silentScene() {
+    const s = await scene({ ...echo, agent: { concurrency: 1 } })
+    await s.send('warm')
+    let answer = (): void => undefined
+    const slowUntil = new Promise<void>((resolve) => (answer = resolve))
+    s.storage.fail('messages.accept', { slowUntil })
+    const sending = s.send('hello', { idempotencyKey: 'key' })
+    let refused: unknown
+    void sending.then((sent) => (refused = sent.isErr() && sent.error))
+    return { ...s, answer, refusal: () => refused }
+  }
+
+  it('is unavailable after five seconds, and not before', async () => {
+    const { clock, refusal } = await silentScene()
+    await clock.advance(4_999)
+    expect(refusal()).toBeUndefined()
+    await clock.advance(1)
+    expect(refusal()).toEqual(UNCONFIRMED)
+  })
+  it('runs if the storage confirms it later, and a repeated send gets its answer', async () => {
+    const { clock, refusal, answer, send, runtime } = await silentScene()
+    await clock.advance(5_000)
+    expect(refusal()).toEqual(UNCONFIRMED)
+    answer()
+    await clock.advance(0)
+    expect(runtime.requests.map(({ message }) => message)).toEqual(['warm', 'hello'])
+    const again = (await send('hello', { idempotencyKey: 'key' }))._unsafeUnwrap()
+    expect(again).toMatchObject({ attached: true, message: { state: { kind: 'responded' } } })
+    expect((await send('next'))._unsafeUnwrap().message.state.kind).toBe('responded')
+  })
+  it('leaves no timer after a stop', async () => {
+    const { clock, service, answer } = await silentScene()
+    await clock.advance(1_000)
+    answer()
+    await service.stop()
+    expect(clock.sleepers).toBe(0)
+  })
+})
+
 describe('the waiting room', () => {
   it('finds an answer of another process at the next poll', async () => {
     const { send, another, clock, runtime, state } = await scene({ idle: true })

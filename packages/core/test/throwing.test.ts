@@ -46,6 +46,19 @@ describe('throwing(service)', () => {
     await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'unavailable' })
   })
 
+  it('explains that the storage does not confirm a message', async () => {
+    const { service, ref, storage, clock } = await scene()
+    storage.fail('messages.accept', { slowUntil: new Promise(() => undefined) })
+    const input = { ...ref, sessionId: 's', message: 'hello' }
+    const thrown = throwing(service)
+      .messages.send(input)
+      .catch((error: unknown) => error)
+    await clock.advance(5_000)
+    expect(String(await thrown)).toContain(
+      'the message may be stored. Repeat the send with the same Idempotency-Key',
+    )
+  })
+
   it('finds a message over all agents with its deliveries', async () => {
     const handler = () => ({ kind: 'answered', response: 'hi' }) as const
     const { service, ref, hook, send, clock } = await scene({ handler })

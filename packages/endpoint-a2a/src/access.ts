@@ -9,8 +9,8 @@ export class Access {
   readonly projectId: string
   /** Give it to the send. A recalled key is not read again. */
   readonly sentBy: SendingKey
-  /** The sent key is revoked. */
-  #isRevoked = false
+  /** Whether the sent key is revoked. Undefined: not known. */
+  #isRevoked: boolean | undefined
   readonly #service: EndpointService
   readonly #apiKey: string
 
@@ -52,14 +52,18 @@ export class Access {
     throw unauthorized()
   }
 
-  /** Keeps that a send was refused because of the key. */
-  revoke(): void {
-    this.#isRevoked = true
+  /**
+   * Keeps what the refusal of a send says about the key. A storage that is not available does not
+   * say whether the key is revoked, so nothing asks it again.
+   */
+  sendRefused(kind: string): void {
+    if (kind === 'unauthorized') this.#isRevoked = true
+    if (kind === 'unavailable') this.#isRevoked ??= false
   }
 
   /** Ask before you refuse a request for another reason. */
   async isRevoked(): Promise<boolean> {
-    if (!this.#isRevoked) await this.confirm().catch(() => undefined)
-    return this.#isRevoked
+    if (this.#isRevoked === undefined) await this.confirm().catch(() => undefined)
+    return this.#isRevoked === true
   }
 }

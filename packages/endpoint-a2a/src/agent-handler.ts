@@ -208,7 +208,7 @@ export class AgentHandler implements A2ARequestHandler {
       sentBy: access.sentBy,
     })
     if (sent.isOk()) return originalOf(sent.value, input)
-    if (sent.error.kind === 'unauthorized') access.revoke()
+    access.sendRefused(sent.error.kind)
     throw a2aError(sent.error)
   }
 

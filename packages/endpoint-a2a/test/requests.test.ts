@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { describe, expect, it, vi } from 'vitest'
 import { createA2aEndpoint } from '../src/index.js'
@@ -190,6 +192,25 @@ describe('JSON-RPC', () => {
     const rest = await request('/echo/message:send', { body: { message: MESSAGE } })
     expect([rest.status, rest.json.error.status]).toEqual([503, 'UNAVAILABLE'])
   })
+})
+
+it('a send that the storage does not confirm is refused, without a look at its key', async () => {
+  const { clock, request, storage } = await openScene()
+  const send = (messageId: string) =>
+    request('/echo/message:send', { body: { message: { ...MESSAGE, messageId } } })
+  expect((await send('first')).status).toBe(200)
+  const silence = new AbortController()
+  const slowUntil = once(silence.signal, 'abort')
+  storage.fail('messages.accept', { slowUntil, times: 2 })
+  storage.fail('credentials.findByDigest', { slowUntil, times: Infinity })
+  const rpcSend = rpc('SendMessage', { message: { ...MESSAGE, messageId: 'second' } })
+  const sending = Promise.all([send('third'), request('/echo', { body: rpcSend })])
+  await clock.until(() => Promise.race([sending.then(() => true), sleep(1, false)]))
+  silence.abort()
+  const [rest, { json }] = await sending
+  expect([rest.status, rest.headers.get('retry-after')]).toEqual([503, '1'])
+  for (const { error } of [rest.json, json])
+    expect(error.message).toContain('Repeat the send with the same Idempotency-Key')
 })
 
 describe('both bindings', () => {

@@ -9,6 +9,9 @@ export type Call = {
   readonly caller: Caller
   readonly traceparent: string | undefined
   readonly tracestate: string | undefined
-  /** True after a send has stored its message, so the recalled key was valid. */
-  isStored: boolean
+  /**
+   * True after a send that needs no look at the recalled key: the key was valid, or the storage is
+   * not available.
+   */
+  isKeySettled: boolean
 }

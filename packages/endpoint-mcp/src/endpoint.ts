@@ -105,7 +105,7 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
       ? refuse(c, { kind: 'body_malformed' })
       : ((await answerDirectly(c, body, d, call, onError)) ??
         (await serveMcp(c.req.raw, body, d, call, onError)))
-  if (!isSend || call.isStored) return response
+  if (!isSend || call.isKeySettled) return response
   // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
   const revoked = await access.confirm()
   return revoked ? refuse(c, revoked) : response
@@ -118,7 +118,7 @@ const callOf = (c: Context<Env>, { key, sentBy }: Access): Call => ({
   caller: new Caller(c),
   traceparent: c.req.header('traceparent'),
   tracestate: c.req.header('tracestate'),
-  isStored: false,
+  isKeySettled: false,
 })
 
 async function bodyOf(c: Context<Env>): Promise<unknown> {

@@ -66,8 +66,8 @@ export class MessageTools {
       abort,
       sentBy,
     })
+    this.#call.isKeySettled = sent.isOk() || sent.error.kind === 'unavailable'
     if (sent.isErr()) return refusal(sent.error)
-    this.#call.isStored = true
     return outcomeOf(sent.value.message, ctx)
   }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { createMcpEndpoint, type McpRequestFacts } from '../src/index.js'
@@ -96,6 +98,21 @@ describe('access', () => {
     expect((await request(LIST, headers)).status).toBe(401)
     expect((await request('{', headers)).status).toBe(401)
     expect(await messagesOf('echo')).toHaveLength(1)
+  })
+
+  it('of a send that the storage does not confirm is not read again', async () => {
+    const { clock, request, storage, key } = await openScene()
+    const headers = { authorization: `Bearer ${key}` }
+    const send = () => request(legacyCall('send_message', HELLO), headers)
+    expect((await send()).status).toBe(200)
+    const silence = new AbortController()
+    const slowUntil = once(silence.signal, 'abort')
+    storage.fail('messages.accept', { slowUntil })
+    storage.fail('credentials.findByDigest', { slowUntil, times: Infinity })
+    const sending = send()
+    await clock.until(() => Promise.race([sending.then(() => true), sleep(1, false)]))
+    silence.abort()
+    expect((await sending).text).toContain('Repeat the send with the same Idempotency-Key')
   })
 
   it('does not reach messages of another project', async () => {

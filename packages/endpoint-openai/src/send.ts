@@ -89,12 +89,18 @@ export async function answerSend(
 export const replayed = (attached: boolean): Record<string, string> =>
   attached ? { 'Idempotent-Replayed': 'true' } : {}
 
-/** Refuses a request, or the revoked key that it was sent with. */
+/**
+ * Refuses a request, or the revoked key that it was sent with. A storage that is not available does
+ * not say whether the key is revoked.
+ */
 export const refuseSend = async (
   c: Context<Env>,
   d: Deps,
   error: EndpointError,
-): Promise<Response> => (await refuseRevoked(c, d.service)) ?? refuse(c, error)
+): Promise<Response> => {
+  const revoked = error.kind === 'unavailable' ? undefined : await refuseRevoked(c, d.service)
+  return revoked ?? refuse(c, error)
+}
 
 /** A repeated request of one end user names the same session, so that it is the same request. */
 const newSession = ({ crypto, newId }: Deps, key?: string, endUserId?: string): string =>

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import { describe, expect, it, vi } from 'vitest'
 import type { OpenAiRequestFacts } from '../src/index.js'
@@ -247,6 +249,23 @@ describe('access', () => {
     for (const { id } of keys) await service.keys.revoke(projectId, id)
     const call = client.responses.create({ model: 'echo', input: 'Hello' })
     expect(await errorOf(call)).toMatchObject({ status: 401 })
+  })
+
+  it('that the storage does not confirm is refused, without a look at its key', async () => {
+    const { client, clock, storage } = await openScene()
+    await client.responses.create({ model: 'echo', input: 'Hello' })
+    const silence = new AbortController()
+    const slowUntil = once(silence.signal, 'abort')
+    storage.fail('messages.accept', { slowUntil })
+    storage.fail('credentials.findByDigest', { slowUntil, times: Infinity })
+    const refusing = errorOf(client.responses.create({ model: 'echo', input: 'Hello' }))
+    await clock.until(() => Promise.race([refusing.then(() => true), sleep(1, false)]))
+    silence.abort()
+    expect(await refusing).toMatchObject({
+      status: 503,
+      code: 'unavailable',
+      message: expect.stringContaining('Repeat the send with the same Idempotency-Key'),
+    })
   })
 
   it('to a response of another project is answered as to a missing one', async () => {

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultLimits } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
@@ -242,6 +244,27 @@ describe('agents that cannot take a message', () => {
     ])
     expect(refused.text).not.toContain('accept')
   })
+})
+
+it('a send that the storage does not confirm gets 503, without a look at its key', async () => {
+  const { ask, clock, createAgent, storage } = await openScene()
+  const agent = await createAgent()
+  const send = () => ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
+  expect((await send()).status).toBe(200)
+  const silence = new AbortController()
+  const slowUntil = once(silence.signal, 'abort')
+  storage.fail('messages.accept', { slowUntil })
+  storage.fail('credentials.findByDigest', { slowUntil, times: Infinity })
+  const sending = send()
+  await clock.until(() => Promise.race([sending.then(() => true), sleep(1, false)]))
+  silence.abort()
+  const refused = await sending
+  expect([refused.status, refused.json.error.code, refused.headers.get('retry-after')]).toEqual([
+    503,
+    'UNAVAILABLE',
+    '1',
+  ])
+  expect(refused.json.error.message).toContain('same Idempotency-Key')
 })
 
 describe('Prefer', () => {

@@ -92,7 +92,12 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
               ...appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync }),
             })
           },
-          async (error) => (await c.get('refuseRevoked')?.()) ?? refuse(c, error),
+          async (error) => {
+            // A storage that is not available does not say whether the key is revoked.
+            const asksForKey = error.kind !== 'unavailable'
+            const revoked = asksForKey ? await c.get('refuseRevoked')?.() : undefined
+            return revoked ?? refuse(c, error)
+          },
         )
       },
     ),

@@ -64,8 +64,12 @@ export const errorHelp: {
     remedy: 'Look for the `requestId` in the log of the server, and report the defect.',
   },
   UNAVAILABLE: {
-    cause: 'The service cannot reach its storage, or more requests arrive than it can handle.',
-    remedy: 'Try again after `Retry-After`. Repeat a send with the same `Idempotency-Key`.',
+    cause:
+      'The service cannot reach its storage, the storage has not confirmed a message within five ' +
+      'seconds, or more requests arrive than the service can handle.',
+    remedy:
+      'Try again after `Retry-After`. Repeat a send with the same `Idempotency-Key`: if its ' +
+      'message was stored, you get that message, and it does not run twice.',
   },
 }
 

@@ -19,8 +19,11 @@ import { streamMessage } from './stream/stream-message.js'
 import { WaitingRoom } from './waiting-room.js'
 
 const MOST_RECENT_AGENTS = 1_000
-/** Sends that the storage has at once. See decision 22. */
-const SEND_PLACES = 24
+/**
+ * `places`: sends that the storage has at once, see decision 22. A send that the storage has not
+ * confirmed after `maxRunMs` is answered.
+ */
+const SEND_PLACES = { places: 24, maxRunMs: 5_000 }
 
 export type Messages = ReturnType<typeof createMessages>
 
@@ -40,7 +43,11 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     dispatcher,
     waitingRoom,
     agentStarts,
-    sendQueue: new TurnQueue(platform.clock, { places: SEND_PLACES, ...platform.policy.sendQueue }),
+    sendQueue: new TurnQueue(platform.clock, {
+      ...SEND_PLACES,
+      ...platform.policy.sendQueue,
+      stopped: platform.stopDeadline,
+    }),
     recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
     projectLimits: new ProjectLimits(platform),
   }

@@ -93,9 +93,13 @@ async function send(
   }
   const { projectId: group, abort: caller } = input
   const bytes = (): number => bytesOf(input)
-  const result = await d.sendQueue.run({ group, caller, bytes }, () => accept(d, input))
+  const result = await d.sendQueue.run(
+    { group, caller, bytes },
+    () => accept(d, input),
+    (late) => late.map((acceptance) => begin(d, acceptance)),
+  )
   if (result.isErr()) return err(result.error)
-  const { agent, slot, accepted, sent } = result.value
+  const { agent, accepted, sent } = result.value
   if (sent.isErr()) {
     const isStarting = accepted.kind === 'agent_not_running' && agent.state.kind === 'starting'
     if (isStarting && d.clock.elapsed() < deadline) return sendAfterStart(d, input, agent, deadline)
@@ -109,8 +113,7 @@ async function send(
   }
   // Listens before the run can end.
   const answer = d.waitingRoom.wait(message, deadline, input.abort)
-  if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
-  if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
+  begin(d, result.value)
   // An await would keep this frame in memory for the whole wait.
   return answer.then((seen) => ok({ attached, message: seen, ...(levels && { levels }) }))
 }
@@ -139,6 +142,12 @@ type Acceptance = {
   readonly slot: Slot | undefined
   readonly accepted: Decided
   readonly sent: Result<Sent, SendError>
+}
+
+/** Starts the run of a new message, here or at another process. */
+function begin(d: MessagesContext, { agent, slot, accepted }: Acceptance): void {
+  if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
+  if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
 }
 
 /**

@@ -8,9 +8,11 @@ export class Alarm {
   #at: number = Infinity
   #isStopped = false
 
-  constructor(clock: Clock, ring: () => void) {
+  /** Does not ring after `stopped`. */
+  constructor(clock: Clock, ring: () => void, stopped?: AbortSignal) {
     this.#clock = clock
     this.#ring = ring
+    stopped?.addEventListener('abort', () => this.stop(), { once: true })
   }
 
   /** Ends the sleep until a later time, so that at most one goes on. */

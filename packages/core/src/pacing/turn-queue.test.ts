@@ -129,6 +129,28 @@ it('lets the event loop turn after a time of work', async () => {
   expect(started).toEqual(['a1', 'a2'])
 })
 
+it('answers the caller of work that runs too long, which keeps its place', async () => {
+  const { clock, queue } = scene({ maxRunMs: 100 })
+  let end = (): void => undefined
+  const slow = new Promise<void>((resolve) => (end = resolve))
+  const seen: unknown[] = []
+  const see = (result: Result<unknown, unknown>) =>
+    void seen.push(result.isOk() ? result.value : result.error)
+  const work = async () => (await slow, ok('slow'))
+  void queue.run({ group: 'a' }, work, see).then(see)
+  await clock.advance(60)
+  void queue.run({ group: 'a' }, async () => ok('next'), see).then(see)
+  await clock.advance(39)
+  expect(seen).toEqual([])
+  await clock.advance(1)
+  expect(seen).toEqual([{ kind: 'unavailable', reason: 'unconfirmed' }])
+  end()
+  await clock.advance(200)
+  expect(seen.slice(1)).toEqual(expect.arrayContaining(['slow', 'next']))
+  expect(seen).toHaveLength(3)
+  expect(clock.sleepers).toBe(0)
+})
+
 it('frees the place of work that fails', async () => {
   const { queue, started, open } = scene()
   await expect(queue.run({ group: 'a' }, () => Promise.reject(new Error('x')))).rejects.toThrow('x')

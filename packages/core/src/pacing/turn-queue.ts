@@ -3,6 +3,7 @@ import type { Clock } from '../ports/platform.js'
 import { OVERLOAD, type Unavailable } from '../ports/stored.js'
 import { Alarm } from './alarm.js'
 import { CommitRate } from './commit-rate.js'
+import { TimeLimit } from './time-limit.js'
 import { WaitingTurns, type Turn, type WaitingLimits, type WaitingTurn } from './waiting-turns.js'
 
 export type TurnLimits = WaitingLimits & {
@@ -15,6 +16,13 @@ export type TurnLimits = WaitingLimits & {
    * event loop. Default: never.
    */
   readonly turnMs?: number
+  /**
+   * The caller of work that runs longer gets an error. The work continues and keeps its place.
+   * Default: never.
+   */
+  readonly maxRunMs?: number
+  /** After it, nothing waits for `maxRunMs`. */
+  readonly stopped?: AbortSignal
 }
 
 /**
@@ -28,6 +36,7 @@ export class TurnQueue {
   readonly #limits: TurnLimits
   readonly #rate: CommitRate
   readonly #waiting: WaitingTurns
+  readonly #timeLimit: TimeLimit | undefined
   /** Rings when the oldest work is late. Absent if no work waits. */
   #alarm: Alarm | undefined
   #running = 0
@@ -40,6 +49,8 @@ export class TurnQueue {
     this.#limits = limits
     this.#rate = new CommitRate(clock.elapsed())
     this.#waiting = new WaitingTurns(limits)
+    const { maxRunMs, stopped } = limits
+    this.#timeLimit = maxRunMs === undefined ? undefined : new TimeLimit(clock, maxRunMs, stopped)
   }
 
   /** The work that waits. */
@@ -47,19 +58,27 @@ export class TurnQueue {
     return this.#waiting.size
   }
 
-  /** Runs the work when its turn comes, and returns its result. Can start it before it returns. */
+  /**
+   * Runs the work when its turn comes, and returns its result. Can start it before it returns.
+   * `late` gets the result of work that ends after `maxRunMs`.
+   */
   run<T, E>(
     turn: Turn,
     work: () => PromiseLike<Result<T, E>>,
+    late: (result: Result<T, E>) => void = () => undefined,
   ): Promise<Result<T, E | Unavailable>> {
+    const start = (): Promise<Result<T, E | Unavailable>> => {
+      const running = this.#start(turn.group, work)
+      return this.#timeLimit ? this.#timeLimit.watch(running, late) : running
+    }
     if (this.#waiting.size === 0 && this.#hasPlace() && this.#waiting.hasPlace(turn.group))
-      return this.#start(turn.group, work)
+      return start()
     return new Promise((resolve, reject) => {
       this.#wait({
         turn,
         bytes: turn.bytes?.() ?? 0,
         deadline: this.#clock.elapsed() + this.#limits.maxWaitMs,
-        start: () => void this.#start(turn.group, work).then(resolve, reject),
+        start: () => void start().then(resolve, reject),
         refuse: (error) => resolve(err(error)),
       })
     })

@@ -13,12 +13,24 @@ export type Unavailable = {
 }
 /** The reason if a call is refused because more calls arrive than the service can do. */
 export const OVERLOAD = 'overload'
+/** The reason if the storage has had a message for seconds and has not confirmed it. */
+export const UNCONFIRMED = 'unconfirmed'
+
+const TEXTS: ReadonlyMap<string, string> = new Map([
+  [OVERLOAD, 'More requests arrive than the service can handle. Try again later'],
+  [
+    UNCONFIRMED,
+    'The storage has not confirmed the message in time, so the message may be stored. ' +
+      'Repeat the send with the same Idempotency-Key to find out',
+  ],
+])
+
+/** Returns undefined if the reason comes from the storage and is for the operator. */
+export const textOfReason = ({ reason }: Unavailable): string | undefined => TEXTS.get(reason)
 
 /** Says what the caller can do about it. Every interface uses this text. */
-export const unavailableText = ({ reason }: Unavailable): string =>
-  reason === OVERLOAD
-    ? 'More requests arrive than the service can handle. Try again later'
-    : 'The service cannot reach its storage. Try again later'
+export const unavailableText = (error: Unavailable): string =>
+  textOfReason(error) ?? 'The service cannot reach its storage. Try again later'
 
 /** The seconds of a `Retry-After`. */
 export const retrySecondsOf = ({ retryInMs = 0 }: Unavailable): number =>

@@ -1,4 +1,4 @@
-import { errAsync, okAsync } from 'neverthrow'
+import { errAsync, okAsync, ResultAsync } from 'neverthrow'
 import type { Storage } from '../ports/storage.js'
 import type { Stored } from '../ports/stored.js'
 import { newMemory, type Immediate, type Memory } from './memory.js'
@@ -21,8 +21,8 @@ import { MemoryWebhooks } from './memory-webhooks.js'
  */
 export type MemoryStorage = Storage & {
   /**
-   * Makes the next calls of the method `Unavailable`, on this handle only. Replaces an earlier
-   * fault.
+   * Makes the next calls of the method `Unavailable` or slow, on this handle only. Replaces an
+   * earlier fault.
    */
   fail(method: StorageMethod, fault?: Fault): void
   /** Opens another handle on the same memory, like a second process, also after `close`. */
@@ -50,6 +50,8 @@ export type Fault = {
   readonly times?: number
   /** Makes the write and loses the answer, like a connection that breaks after the commit. */
   readonly takesEffect?: boolean
+  /** The call waits for this and then succeeds, like a database that is silent for a time. */
+  readonly slowUntil?: Promise<unknown>
 }
 
 /** Runs one call of a store, unless a fault prevents it. */
@@ -58,7 +60,7 @@ type Call = <T>(method: string, run: () => T) => Stored<T>
 export const memoryStorage = (): MemoryStorage => openHandle(newMemory())
 
 function openHandle(memory: Memory): MemoryStorage {
-  const faults = new Map<string, Required<Fault>>()
+  const faults = new Map<string, Fault & { readonly times: number }>()
   let isClosed = false
 
   const call: Call = (method, run) => {
@@ -66,6 +68,8 @@ function openHandle(memory: Memory): MemoryStorage {
     const fault = faults.get(method)
     if (!fault || fault.times <= 0) return okAsync(copyOf(run()))
     faults.set(method, { ...fault, times: fault.times - 1 })
+    if (fault.slowUntil)
+      return ResultAsync.fromSafePromise(fault.slowUntil.then(() => copyOf(run())))
     if (fault.takesEffect) run()
     return unavailable(`${method} was told to fail`)
   }
@@ -87,8 +91,8 @@ function openHandle(memory: Memory): MemoryStorage {
     close: async () => {
       isClosed = true
     },
-    fail: (method, { times = 1, takesEffect = false } = {}) => {
-      faults.set(method, { times, takesEffect })
+    fail: (method, { times = 1, ...fault } = {}) => {
+      faults.set(method, { times, ...fault })
     },
     reopen: () => openHandle(memory),
   }

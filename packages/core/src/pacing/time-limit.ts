@@ -1,0 +1,63 @@
+import { err, type Result } from 'neverthrow'
+import { ShortLivedMap } from '../domain/short-lived-map.js'
+import type { Clock } from '../ports/platform.js'
+import { UNCONFIRMED, type Unavailable } from '../ports/stored.js'
+import { Alarm } from './alarm.js'
+
+type Caller = { readonly deadline: number; readonly giveUp: () => void }
+
+/**
+ * Answers callers whose work has not ended within a time. The work continues. One timer serves all
+ * callers.
+ */
+export class TimeLimit {
+  readonly #clock: Clock
+  readonly #limitMs: number
+  /** By number, in the order of their deadlines. */
+  readonly #callers = new ShortLivedMap<number, Caller>()
+  readonly #alarm: Alarm
+  #lastNumber = 0
+
+  /** After `stopped`, no work has a limit. */
+  constructor(clock: Clock, limitMs: number, stopped?: AbortSignal) {
+    this.#clock = clock
+    this.#limitMs = limitMs
+    this.#alarm = new Alarm(clock, () => this.#giveUpLate(), stopped)
+  }
+
+  /** `late` gets the result of work that ends after its caller was answered. */
+  watch<T, E>(
+    work: Promise<Result<T, E>>,
+    late: (result: Result<T, E>) => void,
+  ): Promise<Result<T, E | Unavailable>> {
+    const number = ++this.#lastNumber
+    const deadline = this.#clock.elapsed() + this.#limitMs
+    const givenUp = new Promise<Result<never, Unavailable>>((resolve) => {
+      const giveUp = (): void => resolve(err({ kind: 'unavailable', reason: UNCONFIRMED }))
+      this.#callers.set(number, { deadline, giveUp })
+    })
+    this.#alarm.set(deadline)
+    return Promise.race([this.#end(number, work, late), givenUp])
+  }
+
+  async #end<R>(number: number, work: Promise<R>, late: (result: R) => void): Promise<R> {
+    try {
+      const result = await work
+      if (!this.#callers.get(number)) late(result)
+      return result
+    } finally {
+      this.#callers.delete(number)
+    }
+  }
+
+  #giveUpLate(): void {
+    const now = this.#clock.elapsed()
+    for (const number of [...this.#callers.keys()]) {
+      const caller = this.#callers.get(number)
+      if (!caller) continue
+      if (caller.deadline > now) return this.#alarm.set(caller.deadline)
+      this.#callers.delete(number)
+      caller.giveUp()
+    }
+  }
+}
