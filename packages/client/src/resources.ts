@@ -197,7 +197,7 @@ export type Webhook = {
   readonly limit?: {
     readonly concurrency: number
     readonly requestsPerSecond?: number
-    readonly reason: 'growing' | 'refusals' | 'latency' | 'setting' | 'circuit'
+    readonly reason: 'growing' | 'refusals' | 'slots' | 'setting' | 'circuit'
   }
   readonly previousSecretUntil?: string
   readonly createdAt: string

@@ -65,7 +65,7 @@ const disabled = {
 const limitReasons = {
   growing: 'grows when the receiver accepts more',
   refusals: 'the receiver refuses more',
-  latency: 'the receiver answers slower with more',
+  slots: 'deliveries wait until one of the requests ends',
   setting: 'a setting allows no more',
   circuit: 'until the receiver accepts it',
 } as const

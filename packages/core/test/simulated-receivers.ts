@@ -14,17 +14,6 @@ export const unlimited =
   (latencyMs: number): SimulatedReceiver =>
   (_, random) => ({ verdict: 'accepted', afterMs: noisy(latencyMs, random) })
 
-/** Has this many slots. More requests wait in its queue. */
-export function queueing(slots: number, latencyMs: number): SimulatedReceiver {
-  const freeAt = Array.from({ length: slots }, () => 0)
-  return (now, random) => {
-    const next = freeAt.indexOf(Math.min(...freeAt))
-    const from = Math.max(now, freeAt[next] ?? 0)
-    freeAt[next] = from + noisy(latencyMs, random)
-    return { verdict: 'accepted', afterMs: freeAt[next] - now }
-  }
-}
-
 /** Has this many slots. Refuses a request if all are in use. */
 export function refusing(slots: number, latencyMs: number): SimulatedReceiver {
   let endings: number[] = []
@@ -54,6 +43,11 @@ export function tokenBucket(
   }
 }
 
+/** Answers nothing in time. */
+export const hanging =
+  (timeoutMs: number): SimulatedReceiver =>
+  () => ({ verdict: 'refused', afterMs: timeoutMs })
+
 /** Fails a share of the requests by chance. */
 export const failing =
   (share: number, verdict: Verdict, receiver: SimulatedReceiver): SimulatedReceiver =>
@@ -75,6 +69,10 @@ type Options = {
   readonly toSeconds?: number
   /** Deliveries per second that each process gets. Default: more than it can send. */
   readonly perSecond?: number
+  /** Deliveries that arrive at the same time. */
+  readonly together?: number
+  /** The processes start no request between the two. */
+  readonly pausedSeconds?: readonly [from: number, to: number]
 }
 
 export type Figures = {
@@ -84,6 +82,8 @@ export type Figures = {
   readonly limits: readonly ReturnType<AdaptiveLimit['snapshot']>[]
   /** The largest number of requests in flight, of all processes together. */
   readonly mostInFlight: number
+  /** The longest time that a delivery waited for its first request. */
+  readonly mostWaitMs: number
 }
 
 /** The slots that fairness leaves to the webhook of a lone project. */
@@ -98,6 +98,8 @@ type Process = {
   readonly limit: AdaptiveLimit
   inFlight: number
   waiting: number
+  /** When the waiting deliveries arrived. Retries and a backlog have no entry. */
+  readonly arrivedAt: number[]
   timerAt: number
 }
 
@@ -111,52 +113,64 @@ class Simulation {
   #ended = 0
   #inFlight = 0
   #mostInFlight = 0
+  #mostWaitMs = 0
 
   constructor(options: Options) {
     const given = { processes: 1, seed: 1, fromSeconds: 20, toSeconds: 60, perSecond: Infinity }
-    this.#options = { ...given, ...options }
+    this.#options = { pausedSeconds: [Infinity, 0], together: 1, ...given, ...options }
     const random = seededRandom(this.#options.seed)
     this.#random = () => random.next()
     this.#processes = Array.from({ length: this.#options.processes }, () => ({
       limit: new AdaptiveLimit(64, 0),
       inFlight: 0,
       waiting: 0,
+      arrivedAt: [],
       timerAt: Infinity,
     }))
   }
 
   run(): Figures {
-    const { fromSeconds, toSeconds } = this.#options
+    const { fromSeconds, toSeconds, pausedSeconds } = this.#options
     for (const [nth, process] of this.#processes.entries())
       this.#events.add(300 * nth, (now) => this.#arrive(process, now))
+    for (const process of this.#processes)
+      this.#events.add(1_000 * pausedSeconds[1], (now) => this.#start(process, now))
     this.#events.run(1_000 * toSeconds)
     return {
       acceptedPerSecond: this.#accepted / (toSeconds - fromSeconds),
       refusedShare: this.#refused / Math.max(1, this.#ended),
       limits: this.#processes.map(({ limit }) => limit.snapshot()),
       mostInFlight: this.#mostInFlight,
+      mostWaitMs: this.#mostWaitMs,
     }
   }
 
   #arrive(process: Process, now: number): void {
-    const { perSecond } = this.#options
-    process.waiting += perSecond === Infinity ? Infinity : 1
-    if (perSecond !== Infinity)
-      this.#events.add(now + (2_000 * this.#random()) / perSecond, (at) =>
-        this.#arrive(process, at),
-      )
+    const { perSecond, together } = this.#options
+    process.waiting += perSecond === Infinity ? Infinity : together
+    if (perSecond !== Infinity) {
+      for (let nth = 0; nth < together; nth++) {
+        process.arrivedAt.push(now)
+        process.limit.waitMs(Math.floor(now))
+      }
+      const pauseMs = (2_000 * together * this.#random()) / perSecond
+      this.#events.add(now + pauseMs, (at) => this.#arrive(process, at))
+    }
     this.#start(process, now)
   }
 
   /** A process reads whole milliseconds from its clock. */
   #start(process: Process, now: number): void {
     const clock = Math.floor(now)
+    const [pausedAt, resumedAt] = this.#options.pausedSeconds
+    if (now >= 1_000 * pausedAt && now < 1_000 * resumedAt) return
     while (process.waiting > 0) {
       const wait = process.limit.waitMs(clock)
       if (process.inFlight === SHARE) return
       if (wait > 0) return this.#startLater(process, clock + wait)
       process.limit.started(clock)
       process.waiting--
+      this.#mostWaitMs = Math.max(this.#mostWaitMs, now - (process.arrivedAt.shift() ?? now))
       process.inFlight++
       this.#inFlight++
       this.#mostInFlight = Math.max(this.#mostInFlight, this.#inFlight)
@@ -178,8 +192,7 @@ class Simulation {
   #end(process: Process, verdict: Verdict, startedAt: number, ms: number, now: number): void {
     process.inFlight--
     this.#inFlight--
-    const latencyMs = Math.round(ms)
-    process.limit.ended(Math.floor(now), { verdict, startedAt, latencyMs })
+    process.limit.ended(Math.floor(now), { verdict, startedAt, retryAfterMs: 0 })
     if (verdict !== 'accepted' && this.#options.perSecond !== Infinity) process.waiting++
     if (now >= 1_000 * this.#options.fromSeconds) {
       this.#ended++

@@ -9,7 +9,7 @@ const service = {
     waitingReaders: 0,
     runs: 0,
     attempts: 0,
-    limits: { growing: 0, refusals: 0, latency: 0, setting: 0, circuit: 0 },
+    limits: { growing: 0, refusals: 0, slots: 0, setting: 0, circuit: 0 },
   }),
   backlog: () => errAsync({ kind: 'unavailable', reason: 'away' } as const),
   now: () => 0,

@@ -13,6 +13,7 @@ export function factMetrics(make: Instruments): Telemetry {
     ...deliveryHandlers(make),
     ...serviceHandlers(make),
     'webhook.circuit': () => undefined,
+    'webhook.waiting': () => undefined,
     'agent.changed': () => undefined,
     'recovery.finished': () => undefined,
     'work.taken_over': () => undefined,

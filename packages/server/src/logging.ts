@@ -114,6 +114,7 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
     case 'run.refused':
     case 'delivery.refused':
     case 'webhook.disabled':
+    case 'webhook.waiting':
     case 'work.taken_over':
       return 'warn'
     case 'store.unavailable':

@@ -28,7 +28,7 @@ const backlog = {
     ...webhooks,
   },
 }
-const LIMITS = { growing: 3, refusals: 2, latency: 1, setting: 0, circuit: 0 }
+const LIMITS = { growing: 3, refusals: 2, slots: 1, setting: 0, circuit: 0 }
 const service = {
   load: () => ({ waitingCallers: 7, waitingReaders: 6, runs: 8, attempts: 9, limits: LIMITS }),
   backlog: () => okAsync(backlog),
@@ -131,7 +131,7 @@ describe('the metrics', () => {
       'agent_messaging_waiting_event_readers 6',
       'agent_messaging_webhook_limits{reason="growing"} 3',
       'agent_messaging_webhook_limits{reason="refusals"} 2',
-      'agent_messaging_webhook_limits{reason="latency"} 1',
+      'agent_messaging_webhook_limits{reason="slots"} 1',
       'agent_messaging_storage_up 1',
       'agent_messaging_messages{state="queued"} 4',
       'agent_messaging_messages{state="running"} 5',

@@ -74,7 +74,7 @@ export const webhookSchema = z
       .object({
         concurrency: z.number().meta({ description: 'Requests at a time.' }),
         requestsPerSecond: z.number().optional(),
-        reason: z.enum(['growing', 'refusals', 'latency', 'setting', 'circuit']),
+        reason: z.enum(['growing', 'refusals', 'slots', 'setting', 'circuit']),
       })
       .optional()
       .meta({

@@ -1,10 +1,11 @@
 import type { Outcome } from './delivery.js'
+import type { Instant } from './instant.js'
 
 /**
- * Why a webhook's limit has its value: it grows, or it was cut because of refusals or latency, or a
- * setting or the circuit holds it.
+ * Why a webhook's limit has its value: it grows, it was cut because of refusals, deliveries wait
+ * for its slots, or a setting or the circuit holds it.
  */
-export type LimitReason = 'growing' | 'refusals' | 'latency' | 'setting' | 'circuit'
+export type LimitReason = 'growing' | 'refusals' | 'slots' | 'setting' | 'circuit'
 
 /** The most that one process sends to a webhook now. */
 export type WebhookLimit = {
@@ -26,6 +27,14 @@ export type LimitCeiling = {
  * `failed`: the receiver answered with another failure.
  */
 export type Verdict = 'accepted' | 'failed' | 'refused'
+
+/** The end of a request. `startedAt` is in elapsed time. */
+export type Answer = {
+  readonly verdict: Verdict
+  readonly startedAt: Instant
+  /** The wait that a refusal asks for. 0: none. */
+  readonly retryAfterMs: number
+}
 
 const NO_ROOM: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const NO_ANSWER: ReadonlySet<string> = new Set(['connect', 'tls', 'reset', 'timeout'])

@@ -20,6 +20,7 @@ export type Fact = {
     | 'delivery.attempted'
     | 'delivery.refused' // the delivery's lease was lost
     | 'webhook.circuit' // a circuit opened or closed
+    | 'webhook.waiting' // for its own limit, for long
     | 'webhook.disabled' // after failures
     | 'recovery.finished'
     | 'agent.changed'

@@ -235,6 +235,22 @@ function givenUp(storage: Storage): string[][] {
   return calls
 }
 
+it('reports once that a webhook waits for its own limit for over a minute', async () => {
+  const { webhook, deliveries, committed, telemetry, clock } = await worker({
+    starting: () => undefined,
+    make: () => new Promise(() => undefined),
+  })
+  deliveries.take(committed(MOST + 1), deliveries.admit())
+  expect(deliveries.limitOf(webhook)).toEqual({ concurrency: MOST, reason: 'slots' })
+  await clock.advance(59_000)
+  expect(telemetry.named('webhook.waiting')).toEqual([])
+  await clock.advance(120_000)
+  const { id: webhookId, projectId } = webhook
+  expect(telemetry.named('webhook.waiting')).toMatchObject([
+    { webhookId, projectId, concurrency: MOST, reason: 'slots' },
+  ])
+})
+
 it('releases waiting and later deliveries when it stops, and tells other processes', async () => {
   const { deliveries, committed, storage, workSignal, sender } = await worker()
   const [calls, announced] = [givenUp(storage), [] as string[]]

@@ -2,18 +2,19 @@ import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
 import {
   verdictOn,
+  type Answer,
   type LimitCeiling,
   type LimitReason,
   type WebhookLimit,
 } from '../domain/webhook-limit.js'
-import { circuitAt } from '../domain/webhook-health.js'
+import { circuitAt, retryAfterOf } from '../domain/webhook-health.js'
 import type { Webhook } from '../domain/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { Platform } from '../platform.js'
 import type { ClaimedDelivery, Outgoing, ReleasedClaim } from '../ports/delivery-store.js'
 import type { WaitingWork } from '../ports/work-signal.js'
-import { firstSlots, type Answer } from './adaptive-limit.js'
+import { firstSlots } from './adaptive-limit.js'
 import {
   endAttempt,
   makeAttempt,
@@ -25,6 +26,7 @@ import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decis
 import { AskedRooms } from './asked-rooms.js'
 import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
+import { LongWaits } from './long-waits.js'
 import { Receivers } from './receivers.js'
 import { SenderShares } from './sender-shares.js'
 
@@ -58,6 +60,7 @@ export class DeliverySender {
   readonly #receivers: Receivers
   readonly #shares: SenderShares
   readonly #changed: ChangedWebhooks
+  readonly #longWaits: LongWaits
   /** The time for limits and paces. A changed time of day does not move it. */
   readonly #steady: { readonly now: () => number }
   /** Webhooks whose limit leaves nothing to this process. */
@@ -87,6 +90,8 @@ export class DeliverySender {
     })
     this.#shares = new SenderShares(platform, () => this.#sharesChanged())
     this.#queue = new FairQueue(policy.deliver, this.#receivers, this.#steady)
+    const limitOf = (webhook: Webhook): WebhookLimit => this.limitOf(webhook)
+    this.#longWaits = new LongWaits({ ...platform, queue: this.#queue, limitOf })
     this.#alarm = new Alarm(clock, () => {
       this.#queue.resume()
       this.#onSlotFree()
@@ -106,7 +111,7 @@ export class DeliverySender {
 
   /** Counts the webhooks that this process sent to, by the reason of their limits. */
   get limits(): Record<LimitReason, number> {
-    const counts = { growing: 0, refusals: 0, latency: 0, setting: 0, circuit: 0 }
+    const counts = { growing: 0, refusals: 0, slots: 0, setting: 0, circuit: 0 }
     for (const { limit } of this.#receivers.all()) counts[limit.snapshot().reason]++
     counts.setting += this.#withoutShare.size
     return counts
@@ -187,6 +192,7 @@ export class DeliverySender {
    * Claims due deliveries once, as far as there is room. Returns a promise per claimed delivery.
    */
   async tick(): Promise<Promise<void>[]> {
+    this.#longWaits.look()
     if (this.#phase === 'draining' || this.#queue.room <= 0) return []
     this.#claim = 'running'
     this.#moreDue = false
@@ -444,7 +450,7 @@ export class DeliverySender {
     const wasOpen = before.health.circuit.kind === 'open'
     const circuit = circuitAt(after.health, now)
     if (!wasOpen && circuit === 'open')
-      this.#receivers.of(after).limit.circuitOpened(this.#steady.now())
+      this.#receivers.of(after).limit.restart(this.#steady.now(), 'circuit')
     if (after.status.kind === 'disabled') this.webhookChanged(after)
     else if (circuit === 'open') this.#dropWaiting(after.id)
     const isReady = wasOpen && circuit !== 'open'
@@ -488,9 +494,9 @@ const SHARE_KNOWN_MS = 60_000
 
 /** Returns undefined if the outcome says nothing about the receiver. */
 function answerOf({ record }: FinishedAttempt, startedAt: Instant): Answer | undefined {
-  const { outcome, durationMs: latencyMs } = record.attempt
+  const { outcome } = record.attempt
   const verdict = verdictOn(outcome)
-  return verdict && { verdict, startedAt, latencyMs }
+  return verdict && { verdict, startedAt, retryAfterMs: retryAfterOf(outcome) }
 }
 
 const releasedClaim = ({ delivery, lease, webhook }: ClaimedDelivery): ReleasedClaim => ({

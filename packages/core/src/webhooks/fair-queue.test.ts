@@ -129,7 +129,7 @@ describe('FairQueue', () => {
     // The limit grows with each accepted request.
     const inFlight = startAll(queue)
     for (let n = 0; n < 60; n++) {
-      const answer = { verdict: 'accepted', startedAt: clock.now(), latencyMs: 1 } as const
+      const answer = { verdict: 'accepted', startedAt: clock.now(), retryAfterMs: 0 } as const
       const ended = inFlight.shift()
       if (ended) queue.end(ended, answer)
       inFlight.push(...startAll(queue))
@@ -175,7 +175,7 @@ describe('FairQueue', () => {
     add(queue, 3, 'a')
     const [first] = startAll(queue)
     expect([first?.webhook.id, queue.nextStartAt - clock.now()]).toEqual(['a', 100])
-    const answer = { verdict: 'accepted', startedAt: clock.now(), latencyMs: 1 } as const
+    const answer = { verdict: 'accepted', startedAt: clock.now(), retryAfterMs: 0 } as const
     if (first) queue.end(first, answer)
     queue.resume()
     expect(startAll(queue)).toHaveLength(0)

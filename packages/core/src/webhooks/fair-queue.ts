@@ -1,10 +1,11 @@
 import type { Instant } from '../domain/instant.js'
+import type { Answer } from '../domain/webhook-limit.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { DeliverPolicy } from '../policy.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Clock } from '../ports/platform.js'
 import { withSettings } from './changed-webhooks.js'
-import { firstSlots, type AdaptiveLimit, type Answer } from './adaptive-limit.js'
+import { firstSlots, type AdaptiveLimit } from './adaptive-limit.js'
 import { LeastLoadedQueue } from './least-loaded-queue.js'
 import type { Receivers } from './receivers.js'
 

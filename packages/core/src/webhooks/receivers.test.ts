@@ -14,7 +14,8 @@ it('a webhook with another URL loses the limit that refusals gave it', () => {
   for (let request = 0; request < 200; request++) {
     limit.waitMs(now)
     limit.started(now)
-    limit.ended(now + 5, { verdict: 'refused', startedAt: now, latencyMs: 5 })
+    limit.waitMs(now)
+    limit.ended(now + 5, { verdict: 'refused', startedAt: now, retryAfterMs: 0 })
     now += 10
   }
   expect(limit.snapshot()).toMatchObject({

@@ -53,7 +53,7 @@ export class Receivers {
     const receiver = this.#receivers.get(id)
     if (!receiver || receiver.url === url) return
     receiver.url = url
-    receiver.limit.receiverChanged(this.#options.clock.now())
+    receiver.limit.restart(this.#options.clock.now(), 'receiver')
   }
 
   find(webhookId: string): Receiver | undefined {
