@@ -26,11 +26,13 @@ const EXAMPLE_KEY = 'the-api-key-of-the-check'
 const env = {
   ...process.env,
   EXAMPLE_KEY,
+  DATA: path.join(here, 'build/data'),
   NEXT_TELEMETRY_DISABLED: '1',
   NEXT_MANUAL_SIG_HANDLE: 'true',
 }
 const LIMIT_MS = 180_000
 
+rmSync(env.DATA, { recursive: true, force: true })
 copyApp()
 run(process.execPath, [path.join(modules, 'next/dist/bin/next'), 'build'])
 checkSecondStart()

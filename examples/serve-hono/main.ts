@@ -1,15 +1,29 @@
 // Mounts the service's routes in the Hono app of a host.
 import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { serve } from '@hono/node-server'
-import { createService, functionRuntime, throwing } from '@org/agent-messaging-core'
+import { createService, functionRuntime, MessagingError, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { Hono } from 'hono'
 
-const platform = nodePlatform({ masterKey: randomBytes(32) })
-const storage = openSqliteStorage({ path: ':memory:' })
+// The folder has the database and its master key. Back up both: no other key opens the database.
+const folder = process.env['DATA'] ?? 'data'
+mkdirSync(folder, { recursive: true, mode: 0o700 })
+
+/** Returns the random text of a file. The first start creates the file. */
+function secretIn(name: string): string {
+  const file = path.join(folder, name)
+  const text = randomBytes(32).toString('hex')
+  if (!existsSync(file)) writeFileSync(file, text, { mode: 0o600, flag: 'wx', flush: true })
+  return readFileSync(file, 'utf8')
+}
+
+const platform = nodePlatform({ masterKey: Buffer.from(secretIn('master-key'), 'hex') })
+const storage = openSqliteStorage({ path: path.join(folder, 'messaging.db') })
 const http = outboundHttp({ guard: addressGuard({}) })
 const runtime = functionRuntime({
   greet: ({ message, executionPrincipal: principal }) =>
@@ -23,10 +37,19 @@ const service = createService({
 })
 await service.start()
 
+/** A later start finds the agent and the key of the first start. */
+function unlessTaken(error: unknown): void {
+  if (!(error instanceof MessagingError && error.kind.endsWith('_taken'))) throw error
+}
+
 const { projects, agents, keys } = throwing(service)
-const { id: projectId } = await projects.create({ name: 'demo' })
-await agents.create({ projectId, name: 'greeter', runtime: { kind: 'function', handler: 'greet' } })
-const { key } = await keys.create({ projectId, name: 'example', permissions: ['project:message'] })
+const known = (await projects.list({ limit: 100 })).data.find(({ name }) => name === 'demo')
+const { id: projectId } = known ?? (await projects.create({ name: 'demo' }))
+const greet = { kind: 'function', handler: 'greet' }
+await agents.create({ projectId, name: 'greeter', runtime: greet }).catch(unlessTaken)
+const key = secretIn('api-key') // for your servers, not for browsers
+const permissions = ['project:message'] as const
+await keys.create({ projectId, name: 'example', permissions, key }).catch(unlessTaken)
 
 const app = new Hono()
   .get('/', (c) => c.text('a page of the host'))

@@ -1,5 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createService, functionRuntime, throwing } from '@org/agent-messaging-core'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { createService, functionRuntime, MessagingError, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
@@ -16,10 +18,19 @@ function retryLater(error) {
   throw error
 }
 
+/** Returns the master key of the file. The first start creates the file. */
+function masterKeyIn(file) {
+  if (!existsSync(file))
+    writeFileSync(file, randomBytes(32), { mode: 0o600, flag: 'wx', flush: true })
+  return readFileSync(file)
+}
+
 async function open() {
-  // In your app, keep the master key, use a file and create the project only once.
-  const platform = nodePlatform({ masterKey: randomBytes(32) })
-  const storage = openSqliteStorage({ path: ':memory:' })
+  // The folder has the database and its master key. Back up both: no other key opens the database.
+  const folder = process.env.DATA ?? 'data'
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const platform = nodePlatform({ masterKey: masterKeyIn(path.join(folder, 'master-key')) })
+  const storage = openSqliteStorage({ path: path.join(folder, 'messaging.db') })
   const http = outboundHttp({ guard: addressGuard({}) })
   const runtime = functionRuntime({ greet: ({ message }) => `Hello ${message}` })
   const service = createService({
@@ -28,22 +39,40 @@ async function open() {
     sender: httpWebhookSender(http),
     runtimes: [runtime],
   })
-  await service.start()
-
-  const { projects, agents, keys } = throwing(service)
-  const { id: projectId } = await projects.create({ name: 'demo' })
-  const greet = { kind: 'function', handler: 'greet' }
-  await agents.create({ projectId, name: 'greeter', runtime: greet })
-  const key = process.env.EXAMPLE_KEY // The callers' API key, at least 20 characters.
-  await keys.create({ projectId, name: 'example', permissions: ['project:message'], key })
+  async function close() {
+    await service.stop()
+    await Promise.all([http.close(), storage.close()])
+  }
+  try {
+    await service.start()
+    await setUp(service)
+  } catch (error) {
+    await close()
+    throw error
+  }
 
   // Set NEXT_MANUAL_SIG_HANDLE=true. Otherwise Next.js ends the process before the service stops.
   async function stop() {
-    await service.stop()
-    await Promise.all([http.close(), storage.close()])
+    await close()
     console.log('the service has stopped')
     process.exit()
   }
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
   return createHttpApp({ service, crypto: platform.crypto, newRequestId: randomUUID })
+}
+
+/** Creates the project, its agent and the API key, or finds the ones of the first start. */
+async function setUp(service) {
+  const { projects, agents, keys } = throwing(service)
+  const known = (await projects.list({ limit: 100 })).data.find(({ name }) => name === 'demo')
+  const { id: projectId } = known ?? (await projects.create({ name: 'demo' }))
+  const greet = { kind: 'function', handler: 'greet' }
+  await agents.create({ projectId, name: 'greeter', runtime: greet }).catch(unlessTaken)
+  const key = process.env.EXAMPLE_KEY // The API key of your servers, at least 20 characters.
+  const permissions = ['project:message']
+  await keys.create({ projectId, name: 'example', permissions, key }).catch(unlessTaken)
+}
+
+function unlessTaken(error) {
+  if (!(error instanceof MessagingError && error.kind.endsWith('_taken'))) throw error
 }

@@ -8,7 +8,7 @@ import type { ChunkRelay } from './ports/chunk-relay.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
-import type { Unavailable } from './ports/stored.js'
+import type { Stored, Unavailable } from './ports/stored.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { Tracing } from './ports/tracing.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
@@ -43,6 +43,8 @@ export type Platform = {
   readonly telemetry: Telemetry
   readonly tracing: Tracing
   readonly policy: Policy
+  /** Rejects with a `MasterKeyError` if the storage belongs to another master key. */
+  readonly checkMasterKey: () => Stored<void>
   /** Makes a read of a project wait for its turn. A wait for an answer takes no turn. */
   readonly shared: SharedReads
   /** Makes a read by a link or a code wait for its turn: a caller without a key can guess many. */

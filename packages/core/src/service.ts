@@ -1,5 +1,6 @@
 import { createAgents } from './agents/agents.js'
 import { createMaintenance } from './maintenance/maintenance.js'
+import { masterKeyCheck } from './maintenance/master-key.js'
 import type { SendingKey, SendInput } from './messages/draft-message.js'
 import { localSignal } from './messages/local-signal.js'
 import { createMessages, type Messages } from './messages/messages.js'
@@ -7,6 +8,7 @@ import type { Actor } from './domain/audit.js'
 import { createOperations, credentialChanges } from './operations/operations.js'
 import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
+import { retryUntilStored } from './pacing/retry-until-stored.js'
 import { noTracing } from './pacing/no-tracing.js'
 import { readsByCode, sharedReads } from './pacing/shared-reads.js'
 import { SteadyClock } from './pacing/steady-clock.js'
@@ -79,7 +81,8 @@ export type EndpointService = Omit<MessagingService, 'messages'> & {
 const LAST_TRIES_MS = 2_000
 
 /**
- * Composes the service from the given ports. Nothing runs before `start` or `tick`.
+ * Composes the service from the given ports. Nothing runs before `start` or `tick`. Both reject
+ * with a `MasterKeyError` if the storage belongs to another master key.
  * Throws a `RangeError` if the policy allows no delivery.
  */
 export function createService(options: ServiceOptions) {
@@ -126,11 +129,11 @@ export function createService(options: ServiceOptions) {
     /** The clock that the service uses. */
     now: () => clock.now(),
     /**
-     * Starts the workers. Resolves after the first look at the agents. A stopped service cannot
-     * start again.
+     * Starts the workers, once the storage is there. Resolves after the first look at the agents.
+     * A stopped service cannot start again.
      */
     async start(): Promise<void> {
-      await followJumpSinceLastWrite(platform)
+      if (!(await isReady(platform))) return
       const workers = [deliverySender, dispatcher, inputDeadlines, maintenance, recoveryRunner]
       for (const worker of workers) worker.start()
       await agents.supervisor.tick()
@@ -161,6 +164,13 @@ export function createService(options: ServiceOptions) {
       stopped.abort('stopped')
     },
   }
+}
+
+/** Waits for the storage. Returns false if the service stops first. */
+async function isReady(platform: Platform): Promise<boolean> {
+  const checked = await retryUntilStored(platform, platform.checkMasterKey)
+  if (checked.isOk()) await followJumpSinceLastWrite(platform)
+  return checked.isOk()
 }
 
 const changesOf =
@@ -219,6 +229,7 @@ function platformOf(
     telemetry: options.telemetry ?? { record: () => undefined },
     tracing: options.tracing ?? noTracing(options.crypto.randomBytes),
     policy,
+    checkMasterKey: masterKeyCheck(options.storage, options.crypto),
     shared: sharedReads(options.clock),
     byCode: readsByCode(options.clock),
     ...signals,

@@ -1,7 +1,7 @@
 import { err, errAsync, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
-import { isUuid } from '@org/agent-messaging-core/runtime'
+import { adoptMasterKey, isUuid } from '@org/agent-messaging-core/runtime'
 import { fakeCrypto, fakeRuntime, newMessage } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -352,6 +352,7 @@ describe('an agent whose runtime signs and has secrets', () => {
       crypto: fakeCrypto('another key'),
       runtimes: [secretive()],
     })
+    await adoptMasterKey(fakes.storage, fakeCrypto('another key'))
     await other.start()
     expect((await other.agents.get(fakes.ref))._unsafeUnwrap().state).toMatchObject({
       kind: 'error',

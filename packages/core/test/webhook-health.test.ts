@@ -6,6 +6,7 @@ import {
   type Outcome,
   type SubscribableEvent,
 } from '@org/agent-messaging-core/runtime'
+import { adoptMasterKey } from '@org/agent-messaging-core/runtime'
 import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -191,6 +192,7 @@ describe('a receiver that fails', () => {
       crypto: fakeCrypto('another key'),
       policy: { retry },
     })
+    await adoptMasterKey(fakes.storage, fakeCrypto('another key'))
     await stranger.start()
     await stranger.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
     await fakes.clock.advance(10 * SECOND)

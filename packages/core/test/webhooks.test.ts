@@ -3,6 +3,7 @@ import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
+import { adoptMasterKey } from '@org/agent-messaging-core/runtime'
 import { fakeCrypto, fakePlatform, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -149,6 +150,7 @@ describe('a delivery', () => {
       storage: fakes.storage.reopen(),
       crypto: fakeCrypto('another key'),
     })
+    await adoptMasterKey(fakes.storage, fakeCrypto('another key'))
     await other.start()
     await other.messages.send({ ...fakes.ref, sessionId: 's', message: 'hi' })
     await clock.advance(0)

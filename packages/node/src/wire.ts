@@ -9,6 +9,7 @@ import {
 } from '@org/agent-messaging-core'
 import { type Storage } from '@org/agent-messaging-core/storage'
 import {
+  masterKeyProblem,
   type AgentRuntime,
   type Clock,
   type Telemetry,
@@ -31,8 +32,8 @@ import {
   type AcpProgram,
   type ProgramLog,
 } from '@org/agent-messaging-process'
-import { checkMasterKey } from './master-key-check.js'
 import { openDatabase } from './open-database.js'
+import { SetupError, valueOrSetupError } from './setup-error.js'
 
 /** Agent functions by handler name. */
 export type AgentFunctions = Readonly<Record<string, AgentFunction>>
@@ -141,7 +142,9 @@ export async function wire(
   }
 
   try {
-    await checkMasterKey(storage, platform.crypto)
+    const checked = masterKeyProblem(storage, platform.crypto)
+    const problem = await valueOrSetupError(checked, 'cannot use the database')
+    if (problem !== undefined) throw new SetupError(problem, 2)
   } catch (error) {
     await close()
     throw error

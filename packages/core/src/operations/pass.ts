@@ -51,6 +51,11 @@ export const runPass =
       })
     }
 
+    const checked = await d.checkMasterKey()
+    if (checked.isErr()) {
+      d.telemetry.record({ name: 'store.unavailable', reason: checked.error.reason })
+      return pass
+    }
     await d.supervisor.tick()
     for (let rounds = 0; rounds < MOST_ROUNDS && d.clock.elapsed() < end; rounds++) {
       nap = new AbortController()

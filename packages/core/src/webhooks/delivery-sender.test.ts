@@ -39,6 +39,7 @@ async function worker(attempts?: AttemptMaker) {
     leaseKeeper: { hold: () => undefined, release: () => undefined },
     runtimes: new Map(),
     policy: defaultPolicy,
+    checkMasterKey: () => okAsync(undefined),
     shared: (read) => read,
     byCode: (read) => read(),
     stopping: new AbortController().signal,

@@ -1,10 +1,10 @@
-import type { Crypto } from '@org/agent-messaging-core/runtime'
+import { masterKeyProblemOfCopy, type Crypto } from '@org/agent-messaging-core/runtime'
 import { readSqliteTables, type SqliteTable } from '@org/agent-messaging-sqlite'
 import { Argument, type Command } from 'commander'
 import { configuredCrypto, masterKeyLocation } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
-import { isPostgresUrl, keyMismatch } from '@org/agent-messaging-node/wiring'
+import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
 import { interruptible } from './interruptible.js'
@@ -68,7 +68,7 @@ function requireMasterKey(tables: readonly SqliteTable[], crypto: Crypto, databa
   const { columns = [], rows = [] } = tables.find(({ name }) => name === 'settings') ?? {}
   const [name, value] = [columns.indexOf('name'), columns.indexOf('value')]
   const settings = new Map([...rows].map((row) => [String(row[name]), String(row[value])]))
-  const mismatch = keyMismatch(settings, crypto)
+  const mismatch = masterKeyProblemOfCopy(settings, crypto)
   if (mismatch !== undefined) throw new OperatorError(`${database}: ${mismatch}`, 2)
 }
 

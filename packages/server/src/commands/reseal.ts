@@ -1,6 +1,6 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Command } from 'commander'
-import { adoptMasterKey } from '@org/agent-messaging-node/wiring'
+import { adoptMasterKey } from '@org/agent-messaging-core/runtime'
 import { OperatorError, orFail } from '../operator-error.js'
 import type { Wiring } from '@org/agent-messaging-node/wiring'
 import { onDatabase } from './admin.js'
@@ -33,7 +33,8 @@ async function reseal(
   json?: true,
 ): Promise<void> {
   const { resealed, unopened } = await resealAll(service)
-  if (unopened === 0) await adoptMasterKey(storage, platform.crypto)
+  if (unopened === 0)
+    await orFail(adoptMasterKey(storage, platform.crypto), 'cannot write to the database')
   const note = unopened === 0 ? ' Only SERVICE_MASTER_KEY opens the database now.' : ''
   print(
     json,

@@ -5,7 +5,8 @@ import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
 import type { Command } from 'commander'
 import { configuredCrypto, devFiles, masterKeyLocation } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
-import { keyMismatch, openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
+import { masterKeyProblemOfCopy } from '@org/agent-messaging-core/runtime'
+import { openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
 import { OperatorError } from '../operator-error.js'
 import { quoted, shellWord } from '../terminal.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
@@ -101,7 +102,7 @@ async function restore(file: string, json: true | undefined): Promise<void> {
   const suffix = `.replaced-${new Date().toISOString().replaceAll(':', '-')}`
   const crypto = configuredCrypto(config)
   const refusalOf = (settings: ReadonlyMap<string, string>) =>
-    crypto && keyMismatch(settings, crypto)
+    crypto && masterKeyProblemOfCopy(settings, crypto)
   const { bytes, keptAs } = await interruptible((signal) =>
     restoreSqlite({ from: file, path: database, suffix, refusalOf, signal }),
   )

@@ -1,7 +1,6 @@
 import { defaultPolicy } from '@org/agent-messaging-core'
-import { type Crypto } from '@org/agent-messaging-core/runtime'
+import { matchingKey, type Crypto } from '@org/agent-messaging-core/runtime'
 import { findSqliteDamage } from '@org/agent-messaging-sqlite'
-import { matchingKey } from '@org/agent-messaging-node/wiring'
 import { openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
 import { orFail } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
@@ -72,7 +71,7 @@ async function checkSchema(database: string, crypto: Crypto | undefined): Promis
   ]
 }
 
-const masterKeyFinding: Readonly<Record<Awaited<ReturnType<typeof matchingKey>>, Finding>> = {
+const masterKeyFinding: Readonly<Record<'master key' | 'other key' | 'none', Finding>> = {
   'master key': passed('master key', 'matches this database'),
   'other key': warning(
     'master key',
@@ -103,7 +102,9 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
       checkCircuits(deliveries),
       checkBacklog({ messages, deliveries }, now),
     ]
-    return crypto ? [...findings, masterKeyFinding[await matchingKey(storage, crypto)]] : findings
+    if (!crypto) return findings
+    const key = await orFail(matchingKey(storage, crypto), 'cannot read the database')
+    return [...findings, masterKeyFinding[key]]
   } finally {
     await close()
   }
