@@ -1,4 +1,8 @@
 import { request as httpRequest } from 'node:http'
+import { randomBytes } from 'node:crypto'
+import { newApiKey } from '@org/agent-messaging-core/runtime'
+import { fakeClock } from '@org/agent-messaging-core/testing'
+import { ok, okAsync, ResultAsync } from 'neverthrow'
 import { expect, it, onTestFinished } from 'vitest'
 import {
   CredentialThrottle,
@@ -8,6 +12,11 @@ import {
 import { openListener, type Bindings } from './http-listener.js'
 
 const GOOD = 'Bearer a-valid-key'
+const NO_CHECKS = {
+  isValidKey: () => okAsync(false),
+  isRunToken: () => false,
+  onUntrustedProxy: () => undefined,
+}
 
 /** A server that accepts one key, behind the throttle. Returns a function that sends requests. */
 async function throttled(options: Partial<ThrottleOptions> = {}) {
@@ -15,6 +24,8 @@ async function throttled(options: Partial<ThrottleOptions> = {}) {
   const throttle = new CredentialThrottle({
     isGuarded: (pathname) => pathname.startsWith('/v1/'),
     onLocked: (address) => locked.push(address),
+    ...NO_CHECKS,
+    clock: fakeClock(),
     ...options,
   })
   const listener = await openListener({
@@ -22,7 +33,8 @@ async function throttled(options: Partial<ThrottleOptions> = {}) {
     port: 0,
     fetch: throttle.wrap((request) => {
       if (new URL(request.url).pathname === '/healthz') return new Response('ok')
-      const isGood = request.headers.get('authorization') === GOOD
+      const { headers } = request
+      const isGood = headers.get('authorization') === GOOD && !headers.has('x-wrong')
       return new Response(null, { status: isGood ? 200 : 401 })
     }),
   })
@@ -69,6 +81,8 @@ it('a key that was accepted before counts as wrong when it is revoked, even if i
   const throttle = new CredentialThrottle({
     isGuarded: () => true,
     onLocked: (address) => locked.push(address),
+    ...NO_CHECKS,
+    clock: fakeClock(),
   })
   const caller = { remoteAddress: '127.0.0.1' as string | undefined }
   let status = 200
@@ -168,3 +182,128 @@ it.each(['/console/sign%2Din', '/console/%73ign-in', '/console/ente%72'])(
     expect(statuses.filter((status) => status === 429)).toHaveLength(2)
   },
 )
+
+/** A throttle whose reads of keys end when the test says so, and its requests. */
+function withKeys(valid: readonly string[]) {
+  const clock = fakeClock()
+  const notices: string[] = []
+  const reads: string[] = []
+  const ends: (() => void)[] = []
+  const throttle = new CredentialThrottle({
+    isGuarded: () => true,
+    isValidKey: (key) => {
+      reads.push(key)
+      const end = new Promise<void>((resolve) => ends.push(resolve))
+      return new ResultAsync(end.then(() => ok(valid.includes(key))))
+    },
+    isRunToken: ({ messageId, runToken }) => runToken === `amr_1_${messageId}`,
+    onLocked: () => undefined,
+    onUntrustedProxy: () => notices.push('untrusted'),
+    clock,
+  })
+  const fetch = throttle.wrap((request) => {
+    const token = request.headers.get('authorization')?.slice(7) ?? ''
+    const isGood = valid.includes(token) || token.startsWith('amr_1_')
+    return new Response(null, { status: isGood ? 200 : 401 })
+  })
+  const call = async (
+    token: string,
+    { path = '/v1/agents', from = '203.0.113.1', headers = {} } = {},
+  ) => {
+    const request = new Request(`http://localhost${path}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const socket = { remoteAddress: from, destroyed: false }
+    return fetch(request, { incoming: { socket, headers } } as unknown as Bindings)
+  }
+  const endReads = async () => {
+    while (ends.length > 0) {
+      ends.shift()?.()
+      await clock.advance(0)
+    }
+  }
+  const lock = async () => {
+    for (let n = 0; n <= WRONG_PER_MINUTE.api; n++) await call('wrong')
+    expect((await call('wrong')).status).toBe(429)
+  }
+  return { clock, notices, reads, call, endReads, lock }
+}
+
+const newKey = (): string => newApiKey(randomBytes)
+
+it('a new valid key works from a locked address, and a wrong one of its form does not', async () => {
+  const key = newKey()
+  const { call, endReads, lock, reads } = withKeys([key])
+  await lock()
+  const answers = [call(key), call(newKey()), call(key.slice(0, -1)), call(key.toUpperCase())]
+  await endReads()
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 429, 429, 429])
+  expect(reads).toHaveLength(2)
+  expect((await call(key)).status).toBe(200)
+  expect(reads).toHaveLength(2)
+})
+
+it('four keys of an address are read at once, and other addresses do not wait for it', async () => {
+  const keys = Array.from({ length: 10 }, newKey)
+  const { call, clock, endReads, reads } = withKeys(keys)
+  const answers = keys.map((key) => call(key))
+  await clock.advance(0)
+  expect(reads).toHaveLength(4)
+  const other = call(keys[0] ?? '', { from: '198.51.100.7' })
+  await clock.advance(0)
+  expect(reads).toHaveLength(5)
+  await endReads()
+  expect(new Set((await Promise.all([...answers, other])).map(({ status }) => status))).toEqual(
+    new Set([200]),
+  )
+})
+
+it('a key that waits for five seconds gets 503, and so does one behind a thousand', async () => {
+  const { call, clock } = withKeys([])
+  const answers = Array.from({ length: 1_005 }, () => call(newKey()))
+  await clock.advance(0)
+  const refused = await answers[1_004]
+  expect([refused?.status, Number(refused?.headers.get('retry-after')) > 0]).toEqual([503, true])
+  await clock.advance(5_000)
+  const late = await answers[4]
+  expect([late?.status, await late?.json()]).toMatchObject([
+    503,
+    { error: { code: 'UNAVAILABLE' } },
+  ])
+})
+
+it('10,000 wrong keys a minute refuse neither a new key nor a callback', async () => {
+  const keys = Array.from({ length: 100 }, newKey)
+  const { call, endReads } = withKeys(keys)
+  const callback = { path: '/v1/agents/a/messages/0198C2F4/response' }
+  for (let n = 0; n < 10_000; n++) {
+    const answer = call(n % 2 ? newKey() : `wrong-${n}`)
+    await endReads()
+    await answer
+    if (n % 100 > 0) continue
+    const valid = call(keys[n / 100] ?? '')
+    await endReads()
+    expect((await valid).status).toBe(200)
+    expect((await call('amr_1_0198c2f4', callback)).status).toBe(200)
+  }
+  expect((await call('amr_1_another', callback)).status).toBe(429)
+  expect((await call('amr_1_0198c2f4')).status).toBe(429)
+})
+
+it('the first request of a proxy that is not trusted is reported, once', async () => {
+  const { call, notices } = withKeys([])
+  await call('wrong')
+  expect(notices).toEqual([])
+  for (let n = 0; n < 3; n++) await call('wrong', { headers: { 'x-forwarded-for': '192.0.2.1' } })
+  expect(notices).toEqual(['untrusted'])
+})
+
+it('a valid key beside a sign-in to the console does not lift its limit', async () => {
+  const { send } = await throttled()
+  const headers = { authorization: GOOD }
+  expect((await send('/v1/agents', headers)).status).toBe(200)
+  const statuses: number[] = []
+  for (let i = 0; i < WRONG_PER_MINUTE.console + 3; i++)
+    statuses.push((await send('/console/sign-in', { ...headers, 'x-wrong': '1' }, 'POST')).status)
+  expect(statuses.at(-1)).toBe(429)
+})

@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isConsolePath } from '@org/agent-messaging-console'
+import type { Unavailable } from '@org/agent-messaging-core'
+import {
+  isMistyped,
+  retrySecondsOf,
+  TurnQueue,
+  unavailableText,
+  type Clock,
+} from '@org/agent-messaging-core/runtime'
+import type { ResultAsync } from 'neverthrow'
 import { getPath } from 'hono/utils/url'
 import ipaddr from 'ipaddr.js'
 import proxyAddress from 'proxy-addr'
@@ -19,21 +28,32 @@ type Area = 'api' | 'console'
 /** Wrong credentials that one address can send per minute before the server refuses more. */
 export const WRONG_PER_MINUTE: Readonly<Record<Area, number>> = { api: 200, console: 20 }
 const MAX_KNOWN = 10_000
+/** Reads of unknown API keys. The group is the address. */
+const LOOK_UPS = { places: Infinity, placesPerGroup: 4, maxWaiting: 1_000, maxWaitMs: 5_000 }
 
 export type ThrottleOptions = {
   /** Address ranges of proxies, whose `X-Forwarded-For` header names the caller. */
   readonly trustedProxies?: readonly string[] | undefined
   /** Tells whether a successful answer of this path proves that the credential is valid. */
   readonly isGuarded: (path: string) => boolean
+  /** Reads the key. */
+  readonly isValidKey: (apiKey: string) => ResultAsync<boolean, Unavailable>
+  /** Checks the token of a callback without a read. */
+  readonly isRunToken: (callback: { messageId: string; runToken: string }) => boolean
   readonly onLocked: (address: string) => void
+  /** Called at the first request of a proxy that is not trusted. */
+  readonly onUntrustedProxy: () => void
+  /** Paces the reads of keys. */
+  readonly clock: Clock
   readonly now?: () => number
 }
 
 /**
  * Refuses credentials from an address that sent too many wrong ones.
  *
- * A credential that this process has accepted before is never refused here: other callers behind
- * the same address keep working.
+ * Other callers behind the same address keep working. A credential that this process has accepted
+ * before is never refused here. A run token is checked without a read. A random API key of ours
+ * cannot be guessed, so it is read at any time, but only four keys of an address at once.
  */
 export class CredentialThrottle {
   readonly #options: ThrottleOptions
@@ -49,11 +69,15 @@ export class CredentialThrottle {
   readonly #unchecked = new Map<string, number>()
   /** Authorization headers that were accepted. */
   readonly #known = new Set<string>()
+  readonly #lookUps: TurnQueue
+  #hasTrustedProxy: boolean
 
   constructor(options: ThrottleOptions) {
     this.#options = options
     this.#now = options.now ?? Date.now
     const { trustedProxies = [] } = options
+    this.#lookUps = new TurnQueue(options.clock, LOOK_UPS)
+    this.#hasTrustedProxy = trustedProxies.length > 0
     this.#addressOf =
       trustedProxies.length === 0
         ? ({ socket }) => socket.remoteAddress ?? ''
@@ -63,6 +87,7 @@ export class CredentialThrottle {
   /** Returns a handler that passes requests on to `fetch` unless their address is locked. */
   wrap(fetch: FetchOfPath): Fetch {
     return async (request, bindings) => {
+      this.#noticeProxy(bindings)
       const path = getPath(request)
       const area = isConsolePath(path) ? 'console' : 'api'
       const credential = request.headers.get('authorization')
@@ -70,12 +95,42 @@ export class CredentialThrottle {
       if (!isAttempt) return fetch(request, bindings, path)
       // A caller that leaves has no address any more.
       const caller = this.#addressOf(bindings.incoming)
-      if (credential === null || !this.#known.has(credential))
-        return this.#fetchUnlessLocked(fetch, { request, bindings, path, area, credential, caller })
+      const attempt: Attempt = { request, bindings, path, area, credential, caller }
+      const isKnown = credential !== null && this.#known.has(credential)
+      const isValid = area === 'api' && (isKnown || (await this.#isValid(attempt)))
+      if (typeof isValid === 'object') return overloaded(isValid)
+      if (!isValid) return this.#fetchUnlessLocked(fetch, attempt)
       const response = await fetch(request, bindings, path)
-      if (response.status === 401) await this.#countWrong(area, placeOf(area, caller))
+      if (response.status === 401) {
+        this.#known.delete(credential ?? '')
+        await this.#countWrong(area, placeOf(area, caller))
+      }
       return response
     }
+  }
+
+  #noticeProxy({ incoming }: Bindings): void {
+    if (this.#hasTrustedProxy || incoming.headers['x-forwarded-for'] === undefined) return
+    // One notice is enough.
+    this.#hasTrustedProxy = true
+    this.#options.onUntrustedProxy()
+  }
+
+  /** False for a credential that only its route can check. */
+  async #isValid({ bindings, path, credential, caller }: Attempt): Promise<boolean | Unavailable> {
+    const token = OURS.exec(credential ?? '')?.[1]
+    if (credential === null || token === undefined) return false
+    if (token.startsWith('amr_')) {
+      const messageId = CALLBACK.exec(path)?.[1] ?? ''
+      return this.#options.isRunToken({ messageId: messageId.toLowerCase(), runToken: token })
+    }
+    if (isMistyped(token)) return false
+    const { socket } = bindings.incoming
+    const turn = { group: networkOf(caller), caller: new Connection(socket) }
+    const found = await this.#lookUps.run(turn, () => this.#options.isValidKey(token))
+    if (found.isErr()) return found.error
+    if (found.value) this.#remember(credential)
+    return found.value
   }
 
   async #fetchUnlessLocked(
@@ -150,7 +205,24 @@ export class CredentialThrottle {
   }
 }
 
+/** API keys of our form, and run tokens. */
+const OURS = /^[Bb]earer (am[kr]_[\w-]+)$/
+/** The path of an agent's callback. */
+const CALLBACK = /^\/v1\/agents\/[^/]+\/messages\/([^/]+)\/response$/
+
 const isSignIn = (path: string): boolean => /^\/console\/(sign-in|enter)$/.test(path)
+
+class Connection {
+  readonly #socket: Bindings['incoming']['socket']
+
+  constructor(socket: Bindings['incoming']['socket']) {
+    this.#socket = socket
+  }
+
+  get aborted(): boolean {
+    return this.#socket.destroyed
+  }
+}
 
 /** A request whose credential is not known. */
 type Attempt = {
@@ -188,12 +260,21 @@ function networkOf(caller: string): string {
 }
 
 function tooMany(area: Area, seconds: number): Response {
-  const headers = { 'Cache-Control': 'no-store', 'Retry-After': String(seconds) }
   const message = `Your address sent too many wrong credentials. Try again in ${seconds} s`
-  if (area === 'console') return new Response(`${message}.\n`, { status: 429, headers })
-  const requestId = randomUUID()
-  return Response.json(
-    { error: { code: 'TOO_MANY_REQUESTS', message }, requestId },
-    { status: 429, headers: { ...headers, 'X-Request-Id': requestId } },
-  )
+  if (area === 'api') return refusal(429, { code: 'TOO_MANY_REQUESTS', message }, seconds)
+  return new Response(`${message}.\n`, { status: 429, headers: headersOf(seconds) })
 }
+
+const overloaded = (error: Unavailable): Response =>
+  refusal(503, { code: 'UNAVAILABLE', message: unavailableText(error) }, retrySecondsOf(error))
+
+function refusal(status: number, error: object, seconds: number): Response {
+  const requestId = randomUUID()
+  const headers = { ...headersOf(seconds), 'X-Request-Id': requestId }
+  return Response.json({ error, requestId }, { status, headers })
+}
+
+const headersOf = (seconds: number) => ({
+  'Cache-Control': 'no-store',
+  'Retry-After': String(seconds),
+})

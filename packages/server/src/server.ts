@@ -1,6 +1,6 @@
 import { builtInAgents } from './agents-file.js'
 import { availableParallelism } from 'node:os'
-import type { MessagingService } from '@org/agent-messaging-core'
+import { err, ok, type MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
@@ -287,7 +287,15 @@ async function handler(
       path.startsWith('/api/cron/') ||
       endpointOf(path) !== undefined ||
       (path === '/metrics' && metricsToken !== undefined),
+    isValidKey: (apiKey) =>
+      service.keys
+        .authenticate(apiKey)
+        .map(() => true)
+        .orElse((error) => (error.kind === 'unauthorized' ? ok(false) : err(error))),
+    isRunToken: service.messages.isRunToken,
     onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),
+    onUntrustedProxy: () => logger.warn({}, UNTRUSTED_PROXY),
+    clock: platform.clock,
   })
   return throttle.wrap((request, bindings, path) => {
     // A browser at the address that `dev` prints shows the console.
@@ -299,5 +307,9 @@ async function handler(
     return (endpointOf(path) ?? app).fetch(request, bindings)
   })
 }
+
+const UNTRUSTED_PROXY =
+  'a request has X-Forwarded-For, but SERVICE_TRUSTED_PROXIES is empty: all callers of that proxy ' +
+  'count as one address, and their wrong credentials together'
 
 const TO_CONSOLE = { status: 302, headers: { location: '/console' } }

@@ -234,6 +234,14 @@ describe('doctor', SLOWLY, () => {
     )
   })
 
+  it('says whether proxies are trusted', async () => {
+    const messageWith = async (env: Record<string, string>) =>
+      (await findings({ ...ENV, ...env })).find(({ check }) => check === 'proxies')?.message
+    expect(await messageWith({})).toMatch(/^SERVICE_TRUSTED_PROXIES is empty\. Set it if a proxy/)
+    const trusted = { SERVICE_TRUSTED_PROXIES: '10.0.0.0/8' }
+    expect(await messageWith(trusted)).toBe('10.0.0.0/8 can name the caller')
+  })
+
   it('reports missing files of dev without creating them', async () => {
     const dev = sandbox.cli(['dev'], { PORT: '0' })
     await dev.find(/Look at the delivery/)

@@ -56,7 +56,9 @@ export const errorHelp: {
     remedy: 'Use a new key for each new message, and the same key only to repeat a send.',
   },
   TOO_MANY_REQUESTS: {
-    cause: 'The limit of sends is reached, the queue of the session is full, or too much is open.',
+    cause:
+      'The limit of sends is reached, the queue of the session is full, or too much is open. Or ' +
+      'your address sent too many wrong credentials.',
     remedy: 'Wait for `Retry-After`, then try again. Let the session finish its messages.',
   },
   INTERNAL_ERROR: {

@@ -4,7 +4,7 @@ import type { Config } from '../config.js'
 import { existingDevDatabase } from '../dev-files.js'
 import { checkDatabase } from '../doctor/database.js'
 import { failed, passed, shown, warning, type Finding } from '../doctor/finding.js'
-import { checkClock, checkNode, checkPort } from '../doctor/machine.js'
+import { checkClock, checkNode, checkPort, checkProxies } from '../doctor/machine.js'
 import { readSettings } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
@@ -73,6 +73,7 @@ async function examineParts(
         'Create a key with `openssl rand -base64 32`, and keep a copy of it.',
       ),
     )
+  findings.push(checkProxies(config.trustedProxies))
   findings.push(checkClock(file, Date.now()), await checkPort('port', config.host, config.port))
   if (config.metricsPort !== undefined)
     findings.push(await checkPort('metrics port', config.host, config.metricsPort))

@@ -37,6 +37,15 @@ export async function checkDriver(): Promise<Finding> {
   }
 }
 
+export const checkProxies = (trusted: readonly string[] = []): Finding =>
+  passed(
+    'proxies',
+    trusted.length > 0
+      ? `${trusted.join(', ')} can name the caller`
+      : 'SERVICE_TRUSTED_PROXIES is empty. Set it if a proxy forwards requests to this server: ' +
+          'otherwise all its callers count as one address',
+  )
+
 export async function checkPort(check: string, host: string, port: number): Promise<Finding> {
   if (port === 0) return passed(check, 'any free port')
   const server = createServer()
