@@ -37,7 +37,7 @@ describe('reads by a link or a code', () => {
       const end = new Promise<void>((resolve) => ends.push(resolve))
       return new ResultAsync(end.then(() => ok(undefined)))
     }
-    Object.assign(s.storage.portals, { open: held })
+    Object.assign(s.storage.portals, { open: held, findByDigest: held })
     Object.assign(s.storage.messages, { getHeld: held })
     return { ...s, ends }
   }
@@ -46,8 +46,8 @@ describe('reads by a link or a code', () => {
     const { service, clock, ends } = await slowScene()
     const reads = Array.from({ length: 20 }, (_, n) =>
       n % 2
-        ? service.portals.open(code(n))
-        : service.inputs.readByLink({ messageId, token: code(n) }),
+        ? service.inputs.readByLink({ messageId, token: code(n) })
+        : service.portals[n % 4 ? 'open' : 'findLink'](code(n)),
     )
     await clock.advance(0)
     expect(ends).toHaveLength(8)
@@ -83,8 +83,8 @@ describe('reads by a link or a code', () => {
       const found = await service.inputs.readByLink(link)
       expect(found._unsafeUnwrapErr()).toEqual({ kind: 'input_not_found' })
       if (link.messageId !== messageId) continue
-      const opened = await service.portals.open(link.token)
-      expect(opened._unsafeUnwrapErr()).toEqual({ kind: 'portal_not_found' })
+      for (const read of [service.portals.open, service.portals.findLink])
+        expect((await read(link.token))._unsafeUnwrapErr()).toEqual({ kind: 'portal_not_found' })
     }
     await clock.advance(0)
     expect(ends).toEqual([])

@@ -11,7 +11,7 @@ import {
 } from '../domain/portal.js'
 import { isCode, newCode } from '../messages/input-link.js'
 import type { Platform } from '../platform.js'
-import type { Unavailable } from '../ports/stored.js'
+import type { Stored, Unavailable } from '../ports/stored.js'
 
 const SECOND = 1_000
 /** A link must be opened within this time. */
@@ -69,23 +69,28 @@ export type PortalLink = { readonly session: PortalSession; readonly isUsable: b
 export const findPortalLink =
   (d: Platform) =>
   (code: string): ResultAsync<PortalLink, Unavailable | { readonly kind: 'portal_not_found' }> =>
-    d.storage.portals
-      .findByDigest(d.crypto.sha256(code))
-      .andThen((session) =>
-        session
-          ? ok({ session, isUsable: canOpen(session, d.clock.now()) })
-          : fail('portal_not_found'),
-      )
+    byCode(d, code, (digest) => d.storage.portals.findByDigest(digest)).map((session) => ({
+      session,
+      isUsable: canOpen(session, d.clock.now()),
+    }))
 
 /** Opens the session of a link. A second call with the same code fails. */
 export const openPortal =
   (d: Platform) =>
   (code: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
-    isCode(code)
-      ? d
-          .byCode(() => d.storage.portals.open(d.crypto.sha256(code), d.clock.now()))
-          .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
-      : errAsync({ kind: 'portal_not_found' })
+    byCode(d, code, (digest) => d.storage.portals.open(digest, d.clock.now()))
+
+/** Calls the storage in turn, if the code can be one of ours. */
+const byCode = (
+  d: Platform,
+  code: string,
+  find: (digest: string) => Stored<PortalSession | undefined>,
+): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
+  isCode(code)
+    ? d
+        .byCode(() => find(d.crypto.sha256(code)))
+        .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
+    : errAsync({ kind: 'portal_not_found' })
 
 /** Returns a session that was opened and has not ended. */
 export const findOpenPortal =
