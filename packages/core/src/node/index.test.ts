@@ -77,7 +77,7 @@ describe('the clock', () => {
     await systemClock.sleep(2 ** 40, alarm.signal)
   })
 
-  it('lets many sleep until one signal without a warning', async () => {
+  it('sleeps without a warning, many until one signal, and for less than no time', async () => {
     const warnings: Error[] = []
     const warned = (warning: Error): number => warnings.push(warning)
     process.on('warning', warned)
@@ -85,6 +85,7 @@ describe('the clock', () => {
     const sleeps = Array.from({ length: 20 }, () => systemClock.sleep(60_000, stop.signal))
     stop.abort()
     await Promise.all(sleeps)
+    await systemClock.sleep(-1)
     await new Promise((resolve) => setImmediate(resolve))
     process.off('warning', warned)
     expect(warnings).toEqual([])

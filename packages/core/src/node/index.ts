@@ -46,7 +46,7 @@ export const systemClock: Clock = {
       if (signal?.aborted) return resolve()
       // Many can sleep until one signal. Node 20 and 22 warn of a leak at the eleventh.
       if (signal) setMaxListeners(0, signal)
-      const timer = setTimeout(wake, Math.min(ms, MAX_TIMER_MS))
+      const timer = setTimeout(wake, Math.max(0, Math.min(ms, MAX_TIMER_MS)))
       signal?.addEventListener('abort', wake)
       function wake(): void {
         clearTimeout(timer)
