@@ -1,5 +1,6 @@
-import type { Client } from 'pg'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
+import type { PostgresClient } from './postgres-client.js'
+import { PostgresOpenError } from './open-error.js'
 
 /** SQLSTATE: a lock was not released within `lock_timeout`. */
 export const LOCK_NOT_AVAILABLE = '55P03'
@@ -22,21 +23,9 @@ export function unavailableBecause(error: unknown): Unavailable {
   return unavailable(code === undefined ? message : `${code}: ${message}`)
 }
 
-/**
- * The storage cannot be opened. The message tells the operator the problem and the remedy, without
- * a password.
- */
-export class PostgresOpenError extends Error {
-  override readonly name = 'PostgresOpenError'
-}
-
 /** The database's address without the password. */
-export const placeOf = ({
-  host,
-  port,
-  database,
-}: Pick<Client, 'host' | 'port' | 'database'>): string =>
-  `postgres://${host}:${port}/${database ?? ''}`
+export const placeOf = ({ hosts, database }: PostgresClient): string =>
+  `postgres://${hosts.join(',')}/${database ?? ''}`
 
 /** Explains to the operator why the database at `place` could not be opened. */
 export const explainOpenFailure = (place: string, cause: unknown): PostgresOpenError =>
@@ -72,7 +61,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   '28P01': 'the user or the password is wrong.',
   '28000': 'this user must not connect; see pg_hba.conf.',
   '3D000': 'this database does not exist; create it first.',
-  '25006': 'is read-only; use the URL of the primary, not of a standby.',
+  '25006': 'accepts no writes; use the URL of the primary, not of a standby.',
   '53300': 'has no connection left; raise max_connections there, or run fewer processes here.',
   '57P03': 'is starting up or shutting down; try again.',
 }

@@ -1,12 +1,8 @@
 import pg from 'pg'
 import { migrate } from './migrate.js'
-import {
-  codeOf,
-  explainOpenFailure,
-  LOCK_NOT_AVAILABLE,
-  placeOf,
-  PostgresOpenError,
-} from './errors.js'
+import { codeOf, explainOpenFailure, LOCK_NOT_AVAILABLE, placeOf } from './errors.js'
+import { PostgresOpenError } from './open-error.js'
+import { newClient } from './open-client.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 
@@ -30,7 +26,6 @@ export type FillOptions = {
   readonly signal?: AbortSignal | undefined
 }
 
-const CONNECT_MS = 5_000
 /** Limits of one statement, which takes a few times its length in memory. */
 const MAX_ROWS = 1_000
 const MAX_LENGTH = 4 * 1024 * 1024
@@ -51,8 +46,7 @@ export async function fillPostgres({
   onProgress = () => undefined,
   signal,
 }: FillOptions): Promise<number> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_MS })
-  client.on('error', () => undefined) // the running query reports it
+  const client = newClient(connectionString)
   const explained = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
       throw explainOpenFailure(placeOf(client), error)

@@ -1,5 +1,5 @@
 export { openPostgresStorage, type PostgresOptions } from './open.js'
-export { PostgresOpenError } from './errors.js'
+export { PostgresOpenError } from './open-error.js'
 export { inTransaction } from './transaction.js'
 export { postgresSignal, type PostgresSignal, type PostgresSignalOptions } from './signal.js'
 export {

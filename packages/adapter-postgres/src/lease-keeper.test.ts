@@ -148,6 +148,15 @@ it('the thread reconnects after the server closed its connection, and reports th
   expect(said[0]).toContain('does not exist')
 })
 
+it('the thread finds the host that accepts writes', async () => {
+  const several = connectionString.replace('@', '@127.0.0.1:1,')
+  const place = { connectionString: `${several}?target_session_attrs=read-write` }
+  const { leaseKeeper, dueAt, said } = await scene(place)
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  await until(async () => (await dueAt()) > 1_000)
+  expect(said).toEqual([])
+})
+
 it('no lease ends because of a dead connection', async () => {
   const wire = await openWire(connectionString)
   onTestFinished(wire.close)

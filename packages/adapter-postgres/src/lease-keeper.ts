@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { LeaseTable, type LeaseKeeper, type SharedLeases } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { connectionOf } from './connection-of.js'
+import { connectionTo } from './postgres-url.js'
 
 export type PostgresLeaseKeeperOptions = (
   | { readonly connectionString: string }
@@ -66,7 +67,7 @@ export function postgresLeaseKeeper({
   onError = () => undefined,
   ...place
 }: PostgresLeaseKeeperOptions): PostgresLeaseKeeper {
-  const from = 'pool' in place ? connectionOf(place.pool) : place
+  const from = 'pool' in place ? connectionOf(place.pool) : connectionTo(place.connectionString)
   const connection = { ...from, application_name: 'agent_messaging_lease_keeper' }
   const table = new LeaseTable(SLOTS)
   const workerData: ThreadData = { connection, leaseMs, sql: extendSql, leases: table.shared }

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg'
-import { codeOf, LOCK_NOT_AVAILABLE, PostgresOpenError } from './errors.js'
+import { codeOf, LOCK_NOT_AVAILABLE } from './errors.js'
+import { PostgresOpenError } from './open-error.js'
 import { hashOf, type Schema } from './schema/schema.js'
 
 /** The schema as it is in the database. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { unavailableBecause } from './errors.js'
+import { PostgresClient } from './postgres-client.js'
 import { GREETING, HERE, LISTENER, OtherListeners } from './other-listeners.js'
 
 /** Payloads are topics, separated by commas. */
@@ -91,7 +92,7 @@ export class NotifyConnection {
 
   /** Returns the reason if the connection fails. */
   async #tryConnect(): Promise<string | undefined> {
-    const client = new pg.Client({
+    const client = new PostgresClient({
       ...this.#options.connection,
       application_name: LISTENER,
       connectionTimeoutMillis: QUERY_TIMEOUT_MS,

@@ -15,6 +15,8 @@ import { explainOpenFailure, placeOf } from './errors.js'
 import { auditStore } from './audit-store.js'
 import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
+import { PostgresClient } from './postgres-client.js'
+import { connectionTo } from './postgres-url.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 import { sql } from './sql.js'
@@ -32,7 +34,11 @@ type ClockOptions = {
 
 type Place =
   | {
-      /** For example `postgres://user:password@host:5432/name`. */
+      /**
+       * For example `postgres://user:password@host:5432/name`, or
+       * `postgres://user:password@a:5432,b:5432/name?target_session_attrs=read-write` for the one
+       * of several hosts that accepts writes.
+       */
       readonly connectionString: string
       /** 10 by default. */
       readonly maxConnections?: number
@@ -88,7 +94,8 @@ const createPool = ({
   maxConnections?: number
 }): pg.Pool =>
   new pg.Pool({
-    connectionString,
+    Client: PostgresClient,
+    ...connectionTo(connectionString),
     max: maxConnections,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
@@ -126,7 +133,7 @@ const rewriteVersionSql = sql('update agent_messaging.schema_version set version
 
 function placeOfPool(pool: pg.Pool): string {
   try {
-    return placeOf(new pg.Client(pool.options))
+    return placeOf(new PostgresClient(pool.options))
   } catch {
     return 'the PostgreSQL URL'
   }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'
+import { PostgresClient } from './postgres-client.js'
 
 const RETRY_MS = 100
 
@@ -16,6 +17,7 @@ parentPort?.on('message', () => closing.abort())
 
 // A dead connection costs one round, and a lease lasts three.
 const pool = new pg.Pool({
+  Client: PostgresClient,
   ...connection,
   max: 1,
   connectionTimeoutMillis: roundMs,

@@ -1,6 +1,6 @@
-import pg from 'pg'
 import { readState } from './migrate.js'
 import { explainOpenFailure, placeOf } from './errors.js'
+import { newClient } from './open-client.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 
@@ -13,16 +13,13 @@ export type PostgresSchema = {
   readonly worksFrom: number
 }
 
-const CONNECT_MS = 5_000
-
 /** Reads the schema version and changes nothing. Rejects with a `PostgresOpenError`. */
 export async function readPostgresSchema({
   connectionString,
 }: {
   readonly connectionString: string
 }): Promise<PostgresSchema> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: CONNECT_MS })
-  client.on('error', () => undefined) // the running query reports it
+  const client = newClient(connectionString)
   try {
     await client.connect()
     await requireFittingServer(client)

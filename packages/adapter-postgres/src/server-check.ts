@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg'
-import { PostgresOpenError } from './errors.js'
+import { PostgresOpenError } from './open-error.js'
 
 const OLDEST_VERSION = 15
 /** Newer versions are not refused. */

@@ -9,6 +9,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { NotifyConnection } from './notify-connection.js'
+import { connectionTo } from './postgres-url.js'
 
 export type PostgresSignalOptions = (
   | { readonly connectionString: string }
@@ -65,7 +66,7 @@ export function postgresSignal({
     for (const { hear } of readers) hear(note)
   }
 
-  const connection = 'pool' in place ? optionsOf(place.pool) : place
+  const connection = 'pool' in place ? optionsOf(place.pool) : connectionTo(place.connectionString)
   const notifications = new NotifyConnection({ connection, onTopic, onNote, onError })
   return {
     notify: (message) => {

@@ -10,7 +10,7 @@ export type Wire = {
   close(): Promise<void>
 }
 
-export async function openWire(databaseUrl: string): Promise<Wire> {
+export async function openWire(databaseUrl: string, address = '127.0.0.1'): Promise<Wire> {
   const to = new URL(databaseUrl)
   const sockets = new Set<Socket>()
 
@@ -24,10 +24,13 @@ export async function openWire(databaseUrl: string): Promise<Wire> {
     const upstream = connect(Number(to.port), to.hostname)
     forward(client, upstream)
     forward(upstream, client)
-  }).listen(0, '127.0.0.1')
+  }).listen(0, address)
   await once(server, 'listening')
   return {
-    url: Object.assign(new URL(databaseUrl), { port: (server.address() as AddressInfo).port }).href,
+    url: Object.assign(new URL(databaseUrl), {
+      hostname: address.includes(':') ? `[${address}]` : address,
+      port: (server.address() as AddressInfo).port,
+    }).href,
     silence: () => sockets.forEach((socket) => void socket.unpipe().resume()),
     close: async () => {
       for (const socket of sockets) socket.destroy()

@@ -3,16 +3,25 @@ import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core/runtime'
 import { addressGuard } from '@org/agent-messaging-outbound'
 import { z } from 'zod'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
+import { splitPostgresUrl } from '@org/agent-messaging-postgres/url'
 
 // Parsers from the text of an environment variable to its value. environment.ts describes the
 // allowed values for people. A parser can add a reason to the error message as `why`.
 
-/** A value parsed from text. A parser rejects the text by returning `undefined`. */
+/**
+ * A value parsed from text. A parser rejects the text by returning `undefined`, or with a reason by
+ * throwing it.
+ */
 const parsed = <T>(parse: (text: string) => T | undefined) =>
   z.string().transform((text, ctx): T => {
-    const value = parse(text)
-    if (value !== undefined) return value
-    ctx.addIssue({ code: 'custom' })
+    try {
+      const value = parse(text)
+      if (value !== undefined) return value
+      ctx.addIssue({ code: 'custom' })
+    } catch (error) {
+      const why = (error as Error).message.replace(/\.$/, '')
+      ctx.addIssue({ code: 'custom', params: { why } })
+    }
     return z.NEVER
   })
 
@@ -83,7 +92,9 @@ export const proxyUrl = parsed((text) =>
 )
 
 const hasDatabase = (url: string): boolean =>
-  URL.canParse(url) && /^\/[^/]+$/.test(new URL(url).pathname)
+  splitPostgresUrl(url).urls.every(
+    (one) => URL.canParse(one) && /^\/[^/]+$/.test(new URL(one).pathname),
+  )
 
 /** Rejects URLs with parameters, which would have no effect or become part of the file name. */
 function pathOf(url: string): string | undefined {

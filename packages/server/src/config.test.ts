@@ -294,3 +294,12 @@ describe('the documentation of the configuration', () => {
     expect(good(Object.fromEntries(assigned) as Record<string, string>)).toEqual(good({}))
   })
 })
+
+it('explains a wrong target_session_attrs, and accepts several hosts', () => {
+  const SERVICE_DATABASE_URL = 'postgres://me:hush@a:5432,[::1]:5432/app?target_session_attrs='
+  const [line] = lines({ SERVICE_DATABASE_URL: `${SERVICE_DATABASE_URL}standby` })
+  expect(line).toContain('target_session_attrs is "standby"; use any or read-write')
+  expect(line).not.toContain('hush')
+  const errors = readConfig({ SERVICE_DATABASE_URL: `${SERVICE_DATABASE_URL}read-write` })
+  expect(JSON.stringify(errors)).not.toContain('SERVICE_DATABASE_URL must')
+})

@@ -35,7 +35,7 @@ export const environment = z.object({
   }),
   SERVICE_DATABASE_URL: value.databaseUrl.optional().register(variables, {
     about:
-      'SQLite file or PostgreSQL database. Required by `start`. `dev` uses a file in `data/` if unset.',
+      'SQLite file or PostgreSQL database. Required by `start`. `dev` uses a file in `data/` if unset. A PostgreSQL URL can name several hosts: see [Failover](scaling.md#failover).',
     allowed: `a file: URL such as file:data/agent-messaging.db, or ${POSTGRES_URL}`,
   }),
   SERVICE_DATABASE_DIRECT_URL: value.postgresUrl.optional().register(variables, {

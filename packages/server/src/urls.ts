@@ -1,10 +1,13 @@
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
+import { splitPostgresUrl } from '@org/agent-messaging-postgres/url'
 
 /** The database as output can show it: a URL without its password and its parameters. */
 export function shownDatabase(database: string): string {
   if (!isPostgresUrl(database)) return database
-  const { protocol, username, host, pathname } = new URL(database)
-  return `${protocol}//${username === '' ? '' : `${username}@`}${host}${pathname}`
+  const urls = splitPostgresUrl(database).urls.map((url) => new URL(url))
+  const [{ protocol, username, pathname } = new URL(database)] = urls
+  const hosts = urls.map(({ host }) => host).join(',')
+  return `${protocol}//${username === '' ? '' : `${username}@`}${hosts}${pathname}`
 }
 
 /** The URL at which this machine reaches a server that listens on this host and port. */
