@@ -39,12 +39,7 @@ export { ShortLivedMap } from './domain/short-lived-map.js'
 export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
 export { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
-export {
-  adoptMasterKey,
-  masterKeyProblem,
-  masterKeyProblemOfCopy,
-  matchingKey,
-} from './maintenance/master-key.js'
+export { masterKeyProblem, masterKeyProblemOfCopy, matchingKey } from './maintenance/master-key.js'
 export { ORDERINGS, type DisabledReason, type Ordering } from './domain/webhook.js'
 export { webhookSecretContext } from './domain/webhook.js'
 export type { AttemptPolicy } from './policy.js'

@@ -81,8 +81,9 @@ export type EndpointService = Omit<MessagingService, 'messages'> & {
 const LAST_TRIES_MS = 2_000
 
 /**
- * Composes the service from the given ports. Nothing runs before `start` or `tick`. Both reject
- * with a `MasterKeyError` if the storage belongs to another master key.
+ * Composes the service from the given ports. Nothing runs before `start` or `tick`. Both, and
+ * the calls that encrypt a secret, reject with a `MasterKeyError` if the storage belongs to another
+ * master key.
  * Throws a `RangeError` if the policy allows no delivery.
  */
 export function createService(options: ServiceOptions) {

@@ -1,7 +1,8 @@
 import { err, errAsync, ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
-import { adoptMasterKey, isUuid } from '@org/agent-messaging-core/runtime'
+import { isUuid } from '@org/agent-messaging-core/runtime'
+import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import { fakeCrypto, fakeRuntime, newMessage } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 
@@ -314,6 +315,7 @@ describe('an agent whose runtime signs and has secrets', () => {
       change: { runtime: { kind: 'http', url: 'u' } },
     })
     expect(turned._unsafeUnwrap().signingSecret).toMatch(/^whsec_/)
+    await adoptMasterKey(fakes.storage, fakeCrypto('another key'))
     const lost = createService({
       ...fakes,
       crypto: fakeCrypto('another key'),

@@ -19,7 +19,7 @@ async function scene() {
   await first.tick({ budgetMs: 0 })
   const sent = { projectId, agent: 'bot', sessionId: 's', message: 'hello', waitMs: 0 }
   await first.messages.enqueue(sent, platform.storage)
-  return { ...platform, on }
+  return { ...platform, on, projectId }
 }
 
 describe('a service with another master key than that of its storage', () => {
@@ -35,6 +35,28 @@ describe('a service with another master key than that of its storage', () => {
     await on(fakeCrypto('own')).start()
     await clock.advance(1_000)
     expect(sender.requests).not.toEqual([])
+  })
+
+  it('encrypts nothing, also if it never starts', async () => {
+    const { on, projectId, storage } = await scene()
+    const { webhooks, agents, messages, hooks, changesBy } = on(fakeCrypto('another'))
+    const ref = { projectId, agent: 'bot' }
+    const { data } = (await messages.list({ ...ref, page: { limit: 1 } }))._unsafeUnwrap()
+    const before = (await storage.webhooks.list(projectId, { limit: 9 }))._unsafeUnwrap().data
+    const webhook = { projectId, webhookId: before[0]?.id ?? '' }
+    const hook = { url: 'https://mine.example/' }
+    for (const call of [
+      () => webhooks.create({ projectId, ...hook, events: ['*'] }),
+      () => webhooks.update({ ...webhook, change: { headers: { A: 'b' } } }),
+      () => webhooks.rotateSecret(webhook),
+      () => agents.create({ projectId, name: 'new', runtime: { kind: 'fake' } }),
+      () => messages.send({ ...ref, sessionId: 's', message: 'hi', hook }),
+      () => hooks.set({ ...ref, messageId: data[0]?.id ?? '', ...hook }),
+      () => changesBy({ kind: 'host' }).webhooks.rotateSecret(webhook),
+    ])
+      await expect(call()).rejects.toEqual(new MasterKeyError(PROBLEM))
+    const after = (await storage.webhooks.list(projectId, { limit: 9 }))._unsafeUnwrap().data
+    expect(after).toEqual(before)
   })
 
   it('starts if one of its other keys belongs to the storage', async () => {

@@ -58,6 +58,7 @@ describe('another master key', () => {
     const alone = on(fakeCrypto('new'))
     expect(await reseal(alone)).toEqual({ resealed: 0, unopened: 0 })
 
+    await expect(on(fakeCrypto('old')).start()).rejects.toThrow('the master key does not match')
     await alone.start()
     await alone.webhooks.sendTestEvent({ projectId, webhookId: webhook.id })
     await clock.advance(0)
@@ -78,7 +79,9 @@ describe('another master key', () => {
 
   it('keeps the secrets that it cannot decrypt, and counts them', async () => {
     const { on } = await scene()
-    expect(await reseal(on(fakeCrypto('new')))).toEqual({ resealed: 0, unopened: 3 })
+    const stranger = on(fakeCrypto('new'))
+    expect(await reseal(stranger)).toEqual({ resealed: 0, unopened: 3 })
+    await expect(stranger.start()).rejects.toThrow('the master key does not match')
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 3, unopened: 0 })
   })
 

@@ -6,7 +6,7 @@ import {
   type Outcome,
   type SubscribableEvent,
 } from '@org/agent-messaging-core/runtime'
-import { adoptMasterKey } from '@org/agent-messaging-core/runtime'
+import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 

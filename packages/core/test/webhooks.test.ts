@@ -3,7 +3,7 @@ import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
-import { adoptMasterKey } from '@org/agent-messaging-core/runtime'
+import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import { fakeCrypto, fakePlatform, refused, unreachable } from '@org/agent-messaging-core/testing'
 import { scene } from './scene.js'
 

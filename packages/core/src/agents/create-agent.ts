@@ -1,4 +1,4 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import {
   agentDefaults,
   decideMaxQueued,
@@ -167,6 +167,8 @@ export async function runtimeConfig(
   if (problem !== undefined) return invalid('runtime', problem)
   const parsed = await runtime.parseOptions(options)
   if (parsed.isErr()) return invalid('runtime', parsed.error)
+  const fits = await d.checkMasterKey()
+  if (fits.isErr()) return err(fits.error)
   const signingSecret = runtime.signsRequests
     ? (keptSigningSecret ?? newSecret(d.crypto.randomBytes))
     : undefined

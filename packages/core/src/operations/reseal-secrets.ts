@@ -1,11 +1,16 @@
 import { ok, safeTry } from 'neverthrow'
 import { resealAgent } from '../domain/agent.js'
 import { resealWebhook } from '../domain/webhook.js'
+import { adoptMasterKey } from '../maintenance/master-key.js'
 import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 
-/** The position of a walk over all secrets. */
-export type ResealPlace = { readonly of: 'webhooks' | 'agents'; readonly after: number }
+/** The position of a walk over all secrets, and the rows before it that no key opens. */
+export type ResealPlace = {
+  readonly of: 'webhooks' | 'agents'
+  readonly after: number
+  readonly unopened: number
+}
 
 /**
  * Counts of the rows that this call reached, in all projects. `unopened`: no key opens them. With
@@ -23,19 +28,23 @@ const STEP = 100
 /**
  * Reseals, with the present master key, the secrets and headers of webhooks and the secrets of
  * agents. A secret that no key opens stays as it is. A call does one step. A repeated call, from
- * any position, does the rest.
+ * any position, does the rest. After the last step only the present key opens the storage, unless
+ * the walk found a secret that no key opens.
  */
 export const resealSecrets =
   (d: Platform) =>
-  ({ of, after }: ResealPlace = { of: 'webhooks', after: 0 }): Stored<ResealedSecrets> =>
+  ({ of, after, unopened: before }: ResealPlace = START): Stored<ResealedSecrets> =>
     safeTry(async function* () {
       const { next, ...found } = yield* step(d, of, after)
-      if (next !== undefined) return ok({ ...found, next: { of, after: next } })
-      return ok({
-        ...found,
-        ...(of === 'webhooks' && { next: { of: 'agents', after: 0 } as const }),
-      })
+      const unopened = before + found.unopened
+      if (next !== undefined) return ok({ ...found, next: { of, after: next, unopened } })
+      if (of === 'webhooks')
+        return ok({ ...found, next: { of: 'agents' as const, after: 0, unopened } })
+      if (unopened === 0) yield* adoptMasterKey(d.storage, d.crypto)
+      return ok(found)
     })
+
+const START: ResealPlace = { of: 'webhooks', after: 0, unopened: 0 }
 
 function step({ storage, crypto }: Platform, of: ResealPlace['of'], after: number) {
   const bounds = { after, limit: STEP }

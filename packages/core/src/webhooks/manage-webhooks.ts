@@ -169,6 +169,7 @@ export const rotateSecret =
       })
       if (problem) return problem
       const before = yield* getWebhook(d)({ projectId, webhookId })
+      yield* d.checkMasterKey()
       const context = webhookSecretContext(webhookId)
       // A caller that repeats its request must not make its new secret the old one too.
       if (own !== undefined && d.crypto.unseal(before.secret, context) === own)

@@ -64,6 +64,8 @@ export async function checkWebhook(d: Platform, projectId: string, settings: Web
     if (vetted.isErr()) return invalid('url', vetted.error)
     if (!URL.canParse(url)) return invalid('url', 'must be a full URL')
   }
+  const fits = await d.checkMasterKey()
+  if (fits.isErr()) return err(fits.error)
   const agentId = filter?.agentId
   if (agentId === undefined) return ok(undefined)
   const agent = await d.storage.agents.get(projectId, agentId)

@@ -1,8 +1,6 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Command } from 'commander'
-import { adoptMasterKey } from '@org/agent-messaging-core/runtime'
 import { OperatorError, orFail } from '../operator-error.js'
-import type { Wiring } from '@org/agent-messaging-node/wiring'
 import { onDatabase } from './admin.js'
 import { example, jsonOption } from './options.js'
 import { print, progress } from './output.js'
@@ -18,7 +16,7 @@ export function addReseal(program: Command): void {
       'after',
       `${example('SERVICE_MASTER_KEY=$(cat new-key) SERVICE_OTHER_MASTER_KEYS=$(cat key) agent-messaging reseal')}${NOTES}`,
     )
-    .action(({ json }: Json) => onDatabase((service, wiring) => reseal(service, wiring, json)))
+    .action(({ json }: Json) => onDatabase((service) => reseal(service, json)))
 }
 
 const NOTES = `
@@ -27,14 +25,8 @@ you can stop and repeat it. Afterwards, only SERVICE_MASTER_KEY opens the databa
 docs/operations.md describes the whole procedure.
 `
 
-async function reseal(
-  service: MessagingService,
-  { storage, platform }: Pick<Wiring, 'storage' | 'platform'>,
-  json?: true,
-): Promise<void> {
+async function reseal(service: MessagingService, json?: true): Promise<void> {
   const { resealed, unopened } = await resealAll(service)
-  if (unopened === 0)
-    await orFail(adoptMasterKey(storage, platform.crypto), 'cannot write to the database')
   const note = unopened === 0 ? ' Only SERVICE_MASTER_KEY opens the database now.' : ''
   print(
     json,
