@@ -6,6 +6,7 @@ import {
   RestTransportFactory,
   type Client,
 } from '@a2a-js/sdk/client'
+import { jsonTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
 
 export type Fetch = typeof globalThis.fetch
 
@@ -26,7 +27,7 @@ const legacyCompat = { enabled: true }
  * Throws if the card offers no version and transport that this service supports.
  */
 export async function connect(fetch: Fetch, remote: Remote, signal: AbortSignal): Promise<Client> {
-  const fetchImpl = withHeaders(fetch, remote)
+  const fetchImpl = withHeaders(limited(fetch), remote)
   const fetchCard: Fetch = (input, init) => fetchImpl(input, { ...init, signal })
   const cardResolver = new DefaultAgentCardResolver({ fetchImpl: fetchCard, legacyCompat })
   const factory = new ClientFactory({
@@ -63,6 +64,19 @@ function withSupportedInterfaces(card: AgentCard): AgentCard {
       `This service supports A2A 0.3 and 1.0 over ${SUPPORTED_BINDINGS.join(' or ')}`,
   )
 }
+
+/** Refuses JSON beyond the limits before the SDK parses it. */
+const limited =
+  (fetch: Fetch): Fetch =>
+  async (input, init) => {
+    const response = await fetch(input, init)
+    if (response.body === null) return response
+    const text = await response.text()
+    const problem = jsonTextProblem(text, jsonTextLimits)
+    if (problem !== undefined) throw new Error(`the JSON of the agent ${problem}`)
+    const { status, statusText, headers } = response
+    return new Response(text, { status, statusText, headers })
+  }
 
 /** Sends the secret headers to the agent's origin only, because a card can name any endpoint. */
 function withHeaders(fetch: Fetch, { url, headers }: Remote): Fetch {

@@ -439,6 +439,19 @@ describe('a failing A2A agent', () => {
     await agent.close()
     expect((await start(agent))._unsafeUnwrapErr().code).toBe('RUNTIME_EXITED')
   })
+  it('does not start with a card of too many values', async () => {
+    const { url } = await remote()
+    const broad: typeof fetch = async (...given) => {
+      const card = (await (await fetch(...given)).json()) as object
+      return Response.json({ ...card, more: Array.from({ length: 20_000 }, () => 1) })
+    }
+    const agent = anAgent({ runtime: { kind: 'a2a', options: { url } } })
+    const starting = runtime({ fetch: broad }).start({ agent, secrets: {} }, () => undefined)
+    expect((await starting)._unsafeUnwrapErr().message).toContain(
+      'the JSON of the agent must not have more than 20000 values',
+    )
+  })
+
   it('is reached at a new endpoint after its card changes', async () => {
     const before = await remote()
     const after = await remote()

@@ -1,10 +1,10 @@
+import { jsonTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { annotated } from './document/describe-route.js'
 import { refuse, type HttpError } from './errors.js'
 import type { Env } from './env.js'
-import { isNestedDeeper } from './json-depth.js'
 
-const MAX_DEPTH = 32
+const LIMITS = { ...jsonTextLimits, depth: 32 }
 const BYTE_ORDER_MARK = 0xfeff
 const refusals = [
   'media_type_unsupported',
@@ -15,7 +15,7 @@ const refusals = [
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the body as JSON text for the validator that follows. Limits its bytes and its depth. A
+ * Reads the body as JSON text for the validator that follows. Limits its bytes, depth and values. A
  * body whose `Content-Length` is too large is not read at all. Other bodies are read up to the
  * limit.
  */
@@ -28,11 +28,8 @@ export function readJson(maxBytes: number): MiddlewareHandler<Env> {
     const cached = { ...c.req.bodyCache }
     const text = await readText(c, maxBytes)
     if (typeof text !== 'string') return refuse(c, text)
-    if (isNestedDeeper(text, MAX_DEPTH))
-      return refuse(c, {
-        kind: 'body_malformed',
-        reason: `must not nest more than ${MAX_DEPTH} levels deep`,
-      })
+    const reason = jsonTextProblem(text, LIMITS)
+    if (reason !== undefined) return refuse(c, { kind: 'body_malformed', reason })
     // Hono's validator takes the text from this cache, so the body is read and parsed once. The
     // cache loses the bytes that were just read, and keeps the entries that the host made.
     c.req.bodyCache = Object.assign(cached, { text: Promise.resolve(text) })

@@ -201,6 +201,8 @@ describe('an agent’s answer', () => {
     '{"response":"Hi"',
     '{"response":"Hi"}x',
     '['.repeat(100_000),
+    `{"response":"Hi","more":${'['.repeat(64)}${']'.repeat(64)}}`,
+    `{"response":"Hi","more":[${'1,'.repeat(20_000)}1]}`,
   ])('of 200 with another body is invalid and not retried (%#)', async (body) => {
     const error = {
       code: 'RESPONSE_INVALID',

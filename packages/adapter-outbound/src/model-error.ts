@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, parseJsonText, type Json } from '@org/agent-messaging-core/runtime'
 
 /** An error of the model's server, from the response's status or inside a response. */
 export class ModelError extends Error {
@@ -30,7 +30,7 @@ export function modelErrorIn(json: Json | undefined): ModelError | undefined {
 /** Returns undefined if the text is not JSON. */
 export function parsedJson(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json
+    return parseJsonText(text)
   } catch {
     return undefined
   }

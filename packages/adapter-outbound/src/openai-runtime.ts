@@ -1,11 +1,11 @@
-import type {
-  AgentRuntime,
-  Crypto,
-  Json,
-  JsonObject,
-  RunningAgent,
-  RunOutcome,
-  RunRequest,
+import {
+  parseJsonText,
+  type AgentRuntime,
+  type Crypto,
+  type JsonObject,
+  type RunningAgent,
+  type RunOutcome,
+  type RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import { Calls } from './calls.js'
@@ -176,7 +176,7 @@ async function readReply(
     const text = await response.text()
     const isJson = parsedJson(text) !== undefined
     if (response.body && !hasFraming(response) && !isJson) return reply.outcome(false)
-    reply.add(JSON.parse(text) as Json)
+    reply.add(parseJsonText(text))
     return reply.outcome(true)
   }
   let isDone = false
@@ -184,7 +184,7 @@ async function readReply(
     isDone = data.startsWith('[DONE]')
     // The stream was cut within this event.
     if (!isDone && !isEnded && parsedJson(data) === undefined) break
-    const text = isDone ? '' : reply.add(JSON.parse(data) as Json)
+    const text = isDone ? '' : reply.add(parseJsonText(data))
     if (isDone || reply.isTooLong) break
     if (text !== '') emit(text)
   }

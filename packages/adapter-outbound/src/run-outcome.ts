@@ -1,6 +1,7 @@
 import {
   failedRun,
   isJsonObject,
+  parseJsonText,
   parseQuestion,
   parseRunUsage,
   type EndedRun,
@@ -92,7 +93,7 @@ function deadlineOf(response: HttpResponse): { deadlineMs?: number } {
 /** Returns undefined if the bytes are not valid UTF-8 or not JSON. */
 function parseJson(bytes: Buffer): Json | undefined {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as Json
+    return parseJsonText(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
     return undefined
   }

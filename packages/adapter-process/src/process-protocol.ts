@@ -3,6 +3,7 @@ import {
   orMissing,
   type RunRequest,
   type Turn,
+  parseJsonText,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
@@ -83,7 +84,7 @@ export function parseLine(line: string): FromProgram | Unusable {
 function objectIn(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith('{')) return undefined
   try {
-    return JSON.parse(line) as Record<string, unknown>
+    return parseJsonText(line) as Record<string, unknown>
   } catch {
     return undefined
   }

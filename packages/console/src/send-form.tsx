@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Agent, type SendInput } from '@org/agent-messaging-core'
-import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { textIn, type Form } from './input.js'
 import { Problem } from './parts.js'
 import type { ConsoleDeps } from './context.js'
@@ -51,7 +51,7 @@ export async function sendFrom(
 
 function parseObject(text: string) {
   try {
-    const value: unknown = JSON.parse(text === '' ? '{}' : text)
+    const value = parseJsonText(text === '' ? '{}' : text)
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined

@@ -1,4 +1,5 @@
 import type { MessagingService, MetadataCondition, WebhookFilter } from '@org/agent-messaging-core'
+import { parseJsonText } from '@org/agent-messaging-core/runtime'
 import { agentIn } from './input.js'
 
 /** The texts of a filter in the form. Empty texts mean no filter. */
@@ -80,7 +81,7 @@ function conditionIn(line: string): MetadataCondition {
 
 function jsonIn(text: string, otherwise: unknown): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseJsonText(text)
   } catch {
     return otherwise
   }

@@ -1,6 +1,11 @@
 import { UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import { isFinal, type Json, type Message } from '@org/agent-messaging-core'
-import { answerProblem, openInput, type MessageInput } from '@org/agent-messaging-core/runtime'
+import {
+  answerProblem,
+  openInput,
+  parseJsonText,
+  type MessageInput,
+} from '@org/agent-messaging-core/runtime'
 import { a2aError } from './errors.js'
 import type { Input } from './input.js'
 
@@ -31,7 +36,7 @@ const isEqual = (one: Json, other: Json): boolean => JSON.stringify(one) === JSO
 export function valueOf(question: MessageInput, text: string): Json {
   if (answerProblem(question, text) === undefined) return text
   try {
-    return JSON.parse(text) as Json
+    return parseJsonText(text)
   } catch {
     return text
   }

@@ -1,6 +1,6 @@
 import { A2A_ERROR_CODE, RequestMalformedError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import { JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server'
-import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, parseJsonText, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
 import { unauthorized } from './errors.js'
@@ -58,7 +58,7 @@ const malformedParams = () => new RequestMalformedError('The params have a field
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseJsonText(text)
   } catch {
     return undefined
   }

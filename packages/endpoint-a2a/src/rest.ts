@@ -9,7 +9,7 @@ import {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
 import { RequestMalformedError, restStatusFor } from '@a2a-js/sdk/errors'
-import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import type { AgentHandler } from './agent-handler.js'
 import type { Env } from './env.js'
@@ -152,7 +152,7 @@ async function readJson<T>(
 ): Promise<T> {
   const text = await readBody(c, d.maxBodyBytes, BODY_TYPES)
   try {
-    const body: unknown = JSON.parse(text)
+    const body = parseJsonText(text)
     if (isJsonObject(body)) return type.fromJSON(body)
   } catch {
     // Answered below.

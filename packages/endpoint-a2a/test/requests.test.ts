@@ -138,6 +138,8 @@ describe('JSON-RPC', () => {
 
   it.each<[string, unknown, number]>([
     ['text that is not JSON', '{', -32700],
+    ['too many values', `[${'1,'.repeat(20_000)}1]`, -32700],
+    ['too many levels', `${'['.repeat(65)}${']'.repeat(65)}`, -32700],
     ['a list of requests', [rpc('GetTask')], -32600],
     ['a request without a version', { id: 7, method: 'GetTask' }, -32600],
     ['an unknown method', rpc('tasks/get'), -32601],
@@ -261,6 +263,7 @@ describe('HTTP+JSON', () => {
     ['an unknown route', 'POST', '/echo/message:forget', {}, 404],
     ['an unknown action of a task', 'POST', '/echo/tasks/1:retry', {}, 404],
     ['text that is not JSON', 'POST', '/echo/message:send', '{', 400],
+    ['too many values', 'POST', '/echo/message:send', `{"a":[${'1,'.repeat(20_000)}1]}`, 400],
     ['no message', 'POST', '/echo/message:send', {}, 400],
     ['an unknown task', 'GET', '/echo/tasks/1', undefined, 404],
     ['a history length that is no number', 'GET', '/echo/tasks/1?historyLength=x', undefined, 404],

@@ -1,5 +1,5 @@
 import { localhostAllowedOrigins, originValidationResponse } from '@modelcontextprotocol/server'
-import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { routePath } from 'hono/route'
@@ -123,7 +123,7 @@ const callOf = (c: Context<Env>, { key, sentBy }: Access): Call => ({
 
 async function bodyOf(c: Context<Env>): Promise<unknown> {
   try {
-    return (await c.req.json()) as unknown
+    return parseJsonText(await c.req.text())
   } catch (error) {
     if (isTooLong(error)) throw error
     return undefined

@@ -193,12 +193,15 @@ describe('a request', () => {
   it('that is no JSON, or too long, is refused', async () => {
     const { errors, key, request, url } = await openScene({ maxBodyBytes: 1_000 })
     expect((await request('{')).status).toBe(400)
+    const deep = `${'['.repeat(64)}${']'.repeat(64)}`
+    const body = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":${deep}}}`
+    expect((await request(body)).status).toBe(400)
     expect((await request(legacyCall('send_message', { message: 'x'.repeat(1_000) }))).status).toBe(
       413,
     )
-    const body = new Blob(['x'.repeat(2_000)]).stream()
+    const stream = new Blob(['x'.repeat(2_000)]).stream()
     const headers = { authorization: `Bearer ${key}` }
-    const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+    const init = { method: 'POST', headers, body: stream, duplex: 'half' } as RequestInit
     expect((await fetch(url, init)).status).toBe(413)
     expect(errors).toEqual([])
   })

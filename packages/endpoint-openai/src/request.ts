@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, parseJsonText, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
 import { Caller } from './caller.js'
@@ -18,7 +18,7 @@ export async function readBody(
   const bytes = await bytesOf(c, maxBytes).catch((error: unknown) => emptyIfSenderGone(c, error))
   if (bytes === undefined) return err(tooLarge)
   try {
-    const body: unknown = JSON.parse(decoder.decode(bytes))
+    const body = parseJsonText(decoder.decode(bytes))
     return isJsonObject(body) ? ok(body) : err({ kind: 'body_malformed' })
   } catch {
     return err({ kind: 'body_malformed' })

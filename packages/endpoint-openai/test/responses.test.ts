@@ -379,7 +379,8 @@ describe('requests', () => {
     expect(answer).toMatchObject([413, { code: 'request_too_large' }])
   })
 
-  it.each(['', '[]', '{', 'null'])('with the body %j are refused', async (body) => {
+  const broad = `{"model":"echo","input":"hi","metadata":{"a":[${'1,'.repeat(20_000)}1]}}`
+  it.each(['', '[]', '{', 'null', broad])('with the body %.20s are refused', async (body) => {
     const { app, key } = await openScene()
     const headers = { authorization: `Bearer ${key}` }
     const answer = await app.request('/openai/v1/responses', { method: 'POST', headers, body })

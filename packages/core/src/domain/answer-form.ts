@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from './json.js'
+import { parseJsonText } from './json-text.js'
 import type { Question } from './message-input.js'
 
 /** A field of a form for an answer. Its text becomes a part of the answer. */
@@ -61,7 +62,7 @@ function fieldOf(
 function valueOf({ kind }: AnswerField, text: string): Json {
   if (kind === 'text' || kind === 'choice') return text
   try {
-    return JSON.parse(text) as Json
+    return parseJsonText(text)
   } catch {
     return text
   }
