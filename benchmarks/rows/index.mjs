@@ -15,6 +15,7 @@ import { send, sendPostgres } from './send.mjs'
 import { soak } from './soak.mjs'
 import { start } from './start.mjs'
 import { twoServers } from './two-servers.mjs'
+import { worstInput } from './worst-input.mjs'
 
 /** The rows of the table, by the names that `--row` takes. */
 export const rows = {
@@ -56,4 +57,5 @@ export const rows = {
   soak,
   'pool-postgres': poolPostgres,
   'purge-postgres': purgePostgres,
+  'worst-input': worstInput,
 }

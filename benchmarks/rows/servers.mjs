@@ -4,8 +4,8 @@ export const STORES = { sqlite: 'SQLite FULL', postgres: 'PostgreSQL' }
 /** Returns a function that starts the service on a new database. */
 export const service =
   (kind) =>
-  async ({ start, database }, options) =>
-    start('server', { database: await database(kind), ...options })
+  async ({ start, database }, options, program = 'server') =>
+    start(program, { database: await database(kind), ...options })
 
 /** Returns a function that starts the equal-promise floor on a database that the service made. */
 export const equalPromise =

@@ -443,12 +443,12 @@ describe('a failing A2A agent', () => {
     const { url } = await remote()
     const broad: typeof fetch = async (...given) => {
       const card = (await (await fetch(...given)).json()) as object
-      return Response.json({ ...card, more: Array.from({ length: 20_000 }, () => 1) })
+      return Response.json({ ...card, more: Array.from({ length: 10_000 }, () => 1) })
     }
     const agent = anAgent({ runtime: { kind: 'a2a', options: { url } } })
     const starting = runtime({ fetch: broad }).start({ agent, secrets: {} }, () => undefined)
     expect((await starting)._unsafeUnwrapErr().message).toContain(
-      'the JSON of the agent must not have more than 20000 values',
+      'the JSON of the agent must not have more than 10000 values',
     )
   })
 

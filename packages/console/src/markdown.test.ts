@@ -58,7 +58,7 @@ describe('Markdown of an answer', () => {
   it('leaves a text with too many marks as it is', () => {
     expect(safeHtml(`${'*a'.repeat(7_996)} **b**`)).toContain('<strong>b</strong>')
     expect(safeHtml(`${'*a'.repeat(7_997)} **b**\n<i>`)).toMatch(
-      /^<p>\*a.* \*\*b\*\*<br>\n&lt;i&gt;<\/p>\n$/,
+      /^<pre tabindex="0">\*a.* \*\*b\*\*\n&lt;i&gt;<\/pre>\n$/,
     )
     expect(safeHtml('- a\n'.repeat(1_600))).toContain('<li>')
     expect(safeHtml('- a\n'.repeat(1_601))).not.toContain('<li>')

@@ -60,7 +60,7 @@ const filter = {
  */
 export const safeHtml = (text: string): string =>
   isHeavier(text, MAX_WEIGHT)
-    ? `<p>${escapeHtml(text).replaceAll('\n', '<br>\n')}</p>\n`
+    ? `<pre tabindex="0">${escapeHtml(text)}</pre>\n`
     : xss(markdown.render(text), filter)
 
 function isHeavier(text: string, max: number): boolean {

@@ -6,7 +6,7 @@ import { SchemaWork, TooManySteps } from './schema-work.js'
 const MAX_LENGTH = 8 * 1024
 const MAX_DEPTH = 16
 
-/** What a check can cost: schemas in the schema, values in the answer, and steps of the check. */
+/** Limits of a check: schemas in the schema, values in the answer, and steps. */
 export type CheckLimits = {
   readonly schemaNodes: number
   readonly values: number

@@ -8,7 +8,7 @@ const CLOSE_OBJECT = 0x7d
 
 const COMMA = 0x2c
 
-/** What JSON text from outside can contain, in units that do not depend on the machine. */
+/** Limits of JSON text from outside, in units that do not depend on the machine. */
 export type JsonTextLimits = {
   /** Levels of objects and lists. `{}` has one. */
   readonly depth: number
@@ -17,7 +17,7 @@ export type JsonTextLimits = {
 }
 
 /** Parsing as many values takes a few milliseconds. */
-export const jsonTextLimits: JsonTextLimits = { depth: 64, values: 20_000 }
+export const jsonTextLimits: JsonTextLimits = { depth: 64, values: 10_000 }
 
 /**
  * Parses JSON of a caller, an agent or a receiver. Throws a `SyntaxError` for other text, and for

@@ -26,7 +26,8 @@ export function schemaCheck(schema: Json): Check {
     schema['unevaluatedItems'] !== undefined || schema['unevaluatedProperties'] !== undefined
   return (value, work, outer) => {
     work.step()
-    const covered = asksCovered ? new Set<string | number>() : outer
+    const own = asksCovered ? new Set<string | number>() : undefined
+    const covered = own ?? outer
     const failed =
       firstFailure(checks, value, work, covered) ??
       (Array.isArray(value)
@@ -34,7 +35,7 @@ export function schemaCheck(schema: Json): Check {
         : isJsonObject(value)
           ? firstFailure(ofObjects, value, work, covered)
           : undefined)
-    if (!failed && asksCovered) cover(outer, covered, work)
+    if (!failed && own) cover(outer, own, work)
     return failed
   }
 }
@@ -53,16 +54,16 @@ function firstFailure<V>(
   return undefined
 }
 
-function cover(outer: Covered | undefined, covered: Covered | undefined, work: SchemaWork): void {
+function cover(outer: Covered | undefined, covered: Covered, work: SchemaWork): void {
   if (!outer) return
-  for (const key of covered ?? []) work.cover(outer, key)
+  for (const key of covered) work.cover(outer, key)
 }
 
 /** True if the value matches. Only a match covers keys. */
 function matches(check: Check, value: Json, work: SchemaWork, outer: Covered | undefined): boolean {
   const covered = outer && new Set<string | number>()
   if (check(value, work, covered)) return false
-  cover(outer, covered, work)
+  if (covered) cover(outer, covered, work)
   return true
 }
 
