@@ -12,9 +12,9 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-async function open() {
+async function open(limits?: Parameters<typeof createDatabase>[2]) {
   const pool = await postgres.pool()
-  const database = createDatabase(pool, true)
+  const database = createDatabase(pool, true, limits)
   await pool.query('create table counters (id text primary key, value bigint not null)')
   return { pool, database }
 }
@@ -121,10 +121,14 @@ describe('a dead connection', () => {
   const one = sql<object, { one: number }>('select 1 as one')
 
   /** All open connections are dead. New ones can be opened. */
-  async function silenced() {
+  async function silenced(limits = { silentMs: 60_000, answerMs: 200 }) {
     const wire = await openWire(await postgres.database())
     onTestFinished(wire.close)
-    const database = createDatabase(new pg.Pool({ connectionString: wire.url, max: 4 }), true, 200)
+    const database = createDatabase(
+      new pg.Pool({ connectionString: wire.url, max: 4 }),
+      true,
+      limits,
+    )
     return { database, wire }
   }
 
@@ -142,6 +146,31 @@ describe('a dead connection', () => {
     wire.silence()
     expect((await use(database))._unsafeUnwrapErr().reason).toContain('timeout')
     expect((await use(database)).isOk()).toBe(true)
+    await database.close()
+  })
+  it('is found by a test, with all others of the pool', async () => {
+    const { database, wire } = await silenced({ silentMs: 200, answerMs: 60_000 })
+    const four = <T>(work: () => T) => Promise.all(Array.from({ length: 4 }, work))
+    const slow = sql<object, { one: number }>('select 1 as one from pg_sleep(0.1)')
+    await four(() => database.read((db) => db.one(slow, {})))
+    wire.silence()
+    const failed = await database.read((db) => db.one(one, {}))
+    expect(failed._unsafeUnwrapErr().reason).toContain('the connection did not answer')
+    for (const read of await four(() => database.read((db) => db.one(slow, {}))))
+      expect(read.isOk()).toBe(true)
+    await database.close()
+  })
+  it('is not one that waits for a lock', async () => {
+    const { database, pool } = await open({ silentMs: 100, answerMs: 60_000 })
+    await pool.query("insert into counters (id, value) values ('a', 1)")
+    const holder = await pool.connect()
+    await holder.query("begin; select 1 from counters where id = 'a' for update")
+    const update = sql("update counters set value = 2 where id = 'a'")
+    const waiting = database.write(({ run }) => run(update, {}))
+    await holder.query('select pg_sleep(1)')
+    await holder.query('commit')
+    holder.release()
+    expect((await waiting)._unsafeUnwrap()).toBe(1)
     await database.close()
   })
   it.each(['its statement', 'its end'])(

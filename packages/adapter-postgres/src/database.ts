@@ -4,6 +4,7 @@ import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
 import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'
 import { Committer, type CommitterOptions } from './committer.js'
+import { ConnectionWatch } from './connection-watch.js'
 import { codeOf, unavailable, unavailableBecause } from './errors.js'
 import { retried } from './retry.js'
 import type { Sql } from './sql.js'
@@ -74,12 +75,16 @@ const WRONG_ISOLATION = '25000'
  */
 const BEGIN = `begin isolation level read committed;
   set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '10s'`
-/**
- * The connection is dead if PostgreSQL does not answer within this time. The connection of a
- * machine that disappeared reports no error for a quarter of an hour or more. Nothing here takes
- * that long: a wait for a lock takes half of it at most.
- */
-const ANSWER_MS = 20_000
+type AnswerLimits = {
+  /** A connection without an answer for this time is tested. */
+  readonly silentMs: number
+  /**
+   * A connection is closed if PostgreSQL does not answer within this time. Nothing here takes that
+   * long: a wait for a lock takes half of it at most.
+   */
+  readonly answerMs: number
+}
+const LIMITS: AnswerLimits = { silentMs: 5_000, answerMs: 20_000 }
 
 /** Instants and counts are far below 2 ** 53, so `bigint` is parsed as a number. */
 const types: pg.CustomTypesConfig = {
@@ -87,8 +92,13 @@ const types: pg.CustomTypesConfig = {
     (id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format)) as never,
 }
 
-export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSWER_MS): Database {
+export function createDatabase(
+  pool: pg.Pool,
+  endsPool: boolean,
+  { silentMs, answerMs }: AnswerLimits = LIMITS,
+): Database {
   const connections = new Connections(pool, answerMs)
+  const watch = new ConnectionWatch(pool, silentMs)
   const work = new OpenWork()
   const slots = new BatchSlots(MAX_BATCHES, SLOW_BATCH_MS)
   let ended: Promise<void> | undefined
@@ -102,6 +112,7 @@ export function createDatabase(pool: pg.Pool, endsPool: boolean, answerMs = ANSW
 
   async function end(): Promise<void> {
     await work.end()
+    watch.stop()
     // An ended pool closes its connections later, and they can still break. So their listeners
     // stay.
     if (endsPool) await pool.end()

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { unavailableBecause } from './errors.js'
@@ -17,6 +18,9 @@ const PAUSE_MS = 10
 const MAX_TOPICS = 95
 const MAX_BYTES = 7_900
 const QUERY_TIMEOUT_MS = 5_000
+/** A connection that has said nothing for this time is tested. */
+const SILENT_MS = 5_000
+const TEST_MS = 2_000
 const BACKOFF_MS = { first: 100, longest: 5_000 }
 
 type Options = {
@@ -116,6 +120,7 @@ export class NotifyConnection {
       await client.query(`set application_name = '${LISTENER}'; listen ${CHANNEL}; listen ${NOTES}`)
       await this.#others.greet(client, CHANNEL)
       this.#client = client
+      void this.#testSilent(client)
       return undefined
     } catch (error) {
       void client.end().catch(() => undefined)
@@ -123,10 +128,27 @@ export class NotifyConnection {
     }
   }
 
+  /** Notices a machine that disappeared: its connection reports no error. */
+  async #testSilent(client: pg.Client): Promise<void> {
+    const { signal } = this.#closing
+    const stream = client.connection.stream as Socket
+    while (this.#client === client && !signal.aborted) {
+      const { bytesRead } = stream
+      await sleep(SILENT_MS, undefined, { ref: false, signal }).catch(() => undefined)
+      if (signal.aborted || stream.bytesRead !== bytesRead) continue
+      const test: pg.QueryConfig & { query_timeout: number } = {
+        text: 'select',
+        query_timeout: TEST_MS,
+      }
+      await client.query(test).catch(() => this.#lose(client))
+    }
+  }
+
   #lose(client: pg.Client): void {
     if (this.#client !== client) return
     this.#client = undefined
-    void client.end().catch(() => undefined)
+    // A dead connection does not answer to a goodbye.
+    client.connection.stream.destroy()
     if (!this.#closing.signal.aborted) this.#connecting = this.#connect()
   }
 

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { PostgresClient } from './postgres-client.js'
 
 const RETRY_MS = 100
+const LONGEST_ANSWER_MS = 5_000
 
 /** @type {import('./lease-keeper.js').ThreadData} */
 const { connection, leaseMs, sql, leases } = workerData
@@ -15,13 +16,14 @@ const idBytes = Buffer.from(leases.ids.buffer)
 const closing = new AbortController()
 parentPort?.on('message', () => closing.abort())
 
-// A dead connection costs one round, and a lease lasts three.
+// A dead connection costs one round at most, and a lease lasts three.
+const answerMs = Math.min(roundMs, LONGEST_ANSWER_MS)
 const pool = new pg.Pool({
   Client: PostgresClient,
   ...connection,
   max: 1,
-  connectionTimeoutMillis: roundMs,
-  query_timeout: roundMs,
+  connectionTimeoutMillis: answerMs,
+  query_timeout: answerMs,
   keepAlive: true,
 })
 pool.on('error', () => undefined) // the next round opens another connection

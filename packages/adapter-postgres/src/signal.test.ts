@@ -10,6 +10,7 @@ import type { Message } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
+import { openWire } from '../test/wire.js'
 import { postgresSignal, type PostgresSignal } from './index.js'
 
 let postgres: TestPostgres
@@ -177,6 +178,26 @@ it('the signal reconnects after the server closed its connections', async () => 
   expect(rowCount).toBe(2)
   expect(await heardBy(from, to)).toBeUndefined()
 })
+
+it('a silent connection is replaced, although nothing is sent', async () => {
+  const wire = await openWire(await postgres.database())
+  onTestFinished(wire.close)
+  const signal = postgresSignal({ connectionString: wire.url })
+  onTestFinished(() => signal.close())
+  const listening = async () => {
+    const sql = "select pid from pg_stat_activity where application_name = 'agent_messaging_signal'"
+    const client = new pg.Client({ connectionString: wire.url })
+    await client.connect()
+    const { rows } = await client.query(`${sql} and datname = current_database()`)
+    await client.end()
+    return rows.map(({ pid }) => String(pid))
+  }
+  await vi.waitFor(async () => expect(await listening()).toHaveLength(1), { timeout: 10_000 })
+  const [first = ''] = await listening()
+  wire.silence()
+  const others = async () => (await listening()).filter((pid) => pid !== first)
+  await vi.waitFor(async () => expect(await others()).toHaveLength(1), { timeout: 30_000 })
+}, 60_000)
 
 it('an outage is reported once, and the signal can be closed', async () => {
   const reasons: string[] = []
