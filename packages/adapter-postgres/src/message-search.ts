@@ -1,5 +1,5 @@
 import {
-  matchesSearch,
+  matchesFields,
   MOST_TEXT_BYTES,
   searchPath,
   selectList,
@@ -15,7 +15,7 @@ import {
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { messageById } from './message-row.js'
+import { messageById, selectMessage } from './message-row.js'
 import { sql, type Sql } from './sql.js'
 
 /** `at` orders before `seq`. It is 0 unless the time orders the messages. */
@@ -72,10 +72,13 @@ async function findOne(
   search: MessageSearch,
   { cursor }: PageOf,
 ): Promise<Page<Message>> {
-  const { messageId = '' } = search
-  const row = cursor === undefined ? await db.one(messageById, { messageId }) : undefined
+  const { messageId = '', text } = search
+  if (cursor !== undefined) return { data: [], nextCursor: null }
+  const row = await (text === undefined
+    ? db.one(messageById, { messageId })
+    : db.one(messageWithText, { messageId, text }))
   const message = row && toMessage(row)
-  return { data: message && matchesSearch(message, search) ? [message] : [], nextCursor: null }
+  return { data: message && matchesFields(message, search) ? [message] : [], nextCursor: null }
 }
 
 /** The newest session first, and in it the newest place. */
@@ -149,6 +152,9 @@ const START = `"left"(@correlationId, 64)`
 /** The collation C changes the case of ASCII letters only, as every other store does. */
 const HAS_TEXT = `(strpos(lower(m.message collate "C"), lower(@text collate "C")) > 0
   or coalesce(strpos(lower(m.response collate "C"), lower(@text collate "C")), 0) > 0)`
+const messageWithText = sql<{ readonly messageId: string; readonly text: string }, MessageRow>(
+  `${selectMessage} where m.id = @messageId and ${HAS_TEXT}`,
+)
 /** Reads the lengths of large texts, not the texts. */
 const TEXT_BYTES = 'octet_length(m.message) + coalesce(octet_length(m.response), 0) as bytes'
 

@@ -3,8 +3,9 @@ import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
-import { messageSearch } from './message-search.js'
+import { Committer } from './committer.js'
 import { openSqliteStorage } from './open.js'
+import { searchInSteps } from './search-in-steps.js'
 
 const MOST_READ = 10
 
@@ -24,12 +25,14 @@ it.each([{ createdBefore: 3 }, { createdBefore: 3, text: 'h' }])(
     }
     await close()
     const db = new Database(path, { readonly: true })
-    const search = messageSearch(db, MOST_READ)
+    const committer = new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 })
+    const search = searchInSteps(db, committer, MOST_READ)
     const pages: string[][] = []
     const wanted: MessageSearch = { projectId: PROJECT_ID, sessionId: 's', ...filter }
     let cursor: string | null | undefined
     while (cursor !== null) {
-      const page = search(wanted, { limit: 2, ...(cursor !== undefined && { cursor }) })
+      const found = await search(wanted, { limit: 2, ...(cursor !== undefined && { cursor }) })
+      const page = found._unsafeUnwrap()
       pages.push(page.data.map(({ id }) => id))
       cursor = page.nextCursor
     }

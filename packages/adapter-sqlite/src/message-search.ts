@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import {
-  matchesSearch,
-  MOST_TEXT_BYTES,
+  matchesFields,
   searchPath,
   toMessage,
   toPage,
@@ -16,7 +15,7 @@ import { messageById, selectMessage } from './message-row.js'
 import { atMost, preparedOnce } from './statements.js'
 
 /** `at` orders before `seq`. It is 0 unless the time orders the messages. */
-type Place = { readonly id: string; readonly seq: number; readonly at: number }
+export type Place = { readonly id: string; readonly seq: number; readonly at: number }
 type Bounds = {
   readonly agentId: string
   readonly before: number
@@ -31,8 +30,9 @@ type CursorRow = {
   readonly sessionSeq: number
   readonly position: number
 }
-/** What a page reads at most: rows, and bytes of texts. */
-type Most = { readonly mostRead: number; readonly mostBytes: number }
+/** The most that a page reads: rows, and bytes of texts. */
+type Most = { readonly rows: number; readonly bytes: number }
+type MostOfAgent = { readonly mostRead: number; readonly mostBytes: number }
 type SessionBounds = {
   readonly sessionSeq: number
   readonly fromPosition: number
@@ -41,17 +41,24 @@ type SessionBounds = {
 }
 
 /** The rows that a page reads at most, over all agents of the project. */
-const MOST_READ = 10_000
+export const MOST_READ = 10_000
 const MAX = Number.MAX_SAFE_INTEGER
 
+/** The places that a page can have, newest first, and the last row that it reached. */
+type Found = { readonly places: readonly Place[]; readonly endId: string | null }
+/** `rows`: how many it read at most. */
+type Reached = Found & { readonly rows: number }
+export type Searcher = {
+  /** Finds the messages that match in everything except the text. */
+  readonly reach: (search: MessageSearch, page: PageOf, most: Most) => Reached
+  readonly pageOf: (found: Found, limit: number) => Page<Message>
+}
+
 /**
- * `MessageStore.search`. Each path has an index that starts with the agent, so a search reads the
- * agents of the project one by one and merges their messages.
+ * Finds messages. Each path has an index that starts with the agent, so a search reads the agents
+ * of the project one by one and merges their messages.
  */
-export function messageSearch(
-  db: Database,
-  mostRead = MOST_READ,
-): (search: MessageSearch, page: PageOf) => Page<Message> {
+export function messageSearch(db: Database): Searcher {
   const byId = messageById(db)
   const bySeq = db.prepare<[number], MessageRow>(`${selectMessage} where m.seq = +?`)
   const agentsOf = db
@@ -61,63 +68,70 @@ export function messageSearch(
     'select id, seq, created_at as at, session_seq as sessionSeq, position from messages where id <= ? order by id desc limit 1',
   )
   const places = preparedOnce<MessageSearch & Bounds & { rows: number }, Place>(db)
-  const lasts = preparedOnce<MessageSearch & Bounds & Most, Place>(db)
+  const lasts = preparedOnce<MessageSearch & Bounds & MostOfAgent, Place>(db)
 
-  const pageOf = (found: readonly Place[], limit: number): Page<Message> => {
+  function pageOf({ places: found, endId }: Found, limit: number): Page<Message> {
     const { data, nextCursor } = toPage(found, limit, (place) => place)
-    return { data: data.flatMap(({ seq }) => bySeq.get(seq) ?? []).map(toMessage), nextCursor }
+    return {
+      data: data.flatMap(({ seq }) => bySeq.get(seq) ?? []).map(toMessage),
+      nextCursor: nextCursor ?? endId,
+    }
   }
 
-  function one(search: MessageSearch, { cursor }: PageOf): Page<Message> {
+  function one(search: MessageSearch, { cursor }: PageOf): Reached {
     const row = cursor === undefined ? byId(search.messageId ?? '') : undefined
-    const message = row && toMessage(row)
-    return { data: message && matchesSearch(message, search) ? [message] : [], nextCursor: null }
+    const isFound = row !== undefined && matchesFields(toMessage(row), search)
+    return { places: isFound ? [{ id: row.id, seq: row.seq, at: 0 }] : [], endId: null, rows: 1 }
   }
 
-  const ofSession = sessionSearch(db, mostRead)
+  const ofSession = sessionSearch(db)
 
-  return (search, page) => {
+  function reach(search: MessageSearch, page: PageOf, most: Most): Reached {
     const path = searchPath(search)
     if (path === 'message') return one(search, page)
     const { limit, cursor } = page
     const row = cursor === undefined ? undefined : cursorOf.get(cursor)
-    if (path === 'session') {
-      const { data, nextCursor } = ofSession(search, page, row)
-      return { ...pageOf(data, limit), nextCursor }
-    }
+    if (path === 'session') return ofSession(search, page, most, row)
     const before = cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0
     const beforeAt = cursor === undefined ? MAX : (row?.at ?? 0)
     const agents = agentsOf.all(search.projectId)
-    const share = Math.max(limit + 1, Math.floor(mostRead / Math.max(1, agents.length)))
-    const isRejecting = rest(search, path).length > 0
+    const share = Math.max(limit + 1, Math.floor(most.rows / Math.max(1, agents.length)))
     const found: Place[] = []
     let end: Place | undefined
     for (const agentId of agents) {
       const bounds = { ...search, agentId, before, beforeAt, last: 0, lastAt: 0 }
-      const last = isRejecting
+      const last = isRejecting(search, path)
         ? lasts(lastSearchedSql(search, path)).get({
             ...bounds,
             mostRead: share,
-            mostBytes: Math.floor(MOST_TEXT_BYTES / agents.length),
+            mostBytes: Math.floor(most.bytes / agents.length),
           })
         : undefined
       if (last && (!end || isNewer(last, end))) end = last
-      const reach = { last: last?.seq ?? 0, lastAt: last?.at ?? 0, rows: limit + 1 }
-      found.push(...places(messageSearchSql(search, path)).all({ ...bounds, ...reach }))
+      const rows = rowsOf(search, limit + 1)
+      const reached = { last: last?.seq ?? 0, lastAt: last?.at ?? 0, rows }
+      found.push(...places(messageSearchSql(search, path)).all({ ...bounds, ...reached }))
     }
-    const reached = found
+    const inOrder = found
       .filter((place) => !end || !isNewer(end, place))
       .sort((a, b) => (isNewer(a, b) ? -1 : 1))
-    const { data, nextCursor } = pageOf(reached.slice(0, limit + 1), limit)
-    return { data, nextCursor: nextCursor ?? end?.id ?? null }
+    return {
+      places: inOrder.slice(0, rowsOf(search, limit + 1)),
+      endId: end?.id ?? null,
+      rows: share * agents.length,
+    }
   }
+
+  return { reach, pageOf }
 }
+
+/** A search for a text can reject each row, so it reads up to the last one. */
+const rowsOf = ({ text }: MessageSearch, rows: number): number => (text === undefined ? rows : MAX)
 
 /** Finds the places of messages of a session: the newest session first, in it the newest place. */
 function sessionSearch(
   db: Database,
-  mostRead: number,
-): (search: MessageSearch, page: PageOf, row: CursorRow | undefined) => Page<Place> {
+): (search: MessageSearch, page: PageOf, most: Most, row: CursorRow | undefined) => Reached {
   const sessionsOf = db
     .prepare<[string, string], number>(
       'select s.seq from agents a join sessions s on s.agent_id = a.id and s.session_id = ? where a.project_id = ?',
@@ -125,15 +139,14 @@ function sessionSearch(
     .pluck()
   const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, Place>(db)
   const lastInSession = preparedOnce<
-    Omit<SessionBounds, 'fromPosition'> & Most,
+    Omit<SessionBounds, 'fromPosition'> & MostOfAgent,
     { readonly id: string; readonly position: number }
   >(db)
-  return (search, { limit, cursor }, row) => {
+  return (search, { limit, cursor }, most, row) => {
     const sessions = sessionsOf.all(search.sessionId ?? '', search.projectId)
     const isInPlace = row?.id === cursor && sessions.includes(row?.sessionSeq ?? 0)
     const toSeq = cursor === undefined || isInPlace ? MAX : (row?.seq ?? 0)
-    const share = Math.max(limit + 1, Math.floor(mostRead / Math.max(1, sessions.length)))
-    const isRejecting = rest(search, 'session').length > 0
+    const share = Math.max(limit + 1, Math.floor(most.rows / Math.max(1, sessions.length)))
     const found: Place[] = []
     let endId: string | undefined
     for (const sessionSeq of sessions.toSorted((a, b) => b - a)) {
@@ -141,17 +154,17 @@ function sessionSearch(
       const isFirst = isInPlace && sessionSeq === row?.sessionSeq
       const toPosition = isFirst ? row.position - 1 : MAX
       const bounds = { sessionSeq, toPosition, toSeq }
-      const most = { mostRead: share, mostBytes: Math.floor(MOST_TEXT_BYTES / sessions.length) }
-      const last = isRejecting
-        ? lastInSession(lastInSessionSql(search)).get({ ...bounds, ...most })
+      const shares = { mostRead: share, mostBytes: Math.floor(most.bytes / sessions.length) }
+      const last = isRejecting(search, 'session')
+        ? lastInSession(lastInSessionSql(search)).get({ ...bounds, ...shares })
         : undefined
-      const reach = { fromPosition: last?.position ?? 0, rows: limit + 1 - found.length }
+      const rows = rowsOf(search, limit + 1 - found.length)
+      const reach = { fromPosition: last?.position ?? 0, rows }
       found.push(...inSession(sessionSearchSql(search)).all({ ...search, ...bounds, ...reach }))
       endId = last?.id
-      if (last || found.length > limit) break
+      if (last || found.length > rowsOf(search, limit)) break
     }
-    const { data, nextCursor } = toPage(found, limit, (place) => place)
-    return { data, nextCursor: nextCursor ?? endId ?? null }
+    return { places: found, endId: endId ?? null, rows: share * sessions.length }
   }
 }
 
@@ -192,15 +205,16 @@ const HAS_CORRELATION = `instr(m.metadata, '"correlationId"') > 0`
 const CORRELATION_START = "substr(m.metadata ->> 'correlationId', 1, 64)"
 const START = 'substr(@correlationId, 1, 64)'
 
-/** `like` takes a fourth of the time of `instr` with `lower`. It ignores the case of ASCII. */
-const PATTERN = String.raw`'%' || replace(replace(replace(@text, '\', '\\'), '%', '\%'), '_', '\_') || '%'`
-const HAS_TEXT = String.raw`(m.message like ${PATTERN} escape '\' or m.response like ${PATTERN} escape '\')`
 /** The lengths are in the rows' headers, so this reads no text. */
 const TEXT_BYTES = 'octet_length(m.message) + ifnull(octet_length(m.response), 0) as bytes'
 
-/** Conditions that can reject a row of the path. */
+/** True if the search can reject a row of the path. */
+const isRejecting = (search: MessageSearch, path: SearchPath): boolean =>
+  search.text !== undefined || rest(search, path).length > 0
+
+/** Conditions that can reject a row of the path. The text is not one: `searchInSteps`. */
 function rest(search: MessageSearch, path: SearchPath): string[] {
-  const { endUserId, correlationId, status, state, text, createdAfter, createdBefore } = search
+  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
   const conditions: string[] = []
   if (correlationId !== undefined)
     conditions.push("json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')")
@@ -214,7 +228,6 @@ function rest(search: MessageSearch, path: SearchPath): string[] {
     conditions.push('m.created_at >= @createdAfter')
   if (path !== 'time' && createdBefore !== undefined)
     conditions.push('m.created_at < @createdBefore')
-  if (text !== undefined) conditions.push(HAS_TEXT)
   return conditions
 }
 

@@ -17,9 +17,9 @@ import type { HookRows } from './hook-rows.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
 import { messageList } from './message-list.js'
-import { messageSearch } from './message-search.js'
 import { messageById, messageByRef, selectMessage } from './message-row.js'
 import { messagePurge } from './purge.js'
+import { searchInSteps } from './search-in-steps.js'
 import { sessionHistory } from './session-history.js'
 import { sessionList } from './session-list.js'
 import { atMost } from './statements.js'
@@ -47,7 +47,6 @@ export function messageStore(
   const changes = messageChanges(db, sessions, fanOut)
   const history = sessionHistory(db)
   const list = messageList(db)
-  const search = messageSearch(db)
   const purge = messagePurge(db)
   const erase = sessionErasure(db, sessions, erasure)
   const erasePrincipal = principalMessages(db, sessions)
@@ -98,7 +97,7 @@ export function messageStore(
     find: (messageIds) =>
       committer.read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
     list: (filter, page) => committer.read(() => list(filter, page)),
-    search: (wanted, page) => committer.read(() => search(wanted, page)),
+    search: searchInSteps(db, committer),
     purge: (query) => committer.write(() => purge(query)),
     activity: (query) => committer.read(() => activity(query)),
     backlog: (now) => committer.read(() => backlog(now)),

@@ -25,7 +25,10 @@ export type MessageSearch = {
   readonly endUserId?: string
   /** `correlationId` of the metadata: a string, or the text of a number. */
   readonly correlationId?: string
-  /** A part of the message or of its answer. ASCII letters match in either case. */
+  /**
+   * A part of the message or of its answer, at most 100 characters. ASCII letters match in either
+   * case.
+   */
   readonly text?: string
   readonly status?: Message['status']
   readonly state?: MessageState

@@ -1,4 +1,5 @@
 import type { FoundMessage, Instant, Page } from '@org/agent-messaging-core'
+import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
@@ -23,7 +24,11 @@ export const messageRoutes = (d: ConsoleDeps) => {
 async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
   const filter = messageFilterIn(c.req.query(), zoneOf(c))
   const search = searchOf(c.get('apiKey').projectId, filter)
-  const found = await service.messages.search({ ...search, page: pageOf(c) })
+  const found = await service.messages.search({
+    ...search,
+    page: pageOf(c),
+    abort: c.req.raw.signal,
+  })
   if (found.isErr()) return showError(c, found.error)
   return show(
     c,
@@ -46,10 +51,20 @@ async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
 }
 
 function Filters({ filter }: { readonly filter: MessageFilter }) {
-  const field = (name: 'session' | 'user' | 'correlation' | 'text', label: string) => (
+  const field = (
+    name: 'session' | 'user' | 'correlation' | 'text',
+    label: string,
+    maxlength?: number,
+  ) => (
     <div>
       <label for={name}>{label}</label>
-      <input id={name} name={name} value={filter[name] ?? ''} autocomplete="off" />
+      <input
+        id={name}
+        name={name}
+        value={filter[name] ?? ''}
+        maxlength={maxlength}
+        autocomplete="off"
+      />
     </div>
   )
   return (
@@ -68,7 +83,7 @@ function Filters({ filter }: { readonly filter: MessageFilter }) {
       {field('session', 'Session')}
       {field('user', 'End user')}
       {field('correlation', 'Correlation ID')}
-      {field('text', 'Text')}
+      {field('text', 'Text', MAX_SEARCHED_TEXT)}
       <TimeRange range={filter} />
       <p class="buttons">
         <button class="primary">Filter</button>

@@ -137,6 +137,13 @@ describe('the pages of a portal session', () => {
     ])
   })
 
+  it('search for no text of more than 100 characters', async () => {
+    const { enter, get } = await portal(['project:message'])
+    const answer = await get(`/console/messages?text=${'x'.repeat(101)}`, (await enter()).cookie)
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('text must have at most 100 characters')
+  })
+
   it('name no API key, command or test receiver to a customer without webhooks', async () => {
     const { enter, get } = await portal(['project:webhooks'])
     const page = await (await get('/console/webhooks', (await enter()).cookie)).text()

@@ -1,4 +1,5 @@
 import type { Issue } from '@org/agent-messaging-core'
+import { unavailableText } from '@org/agent-messaging-core/runtime'
 
 /** The parts of a use case's error that a page shows. */
 export type Problem = {
@@ -33,7 +34,6 @@ const texts: Readonly<Record<string, string>> = {
   project_not_found: 'This project does not exist',
   key_not_found: 'This API key does not exist',
   too_many_keys: 'The project has reached its limit of API keys. Revoke one first',
-  unavailable: 'The service cannot reach its storage. Try again later',
 }
 
 /** Describes an error to a reader. */
@@ -41,6 +41,7 @@ export function problemText({ kind, issues, reason }: Problem): string {
   if (issues) return issues.map(({ path, message }) => `${path} ${message}`).join('; ')
   if (kind === 'principal_invalid')
     return `The end user is invalid${reason === undefined ? '' : `: ${reason}`}`
+  if (kind === 'unavailable') return unavailableText({ kind, reason: reason ?? '' })
   return texts[kind] ?? 'The action failed'
 }
 

@@ -36,19 +36,28 @@ describe('the search', () => {
     for (const agent of ['bot', 'other']) expect(page).toContain(`of the agent ${agent}<`)
   })
 
-  it.each([
-    '\0',
-    'lo\0ng',
-    '\ud800',
-    'x'.repeat(10_000),
-    `"' OR 1=1 --`,
-    'a* NEAR(b) AND "',
-    '%_\\',
-  ])('finds nothing for %j', async (q) => {
-    const { search, thrown } = await withLongSession()
-    const found = await search(q)
-    expect(found.status).toBe(200)
-    expect(await found.text()).toContain('Nothing found')
-    expect(thrown).toEqual([])
+  it.each(['\0', 'lo\0ng', '\ud800', 'x'.repeat(100), `"' OR 1=1 --`, 'a* NEAR(b) AND "', '%_\\'])(
+    'finds nothing for %j',
+    async (q) => {
+      const { search, thrown } = await withLongSession()
+      const found = await search(q)
+      expect(found.status).toBe(200)
+      expect(await found.text()).toContain('Nothing found')
+      expect(thrown).toEqual([])
+    },
+  )
+
+  it('refuses a text of more than 100 characters, unless it is a name', async () => {
+    const { search, send, get, cookie } = await withLongSession()
+    const long = 'x'.repeat(101)
+    for (const refused of [
+      await search(long),
+      await get(`/console/messages?text=${long}`, cookie),
+    ]) {
+      expect(refused.status).toBe(400)
+      expect(await refused.text()).toContain('text must have at most 100 characters')
+    }
+    await send('bot', long)
+    expect((await search(long)).status).toBe(302)
   })
 })

@@ -46,7 +46,7 @@ export const searchRoutes = (d: ConsoleDeps) =>
     const text = (c.req.query('q') ?? '').trim()
     if (text === '') return resultsPage(c, d, text)
     if (!isStorableText(text)) return resultsPage(c, d, text, NOTHING)
-    const found = await find(d.service, c.get('apiKey'), text)
+    const found = await find(d.service, { ...c.get('apiKey'), abort: c.req.raw.signal }, text)
     if (found.isErr()) return showError(c, found.error)
     const path = onlyPath(found.value)
     return path === undefined ? resultsPage(c, d, text, found.value) : c.redirect(path)
@@ -54,7 +54,11 @@ export const searchRoutes = (d: ConsoleDeps) =>
 
 const NOTHING: Results = { sessions: [], webhooks: [], groups: [] }
 
-type Key = { readonly projectId: string; readonly permissions: readonly Permission[] }
+type Key = {
+  readonly projectId: string
+  readonly permissions: readonly Permission[]
+  readonly abort: AbortSignal
+}
 
 /** Finds an id first, then names, and a part of a text only if nothing has that name. */
 const find = (service: MessagingService, key: Key, text: string) =>
@@ -108,12 +112,12 @@ const findNamed = (service: MessagingService, key: Key, text: string) =>
 
 const groupOf = (
   { messages }: MessagingService,
-  { projectId, permissions }: Key,
+  { projectId, permissions, abort }: Key,
   title: string,
   filter: MessageFilter,
 ) => {
   const page = { limit: MAX_MESSAGES }
-  const search = { ...searchOf(projectId, filter), page }
+  const search = { ...searchOf(projectId, filter), page, abort }
   const found = permissions.includes('project:message') ? messages.search(search) : NO_MESSAGES
   return found.map(({ data, nextCursor }): Group => ({
     title,

@@ -8,7 +8,7 @@ import type { ChunkRelay } from './ports/chunk-relay.js'
 import type { Clock, Crypto, Ids, Random } from './ports/platform.js'
 import type { ResponseSignal } from './ports/response-signal.js'
 import type { Storage } from './ports/storage.js'
-import type { Stored, Unavailable } from './ports/stored.js'
+import type { Caller, Stored, Unavailable } from './ports/stored.js'
 import type { Telemetry } from './ports/telemetry.js'
 import type { Tracing } from './ports/tracing.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
@@ -16,7 +16,9 @@ import type { WorkSignal } from './ports/work-signal.js'
 import type { Policy } from './policy.js'
 
 /** A read names its project in its first argument. */
-type OfProject = string | { readonly projectId?: string | undefined }
+type OfProject =
+  | string
+  | { readonly projectId?: string | undefined; readonly abort?: Caller | undefined }
 export type SharedReads = <Input extends readonly [OfProject, ...unknown[]], T, E>(
   read: (...input: Input) => ResultAsync<T, E>,
 ) => (...input: Input) => ResultAsync<T, E | Unavailable>

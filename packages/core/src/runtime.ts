@@ -29,7 +29,7 @@ export {
 } from './domain/json.js'
 export { jsonTextLimits, jsonTextProblem, parseJsonText } from './domain/json-text.js'
 export { nearestName, unknownFields, withNearest } from './domain/nearest-name.js'
-export { defaultLimits } from './domain/limits.js'
+export { defaultLimits, MAX_SEARCHED_TEXT } from './domain/limits.js'
 export type { MessageState, MessageStateKind } from './domain/message.js'
 export { defaultDispatchPolicy, isRetryable, isSettled } from './domain/message.js'
 export type { DefaultExecutionPrincipal } from './domain/principal.js'

@@ -87,6 +87,15 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     )
   })
 
+  it('refuse to search for a long text', async () => {
+    const list = (text: string) => cli(`messages list --text ${text}`, environment())
+    expect((await list('x'.repeat(100))).code).toBe(0)
+    expect(await list('x'.repeat(101))).toMatchObject({
+      code: 1,
+      stderr: 'cannot list the messages: text must have at most 100 characters\n',
+    })
+  })
+
   it('cancel an open message, retry it, and refuse what is final', async () => {
     const session = `open-${place.length}`
     const { messageId } = await send('slow', `${session} --wait 0`)

@@ -474,6 +474,14 @@ describe('GET /v1/agents/:id/messages', () => {
 })
 
 describe('GET /v1/messages', () => {
+  it('names the longest text in the document', async () => {
+    const { ask } = await openScene()
+    const { parameters } = (await ask('GET', '/openapi.json')).json.paths['/v1/messages'].get
+    expect(parameters).toContainEqual(
+      expect.objectContaining({ name: 'text', schema: { type: 'string', maxLength: 100 } }),
+    )
+  })
+
   it('finds messages over all agents with their deliveries', async () => {
     const { ask, clock, createAgent, keyWith } = await openScene()
     const agents = [await createAgent(), await createAgent()]
@@ -534,11 +542,16 @@ describe('GET /v1/messages', () => {
     expect((await ask('GET', '/v1/messages', { key })).status).toBe(403)
   })
 
-  it.each(['user=u', 'endUserId=%00', 'text=%00', 'state=lost', 'createdAfter=today', 'limit=0'])(
-    'refuses ?%s',
-    async (query) => {
-      const { ask } = await openScene()
-      expect((await ask('GET', `/v1/messages?${query}`)).status).toBe(400)
-    },
-  )
+  it.each([
+    'user=u',
+    'endUserId=%00',
+    'text=%00',
+    `text=${'x'.repeat(101)}`,
+    'state=lost',
+    'createdAfter=today',
+    'limit=0',
+  ])('refuses ?%s', async (query) => {
+    const { ask } = await openScene()
+    expect((await ask('GET', `/v1/messages?${query}`)).status).toBe(400)
+  })
 })

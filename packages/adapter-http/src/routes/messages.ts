@@ -1,3 +1,4 @@
+import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
@@ -50,14 +51,12 @@ const search = query({
   correlationId: storableText
     .optional()
     .meta({ description: '`correlationId` of the metadata, a string or a number.' }),
-  text: storableText
-    .max(1_000)
-    .optional()
-    .meta({
-      description:
-        'A part of the message or of its answer. ASCII letters match in either case. ' +
-        'This parameter has no index, so a page looks at 10,000 messages or 4 MiB of texts at most.',
-    }),
+  text: storableText.optional().meta({
+    maxLength: MAX_SEARCHED_TEXT,
+    description:
+      'A part of the message or of its answer. ASCII letters match in either case. ' +
+      'This parameter has no index, so a page looks at 10,000 messages or 4 MiB of texts at most.',
+  }),
   status,
   state,
   createdAfter: instant.optional().meta({ description: 'Inclusive.' }),
@@ -77,6 +76,7 @@ export const messageRoutes = ({ service }: HttpDeps) =>
           projectId: c.get('projectId'),
           ...defined(wanted),
           page: pageOf({ limit, cursor }),
+          abort: new Caller(c),
         })
         return answer(c, 200, found, pageBody(foundMessageBody))
       },

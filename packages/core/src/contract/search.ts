@@ -8,6 +8,8 @@ import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
 const LIMITS = [1, 2, 50]
+/** The service searches for no longer text. */
+const MOST_WANTED = 100
 
 /** Finds all messages of a search, page by page. */
 async function found(
@@ -153,17 +155,30 @@ export function searchSuite(it: StorageTest): void {
     ]
     const sent: string[] = []
     for (const message of texts) sent.push((await scene.send(agent, { message })).id)
-    for (const [at, text] of texts.entries()) {
+    for (const [at, whole] of texts.entries()) {
+      const text = whole.slice(-MOST_WANTED)
       expect(await found(storage, { text }, 50)).toEqual([sent[at]])
       expect(await found(storage, { text: text.slice(1, -1) }, 50)).toEqual([sent[at]])
       expect(await found(storage, { text: `${text}x` }, 50)).toEqual([])
       for (const name of ['sessionId', 'endUserId', 'correlationId'] as const)
-        expect(await found(storage, { [name]: text }, 50)).toEqual([])
+        expect(await found(storage, { [name]: whole }, 50)).toEqual([])
     }
     for (const text of ['"', `'`, '*', ':*', 'NEAR', 'AND (', '%é%é'])
       expect((await found(storage, { text }, 50)).length, text).toBeGreaterThan(0)
     for (const text of ['quoted OR nothing', 'it* ', 'quoted & a', '"quoted" "AND"'])
       expect(await found(storage, { text }, 50), text).toEqual([])
+  })
+
+  it('find a text at each place of a long message', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const text = 'Größe €😀 z'.padEnd(MOST_WANTED, '.')
+    const sent: string[] = []
+    for (let place = 0; place < 40_000; place += 1_999) {
+      const message = `${'é'.repeat(place)}${text}${'é'.repeat(40_000 - place)}`
+      sent.push((await scene.send(agent, { sessionId: `s${place}`, message })).id)
+    }
+    expect(await found(storage, { text: text.replace('G', 'g') }, 50)).toEqual(sent.toReversed())
+    expect(await found(storage, { text: text.replace('ö', 'Ö') }, 50)).toEqual([])
   })
 
   it('do not find erased messages, and continue at the place of one', async ({

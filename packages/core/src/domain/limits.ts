@@ -35,3 +35,6 @@ export const defaultLimits: Limits = {
   keysPerProject: 1_000,
   portalsPerProject: 1_000,
 }
+
+/** Unicode code points of the `text` of a search. */
+export const MAX_SEARCHED_TEXT = 100

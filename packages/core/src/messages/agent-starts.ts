@@ -1,6 +1,6 @@
 import type { Agent } from '../domain/agent.js'
 import type { Platform } from '../platform.js'
-import type { Caller } from './waiting-room.js'
+import type { Caller } from '../ports/stored.js'
 
 const FIRST_LOOK_MS = 50
 

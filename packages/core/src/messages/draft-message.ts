@@ -21,7 +21,7 @@ import { usageOfMessage } from '../domain/usage.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Platform } from '../platform.js'
 import { newHook, type HookInput } from './message-hooks.js'
-import type { Caller } from './waiting-room.js'
+import type { Caller } from '../ports/stored.js'
 
 export type SendInput = {
   readonly projectId: string

@@ -1,11 +1,21 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
 import { newestThatFit, turnsOf, type HistoryLimit, type Turn } from '../domain/history.js'
+import type { Invalid } from '../domain/input-rules.js'
+import { isLonger } from '../domain/json.js'
+import { MAX_SEARCHED_TEXT } from '../domain/limits.js'
 import type { Message, MessageStateKind } from '../domain/message.js'
+import { sharedReads } from '../pacing/shared-reads.js'
 import type { MessageSearch } from '../ports/message-store.js'
-import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
-import type { Caller } from './waiting-room.js'
+import {
+  CALLER_LEFT,
+  type Caller,
+  type Page,
+  type PageOf,
+  type Stored,
+  type Unavailable,
+} from '../ports/stored.js'
 import type { MessagesContext } from './context.js'
 import type { Platform } from '../platform.js'
 
@@ -119,6 +129,8 @@ export type SearchMessagesInput = {
 } & {
   readonly projectId: string
   readonly page: PageOf
+  /** Once it is aborted, the search ends. */
+  readonly abort?: Caller | undefined
 }
 /** A message with the newest deliveries of its events. */
 export type FoundMessage = {
@@ -129,16 +141,37 @@ export type FoundMessage = {
 /** A list of all deliveries has the rest. */
 const MOST_DELIVERIES = 100
 
+/** Searches for a text, in each process. One that waits longer is refused. */
+const TEXT_SEARCHES = { places: 2, maxWaiting: 100, maxWaitMs: 30_000 }
+const TEXT_TOO_LONG: Invalid = {
+  kind: 'invalid',
+  issues: [{ path: 'text', message: `must have at most ${MAX_SEARCHED_TEXT} characters` }],
+}
+
 /**
  * Finds messages over all agents of the project, newest first. A page can have fewer messages than
- * its limit, or none, and still a `nextCursor`.
+ * its limit, or none, and still a `nextCursor`. Searches for a text wait in a separate queue,
+ * because they take long.
  */
-export const searchMessages =
+export function searchMessages(
+  d: Platform,
+): (input: SearchMessagesInput) => ResultAsync<Page<FoundMessage>, Unavailable | Invalid> {
+  const find = d.shared(findMessages(d))
+  const findText = sharedReads(d.clock, TEXT_SEARCHES)(findMessages(d))
+  return (input) => {
+    if (input.text === undefined) return find(input)
+    return isLonger(input.text, MAX_SEARCHED_TEXT) ? errAsync(TEXT_TOO_LONG) : findText(input)
+  }
+}
+
+const findMessages =
   (d: Platform) =>
-  ({ page, ...search }: SearchMessagesInput): Stored<Page<FoundMessage>> =>
+  ({ page, abort, ...search }: SearchMessagesInput): Stored<Page<FoundMessage>> =>
     safeTry(async function* () {
       const wanted = defined(search)
-      const found = yield* await pageOfText(page, (part) => d.storage.messages.search(wanted, part))
+      const found = yield* await pageOfText(page, (part) =>
+        abort?.aborted ? errAsync(CALLER_LEFT) : d.storage.messages.search(wanted, part, abort),
+      )
       const deliveries = yield* await d.storage.deliveries.ofMessages({
         projectId: search.projectId,
         messageIds: found.data.map(({ id }) => id),
@@ -154,7 +187,7 @@ export const searchMessages =
     })
 
 /** Removes fields that are undefined. An absent field does not filter. */
-const defined = (search: Omit<SearchMessagesInput, 'page'>): MessageSearch =>
+const defined = (search: Omit<SearchMessagesInput, 'page' | 'abort'>): MessageSearch =>
   Object.fromEntries(
     Object.entries(search).filter(([, value]) => value !== undefined),
   ) as MessageSearch

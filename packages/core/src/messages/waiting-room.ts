@@ -1,10 +1,8 @@
 import { isSettled, type Message } from '../domain/message.js'
 import { ShortLivedMap } from '../domain/short-lived-map.js'
 import type { Platform } from '../platform.js'
+import type { Caller } from '../ports/stored.js'
 import { ProjectCounts } from './project-counts.js'
-
-/** An AbortSignal, or less. It is read at each poll: a listener per request would cost more. */
-export type Caller = { readonly aborted: boolean }
 
 /** One waiting caller. Thousands wait at once, so shared state belongs into `WaitingRoom`. */
 type Waiter = {

@@ -1,19 +1,20 @@
 import { ResultAsync } from 'neverthrow'
 import type { ReadsByCode, SharedReads } from '../platform.js'
 import type { Clock } from '../ports/platform.js'
-import { TurnQueue } from './turn-queue.js'
+import { TurnQueue, type TurnLimits } from './turn-queue.js'
 
 /** A read on SQLite blocks the event loop, so sends get their turn after this time of reads. */
 const LIMITS = { places: 4, turnMs: 4, maxWaiting: 5_000, maxWaitMs: 5_000 }
 
 /** Returns a function that makes a read wait for its turn among the reads of all projects. */
-export function sharedReads(clock: Clock): SharedReads {
-  const queue = new TurnQueue(clock, LIMITS)
+export function sharedReads(clock: Clock, limits: TurnLimits = LIMITS): SharedReads {
+  const queue = new TurnQueue(clock, limits)
   return (read) =>
     (...input) => {
       const [of] = input
-      const group = typeof of === 'string' ? of : (of.projectId ?? '')
-      return new ResultAsync(queue.run({ group }, () => read(...input)))
+      const { projectId = '', abort } = typeof of === 'string' ? { projectId: of } : of
+      const turn = { group: projectId, caller: abort }
+      return new ResultAsync(queue.run(turn, () => read(...input)))
     }
 }
 

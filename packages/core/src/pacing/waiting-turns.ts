@@ -1,5 +1,5 @@
 import { ShortLivedMap } from '../domain/short-lived-map.js'
-import type { Unavailable } from '../ports/stored.js'
+import type { Caller, Unavailable } from '../ports/stored.js'
 
 export type WaitingLimits = {
   /** Default: as many places as there are. */
@@ -14,7 +14,7 @@ export type WaitingLimits = {
 export type Turn = {
   readonly group: string
   /** Work of a caller that has left is refused when its turn comes. */
-  readonly caller?: { readonly aborted: boolean } | undefined
+  readonly caller?: Caller | undefined
   /** Counts against `maxBytes`. Called only if the work must wait. */
   readonly bytes?: () => number
 }

@@ -16,7 +16,7 @@ import type { BucketLevel, TokenTake } from '../domain/send-limit.js'
 import type { Usage } from '../domain/usage.js'
 import type { ActivityQuery, MessageCount } from './activity.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
+import type { Caller, Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
 /**
  * Messages and their sessions. A session is a queue and a lock: it hands out one message at a
@@ -106,9 +106,11 @@ export interface MessageStore {
   /**
    * Finds messages of all agents of a project that `matchesSearch`, newest first. Messages of one
    * session come in the order of their places. A page can have fewer messages than its limit, or
-   * none, and still a `nextCursor`, because a store can limit the rows that it looks at.
+   * none, and still a `nextCursor`, because a store can limit the rows that it looks at. A store in
+   * the process lets the event loop turn while it looks for a text, and is `Unavailable` once the
+   * caller has left.
    */
-  search(search: MessageSearch, page: PageOf): Stored<Page<Message>>
+  search(search: MessageSearch, page: PageOf, caller?: Caller): Stored<Page<Message>>
   /**
    * Deletes final messages with their idempotency keys, and idle sessions with their last message.
    * The keys can be used again. Returns the number of messages.

@@ -28,6 +28,11 @@ const TEXTS: ReadonlyMap<string, string> = new Map([
 /** Returns undefined if the reason comes from the storage and is for the operator. */
 export const textOfReason = ({ reason }: Unavailable): string | undefined => TEXTS.get(reason)
 
+/** An AbortSignal, or less. It is polled: a listener per request would cost more. */
+export type Caller = { readonly aborted: boolean }
+/** Ends a read whose caller has left. */
+export const CALLER_LEFT: Unavailable = { kind: 'unavailable', reason: 'the caller has left' }
+
 /** Says what the caller can do about it. Every interface uses this text. */
 export const unavailableText = (error: Unavailable): string =>
   textOfReason(error) ?? 'The service cannot reach its storage. Try again later'

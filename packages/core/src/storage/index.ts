@@ -134,7 +134,9 @@ export type {
 export type { Recovery, RecoveryStore } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, Storage, TakenOver } from '../ports/storage.js'
+export { CALLER_LEFT } from '../ports/stored.js'
 export type {
+  Caller,
   Lease,
   Page,
   PageOf,
@@ -193,7 +195,7 @@ export {
   type DeliveryRowWithBody,
 } from './delivery-row.js'
 export { LeaseTable, type SharedLeases } from './lease-table.js'
-export { matchesSearch, MOST_TEXT_BYTES, searchPath, type SearchPath } from './message-search.js'
+export { matchesFields, MOST_TEXT_BYTES, searchPath, type SearchPath } from './message-search.js'
 export { messageBounds, type CursorPlace, type MessageBounds } from './message-bounds.js'
 export {
   MESSAGE_COLUMNS,

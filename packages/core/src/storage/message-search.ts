@@ -3,7 +3,11 @@ import { isEndUser } from '../domain/principal.js'
 import type { MessageSearch } from '../ports/message-store.js'
 
 /** True if the search finds the message. */
-export function matchesSearch(message: Message, search: MessageSearch): boolean {
+export const matchesSearch = (message: Message, search: MessageSearch): boolean =>
+  matchesFields(message, search) && (search.text === undefined || hasText(message, search.text))
+
+/** True if the message matches in everything except the text. */
+export function matchesFields(message: Message, search: MessageSearch): boolean {
   const { createdAfter = -Infinity, createdBefore = Infinity, endUserId } = search
   const isEqual = <T>(wanted: T | undefined, value: T | undefined): boolean =>
     wanted === undefined || wanted === value
@@ -15,7 +19,6 @@ export function matchesSearch(message: Message, search: MessageSearch): boolean 
     isEqual(search.status, statusOf(message.state)) &&
     isEqual(search.state, message.state.kind) &&
     (endUserId === undefined || isEndUser(message.executionPrincipal, endUserId)) &&
-    (search.text === undefined || hasText(message, search.text)) &&
     message.createdAt >= createdAfter &&
     message.createdAt < createdBefore
   )

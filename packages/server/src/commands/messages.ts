@@ -44,7 +44,10 @@ function addList(messages: Command): void {
     .option('--session <id>', 'only messages of this session')
     .option('--end-user <id>', 'only messages on behalf of this end user')
     .option('--correlation-id <id>', 'only messages with this correlationId in the metadata')
-    .option('--text <text>', 'only messages with this text in them or in their answer')
+    .option(
+      '--text <text>',
+      'only messages with this text (at most 100 characters) in them or in their answer',
+    )
     .addOption(new Option('--state <state>', 'only messages in this state').choices([...STATES]))
     .option('--after <time>', 'only messages since this time, such as 2030-01-31', instant)
     .option('--before <time>', 'only messages created before this time', instant)

@@ -1,0 +1,93 @@
+import { ok, ResultAsync, type Result } from 'neverthrow'
+import type { Message, Page, Unavailable } from '@org/agent-messaging-core/storage'
+import { expect, it, vi } from 'vitest'
+import { scene } from './scene.js'
+
+const PAGE = { limit: 20 }
+const OVERLOAD = { kind: 'unavailable', reason: 'overload' }
+
+/** Searches of the storage that end when the test says so, by the text that they look for. */
+async function heldSearches() {
+  const made = await scene()
+  const { storage, service, clock } = made
+  const started: string[] = []
+  const ends: (() => void)[] = []
+  vi.spyOn(storage.messages, 'search').mockImplementation(({ text = '' }) => {
+    started.push(text)
+    const held = new Promise<Result<Page<Message>, Unavailable>>((resolve) =>
+      ends.push(() => resolve(ok({ data: [], nextCursor: null }))),
+    )
+    return new ResultAsync(held)
+  })
+  const search = (text: string, projectId = made.project.id, abort = { aborted: false }) =>
+    service.messages.search({ projectId, text, abort, page: PAGE })
+  const endAll = async () => {
+    for (let end = ends.shift(); end; end = ends.shift()) {
+      end()
+      await clock.advance(0)
+    }
+  }
+  return { ...made, started, search, endAll }
+}
+
+it('two searches for a text run at once, and others wait in turn by project', async () => {
+  const { service, started, search, endAll } = await heldSearches()
+  const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+  const all = ['a1', 'a2', 'a3', 'a4'].map((text) => search(text))
+  all.push(search('b1', other.id))
+  expect(started).toEqual(['a1', 'a2'])
+  await endAll()
+  expect(started).toEqual(['a1', 'a2', 'a3', 'b1', 'a4'])
+  for (const found of await Promise.all(all)) expect(found.isOk()).toBe(true)
+})
+
+it('a search is refused if 100 others wait, and if it waits for half a minute', async () => {
+  const { service, clock, started, search, endAll } = await heldSearches()
+  const all = Array.from({ length: 102 }, (_, n) => search(String(n)))
+  expect((await search('103rd'))._unsafeUnwrapErr()).toMatchObject(OVERLOAD)
+  const withoutText = service.messages.search({ projectId: 'other', page: PAGE })
+  expect(started).toEqual(['0', '1', ''])
+  await clock.advance(30_000)
+  for (const late of await Promise.all(all.slice(2)))
+    expect(late._unsafeUnwrapErr()).toMatchObject(OVERLOAD)
+  await endAll()
+  expect((await withoutText).isOk()).toBe(true)
+  expect(started).toHaveLength(3)
+})
+
+it('a search whose caller left does not start, and one that runs reads no further part', async () => {
+  const { started, search, endAll } = await heldSearches()
+  const caller = { aborted: false }
+  const running = [search('a'), search('b')]
+  const waiting = search('c', undefined, caller)
+  caller.aborted = true
+  await endAll()
+  await Promise.all(running)
+  expect((await waiting).isErr()).toBe(true)
+  expect(started).toEqual(['a', 'b'])
+})
+
+it('a search ends between two parts of its page if its caller left', async () => {
+  const { service, storage, post, ref } = await scene()
+  for (let n = 0; n < 30; n++) await post('wanted', { sessionId: `s${n}` })
+  const read = vi.spyOn(storage.messages, 'search')
+  const abort = {
+    get aborted() {
+      return read.mock.calls.length > 0
+    },
+  }
+  const search = { projectId: ref.projectId, text: 'wanted', abort, page: { limit: 100 } }
+  const found = await service.messages.search(search)
+  expect(found._unsafeUnwrapErr()).toMatchObject({ reason: 'the caller has left' })
+  expect(read).toHaveBeenCalledTimes(1)
+})
+
+it('a text has at most 100 characters', async () => {
+  const { service, ref } = await scene()
+  const search = (text: string) => service.messages.search({ ...ref, text, page: PAGE })
+  expect((await search('😀'.repeat(100))).isOk()).toBe(true)
+  expect((await search('x'.repeat(101)))._unsafeUnwrapErr()).toEqual({
+    kind: 'invalid',
+    issues: [{ path: 'text', message: 'must have at most 100 characters' }],
+  })
+})
