@@ -47,7 +47,7 @@ const PATHS = [
  * `host.route('/', createHttpApp(…))`. A host that adds headers to answers must do so after
  * `next()`.
  */
-export function createHttpApp(options: HttpOptions) {
+export function createHttpApp(options: HttpOptions): Hono<Env> {
   const d = withDefaults(options)
   const app = new Hono<Env>()
   const enter = exchange(d)
@@ -64,7 +64,7 @@ export function createHttpApp(options: HttpOptions) {
     await (requestId === undefined ? enter(c, answer) : answer())
     return c.res
   })
-  const routed = app
+  app
     .route('/', sendRoutes(d))
     .route('/', messageRoutes(d))
     .route('/', messageStreamRoutes(d))
@@ -102,8 +102,5 @@ export function createHttpApp(options: HttpOptions) {
       onMethodNotAllowed: (c, allow) => refuse(c, { kind: 'method_not_allowed', allow }),
     }),
   )
-  return routed.all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
+  return app.all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
 }
-
-/** The type argument of Hono's typed client: `hc<HttpApp>(baseUrl)`. */
-export type HttpApp = ReturnType<typeof createHttpApp>

@@ -1,4 +1,3 @@
-export type { HttpApp } from './app.js'
 export { createHttpApp } from './app.js'
 export type { HttpOptions, MetricsText, PortalPages, RequestFacts } from './options.js'
 export { agentBody, createdAgentBody } from './wire/agent.js'

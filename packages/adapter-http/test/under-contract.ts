@@ -1,12 +1,14 @@
-import type { HttpApp } from '../src/app.js'
+import type { createHttpApp } from '../src/app.js'
 import { openApiDocument, type Documented } from '../src/document/document.js'
 import { describedRoutes } from '../src/document/operations.js'
 import { contractOf, type Document } from './contract.js'
 
+type App = ReturnType<typeof createHttpApp>
+
 const contracts = new Map<string, ReturnType<typeof contractOf>>()
 
 /** Shares one document among scenes with equal routes. */
-function contractFor({ routes }: HttpApp, documented: Documented): ReturnType<typeof contractOf> {
+function contractFor({ routes }: App, documented: Documented): ReturnType<typeof contractOf> {
   const likeness = JSON.stringify([
     documented,
     describedRoutes(routes).map(({ method, path, notes }) => [method, path, notes.security]),
@@ -18,7 +20,7 @@ function contractFor({ routes }: HttpApp, documented: Documented): ReturnType<ty
 }
 
 /** Makes the app throw if an answer does not match its own OpenAPI document. */
-export function underContract(app: HttpApp, documented: Documented) {
+export function underContract(app: App, documented: Documented) {
   const contract = contractFor(app, documented)
   const { fetch } = app
   app.fetch = async (request, ...rest) => {
