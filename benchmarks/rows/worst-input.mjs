@@ -304,4 +304,21 @@ const options = {
     }),
 }
 
-const inputs = { ...answers, ...headers, ...bodies, ...options, ...agents, ...conversations }
+/** Long answers that almost contain the text. */
+const search = {
+  'searches for a text': async (call) => {
+    for (let n = 0; n < 40; n++) await sendTo(call, 'long', { part: 'a', length: 60_000 })
+    const text = `${'a'.repeat(99)}b`
+    await Promise.all(numbers(6).map(() => call('GET', `/v1/messages?text=${text}`)))
+  },
+}
+
+const inputs = {
+  ...search,
+  ...answers,
+  ...headers,
+  ...bodies,
+  ...options,
+  ...agents,
+  ...conversations,
+}

@@ -61,7 +61,7 @@ describe('/v1/keys', () => {
   it('lists only the first 20 issues', async () => {
     const { ask } = await openScene()
     const refused = await ask('POST', '/v1/keys', {
-      body: { name: 'ci', permissions: Array.from({ length: 50_000 }, () => 1) },
+      body: { name: 'ci', permissions: Array.from({ length: 5_000 }, () => 1) },
     })
     expect([
       refused.status,
