@@ -1,7 +1,7 @@
 // Starts PostgreSQL for tests, benchmarks and fault runs, from the programs that npm installs.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, chown, cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, chown, cp, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -22,6 +22,7 @@ const START_LIMIT_MS = 30_000
  * @property {() => Promise<void>} kill
  * @property {() => Promise<void>} start
  * @property {() => Promise<void>} stop
+ * @property {string} data the folder of the data
  */
 
 /**
@@ -70,7 +71,64 @@ export async function startPostgresIn(folder, settings) {
   )
   const [code] = await once(made, 'exit')
   if (code !== 0) throw new Error(`initdb ended with ${code}`)
+  return startOn(data, programs, options, settings)
+}
 
+/**
+ * Starts a standby that streams from the primary. Copies the primary's data between
+ * `pg_backup_start` and `pg_backup_stop`, because the npm packages have no `pg_basebackup`. `stop`
+ * removes the standby's folder.
+ *
+ * @param {PostgresServer} primary
+ * @param {readonly string[]} settings
+ * @returns {Promise<PostgresServer>}
+ */
+export async function startStandby(primary, settings) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'agent-messaging-standby-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    const user = await unprivileged()
+    if (user) await chmod(folder, 0o755)
+    const native = path.join(path.dirname(primary.data), 'native')
+    const data = path.join(folder, 'data')
+    await copyData(primary, data)
+    await writeFile(path.join(data, 'standby.signal'), '')
+    await chmod(data, 0o700)
+    if (user) await chownAll(data, user)
+    const { port, username } = new URL(primary.url)
+    const from = `primary_conninfo=host=127.0.0.1 port=${port} user=${username}`
+    const options = { ...user, cwd: data, stdio: 'ignore' }
+    const programs = user ? native : programsFolder()
+    const server = await startOn(data, programs, options, [...settings, from])
+    return { ...server, stop: () => server.stop().then(remove) }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** A backup lives as long as its session. */
+async function copyData(primary, data) {
+  const client = new pg.Client({ connectionString: primary.url })
+  await client.connect()
+  try {
+    await client.query("select pg_backup_start('standby', true)")
+    const isCopied = (file) => !path.basename(file).startsWith('postmaster.')
+    await cp(primary.data, data, { recursive: true, filter: isCopied })
+    const { rows } = await client.query('select labelfile from pg_backup_stop(false)')
+    await writeFile(path.join(data, 'backup_label'), rows[0].labelfile)
+  } finally {
+    await client.end()
+  }
+}
+
+async function chownAll(folder, { uid, gid }) {
+  await chown(folder, uid, gid)
+  const files = await readdir(folder, { recursive: true })
+  for (const file of files) await chown(path.join(folder, file), uid, gid)
+}
+
+async function startOn(data, programs, options, settings) {
   const port = await freePort()
   const all = [
     `port=${port}`,
@@ -98,6 +156,7 @@ export async function startPostgresIn(folder, settings) {
   await start()
   return {
     url,
+    data,
     start,
     pid: () => server.pid,
     kill: () => end('SIGQUIT'), // at once, without finishing or rolling back transactions
