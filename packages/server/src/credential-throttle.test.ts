@@ -208,10 +208,10 @@ function withKeys(valid: readonly string[]) {
   })
   const call = async (
     token: string,
-    { path = '/v1/agents', from = '203.0.113.1', headers = {} } = {},
+    { path = '/v1/agents', from = '203.0.113.1', headers = {}, scheme = 'Bearer' } = {},
   ) => {
     const request = new Request(`http://localhost${path}`, {
-      headers: { authorization: `Bearer ${token}` },
+      headers: { authorization: `${scheme} ${token}` },
     })
     const socket = { remoteAddress: from, destroyed: false }
     return fetch(request, { incoming: { socket, headers } } as unknown as Bindings)
@@ -241,6 +241,15 @@ it('a new valid key works from a locked address, and a wrong one of its form doe
   expect(reads).toHaveLength(2)
   expect((await call(key)).status).toBe(200)
   expect(reads).toHaveLength(2)
+})
+
+it('the scheme of a new valid key can have any case', async () => {
+  const key = newKey()
+  const { call, endReads, lock } = withKeys([key])
+  await lock()
+  const answer = call(key, { scheme: 'BEARER' })
+  await endReads()
+  expect((await answer).status).toBe(200)
 })
 
 it('four keys of an address are read at once, and other addresses do not wait for it', async () => {
