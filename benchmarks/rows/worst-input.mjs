@@ -124,6 +124,10 @@ const answers = {
     },
     values: [numbers(999)],
   }),
+  'answer to many alternatives': answerWith({
+    schema: { items: { anyOf: [...times(465, { minimum: 9 }), true] }, not: {} },
+    values: [numbers(980).map((n) => Number(`${n + 1}.2345678e-200`))],
+  }),
   'answer to uniqueItems': answerWith({
     schema: { allOf: times(380, { uniqueItems: true }), not: {} },
     values: [numbers(999)],

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { ANSWER_LIMITS, checkValue, schemaProblem, sizeProblem } from './answer-schema.js'
 import type { Json, JsonObject } from './json.js'
 
@@ -143,6 +143,14 @@ describe('the work of a check', () => {
   it('looks for at most one missing name', () => {
     const names = numbers(800).map((number) => `k${number}`)
     expect(stepsOf({ items: { required: names } }, times(900, {}))).toBeLessThan(5 * 900)
+  })
+
+  it('writes a text only for the failure that it reports', () => {
+    const stringify = vi.spyOn(JSON, 'stringify')
+    const schema = { items: { anyOf: [...times(400, { enum: ['other'] }), { maximum: 1 }] } }
+    expect(problemOf(schema, numbers(2))).toBeUndefined()
+    expect(stringify.mock.calls.filter(([value]) => Array.isArray(value))).toEqual([])
+    stringify.mockRestore()
   })
 
   it('ends at its limit of steps', () => {

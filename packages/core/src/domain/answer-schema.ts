@@ -65,7 +65,7 @@ export function checkValue(
     const failed = schemaCheck(schema)(value, work, undefined)
     const place = failed?.at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
     const where = place?.length ? ` at ${place.join('')}` : ''
-    const problem = failed && `does not match the schema${where}: ${failed.says}`
+    const problem = failed && `does not match the schema${where}: ${failed.says()}`
     return { problem, steps: work.steps }
   } catch (error) {
     if (!(error instanceof TooManySteps)) throw error

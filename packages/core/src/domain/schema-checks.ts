@@ -18,7 +18,7 @@ type ListCheck = SchemaCheck<Json[]>
  */
 export function schemaCheck(schema: Json): Check {
   if (!isJsonObject(schema))
-    return () => (schema === true ? undefined : failure('No value is allowed here.'))
+    return () => (schema === true ? undefined : failure(() => 'No value is allowed here.'))
   const checks = [...valueChecks(schema), ...inPlaceChecks(schema)]
   const ofObjects = objectChecks(schema)
   const ofLists = listChecks(schema)
@@ -100,17 +100,19 @@ function inPlaceChecks(schema: JsonObject): Check[] {
       const found = covered
         ? anyOf.filter((check) => matches(check, value, work, covered)).length > 0
         : anyOf.some((check) => matches(check, value, work, covered))
-      return found ? undefined : failure('Instance does not match any subschemas.')
+      return found ? undefined : failure(() => 'Instance does not match any subschemas.')
     })
   if (oneOf)
     checks.push((value, work, covered) => {
       const { length } = oneOf.filter((check) => matches(check, value, work, covered))
       if (length === 1) return undefined
-      return failure(`Instance does not match exactly one subschema (${length} matches).`)
+      return failure(() => `Instance does not match exactly one subschema (${length} matches).`)
     })
   if (not)
     checks.push((value, work) =>
-      matches(not, value, work, undefined) ? failure('Instance matched "not" schema.') : undefined,
+      matches(not, value, work, undefined)
+        ? failure(() => 'Instance matched "not" schema.')
+        : undefined,
     )
   if (condition) {
     const [then, otherwise] = [one(schema, 'then'), one(schema, 'else')]
@@ -165,13 +167,13 @@ function requiredChecks(schema: JsonObject): ObjectCheck[] {
   const checks: ObjectCheck[] = dependent.map(([name, names]) => (value, work) => {
     const lacks = Object.hasOwn(value, name) ? missing(names, value, work) : undefined
     if (lacks === undefined) return undefined
-    return failure(`Instance has "${name}" but does not have "${lacks}".`)
+    return failure(() => `Instance has "${name}" but does not have "${lacks}".`)
   })
   if (required.length === 0) return checks
   const check: ObjectCheck = (value, work) => {
     const lacks = missing(required, value, work)
     if (lacks === undefined) return undefined
-    return failure(`Instance does not have required property "${lacks}".`)
+    return failure(() => `Instance does not have required property "${lacks}".`)
   }
   return [check, ...checks]
 }
@@ -213,7 +215,7 @@ function listChecks(schema: JsonObject): ListCheck[] {
   if (contains) checks.push(containsCheck(contains, schema))
   if (schema['uniqueItems'] === true)
     checks.push((value, work) =>
-      work.once('unique', value, areUnique) ? undefined : failure('Two items are equal.'),
+      work.once('unique', value, areUnique) ? undefined : failure(() => 'Two items are equal.'),
     )
   const unevaluated = one(schema, 'unevaluatedItems')
   if (unevaluated)
@@ -251,11 +253,11 @@ function containsCheck(
     }
     if (found < Number(minContains))
       return failure(
-        `Array must contain at least ${Number(minContains)} matching items, not ${found}.`,
+        () => `Array must contain at least ${Number(minContains)} matching items, not ${found}.`,
       )
     if (found > Number(maxContains))
       return failure(
-        `Array can contain at most ${Number(maxContains)} matching items, not ${found}.`,
+        () => `Array can contain at most ${Number(maxContains)} matching items, not ${found}.`,
       )
     return undefined
   }

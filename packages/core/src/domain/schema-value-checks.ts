@@ -17,7 +17,7 @@ export function valueChecks(schema: JsonObject): Check[] {
     checks.push((value, work) =>
       typeof value !== 'string' || work.once(`format ${name}`, value, hasFormat)
         ? undefined
-        : failure(`String does not match format "${name}".`),
+        : failure(() => `String does not match format "${name}".`),
     )
   return [...checks, ...boundChecks(schema)]
 }
@@ -32,14 +32,14 @@ function typeCheck(types: ReadonlySet<string>): Check {
   return (value) => {
     const type = typeOf(value)
     if (types.has(type) || (types.has('integer') && Number.isInteger(value))) return undefined
-    return failure(`Instance type "${type}" is invalid. Expected "${expected}".`)
+    return failure(() => `Instance type "${type}" is invalid. Expected "${expected}".`)
   }
 }
 
 /** Compares canonical texts, so the time does not depend on the number of the values. */
 function oneOfCheck(values: readonly Json[], which: string, named: Json): Check {
   const texts = new Set(values.map(canonicalJson))
-  const failed = failure(`Instance does not match ${which}${JSON.stringify(named)}.`)
+  const failed = failure(() => `Instance does not match ${which}${JSON.stringify(named)}.`)
   return (value, work) =>
     texts.has(work.once('canonical', value, canonicalJson)) ? undefined : failed
 }
@@ -95,7 +95,7 @@ function boundChecks(schema: JsonObject): Check[] {
     const check: Check = (value, work) => {
       const size = measure(value, work)
       if (size === undefined || fits(size, limit)) return undefined
-      return failure(`${size} ${says} ${limit}.`)
+      return failure(() => `${size} ${says} ${limit}.`)
     }
     return [check]
   })

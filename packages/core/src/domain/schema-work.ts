@@ -35,8 +35,11 @@ export class SchemaWork {
 
 export class TooManySteps extends Error {}
 
-/** `at` are the keys from the checked value to the wrong one. */
-export type SchemaFailure = { readonly at: readonly string[]; readonly says: string }
+/**
+ * `at` are the keys from the checked value to the wrong one. `says` makes the text. A check of many
+ * alternatives fails often, and needs no text for most failures.
+ */
+export type SchemaFailure = { readonly at: readonly string[]; readonly says: () => string }
 
 /** The keys and indexes that a schema covered, for `unevaluatedProperties` and `-Items`. */
 export type Covered = Set<string | number>
@@ -48,4 +51,4 @@ export type SchemaCheck<V> = (
   covered: Covered | undefined,
 ) => SchemaFailure | undefined
 
-export const failure = (says: string): SchemaFailure => ({ at: [], says })
+export const failure = (says: () => string): SchemaFailure => ({ at: [], says })
