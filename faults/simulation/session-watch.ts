@@ -4,6 +4,7 @@ import type {
   Accepted,
   ClaimedMessage,
   ClockJump,
+  MoveResult,
   MessageStore,
 } from '@org/agent-messaging-core/storage'
 import { type ModelMessage, SessionModel } from '@org/agent-messaging-core/testing'
@@ -150,7 +151,7 @@ export function createSessionWatch(maxQueued: number): SessionWatch {
   return {
     breaches,
     observe: (method, [asked, until], answer) => {
-      if (method === 'moveTimes' && answer === true)
+      if (method === 'moveTimes' && (answer as MoveResult).hasMoved)
         for (const model of models.values()) model.moveTimes(asked as ClockJump)
       const [store, name = ''] = method.split('.')
       const watch =

@@ -1,4 +1,4 @@
-import type { Storage, Stored } from '@org/agent-messaging-core/storage'
+import type { MoveResult, Storage, Stored } from '@org/agent-messaging-core/storage'
 import { err, ResultAsync, type Result } from 'neverthrow'
 import type { FaultLog } from './fault-log.js'
 import { latency, type FailureRates } from './failure-rates.js'
@@ -96,8 +96,11 @@ export function storageOf({
     audit: storeOf('audit', storage.audit),
     portals: storeOf('portals', storage.portals),
     usage: storeOf('usage', storage.usage),
-    moveTimes: (jump) =>
-      new ResultAsync(call('moveTimes', [jump], () => storage.moveTimes(jump))) as Stored<boolean>,
+    lastMove: storage.lastMove ?? 0,
+    moveTimes: (report) =>
+      new ResultAsync(
+        call('moveTimes', [report], () => storage.moveTimes(report)),
+      ) as Stored<MoveResult>,
     ping: () => storage.ping(),
     close: () => storage.close(),
   }

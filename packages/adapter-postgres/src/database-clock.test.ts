@@ -105,7 +105,7 @@ it('times do not move for a process that slept while others lived', async () => 
   const { storage } = await scene(0)
   const now = Date.now()
   const moved = async (from: number, to: number): Promise<boolean> =>
-    (await storage.moveTimes({ from, to }))._unsafeUnwrap()
+    (await storage.moveTimes({ from, to, lastMove: 0 }))._unsafeUnwrap().hasMoved
   expect(await moved(now - 60 * MINUTE, now)).toBe(false)
   expect(await moved(now, now + 60 * MINUTE)).toBe(true)
   expect(await moved(now + MINUTE, now + 61 * MINUTE)).toBe(false)

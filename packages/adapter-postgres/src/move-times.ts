@@ -1,4 +1,11 @@
-import { mustMoveTimes, WAITING, type ClockJump } from '@org/agent-messaging-core/storage'
+import {
+  decideMove,
+  WAITING,
+  type ClockJump,
+  type JumpReport,
+  type Move,
+  type MoveResult,
+} from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
 
@@ -16,37 +23,48 @@ const TIMES: readonly (readonly [table: string, column: string, open: string])[]
   ['agents', 'retry_at', 'true'],
 ]
 
-const moves = TIMES.map(([table, column, open]) =>
+const moveSqls = TIMES.map(([table, column, open]) =>
   sql<ClockJump>(`
     update agent_messaging.${table}
     set ${column} = greatest(@to::bigint, ${column} + @to::bigint - @from::bigint)
     where ${open} and ${column} is not null and ${column} > least(@from::bigint, @to::bigint)`),
 )
-/** The row of the last jump is also the lock of a move. */
+/** The row of the moves is also the lock of a move. */
 const lockSql = sql<object, { readonly value: string }>(`
-  insert into agent_messaging.settings (name, value) values ('clock_jump', '')
+  insert into agent_messaging.settings (name, value) values ('clock_moves', '[]')
   on conflict (name) do update set value = settings.value
   returning value`)
-const seenSql = sql<object, { readonly value: string }>(
-  "select value from agent_messaging.settings where name = 'clock_seen'",
+const readSql = sql<{ readonly name: string }, { readonly value: string }>(
+  'select value from agent_messaging.settings where name = @name',
 )
 const writeSql = sql<{ readonly name: string; readonly value: string }>(`
   insert into agent_messaging.settings (name, value) values (@name, @value)
   on conflict (name) do update set value = excluded.value`)
 
 /** `Storage.moveTimes`, within a transaction. */
-export async function moveTimes(db: Queries, jump: ClockJump): Promise<boolean> {
-  const last = await db.one(lockSql, {})
-  const moved = last?.value ? (JSON.parse(last.value) as ClockJump) : undefined
-  if (!mustMoveTimes(jump, { moved, seenAt: await lastSeenAt(db) })) return false
-  for (const move of moves) await db.run(move, jump)
-  await db.run(writeSql, { name: 'clock_jump', value: JSON.stringify(jump) })
-  await db.run(writeSql, { name: 'clock_seen', value: String(jump.to) })
-  return true
+export async function moveTimes(
+  db: Queries,
+  { from, to, lastMove }: JumpReport,
+): Promise<MoveResult> {
+  const done = movesIn(await db.one(lockSql, {}))
+  const seen = { moves: done, seenAt: await lastSeenAt(db) }
+  const { moves, ...result } = decideMove({ from, to, lastMove }, seen)
+  if (!moves) return result
+  for (const move of moveSqls) await db.run(move, { from, to })
+  await db.run(writeSql, { name: 'clock_moves', value: JSON.stringify(moves) })
+  await db.run(writeSql, { name: 'clock_seen', value: String(to) })
+  return result
 }
+
+/** `Storage.lastMove`. */
+export const lastMoveIn = async (db: Queries): Promise<number> =>
+  movesIn(await db.one(readSql, { name: 'clock_moves' })).at(-1)?.number ?? 0
+
+const movesIn = (row: { readonly value: string } | undefined): readonly Move[] =>
+  JSON.parse(row?.value ?? '[]') as readonly Move[]
 
 /** The last time that a process has read from the database's clock. */
 export async function lastSeenAt(db: Queries): Promise<number | undefined> {
-  const seen = await db.one(seenSql, {})
+  const seen = await db.one(readSql, { name: 'clock_seen' })
   return seen && Number(seen.value)
 }

@@ -10,7 +10,7 @@ import { deliveryStore } from './delivery-store.js'
 import { messageStore } from './message-store.js'
 import { eventStore } from './event-store.js'
 import { migrate } from './migrate.js'
-import { lastSeenAt, moveTimes } from './move-times.js'
+import { lastMoveIn, lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
 import { auditStore } from './audit-store.js'
 import { portalStore } from './portal-store.js'
@@ -68,11 +68,13 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Pos
   const database = createDatabase(pool, ownsPool)
   try {
     await prepare(pool)
+    const lastMove = await lastMoveIn(queriesOn(pool)) // first, because a move changes both
     const seenAt = await lastSeenAt(queriesOn(pool))
     const { clock: base = systemClock, onSkew = () => undefined } = options
     const clock = await DatabaseClock.start(pool, { base, onSkew })
     return {
       ...storesOf(database),
+      lastMove,
       ...(seenAt !== undefined && { lastWriteAt: seenAt }),
       clock,
       close: async () => {
@@ -114,7 +116,7 @@ async function prepare(pool: pg.Pool): Promise<void> {
 }
 
 const storesOf = (database: Database): Omit<Storage, 'close'> => ({
-  moveTimes: (jump) => database.write((db) => moveTimes(db, jump)),
+  moveTimes: (report) => database.write((db) => moveTimes(db, report)),
   messages: messageStore(database),
   deliveries: deliveryStore(database),
   recoveries: recoveryStore(database),

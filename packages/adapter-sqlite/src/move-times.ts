@@ -1,5 +1,12 @@
-import { mustMoveTimes, WAITING, type ClockJump } from '@org/agent-messaging-core/storage'
-import type { Database } from 'better-sqlite3'
+import {
+  decideMove,
+  WAITING,
+  type ClockJump,
+  type JumpReport,
+  type Move,
+  type MoveResult,
+} from '@org/agent-messaging-core/storage'
+import type { Database, Statement } from 'better-sqlite3'
 import type { WebhookRows } from './webhook-rows.js'
 
 /** The columns with due times, by table, and the rows that are open. */
@@ -20,22 +27,38 @@ const moveSql = ([table, column, open]: (typeof TIMES)[number]): string =>
   `update ${table} set ${column} = max(@to, ${column} + @to - @from)
    where ${open} and ${column} is not null and ${column} > min(@from, @to)`
 
-/** `Storage.moveTimes`, to run in a transaction. */
-export function moverOfTimes(db: Database, webhooks: WebhookRows): (jump: ClockJump) => boolean {
-  const moves = TIMES.map((times) => db.prepare<ClockJump>(moveSql(times)))
-  const read = db
-    .prepare<[], string>("select value from settings where name = 'clock_jump'")
-    .pluck()
-  const write = db.prepare<[string]>(
-    "insert or replace into settings (name, value) values ('clock_jump', ?)",
-  )
-  return (jump) => {
-    const text = read.get()
-    const moved = text === undefined ? undefined : (JSON.parse(text) as ClockJump)
-    if (!mustMoveTimes(jump, { moved })) return false
-    write.run(JSON.stringify(jump))
-    for (const move of moves) move.run(jump)
-    webhooks.changed()
-    return true
+/** `Storage.moveTimes`. */
+export class Times {
+  readonly #read: Statement<[], string>
+  readonly #write: Statement<[string]>
+  readonly #moves: readonly Statement<ClockJump>[]
+  readonly #webhooks: WebhookRows
+
+  constructor(db: Database, webhooks: WebhookRows) {
+    const readSql = "select value from settings where name = 'clock_moves'"
+    this.#read = db.prepare<[], string>(readSql).pluck()
+    this.#write = db.prepare(
+      "insert or replace into settings (name, value) values ('clock_moves', ?)",
+    )
+    this.#moves = TIMES.map((times) => db.prepare(moveSql(times)))
+    this.#webhooks = webhooks
+  }
+
+  lastMove(): number {
+    return this.#done().at(-1)?.number ?? 0
+  }
+
+  /** Must run in a transaction. */
+  move({ from, to, lastMove }: JumpReport): MoveResult {
+    const { moves, ...result } = decideMove({ from, to, lastMove }, { moves: this.#done() })
+    if (!moves) return result
+    this.#write.run(JSON.stringify(moves))
+    for (const move of this.#moves) move.run({ from, to })
+    this.#webhooks.changed()
+    return result
+  }
+
+  #done(): readonly Move[] {
+    return JSON.parse(this.#read.get() ?? '[]') as readonly Move[]
   }
 }

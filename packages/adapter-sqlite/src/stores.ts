@@ -10,7 +10,7 @@ import { eventStore } from './event-store.js'
 import { fanOutOf } from './fan-out.js'
 import { HookRows } from './hook-rows.js'
 import { messageStore } from './message-store.js'
-import { moverOfTimes } from './move-times.js'
+import { Times } from './move-times.js'
 import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
 import { SendBuckets } from './send-buckets.js'
@@ -22,7 +22,7 @@ import { webhookStore } from './webhook-store.js'
 /** Creates the stores, which prepare their statements once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
   const webhooks = new WebhookRows(db)
-  const move = moverOfTimes(db, webhooks)
+  const times = new Times(db, webhooks)
   const parts = {
     webhooks,
     sessions: new SessionRows(db),
@@ -44,7 +44,8 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     audit: auditStore(committer, parts.audit),
     portals: portalStore(db, committer, parts),
     usage: usageStore(db, committer),
-    moveTimes: (jump) => committer.write(() => move(jump)),
+    lastMove: times.lastMove(),
+    moveTimes: (report) => committer.write(() => times.move(report)),
     ping: () => committer.write(() => rewriteVersion(db)),
   }
 }

@@ -6,7 +6,7 @@ import { localSignal } from './messages/local-signal.js'
 import { createMessages, type Messages } from './messages/messages.js'
 import type { Actor } from './domain/audit.js'
 import { createOperations, credentialChanges } from './operations/operations.js'
-import { followJump, followJumpSinceLastWrite } from './pacing/clock-jump.js'
+import { JumpFollower } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
 import { retryUntilStored } from './pacing/retry-until-stored.js'
 import { noTracing } from './pacing/no-tracing.js'
@@ -89,11 +89,10 @@ const LAST_TRIES_MS = 2_000
 export function createService(options: ServiceOptions) {
   const stopping = new AbortController()
   const stopDeadline = new AbortController()
-  const clock = new SteadyClock(options.clock, (jump) => followJump(platform, jump))
-  const platform = platformOf(
-    { ...options, clock },
-    { stopping: stopping.signal, stopDeadline: stopDeadline.signal },
-  )
+  const clock = new SteadyClock(options.clock, (jump) => follower.follow(jump))
+  const signals = { stopping: stopping.signal, stopDeadline: stopDeadline.signal }
+  const platform = platformOf({ ...options, clock }, signals)
+  const follower = new JumpFollower(platform)
   const maintenance = createMaintenance(platform)
   const webhooks = createWebhooks(platform, maintenance)
   const messages = createMessages(platform, webhooks)
@@ -134,7 +133,7 @@ export function createService(options: ServiceOptions) {
      * A stopped service cannot start again.
      */
     async start(): Promise<void> {
-      if (!(await isReady(platform))) return
+      if (!(await isReady(platform, follower))) return
       const workers = [deliverySender, dispatcher, inputDeadlines, maintenance, recoveryRunner]
       for (const worker of workers) worker.start()
       await agents.supervisor.tick()
@@ -168,9 +167,9 @@ export function createService(options: ServiceOptions) {
 }
 
 /** Waits for the storage. Returns false if the service stops first. */
-async function isReady(platform: Platform): Promise<boolean> {
+async function isReady(platform: Platform, follower: JumpFollower): Promise<boolean> {
   const checked = await retryUntilStored(platform, platform.checkMasterKey)
-  if (checked.isOk()) await followJumpSinceLastWrite(platform)
+  if (checked.isOk()) await follower.followSinceLastWrite()
   return checked.isOk()
 }
 

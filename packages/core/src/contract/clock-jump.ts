@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { ClockJump } from '../domain/clock-jump.js'
+import type { JumpReport } from '../domain/clock-jump.js'
 import { anEvent } from '../testing/builders.js'
 import { refused } from '../testing/fake-sender.js'
 import { CLAIM_ALL, heldBy, LEASE_MS, MINUTE, NOW, refTo, SECOND } from './scene.js'
@@ -11,7 +11,8 @@ const JUMPS: readonly (readonly [string, number])[] = [
   ['ahead', HOUR],
   ['back', -HOUR],
 ]
-const jumpBy = (byMs: number): ClockJump => ({ from: AT, to: AT + byMs })
+const jumpBy = (byMs: number): JumpReport => ({ from: AT, to: AT + byMs, lastMove: 0 })
+const MOVED = { hasMoved: true }
 
 export function clockJumpSuite(it: StorageTest): void {
   describe.each(JUMPS)('%s', (_way, byMs) => {
@@ -20,7 +21,7 @@ export function clockJumpSuite(it: StorageTest): void {
     it('G5: keeps the rest of a lease, and its token', async ({ storage, scene }) => {
       const agent = await scene.agent()
       const run = await scene.run(agent)
-      expect(await storage.moveTimes(jump)).toBe(true)
+      expect(await storage.moveTimes(jump)).toMatchObject(MOVED)
       const end = NOW + byMs + LEASE_MS
       expect(await scene.claim(agent, end - 1)).toEqual([])
       expect(await storage.messages.extendLeases([heldBy(run)], end + 1)).toEqual([])
@@ -118,9 +119,9 @@ export function clockJumpSuite(it: StorageTest): void {
     }) => {
       const agent = await scene.agent()
       await scene.run(agent)
-      expect(await storage.moveTimes(jump)).toBe(true)
-      const later = { from: jump.from + MINUTE, to: jump.to + MINUTE }
-      expect(await second.moveTimes(later)).toBe(false)
+      expect(await storage.moveTimes(jump)).toMatchObject(MOVED)
+      const later = { from: jump.from + MINUTE, to: jump.to + MINUTE, lastMove: 0 }
+      expect(await second.moveTimes(later)).toEqual({ hasMoved: false, lastMove: 1 })
       expect(await scene.claim(agent, NOW + byMs + LEASE_MS - 1)).toEqual([])
       expect(await scene.claim(agent, NOW + byMs + LEASE_MS)).toHaveLength(1)
     })
@@ -129,11 +130,37 @@ export function clockJumpSuite(it: StorageTest): void {
   it('a jump ahead and back restores every time', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const { message } = await scene.run(agent)
-    expect(await storage.moveTimes(jumpBy(HOUR))).toBe(true)
-    expect(await storage.moveTimes({ from: AT + HOUR, to: AT })).toBe(true)
+    expect(await storage.moveTimes(jumpBy(HOUR))).toMatchObject(MOVED)
+    const back = { from: AT + HOUR, to: AT, lastMove: 1 }
+    expect(await storage.moveTimes(back)).toMatchObject(MOVED)
     expect(await scene.claim(agent, NOW + LEASE_MS - 1)).toEqual([])
     expect(await scene.claim(agent, NOW + LEASE_MS)).toHaveLength(1)
     expect(await storage.messages.get(refTo(message))).toMatchObject({ state: { kind: 'running' } })
+  })
+
+  it('moves the times for each of three jumps, and once for two processes', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    await scene.run(agent)
+    const step = 30 * SECOND
+    let [from, known] = [AT, 0]
+    for (const byMs of [step, -step, -step]) {
+      const jump = { from, to: from + byMs, lastMove: known }
+      const both = [await storage.moveTimes(jump), await second.moveTimes(jump)]
+      expect(both.map(({ hasMoved }) => hasMoved)).toEqual([true, false])
+      expect(both.map(({ lastMove }) => lastMove)).toEqual([known + 1, known + 1])
+      ;[from, known] = [from + byMs + SECOND, known + 1]
+    }
+    expect(await scene.claim(agent, NOW - step + LEASE_MS - 1)).toEqual([])
+    expect(await scene.claim(agent, NOW - step + LEASE_MS)).toHaveLength(1)
+  })
+
+  it('a report that is repeated moves the times once', async ({ storage }) => {
+    expect(await storage.moveTimes(jumpBy(HOUR))).toEqual({ hasMoved: true, lastMove: 1 })
+    expect(await storage.moveTimes(jumpBy(HOUR))).toEqual({ hasMoved: false, lastMove: 1 })
   })
 
   it('a jump back makes due what had come only on the earlier clock', async ({
@@ -144,7 +171,7 @@ export function clockJumpSuite(it: StorageTest): void {
     await scene.webhook()
     await scene.publish(agent, anEvent(agent, { createdAt: AT - MINUTE }))
     const to = AT - HOUR
-    await storage.moveTimes({ from: AT, to })
+    await storage.moveTimes({ from: AT, to, lastMove: 0 })
     const due = { ...CLAIM_ALL, now: to, until: to + LEASE_MS }
     expect(await storage.deliveries.claimDue(due)).toHaveLength(1)
   })

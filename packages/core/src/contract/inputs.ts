@@ -226,7 +226,7 @@ export function inputsSuite(it: StorageTest): void {
     const run = await scene.run(agent)
     await ask(storage, scene, agent, run)
     const to = NOW + 60 * MINUTE
-    await storage.moveTimes({ from: NOW, to })
+    await storage.moveTimes({ from: NOW, to, lastMove: 0 })
     expect((await scene.reread(run.message))?.state).toMatchObject({
       deadlineAt: to + 10 * MINUTE,
       dueAt: to + 5 * MINUTE,

@@ -1,4 +1,4 @@
-import type { ClockJump } from '../domain/clock-jump.js'
+import type { JumpReport, MoveResult } from '../domain/clock-jump.js'
 import type { Storage } from '../ports/storage.js'
 import type { Stored } from '../ports/stored.js'
 
@@ -24,7 +24,7 @@ type StoreName =
   | 'portals'
   | 'usage'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
-  moveTimes(jump: ClockJump): Promise<boolean>
+  moveTimes(report: JumpReport): Promise<MoveResult>
 }
 
 export const unwrapped = (storage: Storage): UnwrappedStorage => ({
@@ -38,7 +38,7 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   audit: unwrappedStore(storage.audit),
   portals: unwrappedStore(storage.portals),
   usage: unwrappedStore(storage.usage),
-  moveTimes: async (jump) => (await storage.moveTimes(jump))._unsafeUnwrap(),
+  moveTimes: async (report) => (await storage.moveTimes(report))._unsafeUnwrap(),
 })
 
 /** A proxy, for the methods of a class are not its own properties. */

@@ -4,16 +4,31 @@ import { retryUntilStored } from './retry-until-stored.js'
 
 type Needs = Pick<Platform, 'clock' | 'storage' | 'telemetry' | 'stopDeadline'>
 
-/** Reports a jump of the time of day and moves the stored times with it. Never rejects. */
-export async function followJump(d: Needs, jump: ClockJump): Promise<void> {
-  const { from: fromAt, to: toAt } = jump
-  d.telemetry.record({ name: 'clock.jumped', byMs: toAt - fromAt, fromAt, toAt })
-  await retryUntilStored(d, () => d.storage.moveTimes(jump))
-}
+/** Reports the jumps of the time of day, and moves the stored times with them. */
+export class JumpFollower {
+  readonly #needs: Needs
+  /** The last move of the stored times that this process knows. */
+  #lastMove: number
 
-/** Follows a clock that was set back while no process ran. */
-export async function followJumpSinceLastWrite(d: Needs): Promise<void> {
-  const to = d.clock.now()
-  const { lastWriteAt: from = to } = d.storage
-  if (from - to >= MIN_JUMP_MS) await followJump(d, { from, to })
+  constructor(needs: Needs) {
+    this.#needs = needs
+    this.#lastMove = needs.storage.lastMove ?? 0
+  }
+
+  /** Never rejects. */
+  async follow(jump: ClockJump): Promise<void> {
+    const { telemetry, storage } = this.#needs
+    const { from: fromAt, to: toAt } = jump
+    telemetry.record({ name: 'clock.jumped', byMs: toAt - fromAt, fromAt, toAt })
+    const report = { ...jump, lastMove: this.#lastMove }
+    const stored = await retryUntilStored(this.#needs, () => storage.moveTimes(report))
+    if (stored.isOk()) this.#lastMove = stored.value.lastMove
+  }
+
+  /** Follows a clock that was set back while no process ran. */
+  async followSinceLastWrite(): Promise<void> {
+    const to = this.#needs.clock.now()
+    const { lastWriteAt: from = to } = this.#needs.storage
+    if (from - to >= MIN_JUMP_MS) await this.follow({ from, to })
+  }
 }

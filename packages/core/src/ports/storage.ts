@@ -1,4 +1,4 @@
-import type { ClockJump } from '../domain/clock-jump.js'
+import type { JumpReport, MoveResult } from '../domain/clock-jump.js'
 import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from './agent-store.js'
 import type { AuditStore } from './audit-store.js'
@@ -41,12 +41,14 @@ export interface Storage {
    * was set back since. Absent if the store cannot tell.
    */
   readonly lastWriteAt?: Instant
+  /** The number of the last move of the times, at the open. Default: 0. */
+  readonly lastMove?: number
   /**
    * Moves every due time with the time of day, as `afterJump` says: leases, backoffs, deadlines of
    * deferred messages, retries, open circuits, and the grace periods of secrets. Moves them once
-   * for each jump: returns false, and changes nothing, if `mustMoveTimes` says so.
+   * for each jump: changes nothing if `decideMove` returns no moves to remember.
    */
-  moveTimes(jump: ClockJump): Stored<boolean>
+  moveTimes(report: JumpReport): Stored<MoveResult>
   /** Checks that reads and writes work now. */
   ping(): Stored<void>
   /** Waits for running writes. Later calls are `Unavailable`. */

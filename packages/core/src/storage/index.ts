@@ -2,8 +2,8 @@ export type { Agent, AgentState } from '../domain/agent.js'
 export { mayChangeRuntime } from '../domain/agent.js'
 export { isAuditedChange, type AuditEntry } from '../domain/audit.js'
 export type { ApiKey } from '../domain/api-key.js'
-export type { ClockJump } from '../domain/clock-jump.js'
-export { MIN_JUMP_MS, mustMoveTimes } from '../domain/clock-jump.js'
+export type { ClockJump, JumpReport, Move, MoveResult } from '../domain/clock-jump.js'
+export { decideMove, MIN_JUMP_MS } from '../domain/clock-jump.js'
 export type {
   AfterAttempt,
   CancelReason,

@@ -86,6 +86,9 @@ function openHandle(memory: Memory): MemoryStorage {
     audit: asStore('audit', new MemoryAudit(memory), call),
     portals: asStore('portals', new MemoryPortals(memory), call),
     usage: asStore('usage', new MemoryUsage(memory), call),
+    get lastMove() {
+      return memory.moves?.at(-1)?.number ?? 0
+    },
     moveTimes: (jump) => call('moveTimes', () => moveTimes(memory, jump)),
     ping: () => call('ping', () => undefined),
     close: async () => {

@@ -1,5 +1,5 @@
 import type { AgentState } from '../domain/agent.js'
-import { afterJump, mustMoveTimes, type ClockJump } from '../domain/clock-jump.js'
+import { afterJump, decideMove, type JumpReport, type MoveResult } from '../domain/clock-jump.js'
 import type { DeliveryState } from '../domain/delivery.js'
 import type { Instant } from '../domain/instant.js'
 import type { MessageState } from '../domain/message.js'
@@ -9,9 +9,10 @@ import type { Memory } from './memory.js'
 type Move = (at: Instant) => Instant
 
 /** `Storage.moveTimes`. */
-export function moveTimes(memory: Memory, jump: ClockJump): boolean {
-  if (!mustMoveTimes(jump, { moved: memory.movedFor })) return false
-  memory.movedFor = jump
+export function moveTimes(memory: Memory, jump: JumpReport): MoveResult {
+  const { moves, ...result } = decideMove(jump, { moves: memory.moves })
+  if (!moves) return result
+  memory.moves = moves
   const move: Move = (at) => afterJump(at, jump)
   for (const session of memory.sessions.values()) session.dueAt = move(session.dueAt)
   for (const row of memory.messages.values())
@@ -23,7 +24,7 @@ export function moveTimes(memory: Memory, jump: ClockJump): boolean {
     memory.agents.set(id, { ...agent, state: movedAgent(agent.state, move) })
   for (const [id, { owner, until }] of memory.owners)
     memory.owners.set(id, { owner, until: move(until) })
-  return true
+  return result
 }
 
 function movedMessage(state: MessageState, move: Move): MessageState {

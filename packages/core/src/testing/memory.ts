@@ -1,7 +1,7 @@
 import type { Agent } from '../domain/agent.js'
 import type { AuditEntry } from '../domain/audit.js'
 import type { ApiKey } from '../domain/api-key.js'
-import type { ClockJump } from '../domain/clock-jump.js'
+import type { Move } from '../domain/clock-jump.js'
 import type { DeliveryAttempt, WebhookDelivery } from '../domain/delivery.js'
 import type { WebhookEvent } from '../domain/event.js'
 import type { EarlierTurn } from '../domain/history.js'
@@ -40,8 +40,8 @@ export type Memory = {
   readonly usage: Map<string, Usage>
   /** By bucket, when it is full again. */
   readonly sendBuckets: Map<string, number>
-  /** The last jump of the clock for which the times moved. */
-  movedFor?: ClockJump
+  /** The jumps of the clock with which the times moved. */
+  moves?: readonly Move[]
   lastEventPosition: number
   /** Grows over all claims, so that a test cannot confuse a token with an attempt number. */
   lastToken: number
