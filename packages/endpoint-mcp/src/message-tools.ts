@@ -55,7 +55,7 @@ export class MessageTools {
     const sent = await service.messages.send({
       projectId,
       agent,
-      sessionId: input.sessionId ?? newSession(this.#d, idempotencyKey, endUserId),
+      sessionId: input.sessionId ?? newSession(this.#d, idempotencyKey, endUserId, message),
       message,
       metadata: metadata as JsonObject | undefined,
       executionPrincipal: principalOf(endUserId),
@@ -182,6 +182,9 @@ const isMessage = ({ agent, messageId }: MessageRef): boolean => isAgent(agent) 
 const principalOf = (endUserId: string | undefined) =>
   endUserId === undefined ? undefined : { type: 'end_user', endUserId }
 
-/** A repeated call for one end user names the same session, so that it is the same message. */
-const newSession = ({ crypto, newId }: Deps, key?: string, endUserId?: string): string =>
-  `mcp-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, endUserId]))}`
+/** A repeated call has the same session. With another message it is of another conversation. */
+const newSession = (
+  { crypto, newId }: Deps,
+  key: string | undefined,
+  ...call: readonly [endUserId: string | undefined, message: string]
+): string => `mcp-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, ...call]))}`

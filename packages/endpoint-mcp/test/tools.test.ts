@@ -75,20 +75,23 @@ describe.each(ERAS)('tools of a %s client', (era) => {
     const first = await callTool(client, 'send_message', input)
     expect((await callTool(client, 'send_message', input)).output).toEqual(first.output)
     expect(await messagesOf('echo')).toHaveLength(1)
-    const other = await callTool(client, 'send_message', { ...input, message: 'Another' })
-    expect(other.output?.['messageId'] ?? other.isError).toBe(first.output?.['messageId'])
+    const sessionId = first.output?.['sessionId']
+    const other = { ...input, message: 'Another', sessionId }
+    expect((await callTool(client, 'send_message', other)).output).toEqual(first.output)
   })
 
   it.each(['reuse', 'reject'] as const)(
-    'refuse the key of another session or end user, and tell nothing of its message (%s)',
+    'refuse the key of another session, end user or message, and tell nothing of it (%s)',
     async (onKeyMismatch) => {
       const { clientOf, messagesOf } = await openScene({}, { onKeyMismatch })
       const client = await clientOf(era)
       const input = { agent: 'echo', message: 'my pin is 4711', idempotencyKey: 'k-1' }
-      await callTool(client, 'send_message', { ...input, endUserId: 'u-1' })
+      const first = { ...input, endUserId: 'u-1' }
+      await callTool(client, 'send_message', first)
       const stored = await messagesOf('echo')
-      for (const other of [{ sessionId: 'mine' }, { endUserId: 'u-2' }]) {
-        const refused = await callTool(client, 'send_message', { ...input, ...other })
+      const others = [{ sessionId: 'mine' }, { endUserId: 'u-2' }, { message: 'Hello' }]
+      for (const other of others) {
+        const refused = await callTool(client, 'send_message', { ...first, ...other })
         expect(refused).toMatchObject({ isError: true, output: undefined })
         const [text] = refused.texts
         expect(text).toContain('idempotencyKey was already used with a different message')

@@ -41,7 +41,7 @@ export async function sendAsked(
   const sent = await d.service.messages.send({
     projectId: c.get('projectId'),
     agent,
-    sessionId: asked.sessionId ?? newSession(d, idempotencyKey, endUserId),
+    sessionId: asked.sessionId ?? newSession(d, idempotencyKey, endUserId, input),
     message: input.message,
     earlierTurns: input.earlierTurns,
     metadata,
@@ -102,9 +102,13 @@ export const refuseSend = async (
   return revoked ?? refuse(c, error)
 }
 
-/** A repeated request of one end user names the same session, so that it is the same request. */
-const newSession = ({ crypto, newId }: Deps, key?: string, endUserId?: string): string =>
-  `openai-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, endUserId]))}`
+/** A repeated request has the same session. With another text it is of another conversation. */
+const newSession = (
+  { crypto, newId }: Deps,
+  key: string | undefined,
+  ...request: readonly [endUserId: string | undefined, input: Input]
+): string =>
+  `openai-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, ...request]))}`
 
 /**
  * Waits longer than one call of the service can. A call that ends early means that the service

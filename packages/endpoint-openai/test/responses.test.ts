@@ -133,7 +133,7 @@ describe('a response', () => {
   })
 
   it.each(['reuse', 'reject'] as const)(
-    'is refused with the Idempotency-Key of another conversation or end user (%s)',
+    'is refused with the Idempotency-Key of another conversation, end user or text (%s)',
     async (onKeyMismatch) => {
       const { client, messagesOf } = await openScene({}, { onKeyMismatch })
       const model = 'echo'
@@ -151,6 +151,11 @@ describe('a response', () => {
           keyed('k-2'),
         ),
         client.responses.create({ model, input: pin, stream: true }, keyed('k-2')),
+        client.responses.create({ model, input: 'Hello', user: 'u-1' }, keyed('k-1')),
+        client.chat.completions.create(
+          { model, messages: [{ role: 'user', content: 'Hello' }, ...messages], user: 'u-1' },
+          keyed('k-1'),
+        ),
         client.chat.completions.create({ model, messages, user: 'u-2' }, keyed('k-1')),
         client.chat.completions.create(
           { model, messages, metadata: { session_id: 'c-2' }, stream: true },
