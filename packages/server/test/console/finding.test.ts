@@ -250,7 +250,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
           '/messages',
           `/messages/${message.id}`,
           `/deliveries/${deliveries[0]?.id}`,
-          `/search?q=${LONG_SESSION}x`,
+          `/search?q=${LONG_SESSION.slice(0, 99)}x`,
         ]) {
           await page.goto(at(path))
           expect(await page.evaluate<number>(OVERFLOWING), path).toBe(0)
