@@ -1,6 +1,11 @@
 import { A2A_ERROR_CODE, RequestMalformedError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import { JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server'
-import { isJsonObject, parseJsonText, type JsonObject } from '@org/agent-messaging-core/runtime'
+import {
+  isJsonObject,
+  jsonTextRule,
+  parseJsonText,
+  type JsonObject,
+} from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
 import { unauthorized } from './errors.js'
@@ -25,7 +30,10 @@ export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response>
   try {
     const request = parsed(await readBody(c, d.maxBodyBytes, ['application/json']))
     if (request === undefined)
-      return await refuseCall({ code: A2A_ERROR_CODE.PARSE_ERROR, message: 'The body is not JSON' })
+      return await refuseCall({
+        code: A2A_ERROR_CODE.PARSE_ERROR,
+        message: `The body must be JSON with ${jsonTextRule}`,
+      })
     if (!isRequest(request))
       return await refuseCall({
         code: A2A_ERROR_CODE.INVALID_REQUEST,

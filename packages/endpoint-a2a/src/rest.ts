@@ -9,7 +9,7 @@ import {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
 import { RequestMalformedError, restStatusFor } from '@a2a-js/sdk/errors'
-import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, jsonTextRule, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import type { AgentHandler } from './agent-handler.js'
 import type { Env } from './env.js'
@@ -157,7 +157,7 @@ async function readJson<T>(
   } catch {
     // Answered below.
   }
-  throw new RequestMalformedError('The body must be a JSON object')
+  throw new RequestMalformedError(`The body must be a JSON object with ${jsonTextRule}`)
 }
 
 const readList = (query: Record<string, string>): ListTasksRequest =>

@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { MessagingService } from '@org/agent-messaging-core'
-import { retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
+import { jsonTextRule, retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -111,7 +111,11 @@ const refusals: {
     message: 'The server has no sessions and opens no streams. Use POST',
     headers: { Allow: 'POST' },
   }),
-  body_malformed: () => ({ status: 400, code: PARSE_ERROR, message: 'The body must be JSON' }),
+  body_malformed: () => ({
+    status: 400,
+    code: PARSE_ERROR,
+    message: `The body must be JSON with ${jsonTextRule}`,
+  }),
   batch_refused: () => ({
     status: 400,
     code: INVALID_REQUEST,

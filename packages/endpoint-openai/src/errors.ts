@@ -1,5 +1,10 @@
 import type { MessagingService, Permission, RunError } from '@org/agent-messaging-core'
-import { OVERLOAD, retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
+import {
+  jsonTextRule,
+  OVERLOAD,
+  retrySecondsOf,
+  unavailableText,
+} from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -77,7 +82,8 @@ const refusals: {
   readonly [K in EndpointError['kind']]: (error: EndpointError & { kind: K }) => Refusal
 } = {
   problem: ({ code, message, param }) => invalid(400, code, `${param} ${message}`, param),
-  body_malformed: () => invalid(400, 'invalid_json', 'The body must be a JSON object'),
+  body_malformed: () =>
+    invalid(400, 'invalid_json', `The body must be a JSON object with ${jsonTextRule}`),
   body_too_large: ({ maxBytes }) =>
     invalid(413, 'request_too_large', `The body must have at most ${maxBytes} bytes`),
   invalid: ({ issues }) =>

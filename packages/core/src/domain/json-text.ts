@@ -18,6 +18,8 @@ export type JsonTextLimits = {
 
 /** Parsing as many values takes a few milliseconds. */
 export const jsonTextLimits: JsonTextLimits = { depth: 64, values: 10_000 }
+/** The limits, for a refusal that says what is allowed. */
+export const jsonTextRule = `at most ${jsonTextLimits.values} values and ${jsonTextLimits.depth} levels`
 
 /**
  * Parses JSON of a caller, an agent or a receiver. Throws a `SyntaxError` for other text, and for
