@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { AdaptiveLimit } from '../src/webhooks/adaptive-limit.js'
 import {
   changing,
   failing,
@@ -125,4 +126,20 @@ describe.each(SEEDS)('the limit with seed %i', (seed) => {
     const receiver = failing(0.2, 'refused', unlimited(25))
     expect(simulate({ receiver, seed }).acceptedPerSecond).toBeLessThan(0.1 * free)
   })
+})
+
+it.each([
+  [0, 0.5],
+  [1_000, 1],
+  [5_000, 0.5],
+])('refusals with a Retry-After of %d ms leave %d requests a second', (retryAfterMs, least) => {
+  const limit = new AdaptiveLimit(48, 0)
+  for (let n = 0, now = 0; n < 300; n++) {
+    now += limit.waitMs(now)
+    limit.started(now)
+    limit.waitMs(now)
+    now += 25
+    limit.ended(now, { verdict: 'refused', startedAt: now - 25, retryAfterMs })
+  }
+  expect(limit.perSecond).toBe(least)
 })
