@@ -192,7 +192,8 @@ inNetworkNamespace(import.meta.url, () => {
             'connection: close',
             `location: ${target}`,
           )
-          expect(await request(), target).toMatchObject(refused(status))
+          const outcome = await request()
+          expect(outcome, `${target} ${JSON.stringify(outcome)}`).toMatchObject(refused(status))
         }
       }
       expect([...new Set(everywhere.dialled)]).toEqual([PUBLIC])
