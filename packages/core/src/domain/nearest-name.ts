@@ -32,10 +32,10 @@ function editDistance(a: string, b: string): number {
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const [before, above, left] = [row[j - 1], row[j], next[j - 1]] as [number, number, number]
+      next.push(Math.min(before + (a[i - 1] === b[j - 1] ? 0 : 1), above + 1, left + 1))
     }
     row = next
   }
-  return row[b.length] ?? 0
+  return row[b.length] as number
 }
