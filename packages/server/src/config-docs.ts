@@ -1,12 +1,12 @@
 import { environment, variables } from './environment.js'
 
 const rows = () =>
-  Object.entries(environment.shape).map(([name, schema]) => ({
-    name,
-    about: variables.get(schema)?.about ?? '',
-    allowed: variables.get(schema)?.allowed ?? '',
-    byDefault: 'defaultValue' in schema.def ? schema.def.defaultValue : undefined,
-  }))
+  Object.entries(environment.shape).map(([name, schema]) => {
+    const { about = '', allowed = '', option } = variables.get(schema) ?? {}
+    const override = option ? ` The option \`${option}\` overrides it.` : ''
+    const byDefault = 'defaultValue' in schema.def ? schema.def.defaultValue : undefined
+    return { name, about: about + override, allowed, byDefault }
+  })
 
 /** The settings as a Markdown table. */
 export function configMarkdown(): string {

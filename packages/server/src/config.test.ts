@@ -127,6 +127,17 @@ describe('the configuration', () => {
     })
   })
 
+  it('takes the option before the variable, unless the option is empty', () => {
+    const ports = [{ PORT: '4000' }, { PORT: '' }, {}].map(
+      (options) => readConfig({ PORT: '3001' }, options)._unsafeUnwrap().port,
+    )
+    expect(ports).toEqual([4000, 3001, 3001])
+    expect(readConfig({ PORT: 'http' }, { PORT: '4000' }).isOk()).toBe(true)
+    expect(readConfig({ PORT: '3001' }, { PORT: 'http' })._unsafeUnwrapErr()).toEqual([
+      '--port must be a port from 0 to 65535 (0 picks a free port); got "http"',
+    ])
+  })
+
   it('treats an empty variable as unset', () => {
     expect(good({ PORT: '', SERVICE_MASTER_KEY: '', CRON_SECRET: '' })).toEqual(good({}))
   })

@@ -92,14 +92,14 @@ function quotasOf(env: Environment): QuotaPolicy | undefined {
 export type Variables = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns the settings, or one line for each wrong variable. An empty variable counts as unset.
- * White space around a value is removed, because a secret from a file often ends in a line break.
+ * Returns the settings, or one line for each wrong variable. `options` has the values that options
+ * of the command line give to variables.
  */
-export function readConfig(env: Variables): Result<Config, string[]> {
-  const trimmed = Object.entries(env).map(([name, text]) => [name, text?.trim()] as const)
-  const set = Object.fromEntries(trimmed.filter(([, text]) => text !== ''))
+export function readConfig(env: Variables, options: Variables = {}): Result<Config, string[]> {
+  const given = setVariables(options)
+  const set = { ...setVariables(env), ...given }
   const read = environment.safeParse(set)
-  if (!read.success) return err(read.error.issues.map((issue) => problem(issue, set)))
+  if (!read.success) return err(read.error.issues.map((issue) => problem(issue, set, given)))
   const { SERVICE_DELIVERY_LEASE_MS: lease, SERVICE_DELIVERY_TIMEOUT_MS: timeout } = read.data
   if (lease > timeout) return ok(configOf(read.data))
   return err([
@@ -107,14 +107,24 @@ export function readConfig(env: Variables): Result<Config, string[]> {
   ])
 }
 
-function problem(issue: z.core.$ZodIssue, env: Variables): string {
+/**
+ * An empty variable counts as unset. White space around a value is removed, because a secret from a
+ * file often ends in a line break.
+ */
+function setVariables(env: Variables): Variables {
+  const trimmed = Object.entries(env).map(([name, text]) => [name, text?.trim()] as const)
+  return Object.fromEntries(trimmed.filter(([, text]) => text))
+}
+
+function problem(issue: z.core.$ZodIssue, env: Variables, options: Variables): string {
   const name = issue.path[0] as VariableName
   const text = env[name] ?? ''
-  const isSecret = variables.get(environment.shape[name])?.isSecret
+  const { isSecret, option } = variables.get(environment.shape[name]) ?? {}
   const got = isSecret ? `${text.length} characters (not shown)` : quoted(text)
   const why: unknown = issue.code === 'custom' ? issue.params?.['why'] : undefined
   const reason = typeof why === 'string' ? `: ${why}` : ''
-  return `${name} must be ${allowedValue(name)}; got ${got}${reason}`
+  const shownName = name in options ? option : name
+  return `${shownName} must be ${allowedValue(name)}; got ${got}${reason}`
 }
 
 const MAX_SHOWN = 80

@@ -8,6 +8,8 @@ export type Variable = {
   readonly about: string
   readonly allowed: string
   readonly isSecret?: true
+  /** The option of `dev` and `start` that overrides the variable. */
+  readonly option?: string
 }
 
 export const variables = z.registry<Variable>()
@@ -28,6 +30,7 @@ export const environment = z.object({
   PORT: value.whole(0, 65_535).prefault('3000').register(variables, {
     about: 'Port to listen on.',
     allowed: PORT,
+    option: '--port',
   }),
   HOST: value.host.prefault('127.0.0.1').register(variables, {
     about: 'Address to listen on. `0.0.0.0` or `::` listens on all addresses.',
@@ -288,6 +291,12 @@ export type VariableName = keyof Environment
 /** The rest of the sentence "<name> must be …". */
 export const allowedValue = (name: VariableName): string =>
   variables.get(environment.shape[name])?.allowed ?? ''
+
+/** The variable, and the option that overrides it. */
+export function waysToSet(name: VariableName): string {
+  const option = variables.get(environment.shape[name])?.option
+  return option === undefined ? name : `${option} or ${name}`
+}
 
 function asDuration(ms: number): string {
   if (ms % DAY_MS === 0 && ms > DAY_MS) return `${ms / DAY_MS}d`

@@ -268,7 +268,7 @@ describe('the listener', () => {
     const second = openListener({ host: '127.0.0.1', port, fetch: () => new Response() })
     await expect(second).rejects.toEqual(
       new OperatorError(
-        `port ${port} on 127.0.0.1 is in use; set PORT to another port (0 picks a free port)`,
+        `port ${port} on 127.0.0.1 is in use; choose another with PORT (0 picks a free port)`,
       ),
     )
   })

@@ -25,8 +25,8 @@ export type Bindings = { readonly incoming: Pick<IncomingMessage, 'socket' | 'he
 export type ListenerOptions = {
   readonly host: string
   readonly port: number
-  /** The setting that contains `port`, for error messages. */
-  readonly portVariable?: string
+  /** The names of the setting of `port`, for error messages. */
+  readonly portSetting?: string
   readonly fetch: (request: Request, bindings: Bindings) => Response | Promise<Response>
   readonly limits?: Partial<typeof LIMITS>
   /**
@@ -59,7 +59,7 @@ const FIRST_REQUEST_MS = 250
 export async function openListener({
   host,
   port,
-  portVariable = 'PORT',
+  portSetting = 'PORT',
   fetch,
   limits,
   overrideGlobalObjects = false,
@@ -96,7 +96,7 @@ export async function openListener({
     if (!request.readableEnded) request.removeAllListeners('data').resume()
   }
   server.timeout = stalledTimeout
-  await bind(server, host, port, portVariable)
+  await bind(server, host, port, portSetting)
 
   async function close(graceMs: number): Promise<void> {
     closing = true
@@ -133,12 +133,12 @@ function badRequest(): Response {
   )
 }
 
-async function bind(server: Server, host: string, port: number, variable: string): Promise<void> {
+async function bind(server: Server, host: string, port: number, setting: string): Promise<void> {
   server.listen({ host, port, backlog: BACKLOG })
   try {
     await once(server, 'listening')
   } catch (error) {
-    throw new OperatorError(bindProblem(error as NodeJS.ErrnoException, host, port, variable))
+    throw new OperatorError(bindProblem(error as NodeJS.ErrnoException, host, port, setting))
   }
 }
 
@@ -146,12 +146,12 @@ function bindProblem(
   { code, message }: NodeJS.ErrnoException,
   host: string,
   port: number,
-  variable: string,
+  setting: string,
 ): string {
   if (code === 'EADDRINUSE')
-    return `port ${port} on ${host} is in use; set ${variable} to another port (0 picks a free port)`
+    return `port ${port} on ${host} is in use; choose another with ${setting} (0 picks a free port)`
   if (code === 'EACCES')
-    return `this user cannot listen on port ${port}; set ${variable} to 1024 or higher`
+    return `this user cannot listen on port ${port}; choose 1024 or higher with ${setting}`
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return `HOST must be an address of this machine; got ${host}`
   return `cannot listen on ${host}, port ${port}: ${message}`

@@ -1,25 +1,31 @@
 import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Result } from 'neverthrow'
-import { readConfig, type Config } from './config.js'
+import { readConfig, type Config, type Variables } from './config.js'
 import { OperatorError } from './operator-error.js'
 import { withSettingFiles } from './setting-files.js'
 import { envFileProblems, unknownVariables } from './setting-warnings.js'
 
-/** Reads the settings from the environment and `.env`, and prints a warning for ignored ones. */
-export function loadConfig(): Config {
-  const { config, warnings } = readSettings()
+/**
+ * Reads the settings from the options, the environment and `.env`, and prints a warning for ignored
+ * ones.
+ */
+export function loadConfig(options?: Variables): Config {
+  const { config, warnings } = readSettings(options)
   for (const line of warnings) process.stderr.write(`${line}\n`)
   if (config.isErr()) throw new OperatorError(config.error.join('\n'), 2)
   return config.value
 }
 
 /** Also adds the variables of `.env` to the environment. Warns of each ignored setting. */
-export function readSettings(): { config: Result<Config, string[]>; warnings: string[] } {
+export function readSettings(options?: Variables): {
+  config: Result<Config, string[]>
+  warnings: string[]
+} {
   const text = readEnvFile()
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
   return {
-    config: withSettingFiles(process.env).andThen(readConfig),
+    config: withSettingFiles(process.env).andThen((env) => readConfig(env, options)),
     warnings: [...envFileProblems(text), ...unknownVariables(process.env)],
   }
 }

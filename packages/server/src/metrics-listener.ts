@@ -1,5 +1,6 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
+import { waysToSet } from './environment.js'
 import { openListener, type Listener } from './http-listener.js'
 import type { Metrics } from './metrics.js'
 
@@ -19,7 +20,7 @@ export async function openMetricsListener(
   return openListener({
     host,
     port,
-    portVariable: 'SERVICE_METRICS_PORT',
+    portSetting: waysToSet('SERVICE_METRICS_PORT'),
     fetch: (request) => app.fetch(request),
   })
 }

@@ -327,7 +327,7 @@ describe('the metrics of a server', () => {
     await once(other, 'listening')
     const [port, taken] = [await freePort(), (other.address() as AddressInfo).port]
     await expect(serve({ port, metricsPort: taken })).rejects.toThrow(
-      /in use; set SERVICE_METRICS_PORT to another/,
+      /in use; choose another with SERVICE_METRICS_PORT/,
     )
     const storage = openSqliteStorage({ path: path.join(root, 'service.db') })
     expect(storage.alone).toBe(true)
@@ -350,7 +350,7 @@ describe('the start of a server', () => {
     const server = await serve()
     await createAgent(server, 'echo')
     await expect(serve({ port: Number(new URL(server.url).port) })).rejects.toThrow(
-      'is in use; set PORT to another',
+      'is in use; choose another with --port or PORT',
     )
     expect((await send(server, 'echo', 'hello')).status).toBe(200)
   })

@@ -10,6 +10,7 @@ import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
 import { CredentialThrottle } from './credential-throttle.js'
 import { openEndpoints, type EndpointName } from './endpoints.js'
+import { waysToSet } from './environment.js'
 import { openListener, type Listener } from './http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
 import { OutageLog } from './outage-log.js'
@@ -124,6 +125,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     listener = await openListener({
       host,
       port,
+      portSetting: waysToSet('PORT'),
       overrideGlobalObjects,
       fetch: await handler(wiring, options, logger, metrics, { pages, publicUrl }),
     })

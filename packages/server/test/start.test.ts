@@ -106,9 +106,9 @@ describe('agent-messaging start', () => {
 
   it('fails with one line when the port is in use', async () => {
     const { port } = new URL((await start()).url)
-    expect(await failedStart({ ...ENV, PORT: port })).toEqual([
+    expect(await failedStart(ENV, ['--port', port])).toEqual([
       1,
-      `port ${port} on 127.0.0.1 is in use; set PORT to another port (0 picks a free port)\n`,
+      `port ${port} on 127.0.0.1 is in use; choose another with --port or PORT (0 picks a free port)\n`,
     ])
   })
 

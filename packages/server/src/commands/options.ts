@@ -4,6 +4,7 @@ import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { z } from 'zod'
 import { duration as durationText, publicUrl } from '../config-values.js'
+import { allowedValue } from '../environment.js'
 
 export const jsonOption = () => new Option('--json', 'print JSON in the format of the HTTP API')
 export const agentsOption = () =>
@@ -11,6 +12,9 @@ export const agentsOption = () =>
     '--agents <file>',
     'ES module with agent functions as default export and child processes as `programs`',
   )
+/** `loadConfig` checks the value, as it checks PORT. */
+export const portOption = () =>
+  new Option('--port <port>', `${allowedValue('PORT')} (default: $PORT, or 3000)`)
 
 /** The options of every command on a project. */
 export type ProjectOptions = { readonly project: string; readonly json?: true }

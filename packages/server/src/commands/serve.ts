@@ -7,24 +7,26 @@ import { jsonLogger, plainLogger } from '../logging.js'
 import { OperatorError } from '../operator-error.js'
 import { ownCommand } from '../own-command.js'
 import { exitOnDefect, stopOnSignal } from '../process-end.js'
-import { agentsOption, example } from './options.js'
+import { agentsOption, example, portOption } from './options.js'
 
-type ServeOptions = { readonly agents?: string }
+type ServeOptions = { readonly agents?: string; readonly port?: string }
 
 export function addServe(program: Command): void {
   program
     .command('dev')
     .description('run a development server that stores its database and keys in data/')
+    .addOption(portOption())
     .addOption(agentsOption())
     .addHelpText(
       'after',
-      example('agent-messaging dev', 'agent-messaging dev --agents ./my-agents.mjs'),
+      example('agent-messaging dev', 'agent-messaging dev --port 4000 --agents ./my-agents.mjs'),
     )
     .action(dev)
 
   program
     .command('start')
     .description('run a production server with the settings from the environment')
+    .addOption(portOption())
     .addOption(agentsOption())
     .option('--no-worker', 'do background work only in calls of /api/cron/webhooks')
     .addHelpText(
@@ -45,7 +47,7 @@ export function addServe(program: Command): void {
 }
 
 async function dev(options: ServeOptions): Promise<void> {
-  const config = loadConfig()
+  const config = loadConfig({ PORT: options.port })
   const logger = plainLogger(config.logLevel ?? 'warn')
   exitOnDefect(logger)
   const file = options.agents === undefined ? noAgentsFile : await loadAgents(options.agents)
@@ -58,9 +60,10 @@ async function dev(options: ServeOptions): Promise<void> {
 
 async function start({
   agents: file,
+  port,
   worker,
 }: ServeOptions & { readonly worker: boolean }): Promise<void> {
-  const config = loadConfig()
+  const config = loadConfig({ PORT: port })
   const logger = jsonLogger(config.logLevel ?? 'info')
   exitOnDefect(logger)
   if (!worker && config.cronSecret === undefined)
