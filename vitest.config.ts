@@ -29,6 +29,23 @@ const ALONE = [
   'packages/endpoint-mcp/test/direct-call.test.ts',
 ]
 
+/** What `npm test` leaves out, by reason. `npm run test:all` and `.ci/run` run everything. */
+const LONG = {
+  'kill campaigns; crash.test.ts, postgres.test.ts and the simulation are short forms': [
+    'faults/*.test.ts',
+    'packages/server/test/e2e/{kill-campaign,session-order}.test.ts',
+  ],
+  'hostile networks, which need network namespaces': ['packages/server/test/hostile/*.test.ts'],
+  'tools that measure, without a promise of the product': ['benchmarks/**/*.test.ts'],
+}
+const long = Object.values(LONG).flat()
+
+/** As in `unit`, files share their modules. Files that need their own process are in ALONE. */
+const real = {
+  extends: true,
+  test: { globalSetup: './scripts/test-setup.ts', isolate: false },
+} as const
+
 export default defineConfig({
   resolve: { conditions: ['@org/source'] },
   // Tests run in the server pipeline, which does not read the conditions above. Without these
@@ -57,24 +74,22 @@ export default defineConfig({
         },
       },
       {
-        extends: true,
+        ...real,
         test: {
+          ...real.test,
           name: 'real',
           include: [
             ...NOT_UNIT,
             'packages/!(core|adapter-http|console)/{src,test}/**/*.test.ts',
             'examples/*/{src,test}/**/*.test.ts',
             'examples/*/*.test.ts',
-            '{benchmarks,scripts}/**/*.test.ts',
+            'scripts/**/*.test.ts',
             'faults/!(checker)/**/*.test.ts',
-            'faults/*.test.ts',
           ],
-          exclude: [...configDefaults.exclude, ...ALONE],
-          globalSetup: './scripts/test-setup.ts',
-          // As in `unit`. Files that need their own process are in ALONE.
-          isolate: false,
+          exclude: [...configDefaults.exclude, ...ALONE, ...long],
         },
       },
+      { ...real, test: { ...real.test, name: 'long', include: long } },
       { extends: true, test: { name: 'alone', include: ALONE } },
     ],
     coverage: {

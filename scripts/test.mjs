@@ -1,5 +1,5 @@
-// `npm test`: prepares a fresh clone and runs all tests. Arguments after `--` go to vitest:
-// `npm test -- packages/core`. See scripts/left-out-reporter.ts for the last lines.
+// `npm test` and `npm run test:all`: prepares a fresh clone and runs the tests. Arguments after `--`
+// go to vitest: `npm test -- packages/core`. See scripts/left-out-reporter.ts for the last lines.
 import path from 'node:path'
 import { makeReady, root, run } from './ready.mjs'
 

