@@ -11,6 +11,10 @@ const NEEDS = {
   fullDevice: { words: '/dev/full', isHere: () => existsSync('/dev/full') },
   go: { words: 'Go', isHere: () => succeeds('go', 'version') },
   root: { words: 'a root shell', isHere: () => process.getuid?.() === 0 },
+  mounts: {
+    words: 'mounts in a user namespace (unshare and mount)',
+    isHere: () => succeeds('unshare', '-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'),
+  },
   namespaces: {
     words: 'network namespaces (root and iproute2)',
     isHere: () => succeeds('unshare', '-n', 'ip', 'link', 'set', 'lo', 'up'),

@@ -9,8 +9,10 @@ import {
 } from '@org/agent-messaging-core/testing'
 import Database from 'better-sqlite3'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
+import { DamageWatch } from './damage.js'
 import { backupSqlite, findSqliteDamage, openSqliteStorage } from './index.js'
 
 const DAMAGED = /SQLite reports damage/
@@ -80,6 +82,16 @@ it('a storage reports damage once, and its pings fail from then on', async () =>
     expect.stringMatching(/Restore a backup only if the check finds damage/),
   ])
   await storage.close()
+})
+
+it('a full disk is no damage, and its message names the folder', () => {
+  const path = tempFile()
+  const error = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
+  const watch = new DamageWatch(path, () => undefined)
+  expect(watch.explain(error).reason).toBe(
+    `the disk of ${dirname(path)} is full; free some space on it.`,
+  )
+  expect(watch.found).toBeUndefined()
 })
 
 it('a backup of a damaged file names the source, and leaves no file', async () => {

@@ -1,3 +1,4 @@
+import { fullDiskOf } from '@org/agent-messaging-core/node'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
@@ -6,6 +7,7 @@ import {
   damageReport,
   explainOpenFailure,
   isDamage,
+  isDiskFull,
   unavailable,
   unavailableBecause,
 } from './errors.js'
@@ -69,6 +71,7 @@ export class DamageWatch {
 
   /** Describes an error to the caller. An error that reports damage is remembered. */
   readonly explain = (error: unknown): Unavailable => {
+    if (isDiskFull(error)) return unavailable(fullDiskOf(this.#path))
     if (!isDamage(error)) return unavailableBecause(error)
     if (this.#found) return this.#found
     this.#mark()

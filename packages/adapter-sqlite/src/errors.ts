@@ -1,3 +1,4 @@
+import { fullDiskOf } from '@org/agent-messaging-core/node'
 import Database from 'better-sqlite3'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
 
@@ -13,6 +14,7 @@ export function explainOpenFailure(path: string, cause: unknown): SqliteOpenErro
     const message = `better-sqlite3 is not built for Node ${process.versions.node} on this machine: run npm rebuild better-sqlite3.`
     return new SqliteOpenError(message, { cause })
   }
+  if (isDiskFull(cause)) return new SqliteOpenError(fullDiskOf(path), { cause })
   return new SqliteOpenError(`${path}: ${explain(codeOf(cause), cause)}`, { cause })
 }
 
@@ -24,6 +26,10 @@ const isMissingDriver = (cause: unknown): boolean =>
 /** True if SQLite found a damaged page. */
 export const isDamage = (cause: unknown): cause is Error =>
   /^SQLITE_CORRUPT(_|$)/.test(codeOf(cause))
+
+/** SQLite names the file with the index of its log in the code if it cannot let that file grow. */
+export const isDiskFull = (cause: unknown): boolean =>
+  ['SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT'].includes(codeOf(cause))
 
 export const isNoDatabase = (cause: unknown): boolean => codeOf(cause) === 'SQLITE_NOTADB'
 
@@ -46,7 +52,6 @@ function explain(code: string, cause: unknown): string {
     return 'cannot be opened; name a file that this process can write, in a folder where it can create files.'
   if (code.startsWith('SQLITE_BUSY'))
     return 'is locked by another process; try again when that process has finished.'
-  if (code === 'SQLITE_FULL') return 'its disk is full.'
   if (isDiskFailure(code)) return `${diskFailure(code)}.`
   return `cannot be opened (${cause instanceof Error ? cause.message : String(cause)}).`
 }

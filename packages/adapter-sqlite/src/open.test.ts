@@ -197,7 +197,8 @@ it.each([
   ['SQLITE_IOERR_FSYNC', /the disk failed while syncing the file \(SQLITE_IOERR_FSYNC\)/],
   ['SQLITE_IOERR_SHORT_READ', /the disk failed while reading the file/],
   ['SQLITE_BUSY', /is locked by another process/],
-  ['SQLITE_FULL', /its disk is full/],
+  ['SQLITE_FULL', /^the disk of \S+ is full; free some space on it\.$/],
+  ['SQLITE_IOERR_SHMSIZE', /^the disk of \S+ is full/],
   ['SQLITE_IOERR', /the disk failed while using the file \(SQLITE_IOERR\)/],
   ['SQLITE_ERROR', /cannot be opened \(some detail\)/],
 ])('the message explains the error %s', (code, words) => {

@@ -6,16 +6,25 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
-  unlinkSync,
+  rmSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs'
 import path from 'node:path'
+import { fullDiskOf } from '@org/agent-messaging-core/node'
+import { SetupError } from './setup-error.js'
 
 /** Creates a directory that only its owner can read and that git ignores, unless it exists. */
 export function createPrivateDirectory(directory: string): void {
-  const created = mkdirSync(directory, { recursive: true, mode: 0o700 })
-  if (created !== undefined) writeFileSync(path.join(directory, '.gitignore'), '*\n')
+  const created = onDisk(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }))
+  if (created === undefined) return
+  const ignored = path.join(directory, '.gitignore')
+  try {
+    onDisk(ignored, () => writeFileSync(ignored, '*\n'))
+  } catch (error) {
+    // Otherwise the next start would find a directory that git does not ignore.
+    rmSync(created, { recursive: true })
+    throw error
+  }
 }
 
 /**
@@ -29,26 +38,35 @@ export function readOrCreateText(file: string, create: () => string): string {
 
 function createText(file: string, text: string): string {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
-  const fd = openSync(draft, 'wx', 0o600)
-  writeSync(fd, `${text}\n`)
-  fsyncSync(fd)
-  closeSync(fd)
   try {
+    const options = { flag: 'wx', mode: 0o600, flush: true }
+    onDisk(draft, () => writeFileSync(draft, `${text}\n`, options))
     linkSync(draft, file) // unlike a rename, fails if another process was faster
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (codeOf(error) !== 'EEXIST') throw error
   } finally {
-    unlinkSync(draft)
+    rmSync(draft, { force: true })
   }
   syncDirectory(path.dirname(file))
   return readText(file) ?? text
 }
 
+/** Throws a `SetupError` if the disk is full. */
+function onDisk<T>(file: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw codeOf(error) === 'ENOSPC' ? new SetupError(fullDiskOf(file)) : error
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+
 function readText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }

@@ -2,7 +2,8 @@ import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../scripts/free-port.mjs'
-import { createSandbox, type Program, type Sandbox } from './sandbox.js'
+import { needs } from '../../../scripts/test-needs.js'
+import { CLI, createSandbox, type Program, type Sandbox } from './sandbox.js'
 
 let sandbox: Sandbox
 beforeEach(() => {
@@ -34,6 +35,13 @@ const call = ({ url, key }: Dev, route: string, method = 'GET'): Promise<Respons
   fetch(url + route, { method, headers: { authorization: `Bearer ${key}` } })
 const stateOfEcho = async (server: Dev): Promise<unknown> =>
   ((await (await call(server, '/v1/agents/echo')).json()) as { state?: string }).state
+
+/** Runs a script of bash in a folder `disk` of this size. `$0 $1` is the command line. */
+function onSmallDisk(kib: number, script: string): Program {
+  const disk = `mkdir disk && mount -t tmpfs -o size=${kib}k tmpfs disk && cd disk`
+  const words = ['-rm', 'bash', '-c', `${disk} && ${script}`, process.execPath, CLI]
+  return sandbox.run('unshare', words, { PORT: '0' })
+}
 
 /** The printed commands, including their continuation lines. */
 const commandsIn = (text: string): string[] => text.match(/^(?:curl|node) (?:.*\\\n)*.*$/gm) ?? []
@@ -259,6 +267,38 @@ describe('agent-messaging dev', () => {
     rmdirSync(path.join(sandbox.directory, '.env'))
     sandbox.write('data', '')
     expect(await failed()).toEqual([1, "EEXIST: file already exists, mkdir 'data'\n"])
+  })
+
+  it('fails with one line when its port is in use', async () => {
+    const { port } = new URL((await dev()).url)
+    const second = sandbox.cli(['dev', '--port', port], { PORT: '0' })
+    expect([await second.ended, second.stderr()]).toEqual([
+      1,
+      `port ${port} on 127.0.0.1 is in use; choose another with --port or PORT (0 picks a free port)\n`,
+    ])
+  })
+
+  it.each([
+    ['its keys', 4],
+    ['the log of its database', 24],
+    ['its tables', 100],
+  ])(
+    'fails with one line when the disk is full, without room for %s',
+    needs('mounts'),
+    async (_, kib) => {
+      const program = onSmallDisk(kib, 'exec "$0" "$1" dev')
+      expect(await program.ended).toBe(1)
+      expect(program.stderr()).toMatch(
+        /^the disk of \S+\/disk\/data is full; free some space on it\.\n$/,
+      )
+    },
+  )
+
+  it('leaves no half of a file on a full disk', needs('mounts'), async () => {
+    const program = onSmallDisk(4, 'head -c 4096 /dev/zero > full; "$0" "$1" dev; ls -A')
+    await program.ended
+    expect(program.stderr()).toMatch(/^the disk of \S+\/disk\/data is full; .*\n$/)
+    expect(program.stdout()).toBe('full\n')
   })
 
   it('warns about an unknown setting', async () => {

@@ -10,6 +10,7 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
+import path from 'node:path'
 import type { Sealed } from '../domain/sealed.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import { remembered } from './remembered.js'
@@ -55,6 +56,10 @@ export const systemClock: Clock = {
       }
     }),
 }
+
+/** Tells the operator that the disk of this file has no space left. */
+export const fullDiskOf = (file: string): string =>
+  `the disk of ${path.dirname(path.resolve(file))} is full; free some space on it.`
 
 /** Node fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
