@@ -6,7 +6,6 @@ import { routePath } from 'hono/route'
 import { Access } from './access.js'
 import type { Call } from './call.js'
 import { Caller } from './caller.js'
-import { answerDirectly } from './direct-call.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import { withDefaults, type Deps, type McpEndpointOptions } from './options.js'
@@ -75,7 +74,7 @@ const refuseOtherOrigins =
       : next()
   }
 
-/** `bodyLimit` builds the native Request, so bodies of a known length do without it. */
+/** `bodyLimit` reads the body from a stream. Bodies of a known length are read without one. */
 function limitBody(maxBytes: number): MiddlewareHandler<Env> {
   const tooLarge = (c: Context<Env>) => refuse(c, { kind: 'body_too_large', maxBytes })
   const limit = bodyLimit({ maxSize: maxBytes, onError: tooLarge })
@@ -103,8 +102,7 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   const response =
     body === undefined
       ? refuse(c, { kind: 'body_malformed' })
-      : ((await answerDirectly(c, body, d, call, onError)) ??
-        (await serveMcp(c.req.raw, body, d, call, onError)))
+      : await serveMcp(c.req.raw, body, d, call, onError)
   if (!isSend || call.isKeySettled) return response
   // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
   const revoked = await access.confirm()

@@ -5,11 +5,10 @@ import {
   type CallToolResult,
 } from '@modelcontextprotocol/server'
 import type { Call } from './call.js'
-import type { Outcome, ToolContext } from './message-tools.js'
 import type { Deps } from './options.js'
-import { toolsFor, type OfferedTool } from './tools.js'
+import { toolsFor } from './tools.js'
 
-export const INFO = { name: 'agent-messaging', version: '1' }
+const INFO = { name: 'agent-messaging', version: '1' }
 const INSTRUCTIONS =
   'Agents of a messaging service. list_agents names them. send_message sends a text and waits for ' +
   'the answer for a bounded time. If the state is not final, call get_message later: the agent ' +
@@ -21,7 +20,10 @@ const FAILED: CallToolResult = {
   isError: true,
 }
 
-/** Creates the MCP server of one request, with the tools that the API key can use. */
+/**
+ * Creates the MCP server of one request, with the tools that the API key can use. An exception of a
+ * tool becomes a result that says nothing of its reason.
+ */
 export function toolServer(d: Deps, call: Call, onError: (error: unknown) => void): Server {
   const tools = toolsFor(call)
   const server = new Server(INFO, OPTIONS)
@@ -29,30 +31,14 @@ export function toolServer(d: Deps, call: Call, onError: (error: unknown) => voi
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.find(({ listed }) => listed.name === params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, noTool(params.name))
-    return callTool(tool, params.arguments, { d, call, ctx: mcpReq, onError })
+    try {
+      return await tool.run(d, call, params.arguments, mcpReq)
+    } catch (error) {
+      onError(error)
+      return FAILED
+    }
   })
   return server
-}
-
-type ToolCall = {
-  readonly d: Deps
-  readonly call: Call
-  readonly ctx: ToolContext
-  readonly onError: (error: unknown) => void
-}
-
-/** Runs a tool. An exception becomes a result that says nothing of its reason. */
-export async function callTool(
-  tool: OfferedTool,
-  args: unknown,
-  { d, call, ctx, onError }: ToolCall,
-): Promise<Outcome> {
-  try {
-    return await tool.run(d, call, args, ctx)
-  } catch (error) {
-    onError(error)
-    return FAILED
-  }
 }
 
 const noTool = (name: string): string => `Tool ${name} not found`
