@@ -23,17 +23,15 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
  */
 export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   const d = withDefaults(options)
-  const { maxBodyBytes: maxSize } = d
   const app = new Hono<Env>()
   app.onError((error, c) => {
-    if (isTooLong(error)) return refuse(c, { kind: 'body_too_large', maxBytes: maxSize })
     d.onError?.(error, c.get('requestId'))
     return refuse(c, { kind: 'internal' })
   })
   app.notFound((c) => refuse(c, { kind: 'route_not_found' }))
   app
     .use(ROOT, exchange(d), refuseOtherOrigins(d))
-    .use(ROOT, limitBody(maxSize))
+    .use(ROOT, limitBody(d.maxBodyBytes))
     .post(ROOT, (c) => answerPost(c, d))
     .all(ROOT, (c) => refuse(c, { kind: 'method_refused' }))
   // A host does not see the variables of the routes.
@@ -122,8 +120,7 @@ const callOf = (c: Context<Env>, { key, sentBy }: Access): Call => ({
 async function bodyOf(c: Context<Env>): Promise<unknown> {
   try {
     return parseJsonText(await c.req.text())
-  } catch (error) {
-    if (isTooLong(error)) throw error
+  } catch {
     return undefined
   }
 }
@@ -135,10 +132,6 @@ function batchProblem({ req }: Context<Env>, batch: readonly unknown[]) {
   const ids = batch.flatMap((one) => (isJsonObject(one) && 'id' in one ? [one['id']] : []))
   return new Set(ids).size < ids.length ? 'ids_repeated' : undefined
 }
-
-/** The error of `bodyLimit` for a body that has no length and is too long. */
-const isTooLong = (error: unknown): boolean =>
-  error instanceof Error && error.name === 'BodyLimitError'
 
 const isSendRequest = ({ method, params }: Record<string, unknown>): boolean =>
   method === 'tools/call' && isJsonObject(params) && params['name'] === SEND_MESSAGE
