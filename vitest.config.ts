@@ -32,6 +32,9 @@ const LONG = {
     'faults/*.test.ts',
     'packages/server/test/e2e/{kill-campaign,session-order}.test.ts',
   ],
+  'the contract again, on storages that contract-*.test.ts nearly cover': [
+    'packages/adapter-{sqlite,postgres}/test/contract-again.test.ts',
+  ],
   'hostile networks, which need network namespaces': ['packages/server/test/hostile/*.test.ts'],
   'tools that measure, without a promise of the product': ['benchmarks/**/*.test.ts'],
 }

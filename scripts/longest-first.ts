@@ -8,8 +8,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 const LONG = [
   'benchmarks/bench',
   'faults/short',
-  'adapter-postgres/src/contract',
-  'adapter-sqlite/src/contract',
+  'adapter-postgres/test/contract-deliveries',
+  'adapter-sqlite/test/contract-deliveries',
   'e2e/streams-elsewhere',
   'test/console/console',
   'hostile/addresses',

@@ -23,8 +23,8 @@ export function concurrencySuite(it: StorageTest): void {
   it.for(SEEDS)(
     'G1 to G5 hold for processes that crash, stall and repeat themselves (seed %i)',
     { timeout: TIMEOUT_MS },
-    async (seed, { opened: { storage, second = storage } }) => {
-      const history = await runWorkload({ storages: [storage, second], seed, rounds: ROUNDS })
+    async (seed, { instances }) => {
+      const history = await runWorkload({ storages: instances, seed, rounds: ROUNDS })
       expect(violations(history)).toEqual([])
       const nothing = Object.entries(countsOf(history)).filter(([, count]) => count === 0)
       expect(nothing, 'what never happened, so that the history proves little').toEqual([])

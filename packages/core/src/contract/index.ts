@@ -43,7 +43,7 @@ import { sendLimitsSuite } from './send-limits.js'
 import { sessionOrderSuite } from './session-order.js'
 import { sessionPastSuite } from './session-past.js'
 import { sessionsSuite } from './sessions.js'
-import { storageTest, type OpenStorage } from './storage-test.js'
+import { storageTest, type OpenStorage, type StorageTest } from './storage-test.js'
 import { subscriptionsSuite } from './subscriptions.js'
 import { usageSuite } from './usage.js'
 import { webhookHealthSuite } from './webhook-health.js'
@@ -55,63 +55,85 @@ export { describeChunkRelayContract } from './chunk-relay.js'
 export type { WorkSignalsUnderTest } from './work-signal.js'
 export { describeWorkSignalContract } from './work-signal.js'
 
+type Suites = Readonly<Record<string, (it: StorageTest) => void>>
+
+const suites = {
+  messages: {
+    'accepting messages': acceptSuite,
+    'idempotency keys': idempotencySuite,
+    'claiming runs': claimRunnableSuite,
+    'order within a session': sessionOrderSuite,
+    'tokens that fence': fencingSuite,
+    'leases and deferrals': leasesSuite,
+    'cancelling messages': cancelSuite,
+    'questions to people': inputsSuite,
+    'retrying messages': retrySuite,
+    sessions: sessionsSuite,
+    'erasing an end user': erasePrincipalSuite,
+    'the history of a session': sessionPastSuite,
+    'reading messages': readingSuite,
+    searches: searchSuite,
+    'retention of messages': messageRetentionSuite,
+    'sessions beside a model of them': modelSuite,
+  },
+  deliveries: {
+    'the outbox': outboxSuite,
+    'the log of events': eventLogSuite,
+    'the receivers of an event': subscriptionsSuite,
+    'hooks of messages': messageHooksSuite,
+    'claiming deliveries': claimDueSuite,
+    'claims of deliveries that are given up': releasedClaimsSuite,
+    'recording attempts': attemptsSuite,
+    'the health of webhooks': webhookHealthSuite,
+    'the order of deliveries': deliveryOrderSuite,
+    'ordered deliveries after random steps': orderModelSuite,
+    'lists of deliveries': deliveryListsSuite,
+    'redelivery and cancellation': redeliverySuite,
+    recoveries: recoveriesSuite,
+    'deliveries of deleted webhooks': deletedWebhooksSuite,
+    'deliveries of disabled webhooks': disabledWebhooksSuite,
+    'retention of deliveries': deliveryRetentionSuite,
+  },
+  service: {
+    'the backlog': backlogSuite,
+    'recent activity': activitySuite,
+    usage: usageSuite,
+    'limits of sends': sendLimitsSuite,
+    agents: agentsSuite,
+    'agents that one process owns': ownersSuite,
+    webhooks: webhooksSuite,
+    'projects, API keys and settings': credentialsSuite,
+    'sessions of customers': portalsSuite,
+    'the audit log': auditSuite,
+    'resealed secrets': resealSuite,
+    'isolation of projects': isolationSuite,
+    pages: pagingSuite,
+    'jumps of the clock': clockJumpSuite,
+    instances: instancesSuite,
+    'decisions of the domain': decisionsSuite,
+    'everything at once': concurrencySuite,
+  },
+} satisfies Record<string, Suites>
+
+export type ContractSubject = keyof typeof suites
+const subjects = Object.keys(suites) as ContractSubject[]
+
 /**
  * Registers the storage contract as vitest tests. Call it at the top of a test file. `open`
- * returns an empty storage for each test, and in `second`, if the adapter can, another instance on
- * the same data. All times are arguments, so no test waits. G1 to G6 in a title is a guarantee of
+ * returns an empty storage for each test. `of` selects the subjects, for example if each has a file
+ * of its own. All times are arguments, so no test waits. G1 to G6 in a title is a guarantee of
  * ARCHITECTURE.md.
  */
-export function describeStorageContract(name: string, open: OpenStorage): void {
+export function describeStorageContract(
+  name: string,
+  open: OpenStorage,
+  of: readonly ContractSubject[] = subjects,
+): void {
   const it = storageTest(open)
   describe(`${name} keeps the storage contract`, () => {
-    describe('accepting messages', () => acceptSuite(it))
-    describe('idempotency keys', () => idempotencySuite(it))
-    describe('claiming runs', () => claimRunnableSuite(it))
-    describe('order within a session', () => sessionOrderSuite(it))
-    describe('tokens that fence', () => fencingSuite(it))
-    describe('leases and deferrals', () => leasesSuite(it))
-    describe('cancelling messages', () => cancelSuite(it))
-    describe('questions to people', () => inputsSuite(it))
-    describe('retrying messages', () => retrySuite(it))
-    describe('sessions', () => sessionsSuite(it))
-    describe('erasing an end user', () => erasePrincipalSuite(it))
-    describe('the history of a session', () => sessionPastSuite(it))
-    describe('reading messages', () => readingSuite(it))
-    describe('searches', () => searchSuite(it))
-    describe('the outbox', () => outboxSuite(it))
-    describe('the log of events', () => eventLogSuite(it))
-    describe('the receivers of an event', () => subscriptionsSuite(it))
-    describe('hooks of messages', () => messageHooksSuite(it))
-    describe('claiming deliveries', () => claimDueSuite(it))
-    describe('claims of deliveries that are given up', () => releasedClaimsSuite(it))
-    describe('recording attempts', () => attemptsSuite(it))
-    describe('the health of webhooks', () => webhookHealthSuite(it))
-    describe('the order of deliveries', () => deliveryOrderSuite(it))
-    describe('ordered deliveries after random steps', () => orderModelSuite(it))
-    describe('lists of deliveries', () => deliveryListsSuite(it))
-    describe('redelivery and cancellation', () => redeliverySuite(it))
-    describe('recoveries', () => recoveriesSuite(it))
-    describe('deliveries of deleted webhooks', () => deletedWebhooksSuite(it))
-    describe('deliveries of disabled webhooks', () => disabledWebhooksSuite(it))
-    describe('retention of deliveries', () => deliveryRetentionSuite(it))
-    describe('retention of messages', () => messageRetentionSuite(it))
-    describe('the backlog', () => backlogSuite(it))
-    describe('recent activity', () => activitySuite(it))
-    describe('usage', () => usageSuite(it))
-    describe('limits of sends', () => sendLimitsSuite(it))
-    describe('agents', () => agentsSuite(it))
-    describe('agents that one process owns', () => ownersSuite(it))
-    describe('webhooks', () => webhooksSuite(it))
-    describe('projects, API keys and settings', () => credentialsSuite(it))
-    describe('sessions of customers', () => portalsSuite(it))
-    describe('the audit log', () => auditSuite(it))
-    describe('resealed secrets', () => resealSuite(it))
-    describe('isolation of projects', () => isolationSuite(it))
-    describe('pages', () => pagingSuite(it))
-    describe('jumps of the clock', () => clockJumpSuite(it))
-    describe('instances', () => instancesSuite(it))
-    describe('sessions beside a model of them', () => modelSuite(it))
-    describe('decisions of the domain', () => decisionsSuite(it))
-    describe('everything at once', () => concurrencySuite(it))
+    for (const subject of of)
+      for (const [title, suite] of Object.entries<Suites[string]>(suites[subject]))
+        // oxlint-disable-next-line vitest/valid-title -- the table above has the titles
+        describe(title, () => suite(it))
   })
 }

@@ -5,8 +5,8 @@ import { unwrapped, type UnwrappedStorage } from './unwrapped.js'
 
 export type StorageUnderTest = {
   readonly storage: Storage
-  /** Another instance on the same data. */
-  readonly second?: Storage
+  /** Opens another instance on the same data, for the tests that need two. */
+  readonly openSecond?: () => Promise<Storage>
   /** Closes and removes all of it. A test can have closed `storage` before. */
   close(): Promise<void>
 }
@@ -14,10 +14,12 @@ export type StorageUnderTest = {
 /** Opens an empty storage. */
 export type OpenStorage = () => Promise<StorageUnderTest>
 
-/** `second` is `storage` itself where the adapter has no other. */
+/** `instances` are `storage` and, if the adapter can open it, a second one on the same data. */
 type Fixtures = {
   readonly opened: StorageUnderTest
+  readonly instances: readonly [Storage, ...Storage[]]
   readonly storage: UnwrappedStorage
+  /** The second instance, or `storage` if there is none. */
   readonly second: UnwrappedStorage
   readonly scene: Scene
 }
@@ -34,7 +36,9 @@ export const storageTest = (open: OpenStorage): StorageTest =>
       await opened.close()
     },
     storage: async ({ opened }, use) => use(unwrapped(opened.storage)),
-    second: async ({ opened }, use) => use(unwrapped(opened.second ?? opened.storage)),
+    instances: async ({ opened: { storage, openSecond } }, use) =>
+      use(openSecond ? [storage, await openSecond()] : [storage]),
+    second: async ({ instances }, use) => use(unwrapped(instances.at(-1) ?? instances[0])),
     // Made for every test, whether it asks or not: the projects that rows belong to come with it.
     scene: [async ({ storage }, use) => use(await createScene(storage)), { auto: true }],
   })
