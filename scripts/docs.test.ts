@@ -120,7 +120,7 @@ it('llms.txt lists every page of docs/ once, and AGENTS.md', () => {
 it('AGENTS.md names commands, scripts and folders that exist', () => {
   const named = [...read('AGENTS.md').matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name)
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
-  const commands = named.flatMap((name) => /^npm (?:run )?(\w+)/.exec(name)?.[1] ?? [])
+  const commands = named.flatMap((name) => /^npm (?:run )?([\w:]+)/.exec(name)?.[1] ?? [])
   expect(commands.length).toBeGreaterThan(5)
   expect(commands.filter((command) => !(command in scripts))).toEqual([])
   const files = named.flatMap((name) => /^(?:node |bash )([\w./-]+)/.exec(name)?.[1] ?? [])
