@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
-import { newApiKey, type Crypto } from '@org/agent-messaging-core/runtime'
+import { newApiKey, newSecret, type Crypto } from '@org/agent-messaging-core/runtime'
 import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import type { Config } from './config.js'
 import { masterKey as masterKeyText } from './config-values.js'
@@ -19,26 +19,22 @@ export const devFiles = {
 
 type DevDatabase = { readonly databasePath: string; readonly masterKey: Uint8Array }
 
-export type DevSettings = DevDatabase & {
-  readonly apiKey: string
-  /** The secret of the example webhook, in a file unless the environment contains all settings. */
-  readonly webhookSecret: string
-  readonly webhookSecretFile: string | undefined
-}
+export type DevSettings = DevDatabase & { readonly apiKey: string }
 
-/** Reads settings that the environment lacks from `data/`. The first start creates them. */
+/**
+ * Reads settings that the environment lacks from `data/`. The first start creates them, and a
+ * secret for the webhook of the quick start.
+ */
 export function readOrCreateDevSettings(config: Config): DevSettings {
   const { databasePath = devFiles.database, bootstrapApiKey } = config
   const needsFiles = [config.databasePath, config.masterKey, bootstrapApiKey].includes(undefined)
   if (needsFiles) createPrivateDirectory(DIRECTORY)
   const masterKey = config.masterKey ?? readOrCreateMasterKey(databasePath)
-  const secret = exampleSecret(masterKey)
+  if (needsFiles) readOrCreateText(devFiles.webhookSecret, () => newSecret(randomBytes))
   return {
     databasePath,
     masterKey,
     apiKey: bootstrapApiKey ?? readOrCreateText(devFiles.apiKey, () => newApiKey(randomBytes)),
-    webhookSecret: needsFiles ? readOrCreateText(devFiles.webhookSecret, () => secret) : secret,
-    webhookSecretFile: needsFiles ? devFiles.webhookSecret : undefined,
   }
 }
 
@@ -91,7 +87,3 @@ function readOrCreateKeyFile(): Uint8Array {
   if (key.success) return key.data
   throw new OperatorError(`${devFiles.masterKey} must contain 32 bytes as base64 or hex`, 2)
 }
-
-/** The same secret at every start, so that a webhook that was created earlier still verifies. */
-const exampleSecret = (masterKey: Uint8Array): string =>
-  `whsec_${Buffer.from(nodeCrypto(masterKey).mac('example webhook secret', 'v1'), 'base64url').toString('base64')}`

@@ -1,9 +1,7 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { signatureHeaders } from '@org/agent-messaging-core/runtime'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createReceiver, type ReceiverOptions } from './receiver.js'
+import { createReceiver, listenOn, type ReceiverOptions } from './receiver.js'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const BODY = JSON.stringify({ event: 'message.responded', data: { response: 'grüße' } })
@@ -12,22 +10,23 @@ const closers: (() => void)[] = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
 async function receive(
-  options: Omit<ReceiverOptions, 'print'>,
+  options: Omit<ReceiverOptions, 'onDelivery'>,
   headers: Record<string, string>,
   body = BODY,
-): Promise<{ status: number; printed: string }> {
+): Promise<{ status: number; printed: string; isValid: boolean }> {
   let printed = ''
-  const server = createReceiver({ ...options, print: (lines) => (printed += lines) }).listen(
-    0,
-    '127.0.0.1',
-  )
+  let isValid = false
+  const server = createReceiver({
+    ...options,
+    onDelivery: (received) => {
+      printed += received.text
+      isValid = received.isValid
+    },
+  })
   closers.push(() => server.close())
-  await once(server, 'listening')
-  const { status } = await fetch(
-    `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    { method: 'POST', headers, body },
-  )
-  return { status, printed }
+  const url = await listenOn(server, 0)
+  const { status } = await fetch(`${url}hook`, { method: 'POST', headers, body })
+  return { status, printed, isValid }
 }
 
 const { hmacSha256 } = nodeCrypto(Buffer.alloc(32))
@@ -48,8 +47,8 @@ const signed = (
 
 describe('the receiver', () => {
   it('prints the event, the delivery, the signature check and the body, and returns 200', async () => {
-    const { status, printed } = await receive({ secret: SECRET }, signed(SECRET))
-    expect(status).toBe(200)
+    const { status, printed, isValid } = await receive({ secret: SECRET }, signed(SECRET))
+    expect([status, isValid]).toEqual([200, true])
     expect(printed).toMatch(
       /^\d\d:\d\d:\d\d {2}message\.responded {2}delivery the-delivery {2}signature valid\n/,
     )
@@ -63,9 +62,8 @@ describe('the receiver', () => {
 
   it('reports a wrong secret', async () => {
     const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
-    expect((await receive({ secret: SECRET }, signed(other))).printed).toContain(
-      'SIGNATURE INVALID',
-    )
+    const { printed, isValid } = await receive({ secret: SECRET }, signed(other))
+    expect([isValid, printed]).toEqual([false, expect.stringContaining('SIGNATURE INVALID')])
   })
 
   it('reports a changed body', async () => {
@@ -93,9 +91,9 @@ describe('the receiver', () => {
   })
 
   it('prints unsigned requests, bodies that are not JSON, and unchecked signatures', async () => {
-    expect((await receive({}, signed(SECRET))).printed).toContain(
-      'signature not checked (no secret was given)',
-    )
+    const { printed, isValid } = await receive({}, signed(SECRET))
+    expect(printed).toContain('signature not checked (no secret was given)')
+    expect(isValid).toBe(false)
     expect((await receive({ secret: SECRET }, {}, 'plain text')).printed).toMatch(
       /\(none\) {2}delivery \(none\) {2}SIGNATURE INVALID.*\nplain text\n/,
     )
@@ -110,6 +108,16 @@ describe('the receiver', () => {
     expect(printed).toContain('\na ]52;c;cm0gLXJm \n\tb 2J\n')
     // oxlint-disable-next-line no-control-regex -- the test searches for control characters
     expect(printed).not.toMatch(/[\0-\x08\x0b-\x1f\x7f-\x9f]/)
+  })
+
+  it('names a port in use, and the option for another one', async () => {
+    const options = { onDelivery: () => undefined }
+    const first = createReceiver(options)
+    closers.push(() => first.close())
+    const { port } = new URL(await listenOn(first, 0))
+    await expect(listenOn(createReceiver(options), Number(port))).rejects.toThrow(
+      `port ${port} is in use; choose another with --port`,
+    )
   })
 
   it('rejects a body of more than 8 MiB', async () => {

@@ -1,5 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { OperatorError } from './operator-error.js'
 import { printable } from './terminal.js'
 
 export type ReceiverOptions = {
@@ -7,10 +10,18 @@ export type ReceiverOptions = {
   readonly secret?: string | undefined
   /** Status of the response to a valid delivery. Default: 200. An invalid one always gets 401. */
   readonly status?: number | undefined
-  /** Receives a few lines of text for each delivery. */
-  readonly print: (lines: string) => void
+  readonly onDelivery: (received: Received) => void
 }
 
+export type Received = {
+  /** A few lines for a terminal. */
+  readonly text: string
+  /** True if the signatures were checked and are valid. */
+  readonly isValid: boolean
+  readonly deliveryId: string
+}
+
+const VALID = 'signature valid'
 const INVALID = 'SIGNATURE INVALID for this secret'
 const TOO_LONG = 'REJECTED: the body exceeds 8 MiB'
 const UNCHECKED = 'signature not checked (no secret was given)'
@@ -21,19 +32,34 @@ const ERROR_STATUS: ReadonlyMap<string, number> = new Map([
 /** Larger than any delivery: an answer of a million characters has at most 6 MB as JSON. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024
 
-/** A webhook receiver for development. Checks the signatures of each delivery and prints it. */
-export function createReceiver({ secret, status = 200, print }: ReceiverOptions): Server {
+/** A webhook receiver for development. Checks the signatures of each delivery and describes it. */
+export function createReceiver({ secret, status = 200, onDelivery }: ReceiverOptions): Server {
   return createServer((request, response) => {
     bodyOf(request).then(
       (body) => {
         const result = check(request.headers, body, secret)
         // Any web page in a local browser can send requests to this receiver.
-        print(printable(report(request.headers, body, result)))
+        const text = printable(report(request.headers, body, result))
+        const { delivery } = namedHeaders(request.headers)
+        onDelivery({ text, isValid: result === VALID, deliveryId: delivery })
         response.writeHead(ERROR_STATUS.get(result) ?? status).end()
       },
       () => response.destroy(),
     )
   })
+}
+
+/** Listens on this machine. 0 picks a free port. Returns the URL. */
+export async function listenOn(server: Server, port: number): Promise<string> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening').catch(({ code, message }: NodeJS.ErrnoException) => {
+    throw new OperatorError(
+      code === 'EADDRINUSE'
+        ? `port ${port} is in use; choose another with --port`
+        : `cannot listen on port ${port}: ${message}`,
+    )
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
 function report(headers: IncomingHttpHeaders, body: Buffer | undefined, result: string): string {
@@ -77,7 +103,7 @@ function check(
 ): string {
   if (body === undefined) return TOO_LONG
   if (secret === undefined) return UNCHECKED
-  return isGenuine(headers, body, secret) ? 'signature valid' : INVALID
+  return isGenuine(headers, body, secret) ? VALID : INVALID
 }
 
 /**

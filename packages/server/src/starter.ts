@@ -33,7 +33,8 @@ export default {
   'README.md': `# A server with one agent
 
 \`npm start\` runs a development server with the agent \`greeter\` of \`agents.mjs\`. The server prints
-its address, an API key and the next steps. It stores its database and its keys in \`data/\`.
+its address, an API key, a link to the console, and a command that shows a verified webhook. It
+stores its database and its keys in \`data/\`.
 `,
 }
 

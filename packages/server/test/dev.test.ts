@@ -1,9 +1,8 @@
 import { mkdirSync, rmdirSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freePort } from '../../../scripts/free-port.mjs'
 import { needs } from '../../../scripts/test-needs.js'
-import { CLI, createSandbox, type Program, type Sandbox } from './sandbox.js'
+import { CLI, createSandbox, until, type Program, type Sandbox } from './sandbox.js'
 
 let sandbox: Sandbox
 beforeEach(() => {
@@ -20,7 +19,7 @@ type Dev = {
 
 async function dev(env: Record<string, string> = {}, ...options: string[]): Promise<Dev> {
   const program = sandbox.cli(['dev', ...options], { PORT: '0', ...env })
-  const text = await program.find(/^Agent Messaging is running[^]*deliveries[^]*\n\n/)
+  const text = await program.find(/^Agent Messaging is running[^]* listen --try.*\n/)
   const [, url = ''] = /API +(http:\S+)\/v1/.exec(text) ?? []
   const [, key = ''] = /API key +(\S+)/.exec(text) ?? []
   return { program, text, url, key }
@@ -33,6 +32,8 @@ async function stop({ program }: Dev): Promise<void> {
 
 const call = ({ url, key }: Dev, route: string, method = 'GET'): Promise<Response> =>
   fetch(url + route, { method, headers: { authorization: `Bearer ${key}` } })
+const rowsOf = async (server: Dev, route: string): Promise<unknown[]> =>
+  ((await (await call(server, route)).json()) as { data: unknown[] }).data
 const stateOfEcho = async (server: Dev): Promise<unknown> =>
   ((await (await call(server, '/v1/agents/echo')).json()) as { state?: string }).state
 
@@ -43,81 +44,56 @@ function onSmallDisk(kib: number, script: string): Program {
   return sandbox.run('unshare', words, { PORT: '0' })
 }
 
-/** The printed commands, including their continuation lines. */
-const commandsIn = (text: string): string[] => text.match(/^(?:curl|node) (?:.*\\\n)*.*$/gm) ?? []
+/** Runs the command that `dev` prints. */
+const tryOut = ({ text }: Dev): Program =>
+  sandbox.run('bash', ['-c', `exec ${/^ {2}(.* listen --try.*)$/m.exec(text)?.[1]}`])
 
 describe('agent-messaging dev', () => {
-  it('needs one more command for a verified webhook, which registers its receiver once', async () => {
+  it('prints one command that shows a verified webhook, and leaves no webhook', async () => {
     const server = await dev()
-    const port = String(await freePort())
-    const tryOut = async (): Promise<Program> => {
-      const env = { PORT: new URL(server.url).port }
-      const receiver = sandbox.cli(['listen', '--port', port, '--try'], env)
-      expect(await receiver.find(/message\.responded .*\n/)).toContain('signature valid')
-      await receiver.find(/sent Hello to the agent echo/)
-      return receiver
-    }
-    const first = await tryOut()
-    first.signal('SIGTERM')
-    await first.ended
-    await tryOut()
-    const { data } = (await (await call(server, '/v1/webhooks')).json()) as { data: unknown[] }
-    expect(data).toHaveLength(1)
-    await stop(server)
+    const program = tryOut(server)
+    expect([await program.ended, program.stderr()]).toEqual([0, ''])
+    expect(program.stdout()).toMatch(
+      /^Registered the webhook http:\S+\nSent "Hello" to the agent echo. Its answer: Hello\n/,
+    )
+    const [, id = ''] =
+      /message\.responded {2}delivery (\S+) {2}signature valid\n/.exec(program.stdout()) ?? []
+    expect(program.stdout()).toMatch(
+      new RegExp(`\nThe server shows delivery ${id} as delivered.\nDeleted the webhook.\n$`),
+    )
+    expect(await rowsOf(server, '/v1/webhooks')).toEqual([])
+    expect(await rowsOf(server, '/v1/deliveries')).toEqual([
+      expect.objectContaining({ id, status: 'delivered' }),
+    ])
   })
 
-  it('is named by a receiver that finds no server of this folder', async () => {
-    const receiver = sandbox.cli(['listen', '--port', '0', '--try'])
-    expect(await receiver.ended).toBe(2)
-    expect(receiver.stderr()).toContain('start `agent-messaging dev` in this folder first')
+  it('keeps no webhook of a command that is interrupted before the answer', async () => {
+    const file = sandbox.write('agents.mjs', 'export default { echo: () => new Promise(() => {}) }')
+    const server = await dev({ SERVICE_SHUTDOWN_GRACE_MS: '0' }, '--agents', file)
+    const program = tryOut(server)
+    await program.find(/Registered .*\n/)
+    program.signal('SIGINT')
+    expect([await program.ended, program.stderr()]).toEqual([null, ''])
+    expect(await rowsOf(server, '/v1/webhooks')).toEqual([])
   })
 
-  it('prints commands that work: a receiver, a webhook, a message, its delivery', async () => {
-    const server = await dev()
-    const port = String(await freePort())
-    const commands = commandsIn(server.text).map((command) =>
-      command.replace(':4000/', `:${port}/`),
-    )
-    const [listen = '', register = '', send = '', deliveries = '', ...others] = commands
-    expect(others).toEqual([])
-
-    const receiver = sandbox.run('bash', ['-c', `exec ${listen} --port ${port}`])
-    await receiver.find(/Listening .*\n/)
-    const bash = async (command: string): Promise<unknown> => {
-      const curl = sandbox.run('bash', ['-c', command])
-      expect(await curl.ended).toBe(0)
-      return JSON.parse(curl.stdout())
-    }
-    expect(await bash(register)).toMatchObject({
-      url: `http://127.0.0.1:${port}/`,
-      events: ['*'],
-      enabled: true,
-    })
-    expect(await bash(send)).toEqual({
-      messageId: expect.any(String),
-      status: 'responded',
-      response: 'Hello',
-    })
-    const received = await receiver.find(/message\.responded .*\n/)
-    expect(received).toContain('signature valid')
-    const { data } = (await bash(deliveries)) as { data: { id: string }[] }
-    expect(data).toEqual([expect.objectContaining({ event: 'message.responded' })])
-    expect(received).toContain(`delivery ${data[0]?.id} `)
-    const show = sandbox.cli(['deliveries', 'show', String(data[0]?.id)])
-    await show.ended
-    expect(show.stdout()).toMatch(
-      /^ATTEMPT +STARTED AT +TOOK +OUTCOME +STATUS +DETAIL\n1 +\S+ +\d+ ms +accepted +200/m,
-    )
-    const second = sandbox.cli(['listen', '--port', port])
-    expect([await second.ended, second.stderr()]).toEqual([
+  it('is named by a receiver that finds no server', async () => {
+    const nowhere = sandbox.cli(['listen', '--try'], { PORT: '9' })
+    expect([await nowhere.ended, nowhere.stderr()]).toEqual([
+      2,
+      expect.stringContaining('run this in the folder of `agent-messaging dev`'),
+    ])
+    await stop(await dev())
+    const stopped = sandbox.cli(['listen', '--try'], { PORT: '9' })
+    expect([await stopped.ended, stopped.stderr()]).toEqual([
       1,
-      `port ${port} is in use; choose another with --port\n`,
+      expect.stringMatching(/at http:\/\/127\.0\.0\.1:9: .*; start one with `agent-messaging dev`/),
     ])
   })
 
   it('prints a link that signs in to the console once', async () => {
     const server = await dev()
-    const [, link = ''] = /signs you in once[^]*\n(http:\S+)/.exec(server.text) ?? []
+    const [, link = ''] = /signs you in once.*\n {2}(http:\S+)/.exec(server.text) ?? []
     const enter = () => fetch(link, { redirect: 'manual' })
     const entered = await enter()
     expect(entered.headers.get('location')).toBe('/console')
@@ -203,26 +179,29 @@ describe('agent-messaging dev', () => {
       expect(modeOf(`data/${name}`), name).toBe(0o600)
   })
 
-  it('leaves a stopped agent stopped and prints the command that starts it', async () => {
+  it('leaves a stopped agent stopped, and names the command that starts it', async () => {
     const first = await dev()
     expect((await call(first, '/v1/agents/echo/stop', 'POST')).status).toBe(200)
     await stop(first)
     const second = await dev()
-    expect(await stateOfEcho(second)).toBe('stopped')
-    const [, , start = ''] = commandsIn(second.text)
-    expect(await sandbox.run('bash', ['-c', start]).ended).toBe(0)
-    expect(await stateOfEcho(second)).toBe('running')
+    expect(second.text).toContain('echo (stopped)')
+    const program = tryOut(second)
+    expect(await program.ended).toBe(1)
+    expect(program.stderr()).toMatch(/Start it with agent-messaging agents start echo\n$/)
+    expect(program.stdout()).toMatch(/Deleted the webhook.\n$/)
   })
 
-  it('does not recreate a deleted agent but prints the command that creates it', async () => {
+  it('does not recreate a deleted agent, and names the command that creates it', async () => {
     const first = await dev()
     expect((await call(first, '/v1/agents/echo', 'DELETE')).status).toBe(204)
     await stop(first)
     const second = await dev()
     expect((await call(second, '/v1/agents/echo')).status).toBe(404)
-    const [, , create = ''] = commandsIn(second.text)
-    expect(await sandbox.run('bash', ['-c', create]).ended).toBe(0)
-    expect(await stateOfEcho(second)).toBe('running')
+    const program = tryOut(second)
+    expect(await program.ended).toBe(1)
+    const [, create = ''] = /agent-messaging (agents create .*)\n$/.exec(program.stderr()) ?? []
+    expect(await sandbox.cli(create.split(' ')).ended).toBe(0)
+    await until(async () => (await stateOfEcho(second)) === 'running')
   })
 
   it('creates no files when the environment contains all settings', async () => {
@@ -233,10 +212,7 @@ describe('agent-messaging dev', () => {
     })
     expect(server.key).toBe(`it's-a-key-with-a-quote`)
     expect(() => statSync(path.join(sandbox.directory, 'data'))).toThrow('ENOENT')
-    const [, , send = ''] = commandsIn(server.text)
-    const curl = sandbox.run('bash', ['-c', send])
-    await curl.ended
-    expect(JSON.parse(curl.stdout())).toMatchObject({ status: 'responded' })
+    expect(await tryOut(server).ended).toBe(0)
   })
 
   it('reads .env with a byte order mark and Windows line breaks', async () => {

@@ -173,11 +173,11 @@ describe('send', SLOWLY, () => {
     expect((await cli('send echo Hello --api-key ', env)).stdout).toBe('Hello\n')
     expect(await cli('send echo Hello --api-key ')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^an API key is required; use --api-key/),
+      stderr: expect.stringMatching(/^an API key is required; .* use --api-key\n$/),
     })
     expect((await cli('send echo Hello --end-user u --service', env)).code).toBe(2)
     expect((await cli('send echo Hello', {})).stderr).toMatch(
-      /^an API key is required; use --api-key/,
+      /^an API key is required; .* use --api-key\n$/,
     )
   })
 

@@ -75,7 +75,7 @@ describe('backup', SLOWLY, () => {
 
   it('creates the folder of the copy and names the matching master key', async () => {
     const dev = sandbox.cli(['dev'], { PORT: '0' })
-    await dev.find(/Look at the delivery/)
+    await dev.find(/listen --try/)
     expect((await cli('backup backups/today/copy.db', {})).stdout).toContain(
       'Store a copy of data/master-key in another place.',
     )
@@ -244,7 +244,7 @@ describe('doctor', SLOWLY, () => {
 
   it('reports missing files of dev without creating them', async () => {
     const dev = sandbox.cli(['dev'], { PORT: '0' })
-    await dev.find(/Look at the delivery/)
+    await dev.find(/listen --try/)
     dev.signal('SIGTERM')
     await dev.ended
     const data = path.join(sandbox.directory, 'data')

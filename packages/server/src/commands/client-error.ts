@@ -1,24 +1,27 @@
 import { ApiError } from '@org/agent-messaging-client'
 import { OperatorError, textOfIssues } from '../operator-error.js'
 
-/** Returns the answer, or throws an OperatorError of the form `<failure>: <reason>`. */
-export async function orRefusal<T>(answer: Promise<T>, failure: string): Promise<T> {
+/**
+ * Returns the answer, or throws an OperatorError of the form `<failure>: <reason>`. `advice` follows
+ * the reason if no server responds.
+ */
+export async function orRefusal<T>(answer: Promise<T>, failure: string, advice = ''): Promise<T> {
   try {
     return await answer
   } catch (error) {
-    const reason = reasonOf(error)
+    const reason = reasonOf(error, advice)
     throw reason === undefined ? error : new OperatorError(`${failure}: ${reason}`)
   }
 }
 
 /** Undefined for an error of a program. */
-function reasonOf(error: unknown): string | undefined {
+function reasonOf(error: unknown, advice: string): string | undefined {
   if (error instanceof ApiError) return reasonOfRefusal(error)
   if (!(error instanceof TypeError)) return undefined
   const { cause } = error
   if (!(cause instanceof Error)) return error.message
   const { code = cause.message } = cause as NodeJS.ErrnoException
-  return `no server responds (${code})`
+  return `no server responds (${code})${advice}`
 }
 
 function reasonOfRefusal({ code, issues, message }: ApiError): string {

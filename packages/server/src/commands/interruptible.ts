@@ -4,7 +4,7 @@ import { OperatorError } from '../operator-error.js'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Runs work on databases that a signal can abort. The work cleans up when it is aborted.
+ * Runs work that a signal can abort. The work cleans up when it is aborted.
  * Then the signal ends the process as usual. A second signal ends it at once.
  * Rejects with an `OperatorError` if a database cannot be opened.
  */

@@ -10,7 +10,7 @@ import {
   type Sent,
 } from '@org/agent-messaging-client'
 import type { JsonObject } from '@org/agent-messaging-core'
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { Config } from '../config.js'
 import { devFiles } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
@@ -20,9 +20,8 @@ import { ownUrl } from '../urls.js'
 import { example, fileOrStdin, jsonFile, jsonOption, serverUrl, wholeNumber } from './options.js'
 import { forStdout, print, progress } from './output.js'
 
-type SendOptions = {
-  readonly url?: string
-  readonly apiKey?: string
+export type ServerOptions = { readonly url?: string; readonly apiKey?: string }
+type SendOptions = ServerOptions & {
   readonly session?: string
   readonly endUser?: string
   readonly service?: true
@@ -56,15 +55,8 @@ export function addSend(program: Command): void {
       wholeNumber(0),
     )
     .option('--stream', 'print the answer while the agent produces it')
-    .option(
-      '--url <url>',
-      'URL of the server (default: $SERVICE_PUBLIC_URL, or HOST and PORT)',
-      serverUrl,
-    )
-    .option(
-      '--api-key <key>',
-      'key with project:message (default: $SERVICE_BOOTSTRAP_API_KEY, or data/api-key)',
-    )
+    .addOption(urlOption())
+    .addOption(keyOption('project:message'))
     .addOption(jsonOption())
     .addHelpText(
       'after',
@@ -76,6 +68,17 @@ export function addSend(program: Command): void {
     )
     .action(send)
 }
+
+export const urlOption = () =>
+  new Option(
+    '--url <url>',
+    'URL of the server (default: $SERVICE_PUBLIC_URL, or HOST and PORT)',
+  ).argParser(serverUrl)
+export const keyOption = (permissions: string) =>
+  new Option(
+    '--api-key <key>',
+    `key with ${permissions} (default: $SERVICE_BOOTSTRAP_API_KEY, or data/api-key)`,
+  )
 
 const textOrStdin = (text: string): string =>
   text === '-' ? fileOrStdin('-').toString().trimEnd() : text
@@ -94,11 +97,10 @@ async function send(agent: string, text: string, options: SendOptions): Promise<
   }
 }
 
+export type RunningServer = { readonly client: Client; readonly baseUrl: string }
+
 /** A client of the server that the settings or the options name. */
-export function runningServer(options: Pick<SendOptions, 'url' | 'apiKey'>): {
-  readonly client: Client
-  readonly baseUrl: string
-} {
+export function runningServer(options: ServerOptions): RunningServer {
   const config = loadConfig()
   const baseUrl = options.url ?? config.publicUrl ?? ownUrl(config.host, config.port)
   const client = createClient({ baseUrl, apiKey: apiKeyOf(config, options), retries: 1 })
@@ -108,7 +110,7 @@ export function runningServer(options: Pick<SendOptions, 'url' | 'apiKey'>): {
 const sendBy = ({ stream, wait }: SendOptions) =>
   stream ? streamAnswer : wait === undefined ? complete : sendAndWait
 
-function apiKeyOf(config: Config, { apiKey }: Pick<SendOptions, 'apiKey'>): string {
+function apiKeyOf(config: Config, { apiKey }: ServerOptions): string {
   const stored = existsSync(devFiles.apiKey)
     ? readFileSync(devFiles.apiKey, 'utf8').trim()
     : undefined
@@ -116,7 +118,7 @@ function apiKeyOf(config: Config, { apiKey }: Pick<SendOptions, 'apiKey'>): stri
   const key = apiKey || (config.bootstrapApiKey ?? stored)
   if (key) return key
   throw new OperatorError(
-    'an API key is required; use --api-key, or create a key with `agent-messaging keys create`',
+    'an API key is required; run this in the folder of `agent-messaging dev`, or use --api-key',
     2,
   )
 }
@@ -159,7 +161,7 @@ async function sendAndWait({ client, agent, message, options }: Request): Promis
   print(options.json, sent, textOf(sent))
 }
 
-const textOf = (sent: Sent): string =>
+export const textOf = (sent: Sent): string =>
   sent.status === 'responded'
     ? sent.response
     : `Accepted message ${sent.messageId}. The agent has not answered yet.`
@@ -228,8 +230,10 @@ function requireAnswer({ messageId, state, error, input }: Message): void {
   )
 }
 
+export const START_A_SERVER = '; start one with `agent-messaging dev`, or use --url'
+
 /** Turns an error of the client into one for the operator. */
-function readable(error: unknown, baseUrl: string, agent: string): unknown {
+export function readable(error: unknown, baseUrl: string, agent: string): unknown {
   if (error instanceof NotCompletedError)
     return new OperatorError(
       `${error.message}; the agent continues, and webhooks receive the result`,
@@ -237,14 +241,14 @@ function readable(error: unknown, baseUrl: string, agent: string): unknown {
   if (error instanceof ApiError)
     return new OperatorError(`the server rejected the message: ${reasonOf(error, agent)}`)
   if (!(error instanceof TypeError)) return error
-  return new OperatorError(
-    `no server responds at ${baseUrl}; start one with \`agent-messaging dev\`, or use --url`,
-  )
+  return new OperatorError(`no server responds at ${baseUrl}${START_A_SERVER}`)
 }
 
 function reasonOf({ code, issues, message }: ApiError, agent: string): string {
-  const command = `agent-messaging agents show ${shellWord(agent)}`
-  const reason = message.replace('GET /v1/agents/:id', command)
+  const commandTo = (action: string) => `agent-messaging agents ${action} ${shellWord(agent)}`
+  const reason = message
+    .replace('GET /v1/agents/:id', commandTo('show'))
+    .replace('POST /v1/agents/:id/start', commandTo('start'))
   if (code === 'UNAUTHORIZED') return `${reason}; see --api-key`
   const others = issues
     .map((issue) => `${issue.path} ${issue.message}`)
