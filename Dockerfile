@@ -7,9 +7,9 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY . .
-RUN npm ci --include=dev --ignore-scripts=false --no-audit --no-fund
+RUN npm ci --include=dev
 RUN node_modules/.bin/tsc -b packages/server && node packages/server/make-bundle.mjs
-RUN npm prune --omit=dev --no-audit --no-fund
+RUN npm prune --omit=dev
 RUN npm sbom --omit=dev --package-lock-only --workspace=packages/server --sbom-format=cyclonedx > sbom.cdx.json
 RUN rm -rf packages/*/src packages/*/build packages/*/tsconfig*.json examples benchmarks faults
 

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { wire } from '@org/agent-messaging-node/wiring'
-import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { TracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace'
 import { openTelemetryTracing } from '../packages/server/dist/open-telemetry-tracing.js'
 
 const SENDS = 3_000
@@ -15,7 +15,9 @@ const dropped = {
   export: (_spans, done) => done({ code: 0 }),
   shutdown: () => Promise.resolve(),
 }
-const provider = new BasicTracerProvider({ spanProcessors: [new BatchSpanProcessor(dropped)] })
+const provider = new TracerProvider({
+  spanProcessors: [new BatchSpanProcessor({ exporter: dropped })],
+})
 const tracing = openTelemetryTracing(provider.getTracer('bench'))
 const MODES = {
   'off, without a trace': {},

@@ -44,7 +44,6 @@ async function runAndReport(): Promise<void> {
   let count = 0
   const stopped = new AbortController()
   process.on('SIGINT', () => stopped.abort()) // Arrives twice, from the terminal and from npm.
-  // On Node 20 the garbage collector can remove an `AbortSignal.any` with a timeout.
   setTimeout(() => stopped.abort(), Number(values.minutes) * 60_000).unref()
   const signal = stopped.signal
   const onFault = (): void => void (++count % 20 === 0 && print(`  ${count} faults`))

@@ -1,10 +1,15 @@
-// `npm start`: prepares a fresh clone and starts the server. Arguments after `--` go to its command
-// `dev`.
+// `npm start`: installs what the server needs, bundles it and starts it. Arguments after `--` go to
+// its command `dev`. Node 18 can load this file.
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { makeReady, root } from './ready.mjs'
+import { useFittingNode } from './fitting-node.mjs'
+import { installForServer } from './installation.mjs'
+import { root } from './run.mjs'
 
-await makeReady()
+await useFittingNode()
+await installForServer()
+const { ensureBundle } = await import('../packages/server/make-bundle.mjs')
+await ensureBundle()
 
 // The server runs in this process, so signals reach it and its exit code is the command's.
 const cli = path.join(root, 'packages/server/bin/agent-messaging.js')

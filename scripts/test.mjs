@@ -1,9 +1,15 @@
-// `npm test` and `npm run test:all`: prepares a fresh clone and runs the tests. Arguments after `--`
-// go to vitest: `npm test -- packages/core`. See scripts/left-out-reporter.ts for the last lines.
+// `npm test` and `npm run test:all`: installs everything, builds and runs the tests. Arguments after
+// `--` go to vitest: `npm test -- packages/core`. See scripts/left-out-reporter.ts for the last
+// lines. Node 18 can load this file.
 import path from 'node:path'
-import { makeReady, root, run } from './ready.mjs'
+import { useFittingNode } from './fitting-node.mjs'
+import { installAll } from './installation.mjs'
+import { root, run, stop } from './run.mjs'
 
-await makeReady() // Some tests start the built server.
+await useFittingNode()
+await installAll()
+const { build } = await import('./build.mjs')
+if (!(await build())) stop('The build failed. See the output above.')
 process.exitCode = await run([
   process.execPath,
   path.join(root, 'node_modules/vitest/vitest.mjs'),

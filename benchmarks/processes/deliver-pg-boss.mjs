@@ -1,5 +1,5 @@
 // A peer: pg-boss in batches without pauses, and `fetch`.
-import PgBoss from 'pg-boss'
+import { PgBoss } from 'pg-boss'
 import { answer } from './answer.mjs'
 import { drained } from './drained.mjs'
 import { body, deliver, IN_FLIGHT } from './webhook.mjs'
@@ -17,7 +17,8 @@ async function fill() {
   for (let added = 0; added < deliveries; added += BATCH) {
     const count = Math.min(BATCH, deliveries - added)
     await boss.insert(
-      Array.from({ length: count }, () => ({ name: 'deliver', data: { url, body } })),
+      'deliver',
+      Array.from({ length: count }, () => ({ data: { url, body } })),
     )
   }
 }

@@ -56,7 +56,7 @@ async function makeBundle() {
     platform: 'node',
     external,
     resolve: { conditionNames: ['@org/source', 'node'] },
-    transform: { target: 'node20' },
+    transform: { target: 'node22.19' },
   })
   const made = `${folder}-${process.pid}`
   const { output } = await bundle.write({

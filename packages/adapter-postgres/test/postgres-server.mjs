@@ -52,7 +52,7 @@ export async function startPostgres(settings) {
  * @returns {Promise<PostgresServer>}
  */
 export async function startPostgresIn(folder, settings) {
-  let programs = programsFolder()
+  let programs = await programsFolder()
   const user = await unprivileged()
   if (user) {
     // Another user than root cannot read a checkout in root's home.
@@ -98,7 +98,7 @@ export async function startStandby(primary, settings) {
     const { port, username } = new URL(primary.url)
     const from = `primary_conninfo=host=127.0.0.1 port=${port} user=${username}`
     const options = { ...user, cwd: data, stdio: 'ignore' }
-    const programs = user ? native : programsFolder()
+    const programs = user ? native : await programsFolder()
     const server = await startOn(data, programs, options, [...settings, from])
     return { ...server, stop: () => server.stop().then(remove) }
   } catch (error) {
@@ -165,7 +165,7 @@ async function startOn(data, programs, options, settings) {
 }
 
 /** npm can install the programs of two versions at different depths. Each package finds its own. */
-function programsFolder() {
+async function programsFolder() {
   const version = process.env['TEST_POSTGRES_VERSION'] ?? DEFAULT_VERSION
   const name = PACKAGES[version]
   if (name === undefined) {
@@ -174,7 +174,10 @@ function programsFolder() {
     )
   }
   const package_ = createRequire(createRequire(import.meta.url).resolve(name))
-  return path.join(path.dirname(package_.resolve(PLATFORM)), '..', 'native')
+  const home = path.join(path.dirname(package_.resolve(PLATFORM)), '..')
+  // A package of npm contains no links. Its script makes them, and .npmrc turns such scripts off.
+  await promisify(execFile)(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: home })
+  return path.join(home, 'native')
 }
 
 /** PostgreSQL refuses to run as root. Returns another user if this process runs as root. */

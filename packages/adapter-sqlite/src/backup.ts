@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { damageOf } from './damage.js'
-import { requireFittingDriver } from './driver-check.js'
+import { requireFittingNode } from './require-node.js'
 import { codeOf, explainOpenFailure, isDamage, isNoDatabase, SqliteOpenError } from './errors.js'
 import { renameToNew, sync } from './files.js'
 
@@ -38,7 +38,7 @@ export async function backupSqlite({
   // The name belongs to this call, so removing the file at the end cannot remove another one.
   const draft = `${to}.${randomUUID()}.partial`
   try {
-    requireFittingDriver()
+    requireFittingNode()
     closeSync(openSync(draft, 'wx', 0o600)) // messages are confidential
     const onStep = (copied: number, total: number): void => {
       onProgress(copied, total)

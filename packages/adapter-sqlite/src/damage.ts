@@ -2,7 +2,7 @@ import { fullDiskOf } from '@org/agent-messaging-core/node'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Unavailable } from '@org/agent-messaging-core/storage'
-import { requireFittingDriver } from './driver-check.js'
+import { requireFittingNode } from './require-node.js'
 import {
   damageReport,
   explainOpenFailure,
@@ -22,7 +22,7 @@ type Check = 'quick_check' | 'integrity_check'
 export function findSqliteDamage(path: string): string | undefined {
   if (!existsSync(path)) return undefined
   try {
-    requireFittingDriver()
+    requireFittingNode()
     return damageOf(path, 'quick_check')
   } catch (error) {
     throw explainOpenFailure(path, error)

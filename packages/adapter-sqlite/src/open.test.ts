@@ -5,7 +5,6 @@ import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openConnection } from './connection.js'
-import { driverProblem } from './driver-check.js'
 import { openSqliteStorage, SqliteOpenError } from './index.js'
 import { explainOpenFailure } from './errors.js'
 
@@ -216,18 +215,6 @@ it.each([
 ])('the message says what to do when the driver is %s', (_, cause) => {
   expect(explainOpenFailure('a.db', cause).message).toMatch(
     /^better-sqlite3 is not built for Node .*: run npm rebuild better-sqlite3\.$/,
-  )
-})
-
-it.each([
-  ['12.11.1', { node: '20.20.2', napi: '9' }, false],
-  ['13.0.1', { node: '20.20.2', napi: '9' }, true],
-  ['13.0.1', { node: '22.14.0', napi: '10' }, false],
-  ['14.0.0', { node: '20.20.2', napi: '9' }, true],
-  ['13.0.1', { node: '20.20.2' }, true],
-])('better-sqlite3 %s on %o: a problem is %s', (driver, runtime, isProblem) => {
-  expect(driverProblem(driver, runtime)).toEqual(
-    isProblem ? expect.stringMatching(/does not run on Node 20.20.2/) : undefined,
   )
 })
 

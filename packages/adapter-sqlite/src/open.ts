@@ -8,7 +8,7 @@ import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
 import { DamageWatch } from './damage.js'
 import { releaseDeliveries } from './delivery-store.js'
-import { requireFittingDriver } from './driver-check.js'
+import { requireFittingNode } from './require-node.js'
 import { explainOpenFailure } from './errors.js'
 import { FileWatch } from './file-watch.js'
 import { openLiveness, type Liveness } from './liveness.js'
@@ -49,7 +49,7 @@ export type SqliteStorage = Storage & {
  */
 export function openSqliteStorage(options: SqliteOptions): SqliteStorage {
   try {
-    requireFittingDriver()
+    requireFittingNode()
     return openStorage(options)
   } catch (error) {
     throw explainOpenFailure(options.path, error)

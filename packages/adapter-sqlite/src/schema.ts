@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { requireFittingDriver } from './driver-check.js'
+import { requireFittingNode } from './require-node.js'
 import { explainOpenFailure } from './errors.js'
 import { NEWEST_VERSION, requireOurs, versionOf, worksFromOf } from './migrate.js'
 
@@ -18,7 +18,7 @@ export function readSqliteSchema(path: string): SqliteSchema {
   const newest = NEWEST_VERSION
   if (!existsSync(path)) return { version: 0, newest, worksFrom: 0 }
   try {
-    requireFittingDriver()
+    requireFittingNode()
     const db = new Database(path, { readonly: true })
     try {
       requireOurs(db)

@@ -4,11 +4,13 @@ import {
   type AgentSettings,
   type MessagingService,
 } from '@org/agent-messaging-core'
+import { nodeProblem } from '@org/agent-messaging-core/node-floor'
 import { requireAgentNames } from './agent-names.js'
 import { databasePathOf, masterKeyOf } from './database-place.js'
 import { ensureDefaultProject } from './default-project.js'
 import { ensureAgents } from './ensure-agents.js'
 import { inProject, type ProjectCalls } from './in-project.js'
+import { SetupError } from './setup-error.js'
 import { wire, type WiringOptions } from './wire.js'
 
 export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' | 'agents'> & {
@@ -42,7 +44,7 @@ export type Messaging = ProjectCalls & {
 
 /**
  * Opens the database, starts the service and its agents, and returns the calls.
- * Throws a `SetupError` if the options do not fit.
+ * Throws a `SetupError` if the options do not fit, or if this Node is too old.
  */
 export async function createMessaging({
   database,
@@ -51,6 +53,8 @@ export async function createMessaging({
   publicUrl,
   ...options
 }: MessagingOptions): Promise<Messaging> {
+  const problem = nodeProblem(process.versions.node)
+  if (problem !== undefined) throw new SetupError(problem)
   requireAgentNames(Object.keys(agents))
   const databasePath = databasePathOf(database)
   const key = masterKeyOf(masterKey, databasePath)

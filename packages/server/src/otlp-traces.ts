@@ -6,13 +6,10 @@ import {
   envDetector,
   resourceFromAttributes,
 } from '@opentelemetry/resources'
-import {
-  BasicTracerProvider,
-  BatchSpanProcessor,
-  type SpanExporter,
-} from '@opentelemetry/sdk-trace-base'
+import { BatchSpanProcessor, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openTelemetryTracing } from './open-telemetry-tracing.js'
+import { batchOf, samplerOf } from './otlp-variables.js'
 import { version } from './version.js'
 
 export type TraceExport = {
@@ -25,17 +22,18 @@ const CLOSING_MS = 2_000
 const BETWEEN_REPORTS_MS = 60_000
 
 /**
- * Exports spans over OTLP/HTTP in JSON. The packages read the `OTEL_*` variables. Calls
- * `onFailure` after a failed export, at most once a minute.
+ * Exports spans over OTLP/HTTP in JSON, as the `OTEL_*` variables say. Calls `onFailure` after a
+ * failed export, at most once a minute. Throws an OperatorError for a variable that is not valid.
  */
 export function exportTraces(onFailure: (reason: string) => void): TraceExport {
   const exporter = reporting(new OTLPTraceExporter(), onFailure)
   const named = resourceFromAttributes({ 'service.name': 'agent-messaging' })
-  const provider = new BasicTracerProvider({
+  const provider = new TracerProvider({
     resource: defaultResource()
       .merge(named)
       .merge(detectResources({ detectors: [envDetector] })),
-    spanProcessors: [new BatchSpanProcessor(exporter)],
+    sampler: samplerOf(process.env),
+    spanProcessors: [new BatchSpanProcessor({ ...batchOf(process.env), exporter })],
   })
   return {
     tracing: openTelemetryTracing(provider.getTracer('agent-messaging', version)),

@@ -1,3 +1,4 @@
+import { NODE_FLOOR } from '@org/agent-messaging-core/node-floor'
 import { PACKAGE } from './own-command.js'
 
 export const TEMPLATES = ['server', 'embedded'] as const
@@ -16,7 +17,7 @@ export function starterFiles(
     private: true,
     version: '0.0.0',
     type: 'module',
-    engines: { node: '>=22.14' },
+    engines: { node: `>=${NODE_FLOOR}` },
     scripts: { start },
     dependencies: { [library]: `^${version}` },
   }

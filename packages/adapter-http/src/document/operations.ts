@@ -1,7 +1,6 @@
 import type { RouterRoute } from 'hono/types'
 import { notesOf, type DescribedAnswer, type RouteNotes } from './describe-route.js'
 import { errorsOf } from './errors.js'
-import { groupedBy } from './grouped-by.js'
 import { headerRefs } from './headers.js'
 import type { JsonSchema, schemaWriter } from './json-schema.js'
 
@@ -17,7 +16,7 @@ export type Operation = {
  */
 export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
   const keyOf = ({ method, path }: RouterRoute): string => `${method} ${path}`
-  const byRoute = groupedBy(routes, keyOf)
+  const byRoute = Map.groupBy(routes, keyOf)
   const described = routes.filter(({ handler }) => notesOf([handler]) !== undefined)
   return described.flatMap((route) => {
     const notes = notesOf((byRoute.get(keyOf(route)) ?? []).map(({ handler }) => handler))
@@ -33,7 +32,7 @@ export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
 
 /** Returns OpenAPI's paths object. */
 export function pathsOf(operations: readonly Operation[], write: Write) {
-  const byPath = groupedBy(operations, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
+  const byPath = Map.groupBy(operations, ({ path }) => path.replaceAll(/:(\w+)/g, '{$1}'))
   return Object.fromEntries(
     [...byPath].map(([path, methods]) => [
       path,

@@ -1,5 +1,4 @@
 import { html } from 'hono/html'
-import { groupedBy } from '../document/grouped-by.js'
 import { errorAnchor } from '../wire/error-help.js'
 import { fieldRow, fieldsOf, typeOf } from './schema.js'
 import {
@@ -26,7 +25,7 @@ export function operationSection(
   const { operationId, summary, description = '', parameters, requestBody, responses } = operation
   const allParameters = parameters.map((one) => resolved(components.parameters, one))
   const successes = Object.entries(responses).filter(([status]) => status !== 'default')
-  const errors = groupedBy(operation['x-errors'] ?? [], ({ status }) => status)
+  const errors = Map.groupBy(operation['x-errors'] ?? [], ({ status }) => status)
   return html`<section class="operation" id="${operationId}">
     <h3>
       <a href="#${operationId}"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></a>

@@ -1,5 +1,4 @@
 import { html } from 'hono/html'
-import { groupedBy } from '../document/grouped-by.js'
 import { errorAnchor, errorHelp } from '../wire/error-help.js'
 import { eventSection, operationSection, type Place } from './operation.js'
 import { namedSchema } from './schema.js'
@@ -17,7 +16,7 @@ export function referencePage(
   const places = Object.entries(doc.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]): Place => ({ method, path, operation })),
   )
-  const groups = [...groupedBy(places, ({ operation }) => operation.tags[0] ?? '')]
+  const groups = [...Map.groupBy(places, ({ operation }) => operation.tags[0] ?? '')]
   return document(
     `${doc.info.title}: API reference`,
     links.style,

@@ -62,16 +62,9 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
         const idempotencyKey = c.req.header('idempotency-key')
         if (idempotencyKey?.includes(',')) return refuseDuplicateKeys(c)
         const preferences = readPrefer(c.req.header('prefer'))
-        const { projectId, agent } = agentRef(c)
-        const { sessionId, message, metadata, executionPrincipal } = c.req.valid('json')
-        // An object that begins with a spread costs 7 µs on Node 20.
         const sending = service.messages.send({
-          projectId,
-          agent,
-          sessionId,
-          message,
-          metadata,
-          executionPrincipal,
+          ...agentRef(c),
+          ...c.req.valid('json'),
           idempotencyKey,
           traceparent: c.req.header('traceparent'),
           tracestate: c.req.header('tracestate'),

@@ -45,7 +45,7 @@ export const systemClock: Clock = {
   sleep: (ms, signal) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve()
-      // Many can sleep until one signal. Node 20 and 22 warn of a leak at the eleventh.
+      // Many can sleep until one signal. Node 22 warns of a leak at the eleventh.
       if (signal) setMaxListeners(0, signal)
       const timer = setTimeout(wake, Math.max(0, Math.min(ms, MAX_TIMER_MS)))
       signal?.addEventListener('abort', wake)

@@ -1,9 +1,0 @@
-/** `Map.groupBy`, which Node 20 lacks. */
-export function groupedBy<Key, Item>(
-  items: readonly Item[],
-  keyOf: (item: Item) => Key,
-): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>()
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
-  return groups
-}
