@@ -30,12 +30,16 @@ const ALONE = ['packages/adapter-process/src/process-runtime.test.ts']
 const LONG = {
   'kill campaigns; crash.test.ts, postgres.test.ts and the simulation are short forms': [
     'faults/*.test.ts',
-    'packages/server/test/e2e/{kill-campaign,session-order}.test.ts',
+    'packages/server/test/e2e/{kill-campaign,a2a-kills,mcp-kills,openai-kills}.test.ts',
   ],
   'the contract again, on storages that contract-*.test.ts nearly cover': [
     'packages/adapter-{sqlite,postgres}/test/contract-again.test.ts',
   ],
   'hostile networks, which need network namespaces': ['packages/server/test/hostile/*.test.ts'],
+  'measures for twenty seconds; core tests the shares': [
+    'packages/server/test/e2e/shared-limits.test.ts',
+  ],
+  'tests of the test tools': ['faults/simulation/mutations.test.ts'],
   'tools that measure, without a promise of the product': ['benchmarks/**/*.test.ts'],
 }
 const long = Object.values(LONG).flat()

@@ -15,7 +15,7 @@ const LONG = [
   'hostile/addresses',
   'test/console/screens',
   'test/start',
-  'e2e/shared-limits',
+  'e2e/shared-pause',
   'e2e/session-order',
   'e2e/recoveries',
   'e2e/postgres',

@@ -1,151 +1,51 @@
-import { randomUUID } from 'node:crypto'
-import { StreamResponse, type Task } from '@a2a-js/sdk'
-import type { Client } from '@a2a-js/sdk/client'
-import { describe, expect, it } from 'vitest'
-import { testPostgres } from '../../../adapter-postgres/test/test-postgres.js'
-import { asking, BINDINGS, connect } from '../../../endpoint-a2a/test/scene.js'
-import {
-  answerOf,
-  expectReportedOnce,
-  expectStoredInOrder,
-  killOften,
-  MANY_ATTEMPTS,
-  SHORT_LEASES,
-  SLOW_WORKER,
-  textsOf,
-} from './endpoint-kills.js'
+import { expect, it } from 'vitest'
 import { API_KEY, realServer, until, type RealServer } from './real-server.js'
-import { receiver } from './receiver.js'
 
 const AGENTS = `export default {
-  ${SLOW_WORKER}
+  worker: ({ message }) => 'answer to ' + message,
   payer: async ({ message, ask }) => 'paid ' + message + ': ' + (await ask('Pay ' + message + '?')),
 }`
-const ENV = {
-  SERVICE_ENDPOINTS: 'a2a',
-  ...SHORT_LEASES,
-}
-const CONTEXTS = 6
 
-const publish = (server: RealServer, name: string, runtime: object, more: object = {}) =>
-  server.api('POST', '/v1/agents', { name, runtime, a2a: { enabled: true }, ...more })
-
-const textOf = ({ artifacts }: Task): string | undefined => {
-  const content = artifacts[0]?.parts[0]?.content
-  return content?.$case === 'text' ? content.value : undefined
-}
-
-describe.each(['SQLite', 'PostgreSQL'])('messages through the A2A endpoint, on %s', (store) => {
-  it('are answered once and in order over kills, and reported (G1 to G5)', async () => {
-    const postgres = store === 'PostgreSQL' ? await testPostgres() : undefined
-    const database = postgres && { SERVICE_DATABASE_URL: await postgres.database() }
-    const server = await realServer({ agents: AGENTS, env: { ...ENV, ...database } })
-    const hook = await receiver()
-    const pushes = await receiver()
-    try {
-      const runtime = { kind: 'function', handler: 'worker' }
-      await publish(server, 'worker', runtime, MANY_ATTEMPTS)
-      await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
-      const contexts = Array.from({ length: CONTEXTS }, (_, n) => `context-${n}`)
-      const [answers] = await Promise.all([
-        Promise.all(contexts.map((context, n) => converse(server, context, n, pushes.url))),
-        killOften(server),
-      ])
-      const texts = contexts.map(textsOf)
-      const all = texts.flat()
-      expect(answers).toEqual(texts.map((all) => all.map((text) => `answer to ${text}`)))
-      await expectStoredInOrder(server, contexts)
-      await expectReportedOnce(hook, contexts)
-      // Each push config gets its task, which has the same bytes at each attempt.
-      const pushed = () => pushes.received.map(({ body }) => body)
-      expect(await until(() => new Set(pushed()).size === all.length)).toBe(true)
-      const tasks = [...new Set(pushed())].map((body) => StreamResponse.fromJSON(JSON.parse(body)))
-      const answered = tasks.map(
-        ({ payload }) => payload?.$case === 'task' && textOf(payload.value),
-      )
-      expect(new Set(answered)).toEqual(new Set(all.map((text) => `answer to ${text}`)))
-      const tokens = pushes.received.map(({ headers }) => headers['x-a2a-notification-token'])
-      expect(new Set(tokens)).toEqual(new Set(['a token']))
-      const { data } = await (await server.api('GET', '/v1/webhooks')).json()
-      expect(data).toHaveLength(1)
-    } finally {
-      await server.dispose()
-      await hook.close()
-      await pushes.close()
-      await postgres?.close()
-    }
+const publish = (server: RealServer, name: string) =>
+  server.api('POST', '/v1/agents', {
+    name,
+    runtime: { kind: 'function', handler: name },
+    a2a: { enabled: true },
   })
-})
 
-describe('two servers', () => {
-  it('talk to each other, with answers and questions', async () => {
-    const far = await realServer({ agents: AGENTS, env: ENV })
-    const near = await realServer()
-    try {
-      type Shown = {
-        readonly messageId: string
-        readonly response?: string
-        readonly input?: { readonly id: string; readonly question: string }
-      }
-      const send = async (agent: string, message: string) => {
-        const path = `/v1/agents/${agent}/messages`
-        const sent = await near.api('POST', path, { sessionId: 's', message })
-        return (await sent.json()) as Shown
-      }
-      for (const name of ['worker', 'payer']) {
-        await publish(far, name, { kind: 'function', handler: name })
-        const headers = { authorization: `Bearer ${API_KEY}` }
-        const runtime = { kind: 'a2a', url: `${far.url}/a2a/${name}/`, headers }
-        const created = await near.api('POST', '/v1/agents', { name, runtime })
-        expect(created.status).toBe(201)
-      }
-      expect(await send('worker', 'Hello')).toMatchObject({ response: 'answer to Hello' })
-
-      const { messageId } = await send('payer', 'rent')
-      const path = `/v1/agents/payer/messages/${messageId}`
-      const read = async () => (await (await near.api('GET', path)).json()) as Shown
-      const { input } = await read()
-      expect(input?.question).toBe('Pay rent?')
-      await near.api('POST', `${path}/input`, { inputId: input?.id, value: 'yes' })
-      expect(await until(async () => (await read()).response !== undefined)).toBe(true)
-      expect((await read()).response).toBe('paid rent: yes')
-    } finally {
-      await near.dispose()
-      await far.dispose()
+it('two servers talk to each other over A2A, with answers and questions', async () => {
+  const far = await realServer({ agents: AGENTS, env: { SERVICE_ENDPOINTS: 'a2a' } })
+  const near = await realServer()
+  try {
+    type Shown = {
+      readonly messageId: string
+      readonly response?: string
+      readonly input?: { readonly id: string; readonly question: string }
     }
-  })
-})
-
-/** Sends the messages of a context, each until it is answered. Returns the answers. */
-async function converse({ url }: RealServer, contextId: string, first: number, pushUrl: string) {
-  const binding = BINDINGS[first % BINDINGS.length] as (typeof BINDINGS)[number]
-  const answers: unknown[] = []
-  for (const text of textsOf(contextId)) {
-    const taskPushNotificationConfig = {
-      tenant: '',
-      id: '',
-      taskId: '',
-      url: pushUrl,
-      token: 'a token',
-      authentication: undefined,
+    const send = async (agent: string, message: string) => {
+      const path = `/v1/agents/${agent}/messages`
+      const sent = await near.api('POST', path, { sessionId: 's', message })
+      return (await sent.json()) as Shown
     }
-    const configuration = { taskPushNotificationConfig }
-    const request = asking(text, { contextId, messageId: randomUUID(), configuration })
-    answers.push(await answerOf(text, () => askOnce(url, binding, first, request)))
+    for (const name of ['worker', 'payer']) {
+      await publish(far, name)
+      const headers = { authorization: `Bearer ${API_KEY}` }
+      const runtime = { kind: 'a2a', url: `${far.url}/a2a/${name}/`, headers }
+      const created = await near.api('POST', '/v1/agents', { name, runtime })
+      expect(created.status).toBe(201)
+    }
+    expect(await send('worker', 'Hello')).toMatchObject({ response: 'answer to Hello' })
+
+    const { messageId } = await send('payer', 'rent')
+    const path = `/v1/agents/payer/messages/${messageId}`
+    const read = async () => (await (await near.api('GET', path)).json()) as Shown
+    const { input } = await read()
+    expect(input?.question).toBe('Pay rent?')
+    await near.api('POST', `${path}/input`, { inputId: input?.id, value: 'yes' })
+    expect(await until(async () => (await read()).response !== undefined)).toBe(true)
+    expect((await read()).response).toBe('paid rent: yes')
+  } finally {
+    await near.dispose()
+    await far.dispose()
   }
-  return answers
-}
-
-async function askOnce(
-  url: string,
-  binding: (typeof BINDINGS)[number],
-  way: number,
-  request: Parameters<Client['sendMessage']>[0],
-): Promise<string | undefined> {
-  const client = await connect(`${url}/a2a/worker`, API_KEY, binding)
-  if (way % 3 === 0) return textOf((await client.sendMessage(request)) as Task)
-  let id = ''
-  for await (const { payload } of client.sendMessageStream(request))
-    if (payload?.$case === 'task') id = payload.value.id
-  return textOf(await client.getTask({ tenant: '', id }))
-}
+})

@@ -2,7 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { realServer, type RealServer } from './real-server.js'
 
-const TOKENS = 40
+const TOKENS = 20
+const STREAMS = 100
 /** A token has an emoji and letters of three bytes. */
 const AGENTS = `
 import { setTimeout as delay } from 'node:timers/promises'
@@ -61,6 +62,7 @@ async function poetAt(one: RealServer): Promise<void> {
     name: 'poet',
     runtime: { kind: 'function', handler: 'poet' },
     desiredState: 'running',
+    concurrency: STREAMS,
   }
   expect((await one.api('POST', '/v1/agents', agent)).status).toBe(201)
 }
@@ -112,12 +114,12 @@ describe.for(databases)(
   'streams at other processes on one %s',
   { timeout: 120_000 },
   ([, join]) => {
-    it('100 readers, each at the other server than the sender, get every token', async () => {
+    it(`${STREAMS} readers, each at the other server than the sender, get every token`, async () => {
       const server = await join()
       const servers = [await server(), await server()] as const
       await poetAt(servers[0])
       const seen = await Promise.all(
-        Array.from({ length: 100 }, async (_, n) => {
+        Array.from({ length: STREAMS }, async (_, n) => {
           const messageId = await begun(servers[n % 2 ? 0 : 1], n)
           return await read(servers[n % 2 ? 1 : 0], messageId)
         }),
@@ -138,12 +140,12 @@ describe.for(databases)(
       expect(incomplete(await Promise.all([early, ...late]))).toEqual([])
     })
 
-    it('100 readers get every token of the second attempt when the runs are killed', async () => {
+    it(`${STREAMS} readers get every token of the second attempt when the runs are killed`, async () => {
       const server = await join()
       const one = await server()
       const reader = await server(['--no-worker'])
       await poetAt(one)
-      const begunOnes = await Promise.all(Array.from({ length: 100 }, (_, n) => begun(one, n)))
+      const begunOnes = await Promise.all(Array.from({ length: STREAMS }, (_, n) => begun(one, n)))
       let chunks = 0
       const reads = begunOnes.map((messageId) => read(reader, messageId, () => void chunks++))
       await expect.poll(() => chunks, { timeout: 20_000 }).toBeGreaterThan(50)
