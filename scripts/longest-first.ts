@@ -11,6 +11,8 @@ const LONG = [
   'adapter-postgres/test/contract-deliveries',
   'adapter-sqlite/test/contract-deliveries',
   'e2e/streams-elsewhere',
+  'test/console/conversations',
+  'test/console/deliveries',
   'test/console/console',
   'hostile/addresses',
   'test/console/screens',

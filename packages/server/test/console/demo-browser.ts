@@ -21,6 +21,22 @@ export async function openDemoBrowser(portal: ConsoleOptions['portal'] = {}) {
     (isConsolePath(new URL(request.url).pathname) ? pages : api).fetch(request)
   const listener = await openListener({ host: '127.0.0.1', port: 0, fetch })
   const browser = await chromium.launch(chromiumOptions())
+
+  /** A one-time link. */
+  const signInUrl = (key: string = demo.key): string => listener.url + pages.signInPath(key)
+
+  /** Opens a page and collects its complaints: errors, blocked content and failed loads. */
+  async function visit(options: BrowserContextOptions = {}) {
+    const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
+    page.setDefaultTimeout(TIMEOUT_MS)
+    const complaints: string[] = []
+    page.on('console', (line) => {
+      if (['error', 'warning'].includes(line.type())) complaints.push(line.text())
+    })
+    page.on('pageerror', (error) => complaints.push(String(error)))
+    return { page, complaints }
+  }
+
   return {
     demo,
     /** The address of the API's reference. */
@@ -28,6 +44,8 @@ export async function openDemoBrowser(portal: ConsoleOptions['portal'] = {}) {
     /** Returns the address of a page of the console. */
     at: (path: string): string => `${listener.url}/console${path}`,
     browser,
+    visit,
+    signInUrl,
     /** Runs `act` on a page that is signed in. The page must log only the `expected` faults. */
     async signedIn(
       act: (page: Page) => Promise<void>,
@@ -37,14 +55,8 @@ export async function openDemoBrowser(portal: ConsoleOptions['portal'] = {}) {
         ...options
       }: BrowserContextOptions & { key?: string; expected?: readonly string[] } = {},
     ): Promise<void> {
-      const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, ...options })
-      page.setDefaultTimeout(TIMEOUT_MS)
-      const complaints: string[] = []
-      page.on('console', (line) => {
-        if (['error', 'warning'].includes(line.type())) complaints.push(line.text())
-      })
-      page.on('pageerror', (error) => complaints.push(String(error)))
-      await page.goto(listener.url + pages.signInPath(key))
+      const { page, complaints } = await visit(options)
+      await page.goto(signInUrl(key))
       try {
         await act(page)
         expect(complaints).toEqual(expected.map((part) => expect.stringContaining(part) as string))

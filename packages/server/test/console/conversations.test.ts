@@ -1,0 +1,284 @@
+import axe, { type AxeResults } from 'axe-core'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/test-needs.js'
+import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
+
+let browser: DemoBrowser
+const at = (path: string): string => browser.at(path)
+const text = async (page: Page): Promise<string> => (await page.textContent('main')) ?? ''
+
+describe(
+  'agents and sessions in the console',
+  { ...needs('chromium'), timeout: 2 * TIMEOUT_MS },
+  () => {
+    beforeAll(async () => {
+      browser = await openDemoBrowser()
+    }, 3 * TIMEOUT_MS)
+    afterAll(() => browser.close())
+
+    it('signs in by a one-time link or an API key, and signs out', async () => {
+      const { page, complaints } = await browser.visit()
+      const link = browser.signInUrl()
+      await page.goto(link)
+      expect(page.url()).toBe(at(''))
+      const cookies = await page.context().cookies()
+      await page.click('text=Sign out')
+      expect(page.url()).toBe(at('/sign-in'))
+      await page.context().addCookies(cookies)
+      await page.goto(at('/agents'))
+      expect(page.url()).toContain(at('/sign-in'))
+      await page.goto(link)
+      expect(await text(page)).toContain('This link was already used')
+      expect(complaints.splice(0)).toEqual([expect.stringContaining('401')])
+      await page.goto(at('/agents?x=1'))
+      await page.fill('#key', browser.demo.key)
+      await page.keyboard.press('Enter')
+      await page.waitForURL(at('/agents?x=1'))
+      expect(complaints).toEqual([])
+      await page.close()
+    })
+
+    it('stops an agent and starts it again', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/agents'))
+        const row = page.locator('tr', { hasText: 'translator' })
+        await row.getByRole('button', { name: 'Stop' }).click()
+        await row.getByText('stopped').waitFor()
+        await row.getByRole('button', { name: 'Start' }).click()
+        await row.getByText('running').waitFor()
+      })
+    })
+
+    it('deletes an agent by its typed name, with the keyboard only', async () => {
+      const ref = { projectId: browser.demo.projectId, agent: 'short-lived' }
+      ;(
+        await browser.demo.service.agents.create({
+          projectId: browser.demo.projectId,
+          name: ref.agent,
+          runtime: { kind: 'http' },
+        })
+      )._unsafeUnwrap()
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/agents'))
+        await page.getByRole('link', { name: 'Delete short-lived' }).focus()
+        await page.keyboard.press('Enter')
+        await page.getByRole('heading', { name: 'Delete agent short-lived?' }).waitFor()
+        await page.keyboard.press('Enter')
+        expect((await browser.demo.service.agents.get(ref)).isOk()).toBe(true)
+        await page.keyboard.type('short-lived')
+        await page.keyboard.press('Enter')
+        await page.getByText('The agent was deleted').waitFor()
+        expect((await browser.demo.service.agents.get(ref)).isErr()).toBe(true)
+      })
+    })
+
+    it('asks again before it deletes an agent with open messages', async () => {
+      const agent = 'doomed'
+      const { projectId } = browser.demo
+      ;(
+        await browser.demo.service.agents.create({
+          projectId,
+          name: agent,
+          runtime: { kind: 'http' },
+          desiredState: 'running',
+        })
+      )._unsafeUnwrap()
+      const send = async () =>
+        (
+          await browser.demo.service.messages.send({
+            projectId,
+            agent,
+            sessionId: 's',
+            message: 'Think',
+            waitMs: 0,
+          })
+        ).isOk()
+      await expect.poll(send, { timeout: TIMEOUT_MS }).toBe(true)
+      // The messages run one after another, so some stay open even on a slow machine.
+      for (let i = 0; i < 9; i++) await send()
+      const { page, complaints } = await browser.visit()
+      await page.goto(browser.signInUrl())
+      await page.goto(at(`/agents/${agent}/delete`))
+      await page.fill('#name', agent)
+      await page.getByRole('button', { name: 'Delete agent' }).click()
+      await page.getByRole('alert').getByText('waiting or running').waitFor()
+      await page.evaluate(axe.source)
+      expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+      await page.getByLabel('Delete anyway').check()
+      await page.getByRole('button', { name: 'Delete agent' }).click()
+      await page.getByText('The agent was deleted').waitFor()
+      expect(complaints).toEqual([expect.stringContaining('400')])
+      await page.close()
+    })
+
+    it('shows the sessions of a named agent to a key that cannot list agents', async () => {
+      const made = await browser.demo.service.keys.create({
+        projectId: browser.demo.projectId,
+        name: 'shop',
+        permissions: ['project:message'],
+      })
+      const { page, complaints } = await browser.visit()
+      await page.goto(browser.signInUrl(made._unsafeUnwrap().key))
+      expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe(
+        'OverviewSessionsMessagesQuestions 1 open',
+      )
+      await page.getByRole('link', { name: 'Sessions' }).click()
+      expect(await text(page)).not.toContain('translator')
+      await page.evaluate(axe.source)
+      expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+      await page.getByLabel('Agent').fill('support')
+      await page.keyboard.press('Enter')
+      await page.getByRole('link', { name: 'order-4711' }).click()
+      await page.getByText('Where is my order 4711?').waitFor()
+      expect(complaints).toEqual([])
+      await page.close()
+    })
+
+    it.each(['..', '100%/a', '%2e%2e'])(
+      'opens the session %s by its link, and erases it',
+      async (sessionId) => {
+        await browser.demo.service.messages.send({
+          projectId: browser.demo.projectId,
+          agent: 'support',
+          sessionId,
+          message: 'x',
+          waitMs: 0,
+        })
+        await browser.signedIn(async (page) => {
+          await page.goto(at('/sessions?agent=support'))
+          await page.getByRole('link', { name: sessionId, exact: true }).click()
+          expect(await page.textContent('h1')).toBe(sessionId)
+          await page.locator('.answered').getByText('responded').waitFor()
+          await page.getByRole('link', { name: 'Erase' }).click()
+          await page.getByRole('button', { name: 'Erase session' }).click()
+          await page.getByText('The session was erased').waitFor()
+          await expect(
+            page.getByRole('link', { name: sessionId, exact: true }).count(),
+          ).resolves.toBe(0)
+        })
+      },
+    )
+
+    it('sends a message on behalf of an end user, and shows its answer', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/sessions?agent=support'))
+        await page.fill('#sessionId', 'a/b session?')
+        await page.fill('#message', 'Where is my order 4711?')
+        await page.fill('#endUserId', 'customer-7')
+        await page.click('text=Metadata')
+        await page.fill('#metadata', '{"channel":"test"}')
+        await page.getByRole('button', { name: 'Send' }).click()
+        await page.waitForURL(at('/sessions/support?session=a%2Fb+session%3F'))
+        await page.locator('.answered', { hasText: 'It left our warehouse' }).waitFor()
+        expect(await text(page)).toContain('for customer-7')
+        await page.fill('#message', 'Thanks! And the invoice?')
+        await page.getByRole('button', { name: 'Send' }).click()
+        await page.locator('.answered', { hasText: 'It is in your mailbox' }).waitFor()
+        await page.fill('#message', 'Think it over')
+        await page.getByRole('button', { name: 'Send' }).click()
+        // Screen readers read out only this part of the page.
+        await page.locator('#news', { hasText: 'Think it over' }).waitFor({ state: 'attached' })
+      })
+    })
+
+    it('keeps the contents of a refused form, and names the problem', async () => {
+      const { page, complaints } = await browser.visit()
+      await page.goto(browser.signInUrl())
+      await page.goto(at('/sessions?agent=support'))
+      await page.fill('#sessionId', 'a new one')
+      await page.fill('#message', 'Hello <b>you</b>')
+      await page.click('text=Metadata')
+      await page.fill('#metadata', '[1]')
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByRole('alert').getByText('Metadata must be a JSON object').waitFor()
+      expect(await page.inputValue('#message')).toBe('Hello <b>you</b>')
+      expect(complaints).toEqual([expect.stringContaining('400')])
+      await page.close()
+    })
+
+    it('shows an answer as it streams, and the messages of others, without a new page', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/sessions/support?session=order-4715'))
+        await page.locator('.answered table').waitFor()
+        await page.evaluate(`window.first = document.querySelector('.exchange')`)
+        // Another person sends this message.
+        const sent = await browser.demo.service.messages.send({
+          projectId: browser.demo.projectId,
+          agent: 'support',
+          sessionId: 'order-4715',
+          message: 'Write a summary',
+          waitMs: 0,
+        })
+        const turn = page.locator(`#turn-${sent._unsafeUnwrap().message.id}`)
+        await turn.locator('.asked', { hasText: 'Write a summary' }).waitFor()
+        await turn.locator('.answered.busy strong', { hasText: 'Summary' }).waitFor()
+        await turn.locator('.answered.good a', { hasText: 'the order' }).waitFor()
+        expect(await turn.textContent()).toContain('<script>alert(1)</script>')
+        await page.fill('#message', 'Thanks! And the invoice?')
+        await page.keyboard.press('Control+Enter')
+        await page.locator('.answered', { hasText: 'It is in your mailbox' }).waitFor()
+        expect(await page.inputValue('#message')).toBe('')
+        // The same text again is another message.
+        const thanks = page.locator('.asked', { hasText: 'Thanks! And the invoice?' })
+        expect(await thanks.count()).toBe(1)
+        await page.fill('#message', 'Thanks! And the invoice?')
+        await page.keyboard.press('Control+Enter')
+        await thanks.nth(1).waitFor()
+        expect(await page.evaluate(`window.first.isConnected`)).toBe(true)
+        await page.getByRole('link', { name: 'Show the raw text' }).click()
+        await turn.getByText('**Summary** of order 4711').waitFor()
+      })
+    })
+
+    it('does not send a message again after a failure of the server', async () => {
+      const { page } = await browser.visit()
+      await page.goto(browser.signInUrl())
+      await page.goto(at('/sessions/support?session=order-4711'))
+      let sent = 0
+      await page.route('**/sessions/support?*', async (route) => {
+        if (route.request().method() !== 'POST') return route.continue()
+        sent++
+        return route.fulfill({ status: 503, body: 'The service cannot reach its storage' })
+      })
+      await page.fill('#message', 'once')
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('alert').getByText('the server does not respond').waitFor()
+      expect(await page.inputValue('#message')).toBe('once')
+      expect(sent).toBe(1)
+      await page.close()
+    })
+
+    it('follows a session with more messages than an address can name', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/sessions/support?session=order-4711'))
+        const shown = await page.evaluate<number>(`(() => {
+        const [first] = talk.querySelectorAll('.exchange')
+        for (let i = 0; i < 400; i++) talk.append(first.cloneNode(true))
+        return talk.querySelectorAll('.exchange').length
+      })()`)
+        expect(shown).toBeGreaterThan(400)
+        const [answer] = await Promise.all([
+          page.waitForResponse((response) => response.url().includes('/live?')),
+          page.evaluate('follow()'),
+        ])
+        expect(answer.status()).toBe(200)
+      })
+    })
+
+    it('shows the problem of a message that is refused on the live page', async () => {
+      const { page, complaints } = await browser.visit()
+      await page.goto(browser.signInUrl())
+      await page.goto(at('/sessions/support?session=order-4711'))
+      await page.fill('#message', 'kept')
+      await page.click('text=Metadata >> nth=-1')
+      await page.fill('#metadata', '[1]')
+      await page.fill('#message', 'kept')
+      await page.keyboard.press('Control+Enter')
+      await page.getByRole('alert').getByText('Metadata must be a JSON object').waitFor()
+      expect(await page.inputValue('#message')).toBe('kept')
+      expect(complaints).toEqual([expect.stringContaining('400'), expect.stringContaining('400')])
+      await page.close()
+    })
+  },
+)

@@ -1,0 +1,251 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/test-needs.js'
+import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
+
+let browser: DemoBrowser
+const at = (path: string): string => browser.at(path)
+const text = async (page: Page): Promise<string> => (await page.textContent('main')) ?? ''
+const webhook = (n: number): string => browser.demo.webhooks[n]?.id ?? ''
+
+async function newestDelivery(webhookId: string, filter: object = {}): Promise<string> {
+  const found = await browser.demo.service.deliveries.list(
+    { projectId: browser.demo.projectId, webhookId, ...filter },
+    { limit: 1 },
+  )
+  return found._unsafeUnwrap().data[0]?.id ?? ''
+}
+
+async function anotherWebhook() {
+  const made = await browser.demo.service.webhooks.create({
+    projectId: browser.demo.projectId,
+    url: 'https://crm.example.com/third',
+    events: ['agent.stopped'],
+  })
+  return made._unsafeUnwrap().webhook
+}
+
+describe(
+  'webhooks and deliveries in the console',
+  { ...needs('chromium'), timeout: 2 * TIMEOUT_MS },
+  () => {
+    beforeAll(async () => {
+      browser = await openDemoBrowser()
+    }, 3 * TIMEOUT_MS)
+    afterAll(() => browser.close())
+
+    it('shows a delivery beside its body, and copies the body, an answer and a curl command', async () => {
+      await browser.signedIn(
+        async (page) => {
+          const id = await newestDelivery(webhook(2), { lastAnswer: '5xx' })
+          await page.goto(at(`/deliveries/${id}`))
+          const left = await page.locator('.timeline').boundingBox()
+          const right = await page.locator('#body').boundingBox()
+          expect(right?.x).toBeGreaterThan((left?.x ?? 0) + (left?.width ?? 0))
+          await page.locator('.json-key', { hasText: '"event"' }).waitFor()
+          const copied = () => page.evaluate<string>('navigator.clipboard.readText()')
+          await page.getByRole('button', { name: 'Copy body' }).click()
+          expect(JSON.parse(await copied())).toMatchObject({ event: 'message.responded' })
+          await page.getByRole('button', { name: 'Copy answer of attempt 1', exact: true }).click()
+          expect(await copied()).toContain('NullPointerException')
+          await page.getByText('As a curl command').first().click()
+          await page.getByRole('button', { name: 'Copy attempt 1 as curl', exact: true }).click()
+          const command = await copied()
+          expect(command).toContain(`curl -X POST 'https://legacy.example.net/webhook.jsp'`)
+          expect(command).not.toMatch(/signature|whsec/i)
+        },
+        { permissions: ['clipboard-read', 'clipboard-write'] },
+      )
+    })
+
+    it('shows times in the zone of the browser, with UTC on hover', async () => {
+      await browser.signedIn(
+        async (page) => {
+          await page.locator('html[data-zone="Asia/Tokyo"]').waitFor()
+          await page.goto(at(`/deliveries/${await newestDelivery(webhook(0))}`))
+          const time = page.locator('.facts-list time').last()
+          const utc = (await time.getAttribute('title')) ?? ''
+          const local = new Date(Date.parse(utc) + 9 * 3_600_000).toISOString()
+          expect(utc).toMatch(/Z$/)
+          expect(await time.textContent()).toContain(local.slice(0, 19).replace('T', ' '))
+          await page.goto(at('/deliveries'))
+          await page.getByText('From (Asia/Tokyo)').waitFor()
+        },
+        { timezoneId: 'Asia/Tokyo' },
+      )
+    })
+
+    it('reads out the values of a chart for the pointer and for the arrow keys', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at(''))
+        const plot = page.getByRole('group', { name: 'Messages. The arrow keys' })
+        const reading = plot.locator('.reading')
+        await plot.locator('[data-reading]').nth(20).hover({ force: true })
+        await reading.getByText(/: responded \d+, .*waiting \d+/).waitFor()
+        await page.reload()
+        await plot.focus()
+        await reading.getByText(/: responded \d+, .*waiting \d+/).waitFor()
+        await page.keyboard.press('End')
+        const last = await reading.textContent()
+        await page.keyboard.press('ArrowLeft')
+        expect(await reading.textContent()).not.toBe(last)
+      })
+    })
+
+    it('disables a webhook and recovers all webhooks with the keyboard only', async () => {
+      const { id } = await anotherWebhook()
+      await browser.signedIn(async (page) => {
+        const press = async (name: string, role: 'link' | 'button') => {
+          const target = page.getByRole(role, { name, exact: true })
+          await page.keyboard.press('Tab')
+          for (let i = 0; i < 60; i++) {
+            if ((await target.and(page.locator(':focus')).count()) > 0) break
+            await page.keyboard.press('Tab')
+          }
+          await page.keyboard.press('Enter')
+        }
+        await page.goto(at(`/webhooks/${id}`))
+        await press('Disable', 'link')
+        await page.getByText('The receiver gets no requests').waitFor()
+        await press('Disable', 'button')
+        await page.getByText('The webhook is disabled').waitFor()
+        await page.goto(at('/recover'))
+        await page.locator('#status').focus()
+        await page.keyboard.type('delivered')
+        await press('Count the matches', 'button')
+        await page.getByRole('heading', { name: /deliveries match$/ }).waitFor()
+        await page.getByText('the receivers of all webhooks').waitFor()
+        const send = await page.getByRole('button', { name: /^Send .* again$/ }).textContent()
+        await press(send ?? '', 'button')
+        await page.getByRole('progressbar', { name: 'Progress' }).waitFor()
+        await page.getByText('done', { exact: true }).waitFor()
+      })
+      const ref = { projectId: browser.demo.projectId, webhookId: id }
+      ;(await browser.demo.service.webhooks.delete(ref))._unsafeUnwrap()
+    })
+
+    it('retries a failed message', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/sessions/support?session=order-4712'))
+        await page.getByRole('button', { name: 'Retry' }).click()
+        await page.getByText('end of its session’s queue').waitFor()
+        await page
+          .getByRole('group', { name: 'Conversation' })
+          .getByText('context length exceeded')
+          .waitFor()
+      })
+    })
+
+    it('registers, tests, pauses, enables, edits, rotates and deletes a webhook', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/webhooks'))
+        await page.fill('#url', 'https://crm.example.com/second')
+        await page.getByRole('button', { name: 'Register' }).click()
+        const secret = await page.textContent('#secret')
+        expect(secret).toMatch(/^whsec_/)
+        await page.reload()
+        expect(await page.content()).not.toContain(secret)
+        await page.getByRole('button', { name: 'Send test event' }).click()
+        await page.locator('tr', { hasText: 'webhook.test' }).getByText('delivered').waitFor()
+        await page.getByRole('button', { name: 'Pause' }).click()
+        await page.getByText('The webhook is paused').waitFor()
+        await page.getByRole('button', { name: 'Resume' }).click()
+        await page.getByText('The webhook is resumed').waitFor()
+        await page.getByRole('link', { name: 'Disable' }).click()
+        await page.getByText('The receiver gets no requests').waitFor()
+        await page.getByRole('button', { name: 'Disable' }).click()
+        await page.getByText('Disabled by an operator').waitFor()
+        await page.getByRole('button', { name: 'Enable' }).click()
+        await page.getByText('The webhook is enabled').waitFor()
+        await page.getByRole('link', { name: 'Edit' }).click()
+        await page.fill('#description', 'The second one')
+        await page.getByLabel('All events, including future ones').uncheck()
+        await page.getByLabel('agent.error').check()
+        await page.getByText('Limits, timeout and retries').click()
+        await page.getByLabel('Most requests at a time').fill('3')
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.getByText('The changes were saved').waitFor()
+        expect(await text(page)).toMatch(/The second one[^]*agent\.error[^]*at most 3/)
+        await page.getByRole('link', { name: 'Rotate secret' }).click()
+        await page.getByText('must know the new secret').waitFor()
+        await page.getByRole('button', { name: 'Rotate secret' }).click()
+        expect(await page.textContent('#secret')).not.toBe(secret)
+        await page.getByRole('link', { name: 'Done' }).click()
+        await page.getByRole('button', { name: 'Finish rotation' }).click()
+        await page.getByText('The old secret no longer signs').waitFor()
+        await page.getByRole('link', { name: 'Delete' }).click()
+        await page.getByRole('link', { name: 'Cancel' }).click()
+        await page.getByRole('link', { name: 'Delete' }).click()
+        await page.getByRole('button', { name: 'Delete webhook' }).click()
+        await page.getByText('The webhook was deleted').waitFor()
+        expect(await text(page)).not.toContain('crm.example.com/second')
+      })
+    })
+
+    it('finds deliveries by a filter in the address, and redelivers one', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/deliveries'))
+        await page.selectOption('#answer', '2xx')
+        await page.selectOption('#webhook', webhook(0))
+        await page.getByRole('button', { name: 'Filter' }).click()
+        expect(new URL(page.url()).searchParams.get('answer')).toBe('2xx')
+        const row = page.locator('tbody tr').first()
+        expect(await row.textContent()).toMatch(/200.*crm\.example\.com/)
+        await row.getByRole('link').first().click()
+        const attempts = page.locator('.timeline strong')
+        const before = await attempts.count()
+        await page.getByRole('button', { name: 'Redeliver' }).click()
+        await page.getByText('An attempt was requested. This page shows its result.').waitFor()
+        await page.locator('.timeline strong').nth(before).waitFor()
+      })
+    })
+
+    it('cancels a pending delivery', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(
+          at(`/deliveries/${await newestDelivery(webhook(4), { status: 'pending' })}`),
+        )
+        await page.getByRole('button', { name: 'Cancel' }).click()
+        await page.getByText('cancelled by an operator').waitFor()
+      })
+    })
+
+    it('recovers matching deliveries, and shows the progress', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at(`/webhooks/${webhook(0)}`))
+        await page.getByRole('link', { name: 'Recover' }).click()
+        await page.selectOption('#status', 'delivered')
+        await page.getByRole('button', { name: 'Count the matches' }).click()
+        const figure = async (pattern: RegExp) =>
+          Number(pattern.exec((await text(page)).replaceAll(',', ''))?.[1])
+        const total = await figure(/(\d+) deliveries match/)
+        expect(total).toBeGreaterThan(200)
+        await page.getByRole('button', { name: `Send ${total} again` }).click()
+        await page.getByText('done', { exact: true }).waitFor()
+        expect(await figure(/(\d+) deliveries are due again/)).toBeGreaterThan(190)
+      })
+    })
+
+    it('the catcher checks signatures and answers with the chosen response', async () => {
+      await browser.signedIn(async (page) => {
+        await page.goto(at('/catcher'))
+        await page.getByRole('button', { name: 'Register as a webhook' }).click()
+        await page.selectOption('#status', '503')
+        await page.getByRole('button', { name: 'Apply' }).click()
+        await browser.demo.service.messages.send({
+          projectId: browser.demo.projectId,
+          agent: 'triage',
+          sessionId: 'caught',
+          message: 'x',
+          waitMs: 0,
+        })
+        await page.getByText('signature valid').first().waitFor()
+        await page.locator('.caught a').first().click()
+        await page.locator('.timeline').getByText('503').first().waitFor()
+        await page.goto(at('/catcher'))
+        await page.getByRole('button', { name: 'Clear the list' }).click()
+        await page.getByText('The list was cleared').waitFor()
+      })
+    })
+  },
+)
