@@ -59,7 +59,7 @@ describe('each row, with tiny sizes', () => {
   let lines: ReturnType<typeof linesOf>
   beforeAll(async () => {
     const chosen = [...ROWS, ...MORE_ROWS].map((row) => `--row=${row}`)
-    lines = linesOf((await bench('--markdown', ...sizes, ...chosen)).stdout)
+    lines = linesOf((await bench(...sizes, ...chosen)).stdout)
   }, 600_000)
 
   it.each(ROWS)('%s prints figures of the service and the floor, and their ratio', (row) => {

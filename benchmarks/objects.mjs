@@ -1,5 +1,5 @@
 // `node benchmarks/objects.mjs`: what some ways to make or keep objects cost, in µs of CPU each,
-// with garbage collection. docs/performance.md has the figures.
+// with garbage collection. benchmarks/findings.md has the figures.
 import { ShortLivedMap } from '@org/agent-messaging-core/runtime'
 import { ok, okAsync } from 'neverthrow'
 

@@ -2,13 +2,15 @@
 // between machines. Asserts nothing and exits with 0. The table says why a figure is missing.
 //   -- --row send    runs one row
 //   -- --rounds 5    measures more often
-//   -- --markdown    prints the table of docs/performance.md
+//   -- --write       writes figures.json and the pages that show it
 // Each size is an option too.
 import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { rows } from './rows/index.mjs'
 import { cleanUp, postgresVersion } from './environment.mjs'
-import { line, table } from './table.mjs'
+import { publish } from './publish.mjs'
+import { isMeasured, line, table } from './table.mjs'
 import { measureRounds } from './rounds.mjs'
 
 /** The default sizes. The targets refer to them. */
@@ -33,7 +35,7 @@ const { values } = parseArgs({
   options: {
     row: { type: 'string', multiple: true },
     rounds: { type: 'string', default: '3' },
-    markdown: { type: 'boolean' },
+    write: { type: 'boolean' },
     ...sizeOptions,
   },
 })
@@ -68,9 +70,12 @@ async function run() {
     lines.push(line(name, rows[name], { sizes, measured }))
     receivers.push(...measured.map(({ sample }) => ({ name, busy: sample?.receiverBusy ?? 0 })))
   }
-  console.log(
-    `${await machine()}, medians of ${rounds} rounds\n\n${table(lines, { bare: values.markdown })}\n\n${busiest(receivers)}`,
-  )
+  const by = `${await machine()}, ${rounds === 1 ? 'one round' : `medians of ${rounds} rounds`}`
+  console.log(`${by}\n\n${table(lines)}\n\n${busiest(receivers)}`)
+  if (values.write) {
+    const root = fileURLToPath(new URL('..', import.meta.url))
+    publish(root, lines.filter(isMeasured), `${new Date().toISOString().slice(0, 10)}, ${by}`)
+  }
 }
 
 /** Names the busiest receiver, because a receiver without a free core would be the bottleneck. */

@@ -95,6 +95,8 @@ it('the docs link to pages, headings and files that exist', () => {
     'CONTRIBUTING.md',
     'AGENTS.md',
     'llms.txt',
+    'benchmarks/README.md',
+    'benchmarks/findings.md',
     ...docs.map((file) => `docs/${file}`),
     ...recipes().map((name) => `recipes/${name}/README.md`),
   ]
