@@ -45,13 +45,15 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const manifests = readdirSync(path.join(root, 'packages')).map(
   (name) => `packages/${name}/package.json`,
 )
+// `changeset` finds the packages by the lockfile.
+const FILES = ['package.json', 'package-lock.json', 'scripts', '.changeset', 'CHANGELOG.md']
 const versionIn = (manifest: string) => (JSON.parse(manifest) as { version: string }).version
 
 /** Copies the files of a clone that a release reads into a new repository. */
 function clone() {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'release-')))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  for (const file of ['package.json', 'scripts', '.changeset', 'CHANGELOG.md', ...manifests])
+  for (const file of [...FILES, ...manifests])
     cpSync(path.join(root, file), path.join(folder, file), { recursive: true })
   symlinkSync(path.join(root, 'node_modules'), path.join(folder, 'node_modules'))
   spawnSync('git', ['init', '--quiet'], { cwd: folder })
