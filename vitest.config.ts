@@ -87,7 +87,7 @@ export default defineConfig({
             'packages/!(core|adapter-http|console)/{src,test}/**/*.test.ts',
             'examples/*/{src,test}/**/*.test.ts',
             'examples/*/*.test.ts',
-            'scripts/**/*.test.ts',
+            '{benchmarks,scripts}/**/*.test.ts',
             'faults/!(checker)/**/*.test.ts',
           ],
           exclude: [...configDefaults.exclude, ...ALONE, ...long],
