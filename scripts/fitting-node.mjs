@@ -39,7 +39,8 @@ async function fetchNode(asked, home, problem) {
   writeFileSync(path.join(made, 'package.json'), '{}')
   process.on('exit', () => rmSync(made, { recursive: true, force: true }))
   const title = `This is Node ${process.versions.node}. Fetching ${asked} into ${path.relative(root, FOLDER)}…`
-  await npm(title, ['install', '--ignore-scripts', '--prefix', made, asked], () => problem)
+  const { isDone } = await npm(title, ['install', '--ignore-scripts', '--prefix', made, asked])
+  if (!isDone) stop(problem)
   // Another process can have fetched it in the meantime.
   if (!existsSync(home)) renameSync(made, home)
 }

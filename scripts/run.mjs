@@ -20,20 +20,31 @@ export async function run([command, ...args], options = {}) {
   return code
 }
 
-/** Runs npm with a title. Ends the process with the sentence of `problemOf` if npm fails. */
-export async function npm(title, args, problemOf = npmProblem) {
+const NPM_OPTIONS = [
+  // npm names a full disk only in its warnings.
+  '--loglevel=warn',
+  // Without a network, npm's own pauses between retries take more than a minute.
+  '--fetch-retry-mintimeout=1000',
+  '--fetch-retry-maxtimeout=10000',
+]
+
+/** Runs npm with a title. Returns what it printed on stderr, and if it succeeded. */
+export async function npm(title, args) {
   console.log(title)
   const file = process.env.npm_execpath
   const command = file?.endsWith('npm-cli.js') ? [process.execPath, file] : ['npm']
-  const child = spawn(command[0], [...command.slice(1), ...args, '--loglevel=error'], {
+  const child = spawn(command[0], [...command.slice(1), ...args, ...NPM_OPTIONS], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   let output = ''
   child.stderr.on('data', (bytes) => (output += bytes))
   const [code] = await once(child, 'close').catch((error) => [1, (output = error.message)])
-  if (code !== 0) stop(problemOf(output))
+  // On a full disk, npm succeeds with files that are not complete.
+  return { output, isDone: code === 0 && !isFullDisk(output) }
 }
+
+const isFullDisk = (text) => /\bENOSPC\b|\bEDQUOT\b|No space left/i.test(text)
 
 /** Returns a sentence for the output of an npm that failed. */
 export function npmProblem(output) {
@@ -41,9 +52,17 @@ export function npmProblem(output) {
     /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ENETUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/.test(output)
   )
     return 'npm cannot reach its registry. Connect this machine to the network, or configure a proxy for npm, and run the command again.'
-  if (/\b(ENOSPC|EDQUOT)\b/.test(output))
-    return `The disk is full. Free space for ${root}, and run the command again.`
-  return `${output.trim()}\nThe installation failed. See the output of npm above.`
+  if (isFullDisk(output)) return FULL_DISK
+  const errors = output.split('\n').filter((line) => line.startsWith('npm error'))
+  return [...errors, 'The installation failed. See the output of npm above.'].join('\n')
+}
+
+const FULL_DISK = `The disk of ${root} is full. Free some space on it, and run the command again.`
+
+/** Ends the process with a sentence if the error is a full disk, and otherwise throws the error. */
+export function stopOnFullDisk(error) {
+  if (isFullDisk(String(error))) stop(FULL_DISK)
+  throw error
 }
 
 /**

@@ -30,9 +30,16 @@ describe('a failed npm', () => {
     ['npm error code EAI_AGAIN', /^npm cannot reach its registry/],
     [
       'npm error code ENOSPC\nnpm error nospc',
-      new RegExp(`^The disk is full. Free space for ${root}`),
+      new RegExp(`^The disk of ${root} is full. Free some space on it`),
     ],
-    ['npm error code EINTEGRITY', /^npm error code EINTEGRITY\nThe installation failed/],
+    [
+      'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left\nnpm error code ENOENT',
+      /^The disk of .* is full/,
+    ],
+    [
+      'npm warn old\nnpm error code EINTEGRITY',
+      /^npm error code EINTEGRITY\nThe installation failed/,
+    ],
   ])('with %j gives a sentence', (output, sentence) => {
     expect(npmProblem(output)).toMatch(sentence)
   })

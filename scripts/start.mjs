@@ -4,12 +4,16 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { useFittingNode } from './fitting-node.mjs'
 import { installForServer } from './installation.mjs'
-import { root } from './run.mjs'
+import { root, stopOnFullDisk } from './run.mjs'
 
 await useFittingNode()
-await installForServer()
-const { ensureBundle } = await import('../packages/server/make-bundle.mjs')
-await ensureBundle()
+try {
+  await installForServer()
+  const { ensureBundle } = await import('../packages/server/make-bundle.mjs')
+  await ensureBundle()
+} catch (error) {
+  stopOnFullDisk(error)
+}
 
 // The server runs in this process, so signals reach it and its exit code is the command's.
 const cli = path.join(root, 'packages/server/bin/agent-messaging.js')
