@@ -13,7 +13,6 @@ const CLOSED = new Fault('connect', 'the connection was closed')
 /** A request that a connection carries. */
 export type Carried = Dispatcher.DispatchHandler & {
   readonly dispatched: Dispatcher.DispatchOptions
-  resume(): void
   abort(outcome: Unreachable): void
 }
 
@@ -35,7 +34,7 @@ export class Connection {
       connect: (options, callback) => {
         dial(options, this.#dialing.signal).then(
           (socket) => {
-            socket.once('error', renameReset).once('end', () => this.#exchange?.resume())
+            socket.once('error', renameReset)
             this.#interim.filter(socket)
             callback(null, socket)
           },
@@ -72,9 +71,7 @@ export class Connection {
 
 /**
  * undici reads ECONNRESET as the end of a response without a length, so a broken response would
- * pass for a complete one. If that response is paused, an assertion in undici ends the process. The
- * same assertion fails when a connection ends under a paused response. The `resume` above prevents
- * that, because it runs before undici learns of the end.
+ * pass for a complete one.
  */
 function renameReset(error: NodeJS.ErrnoException): void {
   if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Connection } from './connection.js'
 import { classify, unreachable, type Unreachable } from './fault.js'
-import type { Flow, Head, ResponseHandler } from './response.js'
+import type { Flow, ResponseHandler } from './response.js'
 
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
 
@@ -78,9 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
     statusCode: number,
     headers: IncomingHttpHeaders,
   ): void {
-    if (BODILESS.has(statusCode) && announcesBody(headers)) {
-      this.#endWithHead({ statusCode, headers })
-    } else if (statusCode >= 200) {
+    if (statusCode >= 200) {
       this.#hasBegun = true
       if (!this.#hasEnded) this.#handler.begin({ statusCode, headers }, this)
     } else if (statusCode < 100) {
@@ -105,13 +103,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
     this.abort(classify(error, this.#hasBegun))
   }
 
-  /** Ends the response without the body that undici expects. The connection cannot be reused. */
-  #endWithHead(head: Head): void {
-    if (!this.#finish(false)) return
-    this.#handler.begin(head, this)
-    this.#handler.end()
-  }
-
   readonly #onAbort = (): void => this.abort(ABORTED)
 
   /** Returns false if the exchange had ended before. */
@@ -124,12 +115,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
     return true
   }
 }
-
-/** The head of such a response is the whole response (RFC 9112 §6.3). undici waits for a body. */
-const BODILESS = new Set([204, 304])
-
-const announcesBody = (headers: IncomingHttpHeaders): boolean =>
-  (headers['content-length'] ?? '0') !== '0' || headers['transfer-encoding'] !== undefined
 
 export const ABORTED = unreachable('timeout', 'the caller aborted the request')
 
