@@ -20,7 +20,7 @@ export type Carried = Dispatcher.DispatchHandler & {
  * One connection to one origin, for one request at a time. The connection dials when a request
  * needs a socket, and again after the socket ended.
  *
- * undici's `Pool` is not usable: the pool dials again for a request that was just aborted.
+ * undici's `Pool` is not usable: the pool dials although an idle connection exists.
  */
 export class Connection {
   readonly #client: Client

@@ -228,6 +228,27 @@ describe('connections', () => {
     expect(server.connections).toBe(1)
   })
 
+  it('that are idle are used before a new one opens, also after an abort', async () => {
+    const answers: (() => void)[] = []
+    const server = await receiver((socket, request) => {
+      if (!request.endsWith('held')) socket.write(http('200 OK', 'ok'))
+      else answers.push(() => socket.write(http('200 OK', 'ok')))
+    })
+    const { sender } = await outbound()
+    const aborter = new AbortController()
+    const aborted = post(sender, server.url, { body: 'held', signal: aborter.signal })
+    await eventually('the first connection', () => answers.length === 1)
+    const held = post(sender, server.url, { body: 'held' })
+    await eventually('the second connection', () => answers.length === 2)
+    answers[1]?.()
+    await held
+    aborter.abort()
+    await aborted
+    await eventually('the first connection ends', () => server.open.size === 1)
+    for (let i = 0; i < 3; i++) await post(sender, server.url)
+    expect(server.connections).toBe(2)
+  })
+
   it('to one origin are limited, and other requests wait', async () => {
     const server = await receiver()
     const { sender } = await outbound({ connectionsPerOrigin: 3 })
