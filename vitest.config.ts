@@ -28,7 +28,7 @@ const ALONE = ['packages/adapter-process/src/process-runtime.test.ts']
 
 /** What `npm test` leaves out, by reason. `npm run test:all` and `.ci/run` run everything. */
 const LONG = {
-  'kill campaigns; crash.test.ts, postgres.test.ts and the simulation are short forms': [
+  'kill campaigns; crash.test.ts, postgres-kills.test.ts and the simulation are short forms': [
     'faults/*.test.ts',
     'packages/server/test/e2e/{kill-campaign,a2a-kills,mcp-kills,openai-kills}.test.ts',
   ],

@@ -20,8 +20,9 @@ const LONG = [
   'e2e/shared-pause',
   'e2e/session-order',
   'e2e/recoveries',
-  'e2e/postgres',
+  'e2e/postgres-kills',
   'scenarios/webhooks',
+  'scenarios/failing-receivers',
   'faults/simulation/simulation',
 ]
 

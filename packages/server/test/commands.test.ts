@@ -297,7 +297,7 @@ describe('the commands on the database', SLOWLY, () => {
 
   it('use the database that dev created in this directory', async () => {
     const dev = sandbox.cli(['dev'], { PORT: '0' })
-    await dev.find(/deliveries/)
+    await dev.find(/listen --try/)
     expect((await cli('agents list', {})).stdout).toMatch(/^NAME.*\necho {2}running/)
     expect((await cli('webhooks create http://localhost:9/', {})).code).toBe(0)
   })
@@ -305,7 +305,7 @@ describe('the commands on the database', SLOWLY, () => {
   it('use the master key that dev created for a database from the environment', async () => {
     const own = { SERVICE_DATABASE_URL: 'file:service.db' }
     const dev = sandbox.cli(['dev'], { ...own, PORT: '0' })
-    await dev.find(/deliveries/)
+    await dev.find(/listen --try/)
     expect((await cli('agents list', own)).stdout).toMatch(/^NAME.*\necho {2}running/)
     expect((await cli('webhooks create http://localhost:9/', own)).code).toBe(0)
     expect((await cli('backup copy.db', own)).stdout).toContain(
