@@ -54,7 +54,8 @@ function copyApp() {
   for (const name of Object.keys(dependencies)) {
     const home = realpathSync(path.join(here, '../../node_modules', name))
     rmSync(path.join(modules, name), { recursive: true, force: true })
-    for (const part of ['package.json', 'dist'])
+    const parts = ['package.json', 'dist', 'node-floor.js']
+    for (const part of parts.filter((each) => existsSync(path.join(home, each))))
       cpSync(path.join(home, part), path.join(modules, name, part), { recursive: true })
   }
 }
