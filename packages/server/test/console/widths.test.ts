@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { needs } from '../../../../scripts/test-needs.js'
+import { screensOf } from './all-screens.js'
+import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
+
+let browser: DemoBrowser
+
+/** Finds the boxes that need horizontal scrolling. */
+const SCROLLED = `[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.textContent)`
+
+describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIMEOUT_MS }, () => {
+  beforeAll(async () => {
+    browser = await openDemoBrowser()
+  }, 3 * TIMEOUT_MS)
+  afterAll(() => browser.close())
+
+  it.each([360, 830])('fits a width of %i pixels', async (width) => {
+    await browser.signedIn(
+      async (page) => {
+        for (const path of await screensOf(browser)) {
+          await page.goto(path)
+          expect(
+            await page.evaluate<number>('document.documentElement.scrollWidth'),
+            path,
+          ).toBeLessThanOrEqual(width)
+          if (width < 400) expect(await page.evaluate<string[]>(SCROLLED), path).toEqual([])
+        }
+      },
+      { viewport: { width, height: 640 } },
+    )
+  })
+
+  it('fits a width of 360 pixels despite long words', async () => {
+    const { projectId, service } = browser.demo
+    const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
+    const agent = { projectId, name, runtime: { kind: 'http' } }
+    ;(await service.agents.create(agent))._unsafeUnwrap()
+    const hook = { projectId, url: 'https://crm.example.com/', events: ['*'] as const, description }
+    const { id } = (await service.webhooks.create(hook))._unsafeUnwrap().webhook
+    await browser.signedIn(
+      async (page) => {
+        for (const path of [
+          '/agents',
+          '/sessions',
+          `/sessions?agent=${name}`,
+          `/agents/${name}/delete`,
+          '/webhooks',
+          `/webhooks/${id}`,
+        ]) {
+          await page.goto(browser.at(path))
+          expect(
+            await page.evaluate<number>('document.documentElement.scrollWidth'),
+            path,
+          ).toBeLessThanOrEqual(360)
+        }
+      },
+      { viewport: { width: 360, height: 640 } },
+    )
+  })
+})
