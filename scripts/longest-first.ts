@@ -1,29 +1,31 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Files that take 25 seconds or more, the longest first. They start first, because a long file at
- * the end leaves the other processors idle. Vitest sorts the rest by size if there is no record of
+ * The longest files, which take 10 to 20 seconds alone. They start first, because a long file at the
+ * end leaves the other processors idle. Vitest sorts the rest by size if there is no record of
  * earlier runs.
  */
 const LONG = [
-  'benchmarks/bench',
-  'faults/short',
-  'adapter-postgres/test/contract-deliveries',
-  'adapter-sqlite/test/contract-deliveries',
-  'e2e/streams-elsewhere',
-  'test/console/conversations',
-  'test/console/deliveries',
-  'test/console/console',
-  'hostile/addresses',
-  'test/console/screens',
+  'console/screens',
   'test/start',
-  'e2e/shared-pause',
-  'e2e/session-order',
+  'test/dev',
+  'e2e/copy',
+  'e2e/streams-elsewhere',
+  'console/conversations',
+  'console/deliveries',
   'e2e/recoveries',
-  'e2e/postgres-kills',
-  'scenarios/webhooks',
   'scenarios/failing-receivers',
-  'faults/simulation/simulation',
+  'console/finding',
+  'test/upkeep',
+  'src/acp-runtime',
+  'e2e/clock-jump',
+  'adapter-postgres/test/contract-deliveries',
+  'e2e/rolling-update',
+  'test/remote',
+  'e2e/postgres',
+  'e2e/postgres-kills',
+  'adapter-sqlite/test/contract-deliveries',
+  'console/widths',
 ]
 
 const placeOf = ({ moduleId }: TestSpecification): number => {
