@@ -12,6 +12,9 @@ import { Programs, run } from './programs.mjs'
 import { root } from './run.mjs'
 
 const VERSIONS = ['20', '24']
+const EMBEDDED = `import('./packages/node/dist/index.js')
+  .then(({ createMessaging }) => createMessaging({ database: ':memory:' }))
+  .catch(({ message }) => { console.error(message); process.exit(1) })`
 const folder = mkdtempSync(path.join(tmpdir(), 'fresh-clone-'))
 const programs = new Programs()
 try {
@@ -35,7 +38,7 @@ async function checkOn(version) {
   await programs.end(first, 'SIGTERM')
   const again = await startIn(clone, port, { ...env, npm_config_registry: 'http://127.0.0.1:1/' })
   await programs.end(again, 'SIGTERM')
-  if (nodeProblem(run(clone, 'node', ['-p', 'process.versions.node'], env))) refuses(clone, env)
+  if (nodeProblem(run(clone, 'node', ['-p', 'process.versions.node'], env))) refuses(env)
 }
 
 /** Starts the server with a port as an argument. Returns the program when `/healthz` answers. */
@@ -59,11 +62,16 @@ function useWhileInstalling(clone, server, env) {
   if (!printed.includes('signature valid')) throw new Error(`no verified webhook:\n${printed}`)
 }
 
-/** Other programs end with one sentence on an old Node. */
-function refuses(clone, env) {
-  for (const command of ['npm run --silent lint', 'npx agent-messaging dev']) {
-    const { status, stderr } = spawnSync('bash', ['-c', command], {
-      cwd: clone,
+/** Other programs end with one sentence on an old Node. The packages are those of this clone. */
+function refuses(env) {
+  const commands = [
+    ['npm', 'run', '--silent', 'lint'],
+    ['npx', 'agent-messaging', 'dev'],
+    ['node', '-e', EMBEDDED],
+  ]
+  for (const [command, ...args] of commands) {
+    const { status, stderr } = spawnSync(command, args, {
+      cwd: root,
       env,
       encoding: 'utf8',
     })
@@ -71,6 +79,6 @@ function refuses(clone, env) {
       status !== 1 ||
       !/^Node 22\.19 or newer is required, and this is Node [\d.]+\. .*\n$/.test(stderr)
     )
-      throw new Error(`${command} ended with ${status} and printed ${stderr}`)
+      throw new Error(`${command} ${args[0]} ended with ${status} and printed ${stderr}`)
   }
 }

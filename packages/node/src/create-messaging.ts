@@ -11,7 +11,7 @@ import { ensureDefaultProject } from './default-project.js'
 import { ensureAgents } from './ensure-agents.js'
 import { inProject, type ProjectCalls } from './in-project.js'
 import { SetupError } from './setup-error.js'
-import { wire, type WiringOptions } from './wire.js'
+import type { WiringOptions } from './wire.js'
 
 export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' | 'agents'> & {
   /** `file:data.db`, `:memory:`, or `postgres://…`. */
@@ -55,6 +55,8 @@ export async function createMessaging({
 }: MessagingOptions): Promise<Messaging> {
   const problem = nodeProblem(process.versions.node)
   if (problem !== undefined) throw new SetupError(problem)
+  // Loaded after the check, because undici does not load on an older Node.
+  const { wire } = await import('./wire.js')
   requireAgentNames(Object.keys(agents))
   const databasePath = databasePathOf(database)
   const key = masterKeyOf(masterKey, databasePath)
