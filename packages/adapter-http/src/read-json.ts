@@ -1,10 +1,9 @@
-import { jsonTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
+import { bodyTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { annotated } from './document/describe-route.js'
 import { refuse, type HttpError } from './errors.js'
 import type { Env } from './env.js'
 
-const LIMITS = { ...jsonTextLimits, depth: 32 }
 const BYTE_ORDER_MARK = 0xfeff
 const refusals = [
   'media_type_unsupported',
@@ -28,7 +27,7 @@ export function readJson(maxBytes: number): MiddlewareHandler<Env> {
     const cached = { ...c.req.bodyCache }
     const text = await readText(c, maxBytes)
     if (typeof text !== 'string') return refuse(c, text)
-    const reason = jsonTextProblem(text, LIMITS)
+    const reason = jsonTextProblem(text, bodyTextLimits)
     if (reason !== undefined) return refuse(c, { kind: 'body_malformed', reason })
     // Hono's validator takes the text from this cache, so the body is read and parsed once. The
     // cache loses the bytes that were just read, and keeps the entries that the host made.

@@ -27,7 +27,14 @@ export {
   isLonger,
   isStorableText,
 } from './domain/json.js'
-export { jsonTextLimits, jsonTextProblem, jsonTextRule, parseJsonText } from './domain/json-text.js'
+export {
+  bodyTextLimits,
+  bodyTextRule,
+  jsonTextLimits,
+  jsonTextProblem,
+  jsonTextRule,
+  parseJsonText,
+} from './domain/json-text.js'
 export { nearestName, unknownFields, withNearest } from './domain/nearest-name.js'
 export { defaultLimits, MAX_SEARCHED_TEXT } from './domain/limits.js'
 export type { MessageState, MessageStateKind } from './domain/message.js'

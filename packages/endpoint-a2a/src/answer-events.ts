@@ -65,7 +65,7 @@ export class AnswerEvents {
   #finish(answer: string): StreamResponse[] {
     const append = this.#text !== '' && answer.startsWith(this.#text)
     const rest = append ? answer.slice(this.#text.length) : answer
-    return append && rest === '' ? [] : [this.#update(rest, { append, lastChunk: true })]
+    return [this.#update(rest, { append, lastChunk: true })]
   }
 
   #update(

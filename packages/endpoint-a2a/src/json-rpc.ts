@@ -1,23 +1,33 @@
 import { A2A_ERROR_CODE, RequestMalformedError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import { JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/server'
-import {
-  isJsonObject,
-  jsonTextRule,
-  parseJsonText,
-  type JsonObject,
-} from '@org/agent-messaging-core/runtime'
+import { bodyTextRule, isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
 import { unauthorized } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
-import { readBody } from './read-body.js'
+import { parseBody, readBody } from './read-body.js'
 import { errorHeaders, refuse, reply } from './reply.js'
+import { checkTexts } from './text-fields.js'
 import { callOf } from './version.js'
 
 type Id = string | number | null
 type RpcError = { readonly code: number; readonly data?: unknown }
 type RpcResponse = { readonly error?: RpcError }
+
+const METHODS: ReadonlySet<string> = new Set([
+  'SendMessage',
+  'SendStreamingMessage',
+  'GetTask',
+  'ListTasks',
+  'CancelTask',
+  'SubscribeToTask',
+  'CreateTaskPushNotificationConfig',
+  'GetTaskPushNotificationConfig',
+  'ListTaskPushNotificationConfigs',
+  'DeleteTaskPushNotificationConfig',
+  'GetExtendedAgentCard',
+])
 
 /** Answers a request of the JSON-RPC binding. Errors of an operation have the status 200. */
 export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response> {
@@ -28,11 +38,11 @@ export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response>
       ? refuse(c, unauthorized(), 401)
       : reply(c, 200, { jsonrpc: '2.0', id, error }, headers)
   try {
-    const request = parsed(await readBody(c, d.maxBodyBytes, ['application/json']))
+    const request = parseBody(await readBody(c, d.maxBodyBytes, ['application/json']))
     if (request === undefined)
       return await refuseCall({
         code: A2A_ERROR_CODE.PARSE_ERROR,
-        message: `The body must be JSON with ${jsonTextRule}`,
+        message: `The body must be JSON with ${bodyTextRule}`,
       })
     if (!isRequest(request))
       return await refuseCall({
@@ -41,6 +51,12 @@ export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response>
       })
     id = (request['id'] as Id | undefined) ?? null
     const call: ServerCallContext = await callOf(c, 'JSONRPC')
+    if (!METHODS.has(request.method))
+      return await refuseCall({
+        code: A2A_ERROR_CODE.METHOD_NOT_FOUND,
+        message: `A2A 1.0 has no method ${request.method.slice(0, 100)}`,
+      })
+    checkTexts(request['params'])
     const answer = await new JsonRpcTransportHandler(handler).handle(request, call)
     if (!(Symbol.asyncIterator in answer)) {
       const { error } = answer as RpcResponse
@@ -64,15 +80,7 @@ const isUndecoded = ({ code, data }: RpcError): boolean =>
 
 const malformedParams = () => new RequestMalformedError('The params have a field of a wrong type')
 
-function parsed(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return undefined
-  }
-}
-
-const isRequest = (body: unknown): body is JsonObject =>
+const isRequest = (body: unknown): body is JsonObject & { readonly method: string } =>
   isJsonObject(body) &&
   body['jsonrpc'] === '2.0' &&
   typeof body['method'] === 'string' &&

@@ -1,4 +1,5 @@
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors'
+import { bodyTextLimits, parseJsonText, type Json } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Caller } from './caller.js'
 import type { Env } from './env.js'
@@ -44,4 +45,13 @@ async function textOf(req: Context<Env>['req'], maxBytes: number): Promise<strin
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()
+}
+
+/** Returns undefined for text that is not JSON within the limits of a body. */
+export function parseBody(text: string): Json | undefined {
+  try {
+    return parseJsonText(text, bodyTextLimits)
+  } catch {
+    return undefined
+  }
 }

@@ -9,15 +9,16 @@ import {
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
 import { RequestMalformedError, restStatusFor } from '@a2a-js/sdk/errors'
-import { isJsonObject, jsonTextRule, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { bodyTextRule, isJsonObject } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import type { AgentHandler } from './agent-handler.js'
 import type { Env } from './env.js'
 import { noRoute, unauthorized } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
-import { readBody } from './read-body.js'
+import { parseBody, readBody } from './read-body.js'
 import { errorBody, refuse, reply } from './reply.js'
+import { checkTexts } from './text-fields.js'
 import { callOf } from './version.js'
 
 const TYPE = { 'Content-Type': A2A_CONTENT_TYPE }
@@ -100,7 +101,7 @@ const pushConfigRoutes = (d: Deps) => {
       answerRest(c, async (handler) => {
         const request = { tenant: '', taskId: taskOf(c), id: c.req.param('config') }
         await handler.deleteTaskPushNotificationConfig(request)
-        return new Response(null, { status: 204, headers: { 'x-request-id': c.get('requestId') } })
+        return reply(c, 200, {}, TYPE)
       }),
     )
 }
@@ -150,14 +151,15 @@ async function readJson<T>(
   d: Deps,
   type: { fromJSON(body: unknown): T },
 ): Promise<T> {
-  const text = await readBody(c, d.maxBodyBytes, BODY_TYPES)
+  const body = parseBody(await readBody(c, d.maxBodyBytes, BODY_TYPES))
+  if (!isJsonObject(body))
+    throw new RequestMalformedError(`The body must be a JSON object with ${bodyTextRule}`)
+  checkTexts(body)
   try {
-    const body = parseJsonText(text)
-    if (isJsonObject(body)) return type.fromJSON(body)
+    return type.fromJSON(body)
   } catch {
-    // Answered below.
+    throw new RequestMalformedError('The body has a field of a wrong type')
   }
-  throw new RequestMalformedError(`The body must be a JSON object with ${jsonTextRule}`)
 }
 
 const readList = (query: Record<string, string>): ListTasksRequest =>

@@ -141,6 +141,9 @@ describe.each(BINDINGS)('push notification configs over %s', (binding) => {
     expect(listed._unsafeUnwrap().data).toEqual([])
     await client.deleteTaskPushNotificationConfig(ref)
     await client.deleteTaskPushNotificationConfig(ref)
+    const path = `/slow/tasks/${taskId}/pushNotificationConfigs/mine`
+    const deleted = await request(path, { method: 'DELETE' })
+    expect([deleted.status, deleted.json]).toEqual([200, {}])
     await expect(client.getTaskPushNotificationConfig(ref)).rejects.toMatchObject({
       reason: 'TASK_NOT_FOUND',
     })

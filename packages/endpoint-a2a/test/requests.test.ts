@@ -8,6 +8,7 @@ import { asking, openScene } from './scene.js'
 const CARD = '/.well-known/agent-card.json'
 const MESSAGE = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'Hi' }] }
 const rpc = (method: string, params: unknown = {}) => ({ jsonrpc: '2.0', id: 7, method, params })
+const sent = (fields: object) => rpc('SendMessage', { message: { ...MESSAGE, ...fields } })
 
 describe('the agent card', () => {
   it('names the agent, its skills, both bindings and the API key', async () => {
@@ -139,7 +140,16 @@ describe('JSON-RPC', () => {
   it.each<[string, unknown, number]>([
     ['text that is not JSON', '{', -32700],
     ['too many values', `[${'1,'.repeat(20_000)}1]`, -32700],
-    ['too many levels', `${'['.repeat(65)}${']'.repeat(65)}`, -32700],
+    ['too many levels', `${'['.repeat(33)}${']'.repeat(33)}`, -32700],
+    ['an unknown method without params', { jsonrpc: '2.0', id: 7, method: 'tasks/get' }, -32601],
+    ['a text that is an object', sent({ parts: [{ text: {} }] }), -32602],
+    ['a media type that is a list', sent({ parts: [{ text: 'Hi', media_type: [] }] }), -32602],
+    ['a messageId that is a number', sent({ messageId: 1 }), -32602],
+    [
+      'a token that is an object',
+      rpc('CreateTaskPushNotificationConfig', { taskId: 't', url: 'https://a.example', token: {} }),
+      -32602,
+    ],
     ['a list of requests', [rpc('GetTask')], -32600],
     ['a request without a version', { id: 7, method: 'GetTask' }, -32600],
     ['an unknown method', rpc('tasks/get'), -32601],
@@ -175,9 +185,11 @@ describe('JSON-RPC', () => {
     const { request } = await openScene()
     const body = rpc('SendMessage', { message: MESSAGE })
     const code = async (headers: Record<string, string>) =>
-      (await request('/echo', { body, headers })).json.error.code
+      (await request('/echo', { body, headers })).json.error?.code
     expect(await code({ 'a2a-version': '' })).toBe(-32009)
     expect(await code({ 'a2a-version': '2.0' })).toBe(-32009)
+    expect(await code({ 'a2a-version': '1.1.0' })).toBe(-32009)
+    expect(await code({ 'a2a-version': '1.0.3' })).toBeUndefined()
     expect(await code({ 'content-type': 'text/plain' })).toBe(-32005)
     const long = await request('/echo', { body: 'x'.repeat(1024 * 1024 + 1) })
     expect(long.json.error).toMatchObject({
@@ -264,7 +276,28 @@ describe('HTTP+JSON', () => {
     ['an unknown action of a task', 'POST', '/echo/tasks/1:retry', {}, 404],
     ['text that is not JSON', 'POST', '/echo/message:send', '{', 400],
     ['too many values', 'POST', '/echo/message:send', `{"a":[${'1,'.repeat(20_000)}1]}`, 400],
+    [
+      'too many levels',
+      'POST',
+      '/echo/message:send',
+      `{"a":${'['.repeat(32)}${']'.repeat(32)}}`,
+      400,
+    ],
     ['no message', 'POST', '/echo/message:send', {}, 400],
+    [
+      'a text that is an object',
+      'POST',
+      '/echo/message:send',
+      { message: { ...MESSAGE, parts: [{ text: {} }] } },
+      400,
+    ],
+    [
+      'a token that is a number',
+      'POST',
+      '/echo/tasks/1/pushNotificationConfigs',
+      { token: 1 },
+      400,
+    ],
     ['an unknown task', 'GET', '/echo/tasks/1', undefined, 404],
     ['a history length that is no number', 'GET', '/echo/tasks/1?historyLength=x', undefined, 404],
     ['a page size of 0', 'GET', '/echo/tasks?pageSize=0', undefined, 400],

@@ -53,6 +53,14 @@ describe.each(BINDINGS)('a stream over %s', (binding) => {
     expect(await rest(events)).toEqual(['+!.', 'statusUpdate completed'])
   })
 
+  it('ends the artifact with an empty piece if the whole answer was streamed', async () => {
+    const { events, run, runtime } = await openStream(binding)
+    run.emit('Hello')
+    expect(await take(events, 1)).toEqual(['=Hello'])
+    runtime.answer(run.messageId, 'Hello')
+    expect(await rest(events)).toEqual(['+.', 'statusUpdate completed'])
+  })
+
   it('replaces the text when the agent starts again', async () => {
     const { clock, events, run, runtime } = await openStream(binding)
     run.emit('void')

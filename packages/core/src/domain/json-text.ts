@@ -18,8 +18,11 @@ export type JsonTextLimits = {
 
 /** Parsing as many values takes a few milliseconds. */
 export const jsonTextLimits: JsonTextLimits = { depth: 64, values: 10_000 }
+/** The limits of a request body of the API and of A2A. */
+export const bodyTextLimits: JsonTextLimits = { ...jsonTextLimits, depth: 32 }
 /** The limits, for a refusal that says what is allowed. */
-export const jsonTextRule = `at most ${jsonTextLimits.values} values and ${jsonTextLimits.depth} levels`
+export const jsonTextRule = ruleOf(jsonTextLimits)
+export const bodyTextRule = ruleOf(bodyTextLimits)
 
 /**
  * Parses JSON of a caller, an agent or a receiver. Throws a `SyntaxError` for other text, and for
@@ -50,6 +53,10 @@ export function jsonTextProblem(text: string, limits: JsonTextLimits): string | 
     if (values > limits.values) return `must not have more than ${limits.values} values`
   }
   return undefined
+}
+
+function ruleOf({ values, depth }: JsonTextLimits): string {
+  return `at most ${values} values and ${depth} levels`
 }
 
 /** Finds the closing quote. On long text `indexOf` is many times faster than a loop. */
