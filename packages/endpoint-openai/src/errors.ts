@@ -127,8 +127,9 @@ const refusals: {
     ...failed(503, error.reason === OVERLOAD ? OVERLOADED : 'unavailable', unavailableText(error)),
     retryAfterSeconds: retrySecondsOf(error),
   }),
+  // Clients repeat a request after a 5xx, and the agent would run again.
   run_failed: ({ error: { code, message } }) =>
-    failed(500, code, `The agent did not answer: ${message}`),
+    failed(422, code, `The agent did not answer: ${message}`),
   no_answer_yet: () =>
     failed(
       504,

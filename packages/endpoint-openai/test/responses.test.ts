@@ -178,7 +178,9 @@ describe('a response', () => {
     const { client } = await openScene()
     const response = await client.responses.create({ model: 'failing', input: 'Hello' })
     expect(response.status).toBe('failed')
-    expect(response.error?.message).toBe('told to fail')
+    const code = expect.any(String) as string
+    const error = { type: 'server_error', code, message: 'told to fail', param: null }
+    expect(response.error).toEqual(error)
   })
 
   it('waits longer than one send of the service', async () => {

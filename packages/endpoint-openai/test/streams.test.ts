@@ -209,12 +209,11 @@ describe('a chat completion', () => {
     expect(await messagesOf('echo')).toHaveLength(1)
   })
 
-  it('is an error that no client repeats if the agent fails', async () => {
+  it('is an error that clients do not repeat if the agent fails', async () => {
     const { client } = await openScene()
     const call = client.chat.completions.create({ model: 'failing', messages: [...messages] })
     const error = await errorOf(call)
-    expect(error).toMatchObject({ status: 500, type: 'server_error' })
-    expect(error.headers?.get('x-should-retry')).toBe('false')
+    expect(error).toMatchObject({ status: 422, type: 'server_error' })
   })
 
   it('is streamed in chunks that the official client puts together', async () => {

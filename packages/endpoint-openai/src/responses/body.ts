@@ -1,5 +1,6 @@
 import { errorOf, type Message } from '@org/agent-messaging-core'
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
+import { errorObject } from '../errors.js'
 import { itemId, responseId } from '../ids.js'
 import { questionOf } from '../question.js'
 
@@ -64,7 +65,7 @@ export function responseBody(message: Message, model: string) {
     created_at: seconds(message.createdAt),
     completed_at: state.kind === 'responded' ? seconds(state.respondedAt) : null,
     status: STATUSES[state.kind],
-    error: error ? { code: error.code, message: error.message } : null,
+    error: error ? errorObject({ type: 'server_error', ...error }) : null,
     incomplete_details: question?.details ?? null,
     model,
     conversation: { id: message.sessionId },
@@ -75,6 +76,14 @@ export function responseBody(message: Message, model: string) {
     safety_identifier: executionPrincipal.type === 'end_user' ? executionPrincipal.endUserId : null,
     ...UNUSED,
   }
+}
+
+/** Returns the response as it was before its output, which the next events of a stream bring. */
+export function openBody(message: Message, model: string) {
+  const body = responseBody(message, model)
+  const status = body.status === 'queued' ? ('queued' as const) : ('in_progress' as const)
+  const none = { error: null, incomplete_details: null, completed_at: null, output: [] }
+  return { ...body, ...none, status }
 }
 
 /** The output is the answer, or the question that the agent waits for. */

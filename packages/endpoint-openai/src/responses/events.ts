@@ -4,7 +4,7 @@ import type { errorObject } from '../errors.js'
 import { DONE, type EventWriter } from '../event-stream.js'
 import { itemId } from '../ids.js'
 import { questionOf } from '../question.js'
-import { outputItem, responseBody, textPart } from './body.js'
+import { openBody, outputItem, responseBody, textPart } from './body.js'
 
 type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
 
@@ -51,7 +51,8 @@ export class ResponseEvents implements EventWriter {
     if (this.#hasStarted) return ''
     this.#hasStarted = true
     this.#item = { id: itemId('msg', message.id), index: 0, isOpen: false }
-    return this.#event('response.created', { response: responseBody(message, this.#model) })
+    const response = openBody(message, this.#model)
+    return this.#event('response.created', { response })
   }
 
   #state(message: Message): string {
