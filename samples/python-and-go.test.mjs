@@ -1,5 +1,5 @@
 // Runs the samples in Python and Go against a server. Installs their packages first.
-//   node --test samples/
+//   node --test samples/python-and-go.test.mjs
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -18,6 +18,7 @@ const SECRET = `whsec_${randomBytes(32).toString('base64')}`
 const work = mkdtempSync(path.join(tmpdir(), 'samples-'))
 const python = path.join(work, 'venv/bin/python')
 const started = []
+const servers = []
 let server
 let api
 let runs = 0
@@ -31,6 +32,21 @@ async function* slowly({ message }) {
   }
 }
 
+/** Asks a person. A stream gets a heartbeat before the question. */
+async function asking({ message, ask }) {
+  if (message !== 'Hello') await delay(5_500)
+  return ask('Shall I?')
+}
+
+/** Starts a server whose agent `echo` is the function. */
+async function startWith(agent) {
+  const example = await exampleServer({ agents: { agent }, policy: { syncWaitMs: 100 } })
+  const runtime = { kind: 'function', handler: 'agent' }
+  await example.api('POST', '/v1/agents', { name: 'echo', runtime })
+  servers.push(example.server)
+  return example
+}
+
 before(
   async () => {
     execFileSync('python3', ['-m', 'venv', path.join(work, 'venv')])
@@ -38,28 +54,22 @@ before(
     execFileSync(python, ['-m', 'pip', 'install', '--quiet', '-r', requirements])
     const build = ['build', '-o', `${work}/`, './...']
     execFileSync('go', build, { cwd: path.join(FOLDER, 'go') })
-    const example = await exampleServer({ agents: { slowly }, policy: { syncWaitMs: 100 } })
-    server = example.server
-    api = example.api
-    await api('POST', '/v1/agents', {
-      name: 'echo',
-      runtime: { kind: 'function', handler: 'slowly' },
-    })
+    ;({ server, api } = await startWith(slowly))
   },
   { timeout: 300_000 },
 )
 after(async () => {
   for (const child of started) child.kill('SIGKILL')
-  await server?.stop()
+  await Promise.all(servers.map((each) => each.stop()))
   rmSync(work, { recursive: true })
 })
 
-const environment = () => ({ ...process.env, BASE_URL: server.url, KEY })
-
 /** Runs a sample to its end. Returns its output. */
-function outputOf(command, ...args) {
+function outputOf({ url }, command, ...args) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env: environment(), stdio: ['ignore', 'pipe', 'inherit'] })
+    const env = { ...process.env, BASE_URL: url, KEY }
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    started.push(child)
     let output = ''
     child.stdout.on('data', (chunk) => (output += chunk))
     child.on('close', (code) => (code === 0 ? resolve(output) : reject(new Error(`exit ${code}`))))
@@ -122,12 +132,20 @@ for (const { language, run } of samples) {
   describe(`the samples in ${language}`, { timeout: 120_000 }, () => {
     it('send a message once, and poll until its end', async () => {
       const before = runs
-      assert.match(await outputOf(...run('send')), /^202.*\nresponded Hello\n$/)
-      assert.match(await outputOf(...run('send')), /^200.*\nresponded Hello\n$/) // the same key
+      assert.match(await outputOf(server, ...run('send')), /^202.*\nresponded Hello\n$/)
+      assert.match(await outputOf(server, ...run('send')), /^200.*\nresponded Hello\n$/) // the same key
       assert.equal(runs, before + 1)
     })
     it('stream an answer', async () => {
-      assert.equal(await outputOf(...run('stream')), `${PIECES}responded Hello to all of you\n`)
+      assert.equal(
+        await outputOf(server, ...run('stream')),
+        `${PIECES}responded Hello to all of you\n`,
+      )
+    })
+    it('end when the agent asks a person', async () => {
+      const outputFrom = async (name) => outputOf((await startWith(asking)).server, ...run(name))
+      assert.match(await outputFrom('send'), /\ninput_required .*Shall I\?/)
+      assert.equal(await outputFrom('stream'), 'input_required\n')
     })
     it('receive webhooks, and refuse forged ones', () => expectToReceive(...run('receiver')))
     it('refuse to start without a secret', () => {

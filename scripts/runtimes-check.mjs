@@ -1,16 +1,28 @@
 // Runs the packed server with Bun and with Deno, on SQLite and on PostgreSQL: `dev`, a send, a
 // webhook with a verified signature, a kill, a second start that has the message, and a stop.
+// Runs the documented receiver for Workers, too.
 // Installs both runtimes from npm into a temporary folder. Needs a built clone.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { startPostgres } from '../packages/adapter-postgres/test/postgres-server.mjs'
 import { freePort } from './free-port.mjs'
 import { Programs, run } from './programs.mjs'
 
 const RUNTIMES = { bun: '1.4.5', deno: '2.9.6' }
 const COMMANDS = { bun: 'bun run --bun', deno: 'deno run --allow-all' }
+const SERVE = { bun: 'bun run --bun', deno: 'deno serve --allow-all --host 127.0.0.1 --port $PORT' }
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(path.join(tmpdir(), 'runtimes-check-'))
 const programs = new Programs()
@@ -24,6 +36,7 @@ try {
   installRuntimes()
   const entry = installServer()
   for (const runtime of Object.keys(RUNTIMES)) {
+    await tryReceiver(runtime)
     const command = `${COMMANDS[runtime]} ${entry}`
     await tryServer(`${runtime} on SQLite`, command, {})
     postgres = await startPostgres([])
@@ -95,6 +108,31 @@ async function tryServer(name, command, settings) {
   if (second.exitCode !== 0 || errors !== '')
     throw new Error(`${name} ended with ${second.exitCode} on SIGTERM\n${errors}`)
   console.log(`${name}: send, webhook, kill, start, stop`)
+}
+
+/** Serves the receiver of docs/receiving.md for Workers, and sends it a signed event. */
+async function tryReceiver(runtime) {
+  const home = path.join(folder, 'app')
+  copyFileSync(
+    path.join(root, 'examples/receive-webhooks/worker.mjs'),
+    path.join(home, 'worker.mjs'),
+  )
+  const port = await freePort()
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  const environment = { ...env, PORT: String(port), WEBHOOK_SECRET: secret }
+  const receiver = programs.start(home, `exec ${SERVE[runtime]} worker.mjs`, environment)
+  const event = {
+    event: 'webhook.test',
+    id: '1',
+    createdAt: '2026-01-01T00:00:00.000Z',
+    data: { webhookId: 'w-1' },
+  }
+  const signed = await signTestEvent(event, secret)
+  const post = () => fetch(`http://127.0.0.1:${port}/`, { method: 'POST', ...signed })
+  await programs.until(`${runtime} receives`, async () => (await post()).status === 200)
+  await programs.end(receiver, 'SIGTERM')
+  if (!receiver.printed.includes('test of w-1')) throw new Error(receiver.printed)
+  console.log(`${runtime}: the receiver for Workers`)
 }
 
 function emptyFolder(name) {

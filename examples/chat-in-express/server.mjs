@@ -45,4 +45,8 @@ app.post('/chat/:sessionId', async (request, response) => {
 const port = Number(process.env.PORT ?? 3002)
 const server = app.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${port}`))
 for (const signal of ['SIGINT', 'SIGTERM'])
-  process.once(signal, () => server.close(() => messaging.stop()))
+  process.once(signal, async () => {
+    server.close() // accepts no more connections
+    await messaging.stop({ graceMs: 8_000 }) // ends the streams at once, and agents after 8 s
+    process.exit()
+  })

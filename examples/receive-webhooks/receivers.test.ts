@@ -59,7 +59,7 @@ async function started(
 }
 
 /** Serves the worker as its platform would. */
-async function servedWorker(): Promise<{ url: string }> {
+async function servedWorker(env: unknown): Promise<{ url: string }> {
   const server = createHttpServer(async (request, response) => {
     const body = await new Response(request as never).arrayBuffer()
     const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [
@@ -68,7 +68,7 @@ async function servedWorker(): Promise<{ url: string }> {
     ])
     const answer = await worker.fetch(
       new Request('https://worker.example/', { method: 'POST', headers, body }),
-      { WEBHOOK_SECRET: SECRET },
+      env,
     )
     response.writeHead(answer.status).end(await answer.text())
   }).listen(0, '127.0.0.1')
@@ -177,7 +177,15 @@ describe('a receiver', { timeout: 90_000 }, () => {
   })
 
   it('in a worker module does the same', async () => {
-    await expectToReceive((await servedWorker()).url)
+    await expectToReceive((await servedWorker({ WEBHOOK_SECRET: SECRET })).url)
+  })
+
+  it('in a worker module reads the secret of the process on Deno and Bun', async () => {
+    process.env['WEBHOOK_SECRET'] = SECRET
+    ends.push(() => delete process.env['WEBHOOK_SECRET'])
+    const bunServer = { port: 3000 } // Deno and Bun pass no variables here
+    await expectToReceive((await servedWorker(bunServer)).url)
+    await expectToReceive((await servedWorker(undefined)).url)
   })
 
   it('with the standardwebhooks library does the same', async () => {

@@ -6,7 +6,8 @@ const dedupe = memoryDedupe()
 export default {
   fetch: (request, env) =>
     webhookHandler({
-      secret: env.WEBHOOK_SECRET,
+      // Workers pass variables as `env`. Deno and Bun have them in `process.env`.
+      secret: env?.WEBHOOK_SECRET ?? globalThis.process?.env.WEBHOOK_SECRET,
       dedupe,
       on: { 'webhook.test': ({ data }) => console.log('test of', data.webhookId) },
       onError: (error) => console.error(error.message),

@@ -28,12 +28,12 @@ def result_of(sent):
     """Polls `state`: the `status` of a failed message stays `pending`."""
     while True:
         message = client.get(sent.headers["Location"]).raise_for_status().json()
-        if message["state"] in ("responded", "failed", "cancelled"):
-            return message
+        if message["state"] in ("responded", "failed", "cancelled", "input_required"):
+            return message  # input_required: a person must answer message["input"] first
         time.sleep(int(sent.headers.get("Retry-After", 1)))
 
 
 sent = send("echo", {"sessionId": "first", "message": "Hello"}, "order-42-python-1")
 print(sent.status_code, sent.json()["status"])
 message = result_of(sent)
-print(message["state"], message.get("response") or message.get("error"))
+print(message["state"], message.get("response") or message.get("input") or message.get("error"))

@@ -21,6 +21,8 @@ def events(path):
                 if stream.response.status_code == 204:  # the end was sent before
                     return
                 for event in stream.iter_sse():
+                    if not event.data:  # httpx_sse makes an event of each heartbeat
+                        continue
                     last_id = event.id or last_id
                     yield event.event, json.loads(event.data)
                     if event.event == "message":
@@ -36,6 +38,9 @@ sent = client.post(
     json={"sessionId": "first", "message": "Hello to all of you"},
 ).raise_for_status()
 for event, data in events(sent.headers["Location"] + "/stream"):
+    if event == "state" and data["state"] == "input_required":
+        print("input_required")  # a person must answer first: GET the message for its question
+        break
     if event == "chunk":  # a new data["attempt"] starts the answer again
         print("piece:", data["text"], flush=True)
     if event == "message":  # always complete, even if pieces were missing

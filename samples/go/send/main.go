@@ -19,6 +19,7 @@ type message struct {
 	State    string
 	Response string
 	Error    *struct{ Code, Message string }
+	Input    struct{ ID, Question string }
 }
 
 func baseURL() string {
@@ -79,8 +80,8 @@ func resultOf(path string) (message, error) {
 			return found, err
 		}
 		switch found.State {
-		case "responded", "failed", "cancelled":
-			return found, nil
+		case "responded", "failed", "cancelled", "input_required":
+			return found, nil // input_required: a person must answer found.Input first
 		}
 		time.Sleep(time.Second) // the Retry-After of the 202
 	}
@@ -97,5 +98,5 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.State, result.Response)
+	fmt.Println(result.State, result.Response+result.Input.Question)
 }

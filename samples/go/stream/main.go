@@ -93,6 +93,11 @@ func main() {
 			var data struct{ Text, State, Response string }
 			_ = json.Unmarshal([]byte(got.data), &data)
 			switch got.name {
+			case "state":
+				if data.State == "input_required" {
+					fmt.Println(data.State) // a person must answer first: GET the message for its question
+					os.Exit(0)
+				}
 			case "chunk": // a new "attempt" starts the answer again
 				fmt.Println("piece:", data.Text)
 			case "message": // always complete, even if pieces were missing
