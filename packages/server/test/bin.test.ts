@@ -1,9 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 
 const HOME = fileURLToPath(new URL('..', import.meta.url))
 const { bin } = JSON.parse(readFileSync(path.join(HOME, 'package.json'), 'utf8')) as {
@@ -23,7 +22,8 @@ it('the linked command exists before the build and runs the built program', () =
 })
 
 it('the linked command names the build command when nothing is built', () => {
-  const home = mkdtempSync(path.join(tmpdir(), 'unbuilt-'))
+  const home = mkdtempSync(path.join(HOME, 'unbuilt-')) // finds the packages of the clone
+  onTestFinished(() => rmSync(home, { recursive: true }))
   cpSync(path.join(HOME, path.dirname(program)), path.join(home, path.dirname(program)), {
     recursive: true,
   })
@@ -32,5 +32,4 @@ it('the linked command names the build command when nothing is built', () => {
     stdout: '',
     stderr: expect.stringContaining('npm run build'),
   })
-  rmSync(home, { recursive: true })
 })
