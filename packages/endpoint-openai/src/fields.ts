@@ -56,11 +56,10 @@ const COMMON: FieldRules = {
   user: 'used',
   safety_identifier: 'used',
   metadata: 'used',
-  store: only([true], 'must be true: the service stores every message'),
+  store: 'ignored',
   tools: onlyEmpty(OWN_TOOLS),
   tool_choice: only(['auto', 'none'], OWN_TOOLS),
   top_logprobs: only([0], 'is not supported: agents report no probabilities'),
-  stream_options: 'ignored',
   temperature: 'ignored',
   top_p: 'ignored',
   presence_penalty: 'ignored',
@@ -87,6 +86,7 @@ export const RESPONSE_FIELDS: FieldRules = {
   context_management: refused('is not supported: the agent manages its context'),
   max_output_tokens: 'ignored',
   max_tool_calls: 'ignored',
+  stream_options: 'ignored',
   reasoning: 'ignored',
   truncation: 'ignored',
 }
@@ -94,6 +94,7 @@ export const RESPONSE_FIELDS: FieldRules = {
 export const CHAT_FIELDS: FieldRules = {
   ...COMMON,
   messages: 'used',
+  stream_options: 'used',
   n: only([1], 'must be 1: an agent gives one answer'),
   logprobs: only([false], 'is not supported: agents report no probabilities'),
   response_format: onlyTextFormat,

@@ -41,7 +41,15 @@ export const response = z.object({
   top_logprobs: count,
   temperature: z.number(),
   reasoning: z.null(),
-  usage: z.null(),
+  usage: z
+    .object({
+      input_tokens: count,
+      input_tokens_details: z.object({ cached_tokens: count }),
+      output_tokens: count,
+      output_tokens_details: z.object({ reasoning_tokens: count }),
+      total_tokens: count,
+    })
+    .nullable(),
   max_output_tokens: count.nullable(),
   max_tool_calls: count.nullable(),
   store: z.boolean(),

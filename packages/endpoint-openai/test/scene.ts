@@ -21,6 +21,10 @@ export async function openScene(
   const platform = fakePlatform()
   const echo = functionRuntime({
     echo: ({ message }) => message,
+    counting: ({ message, reportUsage }) => {
+      reportUsage({ inputTokens: 12, outputTokens: 3 })
+      return message
+    },
     fail: () => Promise.reject(new Error('told to fail')),
   })
   const asking = fakeRuntime({
@@ -49,6 +53,7 @@ export async function openScene(
     )._unsafeUnwrap().agent
   await agentWith('echo', {})
   await agentWith('failing', { runtime: { kind: 'function', handler: 'fail' }, maxAttempts: 1 })
+  await agentWith('counting', { runtime: { kind: 'function', handler: 'counting' } })
   await agentWith('asking', { runtime: { kind: 'asking' } })
   await agentWith('slow', { runtime: { kind: 'fake' } })
   const key = await keyWith(PERMISSIONS)

@@ -2,6 +2,7 @@ import { errorOf, type Message } from '@org/agent-messaging-core'
 import type { EndpointError } from '../errors.js'
 import { itemId } from '../ids.js'
 import { questionOf } from '../question.js'
+import { completionUsage } from '../usage.js'
 
 /** The fields of a completion and of its chunks. `model` is the agent's name. */
 export const headOf = ({ id, createdAt }: Message, model: string) => ({
@@ -10,18 +11,22 @@ export const headOf = ({ id, createdAt }: Message, model: string) => ({
   model,
 })
 
-export const completionBody = (message: Message, model: string, answer: string) => ({
-  ...headOf(message, model),
-  object: 'chat.completion',
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: answer, refusal: null },
-      logprobs: null,
-      finish_reason: 'stop',
-    },
-  ],
-})
+export function completionBody(message: Message, model: string, answer: string) {
+  const usage = completionUsage(message)
+  return {
+    ...headOf(message, model),
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: answer, refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    ...(usage && { usage }),
+  }
+}
 
 /** Returns the text of the answer, or the question that the agent waits for. */
 export function answerOf(message: Message): string | undefined {

@@ -2,6 +2,7 @@ import type { StreamEvent } from '@org/agent-messaging-core'
 import { AnswerText, type TextStep } from '../answer-text.js'
 import { errorObject, refusalOf } from '../errors.js'
 import { DONE, type EventWriter } from '../event-stream.js'
+import { completionUsage } from '../usage.js'
 import { answerOf, endOf, headOf } from './body.js'
 
 type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
@@ -18,12 +19,15 @@ const SUPERSEDED = errorObject({
 /** Writes the chunks of the Chat Completions API. Text that was sent cannot be taken back. */
 export class ChatEvents implements EventWriter {
   readonly #model: string
+  readonly #includeUsage: boolean
   readonly #answer = new AnswerText()
   #head: Head | undefined
   #isOver = false
 
-  constructor(model: string) {
+  /** With `includeUsage`, a chunk with the tokens follows the answer, if the run reported them. */
+  constructor(model: string, includeUsage: boolean) {
     this.#model = model
+    this.#includeUsage = includeUsage
   }
 
   get isOver(): boolean {
@@ -35,7 +39,7 @@ export class ChatEvents implements EventWriter {
     if (event.kind === 'chunk') return this.#steps(this.#answer.take(event))
     const start = this.#start(headOf(event.message, this.#model))
     const answer = answerOf(event.message)
-    if (answer !== undefined) return start + this.#end(answer)
+    if (answer !== undefined) return start + this.#end(answer, completionUsage(event.message))
     if (event.kind === 'state') return start
     return start + this.error(errorObject(refusalOf(endOf(event.message))))
   }
@@ -46,11 +50,12 @@ export class ChatEvents implements EventWriter {
     return `data: ${JSON.stringify({ error })}\n\n${DONE}`
   }
 
-  #end(answer: string): string {
+  #end(answer: string, usage: ReturnType<typeof completionUsage>): string {
     const text = this.#steps(this.#answer.finish(answer))
     if (this.#isOver) return text
     this.#isOver = true
-    return text + this.#chunk({}, 'stop') + DONE
+    const last = this.#includeUsage && usage ? this.#data({ choices: [], usage }) : ''
+    return text + this.#chunk({}, 'stop') + last + DONE
   }
 
   #start(head: Head): string {
@@ -70,6 +75,11 @@ export class ChatEvents implements EventWriter {
 
   #chunk(delta: object, finish: 'stop' | null = null): string {
     const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }]
-    return `data: ${JSON.stringify({ ...this.#head, object: 'chat.completion.chunk', choices })}\n\n`
+    return this.#data({ choices, ...(this.#includeUsage && { usage: null }) })
+  }
+
+  #data(fields: object): string {
+    const chunk = { ...this.#head, object: 'chat.completion.chunk', ...fields }
+    return `data: ${JSON.stringify(chunk)}\n\n`
   }
 }

@@ -1,4 +1,4 @@
-import { type JsonObject } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
 import type { Env } from '../env.js'
@@ -22,7 +22,7 @@ export const chatRoutes = (d: Deps) =>
 async function complete(c: Context<Env>, d: Deps, body: JsonObject): Promise<Response> {
   const read = readChatRequest(body)
   if (read.isErr()) return refuseSend(c, d, read.error)
-  const { agent, stream, ...request } = read.value
+  const { agent, stream, includeUsage, ...request } = read.value
   const sent = await sendAsked(
     c,
     d,
@@ -33,7 +33,7 @@ async function complete(c: Context<Env>, d: Deps, body: JsonObject): Promise<Res
   const { message, attached } = sent.value
   if (stream) {
     const ref = { agent: message.agentId, messageId: message.id }
-    return replyStream(c, d, ref, new ChatEvents(agent))
+    return replyStream(c, d, ref, new ChatEvents(agent, includeUsage))
   }
   const answer = answerOf(message)
   return answer === undefined
@@ -41,7 +41,11 @@ async function complete(c: Context<Env>, d: Deps, body: JsonObject): Promise<Res
     : reply(c, 200, completionBody(message, agent, answer), replayed(attached))
 }
 
-type ChatRequest = Common & { readonly input: Input; readonly sessionId: string | undefined }
+type ChatRequest = Common & {
+  readonly input: Input
+  readonly sessionId: string | undefined
+  readonly includeUsage: boolean
+}
 
 /**
  * Reads the body of a request for a completion. A session that `metadata.session_id` names has its
@@ -50,6 +54,8 @@ type ChatRequest = Common & { readonly input: Input; readonly sessionId: string 
 function readChatRequest(body: JsonObject): Result<ChatRequest, Problem> {
   const field = fieldProblem(body, CHAT_FIELDS)
   if (field) return err(field)
+  const options = body['stream_options']
+  const includeUsage = isJsonObject(options) && options['include_usage'] === true
   return readCommon(body).andThen((common) =>
     readInput(body['messages'], { param: 'messages' }).andThen((input) => {
       const { session_id: sessionId, ...metadata } = common.metadata ?? {}
@@ -57,6 +63,7 @@ function readChatRequest(body: JsonObject): Result<ChatRequest, Problem> {
       return ok({
         ...rest,
         sessionId,
+        includeUsage,
         input: sessionId === undefined ? input : { ...input, earlierTurns: [] },
       })
     }),

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime
 import { errorObject } from '../errors.js'
 import { itemId, responseId } from '../ids.js'
 import { questionOf } from '../question.js'
+import { responseUsage } from '../usage.js'
 
 /** The fields of a request that a later read shows again. Stored in the message's metadata. */
 export type Kept = { readonly background?: true; readonly previous_response_id?: string }
@@ -73,6 +74,7 @@ export function responseBody(message: Message, model: string) {
     background: kept.background ?? false,
     output: outputOf(message),
     metadata: shown,
+    usage: responseUsage(message),
     safety_identifier: executionPrincipal.type === 'end_user' ? executionPrincipal.endUserId : null,
     ...UNUSED,
   }
@@ -82,7 +84,13 @@ export function responseBody(message: Message, model: string) {
 export function openBody(message: Message, model: string) {
   const body = responseBody(message, model)
   const status = body.status === 'queued' ? ('queued' as const) : ('in_progress' as const)
-  const none = { error: null, incomplete_details: null, completed_at: null, output: [] }
+  const none = {
+    error: null,
+    incomplete_details: null,
+    completed_at: null,
+    output: [],
+    usage: null,
+  }
   return { ...body, ...none, status }
 }
 
@@ -114,7 +122,6 @@ const UNUSED = {
   frequency_penalty: 0,
   top_logprobs: 0,
   reasoning: null,
-  usage: null,
   service_tier: 'default',
   prompt_cache_key: null,
 } as const
