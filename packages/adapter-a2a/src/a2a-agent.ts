@@ -5,12 +5,17 @@ import {
   type RunningAgent,
   type RunOutcome,
   type RunRequest,
+  type Telemetry,
 } from '@org/agent-messaging-core/runtime'
 import { connect, type Fetch, type Remote } from './a2a-client.js'
 import { runTurn } from './a2a-turn.js'
 import { describeError, safeText } from './error-text.js'
 
-export type A2aAgentDeps = { readonly fetch: Fetch; readonly clock: Pick<Clock, 'sleep'> }
+export type A2aAgentDeps = {
+  readonly fetch: Fetch
+  readonly clock: Pick<Clock, 'sleep'>
+  readonly telemetry?: Telemetry | undefined
+}
 
 const HEALTH_TIMEOUT_MS = 5_000
 
@@ -32,7 +37,13 @@ export class A2aAgent implements RunningAgent {
     const { timeoutMs } = this.#remote
     const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs)
     const signals = [signal, this.#stopping.signal, ...(deadline ? [deadline] : [])]
-    const deps = { client: this.#client, clock: this.#deps.clock }
+    const { clock, telemetry } = this.#deps
+    const { agentId, messageId } = request
+    const onLeftOut = (parts: string): void => {
+      const leftOut = safeText(parts, this.#remote)
+      telemetry?.record({ name: 'answer.shortened', messageId, agentId, leftOut })
+    }
+    const deps = { client: this.#client, clock, onLeftOut }
     const turn = runTurn(deps, request, AbortSignal.any(signals))
     this.#turns.add(turn)
     const outcome = await turn

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { aRunRequest, anAgent } from '@org/agent-messaging-core/testing'
+import { aRunRequest, anAgent, recordingTelemetry } from '@org/agent-messaging-core/testing'
 import type { RunError, RunRequest } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -25,9 +25,17 @@ async function remote(options?: Parameters<typeof startSdkAgent>[0]): Promise<Sd
   return agent
 }
 
-async function start({ url }: { readonly url: string }, { options = {}, headers = {} } = {}) {
+type Setting = Pick<A2aRuntimeOptions, 'telemetry'> & {
+  readonly options?: object
+  readonly headers?: Record<string, string>
+}
+
+async function start(
+  { url }: { readonly url: string },
+  { options = {}, headers = {}, telemetry }: Setting = {},
+) {
   const agent = anAgent({ runtime: { kind: 'a2a', options: { url, ...options } } })
-  return runtime().start({ agent, secrets: { headers } }, (_: RunError) => undefined)
+  return runtime({ telemetry }).start({ agent, secrets: { headers } }, (_: RunError) => undefined)
 }
 
 async function running(agent: SdkAgent, setting?: Parameters<typeof start>[1]) {
@@ -85,11 +93,14 @@ describe('a turn of an A2A agent', () => {
       retryable: false,
     })
   })
-  it('takes the text of an answer that has data too', async () => {
-    const outcome = await (
-      await running(await remote())
-    ).run(session().request('seven|data:{"total":7}'), never)
-    expect(outcome).toEqual({ kind: 'answered', response: 'seven' })
+  it('takes the text of an answer that has data too, and reports the data', async () => {
+    const telemetry = recordingTelemetry()
+    const agent = await running(await remote(), { telemetry })
+    const request = session().request('seven|data:{"total":7}', { messageId: 'm-1' })
+    expect(await agent.run(request, never)).toEqual({ kind: 'answered', response: 'seven' })
+    expect(telemetry.facts).toMatchObject([
+      { name: 'answer.shortened', messageId: 'm-1', leftOut: expect.stringContaining('× data') },
+    ])
   })
   it('sends the session and the principal', async () => {
     const agent = await remote()

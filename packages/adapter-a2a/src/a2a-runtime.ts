@@ -4,6 +4,7 @@ import {
   type Clock,
   type JsonObject,
   type RunError,
+  type Telemetry,
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
 import type { Fetch, Remote } from './a2a-client.js'
@@ -16,6 +17,8 @@ export type A2aRuntimeOptions = {
   /** Checks a URL. The error continues a sentence that starts with the field's name. */
   readonly vet: (url: string) => Promise<Result<void, string>>
   readonly clock: Pick<Clock, 'sleep'>
+  /** Learns of files and data that the service left out of an answer. */
+  readonly telemetry?: Telemetry | undefined
 }
 
 const CARD_TIMEOUT_MS = 10_000
@@ -25,7 +28,7 @@ const CARD_TIMEOUT_MS = 10_000
  * context of the agent, and a message to a task, which the runtime polls. The options are `{url,
  * headers?, timeoutMs?}`. Headers are secret and go only to the origin of `url`.
  */
-export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRuntime {
+export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions): AgentRuntime {
   return {
     kind: 'a2a',
     signsRequests: false,
@@ -49,7 +52,8 @@ export function a2aRuntime({ fetch, vet, clock }: A2aRuntimeOptions): AgentRunti
       try {
         const timeout = AbortSignal.timeout(CARD_TIMEOUT_MS)
         const signal = stopping ? AbortSignal.any([timeout, stopping]) : timeout
-        return ok(new A2aAgent({ fetch, clock }, remote, await connect(fetch, remote, signal)))
+        const client = await connect(fetch, remote, signal)
+        return ok(new A2aAgent({ fetch, clock, telemetry }, remote, client))
       } catch (error) {
         const message = `the agent's card is not usable: ${describeError(error)}`
         return err(exited(safeText(message, remote)))

@@ -24,13 +24,18 @@ import { parseSessionState, type SessionState } from './session-state.js'
 import { questionOf, waitForTask, type PollDeps } from './task-poll.js'
 import { answerOf, answerPartsOf, lastMessage, otherPartsOf, textOf } from './task-text.js'
 
+type TurnDeps = PollDeps & {
+  /** Called with a description of the parts that an answer or question with text also has. */
+  readonly onLeftOut: (parts: string) => void
+}
+
 /**
  * Sends the message, or finds the task of an earlier attempt, and waits for the task. Stores the
  * task's id before the first poll, so that a restart does not send the message again. Failures
  * contain the agent's unfiltered text.
  */
 export async function runTurn(
-  d: PollDeps,
+  d: TurnDeps,
   run: RunRequest,
   signal: AbortSignal,
 ): Promise<EndedRun> {
@@ -39,13 +44,13 @@ export async function runTurn(
       (await answerTask(d.client, run, signal)) ??
       (await resume(d.client, run, signal)) ??
       (await start(d.client, run, signal))
-    if ('messageId' in started) return await reply(run, started)
+    if ('messageId' in started) return await reply(d, run, started)
     const { contextId, id: taskId } = started
     const question = answeredQuestion(run, taskId)
     const { messageId } = run
     await remember(run, { contextId, taskId, messageId, ...(question && { question }) })
     const task = await waitForTask(d, started, question, signal)
-    return await outcomeOf(run, task)
+    return await outcomeOf(d, run, task)
   } catch (error) {
     return failed(error instanceof Error ? error.message : String(error), isRetryable(error))
   }
@@ -162,16 +167,16 @@ function answeredQuestion(run: RunRequest, taskId: string): string | undefined {
 const remember = (run: RunRequest, state: SessionState): Promise<void> =>
   run.remember(JSON.stringify(state))
 
-async function reply(run: RunRequest, message: Message): Promise<FinishedRun> {
+async function reply(d: TurnDeps, run: RunRequest, message: Message): Promise<FinishedRun> {
   if (message.contextId !== '') await remember(run, { contextId: message.contextId })
-  return answered(textOf(message), message.parts)
+  return answered(d, textOf(message), message.parts)
 }
 
 /** Turns a question of the agent into one to a person. */
-async function ask(run: RunRequest, task: Task): Promise<EndedRun> {
+async function ask(d: TurnDeps, run: RunRequest, task: Task): Promise<EndedRun> {
   const { contextId, id: taskId } = task
   const { messageId, inputs = [] } = run
-  const read = answered(lastMessage(task), answerPartsOf(task))
+  const read = answered(d, lastMessage(task), answerPartsOf(task))
   if (read.kind === 'failed') return read
   const asked = inputs.length
   await remember(run, { contextId, taskId, messageId, question: questionOf(task), asked })
@@ -185,13 +190,13 @@ async function ask(run: RunRequest, task: Task): Promise<EndedRun> {
 const MAX_QUESTION_LENGTH = 8_000
 const NO_CREDENTIALS = 'Give credentials to the agent itself, never with this answer.'
 
-async function outcomeOf(run: RunRequest, task: Task): Promise<EndedRun> {
+async function outcomeOf(d: TurnDeps, run: RunRequest, task: Task): Promise<EndedRun> {
   switch (task.status?.state) {
     case TaskState.TASK_STATE_COMPLETED:
-      return answered(answerOf(task), answerPartsOf(task))
+      return answered(d, answerOf(task), answerPartsOf(task))
     case TaskState.TASK_STATE_INPUT_REQUIRED:
     case TaskState.TASK_STATE_AUTH_REQUIRED:
-      return ask(run, task)
+      return ask(d, run, task)
     case TaskState.TASK_STATE_CANCELED:
       return failed('the agent cancelled the task')
     default:
@@ -200,14 +205,15 @@ async function outcomeOf(run: RunRequest, task: Task): Promise<EndedRun> {
 }
 
 /** Fails if all parts of the answer are data or files: the service would lose them. */
-function answered(response: string, parts: readonly Part[]): FinishedRun {
-  const lost = response === '' ? otherPartsOf(parts) : ''
-  return lost === ''
-    ? { kind: 'answered', response }
-    : failedRun(
-        'RESPONSE_INVALID',
-        `the agent answered without text. It sent ${lost}. This service reads text parts only`,
-      )
+function answered(d: TurnDeps, response: string, parts: readonly Part[]): FinishedRun {
+  const lost = otherPartsOf(parts)
+  if (response === '' && lost !== '')
+    return failedRun(
+      'RESPONSE_INVALID',
+      `the agent answered without text. It sent ${lost}. This service reads text parts only`,
+    )
+  if (lost !== '') d.onLeftOut(lost)
+  return { kind: 'answered', response }
 }
 
 const failed = (message: string, retryable = false): FinishedRun =>

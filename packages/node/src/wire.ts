@@ -161,7 +161,7 @@ export async function wire(
       functionRuntime(options.agents ?? {}, { maxLength: limits.responseLength }),
       httpRuntime({ ...platform, http, publicUrl, headerPrefix }),
       openaiRuntime({ fetch: guardedFetch(http), vet: http.vet, crypto: platform.crypto }),
-      a2aRuntime({ fetch: guardedFetch(http, A2A_LIMITS), vet: http.vet, clock: platform.clock }),
+      a2aRuntime({ ...platform, fetch: guardedFetch(http, A2A_LIMITS), vet: http.vet, telemetry }),
       ...programRuntimes(options, platform),
       ...(options.runtimes ?? []),
     ],

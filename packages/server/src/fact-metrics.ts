@@ -19,6 +19,7 @@ export function factMetrics(make: Instruments): Telemetry {
     'work.taken_over': () => undefined,
     'clock.corrected': () => undefined,
     'clock.jumped': () => undefined,
+    'answer.shortened': () => undefined,
   }
   return { record: (fact) => handlers[fact.name](fact) }
 }

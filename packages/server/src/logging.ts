@@ -111,6 +111,7 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
       return fact['to'] === 'error' ? 'warn' : 'info'
     case 'clock.corrected':
     case 'clock.jumped':
+    case 'answer.shortened':
     case 'run.refused':
     case 'delivery.refused':
     case 'webhook.disabled':

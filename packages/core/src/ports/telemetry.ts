@@ -16,6 +16,7 @@ export type Fact = {
     | 'message.retried'
     | 'run.finished'
     | 'input.changed' // a question was answered, withdrawn, reminded of, or has expired
+    | 'answer.shortened' // parts of an agent's answer were no text
     | 'run.refused' // the run had lost its lease, or ended twice
     | 'delivery.attempted'
     | 'delivery.refused' // the delivery's lease was lost
