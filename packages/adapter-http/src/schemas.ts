@@ -25,8 +25,8 @@ export const jsonObject = z
 
 export const text = z.string(orMissing('must be a string'))
 
-/** A pattern for documents, with NUL itself: not all dialects have an escape for it. */
-export const NO_NUL = '^[^\0]*$'
+/** A pattern for documents. Generated clients do not compile if the pattern has NUL itself. */
+export const NO_NUL = '^[^\\x00]*$'
 /** For documents: the service checks these rules. */
 export const textOf = (maxLength: number) => ({ minLength: 1, maxLength, pattern: NO_NUL })
 export const boolean = z.boolean('must be true or false')

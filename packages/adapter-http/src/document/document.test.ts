@@ -101,6 +101,14 @@ describe('the document and the routes', () => {
     expect([mounted.servers, alone.servers]).toEqual([[{ url: '/chat' }], [{ url: '/' }]])
   })
 
+  it('leaves out the webhooks if a generator cannot read them', async () => {
+    const { ask, document } = await opened()
+    const { webhooks, ...rest } = document
+    expect(Object.keys(webhooks)).toContain('message.responded')
+    expect((await ask('GET', '/openapi.json?webhooks=false')).json).toEqual(rest)
+    expect((await ask('GET', '/openapi.json?webhooks=true')).json).toEqual(document)
+  })
+
   it('names the signature headers with the operator’s prefix', async () => {
     const { ask } = await openScene({ policy: { headerPrefix: 'X-Acme' } })
     const { json } = await ask('GET', '/openapi.json')
@@ -204,6 +212,14 @@ describe('the document', () => {
       const variants = (oneOf as readonly { $ref: string }[]).map(({ $ref }) => $ref)
       expect(Object.values(mapping), path).toEqual(variants)
     }
+  })
+
+  it('has no schema that a generator cannot turn into code', async () => {
+    const { document } = await opened()
+    const parts = [...partsOf(document)]
+    expect(parts.filter(([, { pattern }]) => String(pattern).includes('\0'))).toEqual([])
+    const constants = parts.filter(([, part]) => typeof part['const'] === 'boolean')
+    expect(constants).toEqual([])
   })
 
   it('closes no schema that an answer uses', async () => {

@@ -47,8 +47,16 @@ export function schemaWriter() {
 
 const withComponentRefs = (schema: object) =>
   JSON.parse(JSON.stringify(schema).replaceAll('"#/$defs/', '"#/components/schemas/'), (_, part) =>
-    withShortNull(part),
+    withShortNull(withoutConstant(part)),
   ) as JsonSchema
+
+/** Generators refuse a boolean with one value, or make an enum of texts of it. */
+function withoutConstant(part: unknown): unknown {
+  const schema = part as JsonSchema | null
+  if (schema?.['type'] !== 'boolean') return part
+  const { const: _, ...rest } = schema
+  return rest
+}
 
 /** Writes "this type or null" as a list of types if it can. More tools understand that. */
 function withShortNull(part: unknown): unknown {

@@ -31,7 +31,9 @@ export const openApiRoutes = (
   return new Hono<Env>()
     .get('/openapi.json', withEtag, (c) => {
       const url = basePathOf(c, { basePath, route: '/openapi.json' }) || '/'
-      return reply(c, 200, { ...document(), servers: [{ url }] }, { 'Cache-Control': 'no-cache' })
+      const { webhooks, ...rest } = document()
+      const shown = c.req.query('webhooks') === 'false' ? rest : { ...rest, webhooks }
+      return reply(c, 200, { ...shown, servers: [{ url }] }, { 'Cache-Control': 'no-cache' })
     })
     .get('/docs', withEtag, async (c) => replyText(c, 'text/html; charset=utf-8', await page()))
     .get('/docs/style.css', withEtag, (c) => replyText(c, 'text/css; charset=utf-8', style))

@@ -5,7 +5,7 @@ import { uuid } from './body.js'
 const path = z.string().meta({
   minLength: 1,
   maxLength: 200,
-  pattern: '^[^.\0]+(\\.[^.\0]+){0,9}$',
+  pattern: '^[^.\\x00]+(\\.[^.\\x00]+){0,9}$',
   description: 'Nested keys of the metadata, with dots between them. At most 10 keys.',
   examples: ['customer.plan'],
 })
