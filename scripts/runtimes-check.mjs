@@ -3,21 +3,14 @@
 // Runs the documented receiver for Workers, too.
 // Installs both runtimes from npm into a temporary folder. Needs a built clone.
 import { randomBytes } from 'node:crypto'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { startPostgres } from '../packages/adapter-postgres/test/postgres-server.mjs'
 import { freePort } from './free-port.mjs'
+import { packInto } from './packed.mjs'
 import { Programs, run } from './programs.mjs'
 
 const RUNTIMES = { bun: '1.4.5', deno: '2.9.6' }
@@ -57,21 +50,10 @@ function installRuntimes() {
   run(home, 'npm', ['install', '--ignore-scripts=false', '--loglevel=error'])
 }
 
-/** Packs all packages and installs them with Bun. Returns the entry of the server. */
+/** Packs the packages and installs them with Bun. Returns the entry of the server. */
 function installServer() {
-  const packed = emptyFolder('packed')
   const home = emptyFolder('app')
-  const workspaces = readdirSync(path.join(root, 'packages')).flatMap((name) => [
-    '--workspace',
-    `packages/${name}`,
-  ])
-  const output = run(root, 'npm', ['pack', '--json', '--pack-destination', packed, ...workspaces])
-  const files = Object.fromEntries(
-    Object.values(JSON.parse(output)).map(({ name, filename }) => [
-      name,
-      `file:${path.join(packed, filename)}`,
-    ]),
-  )
+  const files = packInto(path.join(folder, 'packed'))
   // The packages depend on each other by version, and are not published.
   const manifest = { private: true, dependencies: files, overrides: files }
   writeFileSync(path.join(home, 'package.json'), JSON.stringify(manifest))

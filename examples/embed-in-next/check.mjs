@@ -1,5 +1,6 @@
 // Builds the app with Next.js, runs it, and checks its answers and its end. Installs Next.js below
-// build/, so that `npm ci` in this repository does not download it.
+// build/, so that `npm ci` in this repository does not download it. Then builds and runs an app
+// with `createMessaging` in a temporary folder, because this repository contains `pg`.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,14 +8,17 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { freePort } from '../../scripts/free-port.mjs'
+import { installEmbedded } from '../../scripts/packed.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const app = path.join(here, 'build/app')
@@ -31,13 +35,18 @@ const env = {
   NEXT_MANUAL_SIG_HANDLE: 'true',
 }
 const LIMIT_MS = 180_000
+/** From the folder of an app. */
+const NEXT = 'node_modules/next/dist/bin/next'
 
 rmSync(env.DATA, { recursive: true, force: true })
 copyApp()
-run(process.execPath, [path.join(modules, 'next/dist/bin/next'), 'build'])
+run(process.execPath, [NEXT, 'build'])
 checkSecondStart()
 for (const signal of ['SIGTERM', 'SIGINT']) await checkServer(signal)
-console.log('The app serves its routes and the routes of the service, and stops on a signal.')
+await checkWithoutPg()
+console.log(
+  'The app serves its routes and the routes of the service, and stops on a signal. It builds without pg.',
+)
 
 function copyApp() {
   mkdirSync(app, { recursive: true })
@@ -60,9 +69,9 @@ function copyApp() {
   }
 }
 
-function run(command, args) {
+function run(command, args, cwd = app) {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
-    cwd: app,
+    cwd,
     env,
     encoding: 'utf8',
     timeout: LIMIT_MS,
@@ -88,26 +97,7 @@ function checkSecondStart() {
 }
 
 async function checkServer(signal) {
-  const port = String(await freePort())
-  const args = [
-    path.join(modules, 'next/dist/bin/next'),
-    'start',
-    '--hostname',
-    '127.0.0.1',
-    '--port',
-    port,
-  ]
-  const server = spawn(process.execPath, args, {
-    cwd: app,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(server, 'close')
-  let printed = ''
-  server.stdout.setEncoding('utf8').on('data', (text) => (printed += text))
-  try {
-    await until(() => printed.includes('Ready'))
-    const base = `http://127.0.0.1:${port}`
+  await withServer(app, async (base, server) => {
     assert.equal(await (await fetch(base)).text(), 'a page of the host')
     const response = await fetch(`${base}/v1/agents/greeter/messages`, {
       method: 'POST',
@@ -117,11 +107,47 @@ async function checkServer(signal) {
     const { status, response: answer } = await response.json()
     assert.deepEqual([response.status, status, answer], [200, 'responded', 'Hello ada'])
     assert.equal((await fetch(`${base}/v1/agents/greeter/messages`)).status, 401)
+    const ended = once(server, 'close')
     server.kill(signal)
     assert.deepEqual(await ended, [0, null])
-    assert.match(printed, /the service has stopped/)
+    assert.match(server.printed, /the service has stopped/)
+  })
+}
+
+/** Checks that an app with `createMessaging` and the documented configuration needs no `pg`. */
+async function checkWithoutPg() {
+  const folder = mkdtempSync(path.join(tmpdir(), 'embed-in-next-'))
+  try {
+    const home = installEmbedded(folder, peerDependencies)
+    cpSync(path.join(here, 'one-call'), home, { recursive: true })
+    cpSync(path.join(here, 'next.config.js'), path.join(home, 'next.config.js'))
+    run(process.execPath, [NEXT, 'build'], home)
+    await withServer(home, async (base) =>
+      assert.deepEqual(await (await fetch(base)).json(), [
+        'HELLO!',
+        'a PostgreSQL database needs the package pg: npm install pg',
+      ]),
+    )
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Runs the server of an app while `use` runs. */
+async function withServer(cwd, use) {
+  const port = String(await freePort())
+  const server = spawn(
+    process.execPath,
+    [NEXT, 'start', '--hostname', '127.0.0.1', '--port', port],
+    { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  server.printed = ''
+  server.stdout.setEncoding('utf8').on('data', (text) => (server.printed += text))
+  try {
+    await until(() => server.printed.includes('Ready'))
+    await use(`http://127.0.0.1:${port}`, server)
   } catch (error) {
-    console.error(printed)
+    console.error(server.printed)
     throw error
   } finally {
     server.kill('SIGKILL')

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type pg from 'pg'
 import { codeOf } from './errors.js'
-import { PostgresClient } from './postgres-client.js'
+import { loadDriver } from './driver.js'
 
 /** A test that takes longer finds that the server is away. */
 const TEST_MS = 2_000
@@ -105,7 +105,8 @@ export class ConnectionWatch {
 
   async #ask(suspects: readonly Watched[]): Promise<Verdict> {
     const { options } = this.#pool
-    const tester = new PostgresClient({
+    const { Client } = await loadDriver()
+    const tester = new Client({
       ...options,
       // pg hides the password from a copy of its options.
       password: options.password,

@@ -1,10 +1,11 @@
 import { err, errAsync, ok, ResultAsync, type Result } from 'neverthrow'
-import pg from 'pg'
+import type pg from 'pg'
 import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
 import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'
 import { Committer, type CommitterOptions } from './committer.js'
 import { ConnectionWatch } from './connection-watch.js'
+import { loadDriver } from './driver.js'
 import { codeOf, unavailable, unavailableBecause } from './errors.js'
 import { retried } from './retry.js'
 import type { Sql } from './sql.js'
@@ -85,12 +86,6 @@ type AnswerLimits = {
   readonly answerMs: number
 }
 const LIMITS: AnswerLimits = { silentMs: 5_000, answerMs: 20_000 }
-
-/** Instants and counts are far below 2 ** 53, so `bigint` is parsed as a number. */
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (id, format) =>
-    (id === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(id, format)) as never,
-}
 
 export function createDatabase(
   pool: pg.Pool,
@@ -259,6 +254,7 @@ export function queriesOn(
     { text, names, preparedAs }: Pick<Sql, 'text' | 'names' | 'preparedAs'>,
     parameters: object,
   ) {
+    const { types } = await loadDriver()
     const given = parameters as { readonly [name: string]: unknown }
     const values = names.map((name) => parameterOf(given[name]))
     const run = (name?: string) =>

@@ -1,4 +1,5 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { loadDriver } from './driver.js'
 import { migrate } from './migrate.js'
 import { codeOf, explainOpenFailure, LOCK_NOT_AVAILABLE, placeOf } from './errors.js'
 import { PostgresOpenError } from './open-error.js'
@@ -46,7 +47,7 @@ export async function fillPostgres({
   onProgress = () => undefined,
   signal,
 }: FillOptions): Promise<number> {
-  const client = newClient(connectionString)
+  const client = await newClient(connectionString)
   const explained = <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
       throw explainOpenFailure(placeOf(client), error)
@@ -100,11 +101,12 @@ async function insertInto(
   client: pg.Client,
   table: FillTable,
 ): Promise<(batch: readonly (readonly Value[])[]) => Promise<void>> {
+  const { DatabaseError } = await loadDriver()
   const insert = insertSql(table, await typesOf(client, table))
   return async (batch) => {
     const values = table.columns.map((_, at) => batch.map((row) => textOf(row[at])))
     await client.query(insert, values).catch((error: unknown) => {
-      throw error instanceof pg.DatabaseError
+      throw error instanceof DatabaseError
         ? new PostgresOpenError(
             `nothing was copied, because PostgreSQL refused a row of ${table.name} (${error.code}: ${error.message}).`,
           )

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { unavailableBecause } from './errors.js'
-import { PostgresClient } from './postgres-client.js'
+import { loadDriver } from './driver.js'
 import { GREETING, HERE, LISTENER, OtherListeners } from './other-listeners.js'
 
 /** Payloads are topics, separated by commas. */
@@ -96,7 +96,8 @@ export class NotifyConnection {
 
   /** Returns the reason if the connection fails. */
   async #tryConnect(): Promise<string | undefined> {
-    const client = new PostgresClient({
+    const { Client } = await loadDriver()
+    const client = new Client({
       ...this.#options.connection,
       application_name: LISTENER,
       connectionTimeoutMillis: QUERY_TIMEOUT_MS,

@@ -1,13 +1,14 @@
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
-import pg from 'pg'
+import type pg from 'pg'
 import { agentStore } from './agent-store.js'
 import { credentialStore } from './credential-store.js'
 import { createDatabase, queriesOn, type Database } from './database.js'
 import { DatabaseClock } from './database-clock.js'
 import { deliveryStore } from './delivery-store.js'
 import { messageStore } from './message-store.js'
+import { loadDriver, type Driver } from './driver.js'
 import { eventStore } from './event-store.js'
 import { migrate } from './migrate.js'
 import { lastMoveIn, lastSeenAt, moveTimes } from './move-times.js'
@@ -15,7 +16,6 @@ import { explainOpenFailure, placeOf } from './errors.js'
 import { auditStore } from './audit-store.js'
 import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
-import { PostgresClient } from './postgres-client.js'
 import { connectionTo } from './postgres-url.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
@@ -63,8 +63,9 @@ const KEEP_ALIVE_MS = 10_000
  * machines can share a database. Rejects with a `PostgresOpenError` for the operator.
  */
 export async function openPostgresStorage(options: PostgresOptions): Promise<PostgresStorage> {
+  const driver = await loadDriver()
   const ownsPool = !('pool' in options)
-  const pool = ownsPool ? createPool(options) : options.pool
+  const pool = ownsPool ? createPool(driver, options) : options.pool
   const database = createDatabase(pool, ownsPool)
   try {
     await prepare(pool)
@@ -84,19 +85,22 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Pos
     }
   } catch (error) {
     await database.close()
-    throw explainOpenFailure(placeOfPool(pool), error)
+    throw explainOpenFailure(placeOfPool(driver, pool), error)
   }
 }
 
-const createPool = ({
-  connectionString,
-  maxConnections = 10,
-}: {
-  connectionString: string
-  maxConnections?: number
-}): pg.Pool =>
-  new pg.Pool({
-    Client: PostgresClient,
+const createPool = (
+  { Pool, Client }: Driver,
+  {
+    connectionString,
+    maxConnections = 10,
+  }: {
+    connectionString: string
+    maxConnections?: number
+  },
+): pg.Pool =>
+  new Pool({
+    Client,
     ...connectionTo(connectionString),
     max: maxConnections,
     keepAlive: true,
@@ -133,9 +137,9 @@ const storesOf = (database: Database): Omit<Storage, 'close'> => ({
 /** A durable write that changes nothing. */
 const rewriteVersionSql = sql('update agent_messaging.schema_version set version = version')
 
-function placeOfPool(pool: pg.Pool): string {
+function placeOfPool({ Client }: Driver, pool: pg.Pool): string {
   try {
-    return placeOf(new PostgresClient(pool.options))
+    return placeOf(new Client(pool.options))
   } catch {
     return 'the PostgreSQL URL'
   }

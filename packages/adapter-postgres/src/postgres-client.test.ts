@@ -4,9 +4,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openWire } from '../test/wire.js'
+import { loadDriver } from './driver.js'
 import { fillPostgres } from './fill.js'
 import { openPostgresStorage } from './open.js'
-import { PostgresClient } from './postgres-client.js'
 import { connectionTo } from './postgres-url.js'
 import { readPostgresSchema } from './schema-state.js'
 import { postgresSignal } from './signal.js'
@@ -36,7 +36,8 @@ const after = (hosts: readonly string[], url: string, query = '') =>
   )
 
 async function isHere(connectionString: string): Promise<boolean> {
-  const client = new PostgresClient(connectionTo(connectionString))
+  const { Client } = await loadDriver()
+  const client = new Client(connectionTo(connectionString))
   await client.connect()
   const { rows } = await client.query('select 1 as one')
   await client.end()

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'
-import { PostgresClient } from './postgres-client.js'
+import { clientClass } from './postgres-client.js'
 
 const RETRY_MS = 100
 const LONGEST_ANSWER_MS = 5_000
@@ -19,7 +19,7 @@ parentPort?.on('message', () => closing.abort())
 // A dead connection costs one round at most, and a lease lasts three.
 const answerMs = Math.min(roundMs, LONGEST_ANSWER_MS)
 const pool = new pg.Pool({
-  Client: PostgresClient,
+  Client: clientClass(pg),
   ...connection,
   max: 1,
   connectionTimeoutMillis: answerMs,

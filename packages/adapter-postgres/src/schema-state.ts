@@ -19,7 +19,7 @@ export async function readPostgresSchema({
 }: {
   readonly connectionString: string
 }): Promise<PostgresSchema> {
-  const client = newClient(connectionString)
+  const client = await newClient(connectionString)
   try {
     await client.connect()
     await requireFittingServer(client)

@@ -78,15 +78,8 @@ async function asSetupError<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Loads the adapter only when it is needed: its driver `pg` is an optional peer dependency. */
-async function postgres() {
-  try {
-    return await import('@org/agent-messaging-postgres')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new SetupError('a PostgreSQL database needs the package pg: npm install pg', 2)
-  }
-}
+/** Loads the adapter only when it is needed. */
+const postgres = () => import('@org/agent-messaging-postgres')
 
 async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
   const { directUrl: connectionString = url, maxConnections, leaseMs, onError } = options

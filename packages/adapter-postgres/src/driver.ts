@@ -1,0 +1,46 @@
+import type pg from 'pg'
+import { PostgresOpenError } from './open-error.js'
+import { clientClass, type PostgresClientClass } from './postgres-client.js'
+
+export type Driver = {
+  readonly Pool: typeof pg.Pool
+  readonly DatabaseError: typeof pg.DatabaseError
+  readonly Client: PostgresClientClass
+  readonly types: pg.CustomTypesConfig
+}
+
+let loading: Promise<Driver> | undefined
+
+/**
+ * Loads `pg` at the first call. A program without PostgreSQL does not need `pg`, and neither does
+ * its bundle. Rejects with a `PostgresOpenError` if `pg` is not installed.
+ */
+export const loadDriver = (): Promise<Driver> => (loading ??= load())
+
+async function load(): Promise<Driver> {
+  const driver = await importDriver()
+  // A bundle of Next.js has an empty module in the place of a missing package.
+  if (driver?.Client === undefined) {
+    loading = undefined
+    throw new PostgresOpenError('a PostgreSQL database needs the package pg: npm install pg')
+  }
+  const { Pool, DatabaseError, types } = driver
+  return { Pool, DatabaseError, Client: clientClass(driver), types: withNumbers(types) }
+}
+
+async function importDriver() {
+  // Bundlers accept a missing package only in an `import` inside `try`.
+  try {
+    return (await import('pg')).default
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** Instants and counts are far below 2 ** 53, so `bigint` is parsed as a number. */
+const withNumbers = (types: typeof pg.types): pg.CustomTypesConfig => ({
+  getTypeParser: (id, format) =>
+    (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)) as never,
+})
