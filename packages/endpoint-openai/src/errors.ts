@@ -32,6 +32,7 @@ export type EndpointError =
   | Problem
   | { readonly kind: 'forbidden'; readonly permission: Permission }
   | { readonly kind: 'body_too_large'; readonly maxBytes: number }
+  | { readonly kind: 'reference_not_found'; readonly param: string }
   | { readonly kind: 'run_failed'; readonly error: RunError }
   | {
       readonly kind: 'body_malformed' | 'route_not_found' | 'internal' | 'no_answer_yet'
@@ -104,6 +105,8 @@ const refusals: {
     invalid(404, 'model_not_found', 'The project has no agent with this name', 'model'),
   message_not_found: () =>
     invalid(404, 'response_not_found', 'The project has no response with this id'),
+  reference_not_found: ({ param }) =>
+    invalid(404, 'response_not_found', `${param} names no response of the project`, param),
   message_final: () => invalid(400, 'response_final', 'The response is final. Read it instead'),
   agent_not_running: ({ state, retryInMs }) => ({
     ...failed(503, 'agent_not_running', `The agent is not running: its state is ${state}`),

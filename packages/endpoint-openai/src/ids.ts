@@ -2,17 +2,29 @@
 export type MessageRef = { readonly agent: string; readonly messageId: string }
 
 const RESPONSE = /^resp_([0-9a-f]{32})([0-9a-f]{32})$/
+const ITEM = /^msg_([0-9a-f]{32})([0-9a-f]{32})(?:_q?\d{1,4})?$/
 
-export const responseId = ({ agentId, id }: { readonly agentId: string; readonly id: string }) =>
-  `resp_${hexOf(agentId)}${hexOf(id)}`
+type Stored = { readonly agentId: string; readonly id: string }
 
-/** The id of a response's message in its output, and of a chat completion. */
-export const itemId = (prefix: 'msg' | 'chatcmpl', messageId: string): string =>
-  `${prefix}_${hexOf(messageId)}`
+export const responseId = ({ agentId, id }: Stored): string => `resp_${hexOf(agentId)}${hexOf(id)}`
+
+/**
+ * The id of an answer in the output of its response. A question, and an item of a stream that
+ * became void, have a suffix.
+ */
+export const itemId = ({ agentId, id }: Stored, suffix = ''): string =>
+  `msg_${hexOf(agentId)}${hexOf(id)}${suffix}`
+
+export const completionId = (messageId: string): string => `chatcmpl_${hexOf(messageId)}`
 
 /** Returns undefined if the text is not the id of a response. */
-export function parseResponseId(text: string): MessageRef | undefined {
-  const [, agent, message] = RESPONSE.exec(text) ?? []
+export const parseResponseId = (text: string): MessageRef | undefined => parse(RESPONSE, text)
+
+/** Returns the message of an item of an output, or undefined if the text has no such id. */
+export const parseItemId = (text: string): MessageRef | undefined => parse(ITEM, text)
+
+function parse(pattern: RegExp, text: string): MessageRef | undefined {
+  const [, agent, message] = pattern.exec(text) ?? []
   return agent && message ? { agent: uuidOf(agent), messageId: uuidOf(message) } : undefined
 }
 

@@ -6,8 +6,18 @@ import { problem } from './fields.js'
 /** `message` has the instructions, then the texts of the user after the last answer. */
 export type Input = { readonly earlierTurns: readonly EarlierTurn[]; readonly message: string }
 
+/** A stored answer, and its message. */
+export type Answer = { readonly messageId: string; readonly text: string }
+/** The answers that item references name, by the id of the item. */
+export type Answers = ReadonlyMap<string, Answer>
+
 type Role = 'user' | 'assistant' | 'instructions'
-type Entry = { readonly role: Role; readonly text: string; readonly at: string }
+type Entry = {
+  readonly role: Role
+  readonly text: string
+  readonly at: string
+  readonly answerTo?: string
+}
 
 const ROLES: Readonly<Record<string, Role>> = {
   user: 'user',
@@ -22,11 +32,19 @@ const PARAGRAPH = '\n\n'
 
 /**
  * Reads the messages of a request. `param` names the list. `first` are instructions that come
- * before the list.
+ * before the list. References to items are allowed with `answers`, which has all that they name.
  */
 export function readInput(
   given: unknown,
-  { param, first }: { readonly param: string; readonly first?: string | undefined },
+  {
+    param,
+    first,
+    answers,
+  }: {
+    readonly param: string
+    readonly first?: string | undefined
+    readonly answers?: Answers
+  },
 ): Result<Input, Problem> {
   const before: Entry[] = first ? [{ role: 'instructions', text: first, at: 'instructions' }] : []
   if (typeof given === 'string')
@@ -34,16 +52,24 @@ export function readInput(
   if (!Array.isArray(given)) return err(problem(param, 'must be a text or a list of messages'))
   const entries = before
   for (const [index, item] of given.entries()) {
-    const entry = readEntry(item, `${param}[${index}]`)
+    const entry = readEntry(item, `${param}[${index}]`, answers)
     if (entry.isErr()) return err(entry.error)
-    entries.push(entry.value)
+    // A stream that started again has two items for its answer.
+    const { answerTo } = entry.value
+    if (answerTo === undefined || entries.at(-1)?.answerTo !== answerTo) entries.push(entry.value)
   }
   return inputOf(entries, param)
 }
 
-function readEntry(item: unknown, at: string): Result<Entry, Problem> {
+function readEntry(item: unknown, at: string, answers?: Answers): Result<Entry, Problem> {
   if (!isJsonObject(item)) return err(problem(at, 'must be an object'))
   const { type = 'message', role, content, tool_calls: calls } = item
+  if (type === 'item_reference' && answers) {
+    const { id } = item
+    const answer = typeof id === 'string' ? answers.get(id) : undefined
+    if (!answer) return err(problem(`${at}.id`, 'must be the id of an item'))
+    return ok({ role: 'assistant', text: answer.text, at, answerTo: answer.messageId })
+  }
   if (type !== 'message')
     return err(unsupported(`${at}.type`, `is not supported: ${shown(type)} is not a message`))
   const known = typeof role === 'string' && Object.hasOwn(ROLES, role) ? ROLES[role] : undefined

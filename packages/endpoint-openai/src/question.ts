@@ -7,13 +7,13 @@ import { itemId } from './ids.js'
  * for programs. The one-time link is secret: only the webhook has it.
  */
 export function questionOf(message: Message) {
-  const { agentId, id, state } = message
+  const { agentId, id, state, inputs = [] } = message
   const input = openInput(message)
   if (!input || state.kind !== 'input_required') return undefined
   const { question, options = [], schema } = input
   const path = `/v1/agents/${agentId}/messages/${id}/input`
   return {
-    itemId: itemId('msg', input.id),
+    itemId: itemId(message, `_q${inputs.length}`),
     text: [question, ...options.map((option) => `- ${option}`)].join('\n'),
     how: `Answer with POST ${path} and {"inputId":"${input.id}","value":…}`,
     details: {

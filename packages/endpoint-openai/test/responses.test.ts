@@ -334,7 +334,7 @@ describe('a field that cannot be honoured is refused', () => {
     [{ input: user([{ type: 'input_image', image_url: 'data:,' }]) }, 'input[0].content[0].type'],
     [{ input: user([{ type: 'input_file', file_id: 'f' }]) }, 'input[0].content[0].type'],
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: '' }] }, 'input[0].type'],
-    [{ input: [{ type: 'item_reference', id: 'i' }] }, 'input[0].type'],
+    [{ input: [{ type: 'item_reference', id: 1 }] }, 'input[0].id'],
   ])('%j', async (fields, param) => {
     const { messagesOf, refusalOf } = await openScene()
     const answer = await refusalOf('/responses', { model: 'echo', input: 'Hello', ...fields })

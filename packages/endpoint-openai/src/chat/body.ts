@@ -1,12 +1,12 @@
 import { errorOf, type Message } from '@org/agent-messaging-core'
 import type { EndpointError } from '../errors.js'
-import { itemId } from '../ids.js'
+import { completionId } from '../ids.js'
 import { questionOf } from '../question.js'
 import { completionUsage } from '../usage.js'
 
 /** The fields of a completion and of its chunks. `model` is the agent's name. */
 export const headOf = ({ id, createdAt }: Message, model: string) => ({
-  id: itemId('chatcmpl', id),
+  id: completionId(id),
   created: Math.floor(createdAt / 1_000),
   model,
 })

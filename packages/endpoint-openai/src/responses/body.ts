@@ -95,10 +95,9 @@ export function openBody(message: Message, model: string) {
 }
 
 /** The output is the answer, or the question that the agent waits for. */
-function outputOf(message: Message): ReturnType<typeof outputItem>[] {
-  const { id, state } = message
-  if (state.kind === 'responded')
-    return [outputItem(itemId('msg', id), 'completed', state.response)]
+export function outputOf(message: Message): ReturnType<typeof outputItem>[] {
+  const { state } = message
+  if (state.kind === 'responded') return [outputItem(itemId(message), 'completed', state.response)]
   const question = questionOf(message)
   return question ? [outputItem(question.itemId, 'completed', question.text)] : []
 }

@@ -50,7 +50,7 @@ export class ResponseEvents implements EventWriter {
   #start(message: Message): string {
     if (this.#hasStarted) return ''
     this.#hasStarted = true
-    this.#item = { id: itemId('msg', message.id), index: 0, isOpen: false }
+    this.#item = { id: itemId(message), index: 0, isOpen: false }
     const response = openBody(message, this.#model)
     return this.#event('response.created', { response })
   }

@@ -6,6 +6,7 @@ import { problem } from '../fields.js'
 import type { Input } from '../input.js'
 import type { Deps } from '../options.js'
 import type { ResponseRequest } from './request.js'
+import { readNamed } from './stored.js'
 
 /** A message's session, or undefined for a new one, and its input with the past of that session. */
 export type Place = {
@@ -16,6 +17,7 @@ export type Place = {
 }
 
 const MOST_TURNS = 1_000
+const PREVIOUS = 'previous_response_id'
 
 /**
  * Returns the place of a request. A request behind the newest response of a session belongs to that
@@ -24,24 +26,20 @@ const MOST_TURNS = 1_000
  */
 export async function placeOf(
   c: Context<Env>,
-  { service }: Deps,
+  d: Deps,
   { agent, input, previous, sessionId }: ResponseRequest,
 ): Promise<Result<Place, EndpointError>> {
   if (!previous) return ok({ sessionId, input })
+  const { service } = d
   const projectId = c.get('projectId')
   const { agent: agentId, messageId } = previous
   const ref = { projectId, agent: agentId, messageId }
-  const found = await service.messages.get(ref)
-  if (found.isErr())
-    return err(
-      isMissing(found.error)
-        ? wrong('names a response that the project does not have')
-        : found.error,
-    )
+  const found = await readNamed(c, d, previous, PREVIOUS)
+  if (found.isErr()) return err(found.error)
   const named = await service.agents.get({ projectId, agent })
   if (named.isErr()) return err(named.error)
   if (named.value.id !== agentId)
-    return err(wrong('names a response of another agent. A conversation has one agent'))
+    return err(problem(PREVIOUS, 'names a response of another agent. A conversation has one agent'))
 
   const session = { projectId, agent: agentId, sessionId: found.value.sessionId }
   const page = { limit: 1, cursor: messageId }
@@ -59,9 +57,3 @@ export async function placeOf(
 
 const lengthOf = ({ earlierTurns }: Input): number =>
   earlierTurns.reduce((sum, { message, response }) => sum + message.length + response.length, 0)
-
-const wrong = (message: string) => problem('previous_response_id', message)
-
-/** True if the project has no such message. */
-export const isMissing = ({ kind }: EndpointError): boolean =>
-  kind === 'agent_not_found' || kind === 'message_not_found'

@@ -3,7 +3,7 @@ import { err, ok, type Result } from 'neverthrow'
 import type { Problem } from '../errors.js'
 import { fieldProblem, problem, RESPONSE_FIELDS } from '../fields.js'
 import { parseResponseId, type MessageRef } from '../ids.js'
-import { readInput, type Input } from '../input.js'
+import { readInput, type Answers, type Input } from '../input.js'
 import { isFlag, readCommon, type Common } from '../request.js'
 import { KEPT } from './body.js'
 
@@ -15,8 +15,11 @@ export type ResponseRequest = Common & {
   readonly previous: (MessageRef & { readonly id: string }) | undefined
 }
 
-/** Reads the body of a request for a response. */
-export function readResponseRequest(body: JsonObject): Result<ResponseRequest, Problem> {
+/** Reads the body of a request for a response. `answers` has all that its references name. */
+export function readResponseRequest(
+  body: JsonObject,
+  answers: Answers,
+): Result<ResponseRequest, Problem> {
   const field = fieldProblem(body, RESPONSE_FIELDS)
   if (field) return err(field)
   const { background, instructions } = body
@@ -25,7 +28,7 @@ export function readResponseRequest(body: JsonObject): Result<ResponseRequest, P
   if (isJsonObject(body['metadata']) && body['metadata'][KEPT] !== undefined)
     return err(problem(`metadata.${KEPT}`, 'is reserved by the service. Use another name'))
   return readCommon(body).andThen((common) =>
-    readInput(body['input'], { param: 'input', first: instructions ?? undefined }).andThen(
+    readInput(body['input'], { param: 'input', first: instructions ?? undefined, answers }).andThen(
       (input) =>
         readPlace(body).map((place) => ({
           ...common,

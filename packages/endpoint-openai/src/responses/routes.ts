@@ -13,8 +13,10 @@ import { reply } from '../reply.js'
 import { answerSend, refuseSend, replayed, sendAsked } from '../send.js'
 import { metadataOf, responseBody, type Kept } from './body.js'
 import { ResponseEvents } from './events.js'
-import { isMissing, placeOf, type Place } from './place.js'
+import { placeOf, type Place } from './place.js'
+import { readReferences } from './references.js'
 import { readResponseRequest, type ResponseRequest } from './request.js'
+import { readStored } from './stored.js'
 
 const FIELDS = { session: 'conversation', input: 'input' }
 
@@ -35,7 +37,9 @@ export const responseRoutes = (d: Deps) =>
     )
 
 async function createResponse(c: Context<Env>, d: Deps, body: JsonObject): Promise<Response> {
-  const read = readResponseRequest(body)
+  const answers = await readReferences(c, d, body['input'])
+  if (answers.isErr()) return refuseSend(c, d, answers.error)
+  const read = readResponseRequest(body, answers.value)
   if (read.isErr()) return refuseSend(c, d, read.error)
   const request = read.value
   const place = await placeOf(c, d, request)
@@ -80,14 +84,13 @@ async function withResponse(
 
 async function find(
   c: Context<Env>,
-  { service }: Deps,
+  d: Deps,
   ref: MessageRef,
 ): Promise<Result<Found, EndpointError>> {
   const projectId = c.get('projectId')
-  const message = await service.messages.get({ projectId, ...ref })
-  if (message.isErr())
-    return err(isMissing(message.error) ? { kind: 'message_not_found' } : message.error)
-  const agent = await service.agents.get({ projectId, agent: ref.agent })
+  const message = await readStored(c, d, ref)
+  if (message.isErr()) return err(message.error)
+  const agent = await d.service.agents.get({ projectId, agent: ref.agent })
   return agent.isErr() ? err(agent.error) : ok({ message: message.value, agent: agent.value })
 }
 
