@@ -32,6 +32,7 @@ const LONG = {
     'faults/*.test.ts',
     'packages/server/test/e2e/{kill-campaign,a2a-kills,mcp-kills,openai-kills}.test.ts',
   ],
+  'a flood of sends; fairness.test.ts is a short form': ['packages/server/test/e2e/flood.test.ts'],
   'the contract again, on storages that contract-*.test.ts nearly cover': [
     'packages/adapter-{sqlite,postgres}/test/contract-again.test.ts',
   ],

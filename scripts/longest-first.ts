@@ -6,6 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * earlier runs.
  */
 const LONG = [
+  'adapter-postgres/test/contract-deliveries',
   'console/screens',
   'test/start',
   'test/dev',
@@ -19,7 +20,6 @@ const LONG = [
   'test/upkeep',
   'src/acp-runtime',
   'e2e/clock-jump',
-  'adapter-postgres/test/contract-deliveries',
   'e2e/rolling-update',
   'test/remote',
   'e2e/postgres',

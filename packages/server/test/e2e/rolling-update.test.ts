@@ -13,7 +13,7 @@ import { receiver } from './receiver.js'
 // until it is ready, then stop a process with SIGTERM. Callers do what a load balancer does: after
 // a failed connection, they repeat the send with its key at another process.
 
-const CLIENTS = 6
+const CLIENTS = 3
 const SESSIONS = 10
 
 type Receiver = Awaited<ReturnType<typeof receiver>>
