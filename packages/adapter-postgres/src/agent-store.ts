@@ -103,8 +103,8 @@ export function agentStore({ read, write, gathered }: Database): AgentStore {
     create: (agent, limit, audit) => write((db) => recorded(db, audit, create(db, agent, limit))),
     get: (projectId, idOrName) => find({ projectId, idOrName }),
     list: (projectId, page) => read((db) => pageOf(db, projectId, page)),
-    update: (projectId, id, changes, audit) =>
-      write((db) => recorded(db, audit, change(db, { projectId, id }, changes))),
+    update: (projectId, id, changes, audit, restarts) =>
+      write((db) => recorded(db, audit, change(db, { projectId, id }, changes, restarts))),
     delete: (projectId, id, audit) =>
       write((db) => recorded(db, audit, remove(db, { projectId, id }))),
     changeState: (request) => write((db) => changeState(db, request)),
@@ -155,11 +155,12 @@ async function change(
   db: Queries,
   ref: Ref,
   changes: AgentChange,
+  restarts = false,
 ): Promise<Agent | 'name_taken' | 'not_stopped' | undefined> {
   const row = await db.one(lockSql, ref)
   if (!row) return undefined
   const agent = toAgent(row)
-  if (changes.runtime && !mayChangeRuntime(agent)) return 'not_stopped'
+  if (changes.runtime && !restarts && !mayChangeRuntime(agent)) return 'not_stopped'
   const changed = { ...agent, ...changes }
   const named = await db.one(byNameSql, changed)
   if (named && named.id !== ref.id) return 'name_taken'

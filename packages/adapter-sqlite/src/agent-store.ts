@@ -71,8 +71,8 @@ export function agentStore(db: Database, committer: Committer, parts: Parts): Ag
         cache.get(`${projectId} ${idOrName}`, () => agents.find(projectId, idOrName)),
       ),
     list: (projectId, page) => committer.read(() => agents.list(projectId, page)),
-    update: (projectId, id, changes, audit) =>
-      write(() => log.recorded(audit, agents.update(projectId, id, changes))),
+    update: (projectId, id, changes, audit, restarts) =>
+      write(() => log.recorded(audit, agents.update(projectId, id, changes, restarts))),
     delete: (projectId, id, audit) =>
       write(() => log.recorded(audit, agents.delete(projectId, id))),
     changeState: (request) => write(() => agents.changeState(request)),
@@ -121,11 +121,12 @@ class AgentRows {
     projectId: string,
     id: string,
     changes: AgentChange,
+    restarts = false,
   ): Agent | 'name_taken' | 'not_stopped' | undefined {
     const row = this.#sql.byId.get(id, projectId)
     if (!row) return undefined
     const agent = toAgent(row)
-    if (changes.runtime && !mayChangeRuntime(agent)) return 'not_stopped'
+    if (changes.runtime && !restarts && !mayChangeRuntime(agent)) return 'not_stopped'
     const changed = { ...agent, ...changes }
     const named = this.#sql.byName.get(changed.name, projectId)
     if (named && named.id !== id) return 'name_taken'

@@ -20,7 +20,8 @@ export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' 
   readonly masterKey?: Uint8Array | string
   /**
    * Agents by name: a function, or settings with another runtime. Each is created and started once.
-   * A person who then stops, changes or deletes it has the last word.
+   * Later starts write the settings that the code has changed. A person who stops or deletes an
+   * agent, or changes a setting, has the last word.
    */
   readonly agents?: Readonly<Record<string, AgentFunction | Omit<AgentSettings, 'name'>>>
   /** The public URL of this program, for agents that call back. */
@@ -67,8 +68,9 @@ export async function createMessaging({
   const { platform, service, storage } = wiring
   try {
     const { id: projectId } = await ensureDefaultProject({ ...platform, storage })
+    // Before the start, so that no waiting message runs with an earlier setting.
+    await ensureAgents(service, projectId, settingsOf(agents))
     await service.start()
-    await ensureAgents({ service, storage }, projectId, settingsOf(agents))
     let stopped: Promise<void> | undefined
     return {
       ...inProject(throwing(service), projectId),

@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import type { JsonObject } from '@org/agent-messaging-core'
+import type { Fact } from '@org/agent-messaging-core/runtime'
 import { fakeClock, type FakeClock } from '@org/agent-messaging-core/testing'
 import { createMessaging, MessagingError, type MessagingOptions } from '@org/agent-messaging-node'
 import pg from 'pg'
@@ -138,6 +140,46 @@ describe('createMessaging', () => {
     expect(data.map(({ state }) => state.kind)).toEqual(action === 'stop' ? ['stopped'] : [])
   })
 
+  it('uses the key that the code has now, and the model that a person chose', async () => {
+    const seen: string[] = []
+    const model = createServer((request, response) => {
+      request.setEncoding('utf8').on('data', (body: string) => {
+        const { model: name } = JSON.parse(body) as { model: string }
+        seen.push(`${name} ${String(request.headers.authorization)}`)
+        response.setHeader('content-type', 'application/json')
+        response.end(JSON.stringify({ choices: [{ message: { content: 'x' } }] }))
+      })
+    }).listen(0, '127.0.0.1')
+    await once(model, 'listening')
+    onTestFinished(() => void model.close())
+    const baseUrl = `http://127.0.0.1:${(model.address() as AddressInfo).port}/v1`
+    const runtime = { kind: 'openai', baseUrl, model: 'small', stream: false }
+    const facts: Fact[] = []
+    const start = (options: JsonObject) =>
+      open({
+        database,
+        addresses: { allowLoopback: true, allowHttp: true },
+        telemetry: { record: (fact) => void facts.push(fact) },
+        agents: { shouter: { runtime: { ...runtime, ...options } } },
+      })
+    const database = `file:${path.join(directory(), 'data.db')}`
+    const first = await start({ apiKey: 'k1' })
+    await answerOf(first)
+    await first.stop()
+    const second = await start({ apiKey: 'k2' })
+    await answerOf(second)
+    await second.agents.stop({ agent: 'shouter' })
+    const change = { runtime: { ...runtime, model: 'chosen', apiKey: 'k2' } }
+    await second.agents.update({ agent: 'shouter', change })
+    await second.agents.start({ agent: 'shouter' })
+    await second.stop()
+    await answerOf(await start({ apiKey: 'k3', model: 'large' }))
+    expect(seen).toEqual(['small Bearer k1', 'small Bearer k2', 'chosen Bearer k3'])
+    const kept = facts.filter(({ name }) => name === 'agent.settings_kept')
+    expect(kept).toMatchObject([{ agent: 'shouter', fields: ['runtime.model'] }])
+    expect(JSON.stringify(facts)).not.toMatch(/k[123]"|large|chosen/)
+  })
+
   it('lets a run in flight end when it stops, and stops once', async () => {
     let answer: (text: string) => void = () => undefined
     const messaging = await open({
@@ -181,6 +223,22 @@ describe('createMessaging', () => {
       const second = await open(options)
       const kept = await second.messages.get({ agent: 'shouter', messageId: message.id })
       expect(kept.state).toMatchObject({ kind: 'responded' })
+    })
+
+    it('two programs share a database, and each runs its own agents', async () => {
+      const options = { database: await postgres.database(), masterKey: Buffer.alloc(32, 7) }
+      const facts: Fact[] = []
+      const telemetry = { record: (fact: Fact) => void facts.push(fact) }
+      const first = await open(options)
+      const second = await open({ ...options, telemetry, agents: { 'other-one': shout } })
+      const answers = [
+        await first.messages.send(hello),
+        await second.messages.send({ ...hello, agent: 'other-one' }),
+      ]
+      expect(answers.map(({ message }) => message.state.kind)).toEqual(['responded', 'responded'])
+      expect(facts.filter(({ name }) => name === 'agent.undeclared')).toMatchObject([
+        { agents: ['shouter'], detail: expect.stringContaining('agents stop') as string },
+      ])
     })
 
     it('keeps to its number of connections', async () => {

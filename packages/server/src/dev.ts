@@ -70,15 +70,15 @@ export async function startDev({
   }
 }
 
-/** Creates and starts `echo` and the agents of the file, each once per database. */
+/** Declares `echo` and the agents of the file. */
 async function agentsOf(
-  { service, storage }: RunningServer,
+  { service }: RunningServer,
   names: readonly string[],
 ): Promise<Welcome['agents']> {
   const { id: projectId } = await projectNamed(service, DEFAULT_PROJECT)
   const declared = ['echo', ...names.filter((name) => name !== 'echo')]
   const settings = declared.map((name) => ({ name, runtime: { kind: 'function', handler: name } }))
-  await ensureAgents({ service, storage }, projectId, settings)
+  await ensureAgents(service, projectId, settings)
   const agents = await allPages(
     (page) => service.agents.list(projectId, page),
     'cannot list the agents',

@@ -15,6 +15,8 @@ export function factMetrics(make: Instruments): Telemetry {
     'webhook.circuit': () => undefined,
     'webhook.waiting': () => undefined,
     'agent.changed': () => undefined,
+    'agent.settings_kept': () => undefined,
+    'agent.undeclared': () => undefined,
     'recovery.finished': () => undefined,
     'work.taken_over': () => undefined,
     'clock.corrected': () => undefined,

@@ -109,6 +109,8 @@ function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
       return fact['circuit'] === 'open' ? 'warn' : 'info'
     case 'agent.changed':
       return fact['to'] === 'error' ? 'warn' : 'info'
+    case 'agent.settings_kept':
+    case 'agent.undeclared':
     case 'clock.corrected':
     case 'clock.jumped':
     case 'answer.shortened':

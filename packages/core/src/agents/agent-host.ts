@@ -75,7 +75,7 @@ export function runtimeFor(
 }
 
 /** Returns undefined if the secrets were sealed with another master key. */
-function unsealSecrets(crypto: Crypto, { id, runtime }: Agent): JsonObject | undefined {
+export function unsealSecrets(crypto: Crypto, { id, runtime }: Agent): JsonObject | undefined {
   if (runtime.secrets === undefined) return {}
   const text = crypto.unseal(runtime.secrets, runtimeSecretsContext(id))
   const secrets: unknown = text === undefined ? undefined : JSON.parse(text)

@@ -5,6 +5,7 @@ import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import type { AgentsContext } from './context.js'
 import { createAgent } from './create-agent.js'
+import { declareAgents } from './declare-agents.js'
 import {
   deleteAgent,
   getAgent,
@@ -33,6 +34,7 @@ export function createAgents(
     changesBy: (actor: Actor) => agentChanges({ ...context, actor }),
     agents: {
       ...agentChanges(context),
+      declare: declareAgents(context),
       get: shared(getAgent(context)),
       list: shared(listAgents(context)),
     },

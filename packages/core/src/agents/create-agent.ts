@@ -74,14 +74,10 @@ export const createAgent =
         id,
         projectId,
         name,
-        defaultExecutionPrincipal: input.defaultExecutionPrincipal ?? { type: 'service' },
+        ...withDefaults(input),
         runtime,
         desiredState: input.desiredState ?? 'running',
         state: { kind: 'stopped' },
-        concurrency: input.concurrency ?? agentDefaults.concurrency,
-        maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
-        maxQueued: decideMaxQueued(input.onBusy, input.maxQueued ?? agentDefaults.maxQueued),
-        ...(input.a2a && { a2a: input.a2a }),
         createdAt: now,
         updatedAt: now,
       }
@@ -94,6 +90,15 @@ export const createAgent =
       const seen = isWanted ? await settleAgent(d, agent, FIRST_START_MS) : agent
       return ok({ agent: seen, ...(signingSecret !== undefined && { signingSecret }) })
     })
+
+/** Every setting except the runtime. */
+export const withDefaults = (input: Omit<AgentSettings, 'name' | 'runtime'>) => ({
+  defaultExecutionPrincipal: input.defaultExecutionPrincipal ?? { type: 'service' as const },
+  concurrency: input.concurrency ?? agentDefaults.concurrency,
+  maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
+  maxQueued: decideMaxQueued(input.onBusy, input.maxQueued ?? agentDefaults.maxQueued),
+  ...(input.a2a && { a2a: input.a2a }),
+})
 
 const FIRST_START_MS = 10_000
 const CHANGE_MS = 2_000
@@ -151,14 +156,10 @@ function onBusyRule(onBusy: unknown, maxQueued: number | undefined): Rule {
 
 const MAX_OPTIONS_DEPTH = 8
 
-/**
- * Lets the runtime's adapter check the options, and encrypts the secret ones for the agent's row.
- */
-export async function runtimeConfig(
-  d: Platform,
-  agentId: string,
+/** Lets the runtime's adapter check the options and separate the secret ones. */
+export async function parsedRuntime(
+  d: Pick<Platform, 'runtimes'>,
   { kind, ...options }: AgentSettings['runtime'],
-  keptSigningSecret?: string,
 ) {
   const runtime = d.runtimes.get(kind)
   if (!runtime)
@@ -167,18 +168,32 @@ export async function runtimeConfig(
   if (problem !== undefined) return invalid('runtime', problem)
   const parsed = await runtime.parseOptions(options)
   if (parsed.isErr()) return invalid('runtime', parsed.error)
+  const { signsRequests } = runtime
+  return ok({ kind, signsRequests, ...parsed.value })
+}
+
+/** Checks the options, and encrypts the secret ones for the agent's row. */
+export async function runtimeConfig(
+  d: Platform,
+  agentId: string,
+  wanted: AgentSettings['runtime'],
+  keptSigningSecret?: string,
+) {
+  const parsed = await parsedRuntime(d, wanted)
+  if (parsed.isErr()) return err(parsed.error)
+  const { kind, signsRequests, options, secrets: given } = parsed.value
   const fits = await d.checkMasterKey()
   if (fits.isErr()) return err(fits.error)
-  const signingSecret = runtime.signsRequests
+  const signingSecret = signsRequests
     ? (keptSigningSecret ?? newSecret(d.crypto.randomBytes))
     : undefined
-  const secrets = { ...parsed.value.secrets, ...(signingSecret !== undefined && { signingSecret }) }
+  const secrets = { ...given, ...(signingSecret !== undefined && { signingSecret }) }
   const sealed =
     Object.keys(secrets).length > 0 &&
     d.crypto.seal(JSON.stringify(secrets), runtimeSecretsContext(agentId))
   const config: AgentRuntimeConfig = {
     kind,
-    options: parsed.value.options,
+    options,
     ...(sealed && { secrets: sealed }),
   }
   return ok({ runtime: config, ...(signingSecret !== undefined && { signingSecret }) })

@@ -50,39 +50,53 @@ export type UpdateAgentError =
  */
 export const updateAgent =
   (d: AgentsContext) =>
-  ({
+  ({ projectId, agent, change }: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
+    changeAgent(d, { projectId, agent, change, restarts: false })
+
+/** With `restarts`, a running agent restarts with its new runtime, in every process. */
+export function changeAgent(
+  d: AgentsContext,
+  {
     change: { runtime, ...settings },
+    restarts,
     ...ref
-  }: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
-    safeTry(async function* () {
-      const problem = broken(agentRules(settings))
-      if (problem) return problem
-      const agent = yield* getAgent(d)(ref)
-      if (runtime && !mayChangeRuntime(agent)) return fail('agent_not_stopped')
-      const kept = runtime?.kind === agent.runtime.kind ? signingSecretOf(d, agent) : undefined
-      const configured = runtime && (yield* await runtimeConfig(d, agent.id, runtime, kept))
-      const { onBusy, ...rest } = settings
-      const queue = onBusy && {
-        maxQueued: decideMaxQueued(onBusy, settings.maxQueued ?? agent.maxQueued),
-      }
-      const change = {
-        ...withoutUndefined({ ...rest, ...queue }),
-        ...(configured && { runtime: configured.runtime }),
-        // Tells each version of the agent from the one before.
-        updatedAt: Math.max(d.clock.now(), agent.updatedAt + 1),
-      }
-      const audit = entryOf(d, agent, 'agent.updated', changedFields({ runtime, ...settings }))
-      const updated = yield* d.storage.agents.update(agent.projectId, agent.id, change, audit)
-      if (updated === undefined) return fail('agent_not_found')
-      if (updated === 'name_taken') return fail('name_taken')
-      if (updated === 'not_stopped') return fail('agent_not_stopped') // started since the read
-      const isNewSecret =
-        configured?.signingSecret !== undefined && configured.signingSecret !== kept
-      return ok({
-        agent: await settleAgent(d, updated),
-        ...(isNewSecret && { signingSecret: configured.signingSecret }),
-      })
+  }: UpdateAgentInput & { readonly restarts: boolean },
+): ResultAsync<CreatedAgent, UpdateAgentError> {
+  return safeTry(async function* () {
+    const problem = broken(agentRules(settings))
+    if (problem) return problem
+    const agent = yield* getAgent(d)(ref)
+    if (runtime && !restarts && !mayChangeRuntime(agent)) return fail('agent_not_stopped')
+    const kept = runtime?.kind === agent.runtime.kind ? signingSecretOf(d, agent) : undefined
+    const configured = runtime && (yield* await runtimeConfig(d, agent.id, runtime, kept))
+    const { onBusy, ...rest } = settings
+    const queue = onBusy && {
+      maxQueued: decideMaxQueued(onBusy, settings.maxQueued ?? agent.maxQueued),
+    }
+    const change = {
+      ...withoutUndefined({ ...rest, ...queue }),
+      ...(configured && { runtime: configured.runtime }),
+      // Tells each version of the agent from the one before.
+      updatedAt: Math.max(d.clock.now(), agent.updatedAt + 1),
+    }
+    const audit = entryOf(d, agent, 'agent.updated', changedFields({ runtime, ...settings }))
+    const updated = yield* d.storage.agents.update(
+      agent.projectId,
+      agent.id,
+      change,
+      audit,
+      restarts,
+    )
+    if (updated === undefined) return fail('agent_not_found')
+    if (updated === 'name_taken') return fail('name_taken')
+    if (updated === 'not_stopped') return fail('agent_not_stopped') // started since the read
+    const isNewSecret = configured?.signingSecret !== undefined && configured.signingSecret !== kept
+    return ok({
+      agent: await settleAgent(d, updated),
+      ...(isNewSecret && { signingSecret: configured.signingSecret }),
     })
+  })
+}
 
 /** Stores the desired state. The result shows the observed state after a short wait. */
 const want =

@@ -124,6 +124,18 @@ export function agentsSuite(it: StorageTest): void {
     }
   })
 
+  it('changes the runtime of a running agent if the change restarts it', async ({
+    storage: { agents },
+    scene,
+  }) => {
+    const agent = await scene.agent({ state: { kind: 'running', startedAt: NOW } })
+    const runtime = { kind: 'http', options: { url: 'https://new.example' } }
+    const changed = { ...agent, runtime, updatedAt: NOW + 5 }
+    const change = { runtime, updatedAt: NOW + 5 }
+    expect(await agents.update(PROJECT_ID, agent.id, change, undefined, true)).toEqual(changed)
+    expect(await agents.get(PROJECT_ID, agent.id)).toEqual(changed)
+  })
+
   it('refuses the name of another agent, and takes its own', async ({
     storage: { agents },
     scene,

@@ -1,4 +1,5 @@
 import { ok, safeTry } from 'neverthrow'
+import { resealDeclared } from '../agents/declared-records.js'
 import { resealAgent } from '../domain/agent.js'
 import { resealWebhook } from '../domain/webhook.js'
 import { adoptMasterKey } from '../maintenance/master-key.js'
@@ -27,7 +28,7 @@ const STEP = 100
 
 /**
  * Reseals, with the present master key, the secrets and headers of webhooks and the secrets of
- * agents. A secret that no key opens stays as it is. A call does one step. A repeated call, from
+ * agents. The last step writes the digests of declared agents again. A secret that no key opens stays as it is. A call does one step. A repeated call, from
  * any position, does the rest. After the last step only the present key opens the storage, unless
  * the walk found a secret that no key opens.
  */
@@ -40,7 +41,9 @@ export const resealSecrets =
       if (next !== undefined) return ok({ ...found, next: { of, after: next, unopened } })
       if (of === 'webhooks')
         return ok({ ...found, next: { of: 'agents' as const, after: 0, unopened } })
-      if (unopened === 0) yield* adoptMasterKey(d.storage, d.crypto)
+      if (unopened > 0) return ok(found)
+      yield* resealDeclared(d)
+      yield* adoptMasterKey(d.storage, d.crypto)
       return ok(found)
     })
 

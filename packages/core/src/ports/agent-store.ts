@@ -18,13 +18,15 @@ export interface AgentStore {
   list(projectId: string, page: PageOf): Stored<Page<Agent>>
   /**
    * Changes the given fields. Returns `not_stopped`, and changes nothing, if the change includes
-   * the runtime and the agent's desired or observed state is not stopped.
+   * the runtime and the agent's desired or observed state is not stopped, unless `restarts` is
+   * true: then each process restarts the agent.
    */
   update(
     projectId: string,
     id: string,
     change: AgentChange,
     audit?: AuditEntry,
+    restarts?: boolean,
   ): Stored<Agent | 'name_taken' | 'not_stopped' | undefined>
   /**
    * Deletes the agent with its sessions and messages: nothing finds them after the commit, and

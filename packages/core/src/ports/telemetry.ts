@@ -25,6 +25,8 @@ export type Fact = {
     | 'webhook.disabled' // after failures
     | 'recovery.finished'
     | 'agent.changed'
+    | 'agent.settings_kept' // a person's values, although the code that declares the agent changed
+    | 'agent.undeclared' // agents run that code declared earlier
     | 'maintenance.done'
     | 'clock.corrected' // this machine's clock differs from the database's
     | 'clock.jumped' // the stored times move with it

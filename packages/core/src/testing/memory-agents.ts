@@ -42,10 +42,11 @@ export class MemoryAgents implements Immediate<AgentStore> {
     id: string,
     change: AgentChange,
     audit?: AuditEntry,
+    restarts = false,
   ): Agent | 'name_taken' | 'not_stopped' | undefined {
     const agent = ofProject(this.#memory.agents.get(id), projectId)
     if (!agent) return undefined
-    if (change.runtime && !mayChangeRuntime(agent)) return 'not_stopped'
+    if (change.runtime && !restarts && !mayChangeRuntime(agent)) return 'not_stopped'
     const changed = { ...agent, ...change }
     if (this.#isNameTaken(changed)) return 'name_taken'
     this.#memory.agents.set(id, changed)
