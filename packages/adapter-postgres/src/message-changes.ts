@@ -10,6 +10,8 @@ import {
   type Cancelled,
   type InputChange,
   type InputChanged,
+  type Message,
+  type MetadataChange,
   type Retried,
   type Retry,
 } from '@org/agent-messaging-core/storage'
@@ -84,6 +86,22 @@ export async function retry(db: Queries, { now, ...ref }: Retry): Promise<Retrie
   await writeState(db, row.seq, 0, state)
   await writeInputs(db, row.seq, undefined)
   return { kind: 'retried', message: messageOf({ ...row, inputs: null }, state, 0) }
+}
+
+const metadataSql = sql<{ readonly seq: number; readonly metadata: string }>(
+  'update agent_messaging.messages set metadata = @metadata where seq = @seq',
+)
+
+/** `MessageStore.setMetadata`. */
+export async function setMetadata(
+  db: Queries,
+  { metadata, ...ref }: MetadataChange,
+): Promise<Message | undefined> {
+  await lockSessionsOf(db, ref.messageId)
+  const row = await db.one(messageByRef, ref)
+  if (!row) return undefined
+  await db.run(metadataSql, { seq: row.seq, metadata: JSON.stringify(metadata) })
+  return { ...toMessage(row), metadata }
 }
 
 /** `MessageStore.changeInput`. */

@@ -20,7 +20,7 @@ import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
 import { addErasure, sweep } from './erasure.js'
 import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
-import { cancel, changeInput, retry } from './message-changes.js'
+import { cancel, changeInput, retry, setMetadata } from './message-changes.js'
 import { insertHook, sweepHooks } from './hooks.js'
 import { listMessages } from './message-list.js'
 import { searchMessages } from './message-search.js'
@@ -91,6 +91,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     dueInputs: (query) => read(async (db) => (await db.all(dueInputsSql, query)).map(toMessage)),
     cancel: (cancellation) => write((db) => cancel(db, cancellation)),
     retry: (message) => write((db) => retry(db, message)),
+    setMetadata: (change) => write((db) => setMetadata(db, change)),
     rememberSession: (memory) => write((db) => rememberSession(db, memory)),
     history: (query) => read((db) => sessionHistory(db, query)),
     get: (ref) =>

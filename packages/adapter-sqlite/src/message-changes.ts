@@ -11,7 +11,9 @@ import {
   type Cancelled,
   type InputChange,
   type InputChanged,
+  type Message,
   type MessageRef,
+  type MetadataChange,
   type Retried,
   type Retry,
 } from '@org/agent-messaging-core/storage'
@@ -22,11 +24,13 @@ import type { SessionRows } from './session-rows.js'
 type MessageChanges = {
   cancel(cancellation: Cancellation): Cancelled | undefined
   retry(retry: Retry): Retried | undefined
+  setMetadata(change: MetadataChange): Message | undefined
   changeInput(change: InputChange): InputChanged | undefined
 }
 
 /**
- * Changes that need no lease: cancel, retry, and changes of a question. Call them in a transaction.
+ * Changes that need no lease: cancel, retry, metadata, and changes of a question. Call them in a
+ * transaction.
  */
 export function messageChanges(
   db: Database,
@@ -82,6 +86,7 @@ export function messageChanges(
       writeInputs(row.seq, undefined)
       return { kind: 'retried', message: messageOf({ ...row, inputs: null }, state, 0) }
     },
+    setMetadata: metadataChange(db),
     changeInput: (change) => {
       const { messageId, agentId, projectId, state, inputs, now, outgoing } = change
       const row = byRef.get({ messageId, agentId, projectId })
@@ -101,5 +106,16 @@ export function messageChanges(
         sessionWaits,
       }
     },
+  }
+}
+
+function metadataChange(db: Database): MessageChanges['setMetadata'] {
+  const byRef = messageByRef(db)
+  const write = db.prepare<[string, number]>('update messages set metadata = ? where seq = ?')
+  return ({ metadata, ...ref }) => {
+    const row = byRef.get(ref)
+    if (!row) return undefined
+    write.run(JSON.stringify(metadata), row.seq)
+    return { ...toMessage(row), metadata }
   }
 }

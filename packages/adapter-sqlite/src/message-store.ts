@@ -80,6 +80,7 @@ export function messageStore(
     dueInputs: ({ now, limit }) => committer.read(() => dueInputs.all(now, limit).map(toMessage)),
     cancel: (cancellation) => committer.write(() => changes.cancel(cancellation)),
     retry: (retry) => committer.write(() => changes.retry(retry)),
+    setMetadata: (change) => committer.write(() => changes.setMetadata(change)),
     rememberSession: (memory) => committer.write(() => held.remember(memory)),
     history: (query) => committer.read(() => history(query)),
     get: (ref) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
-import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
+import { failedRun, type JsonObject, type RunOutcome } from '@org/agent-messaging-core/runtime'
 import { runOf, scene } from './scene.js'
 
 const UNKNOWN = '01890000-0000-7000-8000-00000000dead'
@@ -269,5 +269,22 @@ describe('retrying a message', () => {
       get: (projectId: string, name: string) => get(projectId, looks++ === 0 ? name : 'nobody'),
     })
     expect(await retry()).toEqual({ kind: 'agent_not_found' })
+  })
+})
+
+describe('setting the metadata of a message', () => {
+  it('replaces the metadata, and refuses what a send refuses', async () => {
+    const { post, service, ref } = await scene()
+    const { id: messageId } = await post('hi', { metadata: { a: 1 } })
+    const set = (metadata: object, of = messageId) =>
+      service.messages.setMetadata({ ...ref, messageId: of, metadata: metadata as JsonObject })
+    expect((await set({ b: 2 }))._unsafeUnwrap().metadata).toEqual({ b: 2 })
+    const read = (await service.messages.get({ ...ref, messageId }))._unsafeUnwrap()
+    expect(read.metadata).toEqual({ b: 2 })
+    expect((await set({ a: 'x'.repeat(100_000) }))._unsafeUnwrapErr()).toMatchObject({
+      kind: 'invalid',
+      issues: [{ path: 'metadata' }],
+    })
+    expect((await set({}, UNKNOWN))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
   })
 })

@@ -22,7 +22,7 @@ export type Problem = {
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
 type Messages = MessagingService['messages']
 type ServiceError =
-  | ErrorOf<Messages['send' | 'get' | 'stream' | 'cancel']>
+  | ErrorOf<Messages['send' | 'get' | 'stream' | 'cancel' | 'setMetadata']>
   | ErrorOf<MessagingService['agents']['get' | 'list']>
   | ErrorOf<MessagingService['keys']['authenticate']>
 

@@ -8,6 +8,10 @@ type Stored = { readonly agentId: string; readonly id: string }
 
 export const responseId = ({ agentId, id }: Stored): string => `resp_${hexOf(agentId)}${hexOf(id)}`
 
+/** The id of an item of the input of a response, counted from the last one. */
+export const inputItemId = (message: Stored, place: number): string =>
+  itemId(message, `_in${place}`)
+
 /**
  * The id of an answer in the output of its response. A question, and an item of a stream that
  * became void, have a suffix.

@@ -24,6 +24,7 @@ import { idempotencySuite } from './idempotency.js'
 import { instancesSuite } from './instances.js'
 import { isolationSuite } from './isolation.js'
 import { leasesSuite } from './leases.js'
+import { messageMetadataSuite } from './message-metadata.js'
 import { messageHooksSuite } from './message-hooks.js'
 import { modelSuite } from './model-check.js'
 import { ownersSuite } from './owners.js'
@@ -68,6 +69,7 @@ const suites = {
     'cancelling messages': cancelSuite,
     'questions to people': inputsSuite,
     'retrying messages': retrySuite,
+    'metadata of messages': messageMetadataSuite,
     sessions: sessionsSuite,
     'erasing an end user': erasePrincipalSuite,
     'the history of a session': sessionPastSuite,

@@ -1,5 +1,7 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
+import { broken, type Invalid } from '../domain/input-rules.js'
+import type { JsonObject } from '../domain/json.js'
 import { decideCancellation, type Message } from '../domain/message.js'
 import type { Cancelled } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
@@ -8,6 +10,7 @@ import type { Dispatcher } from './dispatcher.js'
 import type { Platform } from '../platform.js'
 import type { DeliverySender } from '../webhooks/delivery-sender.js'
 import { notRunning, type NotRunning } from '../domain/agent.js'
+import { metadataRule } from './draft-message.js'
 import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 
@@ -88,4 +91,18 @@ export const retryMessage =
       d.telemetry.record({ name: 'message.retried', messageId, agentId })
       d.dispatcher.wake(agentId)
       return ok(retried.message)
+    })
+
+export type SetMetadataInput = MessageInput & { readonly metadata: JsonObject }
+
+/** Replaces the metadata of a message. Events that were committed before keep theirs. */
+export const setMetadata =
+  (d: MessagesContext) =>
+  ({ metadata, ...input }: SetMetadataInput): ResultAsync<Message, GetMessageError | Invalid> =>
+    safeTry(async function* () {
+      yield* broken({ metadata: metadataRule(metadata, d.policy.limits) }) ?? ok(undefined)
+      const { id: messageId, projectId, agentId } = yield* getMessage(d)(input)
+      const ref = { projectId, agentId, messageId }
+      const message = yield* d.storage.messages.setMetadata({ ...ref, metadata })
+      return message ? ok(message) : fail('message_not_found')
     })

@@ -132,7 +132,7 @@ function sendRules(input: SendInput, limits: Limits): Record<string, Rule> {
   }
 }
 
-function metadataRule(metadata: unknown, limits: Limits): Rule {
+export function metadataRule(metadata: unknown, limits: Limits): Rule {
   if (metadata === undefined) return undefined
   if (!isJsonObject(metadata)) return 'must be an object'
   const problem = jsonProblem(metadata, limits.metadataDepth)

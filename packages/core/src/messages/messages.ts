@@ -7,7 +7,7 @@ import { TurnQueue } from '../pacing/turn-queue.js'
 import { AgentStarts } from './agent-starts.js'
 import { answerByLink, readByLink } from './answer-by-link.js'
 import { answerRun, isRunToken } from './answer-run.js'
-import { cancelMessage, retryMessage } from './change-messages.js'
+import { cancelMessage, retryMessage, setMetadata } from './change-messages.js'
 import { Dispatcher } from './dispatcher.js'
 import { InputDeadlines } from './input-deadlines.js'
 import { answerInput, listInputs, withdrawInput } from './inputs.js'
@@ -80,6 +80,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       stream: streamMessage(context),
       cancel: cancelMessage(context),
       retry: retryMessage(context),
+      setMetadata: setMetadata(context),
       answer: answerRun(context),
       isRunToken: isRunToken(context),
     },

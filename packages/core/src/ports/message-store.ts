@@ -1,5 +1,6 @@
 import type { EarlierTurn, HistoryLimit, Turn } from '../domain/history.js'
 import type { Instant } from '../domain/instant.js'
+import type { JsonObject } from '../domain/json.js'
 import type {
   AfterRun,
   AskingState,
@@ -80,6 +81,8 @@ export interface MessageStore {
    * and without its inputs.
    */
   retry(retry: Retry): Stored<Retried | undefined>
+  /** Replaces the metadata of a message. Events that were committed before keep theirs. */
+  setMetadata(change: MetadataChange): Stored<Message | undefined>
   /**
    * Stores the runtime's state for the session. Later claims of the session return it. The last
    * write counts.
@@ -244,6 +247,7 @@ export type InputChange = MessageRef & {
   readonly now: Instant
   readonly outgoing: Outgoing
 }
+export type MetadataChange = MessageRef & { readonly metadata: JsonObject }
 export type SessionMemory = HeldRun & { readonly sessionState: string }
 export type Cancellation = MessageRef & {
   readonly state: CancelledState

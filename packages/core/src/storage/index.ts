@@ -120,6 +120,7 @@ export type {
   MessageFilter,
   MessageSearch,
   MessageRef,
+  MetadataChange,
   MessageStore,
   NewMessage,
   RecordedRun,

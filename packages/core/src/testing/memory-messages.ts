@@ -29,6 +29,7 @@ import type {
   MessageErasure,
   MessageFilter,
   MessageRef,
+  MetadataChange,
   MessageSearch,
   MessageStore,
   NewMessage,
@@ -192,6 +193,12 @@ export class MemoryMessages implements Immediate<MessageStore> {
     session.all.splice(session.all.indexOf(row), 1)
     append(session, row, now)
     return { kind: 'retried', message: row.message }
+  }
+
+  setMetadata({ metadata, ...ref }: MetadataChange): Message | undefined {
+    const row = this.#find(ref)
+    if (row) row.message = { ...row.message, metadata }
+    return row?.message
   }
 
   rememberSession({ sessionState, ...held }: SessionMemory): 'remembered' | 'lease_lost' {

@@ -6,7 +6,11 @@ import { questionOf } from '../question.js'
 import { responseUsage } from '../usage.js'
 
 /** The fields of a request that a later read shows again. Stored in the message's metadata. */
-export type Kept = { readonly background?: true; readonly previous_response_id?: string }
+export type Kept = {
+  readonly background?: true
+  readonly previous_response_id?: string
+  readonly deleted?: true
+}
 export const KEPT = 'openai'
 
 /** Returns the message's metadata: the request's texts, and the kept fields if there are any. */
@@ -17,6 +21,15 @@ export function metadataOf(
   if (Object.keys(kept).length === 0) return metadata
   return { ...metadata, [KEPT]: { ...kept } }
 }
+
+/** A deleted response is hidden. Its message stays. */
+export const isDeleted = ({ metadata }: Message): boolean => keptIn(metadata).deleted === true
+
+/** Returns the metadata of the message of a deleted response. */
+export const deletedMetadata = ({ metadata }: Message): JsonObject => ({
+  ...metadata,
+  [KEPT]: { ...keptIn(metadata), deleted: true },
+})
 
 function keptIn(metadata: JsonObject | undefined): Kept {
   const kept = metadata?.[KEPT]

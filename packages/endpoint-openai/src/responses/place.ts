@@ -16,7 +16,7 @@ export type Place = {
   readonly original?: Omit<Place, 'original'>
 }
 
-const MOST_TURNS = 1_000
+export const MOST_TURNS = 1_000
 const PREVIOUS = 'previous_response_id'
 
 /**

@@ -7,12 +7,13 @@ import type { Env } from '../env.js'
 import { refuse, type EndpointError } from '../errors.js'
 import { replyStream } from '../event-stream.js'
 import { problem } from '../fields.js'
-import { parseResponseId, type MessageRef } from '../ids.js'
+import { parseResponseId, responseId, type MessageRef } from '../ids.js'
 import type { Deps } from '../options.js'
 import { reply } from '../reply.js'
 import { answerSend, refuseSend, replayed, sendAsked } from '../send.js'
-import { metadataOf, responseBody, type Kept } from './body.js'
+import { deletedMetadata, isDeleted, metadataOf, responseBody, type Kept } from './body.js'
 import { ResponseEvents } from './events.js'
+import { listInputItems } from './input-items.js'
 import { placeOf, type Place } from './place.js'
 import { readReferences } from './references.js'
 import { readResponseRequest, type ResponseRequest } from './request.js'
@@ -25,6 +26,10 @@ export const responseRoutes = (d: Deps) =>
   new Hono<Env>()
     .post('/responses', (c) => answerSend(c, d, createResponse))
     .get('/responses/:id', (c) => withResponse(c, d, (found) => readResponse(c, d, found)))
+    .delete('/responses/:id', (c) => withResponse(c, d, (found) => deleteResponse(c, d, found)))
+    .get('/responses/:id/input_items', (c) =>
+      withResponse(c, d, ({ message }) => listInputItems(c, d, message)),
+    )
     .post('/responses/:id/cancel', (c) =>
       withResponse(c, d, async (found) => {
         const { projectId, agentId: agent, id: messageId } = found.message
@@ -56,6 +61,7 @@ async function createResponse(c: Context<Env>, d: Deps, body: JsonObject): Promi
     sent = await send(original)
   if (sent.isErr()) return refuseSend(c, d, sent.error)
   const { message, attached } = sent.value
+  if (isDeleted(message)) return refuse(c, { kind: 'message_not_found' })
   if (request.stream) return streamResponse(c, d, message, agent)
   return reply(c, 200, responseBody(message, agent), replayed(attached))
 }
@@ -92,6 +98,22 @@ async function find(
   if (message.isErr()) return err(message.error)
   const agent = await d.service.agents.get({ projectId, agent: ref.agent })
   return agent.isErr() ? err(agent.error) : ok({ message: message.value, agent: agent.value })
+}
+
+/** Hides the response from this endpoint. The message stays. */
+async function deleteResponse(
+  c: Context<Env>,
+  { service }: Deps,
+  { message }: Found,
+): Promise<Response> {
+  const { projectId, agentId: agent, id: messageId } = message
+  const metadata = deletedMetadata(message)
+  const deleted = await service.messages.setMetadata({ projectId, agent, messageId, metadata })
+  const body = { id: responseId(message), object: 'response.deleted', deleted: true }
+  return deleted.match(
+    () => reply(c, 200, body),
+    (error) => refuse(c, error),
+  )
 }
 
 /** `?stream=true` reads all events from the first one. */

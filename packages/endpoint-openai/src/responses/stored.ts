@@ -5,15 +5,17 @@ import type { Env } from '../env.js'
 import type { EndpointError } from '../errors.js'
 import type { MessageRef } from '../ids.js'
 import type { Deps } from '../options.js'
+import { isDeleted } from './body.js'
 
-/** Reads the message of a response. Another project's response counts as missing. */
+/** Reads the message of a response. One of another project, or deleted, counts as missing. */
 export async function readStored(
   c: Context<Env>,
   { service }: Deps,
   ref: MessageRef,
 ): Promise<Result<Message, EndpointError>> {
   const found = await service.messages.get({ projectId: c.get('projectId'), ...ref })
-  if (found.isOk()) return ok(found.value)
+  if (found.isOk())
+    return isDeleted(found.value) ? err({ kind: 'message_not_found' }) : ok(found.value)
   const { kind } = found.error
   const isMissing = kind === 'agent_not_found' || kind === 'message_not_found'
   return err(isMissing ? { kind: 'message_not_found' } : found.error)
