@@ -1,6 +1,6 @@
 // Runs the packed server with Bun and with Deno, on SQLite and on PostgreSQL: `dev`, a send, a
 // webhook with a verified signature, a kill, a second start that has the message, and a stop.
-// Runs the documented receiver for Workers, too.
+// Runs the documented receiver for Workers, too, and a program with `createMessaging`.
 // Installs both runtimes from npm into a temporary folder. Needs a built clone.
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -30,6 +30,7 @@ try {
   const entry = installServer()
   for (const runtime of Object.keys(RUNTIMES)) {
     await tryReceiver(runtime)
+    tryProgram(runtime)
     const command = `${COMMANDS[runtime]} ${entry}`
     await tryServer(`${runtime} on SQLite`, command, {})
     postgres = await startPostgres([])
@@ -115,6 +116,18 @@ async function tryReceiver(runtime) {
   await programs.end(receiver, 'SIGTERM')
   if (!receiver.printed.includes('test of w-1')) throw new Error(receiver.printed)
   console.log(`${runtime}: the receiver for Workers`)
+}
+
+/** Runs a program with `createMessaging`, an HTTP agent and a webhook to its end. */
+function tryProgram(runtime) {
+  const home = path.join(folder, 'app')
+  const name = 'one-call-program.mjs'
+  copyFileSync(path.join(root, 'scripts', name), path.join(home, name))
+  const printed = run(home, 'bash', ['-c', `exec ${COMMANDS[runtime]} ${name}`], env)
+  const hello = 'You said: hello'
+  if (printed !== `${hello}\nmessage.responded ${hello} signature valid\nstopped\n`)
+    throw new Error(printed)
+  console.log(`${runtime}: createMessaging with an HTTP agent, webhook, stop`)
 }
 
 function emptyFolder(name) {

@@ -1,4 +1,4 @@
-import { Client, type Dispatcher } from 'undici'
+import { Client, type Dispatcher } from './undici.js'
 import type { Dial } from './dial.js'
 import { Fault, type Unreachable } from './fault.js'
 import { InterimFilter } from './interim-filter.js'

@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
-import { buildConnector } from 'undici'
+import { buildConnector } from './undici.js'
 import type { AddressGuard } from './address-guard.js'
 import { Fault, TLS_CODE } from './fault.js'
 import type { Tunnel } from './proxy.js'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
+import type { Dispatcher } from './undici.js'
 import type { Connection } from './connection.js'
 import { classify, unreachable, type Unreachable } from './fault.js'
 import type { Flow, ResponseHandler } from './response.js'

@@ -1,5 +1,5 @@
 import type { Outcome, UnreachableError } from '@org/agent-messaging-core/runtime'
-import { errors } from 'undici'
+import { errors } from './undici.js'
 
 /** Why there is no response. `detail` is for customers and reveals nothing about our network. */
 export type Unreachable = Extract<Outcome, { kind: 'unreachable' }>

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { isIPv6 } from 'node:net'
-import { Client } from 'undici'
+import { Client } from './undici.js'
 import { Fault } from './fault.js'
 
 /** Opens a connection to the first of the addresses that the proxy can reach. */
