@@ -21,7 +21,7 @@ export type Outcome = CallToolResult | InputRequiredResult
 /** The parts of a call that a tool reads beside its arguments. */
 export type ToolContext = Pick<
   ServerContext['mcpReq'],
-  'requestState' | 'inputResponses' | 'envelope'
+  'requestState' | 'inputResponses' | 'envelope' | '_meta'
 >
 
 type MessageRef = { readonly agent: string; readonly messageId: string }
@@ -49,7 +49,7 @@ export class MessageTools {
       return ref ? this.get({ ...input, ...ref }, ctx) : refusal({ kind: 'request_state_invalid' })
     }
     const { service } = this.#d
-    const { caller: abort, projectId, sentBy, traceparent, tracestate } = this.#call
+    const { caller: abort, projectId, sentBy } = this.#call
     const { agent, message, metadata, idempotencyKey, endUserId } = input
     if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
     const sent = await service.messages.send({
@@ -60,8 +60,7 @@ export class MessageTools {
       metadata: metadata as JsonObject | undefined,
       executionPrincipal: principalOf(endUserId),
       idempotencyKey,
-      traceparent,
-      tracestate,
+      ...traceOf(this.#call, ctx),
       waitMs: this.#waitMsOf(input),
       abort,
       sentBy,
@@ -133,6 +132,17 @@ export class MessageTools {
 
   #waitMsOf({ wait }: { readonly wait?: boolean | undefined }): number {
     return wait === false ? 0 : this.#d.service.policy.syncWaitMs
+  }
+}
+
+/** The trace of the call itself comes before the trace of its request, which can have other calls. */
+function traceOf({ traceparent, tracestate }: Call, { _meta = {} }: ToolContext) {
+  const own: Record<string, unknown> = _meta
+  if (typeof own['traceparent'] !== 'string') return { traceparent, tracestate }
+  const { tracestate: state } = own
+  return {
+    traceparent: own['traceparent'],
+    tracestate: typeof state === 'string' ? state : undefined,
   }
 }
 

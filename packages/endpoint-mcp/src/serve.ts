@@ -20,11 +20,8 @@ export async function serveMcp(
 ): Promise<Response> {
   const options = { parsedBody: body }
   if (!(await isLegacyRequest(request, body))) {
-    // The tools never change, so there is nothing to subscribe to.
-    const handler = createMcpHandler(() => toolServer(d, call, onError), {
-      legacy: 'reject',
-      maxSubscriptions: 0,
-    })
+    // The tools never change, so a subscription is acknowledged without any notification, and ends.
+    const handler = createMcpHandler(() => toolServer(d, call, onError), { legacy: 'reject' })
     return handler.fetch(request, options)
   }
   const server = toolServer(d, call, onError)

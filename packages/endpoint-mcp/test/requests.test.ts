@@ -131,6 +131,63 @@ describe('access', () => {
   })
 })
 
+describe('a trace', () => {
+  const traceOf = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`
+  const [header, meta] = [traceOf('a'), traceOf('b')]
+
+  it.each([
+    ['in _meta of the call', { traceparent: meta, tracestate: 'v=1' }, 'b', 'v=1'],
+    ['in the headers', {}, 'a', 'v=2'],
+    ['in the headers beside other fields of _meta', { traceparent: 7 }, 'a', 'v=2'],
+  ])('%s reaches the agent', async (_, sent, digit, state) => {
+    const { request, runtime } = await openScene()
+    const input = { agent: 'slow', message: 'Hi', wait: false }
+    const { params, ...call } = legacyCall('send_message', input)
+    const body = { ...call, params: { ...params, _meta: sent } }
+    await request(body, { traceparent: header, tracestate: 'v=2' })
+    await expect.poll(() => runtime.requests.length).toBe(1)
+    expect(runtime.requests[0]?.trace).toMatchObject({
+      traceparent: expect.stringContaining(digit.repeat(32)) as string,
+      tracestate: state,
+    })
+  })
+
+  it('in _meta of a call of revision 2026-07-28 reaches the agent', async () => {
+    const { request, runtime } = await openScene()
+    const params = {
+      name: 'send_message',
+      arguments: { agent: 'slow', message: 'Hi', wait: false },
+    }
+    const body = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { ...params, _meta: { ...envelope, traceparent: meta } },
+    }
+    await request(body, MODERN_HEADERS)
+    await expect.poll(() => runtime.requests.length).toBe(1)
+    expect(runtime.requests[0]?.trace?.traceparent).toContain('b'.repeat(32))
+  })
+})
+
+it('a subscription is acknowledged without any notification, and ends', async () => {
+  const { request } = await openScene()
+  const notifications = { toolsListChanged: true, resourceSubscriptions: ['file:///a'] }
+  const params = { notifications, _meta: envelope }
+  const body = { jsonrpc: '2.0', id: 7, method: 'subscriptions/listen', params }
+  const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': 'subscriptions/listen' }
+  const { status, text } = await request(body, headers)
+  const events = [...text.matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data))
+  expect([status, events]).toMatchObject([
+    200,
+    [
+      { method: 'notifications/subscriptions/acknowledged', params: { notifications: {} } },
+      { id: 7, result: { resultType: 'complete' } },
+    ],
+  ])
+  expect(events[0].params.notifications).toEqual({})
+})
+
 describe('the state of a repeated call', () => {
   it('names a message of the project of the key', async () => {
     const { clientOf, messagesOf, otherKey, request } = await openScene()
