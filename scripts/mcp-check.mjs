@@ -1,5 +1,6 @@
-// Runs the conformance tests of MCP against a running server. The tests send no API key, so a proxy
-// adds it. checks/mcp/expected-failures.yml lists the cases that need tools of another server.
+// Runs the conformance tests of two revisions of MCP against a running server. The tests send no API
+// key, so a proxy adds it. checks/mcp/expected-failures.yml lists the cases that need tools of another
+// server.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -9,8 +10,8 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { exampleServer, KEY } from './example-server.mjs'
 
-// The tests need Node 22.
-const PACKAGES = ['--package', 'node@24', '--package', '@modelcontextprotocol/conformance@0.1.16']
+const PACKAGE = '@modelcontextprotocol/conformance@0.2.0-alpha.12'
+const REVISIONS = ['2025-11-25', '2026-07-28']
 const EXPECTED = fileURLToPath(new URL('../checks/mcp/expected-failures.yml', import.meta.url))
 
 /** Forwards requests as they are, with the API key. */
@@ -36,11 +37,14 @@ const proxy = await openProxy(server.url)
 try {
   await api('POST', '/v1/agents', { name: 'echo', runtime: { kind: 'function', handler: 'echo' } })
   const url = `http://127.0.0.1:${proxy.address().port}/mcp`
-  const test = ['--yes', ...PACKAGES, '--', 'conformance', 'server']
-  const args = [...test, '--url', url, '--expected-failures', EXPECTED]
-  const child = spawn('npx', [...args, ...process.argv.slice(2)], { cwd: work, stdio: 'inherit' })
-  const [code] = await once(child, 'exit')
-  process.exitCode = code ?? 1
+  const test = ['--yes', '--package', PACKAGE, '--', 'conformance', 'server']
+  const args = [...test, '--url', url, '--expected-failures', EXPECTED, ...process.argv.slice(2)]
+  for (const revision of REVISIONS) {
+    const ofRevision = [...args, '--requirements', revision]
+    const child = spawn('npx', ofRevision, { cwd: work, stdio: 'inherit' })
+    const [code] = await once(child, 'exit')
+    if (code !== 0) process.exitCode = 1
+  }
 } finally {
   proxy.closeAllConnections()
   proxy.close()
