@@ -38,8 +38,15 @@ const MAX_CHECKED_URLS = 1_000
 const REPAIRED = /[\0-\x20\x7f\\]|\p{Surrogate}/u
 const AUTHORITY = /^https?:\/\/([^/?#]+)/i
 
-/** Throws a `TypeError` that quotes the first malformed CIDR of the policy. */
+const FIELDS: Readonly<Record<keyof AddressPolicy, string>> = {
+  allowLoopback: 'boolean',
+  allowHttp: 'boolean',
+  allowedCidrs: 'object',
+}
+
+/** Throws a `TypeError` that names the first wrong field or quotes the first malformed CIDR. */
 export function addressGuard(policy: AddressPolicy): AddressGuard {
+  requireFields(policy)
   const loopback = policy.allowLoopback ? ['127.0.0.0/8', '::1/128'] : []
   const allowed = [...loopback, ...(policy.allowedCidrs ?? [])].map(parseCidr)
 
@@ -93,6 +100,22 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
   }
 
   return { checkUrl, isAllowed }
+}
+
+/** For callers without types, such as one that passes the CIDRs alone. */
+function requireFields(policy: AddressPolicy): void {
+  for (const [name, value] of Object.entries(policy)) {
+    const type = FIELDS[name as keyof AddressPolicy] as string | undefined
+    if (type === undefined)
+      throw new TypeError(
+        `addresses has no field "${name}"; the fields are ${Object.keys(FIELDS).join(', ')}`,
+      )
+    if (
+      value !== undefined &&
+      (typeof value !== type || (type === 'object' && !Array.isArray(value)))
+    )
+      throw new TypeError(`addresses.${name} must be ${type === 'object' ? 'a list' : 'a boolean'}`)
+  }
 }
 
 /** Returns the host of a URL, without the brackets around an IPv6 address. */

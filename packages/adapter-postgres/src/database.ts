@@ -1,6 +1,6 @@
 import { err, errAsync, ok, ResultAsync, type Result } from 'neverthrow'
 import type pg from 'pg'
-import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
+import { CLOSED, type Stored, type Unavailable } from '@org/agent-messaging-core/storage'
 import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'
 import { Committer, type CommitterOptions } from './committer.js'
@@ -140,7 +140,7 @@ class OpenWork {
   #onIdle = (): void => undefined
 
   track<T>(start: () => Promise<T>): Stored<T> {
-    if (this.#isClosed) return errAsync(unavailable('the storage is closed'))
+    if (this.#isClosed) return errAsync(unavailable(CLOSED))
     return new ResultAsync(this.#run(start))
   }
 

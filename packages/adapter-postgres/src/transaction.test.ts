@@ -49,6 +49,15 @@ const messages = async () =>
 const orders = async () =>
   (await pool.query('select id from orders order by id')).rows.map(({ id }) => id as string)
 
+/** The message about the client's transaction. */
+async function mistakeOf(client: pg.PoolClient): Promise<string | undefined> {
+  const sent = await service.messages.enqueue(order('x'), inTransaction(client))
+  const refused = sent._unsafeUnwrapErr()
+  if (refused.kind !== 'invalid') return refused.kind
+  expect(refused.issues).toMatchObject([{ path: 'transaction' }])
+  return refused.issues[0]?.message
+}
+
 async function within(
   end: 'commit' | 'rollback',
   work: (client: pg.PoolClient) => Promise<void>,
@@ -172,18 +181,25 @@ describe("a message in a host's transaction", () => {
     expect(await orders()).toEqual(['o-1'])
   })
 
-  it('is unavailable in a transaction that is not read committed', async () => {
+  it.each(['serializable', 'repeatable read'])('refuses a %s transaction', async (level) => {
     await within('commit', async (client) => {
-      await client.query('set transaction isolation level serializable')
+      await client.query(`set transaction isolation level ${level}`)
       await client.query("insert into orders values ('o-1')")
-      const refused = (
-        await service.messages.enqueue(order('x'), inTransaction(client))
-      )._unsafeUnwrapErr()
-      expect(refused).toMatchObject({
-        kind: 'unavailable',
-        reason: expect.stringMatching(/read committed/i),
-      })
+      expect(await mistakeOf(client)).toBe(
+        'must be READ COMMITTED, and has another isolation level',
+      )
     })
     expect(await orders()).toEqual(['o-1'])
+  })
+
+  it('refuses a client without a transaction, or with one that has failed', async () => {
+    const client = await pool.connect()
+    expect(await mistakeOf(client)).toBe('must be open: send BEGIN on this client first')
+    await client.query('begin')
+    await expect(client.query('select 1 / 0')).rejects.toThrow('division by zero')
+    expect(await mistakeOf(client)).toBe('has failed: send ROLLBACK, and begin again')
+    await client.query('rollback')
+    client.release()
+    expect(await messages()).toEqual([])
   })
 })

@@ -1,11 +1,12 @@
-import type { AcceptStores, Stored } from '@org/agent-messaging-core/storage'
-import { fromAsyncThrowable } from 'neverthrow'
+import type { Invalid } from '@org/agent-messaging-core'
+import type { AcceptStores, Unavailable } from '@org/agent-messaging-core/storage'
+import { fromAsyncThrowable, type ResultAsync } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
 import { findAgents } from './agent-store.js'
 import { MAX_LOCK_FAILURES } from './batch.js'
 import { queriesOn } from './database.js'
-import { unavailableBecause } from './errors.js'
+import { codeOf, unavailableBecause } from './errors.js'
 import { retried } from './retry.js'
 
 /**
@@ -34,8 +35,22 @@ export function inTransaction(client: ClientBase): AcceptStores {
   }
 }
 
-const stored = <T>(work: () => Promise<T>): Stored<T> =>
-  fromAsyncThrowable(work, unavailableBecause)()
+const stored = <T>(work: () => Promise<T>): ResultAsync<T, Unavailable | Invalid> =>
+  fromAsyncThrowable(work, errorOf)()
+
+/** Mistakes of the host by SQLSTATE. */
+const MISTAKES: ReadonlyMap<string | undefined, string> = new Map([
+  ['25000', 'must be READ COMMITTED, and has another isolation level'],
+  ['25P01', 'must be open: send BEGIN on this client first'],
+  ['25P02', 'has failed: send ROLLBACK, and begin again'],
+])
+
+function errorOf(error: unknown): Unavailable | Invalid {
+  const message = MISTAKES.get(codeOf(error))
+  return message === undefined
+    ? unavailableBecause(error)
+    : { kind: 'invalid', issues: [{ path: 'transaction', message }] }
+}
 
 /** Rolls back to a savepoint, because a failed statement would end the host's transaction. */
 async function undoable<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {

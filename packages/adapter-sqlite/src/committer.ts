@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { err, errAsync, ok, okAsync, ResultAsync, type Result } from 'neverthrow'
-import type { Stored, Unavailable } from '@org/agent-messaging-core/storage'
+import { CLOSED, type Stored, type Unavailable } from '@org/agent-messaging-core/storage'
 import { unavailable, unavailableBecause } from './errors.js'
 import { isPostponed, Transactions, type Collected } from './transaction.js'
 
@@ -204,4 +204,4 @@ export class Committer {
 
 const NOTHING_POSTPONED: Postponed = { writes: [] }
 
-const closed = () => errAsync(unavailable('the storage is closed'))
+const closed = () => errAsync(unavailable(CLOSED))

@@ -1,13 +1,5 @@
 import { circuitAt } from '@org/agent-messaging-core'
-import type {
-  Instant,
-  MessagingService,
-  Page,
-  PageOf,
-  Unavailable,
-  Webhook,
-  WebhookDelivery,
-} from '@org/agent-messaging-core'
+import type { Instant, MessagingService, Page, PageOf, Webhook } from '@org/agent-messaging-core'
 import { ResultAsync } from 'neverthrow'
 
 /** True if the webhook keeps its deliveries: disabled, paused, or the circuit is not closed. */
@@ -20,7 +12,7 @@ export const listHeld = (
   projectId: string,
   webhooks: readonly Webhook[],
   page: PageOf,
-): ResultAsync<Page<WebhookDelivery>, Unavailable> =>
+): ReturnType<MessagingService['deliveries']['list']> =>
   ResultAsync.combine(
     webhooks
       .filter((webhook) => holdsDeliveries(webhook, now()))

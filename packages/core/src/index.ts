@@ -63,7 +63,7 @@ export type {
   RetentionPolicy,
   StreamPolicy,
 } from './policy.js'
-export { defaultPolicy } from './policy.js'
+export { defaultPolicy, requirePolicy } from './policy.js'
 export { PORTAL_PERMISSIONS, type PortalPermission, type PortalSession } from './domain/portal.js'
 export type { AuditFilter } from './ports/audit-store.js'
 export type { Project } from './ports/credential-store.js'

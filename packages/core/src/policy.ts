@@ -143,10 +143,42 @@ export const defaultPolicy: Policy = {
   headerPrefix: 'X-Service',
 }
 
-/** Throws if a lease can end before its attempt. */
-export function requireFittingLease({ deliver: { leaseMs, deadlineMs } }: Policy): void {
+/**
+ * The default policy, with examples of the settings that it leaves out. Has the type of each
+ * setting.
+ */
+const shape = {
+  ...defaultPolicy,
+  quotas: undefined,
+  deliver: { ...defaultPolicy.deliver, maxConcurrency: 0, requestsPerSecond: 0 },
+}
+const OPTIONAL = new Set(['maxConcurrency', 'requestsPerSecond'])
+
+/**
+ * Throws a `TypeError` for a setting that does not exist, is missing or has another type, and a
+ * `RangeError` for a lease that can end before its attempt.
+ */
+export function requirePolicy(policy: Policy): void {
+  requireLike(policy, shape, 'policy')
+  const { leaseMs, deadlineMs } = policy.deliver
   if (leaseMs <= deadlineMs)
     throw new RangeError(
       `policy.deliver.leaseMs is ${leaseMs}; it takes more than deadlineMs, which is ${deadlineMs}`,
     )
+}
+
+/** For callers without types, such as one that sets a number of milliseconds to `5s`. */
+function requireLike(value: unknown, like: unknown, path: string): void {
+  if (like === undefined) return
+  const type = Array.isArray(like) ? 'list' : typeof like
+  if ((Array.isArray(value) ? 'list' : typeof value) !== type || Number.isNaN(value))
+    throw new TypeError(`${path} must be ${type === 'object' ? 'an' : 'a'} ${type}`)
+  if (type !== 'object') return
+  const given = value as Readonly<Record<string, unknown>>
+  for (const name of Object.keys(given))
+    if (!Object.hasOwn(like as object, name))
+      throw new TypeError(`${path} has no setting "${name}"`)
+  for (const [name, inner] of Object.entries(like as object))
+    if (given[name] !== undefined || !OPTIONAL.has(name))
+      requireLike(given[name], inner, `${path}.${name}`)
 }

@@ -13,7 +13,7 @@ import { noTracing } from './pacing/no-tracing.js'
 import { readsByCode, sharedReads } from './pacing/shared-reads.js'
 import { SteadyClock } from './pacing/steady-clock.js'
 import type { Platform } from './platform.js'
-import { defaultPolicy, requireFittingLease, type Policy } from './policy.js'
+import { defaultPolicy, requirePolicy, type Policy } from './policy.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
 import type { LeaseKeeper } from './ports/lease-keeper.js'
@@ -84,7 +84,7 @@ const LAST_TRIES_MS = 2_000
  * Composes the service from the given ports. Nothing runs before `start` or `tick`. Both, and
  * the calls that encrypt a secret, reject with a `MasterKeyError` if the storage belongs to another
  * master key.
- * Throws a `RangeError` if the policy allows no delivery.
+ * Throws a `TypeError` or a `RangeError` if the policy has a wrong setting, or allows no delivery.
  */
 export function createService(options: ServiceOptions) {
   const stopping = new AbortController()
@@ -213,7 +213,7 @@ function platformOf(
   signals: Pick<Platform, 'stopping' | 'stopDeadline'>,
 ): Platform {
   const policy = { ...defaultPolicy, ...options.policy }
-  requireFittingLease(policy)
+  requirePolicy(policy)
   const workSignal = options.workSignal ?? {
     announce: () => undefined,
     onAnnounced: () => () => undefined,

@@ -1,5 +1,5 @@
 import type { Result, ResultAsync } from 'neverthrow'
-import { textOfReason } from './ports/stored.js'
+import { CLOSED, textOfReason } from './ports/stored.js'
 import type { MessagingService } from './service.js'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
@@ -11,16 +11,17 @@ type ErrorsOf<Group> = Group extends object
 export type ServiceError = ErrorsOf<MessagingService | MessagingService[keyof MessagingService]>
 
 /**
- * A refused call. `kind` and `details` come from the error of the Result.
+ * A refused call. `kind` and `details` come from the error of the Result. `stopped` is a call after
+ * the stop of the service, when its storage is closed.
  */
 export class MessagingError extends Error {
   override readonly name = 'MessagingError'
-  readonly kind: ServiceError['kind']
+  readonly kind: ServiceError['kind'] | 'stopped'
   readonly details: ServiceError
 
   constructor(details: ServiceError) {
     super(messageOf(details))
-    this.kind = details.kind
+    this.kind = isStopped(details) ? 'stopped' : details.kind
     this.details = details
   }
 }
@@ -72,7 +73,11 @@ async function valueOf(pending: ResultAsync<unknown, ServiceError>): Promise<unk
 const isResultAsync = (value: unknown): value is ResultAsync<unknown, ServiceError> =>
   typeof value === 'object' && value !== null && 'andThen' in value && 'then' in value
 
+const isStopped = (error: ServiceError): boolean =>
+  error.kind === 'unavailable' && error.reason === CLOSED
+
 const messageOf = (error: ServiceError): string => {
+  if (isStopped(error)) return 'The service has stopped. Create a new one.'
   switch (error.kind) {
     case 'invalid':
       return error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')

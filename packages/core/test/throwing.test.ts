@@ -42,8 +42,10 @@ describe('throwing(service)', () => {
     await expect(throwing(service).messages.send(input)).rejects.toThrow(
       'The agent is not running: its state is stopped.',
     )
-    await storage.close()
+    storage.fail('agents.get')
     await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'unavailable' })
+    await storage.close()
+    await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'stopped' })
   })
 
   it('explains that the storage does not confirm a message', async () => {

@@ -1,12 +1,12 @@
 import type { Page, PageOf } from '@org/agent-messaging-core'
-import type { Stored } from '@org/agent-messaging-core/storage'
-import { valueOrSetupError } from './setup-error.js'
+import type { ResultAsync } from 'neverthrow'
+import { valueOrSetupError, type Failure } from './setup-error.js'
 
 const PAGE_LENGTH = 100
 
 /** Reads all pages of a list. */
 export async function allPages<T>(
-  list: (page: PageOf) => Stored<Page<T>>,
+  list: (page: PageOf) => ResultAsync<Page<T>, Failure>,
   failure: string,
 ): Promise<T[]> {
   const rows: T[] = []

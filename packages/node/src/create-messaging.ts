@@ -6,6 +6,7 @@ import {
 } from '@org/agent-messaging-core'
 import { nodeProblem } from '@org/agent-messaging-core/node-floor'
 import { requireAgentNames } from './agent-names.js'
+import { requireKnownOptions } from './check-options.js'
 import { databasePathOf, masterKeyOf } from './database-place.js'
 import { ensureDefaultProject } from './default-project.js'
 import { ensureAgents } from './ensure-agents.js'
@@ -28,6 +29,27 @@ export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' 
   readonly publicUrl?: string
 }
 
+const OPTIONS: Readonly<Record<keyof MessagingOptions, true>> = {
+  addresses: true,
+  agents: true,
+  clock: true,
+  database: true,
+  databaseConnections: true,
+  databaseDirectUrl: true,
+  environment: true,
+  masterKey: true,
+  otherMasterKeys: true,
+  policy: true,
+  programLog: true,
+  programs: true,
+  proxy: true,
+  publicUrl: true,
+  runtimes: true,
+  telemetry: true,
+  tracing: true,
+  webhookThread: true,
+}
+
 /**
  * The service in this program, for the project `default`. Calls return the value or throw a
  * `MessagingError`.
@@ -47,15 +69,11 @@ export type Messaging = ProjectCalls & {
  * Opens the database, starts the service and its agents, and returns the calls.
  * Throws a `SetupError` if the options do not fit, or if this Node is too old.
  */
-export async function createMessaging({
-  database,
-  masterKey,
-  agents = {},
-  publicUrl,
-  ...options
-}: MessagingOptions): Promise<Messaging> {
+export async function createMessaging(given: MessagingOptions): Promise<Messaging> {
   const problem = nodeProblem(process.versions.node)
   if (problem !== undefined) throw new SetupError(problem)
+  requireKnownOptions(given, OPTIONS)
+  const { database, masterKey, agents = {}, publicUrl, ...options } = given
   // Loaded after the check, because undici does not load on an older Node.
   const { wire } = await import('./wire.js')
   requireAgentNames(Object.keys(agents))

@@ -14,7 +14,7 @@ export class SetupError extends Error {
   }
 }
 
-type Failure = { readonly kind: string; readonly reason?: string }
+export type Failure = { readonly kind: string; readonly reason?: string }
 
 /** Returns the value, or throws a `SetupError` of the form `<failure>: <reason>`. */
 export async function valueOrSetupError<T>(

@@ -4,6 +4,7 @@ import {
   type AgentFunction,
   defaultPolicy,
   functionRuntime,
+  requirePolicy,
   type MessagingService,
   type Policy,
 } from '@org/agent-messaging-core'
@@ -107,9 +108,11 @@ export async function wire(
   const onError = (worker: string, reason: string): void =>
     telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
-  // Throws for invalid addresses, so it comes before the database is opened.
+  // Both throw for mistakes of the host, so they come before the database is opened.
+  const guard = settingsOf(() => addressGuard(options.addresses ?? {}))
+  settingsOf(() => requirePolicy(policy))
   const outbound = options.proxy === undefined ? {} : { proxy: options.proxy }
-  const http = outboundHttp({ ...outbound, guard: addressGuard(options.addresses ?? {}) })
+  const http = outboundHttp({ ...outbound, guard })
   const {
     storage,
     clock: sharedClock = ownPlatform.clock,
@@ -172,6 +175,17 @@ export async function wire(
     policy,
   })
   return { platform, storage, service, close }
+}
+
+/** Runs a check of the host's settings. */
+function settingsOf<T>(check: () => T): T {
+  try {
+    return check()
+  } catch (error) {
+    throw error instanceof TypeError || error instanceof RangeError
+      ? new SetupError(error.message, 2)
+      : error
+  }
 }
 
 function programRuntimes(

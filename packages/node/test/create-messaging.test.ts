@@ -54,6 +54,37 @@ describe('createMessaging', () => {
     await expect(sending).rejects.toMatchObject({ kind: 'agent_not_found' })
   })
 
+  it.each<[string, (messaging: Record<string, Record<string, () => unknown>>) => unknown]>([
+    ['agents', ({ agents }) => agents?.['list']?.()],
+    ['webhooks', ({ webhooks }) => webhooks?.['list']?.()],
+    ['deliveries', ({ deliveries }) => deliveries?.['list']?.()],
+    ['sessions', ({ sessions }) => sessions?.['list']?.()],
+    ['messages', ({ messages }) => messages?.['list']?.()],
+    ['inputs', ({ inputs }) => inputs?.['list']?.()],
+  ])('says that a list of %s needs a page', async (_, list) => {
+    const listing = list((await open()) as never)
+    await expect(listing).rejects.toMatchObject({ kind: 'invalid' })
+    await expect(listing).rejects.toThrow('page is required')
+  })
+
+  it('says in each call after its stop that it has stopped', async () => {
+    const messaging = await open()
+    const { message } = await messaging.messages.send(hello)
+    await messaging.stop()
+    const { agents, messages, webhooks } = messaging
+    const calls = [
+      messages.send(hello),
+      messages.get({ agent: 'shouter', messageId: message.id }),
+      messages.stream({ agent: 'shouter', messageId: message.id }),
+      agents.list({ limit: 1 }),
+      webhooks.create({ url: 'https://receiver.example/', events: ['*'] }),
+    ]
+    for (const call of calls) {
+      await expect(call).rejects.toMatchObject({ kind: 'stopped' })
+      await expect(call).rejects.toThrow('The service has stopped. Create a new one.')
+    }
+  })
+
   it('uses one project, default, in every call', async () => {
     const messaging = await open()
     const agents = await messaging.agents.list({ limit: 10 })
@@ -121,6 +152,27 @@ describe('createMessaging', () => {
     ['PostgreSQL without a master key', { database: 'postgres://db/x' }, 'masterKey is required'],
     ['a short master key', { masterKey: 'c2hvcnQ=' }, 'masterKey has 5 bytes'],
     ['an illegal agent name', { agents: { MyAgent: shout } }, 'use "my-agent"'],
+    ['an unknown option', { agnets: {} } as object, '"agnets" is not an option; the options are '],
+    [
+      'a policy with a text for a number',
+      { policy: { syncWaitMs: '5s' as unknown as number } },
+      'policy.syncWaitMs must be a number',
+    ],
+    [
+      'a policy with an unknown setting',
+      { policy: { syncWait: 5_000 } as object },
+      'policy has no setting "syncWait"',
+    ],
+    [
+      'a part of a part of the policy',
+      { policy: { deliver: { maxInFlight: 5 } } as object },
+      'policy.deliver.deadlineMs must be a number',
+    ],
+    [
+      'addresses that are a list',
+      { addresses: ['127.0.0.0/8'] as object },
+      'addresses has no field "0"; the fields are allowLoopback, allowHttp, allowedCidrs',
+    ],
     [
       'an unknown runtime',
       { agents: { x: { runtime: { kind: 'magic' } } } },

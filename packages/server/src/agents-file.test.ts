@@ -48,6 +48,8 @@ describe('an agents file', () => {
     )
     expect(both.programs).toEqual(programs)
     expect(Object.keys(both.agents)).toEqual(['shout'])
+    const none = await loadAgents(fileWith('none.mjs', `${source}\nexport default {}`))
+    expect(none).toEqual({ agents: {}, programs })
   })
 
   it('is named by its absolute path when it is missing', async () => {
@@ -77,6 +79,11 @@ describe('an agents file', () => {
     [
       'null.mjs',
       'export default null',
+      'must have a default export of the form { name: (request) => answer }',
+    ],
+    [
+      'programs-and-null.mjs',
+      'export const programs = {}; export default null',
       'must have a default export of the form { name: (request) => answer }',
     ],
     ['text.mjs', 'export default { shout: "A" }', 'must export functions, but "shout" is a string'],

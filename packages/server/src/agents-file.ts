@@ -21,11 +21,10 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   const full = path.resolve(file)
   if (!existsSync(full)) throw new OperatorError(`--agents: file not found: ${full}`, 2)
   const { default: agents, programs } = await importModule(full)
-  if (agents === undefined && programs !== undefined)
-    return { agents: {}, programs: checkedPrograms(full, programs) }
+  if (programs === undefined) return { agents: checkedAgents(full, agents, 1), programs: {} }
   return {
-    agents: checkedAgents(full, agents),
-    programs: programs === undefined ? {} : checkedPrograms(full, programs),
+    agents: agents === undefined ? {} : checkedAgents(full, agents, 0),
+    programs: checkedPrograms(full, programs),
   }
 }
 
@@ -49,9 +48,9 @@ function lineOfError(full: string): string {
   return line === undefined ? '' : `, line ${line}`
 }
 
-function checkedAgents(full: string, agents: unknown): Agents {
-  const entries = typeof agents === 'object' && agents !== null ? Object.entries(agents) : []
-  if (entries.length === 0)
+function checkedAgents(full: string, agents: unknown, atLeast: number): Agents {
+  const entries = typeof agents === 'object' && agents !== null ? Object.entries(agents) : undefined
+  if (!entries || entries.length < atLeast)
     throw problem(full, 'must have a default export of the form { name: (request) => answer }')
   for (const [name, agent] of entries) {
     if (typeof agent !== 'function')

@@ -7,9 +7,10 @@ import {
 } from '../domain/agent.js'
 import { auditEntry, changedFields, type AuditAction } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
+import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { AgentChange } from '../ports/agent-store.js'
-import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 import {
   agentRules,
   runtimeConfig,
@@ -34,8 +35,8 @@ export const getAgent =
 
 export const listAgents =
   (d: Platform) =>
-  (projectId: string, page: PageOf): Stored<Page<Agent>> =>
-    d.storage.agents.list(projectId, page)
+  (projectId: string, page: PageOf): ResultAsync<Page<Agent>, Unavailable | Invalid> =>
+    ofPage(page, (checked) => d.storage.agents.list(projectId, checked))
 
 export type UpdateAgentInput = AgentRef & { readonly change: AgentChanges }
 export type UpdateAgentError =

@@ -1,5 +1,7 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/fail.js'
+import type { Invalid } from '../domain/input-rules.js'
+import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { SessionSummary } from '../ports/message-store.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
@@ -16,9 +18,11 @@ export const listSessions =
   ({
     page,
     ...ref
-  }: ListSessionsInput): ResultAsync<Page<SessionSummary>, Unavailable | NotFound> =>
-    getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
-      d.storage.messages.listSessions({ projectId, agentId }, page),
+  }: ListSessionsInput): ResultAsync<Page<SessionSummary>, Unavailable | Invalid | NotFound> =>
+    ofPage(page, (checked) =>
+      getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
+        d.storage.messages.listSessions({ projectId, agentId }, checked),
+      ),
     )
 
 export type EraseSessionInput = AgentRef & {

@@ -18,7 +18,7 @@ import {
   type PrincipalError,
 } from '../domain/principal.js'
 import type { AfterInput, InputChanged } from '../ports/message-store.js'
-import type { Page, PageOf, Stored } from '../ports/stored.js'
+import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { CancelContext } from './change-messages.js'
 import type { MessagesContext } from './context.js'
@@ -142,7 +142,7 @@ export const listInputs =
     /** Only messages of this end user. */
     readonly endUserId?: string | undefined
     readonly page: PageOf
-  }): Stored<Page<Message>> =>
+  }): ResultAsync<Page<Message>, Unavailable | Invalid> =>
     pageOfText(page, (part) =>
       d.storage.messages.search(
         { projectId, state: 'input_required', ...(endUserId !== undefined && { endUserId }) },

@@ -2,7 +2,8 @@ import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
 import { newestThatFit, turnsOf, type HistoryLimit, type Turn } from '../domain/history.js'
-import type { Invalid } from '../domain/input-rules.js'
+import { broken, required, type Invalid } from '../domain/input-rules.js'
+import { ofPage } from '../domain/page-rules.js'
 import { isLonger } from '../domain/json.js'
 import { MAX_SEARCHED_TEXT } from '../domain/limits.js'
 import type { Message, MessageStateKind } from '../domain/message.js'
@@ -109,9 +110,11 @@ export const listMessages =
     page,
   }: ListMessagesInput): ResultAsync<
     Page<Message>,
-    Unavailable | { readonly kind: 'agent_not_found' }
+    Unavailable | Invalid | { readonly kind: 'agent_not_found' }
   > =>
     safeTry(async function* () {
+      const problem = broken(required({ agent: name, page }))
+      if (problem) return problem
       const agent = yield* d.storage.agents.get(projectId, name)
       if (!agent) return fail('agent_not_found')
       const filter = {
@@ -166,7 +169,11 @@ export function searchMessages(
 
 const findMessages =
   (d: Platform) =>
-  ({ page, abort, ...search }: SearchMessagesInput): Stored<Page<FoundMessage>> =>
+  ({
+    page,
+    abort,
+    ...search
+  }: SearchMessagesInput): ResultAsync<Page<FoundMessage>, Unavailable | Invalid> =>
     safeTry(async function* () {
       const wanted = defined(search)
       const found = yield* await pageOfText(page, (part) =>
@@ -201,7 +208,13 @@ const MOST_TEXT = 2 * 1024 * 1024
 const PART = 20
 
 /** Returns the page up to the message that reaches the limit of text. */
-export function pageOfText(
+export const pageOfText = (
+  page: PageOf,
+  list: (part: PageOf) => Stored<Page<Message>>,
+): ResultAsync<Page<Message>, Unavailable | Invalid> =>
+  ofPage(page, (checked) => readParts(checked, list))
+
+function readParts(
   { limit, cursor: first }: PageOf,
   list: (part: PageOf) => Stored<Page<Message>>,
 ): Stored<Page<Message>> {

@@ -222,7 +222,7 @@ async function commit(
   { messages }: Pick<AcceptStores, 'messages'>,
   born: NewMessage,
   span: ActiveSpan,
-): Promise<Result<Decided, Unavailable>> {
+): Promise<Result<Decided, Unavailable | Invalid>> {
   const stored = await tracedCommit(d.tracing, span, 'accept', () => messages.accept(born))
   const decided = stored.map((accepted): Decided => {
     const isRefused =

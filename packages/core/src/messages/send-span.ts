@@ -3,6 +3,8 @@ import type { Agent } from '../domain/agent.js'
 import { parseTrace } from '../domain/trace.js'
 import type { Platform } from '../platform.js'
 import type { Accepted } from '../ports/message-store.js'
+import { errorOf } from '../pacing/traced-commit.js'
+import type { Invalid } from '../domain/input-rules.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 import type { SendInput } from './draft-message.js'
@@ -23,8 +25,8 @@ export const startSend = (
 export type Decided = Accepted | { readonly kind: 'idempotency_mismatch' }
 
 /** A send that attached to an earlier message links to the trace of that message. */
-export function endSend(span: ActiveSpan, stored: Result<Decided, Unavailable>): void {
-  if (stored.isErr()) return span.end({ error: stored.error.reason })
+export function endSend(span: ActiveSpan, stored: Result<Decided, Unavailable | Invalid>): void {
+  if (stored.isErr()) return span.end({ error: errorOf(stored.error) })
   const accepted = stored.value
   switch (accepted.kind) {
     case 'claimed':

@@ -10,6 +10,7 @@ import {
 import { auditEntry } from '../domain/audit.js'
 import type { SendLimit, SendLimits } from '../domain/send-limit.js'
 import { fail } from '../domain/fail.js'
+import { ofPage } from '../domain/page-rules.js'
 import type { Project, SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import type { Recent } from '../domain/recent.js'
@@ -74,8 +75,8 @@ function limitRule(limit: SendLimit | undefined): Rule {
 
 export const listProjects =
   (d: Platform) =>
-  (page: PageOf): Stored<Page<Project>> =>
-    d.storage.credentials.listProjects(page)
+  (page: PageOf): ResultAsync<Page<Project>, Unavailable | Invalid> =>
+    ofPage(page, d.storage.credentials.listProjects)
 
 export type CreateKeyInput = {
   readonly projectId: string
@@ -128,8 +129,8 @@ export const createKey =
 
 export const listKeys =
   (d: Platform) =>
-  (projectId: string, page: PageOf): Stored<Page<ApiKey>> =>
-    d.storage.credentials.listKeys(projectId, page)
+  (projectId: string, page: PageOf): ResultAsync<Page<ApiKey>, Unavailable | Invalid> =>
+    ofPage(page, (checked) => d.storage.credentials.listKeys(projectId, checked))
 
 /** Revokes a key for all new requests. A revoked key can be revoked again. */
 export const revokeKey =

@@ -1,23 +1,31 @@
 import type { Result } from 'neverthrow'
+import type { Invalid } from '../domain/input-rules.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan, Tracing } from '../ports/tracing.js'
 import { NO_SPAN } from './no-tracing.js'
 
-type Write<T> = PromiseLike<Result<T, Unavailable>>
+type Write<T, E> = PromiseLike<Result<T, E>>
 
 /** Follows a write until it is durable. `operation` is the name of the store's method. */
-export function tracedCommit<T>(
+export function tracedCommit<T, E extends Unavailable | Invalid>(
   tracing: Tracing,
   cause: Pick<ActiveSpan, 'trace'>,
   operation: string,
-  write: () => Write<T>,
-): Write<T> {
+  write: () => Write<T, E>,
+): Write<T, E> {
   const span = tracing.start({ name: 'store.commit', parent: cause.trace, details: { operation } })
   return span === NO_SPAN ? write() : ended(span, write())
 }
 
-async function ended<T>(span: ActiveSpan, writing: Write<T>): Promise<Result<T, Unavailable>> {
+async function ended<T, E extends Unavailable | Invalid>(
+  span: ActiveSpan,
+  writing: Write<T, E>,
+): Promise<Result<T, E>> {
   const result = await writing
-  span.end({ error: result.isErr() ? result.error.reason : undefined })
+  span.end({ error: result.isErr() ? errorOf(result.error) : undefined })
   return result
 }
+
+/** The text of a span. */
+export const errorOf = (error: Unavailable | Invalid): string =>
+  error.kind === 'unavailable' ? error.reason : error.kind

@@ -1,4 +1,6 @@
+import type { ResultAsync } from 'neverthrow'
 import type { JumpReport, MoveResult } from '../domain/clock-jump.js'
+import type { Invalid } from '../domain/input-rules.js'
 import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from './agent-store.js'
 import type { AuditStore } from './audit-store.js'
@@ -67,6 +69,11 @@ export type TakenOver = {
  * host's transaction.
  */
 export type AcceptStores = {
-  readonly agents: Pick<AgentStore, 'get'>
-  readonly messages: Pick<MessageStore, 'accept'>
+  readonly agents: { get: OrInvalid<AgentStore['get']> }
+  readonly messages: { accept: OrInvalid<MessageStore['accept']> }
 }
+
+/** A host's transaction can be one in which no message can be accepted. */
+type OrInvalid<Call> = Call extends (...input: infer Input) => ResultAsync<infer Value, infer E>
+  ? (...input: Input) => ResultAsync<Value, E | Invalid>
+  : never

@@ -16,6 +16,9 @@ export const OVERLOAD = 'overload'
 /** The reason if the storage has had a message for seconds and has not confirmed it. */
 export const UNCONFIRMED = 'unconfirmed'
 
+/** The reason of each call after `close` of the storage. */
+export const CLOSED = 'the storage is closed'
+
 const TEXTS: ReadonlyMap<string, string> = new Map([
   [OVERLOAD, 'More requests arrive than the service can handle. Try again later'],
   [

@@ -135,7 +135,7 @@ export type {
 export type { Recovery, RecoveryStore } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, Storage, TakenOver } from '../ports/storage.js'
-export { CALLER_LEFT } from '../ports/stored.js'
+export { CALLER_LEFT, CLOSED } from '../ports/stored.js'
 export type {
   Caller,
   Lease,

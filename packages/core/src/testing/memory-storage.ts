@@ -1,6 +1,6 @@
 import { errAsync, okAsync, ResultAsync } from 'neverthrow'
 import type { Storage } from '../ports/storage.js'
-import type { Stored } from '../ports/stored.js'
+import { CLOSED, type Stored } from '../ports/stored.js'
 import { newMemory, type Immediate, type Memory } from './memory.js'
 import { MemoryAgents } from './memory-agents.js'
 import { MemoryAudit } from './memory-audit.js'
@@ -64,7 +64,7 @@ function openHandle(memory: Memory): MemoryStorage {
   let isClosed = false
 
   const call: Call = (method, run) => {
-    if (isClosed) return unavailable('the storage is closed')
+    if (isClosed) return unavailable(CLOSED)
     const fault = faults.get(method)
     if (!fault || fault.times <= 0) return okAsync(copyOf(run()))
     faults.set(method, { ...fault, times: fault.times - 1 })

@@ -2,8 +2,10 @@ import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
+import type { Invalid } from '../domain/input-rules.js'
+import { ofPage } from '../domain/page-rules.js'
 import type { DeliveryDetail, DeliveryFilter } from '../ports/delivery-store.js'
-import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
@@ -24,8 +26,11 @@ export const getDelivery =
 /** Lists deliveries, newest first. */
 export const listDeliveries =
   (d: Platform) =>
-  (filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>> =>
-    d.storage.deliveries.list(filter, page)
+  (
+    filter: DeliveryFilter,
+    page: PageOf,
+  ): ResultAsync<Page<WebhookDelivery>, Unavailable | Invalid> =>
+    ofPage(page, (checked) => d.storage.deliveries.list(filter, checked))
 
 /**
  * Sends the delivery again now. An open delivery gets one extra attempt and keeps its schedule. A

@@ -4,6 +4,7 @@ import type { WebhookDelivery } from '../domain/delivery.js'
 import type { CustomHeaders } from '../domain/custom-headers.js'
 import { freezeEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
+import { ofPage } from '../domain/page-rules.js'
 import { changeSending } from '../domain/sending.js'
 import { newSecret } from '../domain/signature.js'
 import {
@@ -13,7 +14,7 @@ import {
   type WebhookChange,
 } from '../domain/webhook.js'
 import { resumed, untried } from '../domain/webhook-health.js'
-import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 
 import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
@@ -92,8 +93,8 @@ export const getWebhook =
 
 export const listWebhooks =
   (d: Platform) =>
-  (projectId: string, page: PageOf): Stored<Page<Webhook>> =>
-    d.storage.webhooks.list(projectId, page)
+  (projectId: string, page: PageOf): ResultAsync<Page<Webhook>, Unavailable | Invalid> =>
+    ofPage(page, (checked) => d.storage.webhooks.list(projectId, checked))
 
 export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
 

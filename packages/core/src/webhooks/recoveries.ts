@@ -1,9 +1,11 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
+import type { Invalid } from '../domain/input-rules.js'
+import { ofPage } from '../domain/page-rules.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { Recovery } from '../ports/recovery-store.js'
-import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
@@ -61,8 +63,8 @@ export const getRecovery =
 /** Lists recoveries, newest first. */
 export const listRecoveries =
   (d: Platform) =>
-  (projectId: string, page: PageOf): Stored<Page<Recovery>> =>
-    d.storage.recoveries.list(projectId, page)
+  (projectId: string, page: PageOf): ResultAsync<Page<Recovery>, Unavailable | Invalid> =>
+    ofPage(page, (checked) => d.storage.recoveries.list(projectId, checked))
 
 /** Ends a running recovery. Deliveries that it has made due stay due. */
 export const cancelRecovery =
