@@ -1,4 +1,4 @@
-import type { JsonObject } from '@org/agent-messaging-core/runtime'
+import type { JsonObject, TraceContext } from '@org/agent-messaging-core/runtime'
 import { ModelError, modelErrorIn, parsedJson } from './model-error.js'
 import type { OpenaiOptions } from './openai-options.js'
 
@@ -10,6 +10,14 @@ export function chatHeaders({
   const sent = new Headers({ accept: 'application/json, text/event-stream' })
   if (apiKey !== undefined) sent.set('authorization', `Bearer ${apiKey}`)
   for (const [name, value] of Object.entries(headers ?? {})) sent.set(name, value)
+  return sent
+}
+
+/** Adds the trace of a run. */
+export function withTrace(headers: Headers, trace: TraceContext | undefined): Headers {
+  if (!trace) return headers
+  const sent = new Headers(headers)
+  for (const [name, value] of Object.entries(trace)) sent.set(name, value)
   return sent
 }
 

@@ -127,6 +127,13 @@ describe('a run', () => {
     })
   })
 
+  it('sends the trace as headers, beside the headers of the agent', async () => {
+    const trace = { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'v=1' }
+    const first = await sent({ headers: { 'x-team': 'own' } }, { trace })
+    expect(first.headers).toMatchObject({ ...trace, 'x-team': 'own' })
+    expect((await sent()).headers).not.toHaveProperty('traceparent')
+  })
+
   it('sends only the settings that the agent has', async () => {
     expect((await sent()).body).toEqual({
       model: 'parrot',

@@ -11,7 +11,7 @@ import { err, ok, type Result } from 'neverthrow'
 import { Calls } from './calls.js'
 import { chatFailure } from './chat-failure.js'
 import { ChatReply } from './chat-reply.js'
-import { chatHeaders, chatResponse } from './chat-request.js'
+import { chatHeaders, chatResponse, withTrace } from './chat-request.js'
 import { eventData } from './event-stream.js'
 import { Fault } from './fault.js'
 import { parsedJson } from './model-error.js'
@@ -87,7 +87,12 @@ function runningModel(
         ...(await chatRequest(options, request)),
         ...userField(options, request, crypto),
       }
-      const response = await chatResponse(fetch, { url, headers, body, signal })
+      const response = await chatResponse(fetch, {
+        url,
+        headers: withTrace(headers, request.trace),
+        body,
+        signal,
+      })
       return await readReply(response, new ChatReply(maxAnswerLength), request.emit)
     } catch (error) {
       return chatFailure(error, signal, secrets)

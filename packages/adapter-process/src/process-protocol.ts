@@ -96,9 +96,10 @@ export function runLine(
   { messageId, agentId, sessionId, message, metadata, executionPrincipal, ...run }: RunRequest,
   history: readonly Turn[] | undefined,
 ): string {
-  const { attempt, inputs, sessionState } = run
+  const { attempt, inputs, sessionState, trace } = run
   const about = { messageId, agentId, sessionId, message, metadata, executionPrincipal }
-  return toLine({ type: 'run', id, ...about, attempt, inputs, sessionState, history })
+  const more = { attempt, inputs, sessionState, history, ...trace }
+  return toLine({ type: 'run', id, ...about, ...more })
 }
 
 export const cancelLine = (id: string): string => toLine({ type: 'cancel', id })

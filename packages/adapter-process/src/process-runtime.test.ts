@@ -130,6 +130,7 @@ describe('a run', () => {
       attempt: 2,
       sessionState: 'seen',
       executionPrincipal: { type: 'end_user', endUserId: 'Ada' },
+      trace: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`, tracestate: 'vendor=1' },
     })
     const outcome = await run('Hi', request)
     const { id, ...seen } = JSON.parse((outcome as { response: string }).response) as Record<
@@ -148,6 +149,7 @@ describe('a run', () => {
       executionPrincipal,
       attempt,
       sessionState,
+      ...request.trace,
     })
     expect(id).toMatch(/^[0-9a-f-]{36}$/)
   })

@@ -5,6 +5,7 @@ import type {
   Tracing,
 } from '@org/agent-messaging-core/runtime'
 import {
+  context,
   createTraceState,
   ROOT_CONTEXT,
   SpanKind,
@@ -14,6 +15,9 @@ import {
   type SpanContext,
   type Tracer,
 } from '@opentelemetry/api'
+
+/** The name of the service, of its tracer and of its agents' provider. */
+export const SERVICE = 'agent-messaging'
 
 const KINDS = {
   'message.send': SpanKind.PRODUCER,
@@ -34,12 +38,18 @@ const STANDARD_NAMES: Readonly<Record<string, string>> = {
   error: 'error.type',
 }
 
+/** The convention has a name for OpenAI only. A server that is compatible counts as OpenAI. */
+const providerOf = (runtime: unknown): string => (runtime === 'openai' ? 'openai' : SERVICE)
+
 /** Makes a span of `tracer` for each span of the service. */
 export const openTelemetryTracing = (tracer: Tracer): Tracing => ({
   start({ name, parent, details }) {
     const isRun = name === 'agent.run'
     const attributes = attributesOf(details)
-    if (isRun) attributes['gen_ai.operation.name'] = 'invoke_agent'
+    if (isRun) {
+      attributes['gen_ai.operation.name'] = 'invoke_agent'
+      attributes['gen_ai.provider.name'] = providerOf(details['runtime'])
+    }
     const span = tracer.startSpan(
       isRun ? `invoke_agent ${String(details['agentName'])}` : name,
       { kind: KINDS[name], attributes },
@@ -47,6 +57,7 @@ export const openTelemetryTracing = (tracer: Tracer): Tracing => ({
     )
     const active: ActiveSpan = {
       trace: traceOf(span.spanContext()),
+      within: (work) => context.with(trace.setSpan(context.active(), span), work),
       link: (other) => void span.addLink({ context: contextOf(other) }),
       end: (more = {}) => {
         span.setAttributes(attributesOf(more))

@@ -1,4 +1,6 @@
 import type { Tracing } from '@org/agent-messaging-core/runtime'
+import { context } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import {
   defaultResource,
@@ -8,7 +10,7 @@ import {
 } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openTelemetryTracing } from './open-telemetry-tracing.js'
+import { openTelemetryTracing, SERVICE } from './open-telemetry-tracing.js'
 import { batchOf, samplerOf } from './otlp-variables.js'
 import { version } from './version.js'
 
@@ -27,7 +29,7 @@ const BETWEEN_REPORTS_MS = 60_000
  */
 export function exportTraces(onFailure: (reason: string) => void): TraceExport {
   const exporter = reporting(new OTLPTraceExporter(), onFailure)
-  const named = resourceFromAttributes({ 'service.name': 'agent-messaging' })
+  const named = resourceFromAttributes({ 'service.name': SERVICE })
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(named)
@@ -35,8 +37,10 @@ export function exportTraces(onFailure: (reason: string) => void): TraceExport {
     sampler: samplerOf(process.env),
     spanProcessors: [new BatchSpanProcessor({ ...batchOf(process.env), exporter })],
   })
+  // A program of the operator can have set its own. Both carry the active span.
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   return {
-    tracing: openTelemetryTracing(provider.getTracer('agent-messaging', version)),
+    tracing: openTelemetryTracing(provider.getTracer(SERVICE, version)),
     close: async () => {
       const limit = delay(CLOSING_MS, undefined, { ref: false })
       await Promise.race([provider.shutdown().catch(() => undefined), limit])

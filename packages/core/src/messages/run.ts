@@ -116,7 +116,7 @@ export class Run {
     if (this.#reason) return undefined
     try {
       const request = runRequest(this.#context, claimed, this.#live.emit, this.#span.trace)
-      return await running.run(request, this.#aborter.signal)
+      return await this.#span.within(() => running.run(request, this.#aborter.signal))
     } catch (error) {
       return failedRun('RUNTIME_ERROR', wordsOf(error))
     }

@@ -7,7 +7,12 @@ const LEAVES_THE_SERVICE: ReadonlySet<SpanStart['name']> = new Set([
   'delivery.attempt',
 ])
 
-export const NO_SPAN: ActiveSpan = { trace: undefined, link: () => undefined, end: () => undefined }
+export const NO_SPAN: ActiveSpan = {
+  trace: undefined,
+  within: (work) => work(),
+  link: () => undefined,
+  end: () => undefined,
+}
 
 /**
  * Makes no spans. Sends a client's trace to agents and webhooks, with a new parent id each time.

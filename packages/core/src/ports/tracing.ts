@@ -25,6 +25,11 @@ export type SpanDetails = Readonly<Record<string, string | number | boolean | un
 export interface ActiveSpan {
   /** The context for the work that this span causes. Undefined without a trace. */
   readonly trace: TraceContext | undefined
+  /**
+   * Calls `work` while this span is the active one of the tracing tool, also after each await. Spans
+   * that other libraries make in `work` then belong to this span. Returns what `work` returns.
+   */
+  within<T>(work: () => T): T
   /** Names work of another trace that belongs to this span. */
   link(trace: TraceContext): void
   /** Call this method once. A detail with the name `error` says that the work failed. */

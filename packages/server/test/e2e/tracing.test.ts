@@ -79,6 +79,7 @@ it('a message has spans of one trace: send, run, attempt and their commits', asy
   expect(run?.attributes).toEqual(
     expect.arrayContaining([
       { key: 'gen_ai.operation.name', value: { stringValue: 'invoke_agent' } },
+      { key: 'gen_ai.provider.name', value: { stringValue: 'agent-messaging' } },
       { key: 'gen_ai.conversation.id', value: { stringValue: 's' } },
     ]),
   )
