@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url'
 import { exampleServer, KEY } from './example-server.mjs'
 
 const CHECK = fileURLToPath(new URL('../checks/openai/', import.meta.url))
+/** The agents, with the functions that run them. */
+const HANDLERS = { failing: 'fail', echo: 'echo', slow: 'slowly' }
 const work = mkdtempSync(path.join(tmpdir(), 'openai-check-'))
 
 /** Answers in words. */
@@ -19,10 +21,16 @@ async function* slowly({ message }) {
   }
 }
 
-const { server, api } = await exampleServer({ endpoints: ['openai'], agents: { slowly } })
+const fail = () => Promise.reject(new Error('told to fail'))
+
+const { server, api } = await exampleServer({ endpoints: ['openai'], agents: { slowly, fail } })
 try {
-  for (const [name, handler] of Object.entries({ echo: 'echo', slow: 'slowly' }))
-    await api('POST', '/v1/agents', { name, runtime: { kind: 'function', handler } })
+  for (const [name, handler] of Object.entries(HANDLERS))
+    await api('POST', '/v1/agents', {
+      name,
+      runtime: { kind: 'function', handler },
+      maxAttempts: 1,
+    })
   const python = path.join(work, 'bin/python')
   execFileSync('python3', ['-m', 'venv', work])
   const install = ['-m', 'pip', 'install', '--quiet', '-r', path.join(CHECK, 'requirements.txt')]

@@ -1,6 +1,8 @@
-# Calls a server with the official client. Needs BASE_URL and KEY.
-import os, time
-import openai
+# Calls a server with the official client, and checks its responses against the types of Open
+# Responses. Needs BASE_URL and KEY.
+import json, os, time
+from urllib.request import Request, urlopen
+import openai, openresponses_types
 
 base_url = os.environ["BASE_URL"] + "/openai/v1"
 client = openai.OpenAI(base_url=base_url, api_key=os.environ["KEY"], max_retries=0)
@@ -19,7 +21,7 @@ def error_of(call):
 
 
 def models():
-    check([model.id for model in client.models.list()], ["slow", "echo"])
+    check([model.id for model in client.models.list()], ["slow", "echo", "failing"])
 
 
 def responses():
@@ -83,6 +85,46 @@ def errors():
     check(type(error_of(stranger.models.list)), openai.AuthenticationError)
 
 
-for part in (models, responses, streamed_responses, background, chat, repeated, errors):
+# The events of Open Responses by their `type`.
+EVENTS = {
+    kind.value: event
+    for name, event in vars(openresponses_types).items()
+    if name.endswith("StreamingEvent")
+    for kind in event.model_fields["type"].annotation
+}
+
+
+def open_responses():
+    headers = {"Authorization": f"Bearer {os.environ['KEY']}", "Content-Type": "application/json"}
+
+    def call(path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        with urlopen(Request(base_url + path, data, headers), timeout=35) as answer:
+            return answer.read().decode()
+
+    def validated(response):
+        openresponses_types.ResponseResource.model_validate(response)
+        return response
+
+    def send(**body):
+        return validated(json.loads(call("/responses", body)))
+
+    first = send(model="echo", input="Hello", metadata={"channel": "C1"})
+    found = validated(json.loads(call(f"/responses/{first['id']}")))
+    check(found["status"], "completed")
+    send(model="slow", input="Hello", background=True)
+    check(send(model="failing", input="Hello")["status"], "failed")
+    streamed = call("/responses", {"model": "slow", "input": "one two three", "stream": True})
+    data = [line[6:] for line in streamed.splitlines() if line.startswith("data: ")]
+    check(data[-1], "[DONE]")
+    events = [json.loads(text) for text in data[:-1]]
+    for event in events:
+        EVENTS[event["type"]].model_validate(event)
+        if "response" in event:
+            validated(event["response"])
+    check(events[-1]["type"], "response.completed")
+
+
+for part in (models, responses, streamed_responses, background, chat, repeated, errors, open_responses):
     part()
     print(part.__name__, "passed")
