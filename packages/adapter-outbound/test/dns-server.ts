@@ -8,11 +8,11 @@ import {
 } from 'node:net'
 
 /**
- * `silent`: no answer. `nxdomain`: no such name. An empty list: a name without addresses. `via`:
+ * `silent`: no answer. `nxdomain`: no such name. `servfail`: the server cannot answer. An empty list: a name without addresses. `via`:
  * aliases between the name and its addresses. `overTcp`: UDP answers are truncated to nothing.
  * `afterMs`: a delay.
  */
-export type DnsAnswer = readonly string[] | 'silent' | 'nxdomain' | LongAnswer
+export type DnsAnswer = readonly string[] | 'silent' | 'nxdomain' | 'servfail' | LongAnswer
 type LongAnswer = {
   readonly addresses: readonly string[]
   readonly via?: readonly string[]
@@ -37,9 +37,9 @@ export async function dnsServer(
     const long: LongAnswer =
       typeof answer === 'object' && 'addresses' in answer
         ? answer
-        : { addresses: answer === 'nxdomain' ? [] : answer }
+        : { addresses: typeof answer === 'string' ? [] : answer }
     const bytes = encode(
-      { question: query.subarray(0, end), name, type, exists: answer !== 'nxdomain' },
+      { question: query.subarray(0, end), name, type, code: codeOf(answer) },
       long,
       transport,
     )
@@ -99,7 +99,7 @@ type Question = {
   readonly question: Buffer
   readonly name: string
   readonly type: number
-  readonly exists: boolean
+  readonly code: number
 }
 
 function readQuestion(query: Buffer): { name: string; type: number; end: number } {
@@ -112,12 +112,16 @@ function readQuestion(query: Buffer): { name: string; type: number; end: number 
   return { name: labels.join('.').toLowerCase(), type: query.readUInt16BE(at + 1), end: at + 5 }
 }
 
+/** RFC 1035 §4.1.1: no error, server failure, name error. */
+const codeOf = (answer: DnsAnswer): number =>
+  answer === 'servfail' ? 2 : answer === 'nxdomain' ? 3 : 0
+
 const TRUNCATED = 0x0200
 const CNAME = 5
 
 /** Encodes RFC 1035 §4: the question, the aliases, and a record for each address of the type. */
 function encode(
-  { question, name, type, exists }: Question,
+  { question, name, type, code }: Question,
   { addresses, via = [], overTcp }: LongAnswer,
   transport: 'udp' | 'tcp',
 ): Buffer {
@@ -129,7 +133,7 @@ function encode(
     .map((address) => record(names.at(-1) ?? '', type, bytesOf(address)))
   const records = isCut ? [] : [...aliases, ...found]
   const head = Buffer.from(question)
-  head.writeUInt16BE((exists ? 0x8180 : 0x8183) | (isCut ? TRUNCATED : 0), 2)
+  head.writeUInt16BE(0x8180 | code | (isCut ? TRUNCATED : 0), 2)
   head.writeUInt16BE(records.length, 6)
   head.writeUInt32BE(0, 8)
   return Buffer.concat([head, ...records])
