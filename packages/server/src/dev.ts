@@ -10,7 +10,7 @@ import type { Config } from './config.js'
 import { devAddresses, devFiles, readOrCreateDevSettings } from './dev-files.js'
 import { logProgram, type Logger } from './logging.js'
 import { projectNamed } from './lookup.js'
-import { asksForTraces } from './otlp-setting.js'
+import { otlpExports } from './otlp-setting.js'
 import { createServer, type RunningServer } from './server.js'
 import { shownDatabase } from './urls.js'
 import { welcome, type Welcome } from './welcome.js'
@@ -45,7 +45,7 @@ export async function startDev({
     logger,
     bootstrapApiKey: settings.apiKey,
     overrideGlobalObjects: true,
-    exportsTraces: asksForTraces(process.env),
+    ...otlpExports(process.env),
     addresses: devAddresses(config),
     // `dev` logs only warnings by default, so the output of programs is logged as warnings.
     ...(logger && { programLog: logProgram(logger, 'warn') }),

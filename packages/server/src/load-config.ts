@@ -4,7 +4,7 @@ import type { Result } from 'neverthrow'
 import { readConfig, type Config, type Variables } from './config.js'
 import { OperatorError } from './operator-error.js'
 import { withSettingFiles } from './setting-files.js'
-import { envFileProblems, unknownVariables } from './setting-warnings.js'
+import { envFileProblems, unknownVariables, unsupportedLogs } from './setting-warnings.js'
 
 /**
  * Reads the settings from the options, the environment and `.env`, and prints a warning for ignored
@@ -26,7 +26,11 @@ export function readSettings(options?: Variables): {
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
   return {
     config: withSettingFiles(process.env).andThen((env) => readConfig(env, options)),
-    warnings: [...envFileProblems(text), ...unknownVariables(process.env)],
+    warnings: [
+      ...envFileProblems(text),
+      ...unknownVariables(process.env),
+      ...unsupportedLogs(process.env),
+    ],
   }
 }
 

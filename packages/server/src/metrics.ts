@@ -3,6 +3,7 @@ import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import type { MetricsText, RequestFacts } from '@org/agent-messaging-http'
 import { factMetrics } from './fact-metrics.js'
 import { instruments } from './instruments.js'
+import type { MetricExport } from './otlp-metrics.js'
 import { processMetrics } from './process-metrics.js'
 import { PrometheusText } from './prometheus-text.js'
 import { stateGauges } from './state-gauges.js'
@@ -12,13 +13,20 @@ export type Metrics = {
   readonly telemetry: Telemetry
   onRequest(facts: RequestFacts): void
   /** All metrics, with gauges for the present state of the storage and of this process. */
-  read(service: Pick<MessagingService, 'backlog' | 'load' | 'now'>): Promise<MetricsText>
+  read(service: Observed): Promise<MetricsText>
+  /** Shows the state of this service in each export. */
+  follow(service: Observed): void
+  /** Ends the export. Never rejects. */
+  close(): Promise<void>
 }
+
+type Observed = Pick<MessagingService, 'backlog' | 'load' | 'now'>
 
 const REQUEST_BUCKETS = [0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 
-export function createMetrics(): Metrics {
-  const prometheus = new PrometheusText()
+/** `exported` also sends the metrics elsewhere. */
+export function createMetrics(exported?: MetricExport): Metrics {
+  const prometheus = new PrometheusText(exported)
   const make = instruments(prometheus.meter, 'agent_messaging_')
   const makeOfProcess = instruments(prometheus.meter, '')
   const telemetry = factMetrics(make)
@@ -34,6 +42,10 @@ export function createMetrics(): Metrics {
   )
   const state = stateGauges(make)
   const ofProcess = processMetrics(makeOfProcess)
+  async function refresh(service: Observed): Promise<void> {
+    state.show(service.load(), (await service.backlog()).unwrapOr(undefined), service.now())
+    ofProcess.show()
+  }
   const declared = [...make.declared, ...makeOfProcess.declared]
   return {
     telemetry,
@@ -41,9 +53,10 @@ export function createMetrics(): Metrics {
       requests.inc({ method, route, status: String(status) })
       requestSeconds.observe({ route }, durationMs / 1_000)
     },
+    follow: (service) => exported?.follow(() => refresh(service)),
+    close: async () => exported?.close(),
     read: async (service) => {
-      state.show(service.load(), (await service.backlog()).unwrapOr(undefined), service.now())
-      ofProcess.show()
+      await refresh(service)
       return { contentType: prometheus.contentType, text: await prometheus.read(declared) }
     },
   }

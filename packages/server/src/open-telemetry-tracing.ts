@@ -15,9 +15,7 @@ import {
   type SpanContext,
   type Tracer,
 } from '@opentelemetry/api'
-
-/** The name of the service, of its tracer and of its agents' provider. */
-export const SERVICE = 'agent-messaging'
+import { SERVICE } from './otlp-resource.js'
 
 const KINDS = {
   'message.send': SpanKind.PRODUCER,

@@ -2,26 +2,52 @@ import { OperatorError } from './operator-error.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
 
+/** The settings of a server for exports over OTLP. */
+export const otlpExports = (variables: Variables) => ({
+  exportsTraces: asksForTraces(variables),
+  exportsMetrics: asksForMetrics(variables),
+})
+
 /**
  * Returns whether the standard variables of OpenTelemetry ask for spans over OTLP. Throws an
  * OperatorError if a value is one that the exporter does not support.
  */
-export function asksForTraces(variables: Variables): boolean {
-  if (!isAsked(variables)) return false
-  for (const name of ENDPOINTS) requireHttpUrl(name, variables[name])
-  for (const name of PROTOCOLS) refuseGrpc(name, variables[name])
+export const asksForTraces = (variables: Variables): boolean =>
+  asksFor('TRACES', variables, ({ OTEL_TRACES_EXPORTER: exporter }) =>
+    exporter ? namesOtlp(exporter) : endpointsOf('TRACES').some((name) => variables[name]),
+  )
+
+/** As `asksForTraces`, for metrics. An endpoint alone does not ask for metrics. */
+export const asksForMetrics = (variables: Variables): boolean =>
+  asksFor('METRICS', variables, ({ OTEL_METRICS_EXPORTER: exporter = '' }) => namesOtlp(exporter))
+
+type Signal = 'TRACES' | 'METRICS'
+
+function asksFor(
+  signal: Signal,
+  variables: Variables,
+  isAsked: (variables: Variables) => boolean,
+): boolean {
+  if (isDisabled(variables) || !isAsked(variables)) return false
+  for (const name of endpointsOf(signal)) requireHttpUrl(name, variables[name])
+  for (const name of protocolsOf(signal)) refuseGrpc(name, variables[name])
   return true
 }
 
-const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const
-const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'] as const
+const endpointsOf = (signal: Signal) => [
+  `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`,
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+]
+const protocolsOf = (signal: Signal) => [
+  `OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`,
+  'OTEL_EXPORTER_OTLP_PROTOCOL',
+]
 
-function isAsked(variables: Variables): boolean {
-  if (variables['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return false
-  const exporter = variables['OTEL_TRACES_EXPORTER']
-  if (exporter) return exporter.split(',').some((name) => name.trim() === 'otlp')
-  return ENDPOINTS.some((name) => variables[name])
-}
+const namesOtlp = (exporters: string): boolean =>
+  exporters.split(',').some((name) => name.trim() === 'otlp')
+
+const isDisabled = (variables: Variables): boolean =>
+  variables['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
 
 function requireHttpUrl(name: string, value: string | undefined): void {
   if (!value || (URL.canParse(value) && /^https?:/i.test(value))) return
@@ -30,5 +56,5 @@ function requireHttpUrl(name: string, value: string | undefined): void {
 
 function refuseGrpc(name: string, value: string | undefined): void {
   if (value !== 'grpc') return
-  throw new OperatorError(`${name} cannot be grpc: spans are sent as JSON over HTTP`, 2)
+  throw new OperatorError(`${name} cannot be grpc: the export sends JSON over HTTP`, 2)
 }

@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import { SamplingDecision } from '@opentelemetry/sdk-trace'
 import { describe, expect, it } from 'vitest'
-import { batchOf, samplerOf } from './otlp-variables.js'
+import { batchOf, metricTimesOf, samplerOf } from './otlp-variables.js'
 
 const LOW = '00000000000000000000000000000001'
 const HIGH = 'ffffffff000000000000000000000000'
@@ -57,5 +57,21 @@ describe('OTEL_BSP_*', () => {
 
   it('refuses a value that is not a number', () => {
     expect(() => batchOf({ OTEL_BSP_EXPORT_TIMEOUT: 'soon' })).toThrow(/OTEL_BSP_EXPORT_TIMEOUT/)
+  })
+})
+
+describe('OTEL_METRIC_EXPORT_*', () => {
+  it.each<[Record<string, string>, number, number]>([
+    [{}, 60_000, 30_000],
+    [{ OTEL_METRIC_EXPORT_INTERVAL: '50' }, 50, 50],
+    [{ OTEL_METRIC_EXPORT_INTERVAL: '5000', OTEL_METRIC_EXPORT_TIMEOUT: '200' }, 5_000, 200],
+  ])('%j gives the interval %s and the timeout %s', (variables, interval, timeout) => {
+    const times = { exportIntervalMillis: interval, exportTimeoutMillis: timeout }
+    expect(metricTimesOf(variables)).toEqual(times)
+  })
+
+  it('refuses 0', () => {
+    const variables = { OTEL_METRIC_EXPORT_INTERVAL: '0' }
+    expect(() => metricTimesOf(variables)).toThrow(/OTEL_METRIC_EXPORT_INTERVAL/)
   })
 })

@@ -8,6 +8,9 @@ import {
 } from '@opentelemetry/sdk-trace'
 import { OperatorError } from './operator-error.js'
 
+/** The longest time of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
 type Variables = Readonly<Record<string, string | undefined>>
 
 /** Returns the sampler of `OTEL_TRACES_SAMPLER`. Throws an OperatorError for an unknown name. */
@@ -42,10 +45,19 @@ export function batchOf(variables: Variables): Omit<BatchSpanProcessorOptions, '
   return Object.fromEntries(options.filter(([, value]) => value !== undefined))
 }
 
+/** Returns the times of the metrics export. Throws an OperatorError if one is not a number. */
+export function metricTimesOf(variables: Variables) {
+  const least1 = { least: 1, most: MAX_TIMER_MS }
+  const interval = numberOf(variables, 'OTEL_METRIC_EXPORT_INTERVAL', least1) ?? 60_000
+  const timeout = numberOf(variables, 'OTEL_METRIC_EXPORT_TIMEOUT', least1) ?? 30_000
+  // The reader refuses a longer timeout.
+  return { exportIntervalMillis: interval, exportTimeoutMillis: Math.min(interval, timeout) }
+}
+
 function numberOf(
   variables: Variables,
   name: string,
-  { least, most } = { least: 0, most: 2 ** 31 - 1 },
+  { least, most } = { least: 0, most: MAX_TIMER_MS },
 ): number | undefined {
   const text = variables[name]?.trim()
   if (!text) return undefined

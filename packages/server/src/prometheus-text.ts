@@ -7,6 +7,7 @@ import {
   MetricReader,
 } from '@opentelemetry/sdk-metrics'
 import type { Instrument } from './instruments.js'
+import type { MetricExport } from './otlp-metrics.js'
 
 /** Collects metrics only when they are read. */
 class Snapshots extends MetricReader {
@@ -35,8 +36,11 @@ export class PrometheusText {
   readonly #reader = new Snapshots()
   readonly #serializer = new PrometheusSerializer('', false, undefined, true, true)
 
-  constructor() {
-    this.meter = new MeterProvider({ readers: [this.#reader] }).getMeter('agent-messaging')
+  /** A metric export has a reader of its own. */
+  constructor(more?: Pick<MetricExport, 'reader' | 'resource'>) {
+    const readers = [this.#reader, ...(more ? [more.reader] : [])]
+    const provider = new MeterProvider({ readers, ...(more && { resource: more.resource }) })
+    this.meter = provider.getMeter('agent-messaging')
   }
 
   /** The serializer omits an instrument without values. Its name and type are added. */

@@ -47,6 +47,8 @@ export type ServerOptions = WiringOptions & {
   readonly metricsPort?: number | undefined
   /** Exports spans over OTLP, as the `OTEL_*` variables of this process say. Default: false. */
   readonly exportsTraces?: boolean | undefined
+  /** Exports metrics over OTLP in the same way. Default: false. */
+  readonly exportsMetrics?: boolean | undefined
   /** Serves the console at `/console`. `dev` adds a webhook receiver. Default: `off`. */
   readonly console?: 'on' | 'off' | 'dev' | undefined
   /** The pages of customers, which need the console. */
@@ -90,7 +92,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   let metricsListener: Listener | undefined
   const { publicUrl: base } = options
   const publicUrl = () => (typeof base === 'function' ? listener && base(listener.url) : base)
-  const metrics = await metricsOf(options)
+  const metrics = await metricsOf(options, logger)
   const outages = new OutageLog(logger, logTelemetry(logger))
   const telemetry = combined(options.telemetry ?? outages, metrics?.telemetry)
   const traces = await tracesOf(options, logger)
@@ -109,6 +111,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
     },
     publicUrl,
   )
+  metrics?.follow(wiring.service)
   outages.watch({
     clock: wiring.platform.clock,
     isUp: () =>
@@ -135,11 +138,12 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       metrics,
     )
     if (options.worker ?? true) await wiring.service.start()
-    return running(wiring, listener, metricsListener, { pages, outages, traces })
+    return running(wiring, listener, metricsListener, { pages, outages, traces, metrics })
   } catch (error) {
     await metricsListener?.close(0)
     await listener?.close(0)
     outages.stop()
+    await metrics?.close()
     await wiring.close()
     await traces?.close()
     throw error
@@ -154,25 +158,27 @@ type Besides = {
   readonly pages: Console | undefined
   readonly outages: OutageLog
   readonly traces: TraceExport | undefined
+  readonly metrics: Metrics | undefined
 }
 
 function running(
   { service, storage, close }: Wiring,
   listener: Listener,
-  metrics: Listener | undefined,
-  { pages, outages, traces }: Besides,
+  metricsListener: Listener | undefined,
+  { pages, outages, traces, metrics }: Besides,
 ): RunningServer {
   let stopped: Promise<void> | undefined
   async function stop(graceMs: number): Promise<void> {
     await Promise.all([listener.close(graceMs), service.stop({ graceMs })])
-    await metrics?.close(0)
+    await metricsListener?.close(0)
     outages.stop()
+    await metrics?.close()
     await close()
     await traces?.close()
   }
   return {
     url: listener.url,
-    ...(metrics && { metricsUrl: `${metrics.url}/metrics` }),
+    ...(metricsListener && { metricsUrl: `${metricsListener.url}/metrics` }),
     signInUrl: (key) => pages && listener.url + pages.signInPath(key),
     service,
     storage,
@@ -200,14 +206,18 @@ async function bootstrap(
     )
 }
 
-async function metricsOf({
-  metricsToken,
-  metricsPort,
-  openMetrics = false,
-}: ServerOptions): Promise<Metrics | undefined> {
-  if (!openMetrics && metricsToken === undefined && metricsPort === undefined) return undefined
+/** Loads the packages of the metrics only if they are read or exported. */
+async function metricsOf(
+  { metricsToken, metricsPort, openMetrics = false, exportsMetrics = false }: ServerOptions,
+  logger: Logger,
+): Promise<Metrics | undefined> {
+  const isRead = openMetrics || metricsToken !== undefined || metricsPort !== undefined
+  if (!isRead && !exportsMetrics) return undefined
   const { createMetrics } = await import('./metrics.js')
-  return createMetrics()
+  if (!exportsMetrics) return createMetrics()
+  const { exportMetrics } = await import('./otlp-metrics.js')
+  const onFailure = (reason: string) => logger.warn({ reason }, 'metrics were not exported')
+  return createMetrics(exportMetrics(onFailure))
 }
 
 /** Loads the packages of the export only if it is on. */

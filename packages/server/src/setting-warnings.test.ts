@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { envFileProblems, unknownVariables } from './setting-warnings.js'
+import { envFileProblems, unknownVariables, unsupportedLogs } from './setting-warnings.js'
 
 it('a line of .env that sets nothing is named by its number, without its text', () => {
   const text = [
@@ -38,4 +38,12 @@ it('an unknown variable is named without a suggestion when no setting is similar
     'SERVICE_QQQQQQQQQ is ignored: there is no such setting',
   ])
   expect(unknownVariables({ 'SERVICE_MASTER_KEY: c2VjcmV0': '' })).toEqual([])
+})
+
+it.each([
+  ['otlp', ['OTEL_LOGS_EXPORTER is not supported: the server does not export its logs']],
+  ['none', []],
+  ['', []],
+])('OTEL_LOGS_EXPORTER %j is answered with %j', (exporter, lines) => {
+  expect(unsupportedLogs({ OTEL_LOGS_EXPORTER: exporter })).toEqual(lines)
 })

@@ -38,3 +38,9 @@ export function unknownVariables(env: Variables): string[] {
     return `${name} is ignored: there is no such setting${hint}`
   })
 }
+
+/** A line for a variable of OpenTelemetry that asks for logs. */
+export function unsupportedLogs({ OTEL_LOGS_EXPORTER: exporter = '' }: Variables): string[] {
+  if (exporter === '' || exporter === 'none') return []
+  return ['OTEL_LOGS_EXPORTER is not supported: the server does not export its logs']
+}

@@ -3,7 +3,7 @@ import type { Config } from './config.js'
 import { allowedValue, type VariableName } from './environment.js'
 import type { Logger } from './logging.js'
 import { OperatorError } from './operator-error.js'
-import { asksForTraces } from './otlp-setting.js'
+import { otlpExports } from './otlp-setting.js'
 import { createServer, type RunningServer } from './server.js'
 
 export type StartOptions = {
@@ -25,7 +25,7 @@ export async function startServer({ config, ...options }: StartOptions): Promise
     databasePath,
     masterKey,
     overrideGlobalObjects: true,
-    exportsTraces: asksForTraces(process.env),
+    ...otlpExports(process.env),
     addresses: allowedCidrs ? { allowedCidrs } : {},
   })
 }

@@ -28,15 +28,20 @@ const traceparent = `00-${CALLER.trace}-${CALLER.span}-01`
 let server: RealServer
 let hook: Awaited<ReturnType<typeof receiver>>
 let collector: Awaited<ReturnType<typeof receiver>>
+let meters: Awaited<ReturnType<typeof receiver>>
 
 beforeAll(async () => {
   hook = await receiver()
   collector = await receiver()
+  meters = await receiver()
   server = await realServer({
     env: {
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.url,
       OTEL_BSP_SCHEDULE_DELAY: '50',
       OTEL_SERVICE_NAME: 'traced',
+      OTEL_METRICS_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: meters.url,
+      OTEL_METRIC_EXPORT_INTERVAL: '50',
     },
   })
   const agent = {
@@ -51,6 +56,7 @@ afterAll(async () => {
   await server.dispose()
   await hook.close()
   await collector.close()
+  await meters.close()
 })
 
 const spans = (): Span[] =>
@@ -98,6 +104,37 @@ it('a repeated send links to the trace of the first', async () => {
   expect(named('message.send').map(({ spanId }) => spanId)).toContain(linked)
 })
 
+type Metrics = {
+  readonly resourceMetrics: readonly {
+    readonly resource: { readonly attributes: Span['attributes'] }
+    readonly scopeMetrics: readonly { readonly metrics: readonly Metric[] }[]
+  }[]
+}
+type Points = { readonly dataPoints: readonly { readonly asDouble?: number }[] }
+type Metric = { readonly name: string; readonly sum?: Points; readonly gauge?: Points }
+
+it('the metrics are exported, also the present state, and `/metrics` stays closed', async () => {
+  await send('counted', {})
+  const exported = () =>
+    meters.received.flatMap(({ body }) => (JSON.parse(body) as Metrics).resourceMetrics)
+  const valueOf = (name: string): number | undefined => {
+    const metrics = exported()
+      .at(-1)
+      ?.scopeMetrics.flatMap((scope) => scope.metrics)
+    const { sum, gauge } = metrics?.find((metric) => metric.name === name) ?? {}
+    return (sum ?? gauge)?.dataPoints[0]?.asDouble
+  }
+  expect(await until(() => (valueOf('agent_messaging_messages_accepted_total') ?? 0) >= 1)).toBe(
+    true,
+  )
+  expect(valueOf('agent_messaging_storage_up')).toBe(1)
+  expect(exported()[0]?.resource.attributes).toContainEqual({
+    key: 'service.name',
+    value: { stringValue: 'traced' },
+  })
+  expect((await fetch(`${server.url}/metrics`)).status).not.toBe(200)
+})
+
 it('a collector that never answers holds up no message and no stop', async () => {
   let exports = 0
   const hanging = createServer(() => exports++)
@@ -107,6 +144,7 @@ it('a collector that never answers holds up no message and no stop', async () =>
   const traced = await realServer({
     env: {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_METRICS_EXPORTER: 'otlp',
       OTEL_BSP_SCHEDULE_DELAY: '50',
     },
   })
