@@ -50,7 +50,7 @@ export type ServiceOptions = {
    * lease can run twice.
    */
   readonly leaseKeeper?: LeaseKeeper
-  /** Default: records nothing. */
+  /** Default: records nothing. That of `nodePlatform` writes failures to stderr. */
   readonly telemetry?: Telemetry
   /** Default: makes no spans, and passes traces of clients on. */
   readonly tracing?: Tracing

@@ -72,6 +72,7 @@ export type WiringOptions = {
   readonly policy?: Partial<Policy> | undefined
   /** Signs and sends webhooks in a separate thread, which cannot follow a fake clock. */
   readonly webhookThread?: boolean | undefined
+  /** Default: writes failures to stderr. `{ record() {} }` silences them. */
   readonly telemetry?: Telemetry | undefined
   /** Makes spans of the work. Default: none. */
   readonly tracing?: Tracing | undefined
@@ -101,10 +102,11 @@ export async function wire(
   options: WiringOptions,
   publicUrl: () => string | undefined,
 ): Promise<Wiring> {
-  const { databasePath, telemetry = { record: () => undefined } } = options
+  const { databasePath } = options
   const policy = { ...defaultPolicy, ...options.policy }
   const { headerPrefix, runLeaseMs: leaseMs, limits } = policy
   const ownPlatform = nodePlatform(options)
+  const { telemetry = ownPlatform.telemetry } = options
   const onError = (worker: string, reason: string): void =>
     telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })

@@ -9,7 +9,7 @@ import type { Fact } from '@org/agent-messaging-core/runtime'
 import { fakeClock, type FakeClock } from '@org/agent-messaging-core/testing'
 import { createMessaging, MessagingError, type MessagingOptions } from '@org/agent-messaging-node'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../adapter-postgres/test/test-postgres.js'
 
 const shout = ({ message }: { readonly message: string }): string => `${message.toUpperCase()}!`
@@ -232,6 +232,83 @@ describe('createMessaging', () => {
     expect(JSON.stringify(facts)).not.toMatch(/k[123]"|large|chosen/)
   })
 
+  describe('writes to stderr', () => {
+    const canary = 'canary-text-7f3a'
+    const fails = ({ message }: { readonly message: string }): string => {
+      throw new Error(`cannot answer ${message}`)
+    }
+
+    /** The lines of the service, without their times. */
+    function stderr(): string[] {
+      const lines: string[] = []
+      const write = vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+        lines.push(String(text).replace(/^\S+ /, ''))
+        return true
+      })
+      onTestFinished(() => write.mockRestore())
+      return lines
+    }
+
+    it('that an agent threw and a webhook failed, without messages and secrets', async () => {
+      const lines = stderr()
+      const receiver = createServer((_, response) => response.writeHead(500).end(canary))
+      await once(receiver.listen(0, '127.0.0.1'), 'listening')
+      onTestFinished(() => void receiver.close())
+      const messaging = await open({
+        agents: { shouter: fails },
+        addresses: { allowLoopback: true, allowHttp: true },
+      })
+      const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/${canary}`
+      const { webhook } = await messaging.webhooks.create({ url, events: ['*'] })
+      const { message } = await messaging.messages.send({ ...hello, message: canary })
+      expect(message.state.kind).toBe('failed')
+      await expect.poll(() => lines.length).toBeGreaterThanOrEqual(2)
+      expect(lines).toContainEqual(
+        expect.stringMatching(
+          `^agent-messaging run.finished messageId=${message.id} .*error=RUNTIME_ERROR state=failed`,
+        ),
+      )
+      expect(lines).toContainEqual(
+        expect.stringMatching(
+          `^agent-messaging delivery.attempted webhookId=${webhook.id} .*outcome=refused statusCode=500`,
+        ),
+      )
+      expect(lines.join('')).not.toContain(canary)
+    })
+
+    it('that the secrets of an agent and a webhook cannot be decrypted', async () => {
+      const database = `file:${path.join(directory(), 'data.db')}`
+      const [masterKey, newKey] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+      await (await open({ database, masterKey })).stop()
+      const runtime = { kind: 'openai', baseUrl: 'https://model.example', model: 'm', apiKey: 'k' }
+      const both = { masterKey: newKey, otherMasterKeys: [masterKey] }
+      const first = await open({
+        database,
+        ...both,
+        agents: { shouter: shout, model: { runtime } },
+      })
+      const url = 'https://receiver.example/'
+      await first.webhooks.create({ url, events: ['message.responded'] })
+      await first.stop()
+      const lines = stderr()
+      const second = await open({ database, masterKey })
+      await second.messages.send(hello)
+      await expect.poll(() => lines.join('')).toMatch(/delivery.attempted .*unsealable_secret/)
+      expect(lines.join('')).toMatch(/secret.unsealable agentId=/)
+    })
+
+    it('nothing if a telemetry replaces it, and nothing if all is well', async () => {
+      const lines = stderr()
+      await answerOf(await open())
+      const silent = await open({
+        agents: { shouter: fails },
+        telemetry: { record: () => undefined },
+      })
+      expect((await answerOf(silent)).kind).toBe('failed')
+      expect(lines).toEqual([])
+    })
+  })
+
   it('lets a run in flight end when it stops, and stops once', async () => {
     let answer: (text: string) => void = () => undefined
     const messaging = await open({
@@ -289,7 +366,7 @@ describe('createMessaging', () => {
       ]
       expect(answers.map(({ message }) => message.state.kind)).toEqual(['responded', 'responded'])
       expect(facts.filter(({ name }) => name === 'agent.undeclared')).toMatchObject([
-        { agents: ['shouter'], detail: expect.stringContaining('agents stop') as string },
+        { agents: ['shouter'], hint: expect.stringContaining('agents stop') as string },
       ])
     })
 

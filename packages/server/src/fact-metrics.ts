@@ -17,6 +17,7 @@ export function factMetrics(make: Instruments): Telemetry {
     'agent.changed': () => undefined,
     'agent.settings_kept': () => undefined,
     'agent.undeclared': () => undefined,
+    'secret.unsealable': () => undefined,
     'recovery.finished': () => undefined,
     'work.taken_over': () => undefined,
     'clock.corrected': () => undefined,

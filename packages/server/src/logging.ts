@@ -1,4 +1,4 @@
-import { toIso, type Fact, type Telemetry } from '@org/agent-messaging-core/runtime'
+import { levelOfFact, toIso, type Telemetry } from '@org/agent-messaging-core/runtime'
 import type { ProgramLog } from '@org/agent-messaging-process'
 import {
   destination,
@@ -70,7 +70,7 @@ function plainLine(json: string): string {
 /** Logs one line per fact. Facts contain no message text and no secrets (see the port). */
 export const logTelemetry = (logger: Logger): Telemetry => ({
   record: (fact) => {
-    const level = levelOf(fact)
+    const level = levelOfFact(fact)
     if (logger.isLevelEnabled?.(level) === false) return
     const { name, ...details } = fact
     logger[level](withReadableTimes(details), name)
@@ -91,37 +91,3 @@ export const logProgram =
   (logger: Logger, level: 'info' | 'warn' = 'info'): ProgramLog =>
   (details, text) =>
     logger[level](details, text)
-
-function levelOf(fact: Fact): 'info' | 'warn' | 'error' {
-  switch (fact.name) {
-    case 'message.accepted':
-    case 'maintenance.done':
-    case 'message.cancelled':
-    case 'message.retried':
-    case 'input.changed':
-    case 'recovery.finished':
-      return 'info'
-    case 'run.finished':
-      return fact['error'] === undefined ? 'info' : 'warn'
-    case 'delivery.attempted':
-      return fact['outcome'] === 'accepted' ? 'info' : 'warn'
-    case 'webhook.circuit':
-      return fact['circuit'] === 'open' ? 'warn' : 'info'
-    case 'agent.changed':
-      return fact['to'] === 'error' ? 'warn' : 'info'
-    case 'agent.settings_kept':
-    case 'agent.undeclared':
-    case 'clock.corrected':
-    case 'clock.jumped':
-    case 'answer.shortened':
-    case 'run.refused':
-    case 'delivery.refused':
-    case 'webhook.disabled':
-    case 'webhook.waiting':
-    case 'work.taken_over':
-      return 'warn'
-    case 'store.unavailable':
-    case 'worker.failed':
-      return 'error'
-  }
-}

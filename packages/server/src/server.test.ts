@@ -159,6 +159,22 @@ describe('createServer', () => {
     )
   })
 
+  it('logs a failure once, and writes nothing to stderr itself', async () => {
+    const lines: unknown[] = []
+    const logger: Logger = {
+      ...silentLogger,
+      warn: (_: object, text?: string) => void lines.push(text),
+    }
+    const stderr = vi.spyOn(process.stderr, 'write')
+    onTestFinished(() => stderr.mockRestore())
+    const agents = { broken: () => Promise.reject(new Error('broken')) }
+    const server = await serve({ logger, agents })
+    await createAgent(server, 'broken')
+    await send(server, 'broken', 'hello')
+    expect(lines.filter((text) => text === 'run.finished')).toHaveLength(1)
+    expect(stderr.mock.calls.filter(([text]) => String(text).includes('run.finished'))).toEqual([])
+  })
+
   it('is not ready after it has read a damaged page, and logs how to recover', async () => {
     const first = await serve()
     await createAgent(first, 'echo')

@@ -39,8 +39,11 @@ export class AgentHost {
     onExit: OnExit,
   ): Promise<HostedAgent | RunError> {
     const secrets = unsealSecrets(this.#platform.crypto, agent)
-    if (!secrets)
+    if (!secrets) {
+      const { id: agentId, projectId } = agent
+      this.#platform.telemetry.record({ name: 'secret.unsealable', agentId, projectId })
       return { code: 'RUNTIME_EXITED', message: 'its secrets were sealed with another master key' }
+    }
     const started = await this.#starts.run(({ signal }) =>
       runtime.start({ agent, secrets }, onExit, signal),
     )

@@ -183,8 +183,7 @@ const warnOfUndeclared = (
         name: 'agent.undeclared',
         projectId,
         agents: others,
-        detail:
-          'this program does not declare them; to stop one: agent-messaging agents stop <name>',
+        hint: 'this program does not declare them; to stop one: agent-messaging agents stop <name>',
       })
     return ok(undefined)
   })

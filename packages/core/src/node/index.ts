@@ -13,7 +13,9 @@ import { setMaxListeners } from 'node:events'
 import path from 'node:path'
 import type { Sealed } from '../domain/sealed.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
+import type { Telemetry } from '../ports/telemetry.js'
 import { remembered } from './remembered.js'
+import { stderrTelemetry } from './stderr-telemetry.js'
 import { uuidV7 } from './uuid-v7.js'
 
 export type NodePlatform = {
@@ -21,6 +23,8 @@ export type NodePlatform = {
   readonly random: Random
   readonly ids: Ids
   readonly crypto: Crypto
+  /** Writes failures to stderr, one line each, with ids and kinds of errors. */
+  readonly telemetry: Telemetry
 }
 
 export type MasterKeys = {
@@ -30,12 +34,13 @@ export type MasterKeys = {
   readonly otherMasterKeys?: readonly Uint8Array[] | undefined
 }
 
-/** Clock, Random, Ids and Crypto on Node. */
+/** Clock, Random, Ids, Crypto and Telemetry on Node. */
 export const nodePlatform = ({ masterKey, otherMasterKeys }: MasterKeys): NodePlatform => ({
   clock: systemClock,
   random: { next: () => Math.random() },
   ids: uuidV7(),
   crypto: nodeCrypto(masterKey, otherMasterKeys),
+  telemetry: stderrTelemetry(systemClock),
 })
 
 export const systemClock: Clock = {

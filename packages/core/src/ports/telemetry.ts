@@ -27,6 +27,7 @@ export type Fact = {
     | 'agent.changed'
     | 'agent.settings_kept' // a person's values, although the code that declares the agent changed
     | 'agent.undeclared' // agents run that code declared earlier
+    | 'secret.unsealable' // no master key opens the secrets of an agent
     | 'maintenance.done'
     | 'clock.corrected' // this machine's clock differs from the database's
     | 'clock.jumped' // the stored times move with it
@@ -34,3 +35,39 @@ export type Fact = {
     | 'work.taken_over' // at a start after a crash
     | 'worker.failed' // a defect, or a helper lost its connection or thread
 } & { readonly [detail: string]: Json | undefined }
+
+/** Says how a log shows a fact: `warn` and `error` are failures and warnings. */
+export function levelOfFact(fact: Fact): 'info' | 'warn' | 'error' {
+  switch (fact.name) {
+    case 'message.accepted':
+    case 'maintenance.done':
+    case 'message.cancelled':
+    case 'message.retried':
+    case 'input.changed':
+    case 'recovery.finished':
+      return 'info'
+    case 'run.finished':
+      return fact['error'] === undefined ? 'info' : 'warn'
+    case 'delivery.attempted':
+      return fact['outcome'] === 'accepted' ? 'info' : 'warn'
+    case 'webhook.circuit':
+      return fact['circuit'] === 'open' ? 'warn' : 'info'
+    case 'agent.changed':
+      return fact['to'] === 'error' ? 'warn' : 'info'
+    case 'agent.settings_kept':
+    case 'agent.undeclared':
+    case 'secret.unsealable':
+    case 'clock.corrected':
+    case 'clock.jumped':
+    case 'answer.shortened':
+    case 'run.refused':
+    case 'delivery.refused':
+    case 'webhook.disabled':
+    case 'webhook.waiting':
+    case 'work.taken_over':
+      return 'warn'
+    case 'store.unavailable':
+    case 'worker.failed':
+      return 'error'
+  }
+}

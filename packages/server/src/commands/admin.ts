@@ -45,6 +45,7 @@ export async function onDatabase(
       environment: process.env,
       addresses,
       policy,
+      telemetry: { record: () => undefined }, // a command reports its own failures
     },
     () => publicUrl,
   )
