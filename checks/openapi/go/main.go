@@ -60,5 +60,5 @@ func main() {
 	}
 
 	missing := must(client.GetAgentWithResponse(ctx, "nobody"))
-	fmt.Println(missing.JSONDefault.Error.Code)
+	fmt.Println(missing.JSON4XX.Error.Code)
 }

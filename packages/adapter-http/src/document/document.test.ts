@@ -128,8 +128,9 @@ describe('the document', () => {
     })
     for (const { path, operation } of operationsIn(document)) {
       expect(Object.keys(operation.responses).length, path).toBeGreaterThan(1)
-      const { default: error, ...successes } = operation.responses
-      expect(error).toEqual({ $ref: '#/components/responses/Error' })
+      const { '4XX': refusal, '5XX': failure, ...successes } = operation.responses
+      const error = { $ref: '#/components/responses/Error' }
+      expect([refusal, failure]).toEqual([error, error])
       for (const status of Object.keys(successes)) expect(status).toMatch(/^2\d\d$/)
       for (const parameter of operation.parameters)
         if ('in' in parameter) expect(parameter, path).toHaveProperty('description')

@@ -67,7 +67,8 @@ function operationObject({ path, notes }: Operation, write: Write) {
           answerObject(answer, write),
         ]),
       ),
-      default: { $ref: '#/components/responses/Error' },
+      '4XX': { $ref: '#/components/responses/Error' },
+      '5XX': { $ref: '#/components/responses/Error' },
     },
     'x-errors': errorsOf([...(notes.errors ?? []), 'internal']),
   }

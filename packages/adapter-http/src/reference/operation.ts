@@ -24,7 +24,7 @@ export function operationSection(
 ): Html {
   const { operationId, summary, description = '', parameters, requestBody, responses } = operation
   const allParameters = parameters.map((one) => resolved(components.parameters, one))
-  const successes = Object.entries(responses).filter(([status]) => status !== 'default')
+  const successes = Object.entries(responses).filter(([status]) => !status.endsWith('XX'))
   const errors = Map.groupBy(operation['x-errors'] ?? [], ({ status }) => status)
   return html`<section class="operation" id="${operationId}">
     <h3>
