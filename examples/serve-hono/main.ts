@@ -37,7 +37,7 @@ const service = createService({
 })
 await service.start()
 
-/** A later start finds the agent and the key of the first start. */
+/** A later start finds the key of the first start. */
 function unlessTaken(error: unknown): void {
   if (!(error instanceof MessagingError && error.kind.endsWith('_taken'))) throw error
 }
@@ -46,7 +46,7 @@ const { projects, agents, keys } = throwing(service)
 const known = (await projects.list({ limit: 100 })).data.find(({ name }) => name === 'demo')
 const { id: projectId } = known ?? (await projects.create({ name: 'demo' }))
 const greet = { kind: 'function', handler: 'greet' }
-await agents.create({ projectId, name: 'greeter', runtime: greet }).catch(unlessTaken)
+await agents.declare({ projectId, agents: [{ name: 'greeter', runtime: greet }] })
 const key = secretIn('api-key') // for your servers, not for browsers
 const permissions = ['project:message'] as const
 await keys.create({ projectId, name: 'example', permissions, key }).catch(unlessTaken)

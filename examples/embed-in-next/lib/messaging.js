@@ -67,7 +67,7 @@ async function setUp(service) {
   const known = (await projects.list({ limit: 100 })).data.find(({ name }) => name === 'demo')
   const { id: projectId } = known ?? (await projects.create({ name: 'demo' }))
   const greet = { kind: 'function', handler: 'greet' }
-  await agents.create({ projectId, name: 'greeter', runtime: greet }).catch(unlessTaken)
+  await agents.declare({ projectId, agents: [{ name: 'greeter', runtime: greet }] })
   const key = process.env.EXAMPLE_KEY // The API key of your servers, at least 20 characters.
   const permissions = ['project:message']
   await keys.create({ projectId, name: 'example', permissions, key }).catch(unlessTaken)
