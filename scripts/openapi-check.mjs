@@ -1,13 +1,22 @@
 // Checks the OpenAPI document of a server with the tools of others:
 //
-//   node scripts/openapi-check.mjs lint|typescript|python|go|schemathesis…
+//   node scripts/openapi-check.mjs lint|typescript|python|go|schemathesis|generator-java…
 //
 // `go` needs Go, and `python` and `schemathesis` need Python with venv. The check of a language
-// makes a client, compiles it, and runs the program of `checks/openapi` that calls the server.
+// makes a client, compiles it, and runs the program of `checks/openapi` that calls the server. The
+// checks `generator-…` do the same with OpenAPI Generator, which needs Java 17 and Maven.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,7 +38,22 @@ const SCHEMATHESIS =
 /** The operations that need the operator's key. */
 const OPERATOR_PATHS = '^/v1/(projects|operator)'
 
-const checks = { lint, typescript, python, go, schemathesis }
+const GENERATOR = 'openapi-generator-cli:7.25.0'
+const MAVEN = ['-q', '-B', '-ntp']
+const COPY = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy'
+const WITHOUT_TESTS = 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false'
+
+const checks = {
+  lint,
+  typescript,
+  python,
+  go,
+  schemathesis,
+  'generator-java': generatorJava,
+  'generator-go': generatorGo,
+  'generator-python': generatorPython,
+  'generator-typescript': generatorTypescript,
+}
 
 /** Runs a command to its end. Returns its standard output. */
 function run({ cwd, env = {} }, command, ...args) {
@@ -106,6 +130,61 @@ async function schemathesis({ cwd, env }) {
   await tryAll(OPERATOR_KEY, '--max-time=20', `--include-path-regex=${OPERATOR_PATHS}`)
 }
 
+async function generatorJava({ cwd, env }) {
+  const packages = ['invoker', 'api', 'model'].map(
+    (of) => `${of}Package=com.example.messaging${of === 'invoker' ? '' : `.${of}`}`,
+  )
+  await generate({ cwd }, 'java', ['library=native', ...packages])
+  cpSync(path.join(cwd, 'Main.java'), path.join(cwd, 'client/src/main/java/Main.java'))
+  const without = ['-DskipTests', '-Dmaven.javadoc.skip=true', '-Dmaven.source.skip=true']
+  await run({ cwd: path.join(cwd, 'client') }, 'mvn', ...MAVEN, ...without, 'package')
+  const classes = 'client/target/classes:client/target/lib/*'
+  assert.equal(await run({ cwd, env }, 'java', '-cp', classes, 'Main'), 'Hello\n')
+}
+
+/** `NewAgent` is also the name of the function that makes an `Agent`. */
+async function generatorGo({ cwd, env }) {
+  const { components } = JSON.parse(readFileSync(path.join(cwd, 'openapi.json'), 'utf8'))
+  const clashing = Object.keys(components.schemas).filter(
+    (name) => `New${name}` in components.schemas,
+  )
+  const names = clashing.map((name) => `New${name}=${name}Creation`).join(',')
+  const options = ['enumClassPrefix=true', 'packageName=messaging', 'withGoMod=false']
+  await generate({ cwd }, 'go', options, '--model-name-mappings', names)
+  renameSync(path.join(cwd, 'client'), path.join(cwd, 'messaging'))
+  await run({ cwd }, 'go', 'vet', './...')
+  assert.equal(await run({ cwd, env }, 'go', 'run', '.'), 'Hello\n')
+}
+
+async function generatorPython({ cwd, env }) {
+  await generate({ cwd }, 'python', ['packageName=agent_messaging'])
+  cpSync(path.join(cwd, 'client'), cwd, { recursive: true })
+  const bin = await venv({ cwd })
+  await run({ cwd }, path.join(bin, 'python'), '-m', 'compileall', '-q', 'agent_messaging')
+  assert.equal(await run({ cwd, env }, path.join(bin, 'python'), 'main.py'), 'Hello\n')
+}
+
+async function generatorTypescript({ cwd, env }) {
+  await generate({ cwd }, 'typescript-fetch', [])
+  for (const file of ['package.json', 'package-lock.json'])
+    cpSync(path.join(CHECKS, 'typescript', file), path.join(cwd, file))
+  await run({ cwd }, 'npm', 'ci', '--ignore-scripts', '--loglevel=error')
+  const target = ['--target', 'es2022', '--module', 'commonjs', '--moduleResolution', 'node10']
+  await run({ cwd }, 'npx', 'tsc', '--strict', ...target, '--outDir', 'out', 'main.ts')
+  writeFileSync(path.join(cwd, 'out/package.json'), '{ "type": "commonjs" }')
+  assert.equal(await run({ cwd, env }, process.execPath, 'out/main.js'), 'Hello\n')
+}
+
+/** Makes a client in the folder `client`. */
+async function generate({ cwd }, language, properties, ...options) {
+  const [name, version] = GENERATOR.split(':')
+  const artifact = `-Dartifact=org.openapitools:${GENERATOR}`
+  await run({ cwd }, 'mvn', ...MAVEN, COPY, artifact, '-DoutputDirectory=.')
+  const made = ['generate', '-i', 'openapi.json', '-g', language, '-o', 'client']
+  const all = ['--global-property', WITHOUT_TESTS, '--additional-properties', properties.join(',')]
+  await run({ cwd }, 'java', '-jar', `${name}-${version}.jar`, ...made, ...all, ...options)
+}
+
 /** Installs the packages of `requirements.txt`. Returns the folder of their programs. */
 async function venv({ cwd }) {
   const bin = path.join(cwd, 'venv/bin')
@@ -131,15 +210,27 @@ async function check(name) {
   })
   try {
     if (name !== 'lint') cpSync(path.join(CHECKS, name), cwd, { recursive: true })
-    const document = await (await fetch(`${server.url}/openapi.json`)).text()
+    const query = name.startsWith('generator-') ? '?webhooks=false' : ''
+    const document = await (await fetch(`${server.url}/openapi.json${query}`)).text()
     writeFileSync(path.join(cwd, 'openapi.json'), document)
     const since = Date.now()
+    if (query) await createAgent(server.url)
     await checks[name]({ cwd, env: { BASE_URL: server.url, KEY } })
     console.log(`${name}: ${Math.round((Date.now() - since) / 1_000)} s`)
   } finally {
     await server.stop()
     rmSync(cwd, { recursive: true, force: true })
   }
+}
+
+/** Creates the agent that the programs of generated clients send to. */
+async function createAgent(url) {
+  const answer = await fetch(`${url}/v1/agents`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'echo', runtime: { kind: 'function', handler: 'echo' } }),
+  })
+  assert.equal(answer.status, 201)
 }
 
 const wanted = process.argv.slice(2)
