@@ -1,15 +1,11 @@
 import pg from 'pg'
-import { afterEach, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, type TestContext } from 'vitest'
 import { testPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { otherClock } from './clock.js'
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
 const HOUR_MS = 3_600_000
-const servers: RealServer[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.dispose()
-})
 
 const AGENTS = `export default {
   slow: ({ message }) => new Promise((answer) => setTimeout(answer, 3_000, message)),
@@ -17,13 +13,17 @@ const AGENTS = `export default {
 }`
 
 /** A server with one agent. Its environment can change before its next start. */
-async function scene(variables: Readonly<Record<string, string>>, handler = 'slow') {
+async function scene(
+  { onTestFinished }: TestContext,
+  variables: Readonly<Record<string, string>>,
+  handler = 'slow',
+) {
   const env: Record<string, string> = {
     SERVICE_WEBHOOK_RETRY_SCHEDULE: '3s',
     ...otherClock(variables),
   }
   const server = await realServer({ agents: AGENTS, env })
-  servers.push(server)
+  onTestFinished(server.dispose)
   const agent = { name: 'agent', runtime: { kind: 'function', handler }, desiredState: 'running' }
   expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
   const send = () =>
@@ -35,7 +35,7 @@ async function scene(variables: Readonly<Record<string, string>>, handler = 'slo
 const jumpOf = (server: RealServer): void => void process.kill(server.pid() ?? 0, 'SIGUSR2')
 
 /** A webhook whose receiver refuses the first request. */
-async function failingOnce(server: RealServer) {
+async function failingOnce({ onTestFinished }: TestContext, server: RealServer) {
   const hook = await receiver((n) => (n === 0 ? 500 : 200))
   onTestFinished(hook.close)
   const webhook = { url: hook.url, events: ['message.responded'] }
@@ -43,54 +43,12 @@ async function failingOnce(server: RealServer) {
   return hook
 }
 
-it.each([HOUR_MS, -HOUR_MS])(
-  'a run goes on when the clock jumps by %d ms, and is not repeated',
-  async (byMs) => {
-    const { server, send, jump } = await scene({ CLOCK_JUMPS_MS: `${byMs}` })
-    const sent = send()
-    const isRunning = async (): Promise<boolean> => {
-      const { data } = (await (await server.api('GET', '/v1/agents/agent/messages')).json()) as {
-        data: unknown[]
-      }
-      return data.length === 1
-    }
-    expect(await until(isRunning)).toBe(true)
-    jump()
-    const answer = await sent
-    expect([answer.status, await answer.json()]).toMatchObject([200, { response: 'hello' }])
-    const list = await server.api('GET', '/v1/agents/agent/messages')
-    expect(await list.json()).toMatchObject({ data: [{ attempt: 1 }] })
-    expect(server.output()).toContain('clock.jumped')
-  },
-)
-
-it('a retry is in time when the clock jumps back an hour', async () => {
-  const { server, send, jump } = await scene({ CLOCK_JUMPS_MS: `${-HOUR_MS}` }, 'echo')
-  const hook = await failingOnce(server)
-  expect((await send()).status).toBe(200)
-  expect(await until(() => hook.received.length === 1)).toBe(true)
-  jump()
-  expect(await until(() => hook.received.length === 2)).toBe(true)
-})
-
-it('a retry is in time when the clock was set back an hour while no server ran', async () => {
-  const { server, env, send } = await scene({}, 'echo')
-  const hook = await failingOnce(server)
-  expect((await send()).status).toBe(200)
-  expect(await until(() => hook.received.length === 1)).toBe(true)
-  await server.kill('SIGTERM')
-  Object.assign(env, { CLOCK_OFF_MS: `${-HOUR_MS}` })
-  await server.start()
-  expect(await until(() => hook.received.length === 2)).toBe(true)
-  expect(server.output()).toContain('clock.jumped')
-})
-
 const STEPS_MS = [30_000, -30_000, -30_000]
 
 /** The variables of servers on one file, and on one PostgreSQL whose clock jumps with them. */
 const STORES = {
   SQLite: async () => ({ env: {}, jump: async () => undefined }),
-  PostgreSQL: async () => {
+  PostgreSQL: async ({ onTestFinished }: TestContext) => {
     const postgres = await testPostgres()
     onTestFinished(() => postgres.close())
     const url = await postgres.database()
@@ -113,47 +71,95 @@ const STORES = {
   },
 } as const
 
-it.each(Object.keys(STORES) as (keyof typeof STORES)[])(
-  'a retry moves with each of three jumps, once for two servers, on %s',
-  async (store) => {
-    const { env, jump } = await STORES[store]()
-    const variables = {
-      CLOCK_JUMPS_MS: STEPS_MS.join(),
-      SERVICE_WEBHOOK_RETRY_SCHEDULE: '2m', // not due for a server that notices a jump later
-      ...env,
-    }
-    const { server, send } = await scene(variables, 'echo')
-    const second = await realServer({ beside: server, agents: AGENTS, env: otherClock(variables) })
-    servers.unshift(second)
-    const hook = await failingOnce(server)
+describe.concurrent('the time of day', () => {
+  it.for([HOUR_MS, -HOUR_MS])(
+    'a run goes on when the clock jumps by %d ms, and is not repeated',
+    async (byMs, test) => {
+      const { server, send, jump } = await scene(test, { CLOCK_JUMPS_MS: `${byMs}` })
+      const sent = send()
+      const isRunning = async (): Promise<boolean> => {
+        const { data } = (await (await server.api('GET', '/v1/agents/agent/messages')).json()) as {
+          data: unknown[]
+        }
+        return data.length === 1
+      }
+      expect(await until(isRunning)).toBe(true)
+      jump()
+      const answer = await sent
+      expect([answer.status, await answer.json()]).toMatchObject([200, { response: 'hello' }])
+      const list = await server.api('GET', '/v1/agents/agent/messages')
+      expect(await list.json()).toMatchObject({ data: [{ attempt: 1 }] })
+      expect(server.output()).toContain('clock.jumped')
+    },
+  )
+
+  it('a retry is in time when the clock jumps back an hour', async (test) => {
+    const { server, send, jump } = await scene(test, { CLOCK_JUMPS_MS: `${-HOUR_MS}` }, 'echo')
+    const hook = await failingOnce(test, server)
     expect((await send()).status).toBe(200)
     expect(await until(() => hook.received.length === 1)).toBe(true)
-    const { data } = (await (await server.api('GET', '/v1/deliveries')).json()) as {
-      data: { id: string }[]
-    }
-    const dueAt = async (): Promise<number> => {
-      const found = await second.api('GET', `/v1/deliveries/${data[0]?.id}`)
-      const { nextAttemptAt = '' } = (await found.json()) as { nextAttemptAt?: string }
-      return Date.parse(nextAttemptAt)
-    }
-    expect(await until(async () => !Number.isNaN(await dueAt()))).toBe(true)
+    jump()
+    expect(await until(() => hook.received.length === 2)).toBe(true)
+  })
 
-    let expected = await dueAt()
-    for (const [n, byMs] of STEPS_MS.entries()) {
-      await jump(byMs)
-      for (const each of [server, second]) jumpOf(each)
-      const haveNoticed = (): boolean =>
-        [server, second].every((each) => each.output().split('clock.jumped').length === n + 2)
-      expect(await until(haveNoticed)).toBe(true)
-      expected += byMs
-      const isMoved = async (): Promise<boolean> => Math.abs((await dueAt()) - expected) < 2_000
-      expect(await until(isMoved)).toBe(true)
-      // No process moves the times again.
-      for (const each of [server, second]) {
-        const body = { sessionId: `after-${n}`, message: 'hello' }
-        expect((await each.api('POST', '/v1/agents/agent/messages', body)).status).toBe(200)
+  it('a retry is in time when the clock was set back an hour while no server ran', async (test) => {
+    const { server, env, send } = await scene(test, {}, 'echo')
+    const hook = await failingOnce(test, server)
+    expect((await send()).status).toBe(200)
+    expect(await until(() => hook.received.length === 1)).toBe(true)
+    await server.kill('SIGTERM')
+    Object.assign(env, { CLOCK_OFF_MS: `${-HOUR_MS}` })
+    await server.start()
+    expect(await until(() => hook.received.length === 2)).toBe(true)
+    expect(server.output()).toContain('clock.jumped')
+  })
+
+  it.for(Object.keys(STORES) as (keyof typeof STORES)[])(
+    'a retry moves with each of three jumps, once for two servers, on %s',
+    async (store, test) => {
+      const { env, jump } = await STORES[store](test)
+      const variables = {
+        CLOCK_JUMPS_MS: STEPS_MS.join(),
+        SERVICE_WEBHOOK_RETRY_SCHEDULE: '2m', // not due for a server that notices a jump later
+        ...env,
       }
-      expect(await isMoved()).toBe(true)
-    }
-  },
-)
+      const { server, send } = await scene(test, variables, 'echo')
+      const second = await realServer({
+        beside: server,
+        agents: AGENTS,
+        env: otherClock(variables),
+      })
+      test.onTestFinished(second.dispose)
+      const hook = await failingOnce(test, server)
+      expect((await send()).status).toBe(200)
+      expect(await until(() => hook.received.length === 1)).toBe(true)
+      const { data } = (await (await server.api('GET', '/v1/deliveries')).json()) as {
+        data: { id: string }[]
+      }
+      const dueAt = async (): Promise<number> => {
+        const found = await second.api('GET', `/v1/deliveries/${data[0]?.id}`)
+        const { nextAttemptAt = '' } = (await found.json()) as { nextAttemptAt?: string }
+        return Date.parse(nextAttemptAt)
+      }
+      expect(await until(async () => !Number.isNaN(await dueAt()))).toBe(true)
+
+      let expected = await dueAt()
+      for (const [n, byMs] of STEPS_MS.entries()) {
+        await jump(byMs)
+        for (const each of [server, second]) jumpOf(each)
+        const haveNoticed = (): boolean =>
+          [server, second].every((each) => each.output().split('clock.jumped').length === n + 2)
+        expect(await until(haveNoticed)).toBe(true)
+        expected += byMs
+        const isMoved = async (): Promise<boolean> => Math.abs((await dueAt()) - expected) < 2_000
+        expect(await until(isMoved)).toBe(true)
+        // No process moves the times again.
+        for (const each of [server, second]) {
+          const body = { sessionId: `after-${n}`, message: 'hello' }
+          expect((await each.api('POST', '/v1/agents/agent/messages', body)).status).toBe(200)
+        }
+        expect(await isMoved()).toBe(true)
+      }
+    },
+  )
+})
