@@ -46,7 +46,7 @@ export function auditStore({ read, write }: Database): AuditStore {
 export async function recorded<T>(
   db: Queries,
   audit: AuditEntry | undefined,
-  change: Promise<T>,
+  change: T | Promise<T>,
 ): Promise<T> {
   const result = await change
   if (audit && isAuditedChange(result)) await db.run(insertSql, auditColumns(audit))

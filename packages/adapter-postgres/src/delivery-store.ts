@@ -10,8 +10,10 @@ import {
   type Instant,
   type OperatorReason,
   type ReleasedClaim,
+  type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
 import { attemptActivity } from './activity.js'
+import { recorded } from './audit-store.js'
 import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
 import { DueClaims } from './claim-due.js'
@@ -103,11 +105,20 @@ export function deliveryStore(database: Database): DeliveryStore {
           : undefined
         return row && toDelivery(row)
       }),
-    redeliver: (filter, page, now) => write((db) => redeliver(db, filter, page, now)),
-    cancel: (projectId, deliveryId, now) =>
-      write((db) => end(db, { projectId, deliveryId, now, reason: 'operator' })),
-    skip: (projectId, deliveryId, now) =>
-      write((db) => end(db, { projectId, deliveryId, now, reason: 'skipped' })),
+    redeliver: (filter, page, now, audit) =>
+      write(async (db) => {
+        const done = await redeliver(db, filter, page, now)
+        await recorded(db, audit, done.count > 0)
+        return done
+      }),
+    cancel: (projectId, deliveryId, now, audit) =>
+      write((db) =>
+        recorded(db, audit, end(db, { projectId, deliveryId, now, reason: 'operator' })),
+      ),
+    skip: (projectId, deliveryId, now, audit) =>
+      write((db) =>
+        recorded(db, audit, end(db, { projectId, deliveryId, now, reason: 'skipped' })),
+      ),
     get: (projectId, deliveryId) => read((db) => getDetail(db, { projectId, deliveryId })),
     list: (filter, page) => read((db) => listDeliveries(db, filter, page)),
     ofMessages: (query) =>
@@ -121,7 +132,11 @@ export function deliveryStore(database: Database): DeliveryStore {
     cancelStale: (query) => write((db) => cancelStale(db, query)),
     purge: (query) => write((db) => purgeDeliveries(db, query)),
     erasePrincipal: (step) =>
-      (step.countOnly ? read : write)((db) => erasePrincipalDeliveries(db, step)),
+      (step.countOnly ? read : write)(async (db) => {
+        const erased = await erasePrincipalDeliveries(db, step)
+        if (!step.countOnly) await recorded(db, step.audit, erased.deliveries > 0)
+        return erased
+      }),
     backlog: (now, limited) => read((db) => deliveryBacklog(db, now, limited)),
     activity: (query) => read((db) => attemptActivity(db, query)),
   }
@@ -130,7 +145,7 @@ export function deliveryStore(database: Database): DeliveryStore {
 async function end(
   db: Queries,
   cancellation: Ref & { readonly now: Instant; readonly reason: OperatorReason },
-) {
+): Promise<WebhookDelivery | 'already_final' | undefined> {
   const done = await cancelDelivery(db, cancellation)
   const row = await db.one(oneSql, cancellation)
   return row && (done ? toDelivery(row) : 'already_final')

@@ -11,6 +11,7 @@ import {
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import { ok } from 'neverthrow'
+import { recorded } from './audit-store.js'
 import type { Database, Queries } from './database.js'
 import { lockLogs, placeEvents, raiseFloorsSql } from './event-log.js'
 import { sql } from './sql.js'
@@ -185,6 +186,7 @@ async function erasePrincipal(db: Queries, step: PrincipalStep): Promise<ErasedE
   if (!step.countOnly) {
     await db.run(lockEventsSql, { seqs })
     await db.run(eraseSql, { seqs })
+    await recorded(db, step.audit, seqs.length > 0)
   }
   return { events: seqs.length, ...(next !== undefined && { next }) }
 }

@@ -41,7 +41,7 @@ const moveSql = sql<{ readonly seq: number; readonly position: number }>(
 /** `MessageStore.cancel`. */
 export async function cancel(
   db: Queries,
-  { state, outgoing, ...ref }: Cancellation,
+  { state, outgoing, audit: _, ...ref }: Cancellation,
 ): Promise<Cancelled | undefined> {
   await lockSessionsOf(db, ref.messageId)
   const row = await db.one(messageByRef, ref)
@@ -62,7 +62,10 @@ export async function cancel(
 }
 
 /** `MessageStore.retry`. */
-export async function retry(db: Queries, { now, ...ref }: Retry): Promise<Retried | undefined> {
+export async function retry(
+  db: Queries,
+  { now, audit: _, ...ref }: Retry,
+): Promise<Retried | undefined> {
   const agent = await keepAgent(db, ref)
   await lockSessionsOf(db, ref.messageId)
   const row = await db.one(messageByRef, ref)

@@ -12,6 +12,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
+import { recorded } from './audit-store.js'
 import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
 import { MAX_LOCK_FAILURES } from './batch.js'
@@ -87,10 +88,11 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
       flush: (db, runs) => recordRuns(db, runs, receivers),
     }),
     ask: (asking) => write((db) => ask(db, asking)),
-    changeInput: (change) => write((db) => changeInput(db, change)),
+    changeInput: (change) => write((db) => recorded(db, change.audit, changeInput(db, change))),
     dueInputs: (query) => read(async (db) => (await db.all(dueInputsSql, query)).map(toMessage)),
-    cancel: (cancellation) => write((db) => cancel(db, cancellation)),
-    retry: (message) => write((db) => retry(db, message)),
+    cancel: (cancellation) =>
+      write((db) => recorded(db, cancellation.audit, cancel(db, cancellation))),
+    retry: (message) => write((db) => recorded(db, message.audit, retry(db, message))),
     setMetadata: (change) => write((db) => setMetadata(db, change)),
     rememberSession: (memory) => write((db) => rememberSession(db, memory)),
     history: (query) => read((db) => sessionHistory(db, query)),
@@ -113,9 +115,13 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     activity: (query) => read((db) => messageActivity(db, query)),
     backlog: (now) => read((db) => messageBacklog(db, now)),
     listSessions: (agent, page) => read((db) => listSessions(db, agent, page)),
-    erase: (session) => write((db) => erase(db, session)),
+    erase: (session) => write((db) => recorded(db, session.audit, erase(db, session))),
     erasePrincipal: (step) => {
-      const work = (db: Queries) => erasePrincipalMessages(db, step)
+      const work = async (db: Queries) => {
+        const erased = await erasePrincipalMessages(db, step)
+        if (!step.countOnly) await recorded(db, step.audit, erased.messages > 0)
+        return erased
+      }
       return step.countOnly ? read(work) : write(work, MAX_LOCK_FAILURES)
     },
     sweep: ({ limit }) =>

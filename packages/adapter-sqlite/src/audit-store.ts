@@ -13,6 +13,7 @@ import {
   type AuditStore,
   type Page,
   type PageOf,
+  type PrincipalStep,
   type Purge,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
@@ -44,6 +45,16 @@ export class AuditRows {
     return result
   }
 
+  /** Adds the entry if a change of many rows has changed a row. Returns the result. */
+  recordedRows<K extends string, T extends { readonly [key in K]: number }>(
+    audit: AuditEntry | undefined,
+    result: T,
+    rows: K,
+  ): T {
+    this.recorded(audit, result[rows] > 0)
+    return result
+  }
+
   list(filter: AuditFilter, page: PageOf): Page<AuditEntry> {
     const statement = this.#sql.list(`
       select ${selectList(AUDIT_COLUMNS)} from audit_log
@@ -56,6 +67,10 @@ export class AuditRows {
     return this.#sql.purge.run(purge).changes
   }
 }
+
+/** The entry of a step that erases. */
+export const entryOf = ({ audit, countOnly }: PrincipalStep): AuditEntry | undefined =>
+  countOnly ? undefined : audit
 
 const prepare = (db: Database) => ({
   insert: db.prepare<[AuditRow]>(

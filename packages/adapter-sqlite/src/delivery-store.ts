@@ -16,6 +16,7 @@ import { attemptActivity } from './activity.js'
 import { deliveryBacklog } from './backlog.js'
 import { orphanedDeliveries, staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
+import { entryOf, type AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
 import { deliveriesOfMessages, deliveryList, selectDeliveryWithBody } from './delivery-list.js'
 import { principalDeliveries } from './erase-principal.js'
@@ -36,12 +37,13 @@ type Parts = {
   readonly webhooks: WebhookRows
   readonly fanOut: FanOut
   readonly usage: UsageRows
+  readonly audit: AuditRows
 }
 
 export function deliveryStore(
   db: Database,
   committer: Committer,
-  { webhooks, fanOut, usage }: Parts,
+  { webhooks, fanOut, usage, audit }: Parts,
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
   const recordAttempt = attemptRecords(db, { fanOut, webhooks, usage })
@@ -58,19 +60,7 @@ export function deliveryStore(
   const registerSender = senderRegister(db)
   const sql = prepare(db)
 
-  /** In one transaction, so that no attempt of another process is stored between the two reads. */
-  const getDetail = db.transaction(
-    (projectId: string, deliveryId: string): DeliveryDetail | undefined => {
-      const row = sql.one.get(deliveryId, projectId)
-      return (
-        row && {
-          delivery: toDelivery(row),
-          body: row.body,
-          attempts: sql.attemptsOf.all(row.seq).map(toAttempt),
-        }
-      )
-    },
-  )
+  const getDetail = db.transaction(detailReader(sql))
 
   function releaseClaim({ isProbe, ...claim }: ReleasedClaim, now: Instant): boolean {
     if (isProbe) releaseProbe({ ...claim, now })
@@ -101,11 +91,12 @@ export function deliveryStore(
           : undefined
         return row && toDelivery(row)
       }),
-    redeliver: (filter, page, now) => committer.write(() => redeliver(filter, page, now)),
-    cancel: (projectId, deliveryId, now) =>
-      committer.write(() => end(projectId, deliveryId, now, 'operator')),
-    skip: (projectId, deliveryId, now) =>
-      committer.write(() => end(projectId, deliveryId, now, 'skipped')),
+    redeliver: (filter, page, now, entry) =>
+      committer.write(() => audit.recordedRows(entry, redeliver(filter, page, now), 'count')),
+    cancel: (projectId, deliveryId, now, entry) =>
+      committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, 'operator'))),
+    skip: (projectId, deliveryId, now, entry) =>
+      committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, 'skipped'))),
     get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
     list: (filter, page) => committer.read(() => list(filter, page)),
     ofMessages: (query) => committer.read(() => deliveriesOfMessages(list, query)),
@@ -113,11 +104,21 @@ export function deliveryStore(
     cancelStale: (query) => committer.write(() => cancelStale(query)),
     purge: (query) => committer.write(() => purge(query)),
     // A write even to count, because other operations run between two writes.
-    erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
+    erasePrincipal: (step) =>
+      committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'deliveries')),
     backlog: (now, limited) => committer.read(() => backlog(now, limited)),
     activity: (query) => committer.read(() => activity(query)),
   }
 }
+
+/** In a transaction, so that no attempt of another process is stored between the two reads. */
+const detailReader =
+  (sql: ReturnType<typeof prepare>) =>
+  (projectId: string, deliveryId: string): DeliveryDetail | undefined => {
+    const row = sql.one.get(deliveryId, projectId)
+    const attempts = row ? sql.attemptsOf.all(row.seq).map(toAttempt) : []
+    return row && { delivery: toDelivery(row), body: row.body, attempts }
+  }
 
 /** `DeliveryStore.registerSender`, in a transaction. */
 function senderRegister(db: Database): (sender: SenderLease) => string[] {

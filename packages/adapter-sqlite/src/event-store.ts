@@ -12,6 +12,7 @@ import {
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
+import { entryOf, type AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
 import { atMost } from './statements.js'
 
@@ -21,7 +22,7 @@ type Ends = { readonly floor: number; readonly last: number }
 const GIVEN = '(select value from json_each(?))'
 
 /** The position of an event is its `seq`. */
-export function eventStore(db: Database, committer: Committer): EventStore {
+export function eventStore(db: Database, committer: Committer, audit: AuditRows): EventStore {
   const list = db.transaction(eventList(db))
   const findNew = newEvents(db)
   const purge = eventPurge(db)
@@ -31,7 +32,8 @@ export function eventStore(db: Database, committer: Committer): EventStore {
     findNew: (tails) => committer.read(() => findNew(tails)),
     purge: (query) => committer.write(() => purge(query)),
     // A write even to count, because other operations run between two writes.
-    erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
+    erasePrincipal: (step) =>
+      committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'events')),
   }
 }
 

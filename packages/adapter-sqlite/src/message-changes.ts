@@ -46,7 +46,7 @@ export function messageChanges(
   )
 
   return {
-    cancel: ({ state, outgoing, ...ref }) => {
+    cancel: ({ state, outgoing, audit: _, ...ref }) => {
       const row = byRef.get(ref)
       if (!row) return undefined
       const message = toMessage(row)
@@ -62,7 +62,7 @@ export function messageChanges(
         sessionWaits,
       }
     },
-    retry: ({ now, ...ref }) => {
+    retry: ({ now, audit: _, ...ref }) => {
       const row = byRef.get(ref)
       if (!row) return undefined
       const message = toMessage(row)

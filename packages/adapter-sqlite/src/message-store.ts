@@ -9,6 +9,7 @@ import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { runnableClaims } from './claim-runnable.js'
+import { entryOf, type AuditRows } from './audit-store.js'
 import type { Committer } from './committer.js'
 import { principalMessages } from './erase-principal.js'
 import { sessionErasure, type Erasure } from './erasure.js'
@@ -34,12 +35,13 @@ type Parts = {
   readonly usage: UsageRows
   readonly buckets: SendBuckets
   readonly hooks: HookRows
+  readonly audit: AuditRows
 }
 
 export function messageStore(
   db: Database,
   committer: Committer,
-  { sessions, fanOut, erasure, usage, buckets, hooks }: Parts,
+  { sessions, fanOut, erasure, usage, buckets, hooks, audit }: Parts,
 ): MessageStore {
   const accept = acceptance(db, sessions, { usage, buckets, hooks })
   const claimRunnable = runnableClaims(db, sessions)
@@ -76,10 +78,12 @@ export function messageStore(
     defer: (deferral) => committer.write(() => held.defer(deferral)),
     recordRun: (run) => committer.write(() => held.record(run)),
     ask: (asking) => committer.write(() => held.ask(asking)),
-    changeInput: (change) => committer.write(() => changes.changeInput(change)),
+    changeInput: (change) =>
+      committer.write(() => audit.recorded(change.audit, changes.changeInput(change))),
     dueInputs: ({ now, limit }) => committer.read(() => dueInputs.all(now, limit).map(toMessage)),
-    cancel: (cancellation) => committer.write(() => changes.cancel(cancellation)),
-    retry: (retry) => committer.write(() => changes.retry(retry)),
+    cancel: (cancellation) =>
+      committer.write(() => audit.recorded(cancellation.audit, changes.cancel(cancellation))),
+    retry: (retry) => committer.write(() => audit.recorded(retry.audit, changes.retry(retry))),
     setMetadata: (change) => committer.write(() => changes.setMetadata(change)),
     rememberSession: (memory) => committer.write(() => held.remember(memory)),
     history: (query) => committer.read(() => history(query)),
@@ -103,9 +107,10 @@ export function messageStore(
     activity: (query) => committer.read(() => activity(query)),
     backlog: (now) => committer.read(() => backlog(now)),
     listSessions: (agent, page) => committer.read(() => listSessions(agent, page)),
-    erase: (session) => committer.write(() => erase(session)),
+    erase: (session) => committer.write(() => audit.recorded(session.audit, erase(session))),
     // A write even to count, because other operations run between two writes.
-    erasePrincipal: (step) => committer.write(() => erasePrincipal(step)),
+    erasePrincipal: (step) =>
+      committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'messages')),
     sweep: ({ limit }) => committer.write(() => erasure.sweep(limit) + hooks.sweep(limit)),
   }
 }

@@ -37,7 +37,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
     recoveries: recoveryStore(db, committer, parts),
-    events: eventStore(db, committer),
+    events: eventStore(db, committer, parts.audit),
     webhooks: webhookStore(db, committer, parts),
     agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer, parts),

@@ -355,13 +355,23 @@ export type AuditAction =
   | 'recovery.cancelled'
   | 'portal.created'
   | 'portal.ended'
-export type ActorKind = 'key' | 'operator' | 'console' | 'portal' | 'cli' | 'host'
+  | 'session.erased'
+  | 'principal.erased'
+  | 'input.answered'
+  | 'input.withdrawn'
+  | 'message.retried'
+  | 'message.cancelled'
+  | 'delivery.cancelled'
+  | 'delivery.redelivered'
+export type ActorKind = 'key' | 'operator' | 'console' | 'portal' | 'link' | 'cli' | 'host'
 export type AuditEntry = {
   readonly id: string
   readonly projectId: string
   readonly actor: { readonly kind: ActorKind; readonly id?: string }
   readonly action: AuditAction
   readonly targetId: string
+  /** The messages of an erased principal that the call found. */
+  readonly count?: number
   /** The names of the fields that an update set. */
   readonly fields?: readonly string[]
   readonly createdAt: string

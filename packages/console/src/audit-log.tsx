@@ -9,6 +9,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import type { ConsoleDeps, Env } from './context.js'
+import { formatCount } from './count.js'
 import { optional } from './filter.js'
 import { pageOf } from './input.js'
 import { show, showError } from './layout.js'
@@ -145,9 +146,12 @@ const Entries = ({ entries, now, canOpen, projects }: EntriesProps) => (
         </tr>
       </thead>
       <tbody>
-        {entries.map(({ projectId, action, targetId, fields = [], actor, createdAt }) => (
+        {entries.map(({ projectId, action, targetId, count, fields = [], actor, createdAt }) => (
           <tr>
-            <th scope="row">{action}</th>
+            <th scope="row">
+              {action}
+              {count !== undefined && ` (${formatCount(count)})`}
+            </th>
             {projects && (
               <td data-label="Project" class="any">
                 <a href={`${BASE}/projects/${projectId}/audit-log`}>
@@ -179,6 +183,7 @@ const ACTORS: Readonly<Record<AuditEntry['actor']['kind'], string>> = {
   operator: 'operator',
   console: 'console, with the API key',
   portal: 'portal',
+  link: 'one-time link',
   cli: 'command line',
   host: 'the program that embeds the service',
 }
@@ -190,6 +195,8 @@ const PAGES: Readonly<Record<string, string>> = {
   'webhook.rotation_finished': 'webhooks',
   'recovery.started': 'recoveries',
   'recovery.cancelled': 'recoveries',
+  'delivery.cancelled': 'deliveries',
+  'delivery.redelivered': 'deliveries',
 }
 
 const linkTo = (action: string, id: string): { href?: string } =>

@@ -56,7 +56,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const ref = agentRef(c)
       const sessionId = sessionIn(c)
       const force = textIn(form, 'force') === 'yes'
-      const done = await service.sessions.erase({ ...ref, sessionId, force })
+      const done = await c.get('changes').sessions.erase({ ...ref, sessionId, force })
       if (done.isOk())
         return c.redirect(`${BASE}/sessions?agent=${ref.agent}&notice=sessionErased`, 303)
       return done.error.kind === 'session_busy'

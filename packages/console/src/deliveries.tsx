@@ -71,7 +71,7 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
     .post(`${BASE}/deliveries/:id/:action{redeliver|cancel|skip}`, mayManage, async (c) => {
       const ref = deliveryRef(c)
       const action = c.req.param('action') as keyof typeof NOTICES
-      const done = await service.deliveries[action](ref)
+      const done = await c.get('changes').deliveries[action](ref)
       if (done.isErr()) return showError(c, done.error)
       const isLater = action === 'redeliver' && (await isBackingOff(service, done.value))
       const notice = isLater ? 'redeliveredBackingOff' : NOTICES[action]

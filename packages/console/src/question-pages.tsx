@@ -217,7 +217,7 @@ async function answer(c: Context<Env>, d: ConsoleDeps) {
   const input = message?.inputs?.find(({ id }) => id === inputId)
   if (!message || !input) return showError(c, { kind: 'input_not_found' })
   const endUserId = textIn(form, 'endUserId').trim()
-  const given = await d.service.inputs.answer({
+  const given = await c.get('changes').inputs.answer({
     projectId: message.projectId,
     agent: message.agentId,
     messageId: message.id,
@@ -278,7 +278,7 @@ async function withdraw(c: Context<Env>, d: ConsoleDeps) {
   if (found.isErr()) return showError(c, found.error)
   if (!found.value) return showError(c, { kind: 'input_not_found' })
   const { projectId, agentId: agent, id: messageId } = found.value
-  const done = await d.service.inputs.withdraw({ projectId, agent, messageId, inputId })
+  const done = await c.get('changes').inputs.withdraw({ projectId, agent, messageId, inputId })
   if (done.isOk()) return c.redirect(`${QUESTIONS}?notice=inputWithdrawn`, 303)
   return done.error.kind === 'input_closed'
     ? questionPage(c, d, { problem: 'This question is already closed.' })

@@ -46,7 +46,7 @@ export const sessionRoutes = (d: ConsoleDeps) => {
     .post(`${BASE}/messages/:agent/:message/:action{retry|cancel}`, maySend, async (c) => {
       const isRetry = c.req.param('action') === 'retry'
       const ref = { ...agentRef(c), messageId: idIn(c.req.param('message')) }
-      const { messages } = d.service
+      const { messages } = c.get('changes')
       const done = await (isRetry ? messages.retry(ref) : messages.cancel(ref))
       if (done.isErr()) return showError(c, done.error)
       return c.redirect(

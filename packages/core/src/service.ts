@@ -1,11 +1,12 @@
 import { createAgents } from './agents/agents.js'
-import { createMaintenance } from './maintenance/maintenance.js'
+import { createMaintenance, type Maintenance } from './maintenance/maintenance.js'
 import { masterKeyCheck } from './maintenance/master-key.js'
 import type { SendingKey, SendInput } from './messages/draft-message.js'
 import { localSignal } from './messages/local-signal.js'
 import { createMessages, type Messages } from './messages/messages.js'
 import type { Actor } from './domain/audit.js'
-import { createOperations, credentialChanges } from './operations/operations.js'
+import type { OperationsContext } from './operations/context.js'
+import { createOperations, operationChanges } from './operations/operations.js'
 import { JumpFollower } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
 import { retryUntilStored } from './pacing/retry-until-stored.js'
@@ -100,17 +101,11 @@ export function createService(options: ServiceOptions) {
   const { deliverySender, recoveryRunner } = webhooks
   const { answerStreams, dispatcher, inputDeadlines, waitingRoom } = messages
 
+  const parts = { maintenance, webhooks, messages, agents }
+  const operating = operatingOf(platform, parts)
+
   return {
-    ...createOperations({
-      ...platform,
-      maintenance,
-      deliverySender,
-      recoveryRunner,
-      dispatcher,
-      inputDeadlines,
-      waitingRoom,
-      supervisor: agents.supervisor,
-    }),
+    ...createOperations(operating),
     messages: messages.messages,
     hooks: messages.hooks,
     inputs: messages.inputs,
@@ -121,7 +116,7 @@ export function createService(options: ServiceOptions) {
     recoveries: webhooks.recoveries,
     events: webhooks.events,
     /** Returns the calls that the audit log records. Their entries name the actor. */
-    changesBy: changesOf(platform, webhooks, agents),
+    changesBy: changesOf(operating, parts),
     policy: platform.policy,
     /** The kinds of agents that this process knows, with their options. */
     runtimeKinds: () => options.runtimes.map(runtimeKindOf),
@@ -173,16 +168,34 @@ async function isReady(platform: Platform, follower: JumpFollower): Promise<bool
   return checked.isOk()
 }
 
+type Parts = {
+  readonly maintenance: Maintenance
+  readonly webhooks: Webhooks
+  readonly messages: Messages
+  readonly agents: ReturnType<typeof createAgents>
+}
+
+const operatingOf = (
+  platform: Platform,
+  {
+    maintenance,
+    webhooks: { deliverySender, recoveryRunner },
+    messages: { dispatcher, inputDeadlines, waitingRoom },
+    agents: { supervisor },
+  }: Parts,
+): OperationsContext => ({
+  ...platform,
+  ...{ maintenance, deliverySender, recoveryRunner },
+  ...{ dispatcher, inputDeadlines, waitingRoom, supervisor },
+})
+
 const changesOf =
-  (
-    platform: Platform,
-    webhooks: Pick<Webhooks, 'changesBy'>,
-    agents: Pick<ReturnType<typeof createAgents>, 'changesBy'>,
-  ) =>
+  (operating: OperationsContext, { webhooks, messages, agents }: Parts) =>
   (actor: Actor) => ({
-    ...credentialChanges({ ...platform, actor }),
+    ...operationChanges({ ...operating, actor }),
     ...webhooks.changesBy(actor),
-    agents: agents.changesBy(actor),
+    ...messages.changesBy(actor),
+    ...agents.changesBy(actor),
   })
 
 /** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */

@@ -104,7 +104,7 @@ export class AgentHandler implements A2ARequestHandler {
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
     return this.#reporting(async () => {
       const { projectId, agentId: agent, id: messageId } = await this.#find(id)
-      const cancelled = await this.#deps.service.messages.cancel({ projectId, agent, messageId })
+      const cancelled = await this.#changes().messages.cancel({ projectId, agent, messageId })
       if (cancelled.isErr()) throw a2aError(cancelled.error)
       return taskOf(cancelled.value)
     })
@@ -218,6 +218,11 @@ export class AgentHandler implements A2ARequestHandler {
     return `a2a-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, principal]))}`
   }
 
+  /** The calls that the audit log records, in the name of the key. */
+  #changes() {
+    return this.#deps.service.changesBy({ kind: 'key', id: this.access.sentBy.id })
+  }
+
   /** Answers the question of a task. Throws if the task asks nothing. */
   async #answer(taskId: string, given: Input): Promise<Message> {
     const task = await this.#find(taskId)
@@ -229,7 +234,7 @@ export class AgentHandler implements A2ARequestHandler {
       valueOrThrow(
         await this.#deps.service.hooks.set({ projectId, agent, messageId, ...given.hook }),
       )
-    const answered = await this.#deps.service.inputs.answer({
+    const answered = await this.#changes().inputs.answer({
       projectId,
       agent,
       messageId,

@@ -7,7 +7,7 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Message } from '@org/agent-messaging-core'
+import type { Message, MessagingService } from '@org/agent-messaging-core'
 import { isAgentName, isUuid, openInput, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Call } from './call.js'
 import { refusal } from './errors.js'
@@ -87,8 +87,14 @@ export class MessageTools {
     if (!isUuid(inputId)) return refusal({ kind: 'input_not_found' })
     const executionPrincipal = principalOf(endUserId)
     const answer = { ...ref, inputId, value, executionPrincipal }
-    const answered = await this.#d.service.inputs.answer(answer)
+    const answered = await this.#answer(answer)
     return answered.isErr() ? refusal(answered.error) : this.#read(ref, input, ctx)
+  }
+
+  /** Answers in the name of the key. */
+  #answer(answer: Parameters<MessagingService['inputs']['answer']>[0]) {
+    const { id } = this.#call.sentBy
+    return this.#d.service.changesBy({ kind: 'key', id }).inputs.answer(answer)
   }
 
   async #read(ref: ProjectRef, input: Reading, ctx: ToolContext): Promise<Outcome> {
@@ -119,7 +125,7 @@ export class MessageTools {
     if (content === undefined) return messageResult(message, DECLINED)
     const executionPrincipal = principalOf(endUserId)
     const answer = { ...ref, inputId, value: answerOf(input, content), executionPrincipal }
-    const answered = await this.#d.service.inputs.answer(answer)
+    const answered = await this.#answer(answer)
     if (answered.isOk()) return undefined
     if (answered.error.kind !== 'invalid') return refusal(answered.error)
     const [issue] = answered.error.issues

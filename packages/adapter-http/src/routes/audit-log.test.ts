@@ -67,6 +67,47 @@ describe('GET /v1/audit-log', () => {
     expect(revoked).toMatchObject([{ targetId: id }])
   })
 
+  it('records changes of messages, deliveries, sessions and principals, without their ids', async () => {
+    const { ask, clock, createSlowAgent, keyId, project } = await openWithOperator()
+    const agent = await createSlowAgent()
+    await clock.advance(0)
+    const body = { ...hook, paused: true }
+    const webhook = (await ask('POST', '/v1/webhooks', { body })).json
+    const delivery = (await ask('POST', `/v1/webhooks/${webhook.id}/test`)).json
+    await ask('POST', `/v1/deliveries/${delivery.id}/cancel`)
+    await ask('POST', `/v1/deliveries/${delivery.id}/redeliver`)
+    await ask('POST', `/v1/deliveries/${delivery.id}/skip`)
+    const executionPrincipal = { type: 'end_user', endUserId: 'hidden-person' }
+    const send = async (sessionId: string): Promise<string> => {
+      const body = { sessionId, message: 'hello', executionPrincipal }
+      const sent = { body, headers: { Prefer: 'respond-async' } }
+      return (await ask('POST', `/v1/agents/${agent.id}/messages`, sent)).json.messageId
+    }
+    const messageId = await send('hidden-session')
+    await send('another-session')
+    await ask('POST', `/v1/agents/${agent.id}/messages/${messageId}/cancel`)
+    await ask('POST', `/v1/agents/${agent.id}/messages/${messageId}/retry`)
+    await ask('DELETE', `/v1/agents/${agent.id}/sessions/hidden-session?force=true`)
+    await ask('DELETE', '/v1/principals/hidden-person?force=true')
+    const log = await ask('GET', '/v1/audit-log?actor=key')
+    const entries = log.json.data.map(({ action, targetId, count }: Record<string, unknown>) => [
+      action,
+      targetId,
+      count,
+    ])
+    expect(entries.slice(0, 7)).toEqual([
+      ['principal.erased', project.id, 1],
+      ['session.erased', agent.id, undefined],
+      ['message.retried', messageId, undefined],
+      ['message.cancelled', messageId, undefined],
+      ['delivery.cancelled', delivery.id, undefined],
+      ['delivery.redelivered', delivery.id, undefined],
+      ['delivery.cancelled', delivery.id, undefined],
+    ])
+    expect(log.json.data[0].actor).toEqual({ kind: 'key', id: keyId })
+    expect(log.text).not.toContain('hidden')
+  })
+
   it('gives pages', async () => {
     const { ask } = await openWithOperator()
     const first = (await ask('GET', '/v1/audit-log?limit=1')).json

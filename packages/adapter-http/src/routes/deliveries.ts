@@ -58,15 +58,20 @@ export const deliveryRoutes = ({ service }: HttpDeps) => {
     )
 
     .post('/v1/deliveries/:id/redeliver', about.redeliver, mayManage, (c) =>
-      answer(c, 202, service.deliveries.redeliver(refOf(c)), deliveryBody),
+      answer(
+        c,
+        202,
+        service.changesBy(c.get('actor')).deliveries.redeliver(refOf(c)),
+        deliveryBody,
+      ),
     )
 
     .post('/v1/deliveries/:id/cancel', about.cancel, mayManage, (c) =>
-      answer(c, 200, service.deliveries.cancel(refOf(c)), deliveryBody),
+      answer(c, 200, service.changesBy(c.get('actor')).deliveries.cancel(refOf(c)), deliveryBody),
     )
 
     .post('/v1/deliveries/:id/skip', about.skip, mayManage, (c) =>
-      answer(c, 200, service.deliveries.skip(refOf(c)), deliveryBody),
+      answer(c, 200, service.changesBy(c.get('actor')).deliveries.skip(refOf(c)), deliveryBody),
     )
 }
 

@@ -71,6 +71,9 @@ describe('the one-time link of a question', () => {
     const right = { 'value.decision': 'yes', 'value.order': '7' }
     const answered = await submit(right)
     expect([answered.status, answered.text.includes('Your answer is stored.')]).toEqual([200, true])
+    const log = (await ask('GET', '/v1/audit-log?action=input.answered')).json.data
+    expect(log).toMatchObject([{ actor: { kind: 'link' }, targetId: path.split('/').at(-1) }])
+    expect(log[0].actor).not.toHaveProperty('id')
     const { json } = await ask('GET', path)
     expect(json.inputs[0].answer).toMatchObject({
       value: { decision: 'yes', order: 7 },

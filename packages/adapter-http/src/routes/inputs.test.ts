@@ -67,6 +67,8 @@ describe('POST …/messages/:messageId/input', () => {
       { state: 'queued', inputs: [{ answer: { value: 'yes', executionPrincipal: USER } }] },
     ])
     expect((await answer('yes')).status).toBe(200)
+    const log = (await ask('GET', '/v1/audit-log?actor=key&action=input.answered')).json.data
+    expect(log).toMatchObject([{ targetId: path.split('/').at(-1) }])
     const other = await answer('no')
     expect([other.status, other.json.error.code]).toEqual([409, 'CONFLICT'])
     await clock.until(() => runtime.openRuns.length === 1)
@@ -127,6 +129,8 @@ describe('POST …/messages/:messageId/input/withdraw', () => {
       { state: 'failed', error: { code: 'INPUT_WITHDRAWN' } },
     ])
     expect((await withdraw()).json).toEqual(withdrawn.json)
+    const log = (await ask('GET', '/v1/audit-log?action=input.withdrawn')).json.data
+    expect(log).toMatchObject([{ actor: { kind: 'key' }, targetId: path.split('/').at(-1) }])
     expect((await answer('yes')).status).toBe(409)
   })
 })

@@ -62,7 +62,7 @@ export const inputRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       validBody(inputAnswer),
       (c) => {
         const given = { ...messageRef(c), ...c.req.valid('json') }
-        return answer(c, 200, service.inputs.answer(given), messageBody)
+        return answer(c, 200, service.changesBy(c.get('actor')).inputs.answer(given), messageBody)
       },
     )
 
@@ -74,7 +74,7 @@ export const inputRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       validBody(withdrawal),
       (c) => {
         const given = { ...messageRef(c), ...c.req.valid('json') }
-        return answer(c, 200, service.inputs.withdraw(given), messageBody)
+        return answer(c, 200, service.changesBy(c.get('actor')).inputs.withdraw(given), messageBody)
       },
     )
 }

@@ -12,11 +12,11 @@ export const messageChangeRoutes = ({ service }: HttpDeps) => {
   const maySend = authorize(service, 'project:message')
   return new Hono<Env>()
     .post('/v1/agents/:id/messages/:messageId/cancel', about.cancel, maySend, (c) =>
-      answer(c, 200, service.messages.cancel(messageRef(c)), messageBody),
+      answer(c, 200, service.changesBy(c.get('actor')).messages.cancel(messageRef(c)), messageBody),
     )
 
     .post('/v1/agents/:id/messages/:messageId/retry', about.retry, maySend, (c) =>
-      answer(c, 202, service.messages.retry(messageRef(c)), messageBody),
+      answer(c, 202, service.changesBy(c.get('actor')).messages.retry(messageRef(c)), messageBody),
     )
 }
 

@@ -47,7 +47,7 @@ export const principalRoutes = ({ service }: HttpDeps) => {
       (c) => {
         const { force, cursor } = c.req.valid('query')
         const input = { ...principalIn(c), force: force === 'true', cursor }
-        return answer(c, 200, service.principals.erase(input), tracesBody)
+        return answer(c, 200, service.changesBy(c.get('actor')).principals.erase(input), tracesBody)
       },
     )
 }

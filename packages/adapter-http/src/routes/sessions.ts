@@ -26,7 +26,7 @@ export const sessionRoutes = ({ service }: HttpDeps) => {
       maySend,
       validQuery(forced),
       async (c) => {
-        const erased = await service.sessions.erase({
+        const erased = await service.changesBy(c.get('actor')).sessions.erase({
           ...agentRef(c),
           sessionId: textIn(c.req.param('sessionId')),
           force: c.req.valid('query').force === 'true',

@@ -19,7 +19,13 @@ export const auditEntrySchema = z
       })
       .meta({ id: 'Actor' }),
     action: auditActionSchema,
-    targetId: z.string().meta({ description: 'The id of the row that changed.' }),
+    targetId: z.string().meta({
+      description:
+        'The id of the row that changed. For an erased session its agent, for an erased principal the project.',
+    }),
+    count: z.int().min(0).optional().meta({
+      description: 'The number of messages of an erased principal that the call found.',
+    }),
     fields: z.array(z.string()).optional().meta({
       description: 'The names of the fields that an update set. Values are never stored.',
     }),

@@ -315,6 +315,7 @@ create table agent_messaging.audit_log (
   actor_id text,
   action text not null,
   target_id text collate "C" not null,
+  count bigint,
   fields text,
   created_at bigint not null
 );

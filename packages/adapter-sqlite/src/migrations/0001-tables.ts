@@ -282,6 +282,7 @@ create table audit_log (
   actor_id text,
   action text not null,
   target_id text not null,
+  count integer,
   fields text,
   created_at integer not null
 ) strict;

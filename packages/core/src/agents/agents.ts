@@ -29,24 +29,28 @@ export function createAgents(
   const supervising = { ...platform, deliverySender, dispatcher }
   const supervisor = new Supervisor(supervising)
   const context = { ...supervising, maintenance, waitingRoom, supervisor }
+  const changes = agentChanges(context)
   return {
     supervisor,
     changesBy: (actor: Actor) => agentChanges({ ...context, actor }),
     agents: {
-      ...agentChanges(context),
+      ...changes.agents,
       declare: declareAgents(context),
       get: shared(getAgent(context)),
       list: shared(listAgents(context)),
     },
-    sessions: { list: shared(listSessions(context)), erase: eraseSession(context) },
+    sessions: { list: shared(listSessions(context)), ...changes.sessions },
   }
 }
 
 /** The calls that the audit log records, in the name of the actor. */
 const agentChanges = (context: AgentsContext) => ({
-  create: createAgent(context),
-  update: updateAgent(context),
-  delete: deleteAgent(context),
-  start: startAgent(context),
-  stop: stopAgent(context),
+  agents: {
+    create: createAgent(context),
+    update: updateAgent(context),
+    delete: deleteAgent(context),
+    start: startAgent(context),
+    stop: stopAgent(context),
+  },
+  sessions: { erase: eraseSession(context) },
 })

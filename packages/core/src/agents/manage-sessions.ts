@@ -1,4 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { auditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import type { Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -46,8 +47,9 @@ export const eraseSession =
     safeTry(async function* () {
       const { projectId, id: agentId } = yield* getAgent(d)(ref)
       const session = { projectId, agentId, sessionId }
-      const remove = () => d.storage.messages.erase(session)
-      const erased = yield* force ? cancelUntilRemoved(d, session, remove) : remove()
+      const audit = auditEntry(d, { projectId, action: 'session.erased', targetId: agentId })
+      const remove = () => d.storage.messages.erase({ ...session, audit })
+      const erased = yield* force ? cancelUntilRemoved(d, session, remove, audit) : remove()
       if (erased === undefined) return fail('session_not_found')
       if (erased === 'busy') return fail('session_busy')
       d.waitingRoom.dismiss(

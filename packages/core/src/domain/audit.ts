@@ -1,10 +1,11 @@
 import type { Instant } from './instant.js'
 
-export const ACTOR_KINDS = ['key', 'operator', 'console', 'portal', 'cli', 'host'] as const
+export const ACTOR_KINDS = ['key', 'operator', 'console', 'portal', 'link', 'cli', 'host'] as const
 
 /**
  * The person or program that makes a change. `id` is the API key's id for `key` and `console`, and
- * the portal session's id for `portal`. `host` is a program that embeds the service.
+ * the portal session's id for `portal`. `link` is the visitor of a one-time link. `host` is a program
+ * that embeds the service.
  */
 export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?: string }
 
@@ -27,17 +28,33 @@ export const AUDIT_ACTIONS = [
   'recovery.cancelled',
   'portal.created',
   'portal.ended',
+  'session.erased',
+  'principal.erased',
+  'input.answered',
+  'input.withdrawn',
+  'message.retried',
+  'message.cancelled',
+  'delivery.cancelled',
+  'delivery.redelivered',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** One change that a person or a program made. An entry names fields and never contains values. */
+/**
+ * One change that a person or a program made. An entry names fields and never contains values, nor
+ * the id of a session or of a person.
+ */
 export type AuditEntry = {
   readonly id: string
   readonly projectId: string
   readonly actor: Actor
   readonly action: AuditAction
-  /** The id of the changed project, key, webhook, agent, recovery or portal session. */
+  /**
+   * The id of the changed project, key, webhook, agent, recovery, portal session, message or
+   * delivery. The agent's id for an erased session, and the project's id for an erased principal.
+   */
   readonly targetId: string
+  /** The messages of an erased principal that the call found. */
+  readonly count?: number
   /** The names of the fields that an update set. */
   readonly fields?: readonly string[]
   readonly createdAt: Instant
@@ -56,10 +73,17 @@ const UNCHANGED: ReadonlySet<unknown> = new Set([
   'already_final',
   'already_revoked',
   'already_ended',
+  'not_waiting',
+  'not_retryable',
+  'agent_not_running',
+  'session_full',
 ])
 
 /** Returns true if a result of a store method means that the log gets an entry. */
-export const isAuditedChange = (result: unknown): boolean => !UNCHANGED.has(result)
+export const isAuditedChange = (result: unknown): boolean => !UNCHANGED.has(kindOf(result))
+
+const kindOf = (result: unknown): unknown =>
+  typeof result === 'object' && result !== null && 'kind' in result ? result.kind : result
 
 /** The actor of an entry, and the ports that its id and time come from. */
 export type Author = {
@@ -71,7 +95,7 @@ export type Author = {
 
 export const auditEntry = (
   { actor = { kind: 'host' }, ids, clock }: Author,
-  change: Pick<AuditEntry, 'projectId' | 'action' | 'targetId' | 'fields'>,
+  change: Pick<AuditEntry, 'projectId' | 'action' | 'targetId' | 'count' | 'fields'>,
 ): AuditEntry => ({ id: ids.next(), actor, createdAt: clock.now(), ...change })
 
 /** Returns the names of the fields that the change sets, sorted. */

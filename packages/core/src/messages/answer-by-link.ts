@@ -41,5 +41,9 @@ export const answerByLink =
     safeTry(async function* () {
       const { message, input } = yield* readByLink(d)(link)
       const { executionPrincipal } = message
-      return answerFound(d, message, { inputId: input.id, value, executionPrincipal })
+      return answerFound({ ...d, actor: { kind: 'link' } }, message, {
+        inputId: input.id,
+        value,
+        executionPrincipal,
+      })
     })

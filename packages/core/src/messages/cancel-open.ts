@@ -1,4 +1,5 @@
 import { ok, okAsync, ResultAsync, safeTry } from 'neverthrow'
+import type { AuditEntry } from '../domain/audit.js'
 import { isFinal } from '../domain/message.js'
 import type { MessageFilter } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
@@ -14,24 +15,29 @@ type OpenMessages = Pick<MessageFilter, 'projectId' | 'agentId' | 'sessionId'>
 /**
  * Repeats `remove` until no open message keeps it busy, and cancels the open messages before each
  * repetition. Each message is cancelled in its own commit with its events, as if a caller had
- * cancelled it.
+ * cancelled it. The first of these commits stores `audit`.
  */
 export const cancelUntilRemoved = <T>(
   d: CancelContext,
   of: OpenMessages,
   remove: () => ResultAsync<T | 'busy', Unavailable>,
+  audit?: AuditEntry,
 ): ResultAsync<T | 'busy', Unavailable> =>
   safeTry(async function* () {
     let removed = yield* remove()
     for (let tries = 0; removed === 'busy' && tries < MOST_TRIES; tries++) {
-      yield* cancelOpen(d, of)
+      yield* cancelOpen(d, of, audit)
       removed = yield* remove()
     }
     return ok(removed)
   })
 
 /** Walks over the messages without an answer, oldest first, and cancels the open ones. */
-const cancelOpen = (d: CancelContext, of: OpenMessages): ResultAsync<void, Unavailable> =>
+const cancelOpen = (
+  d: CancelContext,
+  of: OpenMessages,
+  audit: AuditEntry | undefined,
+): ResultAsync<void, Unavailable> =>
   safeTry(async function* () {
     const filter = { ...of, status: 'pending', order: 'asc' } as const
     let cursor: string | undefined
@@ -39,7 +45,7 @@ const cancelOpen = (d: CancelContext, of: OpenMessages): ResultAsync<void, Unava
       const page = { limit: STEP, ...(cursor !== undefined && { cursor }) }
       const { data, nextCursor } = yield* d.storage.messages.list(filter, page)
       const open = data.filter(({ state }) => !isFinal(state))
-      yield* ResultAsync.combine(open.map((message) => cancelFound(d, message)))
+      yield* ResultAsync.combine(open.map((message) => cancelFound(d, message, audit)))
       cursor = nextCursor ?? undefined
     } while (cursor !== undefined)
     return okAsync(undefined)

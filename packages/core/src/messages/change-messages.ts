@@ -1,4 +1,5 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import { auditEntry, type AuditEntry } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { broken, type Invalid } from '../domain/input-rules.js'
 import type { JsonObject } from '../domain/json.js'
@@ -27,7 +28,12 @@ export const cancelMessage =
   (d: MessagesContext) =>
   (input: MessageInput): ResultAsync<Message, CancelMessageError> =>
     safeTry(async function* () {
-      const cancelled = yield* cancelFound(d, yield* getMessage(d)(input))
+      const message = yield* getMessage(d)(input)
+      const cancelled = yield* cancelFound(
+        d,
+        message,
+        messageEntry(d, message, 'message.cancelled'),
+      )
       if (!cancelled) return fail('message_not_found')
       if (cancelled.kind === 'cancelled' || cancelled.message.state.kind === 'cancelled')
         return ok(cancelled.message)
@@ -39,16 +45,23 @@ export type CancelContext = Platform & {
   readonly dispatcher: Dispatcher
 }
 
+const messageEntry = (
+  d: Platform,
+  { id, projectId }: Message,
+  action: 'message.cancelled' | 'message.retried',
+): AuditEntry => auditEntry(d, { projectId, action, targetId: id })
+
 /** Cancels a message that was read before. */
 export const cancelFound = (
   d: CancelContext,
   message: Message,
+  audit: AuditEntry | undefined,
 ): ResultAsync<Cancelled | undefined, Unavailable> => {
   const { id: messageId, projectId, agentId, trace } = message
   const { state, events } = decideCancellation(message, d.clock.now())
   const outgoing = outgoingOf(d, events, projectId, trace)
   return d.storage.messages
-    .cancel({ projectId, agentId, messageId, state, outgoing })
+    .cancel({ projectId, agentId, messageId, state, outgoing, ...(audit && { audit }) })
     .map((cancelled) => {
       if (cancelled?.kind !== 'cancelled') return cancelled
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
@@ -74,12 +87,14 @@ export const retryMessage =
   (d: MessagesContext) =>
   (input: MessageInput): ResultAsync<Message, RetryMessageError> =>
     safeTry(async function* () {
-      const { id: messageId, projectId, agentId } = yield* getMessage(d)(input)
+      const message = yield* getMessage(d)(input)
+      const { id: messageId, projectId, agentId } = message
       const retried = yield* d.storage.messages.retry({
         projectId,
         agentId,
         messageId,
         now: d.clock.now(),
+        audit: messageEntry(d, message, 'message.retried'),
       })
       if (!retried) return fail('message_not_found')
       if (retried.kind === 'not_retryable') return fail('message_not_retryable')

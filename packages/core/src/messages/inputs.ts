@@ -1,4 +1,5 @@
 import { err, ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
+import { auditEntry, type AuditAction } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import {
   decideAnswer,
@@ -81,7 +82,13 @@ export const answerFound = (
     const decided = decideAnswer(message, given, d.clock.now())
     if ('kind' in decided) return refusalOf(decided, message)
     const { inputId } = given
-    const changed = yield* changeInput(d, { message, inputId, to: 'answered', ...decided })
+    const changed = yield* changeInput(d, {
+      message,
+      inputId,
+      to: 'answered',
+      action: 'input.answered',
+      ...decided,
+    })
     if (!changed) return fail('message_not_found')
     if (changed.kind === 'changed') return ok(changed.message)
     const after = decideAnswer(changed.message, given, d.clock.now())
@@ -120,7 +127,13 @@ export const withdrawInput =
       if (!isAsking(message) || openInput(message)?.id !== inputId)
         return isWithdrawn(message, input) ? ok(message) : fail('input_closed')
       const decided = decideWithdrawal(message, d.clock.now())
-      const changed = yield* changeInput(d, { message, inputId, to: 'withdrawn', ...decided })
+      const changed = yield* changeInput(d, {
+        message,
+        inputId,
+        to: 'withdrawn',
+        action: 'input.withdrawn',
+        ...decided,
+      })
       if (!changed) return fail('message_not_found')
       return changed.kind === 'changed' || isWithdrawn(changed.message, input)
         ? ok(changed.message)
@@ -158,19 +171,26 @@ type Change = {
   readonly inputs: readonly MessageInput[]
   readonly events: readonly EventPayload[]
   readonly to: 'answered' | 'withdrawn' | 'expired' | 'reminded'
+  /** Absent if the service itself makes the change. */
+  readonly action?: AuditAction
 }
 
 /** Stores a change of a message that waits for an answer, and wakes its readers. */
 export const changeInput = (
   d: CancelContext,
-  { message, inputId, dueAt, state, inputs, events, to }: Change,
+  { message, inputId, dueAt, state, inputs, events, to, action }: Change,
 ): Stored<InputChanged | undefined> => {
   const { id: messageId, projectId, agentId, trace } = message
   const outgoing = outgoingOf(d, events, projectId, trace)
   const due = dueAt === undefined ? {} : { dueAt }
+  const audit = action && auditEntry(d, { projectId, action, targetId: messageId })
   const now = d.clock.now()
   return d.storage.messages
-    .changeInput({ projectId, agentId, messageId, inputId, ...due, state, inputs, now, outgoing })
+    .changeInput({
+      ...{ projectId, agentId, messageId, inputId, state, inputs, now, outgoing },
+      ...due,
+      ...(audit && { audit }),
+    })
     .map((changed) => {
       if (changed?.kind !== 'changed') return changed
       d.telemetry.record({ name: 'input.changed', messageId, agentId, projectId, inputId, to })

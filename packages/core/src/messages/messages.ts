@@ -1,3 +1,4 @@
+import type { Actor } from '../domain/audit.js'
 import type { Agent } from '../domain/agent.js'
 import { ProjectLimits } from './project-limits.js'
 import { Recent } from '../domain/recent.js'
@@ -8,6 +9,7 @@ import { AgentStarts } from './agent-starts.js'
 import { answerByLink, readByLink } from './answer-by-link.js'
 import { answerRun, isRunToken } from './answer-run.js'
 import { cancelMessage, retryMessage, setMetadata } from './change-messages.js'
+import type { MessagesContext } from './context.js'
 import { Dispatcher } from './dispatcher.js'
 import { InputDeadlines } from './input-deadlines.js'
 import { answerInput, listInputs, withdrawInput } from './inputs.js'
@@ -51,7 +53,9 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
     projectLimits: new ProjectLimits(platform),
   }
+  const changes = messageChanges(context)
   return {
+    changesBy: (actor: Actor) => messageChanges({ ...context, actor }),
     answerStreams,
     waitingRoom,
     dispatcher,
@@ -59,8 +63,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     /** Questions of agents to people. */
     inputs: {
       list: shared(listInputs(context)),
-      answer: answerInput(context),
-      withdraw: withdrawInput(context),
+      ...changes.inputs,
       readByLink: readByLink(context),
       answerByLink: answerByLink(context),
     },
@@ -78,11 +81,16 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       list: shared(listMessages(context)),
       search: searchMessages(context),
       stream: streamMessage(context),
-      cancel: cancelMessage(context),
-      retry: retryMessage(context),
+      ...changes.messages,
       setMetadata: setMetadata(context),
       answer: answerRun(context),
       isRunToken: isRunToken(context),
     },
   }
 }
+
+/** The calls that the audit log records, in the name of the actor. */
+const messageChanges = (context: MessagesContext) => ({
+  inputs: { answer: answerInput(context), withdraw: withdrawInput(context) },
+  messages: { cancel: cancelMessage(context), retry: retryMessage(context) },
+})

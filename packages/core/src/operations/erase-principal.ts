@@ -1,6 +1,8 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { auditEntry } from '../domain/audit.js'
 import type { Message } from '../domain/message.js'
 import { MAX_END_USER_ID } from '../domain/principal.js'
+import type { MessageErasure } from '../ports/message-store.js'
 import type { PrincipalStep, Unavailable } from '../ports/stored.js'
 import type { OperationsContext } from './context.js'
 import { broken, type Invalid } from '../domain/input-rules.js'
@@ -41,7 +43,7 @@ type Place =
   | { readonly kind: 'deliveries' | 'events'; readonly after: number }
 
 type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
-type Walk = CountPrincipalInput & { readonly force: boolean; readonly countOnly: boolean }
+type Walk = CountPrincipalInput & Pick<MessageErasure, 'force' | 'countOnly' | 'audit'>
 
 /** Counts the rows that `erasePrincipal` would erase without `force`. */
 export const countPrincipal =
@@ -53,7 +55,7 @@ export const countPrincipal =
  * Erases the messages on behalf of an end user, with answers, keys, the runtime's state of their
  * sessions, and the deliveries of their events with all attempts. Messages of other users in the
  * same sessions stay. Open messages stay unless `force` is true. Messages sent during the walk can
- * stay. A call does a bounded part. A repeated call, from the cursor or from the beginning, does
+ * stay. A call does a bounded part, and writes one entry of the audit log if it erases a row. A repeated call, from the cursor or from the beginning, does
  * the rest.
  */
 export const erasePrincipal =
@@ -62,7 +64,11 @@ export const erasePrincipal =
     force = false,
     ...input
   }: ErasePrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
-    walk(d, { ...input, force, countOnly: false })
+    walk(d, { ...input, force, countOnly: true }).andThen(({ messages: count }) => {
+      const { projectId } = input
+      const of = { projectId, action: 'principal.erased', targetId: projectId, count } as const
+      return walk(d, { ...input, force, countOnly: false, audit: auditEntry(d, of) })
+    })
 
 const walk = (
   d: OperationsContext,
@@ -85,7 +91,8 @@ const walk = (
         ...next
       }: Found = yield* stepFrom(d, of, place)
       // The next messages of these sessions are due.
-      if (of.force && messages > 0 && place.kind === 'messages') d.dispatcher.wake(place.agentId)
+      if (of.force && !of.countOnly && messages > 0 && place.kind === 'messages')
+        d.dispatcher.wake(place.agentId)
       // The next deliveries of their orders are due.
       if (!of.countOnly && deliveries > 0) d.deliverySender.wake()
       sum = {
@@ -96,7 +103,7 @@ const walk = (
       }
       place = next.place
     }
-    if (of.force) d.waitingRoom.dismiss(isOf(of))
+    if (of.force && !of.countOnly) d.waitingRoom.dismiss(isOf(of))
     return ok({ ...sum, nextCursor: place ? cursorOf(place) : null })
   })
 
@@ -109,7 +116,7 @@ const start: Place = { kind: 'agents', behind: '' }
 
 function stepFrom(
   { storage, clock }: OperationsContext,
-  { projectId, endUserId, countOnly, force }: Omit<Walk, 'cursor'>,
+  { projectId, endUserId, countOnly, force, audit }: Omit<Walk, 'cursor'>,
   place: Place,
 ) {
   const step = (after: number): PrincipalStep => ({
@@ -119,6 +126,7 @@ function stepFrom(
     after,
     limit: STEP,
     now: clock.now(),
+    ...(audit && { audit }),
   })
   switch (place.kind) {
     case 'agents':

@@ -1,6 +1,5 @@
 import type { ApiKey } from '../domain/api-key.js'
 import { Recent } from '../domain/recent.js'
-import type { Platform } from '../platform.js'
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
 import type { OperationsContext } from './context.js'
 import {
@@ -69,8 +68,9 @@ export function createOperations(context: OperationsContext) {
   }
 }
 
-/** The calls that change projects, keys and portal sessions, in the name of the actor. */
-export const credentialChanges = (context: Platform) => ({
+/** The calls that change projects, keys, portal sessions and principals, as the actor. */
+export const operationChanges = (context: OperationsContext) => ({
+  principals: { erase: erasePrincipal(context) },
   projects: { create: createProject(context), update: updateProject(context) },
   keys: { create: createKey(context), revoke: revokeKey(context) },
   portals: { create: createPortal(context), end: endPortal(context) },

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../domain/audit.js'
 import type { OpenDeliveries } from '../domain/backlog.js'
 import type {
   AfterAttempt,
@@ -73,7 +74,12 @@ export interface DeliveryStore {
    * does not keep its order (`keepsOrder`) loses its order key. A waiting delivery is changed only
    * if the filter has its `deliveryId`.
    */
-  redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Stored<Redelivered>
+  redeliver(
+    filter: RedeliverFilter,
+    page: PageOf,
+    now: Instant,
+    audit?: AuditEntry,
+  ): Stored<Redelivered>
   /**
    * Ends an open delivery. A running attempt can still arrive, and counts only if it was recorded
    * before. A circuit that this delivery holds open, as its probe, is half-open.
@@ -82,12 +88,14 @@ export interface DeliveryStore {
     projectId: string,
     deliveryId: string,
     now: Instant,
+    audit?: AuditEntry,
   ): Stored<WebhookDelivery | 'already_final' | undefined>
   /** Does the same with the reason `skipped`. */
   skip(
     projectId: string,
     deliveryId: string,
     now: Instant,
+    audit?: AuditEntry,
   ): Stored<WebhookDelivery | 'already_final' | undefined>
   get(projectId: string, deliveryId: string): Stored<DeliveryDetail | undefined>
   /**

@@ -17,7 +17,16 @@ import type { BucketLevel, TokenTake } from '../domain/send-limit.js'
 import type { Usage } from '../domain/usage.js'
 import type { ActivityQuery, MessageCount } from './activity.js'
 import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
-import type { Caller, Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
+import type {
+  Audited,
+  Caller,
+  Lease,
+  Page,
+  PageOf,
+  PrincipalStep,
+  Purge,
+  Stored,
+} from './stored.js'
 
 /**
  * Messages and their sessions. A session is a queue and a lock: it hands out one message at a
@@ -239,22 +248,24 @@ export type Asking = HeldRun & {
 }
 /** The states that follow a question. */
 export type AfterInput = Extract<MessageState, { kind: 'input_required' | 'queued' | 'failed' }>
-export type InputChange = MessageRef & {
-  readonly inputId: string
-  readonly dueAt?: Instant
-  readonly state: AfterInput
-  readonly inputs: readonly MessageInput[]
-  readonly now: Instant
-  readonly outgoing: Outgoing
-}
+export type InputChange = Audited &
+  MessageRef & {
+    readonly inputId: string
+    readonly dueAt?: Instant
+    readonly state: AfterInput
+    readonly inputs: readonly MessageInput[]
+    readonly now: Instant
+    readonly outgoing: Outgoing
+  }
 export type MetadataChange = MessageRef & { readonly metadata: JsonObject }
 export type SessionMemory = HeldRun & { readonly sessionState: string }
-export type Cancellation = MessageRef & {
-  readonly state: CancelledState
-  readonly outgoing: Outgoing
-}
-export type Retry = MessageRef & { readonly now: Instant }
-export type SessionErasure = SessionsOf & { readonly sessionId: string }
+export type Cancellation = Audited &
+  MessageRef & {
+    readonly state: CancelledState
+    readonly outgoing: Outgoing
+  }
+export type Retry = Audited & MessageRef & { readonly now: Instant }
+export type SessionErasure = Audited & SessionsOf & { readonly sessionId: string }
 export type MessageErasure = PrincipalStep & { readonly agentId: string; readonly force: boolean }
 
 export type HistoryOf = HistoryLimit & { readonly messageId: string }

@@ -1,4 +1,5 @@
 import type { ResultAsync } from 'neverthrow'
+import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
 
 /**
@@ -54,6 +55,9 @@ export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string
  */
 export type PageOf = { readonly limit: number; readonly cursor?: string }
 
+/** The entry of the audit log, stored in the commit of the change, if there is a change. */
+export type Audited = { readonly audit?: AuditEntry }
+
 /** Selects up to `limit` rows that became final before `finishedBefore`, oldest first. */
 export type Purge = { readonly finishedBefore: Instant; readonly limit: number }
 
@@ -62,7 +66,7 @@ export type Purge = { readonly finishedBefore: Instant; readonly limit: number }
  * position `after`, which is 0 at first, in the order of their creation. With `countOnly` it
  * changes nothing.
  */
-export type PrincipalStep = {
+export type PrincipalStep = Audited & {
   readonly projectId: string
   readonly endUserId: string
   readonly countOnly: boolean

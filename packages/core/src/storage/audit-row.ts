@@ -9,6 +9,7 @@ export type AuditRow = {
   readonly actorId: string | null
   readonly action: AuditEntry['action']
   readonly targetId: string
+  readonly count: number | null
   readonly fields: string | null
   readonly createdAt: number
 }
@@ -20,6 +21,7 @@ export const AUDIT_COLUMNS = [
   'actorId',
   'action',
   'targetId',
+  'count',
   'fields',
   'createdAt',
 ] as const satisfies readonly (keyof AuditRow)[]
@@ -30,6 +32,7 @@ export const toAuditEntry = (row: AuditRow): AuditEntry => ({
   actor: { kind: row.actorKind, ...(row.actorId !== null && { id: row.actorId }) },
   action: row.action,
   targetId: row.targetId,
+  ...(row.count !== null && { count: row.count }),
   ...(row.fields !== null && { fields: JSON.parse(row.fields) as string[] }),
   createdAt: row.createdAt,
 })
@@ -41,6 +44,7 @@ export const auditColumns = (entry: AuditEntry): AuditRow => ({
   actorId: entry.actor.id ?? null,
   action: entry.action,
   targetId: entry.targetId,
+  count: entry.count ?? null,
   fields: entry.fields ? JSON.stringify(entry.fields) : null,
   createdAt: entry.createdAt,
 })

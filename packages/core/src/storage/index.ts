@@ -137,6 +137,7 @@ export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, Storage, TakenOver } from '../ports/storage.js'
 export { CALLER_LEFT, CLOSED } from '../ports/stored.js'
 export type {
+  Audited,
   Caller,
   Lease,
   Page,

@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../domain/audit.js'
 import { openDeliveries, type OpenQueue } from '../domain/backlog.js'
 import { ClaimBudget } from '../domain/claim-budget.js'
 import {
@@ -36,6 +37,7 @@ import type {
 } from '../ports/delivery-store.js'
 import type { Page, PageOf, PrincipalStep } from '../ports/stored.js'
 import { countAttempts } from './memory-activity.js'
+import { recorded } from './memory-audit.js'
 import { dueAt, finishedAt, isOpen, isRetry, matches } from './memory-delivery-rows.js'
 import { eraseLoggedEvents, purgeLoggedEvents } from './memory-events.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
@@ -104,7 +106,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return publishOne(this.#memory, event, webhook, deliveryId).delivery
   }
 
-  redeliver(filter: RedeliverFilter, page: PageOf, now: Instant): Redelivered {
+  redeliver(filter: RedeliverFilter, page: PageOf, now: Instant, audit?: AuditEntry): Redelivered {
     const ofWebhooks = this.#find(filter).filter(({ webhookId }) =>
       this.#memory.webhooks.has(webhookId),
     )
@@ -116,6 +118,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       if (row && state) row.delivery = redelivered(delivery, state)
       return state !== undefined
     })
+    recorded(this.#memory, audit, changed.length > 0)
     return { matched: data.length, count: changed.length, nextCursor }
   }
 
@@ -123,16 +126,18 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     projectId: string,
     deliveryId: string,
     now: Instant,
+    audit?: AuditEntry,
   ): WebhookDelivery | 'already_final' | undefined {
-    return this.#end(projectId, deliveryId, now, 'operator')
+    return recorded(this.#memory, audit, this.#end(projectId, deliveryId, now, 'operator'))
   }
 
   skip(
     projectId: string,
     deliveryId: string,
     now: Instant,
+    audit?: AuditEntry,
   ): WebhookDelivery | 'already_final' | undefined {
-    return this.#end(projectId, deliveryId, now, 'skipped')
+    return recorded(this.#memory, audit, this.#end(projectId, deliveryId, now, 'skipped'))
   }
 
   get(projectId: string, deliveryId: string): DeliveryDetail | undefined {
@@ -196,7 +201,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return purged.length
   }
 
-  erasePrincipal({ projectId, endUserId, countOnly, now }: PrincipalStep): ErasedDeliveries {
+  erasePrincipal({ projectId, endUserId, countOnly, now, audit }: PrincipalStep): ErasedDeliveries {
     const erased = this.#rows()
       .filter(({ delivery }) => delivery.projectId === projectId)
       .filter((row) => isForEndUser(bodyOf(this.#memory, row), endUserId))
@@ -207,6 +212,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       const eventIds = new Set(erased.map(({ eventId }) => eventId))
       eraseLoggedEvents(this.#memory, ({ id }) => eventIds.has(id))
       for (const delivery of erased) advanceOrder(this.#memory, delivery, now)
+      recorded(this.#memory, audit, erased.length > 0)
     }
     return { deliveries: erased.length }
   }

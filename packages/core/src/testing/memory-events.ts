@@ -9,6 +9,7 @@ import type {
   EventTail,
 } from '../ports/event-store.js'
 import type { PrincipalStep } from '../ports/stored.js'
+import { recorded } from './memory-audit.js'
 import type { Immediate, Memory } from './memory.js'
 
 /** Stores the event at the next position of the log. */
@@ -80,14 +81,13 @@ export class MemoryEvents implements Immediate<EventStore> {
     return purgeLoggedEvents(this.#memory, ({ createdAt }) => createdAt < createdBefore, limit)
   }
 
-  erasePrincipal({ projectId, endUserId, countOnly }: PrincipalStep): ErasedEvents {
+  erasePrincipal({ projectId, endUserId, countOnly, audit }: PrincipalStep): ErasedEvents {
     const selects: Selects = (event) =>
       event.projectId === projectId && isForEndUser(event.body, endUserId)
-    return {
-      events: countOnly
-        ? withoutDeliveries(this.#memory).filter(selects).length
-        : eraseLoggedEvents(this.#memory, selects),
-    }
+    if (countOnly) return { events: withoutDeliveries(this.#memory).filter(selects).length }
+    const events = eraseLoggedEvents(this.#memory, selects)
+    recorded(this.#memory, audit, events > 0)
+    return { events }
   }
 
   #after({ projectId, after }: EventTail) {

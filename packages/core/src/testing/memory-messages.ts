@@ -45,6 +45,7 @@ import type {
 import type { Page, PageOf, Purge } from '../ports/stored.js'
 import { isWaitingFor } from '../storage/message-row.js'
 import { countMessages } from './memory-activity.js'
+import { recorded } from './memory-audit.js'
 import { history, listMessages, listSessions, searchMessages } from './memory-conversations.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { publish } from './memory-outbox.js'
@@ -157,7 +158,12 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (state.kind === 'failed') removeOpen(session, row, now)
     const deliveries = publish(this.#memory, outgoing)
     const sessionWaits = state.kind !== 'input_required' && session.open.length > 0
-    return { kind: 'changed', message: row.message, deliveries, sessionWaits }
+    return recorded(this.#memory, change.audit, {
+      kind: 'changed',
+      message: row.message,
+      deliveries,
+      sessionWaits,
+    })
   }
 
   dueInputs({ now, limit }: { readonly now: Instant; readonly limit: number }): Message[] {
@@ -168,7 +174,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
       .slice(0, limit)
   }
 
-  cancel({ state, outgoing, ...ref }: Cancellation): Cancelled | undefined {
+  cancel({ state, outgoing, audit, ...ref }: Cancellation): Cancelled | undefined {
     const row = this.#find(ref)
     if (!row) return undefined
     if (isFinal(row.message.state)) return { kind: 'already_final', message: row.message }
@@ -177,10 +183,15 @@ export class MemoryMessages implements Immediate<MessageStore> {
     removeOpen(session, row, state.cancelledAt)
     const deliveries = publish(this.#memory, outgoing)
     const sessionWaits = session.open.length > 0
-    return { kind: 'cancelled', message: row.message, deliveries, sessionWaits }
+    return recorded(this.#memory, audit, {
+      kind: 'cancelled',
+      message: row.message,
+      deliveries,
+      sessionWaits,
+    })
   }
 
-  retry({ now, ...ref }: Retry): Retried | undefined {
+  retry({ now, audit, ...ref }: Retry): Retried | undefined {
     const row = this.#find(ref)
     if (!row) return undefined
     if (!isRetryable(row.message.state)) return { kind: 'not_retryable' }
@@ -192,7 +203,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     row.message = { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now } }
     session.all.splice(session.all.indexOf(row), 1)
     append(session, row, now)
-    return { kind: 'retried', message: row.message }
+    return recorded(this.#memory, audit, { kind: 'retried', message: row.message })
   }
 
   setMetadata({ metadata, ...ref }: MetadataChange): Message | undefined {
@@ -241,13 +252,13 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return history(this.#memory, query)
   }
 
-  erase({ projectId, ...ref }: SessionErasure): 'erased' | 'busy' | undefined {
+  erase({ projectId, audit, ...ref }: SessionErasure): 'erased' | 'busy' | undefined {
     const agent = ofProject(this.#memory.agents.get(ref.agentId), projectId)
     const session = agent && findSession(this.#memory, ref)
     if (!session) return undefined
     if (session.open.length > 0) return 'busy'
     removeSession(this.#memory, session)
-    return 'erased'
+    return recorded(this.#memory, audit, 'erased')
   }
 
   erasePrincipal(step: MessageErasure): ErasedMessages {
@@ -258,7 +269,10 @@ export class MemoryMessages implements Immediate<MessageStore> {
         isEndUser(executionPrincipal, step.endUserId),
     )
     const erased = step.force ? rows : rows.filter(({ message }) => isFinal(message.state))
-    if (!step.countOnly) for (const row of erased) eraseMessage(this.#memory, row, step.now)
+    if (!step.countOnly) {
+      for (const row of erased) eraseMessage(this.#memory, row, step.now)
+      recorded(this.#memory, step.audit, erased.length > 0)
+    }
     return { messages: erased.length, openMessages: rows.length - erased.length }
   }
 

@@ -1,4 +1,5 @@
 import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
+import { auditEntry, type AuditEntry } from '../domain/audit.js'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
@@ -52,7 +53,8 @@ export const redeliver =
       const now = d.clock.now()
       if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now)
         return fail('delivery_busy')
-      yield* d.storage.deliveries.redeliver(ref, { limit: 1 }, now)
+      const audit = entryOf(d, ref, 'delivery.redelivered')
+      yield* d.storage.deliveries.redeliver(ref, { limit: 1 }, now, audit)
       d.deliverySender.wake()
       return ok((yield* getDelivery(d)(ref)).delivery)
     })
@@ -63,18 +65,24 @@ export const redeliver =
  */
 export const cancelDelivery =
   (d: WebhooksContext) =>
-  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
+  (ref: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
     d.storage.deliveries
-      .cancel(projectId, deliveryId, d.clock.now())
+      .cancel(ref.projectId, ref.deliveryId, d.clock.now(), entryOf(d, ref, 'delivery.cancelled'))
       .andThen((cancelled) => ended(d, cancelled))
 
 /** Cancels an open delivery because it blocks the other deliveries of its session. */
 export const skipDelivery =
   (d: WebhooksContext) =>
-  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
+  (ref: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
     d.storage.deliveries
-      .skip(projectId, deliveryId, d.clock.now())
+      .skip(ref.projectId, ref.deliveryId, d.clock.now(), entryOf(d, ref, 'delivery.cancelled'))
       .andThen((skipped) => ended(d, skipped))
+
+const entryOf = (
+  d: Platform,
+  { projectId, deliveryId }: DeliveryRef,
+  action: 'delivery.cancelled' | 'delivery.redelivered',
+): AuditEntry => auditEntry(d, { projectId, action, targetId: deliveryId })
 
 type EndError = Unavailable | NotFound | { readonly kind: 'delivery_final' }
 

@@ -58,9 +58,7 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
     deliveries: {
       get: shared(getDelivery(context)),
       list: shared(listDeliveries(context)),
-      redeliver: redeliver(context),
-      cancel: cancelDelivery(context),
-      skip: skipDelivery(context),
+      ...changes.deliveries,
     },
     recoveries: {
       ...changes.recoveries,
@@ -83,4 +81,9 @@ const webhookChanges = (context: WebhooksContext) => ({
     finishRotation: finishRotation(context),
   },
   recoveries: { start: startRecovery(context), cancel: cancelRecovery(context) },
+  deliveries: {
+    redeliver: redeliver(context),
+    cancel: cancelDelivery(context),
+    skip: skipDelivery(context),
+  },
 })

@@ -33,7 +33,9 @@ export const responseRoutes = (d: Deps) =>
     .post('/responses/:id/cancel', (c) =>
       withResponse(c, d, async (found) => {
         const { projectId, agentId: agent, id: messageId } = found.message
-        const cancelled = await d.service.messages.cancel({ projectId, agent, messageId })
+        const { id } = c.get('sentBy')
+        const { messages } = d.service.changesBy({ kind: 'key', id })
+        const cancelled = await messages.cancel({ projectId, agent, messageId })
         return cancelled.match(
           (message) => reply(c, 200, responseBody(message, found.agent.name)),
           (error) => refuse(c, error),

@@ -67,6 +67,8 @@ function byCli(service: MessagingService): MessagingService {
     agents: { ...service.agents, ...changes.agents },
     webhooks: { ...service.webhooks, ...changes.webhooks },
     recoveries: { ...service.recoveries, ...changes.recoveries },
+    sessions: { ...service.sessions, ...changes.sessions },
+    principals: { ...service.principals, ...changes.principals },
   }
 }
 
