@@ -1,6 +1,6 @@
 import { nodePlatform as realPlatform, type NodePlatform } from '@org/agent-messaging-core/node'
 
-export { nodeCrypto, systemClock } from '@org/agent-messaging-core/node'
+export * from '@org/agent-messaging-core/node'
 
 let offsetMs = 0
 

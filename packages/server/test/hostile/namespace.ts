@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
@@ -36,11 +38,14 @@ type Result = {
 }
 
 async function runInside(file: string): Promise<readonly Result[]> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'namespace-'))
+  const output = path.join(folder, 'report.json')
   const vitest = [
     process.execPath,
     'node_modules/vitest/vitest.mjs',
     'run',
     '--reporter=json',
+    `--outputFile=${output}`,
     '--testTimeout=120000',
     file,
   ]
@@ -55,7 +60,8 @@ async function runInside(file: string): Promise<readonly Result[]> {
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()))
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
   await once(child, 'close')
-  const report = /^\{"num.*\}$/m.exec(stdout)?.[0]
+  const report = existsSync(output) ? readFileSync(output, 'utf8') : undefined
+  rmSync(folder, { recursive: true })
   if (report === undefined)
     throw new Error(`the tests in the namespace did not report:\n${stdout}${stderr}`)
   const { testResults } = JSON.parse(report) as {
