@@ -55,6 +55,32 @@ describe('sessions', () => {
     ])
   })
 
+  it('are one entry of the audit log, in the first commit of an erasure by force', async () => {
+    const { service, ref, bot, post, storage } = await scene()
+    await post('running')
+    await post('queued')
+    const log = async () =>
+      (await service.auditLog.list({ action: 'session.erased' }, page))._unsafeUnwrap().data
+    const { erase } = storage.messages
+    const failSecond = (...input: Parameters<typeof erase>) => {
+      storage.fail('messages.erase')
+      return erase(...input)
+    }
+    Object.assign(storage.messages, {
+      erase: (...input: Parameters<typeof erase>) => {
+        Object.assign(storage.messages, { erase: failSecond })
+        return erase(...input)
+      },
+    })
+    const forced = { ...ref, sessionId: 's', force: true }
+    expect((await service.sessions.erase(forced))._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect(await log()).toMatchObject([{ targetId: bot.id, actor: { kind: 'host' } }])
+    Object.assign(storage.messages, { erase })
+    await service.sessions.erase(forced)
+    const { data } = (await service.auditLog.list({}, page))._unsafeUnwrap()
+    expect(data.filter(({ action }) => action === 'message.cancelled')).toEqual([])
+  })
+
   it('end the waits for messages that are erased by force, like a deleted agent', async () => {
     const { service, ref, send, clock, runtime } = await scene()
     const other = send('of another session', { sessionId: 'other' })

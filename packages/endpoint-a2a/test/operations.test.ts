@@ -88,8 +88,8 @@ describe.each(BINDINGS)('the official client over %s', (binding) => {
     },
   )
 
-  it('gets the task at once with returnImmediately, and cancels it', async () => {
-    const { clientOf, runtime } = await openScene()
+  it('gets the task at once with returnImmediately, and cancels it in the name of its key', async () => {
+    const { clientOf, projectId, runtime, service } = await openScene()
     const client = await clientOf('slow', binding)
     const configuration = { returnImmediately: true, historyLength: 0 }
     const task = (await client.sendMessage(asking('Hi', { configuration }))) as Task
@@ -100,6 +100,11 @@ describe.each(BINDINGS)('the official client over %s', (binding) => {
     const cancelled = await client.cancelTask({ tenant: '', id: task.id, metadata: {} })
     expect(cancelled.status?.state).toBe(TaskState.TASK_STATE_CANCELED)
     expect(runtime.openRuns).toEqual([])
+    const filter = { projectId, action: 'message.cancelled' } as const
+    const { data } = (await service.auditLog.list(filter, { limit: 9 }))._unsafeUnwrap()
+    expect(data).toMatchObject([
+      { targetId: task.id, actor: { kind: 'key', id: expect.any(String) } },
+    ])
   })
 
   it('waits longer than one call of the service', async () => {
