@@ -18,15 +18,16 @@ export const fieldsOf = <Shape extends z.ZodRawShape>(
       issue.code === 'unrecognized_keys' ? unknownFields(issue.keys, Object.keys(shape)) : problem,
   })
 
+/** A pattern for documents. Generated clients do not compile if the pattern has NUL itself. */
+export const NO_NUL = '^[^\\x00]*$'
+
 /** Keeps the very object that was sent: a copy could lose or assign a key such as `__proto__`. */
 export const jsonObject = z
   .custom<JsonObject>(isJsonObject, orMissing('must be an object'))
-  .meta({ shown: { type: 'object' } })
+  .meta({ shown: { type: 'object', propertyNames: { pattern: NO_NUL } } })
 
 export const text = z.string(orMissing('must be a string'))
 
-/** A pattern for documents. Generated clients do not compile if the pattern has NUL itself. */
-export const NO_NUL = '^[^\\x00]*$'
 /** For documents: the service checks these rules. */
 export const textOf = (maxLength: number) => ({ minLength: 1, maxLength, pattern: NO_NUL })
 export const boolean = z.boolean('must be true or false')
@@ -35,7 +36,9 @@ export const number = z.number('must be a number')
 export const id = text.refine(isUuid, 'must be a UUID').toLowerCase().meta({ format: 'uuid' })
 
 /** Text to look for. */
-export const storableText = text.refine(isStorableText, 'must not contain NUL')
+export const storableText = text
+  .refine(isStorableText, 'must not contain NUL')
+  .meta({ pattern: NO_NUL })
 
 /** ISO 8601 with a time zone. Gives milliseconds since 1970. */
 export const instant = z.iso

@@ -215,6 +215,42 @@ describe('the document', () => {
     }
   })
 
+  it('says which texts the service refuses', async () => {
+    const { ask, document } = await opened()
+    const schemaOf = (path: string, name: string) =>
+      document.paths[path]?.['get']?.parameters.flatMap((one) =>
+        'in' in one && one.name === name ? [String(one.schema['pattern'])] : [],
+      )[0] ?? ''
+    for (const [path, name, right, wrong] of [
+      ['/v1/messages', 'endUserId', 'u-1', 'u\0'],
+      ['/v1/messages', 'correlationId', 'c-1', 'c\0'],
+      ['/v1/principals/{endUserId}', 'cursor', '.', 'next'],
+    ] as const) {
+      const pattern = new RegExp(schemaOf(path, name), 'u')
+      for (const text of [right, wrong]) {
+        const url = `${path.replace('{endUserId}', 'u-1')}?${name}=${encodeURIComponent(text)}`
+        const { status } = await ask('GET', url)
+        expect([text, status, pattern.test(text)]).toEqual([
+          text,
+          text === right ? 200 : 400,
+          text === right,
+        ])
+      }
+    }
+  })
+
+  it.each([
+    ['a', true],
+    ['', false],
+    ['a\0', false],
+  ])('says whether the service accepts the description %j of a card', async (description, fits) => {
+    const { ask, document } = await opened()
+    const body = { name: 'a', runtime: { kind: 'fake' }, a2a: { enabled: true, description } }
+    const { status } = await ask('POST', '/v1/agents', { body })
+    const problems = contractOf(document).sentProblems('POST', '/v1/agents', body)
+    expect([status, problems.length === 0]).toEqual([fits ? 201 : 400, fits])
+  })
+
   it('has no schema that a generator cannot turn into code', async () => {
     const { document } = await opened()
     const parts = [...partsOf(document)]
@@ -312,8 +348,8 @@ describe('the limits of a field', () => {
       '/v1/webhooks',
       webhook,
       'secret',
-      [24, 32, 64].map(secretOf),
-      ['', 'secret', secretOf(32).slice(6), `${secretOf(32)}!`],
+      [24, 25, 26, 32, 63, 64].map(secretOf),
+      ['', 'secret', secretOf(32).slice(6), `${secretOf(32)}!`, secretOf(23), secretOf(65)],
     ],
     ['NewWebhook', '/v1/webhooks', webhook, 'ordering', ['session', 'none', null], ['other', '']],
     ['NewApiKey', '/v1/keys', key, 'name', ['a', 'a'.repeat(100)], ['', 'a'.repeat(101)]],

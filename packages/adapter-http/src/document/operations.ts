@@ -1,4 +1,5 @@
 import type { RouterRoute } from 'hono/types'
+import { NO_NUL } from '../schemas.js'
 import { notesOf, type DescribedAnswer, type RouteNotes } from './describe-route.js'
 import { errorsOf } from './errors.js'
 import { headerRefs } from './headers.js'
@@ -107,7 +108,7 @@ const pathParameters = (path: string) =>
     required: true,
     ...(names[before] === undefined
       ? { description: ids[before], schema: { type: 'string', format: 'uuid' } }
-      : { description: names[before], schema: { type: 'string', minLength: 1 } }),
+      : { description: names[before], schema: { type: 'string', minLength: 1, pattern: NO_NUL } }),
   }))
 
 function queryParameters({ query }: RouteNotes, write: Write) {

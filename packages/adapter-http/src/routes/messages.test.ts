@@ -478,7 +478,10 @@ describe('GET /v1/messages', () => {
     const { ask } = await openScene()
     const { parameters } = (await ask('GET', '/openapi.json')).json.paths['/v1/messages'].get
     expect(parameters).toContainEqual(
-      expect.objectContaining({ name: 'text', schema: { type: 'string', maxLength: 100 } }),
+      expect.objectContaining({
+        name: 'text',
+        schema: { type: 'string', pattern: '^[^\\x00]*$', maxLength: 100 },
+      }),
     )
   })
 

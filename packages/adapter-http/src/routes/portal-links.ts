@@ -29,6 +29,7 @@ const newPortalLink = fieldsOf(
     }),
     returnUrl: text.optional().meta({
       ...textOf(2_000),
+      pattern: '^https?:[^\\x00]+$',
       description: 'A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`.',
     }),
   }),

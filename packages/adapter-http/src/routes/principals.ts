@@ -13,7 +13,7 @@ import { count, type BodyOf } from '../wire/body.js'
 
 const further = query({
   cursor: text
-    .meta({ minLength: 1 })
+    .meta({ pattern: '^(events|[0-9a-f-]{36})?\\.([0-9]{1,15})?$' })
     .optional()
     .meta({ description: 'The `nextCursor` of the previous request.' }),
 })

@@ -152,9 +152,14 @@ const settings = fieldsOf({
     }),
 })
 
+/** Base64 of 24 to 63 bytes, or of 64. */
+const SECRET =
+  '^whsec_(([A-Za-z0-9+/]{4}){8,20}([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?' +
+  '|([A-Za-z0-9+/]{4}){21}([A-Za-z0-9+/]{2}==)?)$'
+
 /** The optional secret of a new webhook or of a rotation. */
 export const webhookSecret = text
-  .meta({ pattern: '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$' })
+  .meta({ pattern: SECRET })
   .optional()
   .meta({ description: '`whsec_` and base64 of 24 to 64 bytes. Absent: the service makes one.' })
 const fields = nullAsAbsent({ ...settings.shape, secret: webhookSecret })

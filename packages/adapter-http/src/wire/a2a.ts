@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NO_NUL } from '../schemas.js'
 
 const skill = z
   .object({
@@ -24,7 +25,10 @@ export const a2aSchema = z
 /** The setting in a request. Null counts as absent. */
 export const newA2aSchema = a2aSchema
   .extend({
-    description: a2aSchema.shape.description.nullable(),
+    description: z
+      .string()
+      .meta({ minLength: 1, pattern: NO_NUL, description: a2aSchema.shape.description.description })
+      .nullish(),
     skills: a2aSchema.shape.skills.nullable(),
   })
   .meta({ id: 'NewA2aSetting' })
