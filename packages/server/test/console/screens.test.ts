@@ -15,7 +15,7 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
   }, 3 * TIMEOUT_MS)
   afterAll(() => browser.close())
 
-  it.each([
+  it.concurrent.each([
     { colorScheme: 'light', rules: undefined },
     { colorScheme: 'dark', rules: COLOR_RULES },
   ] as const)(
