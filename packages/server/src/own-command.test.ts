@@ -13,7 +13,7 @@ it.each([
   ['/usr/local/bin/agent-messaging', false, 'agent-messaging'],
   ['/srv/the clone/agent-messaging.js', false, "node '/srv/the clone/agent-messaging.js'"],
 ])('the command of %s, where a local program exists: %s, is %s', (script, isLocal, command) => {
-  expect(ownCommand(script, isLocal)).toBe(command)
+  expect(ownCommand(script, isLocal, '/usr/bin/node')).toBe(command)
 })
 
 it('runs with the Node that was fetched into this directory', () => {
