@@ -1,4 +1,5 @@
 import {
+  changeConditions,
   messageBounds,
   toMessage,
   toPage,
@@ -11,7 +12,7 @@ import {
   type PageOf,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { selectMessage } from './message-row.js'
+import { fromMessages, selectMessage } from './message-row.js'
 import { sql } from './sql.js'
 
 const placeSql = sql<{ readonly cursor: string }, CursorPlace>(`
@@ -35,26 +36,46 @@ export async function listMessages(
   return toPage(rows, limit, toMessage)
 }
 
+/** `MessageStore.count`. */
+export async function countMessages(
+  db: Queries,
+  filter: MessageFilter,
+  most: number,
+): Promise<number> {
+  const statement = sql<MessageFilter & { readonly most: number }, { readonly count: number }>(
+    `select count(*)::integer as count
+      from (select 1 ${fromMessages} where ${conditionsOf(filter)} limit @most) found`,
+  )
+  const row = await db.one(statement, { ...filter, most })
+  return row?.count ?? 0
+}
+
+export function messageListSql(filter: MessageFilter): string {
+  const { sessionId, order = 'desc' } = filter
+  const [page, by] =
+    sessionId === undefined
+      ? ['m.seq between @fromSeq and @toSeq', 'm.seq']
+      : [
+          'm.position between @fromPosition and @toPosition and m.seq between @fromSeq and @toSeq',
+          'm.position',
+        ]
+  return `${selectMessage} where ${conditionsOf(filter)} and ${page} order by ${by} ${order} limit @rows`
+}
+
 /** Conditions use `response` and not `state`, so that a claim does not change the indexes. */
-export function messageListSql({
-  sessionId,
-  status,
-  state,
-  order = 'desc',
-}: MessageFilter): string {
-  const conditions = ['a.project_id = @projectId', 'm.seq between @fromSeq and @toSeq']
-  if (sessionId === undefined) conditions.push('m.agent_id = @agentId')
-  else
-    conditions.push(
-      `m.session_seq = ${SESSION}`,
-      'm.position between @fromPosition and @toPosition',
-    )
+function conditionsOf(filter: MessageFilter): string {
+  const { sessionId, status, state, progress } = filter
+  const conditions = [
+    sessionId === undefined ? 'm.agent_id = @agentId' : `m.session_seq = ${SESSION}`,
+    'a.project_id = @projectId',
+    ...changeConditions(filter),
+  ]
+  if (progress !== undefined) conditions.push('m.response is null')
   if (status !== undefined)
     conditions.push(status === 'responded' ? 'm.response is not null' : 'm.response is null')
   if (state === 'responded') conditions.push('m.response is not null')
   else if (state !== undefined) conditions.push('m.response is null and m.state = @state')
-  const column = sessionId === undefined ? 'm.seq' : 'm.position'
-  return `${selectMessage} where ${conditions.join(' and ')} order by ${column} ${order} limit @rows`
+  return conditions.join(' and ')
 }
 
 const SESSION = `(

@@ -19,11 +19,13 @@ import { sql } from './sql.js'
  * Append a `where`. The join hides messages whose session has no agent: erased ones, and messages
  * of deleted agents.
  */
-export const selectMessage = `
-  select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
-    a.project_id as "projectId"
+export const fromMessages = `
   from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
     join agent_messaging.agents a on a.id = s.agent_id`
+
+export const selectMessage = `
+  select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
+    a.project_id as "projectId" ${fromMessages}`
 
 export const messageById = sql<{ readonly messageId: string }, MessageRow>(
   `${selectMessage} where m.id = @messageId`,

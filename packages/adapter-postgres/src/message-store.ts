@@ -23,7 +23,7 @@ import { addErasure, sweep } from './erasure.js'
 import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, changeInput, retry, setMetadata } from './message-changes.js'
 import { insertHook, sweepHooks } from './hooks.js'
-import { listMessages } from './message-list.js'
+import { countMessages, listMessages } from './message-list.js'
 import { searchMessages } from './message-search.js'
 import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
 import { purgeMessages } from './purge.js'
@@ -110,6 +110,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
       read(async (db) => (await db.all(settledOnesSql, { ids })).map(toMessage)),
     find: (ids) => read(async (db) => (await db.all(messagesByIds, { ids })).map(toMessage)),
     list: (filter, page) => read((db) => listMessages(db, filter, page)),
+    count: (filter, most) => read((db) => countMessages(db, filter, most)),
     search: (search, page) => read((db) => searchMessages(db, search, page)),
     purge: (query) => write((db) => purgeMessages(db, query)),
     activity: (query) => read((db) => messageActivity(db, query)),

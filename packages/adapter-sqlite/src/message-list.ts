@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import {
+  changeConditions,
   messageBounds,
   toMessage,
   toPage,
@@ -11,7 +12,7 @@ import {
   type Page,
   type PageOf,
 } from '@org/agent-messaging-core/storage'
-import { selectMessage } from './message-row.js'
+import { fromMessages, selectMessage } from './message-row.js'
 import { atMost, preparedOnce } from './statements.js'
 
 /**
@@ -36,22 +37,41 @@ export function messageList(db: Database): (filter: MessageFilter, page: PageOf)
   }
 }
 
-/** A plus sign keeps the planner from using an index of another order. */
-export function messageListSql({
-  sessionId,
-  status,
-  state,
-  order = 'desc',
-}: MessageFilter): string {
-  const [from, by] =
+/** `MessageStore.count`. */
+export function messageCount(db: Database): (filter: MessageFilter, most: number) => number {
+  const prepared = preparedOnce<MessageFilter & { most: number }, { count: number }>(db)
+  return (filter, most) => {
+    const [row] = prepared(messageCountSql(filter)).all({ ...filter, most })
+    return row?.count ?? 0
+  }
+}
+
+const messageCountSql = (filter: MessageFilter): string =>
+  `select count(*) as count from (select 1 ${fromMessages} where ${conditionsOf(filter)} ${atMost('@most')})`
+
+export function messageListSql(filter: MessageFilter): string {
+  const { sessionId, order = 'desc' } = filter
+  const [page, by] =
     sessionId === undefined
-      ? ['m.agent_id = @agentId and m.seq between @fromSeq and @toSeq', 'm.seq']
+      ? ['m.seq between @fromSeq and @toSeq', 'm.seq']
       : [
-          `m.session_seq = (select seq from sessions where agent_id = @agentId and session_id = @sessionId)
-            and m.position between @fromPosition and @toPosition and +m.seq between @fromSeq and @toSeq`,
+          'm.position between @fromPosition and @toPosition and +m.seq between @fromSeq and @toSeq',
           'm.position',
         ]
-  const conditions = [from, '+a.project_id = @projectId']
+  return `${selectMessage} where ${conditionsOf(filter)} and ${page} order by ${by} ${order} ${atMost('@rows')}`
+}
+
+/** A plus sign keeps the planner from using an index of another order. */
+function conditionsOf(filter: MessageFilter): string {
+  const { sessionId, status, state, progress } = filter
+  const conditions = [
+    sessionId === undefined
+      ? 'm.agent_id = @agentId'
+      : 'm.session_seq = (select seq from sessions where agent_id = @agentId and session_id = @sessionId)',
+    '+a.project_id = @projectId',
+    ...changeConditions(filter),
+  ]
+  if (progress !== undefined) conditions.push("m.state <> 'responded'")
   if (status !== undefined)
     conditions.push(status === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded'")
   if (state !== undefined)
@@ -60,5 +80,5 @@ export function messageListSql({
         ? "m.state = 'responded'"
         : "m.state <> 'responded' and m.state = @state",
     )
-  return `${selectMessage} where ${conditions.join(' and ')} order by ${by} ${order} ${atMost('@rows')}`
+  return conditions.join(' and ')
 }

@@ -16,9 +16,12 @@ import {
  * has no agent. Write `+?` for a bound value: with a plain `?`, this join costs ten times as much
  * in better-sqlite3 13 (docs/decisions/0028).
  */
+export const fromMessages =
+  'from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id'
+
 export const selectMessage = `
   select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')}, a.project_id as projectId
-  from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id`
+  ${fromMessages}`
 
 type Selected = readonly [...typeof MESSAGE_COLUMNS, ...typeof MESSAGE_SESSION_COLUMNS, 'projectId']
 type MessageValues = {

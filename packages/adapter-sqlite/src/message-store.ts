@@ -17,7 +17,7 @@ import type { FanOut } from './fan-out.js'
 import type { HookRows } from './hook-rows.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
-import { messageList } from './message-list.js'
+import { messageCount, messageList } from './message-list.js'
 import { messageById, messageByRef, selectMessage } from './message-row.js'
 import { messagePurge } from './purge.js'
 import { searchInSteps } from './search-in-steps.js'
@@ -49,6 +49,7 @@ export function messageStore(
   const changes = messageChanges(db, sessions, fanOut)
   const history = sessionHistory(db)
   const list = messageList(db)
+  const count = messageCount(db)
   const purge = messagePurge(db)
   const erase = sessionErasure(db, sessions, erasure)
   const erasePrincipal = principalMessages(db, sessions)
@@ -102,6 +103,7 @@ export function messageStore(
     find: (messageIds) =>
       committer.read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
     list: (filter, page) => committer.read(() => list(filter, page)),
+    count: (filter, most) => committer.read(() => count(filter, most)),
     search: searchInSteps(db, committer),
     purge: (query) => committer.write(() => purge(query)),
     activity: (query) => committer.read(() => activity(query)),

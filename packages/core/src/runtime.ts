@@ -37,8 +37,14 @@ export {
 } from './domain/json-text.js'
 export { nearestName, unknownFields, withNearest } from './domain/nearest-name.js'
 export { defaultLimits, MAX_SEARCHED_TEXT } from './domain/limits.js'
-export type { MessageState, MessageStateKind } from './domain/message.js'
-export { defaultDispatchPolicy, isRetryable, isSettled } from './domain/message.js'
+export type { MessageProgress, MessageState, MessageStateKind } from './domain/message.js'
+export {
+  changedAt,
+  defaultDispatchPolicy,
+  isRetryable,
+  isSettled,
+  progressOf,
+} from './domain/message.js'
 export type { DefaultExecutionPrincipal } from './domain/principal.js'
 export type { EndedRun, FinishedRun, RunError, RunOutcome } from './domain/run.js'
 export { failedRun } from './domain/run.js'

@@ -1,19 +1,21 @@
 import { TaskState, type ListTasksRequest, type ListTasksResponse } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
 import type { EndpointService, Message } from '@org/agent-messaging-core'
-import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import {
+  changedAt,
+  isStorableText,
+  isUuid,
+  type MessageProgress,
+} from '@org/agent-messaging-core/runtime'
 import { a2aError } from './errors.js'
 import { historyLengthOf } from './input.js'
-import { changedAt, taskOf, taskStateOf } from './task.js'
+import { taskOf } from './task.js'
 
 const PAGE = { default: 50, most: 100 }
-const TOKEN = /^(.+)\.(\d{1,9})$/
+/** `totalSize` stops here, so that a long history costs no more. */
+const MOST_COUNTED = 10_000
 
-/**
- * Lists an agent's messages as tasks, the newest first. A page with a filter can be shorter than
- * its size and still have a next one. `totalSize` counts the tasks up to the end of the page, and
- * one more if there is a next page.
- */
+/** Lists an agent's messages as tasks, the newest first. */
 export async function listTasks(
   { messages }: EndpointService,
   { projectId, agent }: { readonly projectId: string; readonly agent: string },
@@ -21,41 +23,40 @@ export async function listTasks(
 ): Promise<ListTasksResponse> {
   const { contextId, status, statusTimestampAfter, includeArtifacts = false } = request
   const limit = pageSizeOf(request.pageSize)
-  const { cursor, before } = startOf(request.pageToken)
+  const cursor = cursorOf(request.pageToken)
   const historyLength = historyLengthOf(request.historyLength)
   const changedFrom = instantOf(statusTimestampAfter)
   const filter = filterOf(status)
   const nothing = { tasks: [], nextPageToken: '', pageSize: limit, totalSize: 0 }
   // No session has a text that no store accepts.
   if (!filter || !isStorableText(contextId)) return nothing
-  const found = await messages.list({
+  const wanted = {
     projectId,
     agent,
     ...filter,
     ...(contextId !== '' && { sessionId: contextId }),
+    ...(changedFrom !== undefined && { changedFrom }),
+  }
+  const found = await messages.list({
+    ...wanted,
     page: { limit, ...(cursor !== undefined && { cursor }) },
   })
   if (found.isErr()) throw a2aError(found.error)
+  const total = await messages.count({ ...wanted, most: MOST_COUNTED })
+  if (total.isErr()) throw a2aError(total.error)
   const { data, nextCursor } = found.value
-  const tasks = data
-    .filter((message) => isWanted(message, status, changedFrom))
-    .toSorted((one, other) => changedAt(other) - changedAt(one))
-    .map((message) => taskOf(message, { historyLength, includeArtifacts }))
-  const seen = before + tasks.length
   return {
-    tasks,
-    nextPageToken: nextCursor === null ? '' : `${nextCursor}.${seen}`,
+    tasks: data
+      .toSorted((one, other) => changedAt(other) - changedAt(one))
+      .map((message) => taskOf(message, { historyLength, includeArtifacts })),
+    nextPageToken: nextCursor ?? '',
     pageSize: limit,
-    totalSize: nextCursor === null ? seen : seen + 1,
+    totalSize: total.value,
   }
 }
 
-const isWanted = (message: Message, status: TaskState, changedFrom: number): boolean =>
-  (status === TaskState.TASK_STATE_UNSPECIFIED || taskStateOf(message) === status) &&
-  changedAt(message) >= changedFrom
-
 type Filter = {
-  readonly status?: 'pending' | 'responded'
+  readonly progress?: MessageProgress
   readonly state?: Message['state']['kind']
 }
 
@@ -65,9 +66,9 @@ function filterOf(status: TaskState): Filter | undefined {
     case TaskState.TASK_STATE_UNSPECIFIED:
       return {}
     case TaskState.TASK_STATE_SUBMITTED:
-      return { state: 'queued' }
+      return { progress: 'waiting' }
     case TaskState.TASK_STATE_WORKING:
-      return { status: 'pending' }
+      return { progress: 'working' }
     case TaskState.TASK_STATE_INPUT_REQUIRED:
       return { state: 'input_required' }
     case TaskState.TASK_STATE_COMPLETED:
@@ -89,16 +90,14 @@ function pageSizeOf(size: number | undefined): number {
   throw new RequestMalformedError(`pageSize must be a whole number from 1 to ${PAGE.most}`)
 }
 
-function startOf(token: string): { readonly cursor?: string; readonly before: number } {
-  if (token === '') return { before: 0 }
-  const [, cursor = '', before] = TOKEN.exec(token) ?? []
-  if (!isUuid(cursor))
-    throw new RequestMalformedError('pageToken must be the nextPageToken of a page')
-  return { cursor, before: Number(before) }
+function cursorOf(token: string): string | undefined {
+  if (token === '') return undefined
+  if (isUuid(token)) return token
+  throw new RequestMalformedError('pageToken must be the nextPageToken of a page')
 }
 
-function instantOf(text: string | undefined): number {
-  if (text === undefined || text === '') return -Infinity
+function instantOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined
   const at = Date.parse(text)
   if (!Number.isNaN(at)) return at
   throw new RequestMalformedError(

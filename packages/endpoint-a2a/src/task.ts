@@ -2,7 +2,9 @@ import { Role, TaskState, type Artifact, type Message as A2aMessage } from '@a2a
 import type { Part, Task, TaskStatus } from '@a2a-js/sdk'
 import { errorOf, type Json, type Message } from '@org/agent-messaging-core'
 import {
+  changedAt,
   openInput,
+  progressOf,
   toIso,
   type MessageInput,
   type MessageState,
@@ -50,12 +52,9 @@ export function statusOf(message: Message): TaskStatus {
   }
 }
 
-export function taskStateOf({ attempt, inputs = [], state }: Message): TaskState {
-  // Between two attempts, and after an answer, the task stays at work.
-  if (state.kind === 'queued' && (attempt > 0 || inputs.length > 0))
-    return TaskState.TASK_STATE_WORKING
-  return STATES[state.kind]
-}
+/** Between two attempts, and after an answer, the task stays at work. */
+const taskStateOf = (message: Message): TaskState =>
+  progressOf(message) === 'working' ? TaskState.TASK_STATE_WORKING : STATES[message.state.kind]
 
 const STATES: { readonly [K in MessageState['kind']]: TaskState } = {
   queued: TaskState.TASK_STATE_SUBMITTED,
@@ -65,25 +64,6 @@ const STATES: { readonly [K in MessageState['kind']]: TaskState } = {
   responded: TaskState.TASK_STATE_COMPLETED,
   failed: TaskState.TASK_STATE_FAILED,
   cancelled: TaskState.TASK_STATE_CANCELED,
-}
-
-/** Returns when the message came into its state. */
-export function changedAt({ state, createdAt }: Message): number {
-  switch (state.kind) {
-    case 'queued':
-      return createdAt
-    case 'running':
-    case 'deferred':
-      return state.startedAt
-    case 'input_required':
-      return state.askedAt
-    case 'responded':
-      return state.respondedAt
-    case 'failed':
-      return state.failedAt
-    case 'cancelled':
-      return state.cancelledAt
-  }
 }
 
 export const answerArtifact = (text: string): Artifact => ({

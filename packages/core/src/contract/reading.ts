@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Agent } from '../domain/agent.js'
 import type { Message, MessageStateKind } from '../domain/message.js'
 import type { MessageFilter } from '../ports/message-store.js'
-import { heldBy, MINUTE, NOW, UNKNOWN_ID, type Scene } from './scene.js'
+import { heldBy, MINUTE, NOW, OTHER_PROJECT_ID, UNKNOWN_ID, type Scene } from './scene.js'
 import type { StorageTest } from './storage-test.js'
 import type { UnwrappedStorage } from './unwrapped.js'
 
@@ -89,11 +89,41 @@ export function readingSuite(it: StorageTest): void {
     expect(await list({ sessionId: 'failed', state: 'queued' })).toEqual([])
     expect(await list({ sessionId: 'FAILED' })).toEqual([])
   })
+
+  it('lists and counts messages by their progress and the time of their state', async ({
+    storage: { messages },
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    await createOneOfEachState({ messages }, scene, agent)
+    const again = await scene.run(agent, { sessionId: 'again' })
+    await messages.recordRun({
+      ...heldBy(again),
+      state: { kind: 'queued', notBefore: NOW + MINUTE },
+      now: NOW + MINUTE,
+    })
+    await scene.run(agent, { sessionId: 'later', now: NOW + MINUTE })
+    const own = { projectId: agent.projectId, agentId: agent.id }
+    const sessions = async (filter: Partial<MessageFilter>): Promise<string[]> => {
+      const { data } = await messages.list({ ...own, ...filter }, { limit: 50 })
+      expect(await messages.count({ ...own, ...filter }, 50)).toBe(data.length)
+      return data.map(({ sessionId }) => sessionId)
+    }
+    expect(await sessions({ progress: 'waiting' })).toEqual(['queued'])
+    expect(await sessions({ progress: 'working' })).toEqual([
+      ...['later', 'again', 'deferred', 'running'],
+    ])
+    expect(await sessions({ changedFrom: NOW + MINUTE })).toEqual(['later'])
+    expect(await sessions({ changedFrom: NOW, state: 'failed' })).toEqual(['failed'])
+    expect(await sessions({ sessionId: 'failed', changedFrom: NOW + 1 })).toEqual([])
+    expect(await messages.count(own, 3)).toBe(3)
+    expect(await messages.count({ ...own, projectId: OTHER_PROJECT_ID }, 3)).toBe(0)
+  })
 }
 
 /** Each in the session of its state's name, in the order of `STATES`. */
 async function createOneOfEachState(
-  { messages }: UnwrappedStorage,
+  { messages }: Pick<UnwrappedStorage, 'messages'>,
   scene: Scene,
   agent: Agent,
 ): Promise<Message[]> {

@@ -76,6 +76,34 @@ export const isFinal = (
 ): state is Extract<MessageState, { kind: 'responded' | 'failed' | 'cancelled' }> =>
   state.kind === 'responded' || state.kind === 'failed' || state.kind === 'cancelled'
 
+/** `waiting`: no run has started. `working`: a run goes on, or another one follows. */
+export type MessageProgress = 'waiting' | 'working'
+
+/** Returns undefined for a final message, and for one that waits for a person. */
+export function progressOf({ attempt, inputs, state }: Message): MessageProgress | undefined {
+  if (state.kind === 'queued') return attempt > 0 || inputs !== undefined ? 'working' : 'waiting'
+  return state.kind === 'running' || state.kind === 'deferred' ? 'working' : undefined
+}
+
+/** Returns when the message came into its state. */
+export function changedAt({ state, createdAt }: Message): Instant {
+  switch (state.kind) {
+    case 'queued':
+      return createdAt
+    case 'running':
+    case 'deferred':
+      return state.startedAt
+    case 'input_required':
+      return state.askedAt
+    case 'responded':
+      return state.respondedAt
+    case 'failed':
+      return state.failedAt
+    case 'cancelled':
+      return state.cancelledAt
+  }
+}
+
 /** True if nothing happens to the message without a person. */
 export const isSettled = (state: MessageState): boolean =>
   isFinal(state) || state.kind === 'input_required'

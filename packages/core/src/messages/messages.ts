@@ -14,7 +14,13 @@ import { Dispatcher } from './dispatcher.js'
 import { InputDeadlines } from './input-deadlines.js'
 import { answerInput, listInputs, withdrawInput } from './inputs.js'
 import { deleteHook, listHooks, setHook } from './message-hooks.js'
-import { getMessage, listMessages, readHistory, searchMessages } from './read-messages.js'
+import {
+  countMessages,
+  getMessage,
+  listMessages,
+  readHistory,
+  searchMessages,
+} from './read-messages.js'
 import { enqueueMessage, sendMessage } from './send-message.js'
 import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
@@ -79,6 +85,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       get: getMessage(context),
       history: shared(readHistory(context)),
       list: shared(listMessages(context)),
+      count: countMessages(context),
       search: searchMessages(context),
       stream: streamMessage(context),
       ...changes.messages,

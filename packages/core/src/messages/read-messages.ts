@@ -6,9 +6,9 @@ import { broken, required, type Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
 import { isLonger } from '../domain/json.js'
 import { MAX_SEARCHED_TEXT } from '../domain/limits.js'
-import type { Message, MessageStateKind } from '../domain/message.js'
+import type { Message } from '../domain/message.js'
 import { sharedReads } from '../pacing/shared-reads.js'
-import type { MessageSearch } from '../ports/message-store.js'
+import type { MessageFilter, MessageSearch } from '../ports/message-store.js'
 import {
   CALLER_LEFT,
   type Caller,
@@ -83,16 +83,22 @@ export const readHistory =
       return ok(newestThatFit([...own, ...before.toReversed()], limit))
     })
 
-export type ListMessagesInput = {
+type MessagesOf = {
   readonly projectId: string
   readonly agent: string
-  readonly sessionId?: string | undefined
-  readonly status?: 'pending' | 'responded' | undefined
-  readonly state?: MessageStateKind | undefined
-  /** `asc` lists the oldest first. */
-  readonly order?: 'asc' | 'desc' | undefined
-  readonly page: PageOf
+} & {
+  readonly [K in Exclude<keyof MessageFilter, 'projectId' | 'agentId'>]?:
+    | MessageFilter[K]
+    | undefined
 }
+
+/** `order: 'asc'` lists the oldest first. */
+export type ListMessagesInput = MessagesOf & { readonly page: PageOf }
+
+/** `most` limits the number and its cost. */
+export type CountMessagesInput = Omit<MessagesOf, 'order'> & { readonly most: number }
+
+type ListError = Unavailable | Invalid | { readonly kind: 'agent_not_found' }
 
 /**
  * Lists an agent's messages, newest first by default. Messages of one session come in the order of
@@ -100,32 +106,35 @@ export type ListMessagesInput = {
  */
 export const listMessages =
   (d: Platform) =>
-  ({
-    projectId,
-    agent: name,
-    sessionId,
-    status,
-    state,
-    order,
-    page,
-  }: ListMessagesInput): ResultAsync<
-    Page<Message>,
-    Unavailable | Invalid | { readonly kind: 'agent_not_found' }
-  > =>
+  ({ page, ...messages }: ListMessagesInput): ResultAsync<Page<Message>, ListError> =>
     safeTry(async function* () {
-      const problem = broken(required({ agent: name, page }))
+      const problem = broken(required({ agent: messages.agent, page }))
       if (problem) return problem
-      const agent = yield* d.storage.agents.get(projectId, name)
-      if (!agent) return fail('agent_not_found')
-      const filter = {
-        ...{ projectId, agentId: agent.id },
-        ...(sessionId !== undefined && { sessionId }),
-        ...(status && { status }),
-        ...(state && { state }),
-        ...(order && { order }),
-      }
+      const filter = yield* filterOf(d, messages)
       return pageOfText(page, (part) => d.storage.messages.list(filter, part))
     })
+
+/** Counts an agent's messages, up to `most`. */
+export const countMessages =
+  (d: Platform) =>
+  ({ most, ...messages }: CountMessagesInput): ResultAsync<number, ListError> =>
+    safeTry(async function* () {
+      const problem = broken(required({ agent: messages.agent, most }))
+      if (problem) return problem
+      const filter = yield* filterOf(d, messages)
+      return d.storage.messages.count(filter, most)
+    })
+
+function filterOf(
+  d: Platform,
+  { projectId, agent: name, ...given }: MessagesOf,
+): ResultAsync<MessageFilter, ListError> {
+  return d.storage.agents.get(projectId, name).andThen((agent) => {
+    if (!agent) return fail('agent_not_found')
+    const known = Object.entries(given).filter(([, value]) => value !== undefined)
+    return ok({ projectId, agentId: agent.id, ...Object.fromEntries(known) })
+  })
+}
 
 export type SearchMessagesInput = {
   readonly [K in keyof MessageSearch]: MessageSearch[K] | undefined

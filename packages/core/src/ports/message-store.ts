@@ -7,6 +7,7 @@ import type {
   CancelledState,
   DeferredState,
   Message,
+  MessageProgress,
   MessageState,
   MessageStateKind,
   RunningMessage,
@@ -115,6 +116,8 @@ export interface MessageStore {
    * order of their places, where a retried one is last.
    */
   list(filter: MessageFilter, page: PageOf): Stored<Page<Message>>
+  /** Counts the messages that `list` finds. Stops at `most`. */
+  count(filter: MessageFilter, most: number): Stored<number>
   /**
    * Finds messages of all agents of a project that `matchesSearch`, newest first. Messages of one
    * session come in the order of their places. A page can have fewer messages than its limit, or
@@ -337,6 +340,9 @@ export type MessageFilter = {
   readonly sessionId?: string
   readonly status?: 'pending' | 'responded'
   readonly state?: MessageStateKind
+  readonly progress?: MessageProgress
+  /** Finds messages that came into their state at this time or later. */
+  readonly changedFrom?: Instant
   readonly order?: 'asc' | 'desc'
 }
 

@@ -1,4 +1,5 @@
 export type { Agent, AgentState } from '../domain/agent.js'
+export { changeConditions } from './message-conditions.js'
 export { mayChangeRuntime } from '../domain/agent.js'
 export { isAuditedChange, type AuditEntry } from '../domain/audit.js'
 export type { ApiKey } from '../domain/api-key.js'

@@ -1,5 +1,5 @@
 import { newestThatFit, turnsOf, type Turn } from '../domain/history.js'
-import { statusOf, type Message } from '../domain/message.js'
+import { changedAt, progressOf, statusOf, type Message } from '../domain/message.js'
 import type {
   HistoryOf,
   MessageFilter,
@@ -42,6 +42,11 @@ export function listMessages(memory: Memory, filter: MessageFilter, page: PageOf
   if (!inPlace) return inOrder(found, page)
   const data = found.slice(0, page.limit)
   return { data, nextCursor: found.length > page.limit ? (data.at(-1)?.id ?? null) : null }
+}
+
+export function countListed(memory: Memory, filter: MessageFilter, most: number): number {
+  const rows = [...memory.messages.values()].filter(({ message }) => matches(message, filter))
+  return Math.min(rows.length, most)
 }
 
 export function searchMessages(memory: Memory, search: MessageSearch, page: PageOf): Page<Message> {
@@ -98,10 +103,12 @@ function summaryOf({ sessionId, all, open }: Session): SessionSummary & { readon
 
 const matches = (
   message: Message,
-  { projectId, agentId, sessionId, status, state }: MessageFilter,
+  { projectId, agentId, sessionId, status, state, progress, changedFrom }: MessageFilter,
 ): boolean =>
   message.projectId === projectId &&
   message.agentId === agentId &&
   (sessionId === undefined || message.sessionId === sessionId) &&
   (status === undefined || statusOf(message.state) === status) &&
-  (state === undefined || message.state.kind === state)
+  (state === undefined || message.state.kind === state) &&
+  (progress === undefined || progressOf(message) === progress) &&
+  (changedFrom === undefined || changedAt(message) >= changedFrom)

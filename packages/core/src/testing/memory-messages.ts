@@ -46,7 +46,13 @@ import type { Page, PageOf, Purge } from '../ports/stored.js'
 import { isWaitingFor } from '../storage/message-row.js'
 import { countMessages } from './memory-activity.js'
 import { recorded } from './memory-audit.js'
-import { history, listMessages, listSessions, searchMessages } from './memory-conversations.js'
+import {
+  history,
+  countListed,
+  listMessages,
+  listSessions,
+  searchMessages,
+} from './memory-conversations.js'
 import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
 import { publish } from './memory-outbox.js'
 import {
@@ -238,6 +244,10 @@ export class MemoryMessages implements Immediate<MessageStore> {
 
   list(filter: MessageFilter, page: PageOf): Page<Message> {
     return listMessages(this.#memory, filter, page)
+  }
+
+  count(filter: MessageFilter, most: number): number {
+    return countListed(this.#memory, filter, most)
   }
 
   search(search: MessageSearch, page: PageOf): Page<Message> {
