@@ -79,9 +79,9 @@ describe.concurrent('the time of day', () => {
       const sent = send()
       const isRunning = async (): Promise<boolean> => {
         const { data } = (await (await server.api('GET', '/v1/agents/agent/messages')).json()) as {
-          data: unknown[]
+          data: { attempt: number }[]
         }
-        return data.length === 1
+        return data[0]?.attempt === 1
       }
       expect(await until(isRunning)).toBe(true)
       jump()
