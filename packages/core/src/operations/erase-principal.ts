@@ -55,8 +55,8 @@ export const countPrincipal =
  * Erases the messages on behalf of an end user, with answers, keys, the runtime's state of their
  * sessions, and the deliveries of their events with all attempts. Messages of other users in the
  * same sessions stay. Open messages stay unless `force` is true. Messages sent during the walk can
- * stay. A call does a bounded part, and writes one entry of the audit log if it erases a row. A repeated call, from the cursor or from the beginning, does
- * the rest.
+ * stay. A call does a bounded part, and writes one entry of the audit log if it erases a row. A
+ * repeated call, from the cursor or from the beginning, does the rest.
  */
 export const erasePrincipal =
   (d: OperationsContext) =>
