@@ -6,7 +6,7 @@ const everyLine = { lines: 100, branches: 100 }
 
 /** Tests without servers, programs and real time. `npm run test:unit` runs only these. */
 const UNIT = [
-  'packages/{core,adapter-http,console}/{src,test}/**/*.test.ts',
+  'packages/{core,testing,adapter-http,console}/{src,test}/**/*.test.ts',
   'faults/checker/*.test.ts',
 ]
 const NOT_UNIT = [
@@ -14,12 +14,12 @@ const NOT_UNIT = [
   'packages/core/src/messages/{lane,local-signal}.test.ts',
   'packages/core/src/node/*.test.ts',
   'packages/core/src/pacing/steady-clock.test.ts',
-  'packages/core/src/testing/fake-clock.test.ts',
+  'packages/testing/src/fakes/fake-clock.test.ts',
   'packages/core/test/{agents,lifecycle,streams,supervision}.test.ts',
   // These try many cases, or days of the fake clock.
   'packages/core/test/{adaptive-limit,webhook-health}.test.ts',
   'packages/adapter-http/src/document/document.test.ts',
-  'packages/core/src/{contract/concurrency,testing/contract}.test.ts',
+  'packages/testing/src/{contract/concurrency,memory/contract}.test.ts',
   'packages/adapter-http/src/fuzz.test.ts',
 ]
 
@@ -85,7 +85,7 @@ export default defineConfig({
           name: 'real',
           include: [
             ...NOT_UNIT,
-            'packages/!(core|adapter-http|console)/{src,test}/**/*.test.ts',
+            'packages/!(core|testing|adapter-http|console)/{src,test}/**/*.test.ts',
             'examples/*/{src,test}/**/*.test.ts',
             'examples/*/*.test.ts',
             '{benchmarks,scripts}/**/*.test.ts',
@@ -99,7 +99,7 @@ export default defineConfig({
     ],
     coverage: {
       include: ['packages/*/src/**/*.ts'],
-      exclude: ['**/*.test.ts', 'packages/core/src/contract/**'],
+      exclude: ['**/*.test.ts', 'packages/testing/src/contract/**'],
       reporter: [['text', { skipFull: true }], 'html'],
       reportOnFailure: true,
       thresholds: {

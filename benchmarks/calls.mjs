@@ -9,7 +9,7 @@ import {
   aProject,
   aWebhook,
   newMessage,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import { cleanUp, databaseMicros, inEnvironment } from './environment.mjs'
 import { median } from './rows/figures.mjs'
 

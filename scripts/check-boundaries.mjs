@@ -32,19 +32,16 @@ const CORE_PLACES = {
   throwing: upTo('service'),
   runtime: upTo('webhooks'),
   index: [...SUBJECTS, 'runtimes', 'throwing'],
-  testing: [...SUBJECTS, 'runtimes', 'storage'],
-  contract: [...SUBJECTS, 'runtimes', 'storage', 'testing'],
 }
 
-/** The packages that core can import, and two folders that can import more. */
+/** The packages that core can import, and the ones that its folder `node` can import. */
 const CORE_PACKAGES = /^(neverthrow|zod)$/
 const CORE_PACKAGES_OF = {
   node: /^(neverthrow|zod|uuid|node:.+)$/,
-  contract: /^(neverthrow|zod|vitest|fast-check)$/,
 }
 
 /** Packages that also load without Node, and packages that wire adapters together. */
-const WITHOUT_NODE = ['core', 'adapter-http']
+const WITHOUT_NODE = ['core', 'testing', 'adapter-http']
 const WIRING = ['node', 'server']
 
 /** Returns `file:line  sentence` for each import that breaks a rule. */
@@ -136,15 +133,14 @@ function packageProblem({ name, isTest }, target) {
   if (WIRING.includes(name)) return undefined
   // The tests of a package can import it by its name, as its users do.
   if (isTest && target.split('/')[0] === name.replace('adapter-', '')) return undefined
+  const [other, entry] = target.split('/')
+  if (other === 'testing') return isTest ? undefined : `${SCOPE}testing is for tests`
   if (name === 'core')
     return `core imports no package of this repository, but here ${SCOPE}${target}`
-  const [other, entry] = target.split('/')
   if (other !== 'core')
     return `${name} can import only core. ${WIRING.join(', ')}, examples and benchmarks can import ${SCOPE}${other}`
   if (entry === 'node' && WITHOUT_NODE.includes(name) && !isTest)
     return `${name} imports nothing of Node, but here core's \`./node\``
-  if ((entry === 'testing' || entry === 'contract') && !isTest)
-    return `core's \`./${entry}\` is for tests`
   return undefined
 }
 

@@ -29,23 +29,23 @@ describe('the boundary check', () => {
     ['core/src/domain/message.ts', `type Server = import('node:http').Server`],
     ['core/src/domain/message.ts', `export { it } from 'vitest'`],
     ['core/src/ports/storage.ts', `import { sendMessage } from '../messages/send-message.js'`],
-    ['core/src/messages/send-message.ts', `import { memoryStorage } from '../testing/memory.js'`],
     ['core/src/webhooks/outbox.ts', `import { sendMessage } from '../messages/send-message.js'`],
     ['core/src/platform.ts', `import { createService } from './service.js'`],
     ['core/src/pacing/loop.ts', `import { nodePlatform } from '../node/index.js'`],
     ['core/src/pacing/loop.ts', `export * from '../index.js'`],
-    ['core/src/testing/fakes.ts', `import { expect } from 'vitest'`],
+    ['testing/src/fakes/fake-clock.ts', `import { readFileSync } from 'node:fs'`],
+    ['testing/src/memory/memory.ts', `import { fail } from '../../../core/src/domain/fail.js'`],
     ['core/src/node/index.ts', `import { Hono } from 'hono'`],
     ['core/src/helpers/text.ts', `import { fail } from '../domain/fail.js'`],
     ['core/src/index.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
-    ['core/src/ports/storage.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
+    ['core/src/ports/storage.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
     ['core/src/ports/storage.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
     ['adapter-http/src/app.ts', `import { createServer } from 'node:http'`],
     ['adapter-http/src/app.ts', `import { nodePlatform } from '@org/agent-messaging-core/node'`],
     ['adapter-http/src/app.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
     ['adapter-http/src/app.ts', `import { fail } from '../../core/src/domain/fail.js'`],
     ['adapter-http/test/app.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
-    ['adapter-sqlite/src/open.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
+    ['adapter-sqlite/src/open.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
   ])('refuses in %s: %s', (file, source) => {
     expect(violationsOf(file, `// a line before\n${source}\n`)).toEqual([
       expect.stringContaining(`packages/${file}:2  `),
@@ -60,8 +60,8 @@ describe('the boundary check', () => {
     ['core/src/domain/message.ts', `export const at = (instant: number) => new Date(instant)`],
     ['core/src/messages/send-message.ts', `import { createLoop } from '../pacing/loop.js'`],
     [
-      'core/src/contract/accept.ts',
-      `import { it } from 'vitest'\nimport { builders } from '../testing/index.js'`,
+      'testing/src/contract/messages/accept.ts',
+      `import { it } from 'vitest'\nimport type { Agent } from '@org/agent-messaging-core'`,
     ],
     [
       'core/src/node/index.ts',
@@ -69,9 +69,9 @@ describe('the boundary check', () => {
     ],
     [
       'core/src/domain/message.test.ts',
-      `import { it } from 'vitest'\nimport { readFileSync } from 'node:fs'\nimport '../testing/index.js'`,
+      `import { it } from 'vitest'\nimport { readFileSync } from 'node:fs'\nimport '@org/agent-messaging-testing'`,
     ],
-    ['core/test/send.test.ts', `import { fakeClock } from '@org/agent-messaging-core/testing'`],
+    ['core/test/send.test.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
     [
       'adapter-sqlite/test/open.test.ts',
       `import { openSqliteStorage } from '@org/agent-messaging-sqlite'`,
@@ -86,7 +86,7 @@ describe('the boundary check', () => {
     ],
     [
       'adapter-sqlite/src/open.test.ts',
-      `import { storageContract } from '@org/agent-messaging-core/contract'`,
+      `import { storageContract } from '@org/agent-messaging-testing/contract'`,
     ],
     [
       'server/src/wiring.ts',

@@ -1,5 +1,5 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { describeStorageContract } from '@org/agent-messaging-core/contract'
+import { describeStorageContract } from '@org/agent-messaging-testing/contract'
 import { myStorage } from './my-storage.js'
 
 describeStorageContract('my storage', async () => {

@@ -1,5 +1,5 @@
 import type { Project, Storage } from '@org/agent-messaging-core/storage'
-import { memoryStorage } from '@org/agent-messaging-core/testing'
+import { memoryStorage } from '@org/agent-messaging-testing'
 import { okAsync } from 'neverthrow'
 
 /** Keeps projects in a map. The memory storage still does all other work. */

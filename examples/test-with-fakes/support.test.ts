@@ -1,5 +1,5 @@
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 
 it('tells the customer when the agent needs longer than 30 seconds', async () => {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createDice } from '@org/agent-messaging-core/testing'
+import { createDice } from '@org/agent-messaging-testing'
 import { journal } from './journal.js'
 
 /** With `good`, all receivers answer 200 immediately and the agent succeeds, from now on. */

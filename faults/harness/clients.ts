@@ -1,4 +1,4 @@
-import { createDice, type Dice } from '@org/agent-messaging-core/testing'
+import { createDice, type Dice } from '@org/agent-messaging-testing'
 import type { ClientRequest } from '../checker/history.js'
 import { request } from './api.js'
 import { sleep } from './until.js'

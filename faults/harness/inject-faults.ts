@@ -1,4 +1,4 @@
-import { createDice } from '@org/agent-messaging-core/testing'
+import { createDice } from '@org/agent-messaging-testing'
 import type { Fault } from '../checker/history.js'
 import { processFaults, type Inject } from './process-faults.js'
 import type { ServerProcess } from './server-process.js'

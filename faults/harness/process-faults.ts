@@ -1,4 +1,4 @@
-import type { Dice } from '@org/agent-messaging-core/testing'
+import type { Dice } from '@org/agent-messaging-testing'
 import { request } from './api.js'
 import type { ServerProcess } from './server-process.js'
 import { CRON_SECRET, rules } from './settings.js'

@@ -1,4 +1,4 @@
-import type { Dice } from '@org/agent-messaging-core/testing'
+import type { Dice } from '@org/agent-messaging-testing'
 
 /** The probabilities of failures, per call, request or run. */
 export type FailureRates = {

@@ -1,6 +1,6 @@
 import type { DeliveryStore, MessageStore, Storage } from '@org/agent-messaging-core/storage'
 import type { WebhookSender } from '@org/agent-messaging-core/runtime'
-import { accepted } from '@org/agent-messaging-core/testing'
+import { accepted } from '@org/agent-messaging-testing'
 import { okAsync } from 'neverthrow'
 
 /** A defect between the core and its ports: of the store, of the core's calls, or of the sender. */

@@ -6,7 +6,7 @@ import {
   type WorkSignal,
 } from '@org/agent-messaging-core/storage'
 import { type Clock, type Ids, type WebhookSender } from '@org/agent-messaging-core/runtime'
-import { fakeCrypto } from '@org/agent-messaging-core/testing'
+import { fakeCrypto } from '@org/agent-messaging-testing'
 import type { Agents } from './agents.js'
 import type { FaultLog } from './fault-log.js'
 import { storageOf, type StoreObserver } from './storage.js'

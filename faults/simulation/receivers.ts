@@ -1,5 +1,5 @@
 import type { SendRequest, WebhookSender } from '@org/agent-messaging-core/runtime'
-import { accepted, refused, unreachable } from '@org/agent-messaging-core/testing'
+import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
 import { ok } from 'neverthrow'
 import type { ReceivedRequest } from '../checker/history.js'
 import type { FaultLog } from './fault-log.js'

@@ -7,7 +7,7 @@ import type {
   MoveResult,
   MessageStore,
 } from '@org/agent-messaging-core/storage'
-import { type ModelMessage, SessionModel } from '@org/agent-messaging-core/testing'
+import { type ModelMessage, SessionModel } from '@org/agent-messaging-testing'
 import type { StoreObserver } from './storage.js'
 
 /**

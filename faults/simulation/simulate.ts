@@ -1,4 +1,4 @@
-import { fakeIds, memoryStorage } from '@org/agent-messaging-core/testing'
+import { fakeIds, memoryStorage } from '@org/agent-messaging-testing'
 import { check } from '../checker/check.js'
 import type { History } from '../checker/history.js'
 import { createAgents } from './agents.js'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createDice, type Dice } from '@org/agent-messaging-core/testing'
+import { createDice, type Dice } from '@org/agent-messaging-testing'
 
 /**
  * Virtual time and its steps. The dice of the seed are the only source of chance, and they order

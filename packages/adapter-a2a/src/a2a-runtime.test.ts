@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { aRunRequest, anAgent, recordingTelemetry } from '@org/agent-messaging-core/testing'
+import { aRunRequest, anAgent, recordingTelemetry } from '@org/agent-messaging-testing'
 import type { RunError, RunRequest } from '@org/agent-messaging-core/runtime'
 import { err, ok } from 'neverthrow'
 import { afterEach, describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 import { PERMISSIONS, type Permission } from '@org/agent-messaging-core'
-import { anApiKey } from '@org/agent-messaging-core/testing'
+import { anApiKey } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID, type Scene } from '../test/scene.js'
 

@@ -5,7 +5,7 @@ import {
   type Permission,
   type Policy,
 } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { createHttpApp } from '../src/app.js'
 import type { HttpOptions } from '../src/options.js'
 import { underContract } from './under-contract.js'

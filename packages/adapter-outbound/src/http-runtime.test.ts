@@ -1,6 +1,6 @@
 import { defaultLimits, newSecret } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
+import { anAgent, aRunRequest } from '@org/agent-messaging-testing'
 import { verify } from '@octokit/webhooks-methods'
 import { ok } from 'neverthrow'
 import { Webhook } from 'standardwebhooks'

@@ -1,6 +1,6 @@
 import type { JsonObject, RunRequest } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { anAgent, aRunRequest } from '@org/agent-messaging-core/testing'
+import { anAgent, aRunRequest } from '@org/agent-messaging-testing'
 import { ok } from 'neverthrow'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { chatServer, chunk, completion, DONE, events, json } from '../test/chat-server.js'

@@ -1,5 +1,5 @@
 import type { Accepted, NewMessage, Storage, Stored } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject, BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, BUILT_AT as NOW, newMessage } from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'

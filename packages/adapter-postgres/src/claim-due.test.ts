@@ -1,4 +1,4 @@
-import { aProject, aWebhook, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { aProject, aWebhook, PROJECT_ID } from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { DueClaims } from './claim-due.js'

@@ -6,7 +6,7 @@ import {
   aWebhook,
   fakeIds,
   PROJECT_ID,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { createDatabase, type Database } from './database.js'

@@ -7,7 +7,7 @@ import {
   fakeIds,
   newMessage,
   PROJECT_ID,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'

@@ -1,5 +1,5 @@
 import type { Storage } from '@org/agent-messaging-core/storage'
-import { anEvent, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { anEvent, PROJECT_ID } from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

@@ -13,7 +13,7 @@ import {
   BUILT_AT as NOW,
   fakeIds,
   newMessage,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'

@@ -1,5 +1,5 @@
 import type { Agent, Storage } from '@org/agent-messaging-core/storage'
-import { BUILT_AT as NOW, newMessage } from '@org/agent-messaging-core/testing'
+import { BUILT_AT as NOW, newMessage } from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'

@@ -10,7 +10,7 @@ import {
   newMessage,
   PROJECT_ID,
   refused,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { done } from '../test/store-scene.js'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, newMessage } from '@org/agent-messaging-testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

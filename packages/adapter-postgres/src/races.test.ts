@@ -20,7 +20,7 @@ import {
   newMessage,
   PROJECT_ID,
   refused,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

@@ -1,6 +1,6 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

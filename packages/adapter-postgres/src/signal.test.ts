@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import {
   describeChunkRelayContract,
   describeWorkSignalContract,
-} from '@org/agent-messaging-core/contract'
-import { fakeIds } from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing/contract'
+import { fakeIds } from '@org/agent-messaging-testing'
 import type { Message } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, expect, it, onTestFinished, vi } from 'vitest'

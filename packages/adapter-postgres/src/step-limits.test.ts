@@ -1,4 +1,4 @@
-import { anEvent, aWebhook, BUILT_AT as NOW, fakeIds } from '@org/agent-messaging-core/testing'
+import { anEvent, aWebhook, BUILT_AT as NOW, fakeIds } from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

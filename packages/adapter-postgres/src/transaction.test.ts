@@ -1,5 +1,5 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'

@@ -1,4 +1,4 @@
-import { aProject, aWebhook } from '@org/agent-messaging-core/testing'
+import { aProject, aWebhook } from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openPostgresStorage } from './index.js'

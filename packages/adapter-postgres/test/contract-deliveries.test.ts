@@ -1,4 +1,4 @@
-import { describeStorageContract } from '@org/agent-messaging-core/contract'
+import { describeStorageContract } from '@org/agent-messaging-testing/contract'
 import { onPostgres } from './contract-storages.js'
 
 describeStorageContract('PostgreSQL', onPostgres(), ['deliveries'])

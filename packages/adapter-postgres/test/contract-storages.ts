@@ -1,4 +1,4 @@
-import type { StorageUnderTest } from '@org/agent-messaging-core/contract'
+import type { StorageUnderTest } from '@org/agent-messaging-testing/contract'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'

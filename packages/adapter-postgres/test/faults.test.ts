@@ -7,7 +7,7 @@ import {
   aWebhook,
   fakeIds,
   newMessage,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'

@@ -3,7 +3,7 @@ import {
   postgresLeaseKeeper,
   postgresSignal,
 } from '@org/agent-messaging-postgres'
-import { anAgent, aProject, newMessage } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, newMessage } from '@org/agent-messaging-testing'
 import type { Message } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'

@@ -1,5 +1,5 @@
 import type { Agent, Storage, Stored } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject } from '@org/agent-messaging-testing'
 import { openPostgresStorage } from '@org/agent-messaging-postgres'
 import type pg from 'pg'
 import { onTestFinished } from 'vitest'

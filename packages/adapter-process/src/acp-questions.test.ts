@@ -6,7 +6,7 @@ import type {
   RunOutcome,
   RunRequest,
 } from '@org/agent-messaging-core/runtime'
-import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-core/testing'
+import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-testing'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { AcpLimits } from './acp-agent.js'
 import type { PermissionPolicy } from './acp-permissions.js'

@@ -7,7 +7,7 @@ import type {
   RunRequest,
   Turn,
 } from '@org/agent-messaging-core/runtime'
-import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-core/testing'
+import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive, leftOf } from '../test/processes.js'
 import type { ProcessLimits } from './process-agent.js'

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { describeChunkRelayContract } from '@org/agent-messaging-core/contract'
+import { describeChunkRelayContract } from '@org/agent-messaging-testing/contract'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openSqliteStorage, sqliteChunkRelay } from './index.js'

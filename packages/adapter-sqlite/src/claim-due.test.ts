@@ -1,4 +1,4 @@
-import { anAgent, anEvent, aWebhook, fakeIds } from '@org/agent-messaging-core/testing'
+import { anAgent, anEvent, aWebhook, fakeIds } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { dueClaims } from './claim-due.js'
 import { openConnection } from './connection.js'

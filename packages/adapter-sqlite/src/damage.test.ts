@@ -6,7 +6,7 @@ import {
   aProject,
   aWebhook,
   PROJECT_ID,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'

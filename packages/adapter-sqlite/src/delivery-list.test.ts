@@ -1,4 +1,4 @@
-import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-testing'
 import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
 import { AuditRows } from './audit-store.js'

@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openSqliteStorage } from './open.js'

@@ -1,5 +1,5 @@
 import { copyFileSync, renameSync, rmSync } from 'node:fs'
-import { aProject } from '@org/agent-messaging-core/testing'
+import { aProject } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openSqliteStorage } from './index.js'

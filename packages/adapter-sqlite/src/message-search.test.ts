@@ -1,5 +1,5 @@
 import type { MessageSearch } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'

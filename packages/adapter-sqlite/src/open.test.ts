@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { anAgent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'

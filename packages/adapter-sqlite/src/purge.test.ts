@@ -5,7 +5,7 @@ import {
   aWebhook,
   fakeIds,
   newMessage,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'

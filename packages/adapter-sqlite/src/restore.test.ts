@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { aProject } from '@org/agent-messaging-core/testing'
+import { aProject } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { needs } from '../../../scripts/test-needs.js'

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers'
 import type { Message } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-testing'
 import { afterEach, expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openSqliteStorage, type SqliteStorage } from './open.js'

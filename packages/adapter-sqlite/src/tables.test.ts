@@ -1,4 +1,4 @@
-import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
 import { openSqliteStorage, readSqliteTables } from './index.js'

@@ -1,4 +1,4 @@
-import { anAgent, newMessage, PROJECT_ID } from '@org/agent-messaging-core/testing'
+import { anAgent, newMessage, PROJECT_ID } from '@org/agent-messaging-testing'
 import type { NewMessage, TokenTake } from '@org/agent-messaging-core/storage'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStorage } from './open.js'

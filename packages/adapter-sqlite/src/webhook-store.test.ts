@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import Database from 'better-sqlite3'
-import { aProject, aWebhook } from '@org/agent-messaging-core/testing'
+import { aProject, aWebhook } from '@org/agent-messaging-testing'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStorage } from './index.js'
 

@@ -1,4 +1,4 @@
-import { describeStorageContract } from '@org/agent-messaging-core/contract'
+import { describeStorageContract } from '@org/agent-messaging-testing/contract'
 import { openSqliteStorage } from '../src/index.js'
 import { onFile } from './contract-storages.js'
 

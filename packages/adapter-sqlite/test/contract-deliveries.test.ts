@@ -1,4 +1,4 @@
-import { describeStorageContract } from '@org/agent-messaging-core/contract'
+import { describeStorageContract } from '@org/agent-messaging-testing/contract'
 import { onFile } from './contract-storages.js'
 
 describeStorageContract('SQLite on a file', onFile, ['deliveries'])

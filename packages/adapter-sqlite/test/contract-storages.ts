@@ -2,7 +2,7 @@ import { accessSync, constants, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { StorageUnderTest } from '@org/agent-messaging-core/contract'
+import type { StorageUnderTest } from '@org/agent-messaging-testing/contract'
 import { openSqliteStorage, type SqliteStorage } from '../src/index.js'
 
 const [MEMORY, ENOUGH_BYTES] = ['/dev/shm', 48 * 1024 * 1024]

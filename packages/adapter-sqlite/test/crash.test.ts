@@ -7,7 +7,7 @@ import {
   BUILT_AT,
   fakeIds,
   newMessage,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { openSqliteStorage, type SqliteStorage } from '../src/index.js'
 import { kill, report, start } from './process.js'

@@ -10,7 +10,7 @@ import {
   BUILT_AT,
   fakePlatform,
   PROJECT_ID,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import { Committer } from '../src/committer.js'
 import { openConnection } from '../src/connection.js'
 import { migrate } from '../src/migrate.js'

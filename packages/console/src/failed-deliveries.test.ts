@@ -1,4 +1,4 @@
-import { accepted, refused, unreachable } from '@org/agent-messaging-core/testing'
+import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
 import { expect, it, vi } from 'vitest'
 import { ORIGIN, scene } from '../test/scene.js'
 

@@ -1,5 +1,5 @@
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { createConsole } from '../src/console.js'
 import type { PortalOptions } from '../src/options.js'
 

@@ -1,3 +1,4 @@
+export { noTracing } from './pacing/no-tracing.js'
 export { TurnQueue } from './pacing/turn-queue.js'
 export { OVERLOAD, retrySecondsOf, unavailableText } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agent.js'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
-import { fakeCrypto, fakeRuntime, newMessage } from '@org/agent-messaging-core/testing'
+import { fakeCrypto, fakeRuntime, newMessage } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {

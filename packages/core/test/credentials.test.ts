@@ -1,4 +1,4 @@
-import { BUILT_AT } from '@org/agent-messaging-core/testing'
+import { BUILT_AT } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '@org/agent-messaging-core'
 import { scene } from './scene.js'

@@ -4,7 +4,7 @@ import {
   type JsonObject,
   type ServiceOptions,
 } from '@org/agent-messaging-core'
-import { fakeCrypto, fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakeCrypto, fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { errAsync, ok } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 

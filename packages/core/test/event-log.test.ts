@@ -1,5 +1,5 @@
 import { createService, defaultPolicy, type MessagingService } from '@org/agent-messaging-core'
-import { fakePlatform, memoryWorkSignal } from '@org/agent-messaging-core/testing'
+import { fakePlatform, memoryWorkSignal } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 
 /** Two processes on one storage, with one agent. Only the second process is asked for events. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { SubscribableEvent } from '@org/agent-messaging-core/runtime'
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 describe('the facts of telemetry:', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 
 it('the lease keeper has a lease before its run begins, until the run is long overdue, and no longer than it goes on', async () => {
   const said: string[] = []

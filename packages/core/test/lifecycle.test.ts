@@ -5,7 +5,7 @@ import {
   defaultDispatchPolicy,
   defaultWebhookHealthPolicy,
 } from '@org/agent-messaging-core/runtime'
-import { fakePlatform, refused } from '@org/agent-messaging-core/testing'
+import { fakePlatform, refused } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {

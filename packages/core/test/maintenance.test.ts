@@ -1,7 +1,7 @@
 import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const MINUTE = 60_000

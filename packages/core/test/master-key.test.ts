@@ -1,5 +1,5 @@
 import { createService, MasterKeyError } from '@org/agent-messaging-core'
-import { fakeCrypto, fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakeCrypto, fakePlatform } from '@org/agent-messaging-testing'
 import { errAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const retry = { delaysMs: [60_000, 600_000], jitter: 0, maxRetryAfterMs: 86_400_000 }

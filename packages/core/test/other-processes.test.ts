@@ -1,10 +1,5 @@
 import { createService } from '@org/agent-messaging-core'
-import {
-  accepted,
-  fakePlatform,
-  memoryWorkSignal,
-  refused,
-} from '@org/agent-messaging-core/testing'
+import { accepted, fakePlatform, memoryWorkSignal, refused } from '@org/agent-messaging-testing'
 import { ResultAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 

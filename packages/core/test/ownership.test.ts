@@ -1,5 +1,5 @@
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 
 const LEASE_MS = 30_000

@@ -1,5 +1,5 @@
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { errAsync, okAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 

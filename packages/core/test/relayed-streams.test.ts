@@ -1,6 +1,6 @@
 import { createService, type AnswerStream } from '@org/agent-messaging-core'
 import type { ChunkRelay, RelayNote } from '@org/agent-messaging-core/storage'
-import { memoryChunkRelay } from '@org/agent-messaging-core/testing'
+import { memoryChunkRelay } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { runOf, scene } from './scene.js'
 

@@ -1,5 +1,5 @@
 import { createService, type ServiceOptions } from '@org/agent-messaging-core'
-import { fakeCrypto, fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakeCrypto, fakePlatform } from '@org/agent-messaging-testing'
 import { ok, okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { webhookSecretContext } from '../src/domain/webhook.js'

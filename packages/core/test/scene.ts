@@ -5,7 +5,7 @@ import {
   type Policy,
   type SendInput,
 } from '@org/agent-messaging-core'
-import { fakePlatform, type FakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakePlatform, type FakeRuntime } from '@org/agent-messaging-testing'
 
 type Handler = NonNullable<Parameters<typeof fakePlatform>[0]>['handler']
 type SceneOptions = {

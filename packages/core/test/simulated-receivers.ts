@@ -1,6 +1,6 @@
 import type { Verdict } from '../src/domain/webhook-limit.js'
 import { AdaptiveLimit } from '../src/webhooks/adaptive-limit.js'
-import { seededRandom } from '@org/agent-messaging-core/testing'
+import { seededRandom } from '@org/agent-messaging-testing'
 
 /** The answer of a simulated receiver to a request that arrives at `now`. */
 type Reply = { readonly verdict: Verdict; readonly afterMs: number }

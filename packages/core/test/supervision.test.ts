@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { type AgentState, type RunningAgent } from '@org/agent-messaging-core/runtime'
-import { fakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakeRuntime } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 type Health = Awaited<ReturnType<RunningAgent['health']>>

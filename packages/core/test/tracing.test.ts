@@ -1,4 +1,4 @@
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { runOf, scene } from './scene.js'
 

@@ -1,5 +1,5 @@
 import { defaultWebhookHealthPolicy } from '@org/agent-messaging-core/runtime'
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 

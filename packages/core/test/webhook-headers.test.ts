@@ -1,5 +1,5 @@
 import { createService } from '@org/agent-messaging-core'
-import { fakeCrypto } from '@org/agent-messaging-core/testing'
+import { fakeCrypto } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 

@@ -7,7 +7,7 @@ import {
   type SubscribableEvent,
 } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
-import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-core/testing'
+import { accepted, fakeCrypto, refused, unreachable } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {

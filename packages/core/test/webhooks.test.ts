@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
-import { fakeCrypto, fakePlatform, refused, unreachable } from '@org/agent-messaging-core/testing'
+import { fakeCrypto, fakePlatform, refused, unreachable } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {

@@ -1,5 +1,5 @@
 import { createService, type AgentSettings } from '@org/agent-messaging-core'
-import { fakePlatform, memoryWorkSignal, refused } from '@org/agent-messaging-core/testing'
+import { fakePlatform, memoryWorkSignal, refused } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 
 // No process finds work by a poll here, and time passes only where a test says so.

@@ -16,7 +16,7 @@ import {
   type Permission,
   type Policy,
 } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { onTestFinished } from 'vitest'
 import { createA2aEndpoint } from '../src/index.js'
 

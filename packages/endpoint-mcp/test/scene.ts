@@ -8,7 +8,7 @@ import {
   type Permission,
   type Policy,
 } from '@org/agent-messaging-core'
-import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { onTestFinished } from 'vitest'
 import { createMcpEndpoint, type McpEndpointOptions } from '../src/index.js'
 

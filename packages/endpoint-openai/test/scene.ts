@@ -5,7 +5,7 @@ import {
   type Permission,
   type Policy,
 } from '@org/agent-messaging-core'
-import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import OpenAI from 'openai'
 import { createOpenAiEndpoint, type OpenAiEndpointOptions } from '../src/index.js'
 

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { randomBytes } from 'node:crypto'
 import { newApiKey } from '@org/agent-messaging-core/runtime'
-import { fakeClock } from '@org/agent-messaging-core/testing'
+import { fakeClock } from '@org/agent-messaging-testing'
 import { ok, okAsync, ResultAsync } from 'neverthrow'
 import { expect, it, onTestFinished } from 'vitest'
 import {

@@ -1,5 +1,5 @@
 import { createService, functionRuntime } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-core/testing'
+import { fakePlatform } from '@org/agent-messaging-testing'
 import { context, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { TracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace'

@@ -1,4 +1,4 @@
-import { fakeClock } from '@org/agent-messaging-core/testing'
+import { fakeClock } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { logTelemetry, type Logger } from './logging.js'
 import { OutageLog } from './outage-log.js'

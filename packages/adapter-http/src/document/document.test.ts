@@ -1,6 +1,6 @@
 import type { Policy } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { contractOf, type Document } from '../../test/contract.js'
 import { openScene, UNKNOWN_ID } from '../../test/scene.js'

@@ -1,6 +1,6 @@
 import { err, ok } from 'neverthrow'
 import { createService, defaultLimits } from '@org/agent-messaging-core'
-import { fakePlatform, fakeRuntime } from '@org/agent-messaging-core/testing'
+import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 import { createHttpApp } from '../app.js'

@@ -1,5 +1,5 @@
 import type { Policy } from '@org/agent-messaging-core'
-import { refused, unreachable } from '@org/agent-messaging-core/testing'
+import { refused, unreachable } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refused } from '@org/agent-messaging-core/testing'
+import { refused } from '@org/agent-messaging-testing'
 import { openScene, UNKNOWN_ID } from '../../test/scene.js'
 
 const url = 'https://receiver.example/hook'

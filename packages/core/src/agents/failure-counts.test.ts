@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { FailedAgent } from '../domain/agent.js'
-import { fakeClock } from '../testing/fake-clock.js'
+import { fakeClock } from '@org/agent-messaging-testing'
 import { FailureCounts } from './failure-counts.js'
 
 const error = { code: 'RUNTIME_EXITED', message: 'segfault' } as const

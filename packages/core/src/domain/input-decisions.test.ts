@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aMessage, anAgent } from '../testing/builders.js'
+import { aMessage, anAgent } from '@org/agent-messaging-testing'
 import { decideDueInput, decideWithdrawal, type AskingMessage } from './input-decisions.js'
 
 const state = { kind: 'input_required', askedAt: 0, deadlineAt: 2, dueAt: 1 } as const

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aHook, anAgent, anEvent } from '../testing/builders.js'
+import { aHook, anAgent, anEvent } from '@org/agent-messaging-testing'
 import { decideHook, hookGets } from './message-hook.js'
 
 const message = { id: 'm', projectId: 'p' }

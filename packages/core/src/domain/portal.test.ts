@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aPortalSession } from '../testing/builders.js'
+import { aPortalSession } from '@org/agent-messaging-testing'
 import { canOpen, isOpen } from './portal.js'
 
 describe('a portal session', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { accepted, refused, unreachable } from '../testing/fake-sender.js'
+import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
 import { verdictOn } from './webhook-limit.js'
 
 it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { anAgent } from '../testing/builders.js'
+import { anAgent } from '@org/agent-messaging-testing'
 import { freeSlots, Lane } from './lane.js'
 import type { Run } from './run.js'
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { aMessage, anAgent } from '../testing/index.js'
+import { aMessage, anAgent } from '@org/agent-messaging-testing'
 import { localSignal } from './local-signal.js'
 
 const message = aMessage(anAgent())

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aMessage, anAgent } from '../testing/builders.js'
+import { aMessage, anAgent } from '@org/agent-messaging-testing'
 import { isExtensionDue, lossReason, newestRuns } from './run-leases.js'
 import type { Run } from './run.js'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fakeClock } from '../testing/fake-clock.js'
+import { fakeClock } from '@org/agent-messaging-testing'
 import { stderrTelemetry } from './stderr-telemetry.js'
 
 function scene() {

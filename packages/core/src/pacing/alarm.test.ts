@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fakeClock } from '../testing/fake-clock.js'
+import { fakeClock } from '@org/agent-messaging-testing'
 import { Alarm } from './alarm.js'
 
 it('rings at the earliest time that it was set to, and not after a stop', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ClockJump } from '../domain/clock-jump.js'
 import type { Clock } from '../ports/platform.js'
-import { fakeClock } from '../testing/fake-clock.js'
+import { fakeClock } from '@org/agent-messaging-testing'
 import { SteadyClock } from './steady-clock.js'
 
 const HOUR = 3_600_000

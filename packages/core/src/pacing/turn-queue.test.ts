@@ -1,7 +1,7 @@
 import { ok, type Result } from 'neverthrow'
 import { expect, it } from 'vitest'
 import type { Unavailable } from '../ports/stored.js'
-import { fakeClock } from '../testing/fake-clock.js'
+import { fakeClock } from '@org/agent-messaging-testing'
 import { TurnQueue, type TurnLimits } from './turn-queue.js'
 
 const REFUSED = { kind: 'unavailable', reason: 'overload' }

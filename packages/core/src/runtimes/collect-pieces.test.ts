@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anAgent, aRunRequest } from '../testing/index.js'
+import { anAgent, aRunRequest } from '@org/agent-messaging-testing'
 import {
   functionRuntime,
   type AgentFunction,

@@ -4,7 +4,7 @@ export { mayChangeRuntime } from '../domain/agent.js'
 export { isAuditedChange, type AuditEntry } from '../domain/audit.js'
 export type { ApiKey } from '../domain/api-key.js'
 export type { ClockJump, JumpReport, Move, MoveResult } from '../domain/clock-jump.js'
-export { decideMove, MIN_JUMP_MS } from '../domain/clock-jump.js'
+export { afterJump, decideMove, MIN_JUMP_MS } from '../domain/clock-jump.js'
 export type {
   AfterAttempt,
   CancelReason,
@@ -29,25 +29,34 @@ export { newestThatFit, turnsOf } from '../domain/history.js'
 export type { Instant } from '../domain/instant.js'
 export { toIso } from '../domain/instant.js'
 export type { JsonObject } from '../domain/json.js'
-export { isAnotherEvent } from '../domain/log-cursor.js'
+export { isAnotherEvent, markOf } from '../domain/log-cursor.js'
 export { openInput } from '../domain/input-decisions.js'
 export type { MessageInput } from '../domain/message-input.js'
-export type { Message, MessageState, MessageStateKind } from '../domain/message.js'
+export type {
+  AfterRun,
+  AskingState,
+  DeferredState,
+  Message,
+  MessageState,
+  MessageStateKind,
+} from '../domain/message.js'
 export {
   allowedAttempts,
+  canReturn,
   claimedAttempt,
   isExhausted,
   isFinal,
   isRetryable,
 } from '../domain/message.js'
 export type { DefaultExecutionPrincipal, ExecutionPrincipal } from '../domain/principal.js'
-export { endUserMark } from '../domain/principal.js'
+export { endUserMark, isEndUser } from '../domain/principal.js'
 export type { RunError } from '../domain/run.js'
 export { recoveryAfterPage } from '../domain/recovery.js'
 export { ShortLivedMap } from '../domain/short-lived-map.js'
 export type { Sealed } from '../domain/sealed.js'
 export type { TraceContext } from '../domain/trace.js'
 export {
+  hasLimits,
   takeTokens,
   tokenMicros,
   type BucketLevel,
@@ -57,15 +66,22 @@ export {
 export { sumOfUsage, USAGE_COUNTS, type Usage, type UsageCounts } from '../domain/usage.js'
 export { mostWaitingRecords } from '../domain/waiting-records.js'
 export type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
+export { heldByProbe, readyToProbe, untried } from '../domain/webhook-health.js'
 export type { DisabledReason, Webhook, WebhookChange } from '../domain/webhook.js'
 export { changeWebhook } from '../domain/webhook.js'
-export { decideHook, hookGets, isHook, type HookOfMessage } from '../domain/message-hook.js'
+export {
+  decideHook,
+  HOOK_EVENTS,
+  hookGets,
+  isHook,
+  type HookOfMessage,
+} from '../domain/message-hook.js'
 export { matchesFilter } from '../domain/webhook-filter.js'
 export type { ActivityQuery, AttemptCount, MessageCount } from '../ports/activity.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from '../ports/agent-store.js'
 export type { AuditFilter, AuditStore } from '../ports/audit-store.js'
 export type { PortalStore } from '../ports/portal-store.js'
-export type { PortalSession } from '../domain/portal.js'
+export { canOpen, type PortalSession } from '../domain/portal.js'
 export { limitsColumn, toProject, type ProjectRow } from './project-row.js'
 export type { CredentialStore, Project, ProjectChange, SignIn } from '../ports/credential-store.js'
 export type {
@@ -159,6 +175,7 @@ export type {
   RelayedRun,
   RelayNote,
 } from '../ports/chunk-relay.js'
+export { MAX_RELAYED_LENGTH } from '../ports/chunk-relay.js'
 export type { WaitingWork, WorkSignal } from '../ports/work-signal.js'
 export {
   AGENT_COLUMNS,
@@ -198,7 +215,13 @@ export {
   type DeliveryRowWithBody,
 } from './delivery-row.js'
 export { LeaseTable, type SharedLeases } from './lease-table.js'
-export { matchesFields, MOST_TEXT_BYTES, searchPath, type SearchPath } from './message-search.js'
+export {
+  matchesFields,
+  matchesSearch,
+  MOST_TEXT_BYTES,
+  searchPath,
+  type SearchPath,
+} from './message-search.js'
 export { messageBounds, type CursorPlace, type MessageBounds } from './message-bounds.js'
 export {
   MESSAGE_COLUMNS,

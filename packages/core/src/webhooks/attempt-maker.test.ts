@@ -3,8 +3,7 @@ import { newSecret } from '../domain/signature.js'
 import { webhookSecretContext } from '../domain/webhook.js'
 import type { AttemptOrder } from '../ports/attempt-maker.js'
 import { defaultPolicy } from '../policy.js'
-import { aWebhook } from '../testing/builders.js'
-import { fakePlatform } from '../testing/fake-platform.js'
+import { aWebhook, fakePlatform } from '@org/agent-messaging-testing'
 import { attemptMaker } from './attempt-maker.js'
 
 /** A maker that starts this long before the end of the order's lease. */

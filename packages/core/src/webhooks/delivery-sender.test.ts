@@ -3,9 +3,13 @@ import { expect, it } from 'vitest'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Storage } from '../ports/storage.js'
-import { anEvent, anAgent, aWebhook } from '../testing/builders.js'
-import { fakePlatform } from '../testing/fake-platform.js'
-import { memoryWorkSignal } from '../testing/memory-work-signal.js'
+import {
+  anEvent,
+  anAgent,
+  aWebhook,
+  fakePlatform,
+  memoryWorkSignal,
+} from '@org/agent-messaging-testing'
 import { defaultPolicy } from '../policy.js'
 import { newSecret } from '../domain/signature.js'
 import { webhookSecretContext } from '../domain/webhook.js'

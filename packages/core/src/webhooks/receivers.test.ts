@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { aWebhook } from '../testing/builders.js'
+import { aWebhook } from '@org/agent-messaging-testing'
 import { Receivers } from './receivers.js'
 
 it('a webhook with another URL loses the limit that refusals gave it', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { accepted, refused, unreachable } from '../testing/fake-sender.js'
+import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
 import { RecentAttempts } from './recent-attempts.js'
 
 const SECOND = 1_000

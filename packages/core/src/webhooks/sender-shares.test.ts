@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fakeIds } from '../testing/fake-ids.js'
+import { fakeIds } from '@org/agent-messaging-testing'
 import { slotsOf } from './sender-shares.js'
 
 const ids = fakeIds()

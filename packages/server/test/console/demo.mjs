@@ -13,7 +13,7 @@ import {
   refused,
   seededRandom,
   unreachable,
-} from '@org/agent-messaging-core/testing'
+} from '@org/agent-messaging-testing'
 import { err } from 'neverthrow'
 
 const MINUTE = 60_000

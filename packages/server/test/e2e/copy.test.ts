@@ -13,7 +13,7 @@ import {
 } from '@org/agent-messaging-postgres'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { runWorkload } from '../../../core/src/contract/workload.js'
+import { runWorkload } from '../../../testing/src/contract/workload.js'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'

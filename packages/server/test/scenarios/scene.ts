@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultPolicy } from '@org/agent-messaging-core'
-import { fakeClock, type FakeClock } from '@org/agent-messaging-core/testing'
+import { fakeClock, type FakeClock } from '@org/agent-messaging-testing'
 import { createServer, type ServerOptions } from '../../src/index.js'
 
 const API_KEY = 'an-api-key-for-the-scenarios'

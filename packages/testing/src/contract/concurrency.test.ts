@@ -1,0 +1,223 @@
+import { okAsync } from 'neverthrow'
+import { describe, expect, it } from 'vitest'
+import type { Storage } from '@org/agent-messaging-core/storage'
+import { memoryStorage } from '../memory/memory-storage.js'
+import { ROUNDS, violations } from './concurrency.js'
+import { SECOND } from './scene.js'
+import { runWorkload } from './workload.js'
+
+const findViolations = async (storage: Storage): Promise<string[]> =>
+  violations(await runWorkload({ storages: [storage], seed: 1, rounds: ROUNDS }))
+
+/** Bugs that an adapter can have, each of them put in front of a storage that has none. */
+const BUGS: readonly {
+  readonly bug: string
+  readonly seen: RegExp
+  readonly plant: (storage: Storage) => Partial<Storage>
+}[] = [
+  {
+    bug: 'recordRun ignores the token',
+    seen: /was recorded after attempt \d+ had begun/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        recordRun: (run) =>
+          messages
+            .getHeld(run.messageId)
+            .andThen((held) => messages.recordRun({ ...run, token: held?.token ?? run.token })),
+      },
+    }),
+  },
+  {
+    bug: 'extendLeases says that lost leases hold',
+    seen: /was extended after attempt \d+ had begun/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        extendLeases: (held, until) => messages.extendLeases(held, until).map(() => []),
+      },
+    }),
+  },
+  {
+    bug: 'extendLeases extends nothing',
+    seen: /^message .* was claimed \d+ ms too early/,
+    plant: ({ messages }) => ({ messages: { ...messages, extendLeases: () => okAsync([]) } }),
+  },
+  {
+    bug: 'accept starts a second run in a busy session',
+    seen: /was handed out while .* of its session was open/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        accept: (sent) =>
+          messages.accept(sent).map((accepted) => {
+            if (accepted.kind !== 'created' || sent.claimUntil === undefined) return accepted
+            const message = {
+              ...accepted.message,
+              attempt: 1,
+              state: { kind: 'running', startedAt: sent.now },
+            } as const
+            return {
+              kind: 'claimed',
+              claimed: { message, lease: { token: -1, until: sent.claimUntil } },
+            } as const
+          }),
+      },
+    }),
+  },
+  {
+    bug: 'accept forgets idempotency keys',
+    seen: /^key .* made \d+ messages/,
+    plant: ({ messages }) => ({
+      messages: { ...messages, accept: ({ idempotencyKey: _, ...sent }) => messages.accept(sent) },
+    }),
+  },
+  {
+    bug: 'accept answers for a message that it did not keep',
+    seen: /was answered and is there 0 times/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        list: (filter, page) => messages.list({ ...filter, sessionId: 'session 0' }, page),
+      },
+    }),
+  },
+  {
+    bug: 'claimRunnable takes runs whose lease lasts',
+    seen: /^message .* was claimed \d+ ms too early/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        claimRunnable: (query) => messages.claimRunnable({ ...query, now: query.now + 5 * SECOND }),
+      },
+    }),
+  },
+  {
+    bug: 'claimRunnable hands out nothing that was ever running',
+    seen: /was left running/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        claimRunnable: (query) =>
+          messages.claimRunnable(query).map((claims) => claims.filter(({ lost }) => !lost)),
+      },
+    }),
+  },
+  {
+    bug: 'claimRunnable does not count attempts',
+    seen: /was claimed as attempts 1, 1/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        claimRunnable: (query) =>
+          messages
+            .claimRunnable(query)
+            .map((claims) =>
+              claims.map((claim) => ({ ...claim, message: { ...claim.message, attempt: 1 } })),
+            ),
+      },
+    }),
+  },
+  {
+    bug: 'recordRun loses a result that it says it has recorded',
+    seen: /took 2 final results/,
+    plant: ({ messages }) => {
+      let calls = 0
+      return {
+        messages: {
+          ...messages,
+          recordRun: (run) => {
+            if (++calls % 10 !== 0) return messages.recordRun(run)
+            return messages.getHeld(run.messageId).andThen((held) =>
+              held?.token === run.token && held.message.state.kind === 'running'
+                ? okAsync({
+                    kind: 'recorded',
+                    message: held.message,
+                    deliveries: [],
+                    sessionWaits: true,
+                  } as const)
+                : messages.recordRun(run),
+            )
+          },
+        },
+      }
+    },
+  },
+  {
+    bug: 'recordRun keeps a failure without its event',
+    seen: /^event .* has 0 deliveries in place of 2/,
+    plant: ({ messages }) => ({
+      messages: {
+        ...messages,
+        recordRun: ({ outgoing, ...run }) =>
+          messages.recordRun({
+            ...run,
+            ...(outgoing && outgoing.events[0]?.name !== 'agent.error' && { outgoing }),
+          }),
+      },
+    }),
+  },
+  {
+    bug: 'claimDue takes deliveries that are being sent',
+    seen: /^delivery .* was claimed \d+ ms too early/,
+    plant: ({ deliveries }) => ({
+      deliveries: {
+        ...deliveries,
+        claimDue: (query) => deliveries.claimDue({ ...query, now: query.now + 5 * SECOND }),
+      },
+    }),
+  },
+  {
+    bug: 'recordAttempt records a repeated attempt twice',
+    seen: /^delivery .* took \d+ attempts and keeps \d+/,
+    plant: ({ deliveries }) => ({
+      deliveries: {
+        ...deliveries,
+        recordAttempt: (record) =>
+          deliveries.recordAttempt(record).map(() => ({ kind: 'recorded' }) as const),
+      },
+    }),
+  },
+  {
+    bug: 'recordAttempt refuses what a receiver took',
+    seen: /^delivery .* is sending after 0 successes/,
+    plant: ({ deliveries }) => ({
+      deliveries: {
+        ...deliveries,
+        recordAttempt: (record) =>
+          record.attempt.outcome.kind === 'accepted'
+            ? okAsync({ kind: 'lease_lost' })
+            : deliveries.recordAttempt(record),
+      },
+    }),
+  },
+  {
+    bug: 'attempts are numbered from 0',
+    seen: /^delivery .* counts \d+ attempts, numbered 0/,
+    plant: ({ deliveries }) => ({
+      deliveries: {
+        ...deliveries,
+        get: (projectId, id) =>
+          deliveries.get(projectId, id).map((detail) => {
+            const attempts = detail?.attempts.map((attempt, attemptNumber) => ({
+              ...attempt,
+              attemptNumber,
+            }))
+            return detail && attempts && { ...detail, attempts }
+          }),
+      },
+    }),
+  },
+]
+
+describe('the check of everything at once', () => {
+  it('finds nothing wrong with a storage that keeps its promises', async () => {
+    expect(await findViolations(memoryStorage())).toEqual([])
+  })
+
+  it.each(BUGS)('catches that $bug', { timeout: 60_000 }, async ({ plant, seen }) => {
+    const storage = memoryStorage()
+    const found = await findViolations({ ...storage, ...plant(storage) })
+    expect(found).toContainEqual(expect.stringMatching(seen))
+  })
+})

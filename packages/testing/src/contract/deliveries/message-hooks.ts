@@ -1,0 +1,238 @@
+import { expect } from 'vitest'
+import type {
+  Agent,
+  EventName,
+  HookOfMessage,
+  Message,
+  Outgoing,
+} from '@org/agent-messaging-core/storage'
+import { aHook, anEvent, newMessage, PROJECT_ID } from '../../builders.js'
+import {
+  CLAIM_ALL,
+  heldBy,
+  LEASE_MS,
+  MINUTE,
+  NOW,
+  OTHER_PROJECT_ID,
+  refTo,
+  SECOND,
+  type Scene,
+} from '../scene.js'
+import type { StorageTest } from '../storage-test.js'
+import type { UnwrappedStorage } from '../unwrapped.js'
+
+const MOST = 10
+
+const set = ({ webhooks }: UnwrappedStorage, { agentId }: Message, hook: HookOfMessage) =>
+  webhooks.setHook(hook, agentId, MOST)
+
+/** An event of the message, to commit with its change. */
+const outgoingOf = (
+  scene: Scene,
+  { id: messageId, agentId, sessionId, projectId }: Message,
+  name: EventName = 'message.responded',
+  claim?: Outgoing['claim'],
+): Outgoing =>
+  scene.outgoing(
+    anEvent({ id: agentId, projectId }, { name, messageId, agentId, sessionId }),
+    claim,
+  )
+
+async function receiversOf({ deliveries }: UnwrappedStorage, { id }: Message): Promise<string[]> {
+  const { data } = await deliveries.list({ projectId: PROJECT_ID, messageId: id }, { limit: 100 })
+  return data.map(({ webhookId }) => webhookId).toSorted()
+}
+
+/** A running message with a hook. */
+async function hooked(storage: UnwrappedStorage, scene: Scene, given?: Agent) {
+  const agent = given ?? (await scene.agent())
+  const run = await scene.run(agent, { sessionId: `session-${agent.id}` })
+  const hook = aHook(run.message)
+  expect(await set(storage, run.message, hook)).toBe('set')
+  return { agent, run, hook, message: run.message as Message }
+}
+
+export function messageHooksSuite(it: StorageTest): void {
+  it('G3: get a delivery in the commit of an answer, and no other message does', async ({
+    storage,
+    scene,
+  }) => {
+    const { agent, run, hook, message } = await hooked(storage, scene)
+    const webhook = await scene.webhook()
+    const other = await scene.run(agent, { sessionId: 'other' })
+    await scene.answer(other, NOW, outgoingOf(scene, other.message))
+    expect(await receiversOf(storage, other.message)).toEqual([webhook.id])
+    const claim = { until: NOW + LEASE_MS, except: new Set<string>() }
+    const settled = await scene.answer(run, NOW, outgoingOf(scene, message, undefined, claim))
+    expect(await receiversOf(storage, message)).toEqual([webhook.id, hook.id].toSorted())
+    if (settled.kind !== 'recorded') throw new Error('the answer was not recorded')
+    const born = settled.deliveries.find(({ webhook: { id } }) => id === hook.id)
+    expect(born).toMatchObject({ webhook: hook, lease: { until: NOW + LEASE_MS } })
+    const later = { now: NOW + LEASE_MS, until: NOW + 2 * LEASE_MS }
+    const claimed = await storage.deliveries.claimDue({ ...CLAIM_ALL, ...later })
+    expect(claimed.find(({ webhook: { id } }) => id === hook.id)?.webhook).toEqual(hook)
+  })
+
+  it('G3: are stored in the commit of a new message', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const draft = newMessage(agent, { claimUntil: NOW + LEASE_MS })
+    const hook = aHook(draft)
+    const accepted = await storage.messages.accept({ ...draft, hook })
+    if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
+    expect(await storage.webhooks.hooksOf(refTo(accepted.claimed.message))).toEqual([hook])
+    expect((await storage.messages.accept({ ...draft, hook })).kind).toBe('existing')
+    await scene.answer(accepted.claimed, NOW, outgoingOf(scene, accepted.claimed.message))
+    expect(await receiversOf(storage, accepted.claimed.message)).toEqual([hook.id])
+  })
+
+  it('G3: get a delivery also if another process has set them during the run', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    const agent = await scene.agent()
+    for (const sessionId of ['first', 'second', 'third']) {
+      const run = await scene.run(agent, { sessionId })
+      const hook = aHook(run.message)
+      expect(await set(second, run.message, hook)).toBe('set')
+      await scene.answer(run, NOW, outgoingOf(scene, run.message))
+      expect(await receiversOf(storage, run.message)).toEqual([hook.id])
+    }
+  })
+
+  it('G3: get a delivery of every other change of the message', async ({ storage, scene }) => {
+    const { run, hook, message } = await hooked(storage, scene)
+    const input = { id: hook.id, question: 'Pay?', askedAt: NOW }
+    const asking = { kind: 'input_required', askedAt: NOW, deadlineAt: NOW + MINUTE } as const
+    await storage.messages.ask({
+      ...heldBy(run),
+      state: { ...asking, dueAt: NOW + MINUTE },
+      inputs: [input],
+      outgoing: outgoingOf(scene, message, 'message.input_required'),
+    })
+    expect(await receiversOf(storage, message)).toEqual([hook.id])
+    await storage.messages.changeInput({
+      ...refTo(message),
+      inputId: input.id,
+      state: { kind: 'queued', notBefore: NOW },
+      inputs: [input],
+      now: NOW,
+      outgoing: outgoingOf(scene, message, 'message.input_received'),
+    })
+    await scene.cancel(message, outgoingOf(scene, message, 'message.cancelled'))
+    expect(await receiversOf(storage, message)).toEqual([hook.id, hook.id, hook.id])
+    // The deliveries keep their order.
+    const claimed = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + 1 })
+    expect(claimed.map(({ delivery: { event } }) => event)).toEqual(['message.input_required'])
+  })
+
+  it('get only their events', async ({ storage, scene }) => {
+    const { run, hook, message } = await hooked(storage, scene)
+    const error = anEvent(
+      { id: message.agentId, projectId: PROJECT_ID },
+      { name: 'agent.error', messageId: message.id },
+    )
+    const answer = outgoingOf(scene, message)
+    await scene.answer(run, NOW, { ...answer, events: [error, ...answer.events] })
+    expect(await receiversOf(storage, message)).toEqual([hook.id])
+  })
+
+  it('are no webhooks of the project', async ({ storage: { webhooks, ...storage }, scene }) => {
+    const { hook, message } = await hooked({ webhooks, ...storage }, scene)
+    expect(await webhooks.get(PROJECT_ID, hook.id)).toBeUndefined()
+    expect((await webhooks.list(PROJECT_ID, { limit: 10 })).data).toEqual([])
+    expect(await webhooks.update(PROJECT_ID, hook.id, { updatedAt: NOW })).toBeUndefined()
+    const rotation = { secret: hook.secret, previousUntil: NOW, updatedAt: NOW }
+    expect(await webhooks.rotateSecret(PROJECT_ID, hook.id, rotation)).toBeUndefined()
+    expect(await webhooks.delete(PROJECT_ID, hook.id)).toBe(false)
+    const test = anEvent({ id: message.agentId, projectId: PROJECT_ID }, { name: 'webhook.test' })
+    expect(await storage.deliveries.publishTo(hook.id, test, test.id)).toBeUndefined()
+    const { hook: _, ...webhook } = aHook(message)
+    expect(await webhooks.create(webhook, 1)).toBe('created')
+    expect(await webhooks.hooksOf(refTo(message))).toEqual([hook])
+  })
+
+  it('have a limit and one name each, and change by their id', async ({ storage, scene }) => {
+    const message = await scene.send(await scene.agent())
+    const ref = refTo(message)
+    const first = aHook(message, { name: 'first' })
+    expect(await storage.webhooks.setHook(first, message.agentId, 2)).toBe('set')
+    expect(await storage.webhooks.setHook(first, message.agentId, 2)).toBe('set')
+    const namesake = aHook(message, { name: 'first' })
+    expect(await storage.webhooks.setHook(namesake, message.agentId, 2)).toBe('name_taken')
+    const second = aHook(message, { name: 'second' })
+    expect(await storage.webhooks.setHook(second, message.agentId, 2)).toBe('set')
+    const third = aHook(message, { name: 'third' })
+    expect(await storage.webhooks.setHook(third, message.agentId, 2)).toBe('limit_reached')
+    const moved = { ...first, url: 'https://other.example/', updatedAt: NOW + SECOND }
+    expect(await storage.webhooks.setHook(moved, message.agentId, 2)).toBe('set')
+    expect(await storage.webhooks.hooksOf(ref)).toEqual([moved, second])
+  })
+
+  it('belong to a message of their project and agent', async ({ storage, scene }) => {
+    const { hook, message, agent } = await hooked(storage, scene)
+    const elsewhere = { ...message, projectId: OTHER_PROJECT_ID }
+    expect(await set(storage, elsewhere, aHook(elsewhere))).toBe('message_not_found')
+    const missing = { ...message, id: agent.id }
+    expect(await set(storage, missing, aHook(missing))).toBe('message_not_found')
+    const ofOther = { ...refTo(message), agentId: hook.id }
+    for (const ref of [refTo(elsewhere), refTo(missing), ofOther]) {
+      expect(await storage.webhooks.hooksOf(ref)).toEqual([])
+      expect(await storage.webhooks.deleteHook(ref, hook.hook.name)).toBe(false)
+    }
+    expect(await storage.webhooks.hooksOf(refTo(message))).toEqual([hook])
+  })
+
+  it('are deleted at once, and the sweep deletes their deliveries', async ({ storage, scene }) => {
+    const { run, hook, message } = await hooked(storage, scene)
+    const kept = aHook(message, { name: 'kept' })
+    await set(storage, message, kept)
+    await scene.answer(run, NOW, outgoingOf(scene, message))
+    const remove = () => storage.webhooks.deleteHook(refTo(message), hook.hook.name)
+    expect([await remove(), await remove()]).toEqual([true, false])
+    expect(await storage.webhooks.hooksOf(refTo(message))).toEqual([kept])
+    const claimed = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + 1 })
+    expect(claimed.map(({ webhook: { id } }) => id)).toEqual([kept.id])
+    await sweepAll(storage)
+    expect(await receiversOf(storage, message)).toEqual([kept.id])
+    const again = aHook(message)
+    expect(await set(storage, message, again)).toBe('set')
+    expect(await storage.webhooks.hooksOf(refTo(message))).toEqual([kept, again])
+  })
+
+  it('end with their message', async ({ storage, scene }) => {
+    const scenes = [await hooked(storage, scene), await hooked(storage, scene)] as const
+    const [purged, erased] = scenes
+    for (const { run, message } of scenes) await scene.answer(run, NOW, outgoingOf(scene, message))
+    const agent = await scene.agent()
+    const principal = { type: 'end_user', endUserId: 'u-1' } as const
+    const users = await scene.run(agent, { executionPrincipal: principal })
+    await set(storage, users.message, aHook(users.message))
+    await scene.answer(users, NOW + MINUTE, outgoingOf(scene, users.message))
+
+    const { agentId, sessionId } = erased.message
+    const session = { projectId: PROJECT_ID, agentId, sessionId }
+    expect(await storage.messages.erase(session)).toBe('erased')
+    const step = { projectId: PROJECT_ID, agentId: agent.id, endUserId: 'u-1', force: false }
+    const now = NOW + MINUTE
+    const bounds = { after: 0, limit: 10, countOnly: false, now }
+    expect(await storage.messages.erasePrincipal({ ...step, ...bounds })).toMatchObject({
+      messages: 1,
+    })
+    await sweepAll(storage)
+    expect(await receiversOf(storage, erased.message)).toEqual([])
+    expect(await receiversOf(storage, users.message)).toEqual([])
+    expect(await receiversOf(storage, purged.message)).toEqual([purged.hook.id])
+    expect(await storage.messages.purge({ finishedBefore: NOW + 1, limit: 10 })).toBe(1)
+    await sweepAll(storage)
+    expect(await receiversOf(storage, purged.message)).toEqual([])
+    const reseal = { after: 0, limit: 10, reseal: () => undefined }
+    expect(await storage.webhooks.reseal(reseal)).toMatchObject({ unopened: 0 })
+    const { data: log } = await storage.deliveries.list({ projectId: PROJECT_ID }, { limit: 10 })
+    expect(log).toEqual([])
+  })
+}
+
+async function sweepAll({ messages }: UnwrappedStorage): Promise<void> {
+  while ((await messages.sweep({ limit: 2 })) > 0);
+}

@@ -1,0 +1,191 @@
+import { expect } from 'vitest'
+import type { Recovery } from '@org/agent-messaging-core/storage'
+import { aRecovery, PROJECT_ID } from '../../builders.js'
+import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, UNKNOWN_ID } from '../scene.js'
+import type { Scene } from '../scene.js'
+import type { StorageTest } from '../storage-test.js'
+import type { UnwrappedStorage } from '../unwrapped.js'
+
+const claims = { ...CLAIM_ALL, until: NOW + LEASE_MS }
+const later = NOW + MINUTE
+
+/** Makes `count` exhausted deliveries of one webhook, and returns the webhook. */
+async function exhausted(storage: UnwrappedStorage, scene: Scene, count: number) {
+  const webhook = await scene.webhook()
+  const agent = await scene.agent()
+  for (let n = 0; n < count; n++) await scene.publish(agent)
+  for (const { delivery, lease } of await storage.deliveries.claimDue({ ...claims, now: NOW }))
+    await storage.deliveries.recordAttempt({
+      deliveryId: delivery.id,
+      token: lease.token,
+      attempt: {
+        startedAt: NOW,
+        durationMs: 1,
+        outcome: { kind: 'refused', statusCode: 500, responseBody: '' },
+      },
+      state: { kind: 'exhausted', exhaustedAt: NOW },
+    })
+  return webhook
+}
+
+async function created({ recoveries }: UnwrappedStorage, change: Partial<Recovery> = {}) {
+  const recovery = aRecovery(change)
+  expect(await recoveries.create(recovery, 100)).toBe('created')
+  return recovery
+}
+
+/** Does pages until none is left. Returns the ids of their recoveries. */
+async function advanceAll({ recoveries }: UnwrappedStorage, limit: number): Promise<string[]> {
+  const ids: string[] = []
+  for (let now = later; ; now += SECOND) {
+    const advanced = await recoveries.advance({ limit, now })
+    if (!advanced) return ids
+    ids.push(advanced.id)
+  }
+}
+
+const dueCount = async ({ deliveries }: UnwrappedStorage): Promise<number> =>
+  (await deliveries.claimDue({ ...claims, now: later + MINUTE })).length
+
+export function recoveriesSuite(it: StorageTest): void {
+  it('redelivers page by page, and stores its progress with each page', async ({
+    storage,
+    scene,
+  }) => {
+    const { recoveries } = storage
+    await exhausted(storage, scene, 5)
+    const recovery = await created(storage)
+    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(recovery)
+    const first = await recoveries.advance({ limit: 2, now: later })
+    expect(first).toEqual({
+      ...recovery,
+      matched: 2,
+      redelivered: 2,
+      cursor: expect.any(String) as string,
+    })
+    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(first)
+    await recoveries.advance({ limit: 2, now: later })
+    const last = { ...recovery, matched: 5, redelivered: 5 }
+    expect(await recoveries.advance({ limit: 2, now: later + 1 })).toEqual({
+      ...last,
+      state: { kind: 'done', finishedAt: later + 1 },
+    })
+    expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
+    expect(await dueCount(storage)).toBe(5)
+  })
+
+  it('does each page once, in any number of processes', async ({ storage, second, scene }) => {
+    await exhausted(storage, scene, 40)
+    const recovery = await created(storage)
+    await Promise.all(
+      [storage, second, storage, second].map((instance) => advanceAll(instance ?? storage, 3)),
+    )
+    await advanceAll(storage, 3)
+    expect(await storage.recoveries.get(PROJECT_ID, recovery.id)).toMatchObject({
+      state: { kind: 'done' },
+      matched: 40,
+      redelivered: 40,
+    })
+  })
+
+  it('takes turns with other recoveries', async ({ storage, scene }) => {
+    await scene.webhook()
+    const agent = await scene.agent()
+    for (let n = 0; n < 3; n++) await scene.publish(agent)
+    const filter = { status: 'pending', createdBefore: later } as const
+    const [one, other] = [await created(storage, { filter }), await created(storage, { filter })]
+    expect(await advanceAll(storage, 2)).toEqual([one.id, other.id, one.id, other.id])
+    expect(await storage.recoveries.get(PROJECT_ID, other.id)).toMatchObject({
+      matched: 3,
+      redelivered: 0,
+    })
+  })
+
+  it('redelivers only deliveries that match', async ({ storage, scene }) => {
+    const webhook = await exhausted(storage, scene, 2)
+    await scene.webhook()
+    const filter = { status: 'exhausted', createdBefore: later } as const
+    const none = await created(storage, { filter: { ...filter, createdBefore: NOW } })
+    const all = await created(storage, { filter: { ...filter, webhookId: webhook.id } })
+    const other = await created(storage, { projectId: OTHER_PROJECT_ID, filter })
+    await advanceAll(storage, 10)
+    const { recoveries } = storage
+    expect((await recoveries.get(PROJECT_ID, none.id))?.matched).toBe(0)
+    expect((await recoveries.get(PROJECT_ID, all.id))?.matched).toBe(2)
+    expect((await recoveries.get(OTHER_PROJECT_ID, other.id))?.matched).toBe(0)
+  })
+
+  it('fails when its webhook is deleted', async ({ storage, scene }) => {
+    const webhook = await exhausted(storage, scene, 3)
+    const recovery = await created(storage, {
+      filter: { status: 'exhausted', createdBefore: later, webhookId: webhook.id },
+    })
+    await storage.recoveries.advance({ limit: 2, now: later })
+    await storage.webhooks.delete(PROJECT_ID, webhook.id)
+    expect(await storage.recoveries.advance({ limit: 2, now: later })).toMatchObject({
+      id: recovery.id,
+      state: { kind: 'failed', finishedAt: later, reason: 'webhook_deleted' },
+      redelivered: 2,
+    })
+    expect(await storage.recoveries.advance({ limit: 2, now: later })).toBeUndefined()
+  })
+
+  it('is cancelled once, for good', async ({ storage, scene }) => {
+    await exhausted(storage, scene, 3)
+    const { recoveries } = storage
+    const recovery = await created(storage)
+    await recoveries.advance({ limit: 2, now: later })
+    const cancelled = await recoveries.cancel(PROJECT_ID, recovery.id, later)
+    expect(cancelled).toMatchObject({
+      state: { kind: 'cancelled', finishedAt: later },
+      redelivered: 2,
+    })
+    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(cancelled)
+    expect(await recoveries.cancel(PROJECT_ID, recovery.id, later)).toBe('already_final')
+    expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
+    expect(await dueCount(storage)).toBe(2)
+  })
+
+  it('is created once, up to the limit of running ones', async ({ storage: { recoveries } }) => {
+    const [one, two, three] = [aRecovery(), aRecovery(), aRecovery()]
+    expect(await recoveries.create(one, 1)).toBe('created')
+    expect(await recoveries.create(one, 1)).toBe('created')
+    expect(await recoveries.create(two, 1)).toBe('limit_reached')
+    expect(await recoveries.create(aRecovery({ projectId: OTHER_PROJECT_ID }), 1)).toBe('created')
+    await recoveries.cancel(PROJECT_ID, one.id, later)
+    expect(await recoveries.create(three, 1)).toBe('created')
+    expect((await recoveries.list(PROJECT_ID, { limit: 9 })).data.map(({ id }) => id)).toEqual([
+      three.id,
+      one.id,
+    ])
+  })
+
+  it('is listed newest first, in pages', async ({ storage }) => {
+    const all = [await created(storage), await created(storage), await created(storage)]
+    const { data, nextCursor } = await storage.recoveries.list(PROJECT_ID, { limit: 2 })
+    expect(data).toEqual([all[2], all[1]])
+    expect(
+      await storage.recoveries.list(PROJECT_ID, { limit: 2, cursor: nextCursor ?? '' }),
+    ).toEqual({ data: [all[0]], nextCursor: null })
+  })
+
+  it('is deleted after its retention, but never while it runs', async ({ storage }) => {
+    const { recoveries } = storage
+    const [done, running] = [await created(storage), await created(storage)]
+    await recoveries.cancel(PROJECT_ID, done.id, NOW)
+    expect(await recoveries.purge({ finishedBefore: NOW, limit: 9 })).toBe(0)
+    expect(await recoveries.purge({ finishedBefore: NOW + 1, limit: 9 })).toBe(1)
+    expect(await recoveries.get(PROJECT_ID, done.id)).toBeUndefined()
+    expect(await recoveries.get(PROJECT_ID, running.id)).toEqual(running)
+  })
+
+  it('G6: recoveries of another project are not there, and not cancelled', async ({ storage }) => {
+    const recovery = await created(storage)
+    const { recoveries } = storage
+    expect(await recoveries.get(OTHER_PROJECT_ID, recovery.id)).toBeUndefined()
+    expect((await recoveries.list(OTHER_PROJECT_ID, { limit: 9 })).data).toEqual([])
+    expect(await recoveries.cancel(OTHER_PROJECT_ID, recovery.id, NOW)).toBeUndefined()
+    expect(await recoveries.cancel(PROJECT_ID, UNKNOWN_ID, NOW)).toBeUndefined()
+    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(recovery)
+  })
+}

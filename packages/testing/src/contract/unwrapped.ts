@@ -1,0 +1,54 @@
+import type { JumpReport, MoveResult, Storage, Stored } from '@org/agent-messaging-core/storage'
+
+/**
+ * A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here
+ * expects.
+ */
+export type Unwrapped<S> = {
+  readonly [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T>
+    ? (...args: A) => Promise<T>
+    : never
+}
+
+type StoreName =
+  | 'messages'
+  | 'deliveries'
+  | 'recoveries'
+  | 'events'
+  | 'webhooks'
+  | 'agents'
+  | 'credentials'
+  | 'audit'
+  | 'portals'
+  | 'usage'
+export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
+  moveTimes(report: JumpReport): Promise<MoveResult>
+}
+
+export const unwrapped = (storage: Storage): UnwrappedStorage => ({
+  messages: unwrappedStore(storage.messages),
+  deliveries: unwrappedStore(storage.deliveries),
+  recoveries: unwrappedStore(storage.recoveries),
+  events: unwrappedStore(storage.events),
+  webhooks: unwrappedStore(storage.webhooks),
+  agents: unwrappedStore(storage.agents),
+  credentials: unwrappedStore(storage.credentials),
+  audit: unwrappedStore(storage.audit),
+  portals: unwrappedStore(storage.portals),
+  usage: unwrappedStore(storage.usage),
+  moveTimes: async (report) => (await storage.moveTimes(report))._unsafeUnwrap(),
+})
+
+/** A proxy, for the methods of a class are not its own properties. */
+const unwrappedStore = <S extends object>(store: S): Unwrapped<S> =>
+  new Proxy(store, {
+    get:
+      (target, method) =>
+      async (...args: unknown[]) => {
+        const call = Reflect.get(target, method) as (...args: unknown[]) => Stored<unknown>
+        const result = await call.apply(target, args)
+        if (result.isErr())
+          throw new Error(`${String(method)} is unavailable: ${result.error.reason}`)
+        return result.value
+      },
+  }) as Unwrapped<S>

@@ -1,0 +1,42 @@
+import {
+  isAuditedChange,
+  type AuditEntry,
+  type AuditFilter,
+  type AuditStore,
+  type Page,
+  type PageOf,
+  type Purge,
+} from '@org/agent-messaging-core/storage'
+import type { Immediate, Memory } from './memory.js'
+import { newestFirst } from './memory-page.js'
+
+/** Adds the entry if the result is that of a change. Returns the result. */
+export function recorded<T>({ auditLog }: Memory, audit: AuditEntry | undefined, result: T): T {
+  if (audit && isAuditedChange(result)) auditLog.set(audit.id, audit)
+  return result
+}
+
+export class MemoryAudit implements Immediate<AuditStore> {
+  readonly #log: Memory['auditLog']
+
+  constructor({ auditLog }: Memory) {
+    this.#log = auditLog
+  }
+
+  list(filter: AuditFilter, page: PageOf): Page<AuditEntry> {
+    const { projectId, action, actorKind, targetId } = filter
+    const matches = (entry: AuditEntry): boolean =>
+      (projectId === undefined || entry.projectId === projectId) &&
+      (action === undefined || entry.action === action) &&
+      (actorKind === undefined || entry.actor.kind === actorKind) &&
+      (targetId === undefined || entry.targetId === targetId)
+    return newestFirst([...this.#log.values()].filter(matches), page)
+  }
+
+  purge({ finishedBefore, limit }: Purge): number {
+    const old = [...this.#log.values()].filter(({ createdAt }) => createdAt < finishedBefore)
+    const purged = old.sort((a, b) => a.createdAt - b.createdAt).slice(0, limit)
+    for (const { id } of purged) this.#log.delete(id)
+    return purged.length
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  type ApiKey,
+  type AuditEntry,
+  type Instant,
+  hasLimits,
+  type CredentialStore,
+  type Project,
+  type ProjectChange,
+  type SignIn,
+  type Page,
+  type PageOf,
+} from '@org/agent-messaging-core/storage'
+import type { Immediate, Memory } from './memory.js'
+import { recorded } from './memory-audit.js'
+import { newestFirst, oldestFirst } from './memory-page.js'
+
+export class MemoryCredentials implements Immediate<CredentialStore> {
+  readonly #memory: Memory
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  createProject(project: Project, audit?: AuditEntry): 'created' {
+    this.#memory.projects.set(project.id, project)
+    return recorded(this.#memory, audit, 'created')
+  }
+
+  updateProject(
+    id: string,
+    { sendLimits }: ProjectChange,
+    audit?: AuditEntry,
+  ): Project | undefined {
+    const before = this.#memory.projects.get(id)
+    if (!before) return undefined
+    const { sendLimits: _, ...facts } = before
+    const after = hasLimits(sendLimits) ? { ...facts, sendLimits } : facts
+    this.#memory.projects.set(id, after)
+    return recorded(this.#memory, audit, after)
+  }
+
+  getProject(id: string): Project | undefined {
+    return this.#memory.projects.get(id)
+  }
+
+  listProjects(page: PageOf): Page<Project> {
+    return oldestFirst([...this.#memory.projects.values()], page)
+  }
+
+  createKey(
+    key: ApiKey,
+    digest: string,
+    limit: number,
+    audit?: AuditEntry,
+  ): 'created' | 'digest_taken' | 'project_not_found' | 'limit_reached' {
+    const { apiKeys, projects } = this.#memory
+    if (apiKeys.has(key.id)) return 'created'
+    if (!projects.has(key.projectId)) return 'project_not_found'
+    if (this.findByDigest(digest)) return 'digest_taken'
+    if (this.#countValid(key.projectId, key.createdAt) >= limit) return 'limit_reached'
+    apiKeys.set(key.id, { key, digest })
+    return recorded(this.#memory, audit, 'created')
+  }
+
+  findByDigest(digest: string): ApiKey | undefined {
+    return [...this.#memory.apiKeys.values()].find((row) => row.digest === digest)?.key
+  }
+
+  listKeys(projectId: string, page: PageOf): Page<ApiKey> {
+    return newestFirst(this.#keysOf(projectId), page)
+  }
+
+  revokeKey(
+    projectId: string,
+    id: string,
+    now: Instant,
+    audit?: AuditEntry,
+  ): 'revoked' | 'already_revoked' | undefined {
+    const row = this.#memory.apiKeys.get(id)
+    if (row?.key.projectId !== projectId) return undefined
+    if (row.key.revokedAt !== undefined) return 'already_revoked'
+    row.key = { ...row.key, revokedAt: now }
+    return recorded(this.#memory, audit, 'revoked')
+  }
+
+  endSignIn({ id, until }: SignIn, now: Instant): void {
+    const { endedSignIns } = this.#memory
+    for (const [ended, end] of endedSignIns) if (end <= now) endedSignIns.delete(ended)
+    endedSignIns.set(id, until)
+  }
+
+  isSignInEnded(id: string): boolean {
+    return this.#memory.endedSignIns.has(id)
+  }
+
+  readSetting(name: string): string | undefined {
+    return this.#memory.settings.get(name)
+  }
+
+  replaceSetting(name: string, from: string | undefined, to: string): boolean {
+    const isFrom = this.#memory.settings.get(name) === from
+    if (isFrom) this.#memory.settings.set(name, to)
+    return isFrom
+  }
+
+  #keysOf(projectId: string): ApiKey[] {
+    const keys = [...this.#memory.apiKeys.values()].map(({ key }) => key)
+    return keys.filter((key) => key.projectId === projectId)
+  }
+
+  #countValid(projectId: string, now: Instant): number {
+    return this.#keysOf(projectId).filter(
+      ({ revokedAt, expiresAt = Infinity }) => revokedAt === undefined && expiresAt > now,
+    ).length
+  }
+}

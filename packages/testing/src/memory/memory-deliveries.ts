@@ -1,0 +1,387 @@
+import {
+  type AuditEntry,
+  openDeliveries,
+  type OpenQueue,
+  ClaimBudget,
+  decideRedelivery,
+  keepsOrder,
+  type CancelReason,
+  type OperatorReason,
+  type WebhookDelivery,
+  isForEndUser,
+  type WebhookEvent,
+  attemptCounts,
+  isHook,
+  type Instant,
+  leaseEnd,
+  heldByProbe,
+  readyToProbe,
+  changeWebhook,
+  type Webhook,
+  type ActivityQuery,
+  type AttemptCount,
+  type AttemptRecord,
+  type CancelStale,
+  type ClaimDue,
+  type ClaimedDelivery,
+  type DeliveriesOfMessages,
+  type DeliveryBacklog,
+  type DeliveryDetail,
+  type DeliveryFilter,
+  type DeliveryPurge,
+  type DeliveryStore,
+  type ErasedDeliveries,
+  type MessageDelivery,
+  type RecordedAttempt,
+  type RedeliverFilter,
+  type Redelivered,
+  type ReleasedClaim,
+  type SenderLease,
+  type Page,
+  type PageOf,
+  type PrincipalStep,
+} from '@org/agent-messaging-core/storage'
+import { circuitAt } from '@org/agent-messaging-core'
+import { countAttempts } from './memory-activity.js'
+import { recorded } from './memory-audit.js'
+import { dueAt, finishedAt, isOpen, isRetry, matches } from './memory-delivery-rows.js'
+import { eraseLoggedEvents, purgeLoggedEvents } from './memory-events.js'
+import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
+import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
+import { advanceOrder } from './memory-order.js'
+import { newestFirst } from './memory-page.js'
+import { addUsage } from './memory-usage.js'
+
+export class MemoryDeliveries implements Immediate<DeliveryStore> {
+  readonly #memory: Memory
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  claimDue(query: ClaimDue): ClaimedDelivery[] {
+    const budget = new ClaimBudget(query)
+    return this.#webhooksInTurn()
+      .filter(({ id, projectId }) => !query.except.has(id) && !query.except.has(projectId))
+      .filter((webhook) => isReady(webhook, query.now))
+      .flatMap((webhook) => this.#claimOf(webhook, budget, query))
+  }
+
+  registerSender({ id, now, until }: SenderLease): string[] {
+    const { senders } = this.#memory
+    senders.set(id, until)
+    for (const [sender, end] of senders) if (end <= now) senders.delete(sender)
+    return [...senders.keys()].sort()
+  }
+
+  recordAttempt({
+    deliveryId,
+    token,
+    attempt,
+    state,
+    decideHealth,
+    outgoing,
+    usage,
+  }: AttemptRecord): RecordedAttempt {
+    const row = this.#memory.deliveries.get(deliveryId)
+    if (!row) return { kind: 'lease_lost' }
+    const { state: before } = row.delivery
+    const claim = { isOpen: isOpen(before), isClaimed: before.kind === 'sending', lease: row.token }
+    if (!attemptCounts(claim, token, attempt.outcome.kind)) return { kind: 'lease_lost' }
+    addUsage(this.#memory, usage)
+    const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
+    row.delivery = { ...row.delivery, attemptCount, state }
+    const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))
+    if (outgoing) publish(this.#memory, outgoing)
+    const webhook = decideHealth && this.#updateHealth(row.delivery.webhookId, decideHealth)
+    return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
+  }
+
+  release(claims: readonly ReleasedClaim[], now: Instant): number {
+    return claims.filter((claim) => this.#release(claim, now)).length
+  }
+
+  publishTo(
+    webhookId: string,
+    event: WebhookEvent,
+    deliveryId: string,
+  ): WebhookDelivery | undefined {
+    const webhook = ofProject(this.#memory.webhooks.get(webhookId), event.projectId)
+    if (!webhook || isHook(webhook)) return undefined
+    this.#makeReadyToProbe(webhook.id, event.createdAt)
+    return publishOne(this.#memory, event, webhook, deliveryId).delivery
+  }
+
+  redeliver(filter: RedeliverFilter, page: PageOf, now: Instant, audit?: AuditEntry): Redelivered {
+    const ofWebhooks = this.#find(filter).filter(({ webhookId }) =>
+      this.#memory.webhooks.has(webhookId),
+    )
+    const { data, nextCursor } = newestFirst(ofWebhooks, page)
+    for (const { webhookId } of data) this.#makeReadyToProbe(webhookId, now)
+    const changed = data.filter((delivery) => {
+      const state = decideRedelivery(delivery.state, now, filter.deliveryId !== undefined)
+      const row = this.#memory.deliveries.get(delivery.id)
+      if (row && state) row.delivery = redelivered(delivery, state)
+      return state !== undefined
+    })
+    recorded(this.#memory, audit, changed.length > 0)
+    return { matched: data.length, count: changed.length, nextCursor }
+  }
+
+  cancel(
+    projectId: string,
+    deliveryId: string,
+    now: Instant,
+    audit?: AuditEntry,
+  ): WebhookDelivery | 'already_final' | undefined {
+    return recorded(this.#memory, audit, this.#end(projectId, deliveryId, now, 'operator'))
+  }
+
+  skip(
+    projectId: string,
+    deliveryId: string,
+    now: Instant,
+    audit?: AuditEntry,
+  ): WebhookDelivery | 'already_final' | undefined {
+    return recorded(this.#memory, audit, this.#end(projectId, deliveryId, now, 'skipped'))
+  }
+
+  get(projectId: string, deliveryId: string): DeliveryDetail | undefined {
+    const row = this.#memory.deliveries.get(deliveryId)
+    if (row?.delivery.projectId !== projectId) return undefined
+    return { delivery: row.delivery, body: bodyOf(this.#memory, row), attempts: row.attempts }
+  }
+
+  list(filter: DeliveryFilter, page: PageOf): Page<WebhookDelivery> {
+    return newestFirst(this.#find(filter), page)
+  }
+
+  ofMessages({ projectId, messageIds, limit }: DeliveriesOfMessages): MessageDelivery[] {
+    return messageIds.flatMap((messageId) =>
+      this.list({ projectId, messageId }, { limit }).data.map((delivery) => ({
+        messageId,
+        delivery,
+      })),
+    )
+  }
+
+  cancelOrphans({ now, limit }: { now: Instant; limit: number }): number {
+    const orphans = this.#rows()
+      .filter(({ delivery: { state, webhookId } }) => isOpen(state) && !this.#webhook(webhookId))
+      .slice(0, limit)
+    this.#cancelRows(orphans, now, 'webhook_deleted')
+    return orphans.length
+  }
+
+  cancelStale({ now, dueBefore, keep, limit }: CancelStale): number {
+    let left = limit
+    for (const { id, status } of this.#memory.webhooks.values()) {
+      if (status.kind === 'enabled') continue
+      const due = this.#dueOf(id, now).sort((a, b) => Number(isRetry(b)) - Number(isRetry(a)))
+      const waiting = this.#rows().filter(
+        ({ delivery }) => delivery.webhookId === id && delivery.state.kind === 'waiting',
+      )
+      const held = [...due, ...waiting]
+      const tooOld = held.filter((row) => heldSince(row) < dueBefore)
+      const others = held.filter((row) => heldSince(row) >= dueBefore)
+      const tooMany = others.slice(0, Math.max(0, others.length - keep))
+      const stale = [...tooOld, ...tooMany].slice(0, left)
+      left -= stale.length
+      this.#cancelRows(stale, now, 'webhook_disabled')
+    }
+    return limit - left
+  }
+
+  purge({ finishedBefore, limit, eventsBefore = Infinity }: DeliveryPurge): number {
+    const purged = this.#rows()
+      .map(({ delivery }) => delivery)
+      .filter(({ state }) => finishedAt(state) < finishedBefore)
+      .sort((a, b) => finishedAt(a.state) - finishedAt(b.state))
+      .slice(0, limit)
+    const eventIds = new Set(purged.map(({ eventId }) => eventId))
+    this.#remove(purged)
+    purgeLoggedEvents(
+      this.#memory,
+      ({ id, createdAt }) => createdAt < eventsBefore && eventIds.has(id),
+    )
+    return purged.length
+  }
+
+  erasePrincipal({ projectId, endUserId, countOnly, now, audit }: PrincipalStep): ErasedDeliveries {
+    const erased = this.#rows()
+      .filter(({ delivery }) => delivery.projectId === projectId)
+      .filter((row) => isForEndUser(bodyOf(this.#memory, row), endUserId))
+      .map(({ delivery }) => delivery)
+    if (!countOnly) {
+      for (const delivery of erased) this.#releaseProbe(delivery, now)
+      this.#remove(erased)
+      const eventIds = new Set(erased.map(({ eventId }) => eventId))
+      eraseLoggedEvents(this.#memory, ({ id }) => eventIds.has(id))
+      for (const delivery of erased) advanceOrder(this.#memory, delivery, now)
+      recorded(this.#memory, audit, erased.length > 0)
+    }
+    return { deliveries: erased.length }
+  }
+
+  activity(query: ActivityQuery): AttemptCount[] {
+    return countAttempts(this.#memory, query)
+  }
+
+  backlog(now: Instant, limited: ReadonlySet<string> = new Set()): DeliveryBacklog {
+    const open = this.#rows().filter(({ delivery }) => isOpen(delivery.state))
+    const waiting = open.filter(({ delivery }) => delivery.state.kind === 'waiting')
+    const webhooks = [...this.#memory.webhooks.values()]
+    const circuits = webhooks.map(({ health }) => circuitAt(health, now))
+    const ids = new Set(open.map(({ delivery }) => delivery.webhookId))
+    const queues = [...ids].map((id) => this.#openQueue(id, open, now))
+    return {
+      ...openDeliveries(queues, now, limited, {
+        count: waiting.length,
+        oldestAt: Math.min(...waiting.map(({ delivery }) => delivery.createdAt)),
+      }),
+      disabledWebhooks: webhooks.filter(({ status }) => status.kind === 'disabled').length,
+      openCircuits: circuits.filter((circuit) => circuit === 'open').length,
+      halfOpenCircuits: circuits.filter((circuit) => circuit === 'half_open').length,
+    }
+  }
+
+  #openQueue(webhookId: string, open: readonly DeliveryRow[], now: Instant): OpenQueue {
+    const webhook = this.#webhook(webhookId)
+    const own = open.filter(({ delivery }) => delivery.webhookId === webhookId)
+    const circuit = webhook?.health.circuit
+    return {
+      webhookId,
+      open: own.length,
+      due: own.filter((row) => dueAt(row) <= now).length,
+      oldestAt: Math.min(...own.map(dueAt)),
+      isDisabled: webhook?.status.kind !== 'enabled',
+      isPaused: webhook?.isPaused ?? false,
+      circuitUntil: circuit?.kind === 'open' ? circuit.until : null,
+    }
+  }
+
+  #end(
+    projectId: string,
+    deliveryId: string,
+    now: Instant,
+    reason: OperatorReason,
+  ): WebhookDelivery | 'already_final' | undefined {
+    const row = this.#memory.deliveries.get(deliveryId)
+    if (row?.delivery.projectId !== projectId) return undefined
+    if (!isOpen(row.delivery.state)) return 'already_final'
+    this.#releaseProbe(row.delivery, now)
+    this.#cancelRows([row], now, reason)
+    return row.delivery
+  }
+
+  #cancelRows(rows: readonly DeliveryRow[], cancelledAt: Instant, reason: CancelReason): void {
+    const state = { kind: 'cancelled', cancelledAt, reason } as const
+    for (const row of rows) row.delivery = { ...row.delivery, state }
+    for (const { delivery } of rows) advanceOrder(this.#memory, delivery, cancelledAt)
+  }
+
+  #rows(): DeliveryRow[] {
+    return [...this.#memory.deliveries.values()]
+  }
+
+  #find(filter: RedeliverFilter): WebhookDelivery[] {
+    return this.#rows()
+      .filter((row) => matches(row, filter, this.#memory.events.get(row.delivery.eventId)))
+      .map(({ delivery }) => delivery)
+  }
+
+  #webhook(webhookId: string): Webhook | undefined {
+    return this.#memory.webhooks.get(webhookId)
+  }
+
+  /** Due deliveries of the webhook, the longest due first. */
+  #dueOf(webhookId: string, now: Instant): DeliveryRow[] {
+    return this.#rows()
+      .filter((row) => row.delivery.webhookId === webhookId && dueAt(row) <= now)
+      .sort((a, b) => dueAt(a) - dueAt(b))
+  }
+
+  /** All webhooks. The webhooks after the last one served come first. */
+  #webhooksInTurn(): Webhook[] {
+    const { webhooks, lastServedWebhook } = this.#memory
+    const ordered = [...webhooks.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    const next = ordered.findIndex(({ id }) => id > lastServedWebhook)
+    return next === -1 ? ordered : [...ordered.slice(next), ...ordered.slice(0, next)]
+  }
+
+  #claimOf(webhook: Webhook, budget: ClaimBudget, query: ClaimDue): ClaimedDelivery[] {
+    const { now } = query
+    const until = leaseEnd(query, webhook)
+    const candidate = {
+      id: webhook.id,
+      projectId: webhook.projectId,
+      isHalfOpen: circuitAt(webhook.health, now) === 'half_open',
+    }
+    const due = this.#dueOf(webhook.id, now).map((row) => ({ row, dueAt: dueAt(row) }))
+    const firsts = due.filter(({ row }) => !isRetry(row))
+    const retries = due.filter(({ row }) => isRetry(row))
+    const { deliveries } = budget.take(candidate, firsts, retries)
+    if (deliveries.length === 0) return []
+    this.#memory.lastServedWebhook = webhook.id
+    const claimed = { ...webhook, health: heldByProbe(webhook.health, until) }
+    this.#memory.webhooks.set(webhook.id, claimed)
+    return deliveries.map(({ row }) => claimDelivery(this.#memory, row, claimed, until))
+  }
+
+  #updateHealth(
+    webhookId: string,
+    decideHealth: NonNullable<AttemptRecord['decideHealth']>,
+  ): { before: Webhook; after: Webhook } | undefined {
+    const before = this.#webhook(webhookId)
+    const decision = before && decideHealth(before)
+    if (!decision) return undefined
+    const after = changeWebhook(before, decision.change)
+    this.#memory.webhooks.set(after.id, after)
+    if (decision.outgoing) publish(this.#memory, decision.outgoing)
+    return { before, after }
+  }
+
+  #release({ deliveryId, token, isProbe }: ReleasedClaim, now: Instant): boolean {
+    const row = this.#memory.deliveries.get(deliveryId)
+    if (row?.token !== token || row.delivery.state.kind !== 'sending') return false
+    const { kind: _, leaseUntil: __, ...place } = row.delivery.state
+    if (isProbe) this.#releaseProbe(row.delivery, now)
+    row.delivery = { ...row.delivery, state: { kind: 'pending', nextAttemptAt: now, ...place } }
+    return true
+  }
+
+  /**
+   * Lets the webhook be probed again if this delivery is its probe. A probe holds the circuit open
+   * to the end of its lease.
+   */
+  #releaseProbe({ webhookId, state }: WebhookDelivery, now: Instant): void {
+    const circuit = this.#webhook(webhookId)?.health.circuit
+    if (state.kind === 'sending' && circuit?.kind === 'open' && circuit.until === state.leaseUntil)
+      this.#makeReadyToProbe(webhookId, now)
+  }
+
+  #makeReadyToProbe(webhookId: string, now: Instant): void {
+    const webhook = this.#webhook(webhookId)
+    if (!webhook) return
+    const health = readyToProbe(webhook.health, now)
+    this.#memory.webhooks.set(webhookId, { ...webhook, health })
+  }
+
+  #remove(removed: readonly WebhookDelivery[]): void {
+    for (const { id } of removed) this.#memory.deliveries.delete(id)
+  }
+}
+
+function redelivered(delivery: WebhookDelivery, state: WebhookDelivery['state']): WebhookDelivery {
+  if (keepsOrder(delivery.state)) return { ...delivery, state }
+  const { orderKey: _, ...unordered } = delivery
+  return { ...unordered, state }
+}
+
+const heldSince = (row: DeliveryRow): Instant =>
+  row.delivery.state.kind === 'waiting' ? row.delivery.createdAt : dueAt(row)
+
+const isReady = (webhook: Webhook | undefined, now: Instant): boolean =>
+  webhook?.status.kind === 'enabled' &&
+  !webhook.isPaused &&
+  circuitAt(webhook.health, now) !== 'open'

@@ -1,0 +1,62 @@
+import { deliveryStatusOf } from '@org/agent-messaging-core'
+import type {
+  DeliveryState,
+  WebhookEvent,
+  Instant,
+  RedeliverFilter,
+} from '@org/agent-messaging-core/storage'
+import type { DeliveryRow } from './memory.js'
+
+export const isOpen = ({ kind }: DeliveryState): boolean =>
+  kind === 'pending' || kind === 'sending' || kind === 'waiting'
+
+export const isRetry = ({ delivery }: DeliveryRow): boolean => delivery.attemptCount > 0
+
+/** When the delivery can be claimed. Infinity for a final or waiting delivery. */
+export function dueAt({ delivery: { state } }: DeliveryRow): Instant {
+  if (state.kind === 'pending') return state.nextAttemptAt
+  return state.kind === 'sending' ? state.leaseUntil : Infinity
+}
+
+/** Infinity for an open delivery. */
+export function finishedAt(state: DeliveryState): Instant {
+  switch (state.kind) {
+    case 'delivered':
+      return state.deliveredAt
+    case 'exhausted':
+      return state.exhaustedAt
+    case 'cancelled':
+      return state.cancelledAt
+    default:
+      return Infinity
+  }
+}
+
+export function matches(
+  row: DeliveryRow,
+  filter: RedeliverFilter,
+  event: WebhookEvent | undefined,
+): boolean {
+  const { createdAfter = -Infinity, createdBefore = Infinity } = filter
+  const { id, projectId, webhookId, event: name, state, createdAt } = row.delivery
+  const isEqual = <T>(wanted: T | undefined, value: T | undefined): boolean =>
+    wanted === undefined || wanted === value
+  return (
+    projectId === filter.projectId &&
+    isEqual(filter.deliveryId, id) &&
+    isEqual(filter.webhookId, webhookId) &&
+    isEqual(filter.messageId, event?.messageId) &&
+    isEqual(filter.sessionId, event?.sessionId) &&
+    isEqual(filter.event, name) &&
+    isEqual(filter.status, deliveryStatusOf(state)) &&
+    createdAt >= createdAfter &&
+    createdAt < createdBefore &&
+    isEqual<string>(filter.lastAnswer, lastAnswerOf(row))
+  )
+}
+
+function lastAnswerOf({ attempts }: DeliveryRow): string | undefined {
+  const outcome = attempts.at(-1)?.outcome
+  if (!outcome) return undefined
+  return outcome.kind === 'unreachable' ? 'none' : `${Math.floor(outcome.statusCode / 100)}xx`
+}

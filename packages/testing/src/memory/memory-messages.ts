@@ -1,0 +1,403 @@
+import {
+  holdsRun,
+  newMessageClaim,
+  type Turn,
+  type Instant,
+  isFinal,
+  isRetryable,
+  type Message,
+  type MessageState,
+  isEndUser,
+  takeTokens,
+  type ActivityQuery,
+  type MessageCount,
+  type Accepted,
+  type Asking,
+  type Cancellation,
+  type Cancelled,
+  type ClaimedMessage,
+  type ClaimRunnable,
+  type Deferral,
+  type ErasedMessages,
+  type HeldRun,
+  type HistoryOf,
+  type InputChange,
+  type InputChanged,
+  type MessageBacklog,
+  type MessageErasure,
+  type MessageFilter,
+  type MessageRef,
+  type MetadataChange,
+  type MessageSearch,
+  type MessageStore,
+  type NewMessage,
+  type RecordedRun,
+  type Retried,
+  type Retry,
+  type RunRecord,
+  type SessionErasure,
+  type SessionMemory,
+  type SessionsOf,
+  type SessionSummary,
+  type Page,
+  type PageOf,
+  type Purge,
+  isWaitingFor,
+} from '@org/agent-messaging-core/storage'
+import { isSettled } from '@org/agent-messaging-core/runtime'
+import { countMessages } from './memory-activity.js'
+import { recorded } from './memory-audit.js'
+import {
+  history,
+  countListed,
+  listMessages,
+  listSessions,
+  searchMessages,
+} from './memory-conversations.js'
+import { ofProject, type Immediate, type Memory, type MessageRow } from './memory.js'
+import { publish } from './memory-outbox.js'
+import {
+  append,
+  claimHead,
+  dueSessions,
+  eraseMessage,
+  findSession,
+  removeFinal,
+  removeOpen,
+  removeSession,
+  sessionOf,
+} from './memory-sessions.js'
+import { addUsage } from './memory-usage.js'
+
+export class MemoryMessages implements Immediate<MessageStore> {
+  readonly #memory: Memory
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+  }
+
+  accept(message: NewMessage): Accepted {
+    const { apiKeyId, agentUpdatedAt } = message.readEarlier ?? {}
+    if (apiKeyId !== undefined && !isValidKey(this.#memory, apiKeyId))
+      return { kind: 'key_revoked' }
+    const existing = this.#findByKey(message) ?? this.#memory.messages.get(message.id)
+    const agent = ofProject(this.#memory.agents.get(message.agentId), message.projectId)
+    const isChanged = agent && (agentUpdatedAt ?? agent.updatedAt) !== agent.updatedAt
+    // With a changed agent, the key can be meant for another agent that now has its name.
+    if (existing && (existing.message.id === message.id || !isChanged))
+      return { kind: 'existing', message: existing.message }
+    if (!agent) return { kind: 'agent_not_found' }
+    if (agent.state.kind !== 'running') return { kind: 'agent_not_running' }
+    if (isChanged) return { kind: 'agent_changed' }
+    const session = sessionOf(this.#memory, message)
+    if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
+    const taken = this.#takeTokens(message)
+    if (taken?.kind === 'rate_limited') return taken
+
+    const row = this.#insert(message)
+    addUsage(this.#memory, message.usage)
+    append(session, row, message.now)
+    const until = newMessageClaim(message.claimUntil, session.open[0] === row)
+    if (until === undefined) return { kind: 'created', message: row.message, ...taken }
+    const claimed = claimHead(this.#memory, session, row, message.now, until)
+    return { kind: 'claimed', claimed, ...taken }
+  }
+
+  #takeTokens({ takes, now }: NewMessage) {
+    if (!takes) return undefined
+    const { sendBuckets } = this.#memory
+    const { isTaken, fullTimes, levels } = takeTokens(takes, sendBuckets, now)
+    for (const [bucket, fullAt] of fullTimes) sendBuckets.set(bucket, fullAt)
+    return isTaken ? { levels } : ({ kind: 'rate_limited', levels } as const)
+  }
+
+  claimRunnable({ lanes, now, until }: ClaimRunnable): ClaimedMessage[] {
+    return lanes.flatMap(({ agentId, free }) =>
+      dueSessions(this.#memory, agentId, now)
+        .slice(0, free)
+        .map(({ session, head }) => claimHead(this.#memory, session, head, now, until)),
+    )
+  }
+
+  extendLeases(held: readonly HeldRun[], until: Instant): string[] {
+    return held.filter((lease) => !this.#extend(lease, until)).map(({ messageId }) => messageId)
+  }
+
+  defer(deferral: Deferral): 'deferred' | 'lease_lost' {
+    const row = this.#findHeld(deferral)
+    if (!row) return 'lease_lost'
+    row.message = { ...row.message, state: deferral.state }
+    sessionOf(this.#memory, row.message).dueAt = deferral.state.deadlineAt
+    return 'deferred'
+  }
+
+  recordRun({ state, now, outgoing, usage, ...held }: RunRecord): RecordedRun {
+    const row = this.#findHeld(held)
+    if (!row) return { kind: 'lease_lost' }
+    addUsage(this.#memory, usage)
+    row.message = { ...row.message, state }
+    const session = sessionOf(this.#memory, row.message)
+    if (state.kind === 'queued') session.dueAt = state.notBefore
+    else removeOpen(session, row, now)
+    const deliveries = outgoing ? publish(this.#memory, outgoing) : []
+    const sessionWaits = session.open.length > 0
+    return { kind: 'recorded', message: row.message, deliveries, sessionWaits }
+  }
+
+  ask({ state, inputs, outgoing, usage, ...held }: Asking): RecordedRun {
+    const row = this.#findHeld(held)
+    if (!row) return { kind: 'lease_lost' }
+    addUsage(this.#memory, usage)
+    row.message = { ...row.message, state, inputs }
+    sessionOf(this.#memory, row.message).dueAt = Infinity
+    const deliveries = publish(this.#memory, outgoing)
+    return { kind: 'recorded', message: row.message, deliveries, sessionWaits: false }
+  }
+
+  changeInput(change: InputChange): InputChanged | undefined {
+    const { state, inputs, now, outgoing } = change
+    const row = this.#find(change)
+    if (!row) return undefined
+    if (!isWaitingFor(row.message, change)) return { kind: 'not_waiting', message: row.message }
+    row.message = { ...row.message, state, inputs }
+    const session = sessionOf(this.#memory, row.message)
+    if (state.kind === 'queued') session.dueAt = state.notBefore
+    if (state.kind === 'failed') removeOpen(session, row, now)
+    const deliveries = publish(this.#memory, outgoing)
+    const sessionWaits = state.kind !== 'input_required' && session.open.length > 0
+    return recorded(this.#memory, change.audit, {
+      kind: 'changed',
+      message: row.message,
+      deliveries,
+      sessionWaits,
+    })
+  }
+
+  dueInputs({ now, limit }: { readonly now: Instant; readonly limit: number }): Message[] {
+    return [...this.#memory.messages.values()]
+      .map(({ message }) => message)
+      .filter(({ state }) => state.kind === 'input_required' && state.dueAt <= now)
+      .sort((a, b) => dueAtOf(a) - dueAtOf(b))
+      .slice(0, limit)
+  }
+
+  cancel({ state, outgoing, audit, ...ref }: Cancellation): Cancelled | undefined {
+    const row = this.#find(ref)
+    if (!row) return undefined
+    if (isFinal(row.message.state)) return { kind: 'already_final', message: row.message }
+    row.message = { ...row.message, state }
+    const session = sessionOf(this.#memory, row.message)
+    removeOpen(session, row, state.cancelledAt)
+    const deliveries = publish(this.#memory, outgoing)
+    const sessionWaits = session.open.length > 0
+    return recorded(this.#memory, audit, {
+      kind: 'cancelled',
+      message: row.message,
+      deliveries,
+      sessionWaits,
+    })
+  }
+
+  retry({ now, audit, ...ref }: Retry): Retried | undefined {
+    const row = this.#find(ref)
+    if (!row) return undefined
+    if (!isRetryable(row.message.state)) return { kind: 'not_retryable' }
+    const agent = this.#memory.agents.get(ref.agentId)
+    if (agent?.state.kind !== 'running') return { kind: 'agent_not_running' }
+    const session = sessionOf(this.#memory, row.message)
+    if (session.open.length > agent.maxQueued) return { kind: 'session_full' }
+    const { inputs: _, ...facts } = row.message
+    row.message = { ...facts, attempt: 0, state: { kind: 'queued', notBefore: now } }
+    session.all.splice(session.all.indexOf(row), 1)
+    append(session, row, now)
+    return recorded(this.#memory, audit, { kind: 'retried', message: row.message })
+  }
+
+  setMetadata({ metadata, ...ref }: MetadataChange): Message | undefined {
+    const row = this.#find(ref)
+    if (row) row.message = { ...row.message, metadata }
+    return row?.message
+  }
+
+  rememberSession({ sessionState, ...held }: SessionMemory): 'remembered' | 'lease_lost' {
+    const row = this.#findHeld(held)
+    if (!row) return 'lease_lost'
+    sessionOf(this.#memory, row.message).state = sessionState
+    return 'remembered'
+  }
+
+  get(ref: MessageRef): Message | undefined {
+    return this.#find(ref)?.message
+  }
+
+  getHeld(messageId: string): Pick<MessageRow, 'message' | 'token'> | undefined {
+    const row = this.#memory.messages.get(messageId)
+    return row && { message: row.message, token: row.token }
+  }
+
+  find(messageIds: readonly string[]): Message[] {
+    return messageIds.flatMap((id) => this.#memory.messages.get(id)?.message ?? [])
+  }
+
+  findSettled(messageIds: readonly string[]): Message[] {
+    return this.find(messageIds).filter(({ state }) => isSettled(state))
+  }
+
+  list(filter: MessageFilter, page: PageOf): Page<Message> {
+    return listMessages(this.#memory, filter, page)
+  }
+
+  count(filter: MessageFilter, most: number): number {
+    return countListed(this.#memory, filter, most)
+  }
+
+  search(search: MessageSearch, page: PageOf): Page<Message> {
+    return searchMessages(this.#memory, search, page)
+  }
+
+  listSessions(agent: SessionsOf, page: PageOf): Page<SessionSummary> {
+    return listSessions(this.#memory, agent, page)
+  }
+
+  history(query: HistoryOf): Turn[] {
+    return history(this.#memory, query)
+  }
+
+  erase({ projectId, audit, ...ref }: SessionErasure): 'erased' | 'busy' | undefined {
+    const agent = ofProject(this.#memory.agents.get(ref.agentId), projectId)
+    const session = agent && findSession(this.#memory, ref)
+    if (!session) return undefined
+    if (session.open.length > 0) return 'busy'
+    removeSession(this.#memory, session)
+    return recorded(this.#memory, audit, 'erased')
+  }
+
+  erasePrincipal(step: MessageErasure): ErasedMessages {
+    const rows = [...this.#memory.messages.values()].filter(
+      ({ message: { projectId, agentId, executionPrincipal } }) =>
+        projectId === step.projectId &&
+        agentId === step.agentId &&
+        isEndUser(executionPrincipal, step.endUserId),
+    )
+    const erased = step.force ? rows : rows.filter(({ message }) => isFinal(message.state))
+    if (!step.countOnly) {
+      for (const row of erased) eraseMessage(this.#memory, row, step.now)
+      recorded(this.#memory, step.audit, erased.length > 0)
+    }
+    return { messages: erased.length, openMessages: rows.length - erased.length }
+  }
+
+  /** Erased rows are deleted at once, so there is nothing to sweep. */
+  sweep(): number {
+    return 0
+  }
+
+  purge({ finishedBefore, limit }: Purge): number {
+    const purged = [...this.#memory.messages.values()]
+      .filter(({ message }) => finishedAt(message.state) < finishedBefore)
+      .sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state))
+      .slice(0, limit)
+    for (const row of purged) removeFinal(this.#memory, row)
+    return purged.length
+  }
+
+  activity(query: ActivityQuery): MessageCount[] {
+    return countMessages(this.#memory, query)
+  }
+
+  backlog(now: Instant): MessageBacklog {
+    const { messages, agents } = this.#memory
+    const kinds = [...messages.values()].map(({ message }) => message.state.kind)
+    const count = (kind: MessageState['kind']): number => kinds.filter((one) => one === kind).length
+    const dueTimes = [...agents.values()]
+      .filter(({ state }) => state.kind === 'running')
+      .flatMap(({ id }) => dueSessions(this.#memory, id, now))
+      .filter(({ head }) => head.message.state.kind === 'queued')
+      .map(({ session }) => session.dueAt)
+    const askedTimes = [...messages.values()].flatMap(({ message: { state } }) =>
+      state.kind === 'input_required' ? [state.askedAt] : [],
+    )
+    return {
+      queued: count('queued'),
+      running: count('running'),
+      deferred: count('deferred'),
+      inputRequired: count('input_required'),
+      ...(dueTimes.length > 0 && { oldestDueAt: Math.min(...dueTimes) }),
+      ...(askedTimes.length > 0 && { oldestAskedAt: Math.min(...askedTimes) }),
+    }
+  }
+
+  #insert({
+    idempotencyKey,
+    now,
+    claimUntil: _claimUntil,
+    usage: _usage,
+    takes: _takes,
+    hook,
+    earlierTurns = [],
+    ...facts
+  }: NewMessage): MessageRow {
+    const state = { kind: 'queued', notBefore: now } as const
+    const message: Message = { ...facts, attempt: 0, state, createdAt: now }
+    const row: MessageRow = { message, token: 0, earlierTurns }
+    this.#memory.messages.set(facts.id, row)
+    if (hook) this.#memory.webhooks.set(hook.id, hook)
+    if (idempotencyKey !== undefined)
+      this.#memory.idempotencyKeys.set(keyOf(facts, idempotencyKey), row)
+    return row
+  }
+
+  #findByKey(message: NewMessage): MessageRow | undefined {
+    const { idempotencyKey } = message
+    return idempotencyKey === undefined
+      ? undefined
+      : this.#memory.idempotencyKeys.get(keyOf(message, idempotencyKey))
+  }
+
+  #find({ projectId, agentId, messageId }: MessageRef): MessageRow | undefined {
+    const row = this.#memory.messages.get(messageId)
+    return row?.message.projectId === projectId && row.message.agentId === agentId ? row : undefined
+  }
+
+  #findHeld({ messageId, token }: HeldRun): MessageRow | undefined {
+    const row = this.#memory.messages.get(messageId)
+    if (!row) return undefined
+    const isHead = sessionOf(this.#memory, row.message).open[0] === row
+    const run = { state: row.message.state.kind, lease: row.token, isHead }
+    return holdsRun(run, token) ? row : undefined
+  }
+
+  #extend(lease: HeldRun, until: Instant): boolean {
+    const row = this.#findHeld(lease)
+    if (row?.message.state.kind !== 'running') return false
+    sessionOf(this.#memory, row.message).dueAt = until
+    return true
+  }
+}
+
+const dueAtOf = ({ state }: Message): Instant =>
+  state.kind === 'input_required' ? state.dueAt : Infinity
+
+const keyOf = (
+  { projectId, agentId }: Pick<NewMessage, 'projectId' | 'agentId'>,
+  idempotencyKey: string,
+): string => `${projectId} ${agentId} ${idempotencyKey}`
+
+/** Infinity for an open message. */
+function finishedAt(state: MessageState): Instant {
+  switch (state.kind) {
+    case 'responded':
+      return state.respondedAt
+    case 'failed':
+      return state.failedAt
+    case 'cancelled':
+      return state.cancelledAt
+    default:
+      return Infinity
+  }
+}
+
+function isValidKey({ apiKeys }: Memory, id: string): boolean {
+  const row = apiKeys.get(id)
+  return row !== undefined && row.key.revokedAt === undefined
+}

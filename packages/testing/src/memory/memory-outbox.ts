@@ -1,0 +1,125 @@
+import {
+  type DeliveryState,
+  orderKeyOf,
+  type WebhookEvent,
+  newDeliveryClaim,
+  type Instant,
+  isHook,
+  type HookOfMessage,
+  matchesFilter,
+  type Webhook,
+  type ClaimedDelivery,
+  type Outgoing,
+} from '@org/agent-messaging-core/storage'
+import { addToLog } from './memory-events.js'
+import { openWithKey } from './memory-order.js'
+import type { DeliveryRow, Memory } from './memory.js'
+
+/**
+ * Stores each event with one delivery for each subscribed webhook. Returns the deliveries that are
+ * created claimed.
+ */
+export const publish = (memory: Memory, outgoing: Outgoing): ClaimedDelivery[] =>
+  outgoing.events.flatMap((event) => publishEvent(memory, event, outgoing))
+
+function publishEvent(
+  memory: Memory,
+  event: WebhookEvent,
+  { nextDeliveryId, notTo, claim }: Outgoing,
+): ClaimedDelivery[] {
+  addToLog(memory, event)
+  const subscribed = [...memory.webhooks.values()].filter(
+    (webhook) => webhook.id !== notTo && isSubscribed(webhook, event),
+  )
+  return subscribed.flatMap((webhook) => {
+    const row = publishOne(memory, event, webhook, nextDeliveryId())
+    const isWaiting = row.delivery.state.kind === 'waiting'
+    const until = isWaiting ? undefined : newDeliveryClaim(webhook, claim)
+    return until === undefined ? [] : [claimDelivery(memory, row, webhook, until)]
+  })
+}
+
+/** Stores the event with one delivery for this webhook. */
+export function publishOne(
+  memory: Memory,
+  event: WebhookEvent,
+  webhook: Webhook,
+  deliveryId: string,
+): DeliveryRow {
+  addToLog(memory, event)
+  const orderKey = orderKeyOf(webhook, event)
+  const [first] = orderKey === undefined ? [] : openWithKey(memory, orderKey)
+  const state: DeliveryState = first
+    ? { kind: 'waiting', blockedBy: first.delivery.id }
+    : { kind: 'pending', nextAttemptAt: event.createdAt, step: 0 }
+  const row = newDelivery(deliveryId, webhook, event, state)
+  if (orderKey !== undefined) row.delivery = { ...row.delivery, orderKey }
+  memory.deliveries.set(deliveryId, row)
+  return row
+}
+
+const isSubscribed = ({ projectId, events, filter, hook }: Webhook, event: WebhookEvent): boolean =>
+  projectId === event.projectId &&
+  (hook === undefined || hook.messageId === event.messageId) &&
+  events.some((name) => name === '*' || name === event.name) &&
+  matchesFilter(filter, event)
+
+const newDelivery = (
+  id: string,
+  webhook: Webhook,
+  event: WebhookEvent,
+  state: DeliveryState,
+): DeliveryRow => ({
+  delivery: {
+    id,
+    projectId: event.projectId,
+    webhookId: webhook.id,
+    eventId: event.id,
+    event: event.name,
+    attemptCount: 0,
+    state,
+    createdAt: event.createdAt,
+  },
+  token: 0,
+  attempts: [],
+})
+
+/**
+ * Claims a delivery under a new token, which supersedes older tokens. The retry schedule continues.
+ */
+export function claimDelivery(
+  memory: Memory,
+  row: DeliveryRow,
+  webhook: Webhook,
+  until: Instant,
+): ClaimedDelivery {
+  const { step, resumeAt } =
+    'step' in row.delivery.state ? row.delivery.state : { step: 0, resumeAt: undefined }
+  const resume = resumeAt === undefined ? {} : { resumeAt }
+  const delivery = {
+    ...row.delivery,
+    state: { kind: 'sending', leaseUntil: until, step, ...resume },
+  } as const
+  row.delivery = delivery
+  row.token = ++memory.lastToken
+  const trace = memory.events.get(delivery.eventId)?.trace
+  return {
+    delivery,
+    lease: { token: row.token, until },
+    webhook,
+    body: bodyOf(memory, row),
+    ...(trace && { trace }),
+  }
+}
+
+export const bodyOf = (memory: Memory, { delivery }: DeliveryRow): string =>
+  memory.events.get(delivery.eventId)?.body ?? ''
+
+/** Deletes hooks with their deliveries. */
+export function deleteHooks(memory: Memory, which: (hook: HookOfMessage) => boolean): void {
+  for (const webhook of [...memory.webhooks.values()].filter(isHook).filter(which)) {
+    memory.webhooks.delete(webhook.id)
+    for (const [id, { delivery }] of memory.deliveries)
+      if (delivery.webhookId === webhook.id) memory.deliveries.delete(id)
+  }
+}

@@ -1,0 +1,123 @@
+import {
+  type AuditEntry,
+  decideHook,
+  isHook,
+  type HookOfMessage,
+  changeWebhook,
+  type Webhook,
+  type WebhookChange,
+  type Page,
+  type PageOf,
+  type ResealedRows,
+  type ResealStep,
+  type MessageRef,
+  type HookSet,
+  type SecretRotation,
+  type WebhookStore,
+} from '@org/agent-messaging-core/storage'
+import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
+import { recorded } from './memory-audit.js'
+import { newestFirst } from './memory-page.js'
+import { deleteHooks } from './memory-outbox.js'
+
+export class MemoryWebhooks implements Immediate<WebhookStore> {
+  readonly #memory: Memory
+  readonly #webhooks: Memory['webhooks']
+
+  constructor(memory: Memory) {
+    this.#memory = memory
+    this.#webhooks = memory.webhooks
+  }
+
+  create(webhook: Webhook, limit: number, audit?: AuditEntry): 'created' | 'limit_reached' {
+    if (this.#webhooks.has(webhook.id)) return 'created'
+    if (this.#webhooksOf(webhook.projectId).length >= limit) return 'limit_reached'
+    this.#webhooks.set(webhook.id, webhook)
+    return recorded(this.#memory, audit, 'created')
+  }
+
+  get(projectId: string, id: string): Webhook | undefined {
+    const webhook = ofProject(this.#webhooks.get(id), projectId)
+    return webhook && isHook(webhook) ? undefined : webhook
+  }
+
+  list(projectId: string, page: PageOf): Page<Webhook> {
+    return newestFirst(this.#webhooksOf(projectId), page)
+  }
+
+  update(
+    projectId: string,
+    id: string,
+    change: WebhookChange,
+    audit?: AuditEntry,
+  ): Webhook | undefined {
+    const webhook = this.get(projectId, id)
+    if (!webhook) return undefined
+    return recorded(this.#memory, audit, this.#save(changeWebhook(webhook, change)))
+  }
+
+  rotateSecret(
+    projectId: string,
+    id: string,
+    { secret, previousUntil, updatedAt }: SecretRotation,
+    audit?: AuditEntry,
+  ): Webhook | undefined {
+    const webhook = this.get(projectId, id)
+    if (!webhook) return undefined
+    const previousSecret = { secret: webhook.secret, until: previousUntil }
+    const rotated = this.#save({ ...webhook, secret, previousSecret, updatedAt })
+    return recorded(this.#memory, audit, rotated)
+  }
+
+  delete(projectId: string, id: string, audit?: AuditEntry): boolean {
+    const deleted = this.get(projectId, id) !== undefined && this.#webhooks.delete(id)
+    return recorded(this.#memory, audit, deleted)
+  }
+
+  setHook(hook: HookOfMessage, agentId: string, limit: number): HookSet {
+    const ref = { projectId: hook.projectId, agentId, messageId: hook.hook.messageId }
+    if (!this.#hasMessage(ref)) return 'message_not_found'
+    const hooks = this.hooksOf(ref).map(({ id, hook: { name } }) => ({
+      id,
+      name,
+      isDeleted: false,
+    }))
+    const decided = decideHook(hooks, hook, limit)
+    if (decided !== 'insert' && decided !== 'update') return decided
+    this.#webhooks.set(hook.id, hook)
+    return 'set'
+  }
+
+  hooksOf(ref: MessageRef): HookOfMessage[] {
+    if (!this.#hasMessage(ref)) return []
+    return [...this.#webhooks.values()]
+      .filter(isHook)
+      .filter(({ hook }) => hook.messageId === ref.messageId)
+  }
+
+  deleteHook(ref: MessageRef, name: string): boolean {
+    const found = this.hooksOf(ref).find(({ hook }) => hook.name === name)
+    if (found) deleteHooks(this.#memory, ({ id }) => id === found.id)
+    return found !== undefined
+  }
+
+  #hasMessage({ projectId, agentId, messageId }: MessageRef): boolean {
+    const message = this.#memory.messages.get(messageId)?.message
+    return message?.projectId === projectId && message.agentId === agentId
+  }
+
+  reseal(step: ResealStep<Webhook>): ResealedRows {
+    return resealRows(this.#webhooks, step)
+  }
+
+  #webhooksOf(projectId: string): Webhook[] {
+    return [...this.#webhooks.values()].filter(
+      (webhook) => webhook.projectId === projectId && !isHook(webhook),
+    )
+  }
+
+  #save(webhook: Webhook): Webhook {
+    this.#webhooks.set(webhook.id, webhook)
+    return webhook
+  }
+}

@@ -1,0 +1,128 @@
+import type {
+  Agent,
+  AuditEntry,
+  ApiKey,
+  Move,
+  DeliveryAttempt,
+  WebhookDelivery,
+  WebhookEvent,
+  EarlierTurn,
+  Instant,
+  Message,
+  PortalSession,
+  Usage,
+  Webhook,
+  Project,
+  Recovery,
+  ResealedRows,
+  ResealStep,
+  Stored,
+} from '@org/agent-messaging-core/storage'
+
+/** The tables that all handles on one memory storage share. Rows are in maps by id. */
+export type Memory = {
+  readonly projects: Map<string, Project>
+  readonly apiKeys: Map<string, { key: ApiKey; readonly digest: string }>
+  readonly endedSignIns: Map<string, Instant>
+  readonly senders: Map<string, Instant>
+  readonly settings: Map<string, string>
+  readonly agents: Map<string, Agent>
+  readonly owners: Map<string, { readonly owner: string; readonly until: Instant }>
+  readonly webhooks: Map<string, Webhook>
+  readonly sessions: Map<string, Session>
+  readonly messages: Map<string, MessageRow>
+  readonly idempotencyKeys: Map<string, MessageRow>
+  readonly events: Map<string, WebhookEvent>
+  /** The position of each event in the log, by the id of the event. */
+  readonly eventPositions: Map<string, number>
+  /** The last position that a purge deleted, by project. */
+  readonly eventFloors: Map<string, number>
+  readonly deliveries: Map<string, DeliveryRow>
+  readonly recoveries: Map<string, Recovery>
+  readonly auditLog: Map<string, AuditEntry>
+  readonly portals: Map<string, { session: PortalSession; readonly digest: string }>
+  /** Sums by project and day. */
+  readonly usage: Map<string, Usage>
+  /** By bucket, when it is full again. */
+  readonly sendBuckets: Map<string, number>
+  /** The jumps of the clock with which the times moved. */
+  moves?: readonly Move[]
+  lastEventPosition: number
+  /** Grows over all claims, so that a test cannot confuse a token with an attempt number. */
+  lastToken: number
+  /** The id of the last webhook that a claim served. The next claim starts after it. */
+  lastServedWebhook: string
+}
+
+export type Session = {
+  readonly agentId: string
+  readonly sessionId: string
+  /** All messages by position. */
+  readonly all: MessageRow[]
+  /** The queue of open messages, head first. */
+  readonly open: MessageRow[]
+  /** When the head can be claimed. While the head is claimed, the end of its lease. */
+  dueAt: Instant
+  /** The state that the agent's runtime keeps in the session. */
+  state?: string
+}
+
+/** `token` is the token of the newest claim, or 0. */
+export type MessageRow = {
+  message: Message
+  token: number
+  readonly earlierTurns?: readonly EarlierTurn[]
+}
+export type DeliveryRow = {
+  delivery: WebhookDelivery
+  token: number
+  readonly attempts: DeliveryAttempt[]
+}
+
+export const newMemory = (): Memory => ({
+  projects: new Map(),
+  apiKeys: new Map(),
+  endedSignIns: new Map(),
+  senders: new Map(),
+  settings: new Map(),
+  agents: new Map(),
+  owners: new Map(),
+  webhooks: new Map(),
+  sessions: new Map(),
+  messages: new Map(),
+  idempotencyKeys: new Map(),
+  events: new Map(),
+  eventPositions: new Map(),
+  eventFloors: new Map(),
+  deliveries: new Map(),
+  recoveries: new Map(),
+  auditLog: new Map(),
+  portals: new Map(),
+  usage: new Map(),
+  sendBuckets: new Map(),
+  lastEventPosition: 0,
+  lastToken: 0,
+  lastServedWebhook: '',
+})
+
+/** The methods of a store without promises. A method that returns at once is atomic. */
+export type Immediate<S> = {
+  [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T> ? (...args: A) => T : never
+}
+
+/** Returns the row if it belongs to the project. */
+export const ofProject = <T extends { readonly projectId: string }>(
+  row: T | undefined,
+  projectId: string,
+): T | undefined => (row?.projectId === projectId ? row : undefined)
+
+/** Reseals all rows of a table in one step. */
+export function resealRows<Row extends { readonly id: string }>(
+  rows: Map<string, Row>,
+  { reseal }: ResealStep<Row>,
+): ResealedRows {
+  const all = [...rows.values()].map((row) => ({ row, to: reseal(row) }))
+  const changed = all.flatMap(({ row, to }) => (to === undefined || to === row ? [] : to))
+  for (const row of changed) rows.set(row.id, row)
+  return { resealed: changed.length, unopened: all.filter(({ to }) => to === undefined).length }
+}
