@@ -29,9 +29,10 @@ const CORE_PLACES = {
   runtimes: ['domain', 'ports'],
   storage: ['domain', 'ports'],
   node: ['domain', 'ports'],
-  throwing: upTo('service'),
-  runtime: upTo('webhooks'),
-  index: [...SUBJECTS, 'runtimes', 'throwing'],
+  errors: upTo('service'),
+  throwing: [...upTo('service'), 'errors'],
+  runtime: [...upTo('webhooks'), 'errors'],
+  index: [...SUBJECTS, 'runtimes', 'errors', 'throwing'],
 }
 
 /** The packages that core can import, and the ones that its folder `node` can import. */

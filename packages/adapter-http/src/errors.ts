@@ -1,5 +1,5 @@
 import type { Issue, MessagingService, Permission } from '@org/agent-messaging-core'
-import { retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
+import { retrySecondsOf, textOf } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -195,7 +195,7 @@ const refusals: { readonly [K in HttpError['kind']]: (error: HttpError & { kind:
     }),
     unavailable: (error) => ({
       code: 'UNAVAILABLE',
-      message: unavailableText(error),
+      message: textOf(error),
       headers: { 'Retry-After': String(retrySecondsOf(error)) },
     }),
   }

@@ -1,5 +1,5 @@
 import type { Issue } from '@org/agent-messaging-core'
-import { unavailableText } from '@org/agent-messaging-core/runtime'
+import { textOf } from '@org/agent-messaging-core/runtime'
 
 /** The parts of a use case's error that a page shows. */
 export type Problem = {
@@ -41,7 +41,7 @@ export function problemText({ kind, issues, reason }: Problem): string {
   if (issues) return issues.map(({ path, message }) => `${path} ${message}`).join('; ')
   if (kind === 'principal_invalid')
     return `The end user is invalid${reason === undefined ? '' : `: ${reason}`}`
-  if (kind === 'unavailable') return unavailableText({ kind, reason: reason ?? '' })
+  if (kind === 'unavailable') return textOf({ kind, reason: reason ?? '' })
   return texts[kind] ?? 'The action failed'
 }
 

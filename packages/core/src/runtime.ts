@@ -1,6 +1,7 @@
 export { noTracing } from './pacing/no-tracing.js'
 export { TurnQueue } from './pacing/turn-queue.js'
-export { OVERLOAD, retrySecondsOf, unavailableText } from './ports/stored.js'
+export { entryFor, textOf, wordsOf, type ByKind, type ErrorWords } from './errors.js'
+export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agent.js'
 export { agentDefaults, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
 export { isBootstrapKey, isMistyped, newApiKey } from './domain/api-key.js'

@@ -23,7 +23,7 @@ describe('throwing(service)', () => {
   })
 
   it.each([
-    ['agent_not_found', 'The project has no such agent.', { agent: 'nope' }],
+    ['agent_not_found', 'No such agent', { agent: 'nope' }],
     [
       'principal_invalid',
       'executionPrincipal is invalid: must be an object',
@@ -40,7 +40,7 @@ describe('throwing(service)', () => {
     const input = { ...ref, sessionId: 's', message: 'hello' }
     await service.agents.stop(ref)
     await expect(throwing(service).messages.send(input)).rejects.toThrow(
-      'The agent is not running: its state is stopped.',
+      'The agent is not running: its state is stopped',
     )
     storage.fail('agents.get')
     await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'unavailable' })

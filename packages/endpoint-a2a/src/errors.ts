@@ -6,7 +6,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import type { MessagingService, Permission } from '@org/agent-messaging-core'
-import { OVERLOAD, retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
+import { OVERLOAD, retrySecondsOf, textOf } from '@org/agent-messaging-core/runtime'
 import type { ResultAsync } from 'neverthrow'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
@@ -120,7 +120,7 @@ const errors: {
   unavailable: (error) =>
     new Refusal(503, {
       reason: error.reason === OVERLOAD ? 'OVERLOADED' : 'UNAVAILABLE',
-      message: unavailableText(error),
+      message: textOf(error),
       retryAfterSeconds: retrySecondsOf(error),
     }),
 }

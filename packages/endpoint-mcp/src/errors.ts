@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { MessagingService } from '@org/agent-messaging-core'
-import { jsonTextRule, retrySecondsOf, unavailableText } from '@org/agent-messaging-core/runtime'
+import { jsonTextRule, retrySecondsOf, textOf } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -58,7 +58,7 @@ const texts: {
   input_restricted: () =>
     'Only the end user of the message can answer. Send the endUserId of the message',
   request_state_invalid: () => 'requestState was not created by this server',
-  unavailable: unavailableText,
+  unavailable: textOf,
 }
 
 /** Returns the result of a tool that did nothing. */
@@ -134,7 +134,7 @@ const refusals: {
   unavailable: (error) => ({
     status: 503,
     code: SERVER_ERROR,
-    message: unavailableText(error),
+    message: textOf(error),
     headers: { 'Retry-After': String(retrySecondsOf(error)) },
   }),
   internal: () => ({

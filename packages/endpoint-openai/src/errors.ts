@@ -1,10 +1,5 @@
 import type { MessagingService, Permission, RunError } from '@org/agent-messaging-core'
-import {
-  jsonTextRule,
-  OVERLOAD,
-  retrySecondsOf,
-  unavailableText,
-} from '@org/agent-messaging-core/runtime'
+import { jsonTextRule, OVERLOAD, retrySecondsOf, textOf } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
@@ -127,7 +122,7 @@ const refusals: {
   too_many_streams: () =>
     rateLimited('too_many_streams', 'The project has reached its limit of open streams'),
   unavailable: (error) => ({
-    ...failed(503, error.reason === OVERLOAD ? OVERLOADED : 'unavailable', unavailableText(error)),
+    ...failed(503, error.reason === OVERLOAD ? OVERLOADED : 'unavailable', textOf(error)),
     retryAfterSeconds: retrySecondsOf(error),
   }),
   // Clients repeat a request after a 5xx, and the agent would run again.

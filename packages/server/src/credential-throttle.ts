@@ -5,8 +5,8 @@ import type { Unavailable } from '@org/agent-messaging-core'
 import {
   isMistyped,
   retrySecondsOf,
+  textOf,
   TurnQueue,
-  unavailableText,
   type Clock,
 } from '@org/agent-messaging-core/runtime'
 import type { ResultAsync } from 'neverthrow'
@@ -266,7 +266,7 @@ function tooMany(area: Area, seconds: number): Response {
 }
 
 const overloaded = (error: Unavailable): Response =>
-  refusal(503, { code: 'UNAVAILABLE', message: unavailableText(error) }, retrySecondsOf(error))
+  refusal(503, { code: 'UNAVAILABLE', message: textOf(error) }, retrySecondsOf(error))
 
 function refusal(status: number, error: object, seconds: number): Response {
   const requestId = randomUUID()

@@ -20,26 +20,10 @@ export const UNCONFIRMED = 'unconfirmed'
 /** The reason of each call after `close` of the storage. */
 export const CLOSED = 'the storage is closed'
 
-const TEXTS: ReadonlyMap<string, string> = new Map([
-  [OVERLOAD, 'More requests arrive than the service can handle. Try again later'],
-  [
-    UNCONFIRMED,
-    'The storage has not confirmed the message in time, so the message may be stored. ' +
-      'Repeat the send with the same Idempotency-Key to find out',
-  ],
-])
-
-/** Returns undefined if the reason comes from the storage and is for the operator. */
-export const textOfReason = ({ reason }: Unavailable): string | undefined => TEXTS.get(reason)
-
 /** An AbortSignal, or less. It is polled: a listener per request would cost more. */
 export type Caller = { readonly aborted: boolean }
 /** Ends a read whose caller has left. */
 export const CALLER_LEFT: Unavailable = { kind: 'unavailable', reason: 'the caller has left' }
-
-/** Says what the caller can do about it. Every interface uses this text. */
-export const unavailableText = (error: Unavailable): string =>
-  textOfReason(error) ?? 'The service cannot reach its storage. Try again later'
 
 /** The seconds of a `Retry-After`. */
 export const retrySecondsOf = ({ retryInMs = 0 }: Unavailable): number =>
