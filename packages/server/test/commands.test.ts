@@ -131,7 +131,7 @@ describe('the commands on the database', SLOWLY, () => {
     })
     expect(await cli('agents show first')).toMatchObject({
       code: 1,
-      stderr: 'cannot show agent first: agent not found\n',
+      stderr: 'cannot show agent first: no such agent\n',
     })
   })
 
@@ -316,7 +316,7 @@ describe('the commands on the database', SLOWLY, () => {
   it.each([
     [
       {},
-      'projects list',
+      'migrate',
       /^no database found; set SERVICE_DATABASE_URL, or run `agent-messaging dev` .* first\n$/,
     ],
     [
@@ -344,8 +344,8 @@ describe('the commands on the database', SLOWLY, () => {
     const fails = async (line: string, said: string): Promise<void> =>
       expect(await cli(line)).toEqual({ code: 1, stdout: '', stderr: said })
     await fails('keys list --project nobody', 'project "nobody" not found\n')
-    await fails('agents start nobody', 'cannot start agent nobody: agent not found\n')
-    await fails('agents delete nobody', 'cannot delete agent nobody: agent not found\n')
+    await fails('agents start nobody', 'cannot start agent nobody: no such agent\n')
+    await fails('agents delete nobody', 'cannot delete agent nobody: no such agent\n')
     await fails(
       'agents create x --handler other',
       'cannot create agent x: runtime handler must be one of: echo (add others with --agents <file>, here and at server start)\n',
@@ -360,7 +360,7 @@ describe('the commands on the database', SLOWLY, () => {
       'cannot create the webhook: url must not point to a private or reserved address that this service does not allow (see SERVICE_WEBHOOK_ALLOWED_CIDRS)\n',
     )
     await fails(`deliveries show ${id}`, `cannot show delivery ${id}: no such delivery\n`)
-    await fails(`keys revoke ${id}`, `cannot revoke key ${id}: key not found\n`)
+    await fails(`keys revoke ${id}`, `cannot revoke key ${id}: no such API key\n`)
     await fails(`webhooks delete ${id}`, `cannot delete webhook ${id}: no such webhook\n`)
   })
 

@@ -9,6 +9,7 @@ import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { createSandbox, until, type Sandbox } from './sandbox.js'
 
 const KEY = 'a-bootstrap-key-of-tests'
+const OPERATOR_KEY = 'an-operator-key-of-tests'
 const NOTHING = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
 const LOCAL = { ...ENV, SERVICE_WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' }
 const isWindows = process.platform === 'win32'
@@ -23,7 +24,8 @@ beforeAll(async () => {
     'agents.mjs',
     "export default { slow: () => new Promise(() => undefined), asks: ({ ask }) => ask('Pay?', { options: ['yes', 'no'] }) }",
   )
-  const env = { ...LOCAL, PORT: '0', SERVICE_BOOTSTRAP_API_KEY: KEY }
+  const keys = { SERVICE_BOOTSTRAP_API_KEY: KEY, SERVICE_OPERATOR_KEY: OPERATOR_KEY }
+  const env = { ...LOCAL, PORT: '0', ...keys }
   const server = sandbox.cli(['start', '--agents', agents], env)
   const line = await server.find(/^.*"msg":"listening"}$/m)
   url = (JSON.parse(line) as { url: string }).url
@@ -160,6 +162,21 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     expect(await textOf('webhooks list')).toBe('No webhooks.\n')
   })
 
+  it('create, show, stop and erase an agent', async () => {
+    const made = await on('agents create idle --handler echo --stopped')
+    expect(made).toMatchObject({ name: 'idle', desiredState: 'stopped' })
+    expect(await on('agents show idle')).toMatchObject({ id: made['id'] })
+    expect(await textOf('agents stop idle')).toMatch(/^Requested to stop agent idle /)
+    expect(await on('erase agent idle')).toEqual({ agent: 'idle', erased: true })
+    expect(await on('erase principal nobody --dry-run')).toMatchObject({ messages: 0 })
+  })
+
+  it('create and revoke a key', async () => {
+    const { id } = await on('keys create --permission project:message short')
+    expect(await on<object[]>('keys list')).toContainEqual(expect.objectContaining({ id }))
+    expect(await textOf(`keys revoke ${String(id)}`)).toBe(`Revoked key ${String(id)}.\n`)
+  })
+
   it('list, show, cancel, redeliver and recover deliveries', async () => {
     const webhook = await on('webhooks create https://93.184.216.34/ --event agent.error')
     const webhookId = String(webhook['id'])
@@ -270,6 +287,21 @@ describe('the commands over HTTP', SLOWLY, () => {
     chmodSync(file, 0o644)
     const { code, stderr } = await cli('webhooks list --profile support', env)
     if (!isWindows) expect([code, stderr]).toEqual([2, expect.stringContaining('chmod 600')])
+  })
+
+  it('manage projects with the operator key', async () => {
+    const reach = `--server ${url} --api-key ${OPERATOR_KEY}`
+    const { id } = await json(`projects create remote ${reach}`, {})
+    expect(await json('projects list', LOCAL)).toContainEqual(expect.objectContaining({ id }))
+    const limits = { messagesPerMinute: 60, burst: 60 }
+    expect(await json(`projects limit ${String(id)} --project-per-minute 60 ${reach}`, {})).toEqual(
+      expect.objectContaining({ sendLimits: { project: limits } }),
+    )
+    expect(await json(`projects limit ${String(id)} ${reach}`, {})).not.toHaveProperty('sendLimits')
+    expect(await cli(`projects list --server ${url} --api-key ${KEY}`, {})).toMatchObject({
+      code: 1,
+      stderr: 'cannot list the projects: the server does not know this API key\n',
+    })
   })
 
   it('say that a key is wrong, lacks a permission, or that no server responds', async () => {

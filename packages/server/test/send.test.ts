@@ -205,7 +205,7 @@ describe('send', SLOWLY, () => {
     ]) {
       await cli(`send ${line}`, env)
     }
-    const found = { endUserId: 'u', messages: 2, openMessages: 1, deliveries: 0 }
+    const found = { endUserId: 'u', messages: 2, openMessages: 1, deliveries: 0, events: 3 }
     expect(await json('erase principal u --dry-run', env)).toEqual({ ...found, dryRun: true })
     expect((await cli('erase principal u --dry-run', env)).stdout).toBe(
       'Would erase 2 messages and 0 deliveries of u. 1 more message is not final; use --force to erase it too.\n',
@@ -219,6 +219,7 @@ describe('send', SLOWLY, () => {
       ...found,
       messages: 1,
       openMessages: 0,
+      events: expect.any(Number),
       dryRun: false,
     })
     expect(await json('erase principal v --dry-run', env)).toMatchObject({ messages: 1 })

@@ -3,19 +3,16 @@ import { builtInAgents, loadAgents, noAgentsFile } from '../agents-file.js'
 import type { Config } from '../config.js'
 import { devAddresses, existingDevDatabase } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
-import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
-import type { Wiring } from '@org/agent-messaging-node/wiring'
-
-/** The parts of an opened database. `url` is a path or a URL. */
-type Database = Pick<Wiring, 'storage' | 'platform'> & { readonly url: string }
+import { shownDatabase } from '../urls.js'
 
 /**
- * Opens the configured database, or the one that `dev` created here, for one command.
- * The service is not started. A server on the database starts and stops the agents.
+ * Opens the configured database, or the one that `dev` created here, for one command. `work` gets
+ * the database without its password. The service is not started. A server on the database starts
+ * and stops the agents.
  */
 export async function onDatabase(
-  work: (service: MessagingService, database: Database) => Promise<void>,
+  work: (service: MessagingService, database: string) => Promise<void>,
   agentsFile?: string,
   otherwise?: string,
 ): Promise<void> {
@@ -50,38 +47,11 @@ export async function onDatabase(
     () => publicUrl,
   )
   try {
-    const { storage, platform } = wiring
-    await work(byCli(wiring.service), { storage, platform, url: databasePath })
+    await work(wiring.service, shownDatabase(databasePath))
   } finally {
     await wiring.close()
   }
 }
-
-/** The audit log names the CLI in the entries of its changes. */
-function byCli(service: MessagingService): MessagingService {
-  const changes = service.changesBy({ kind: 'cli' })
-  return {
-    ...service,
-    projects: { ...service.projects, ...changes.projects },
-    keys: { ...service.keys, ...changes.keys },
-    agents: { ...service.agents, ...changes.agents },
-    webhooks: { ...service.webhooks, ...changes.webhooks },
-    recoveries: { ...service.recoveries, ...changes.recoveries },
-    sessions: { ...service.sessions, ...changes.sessions },
-    principals: { ...service.principals, ...changes.principals },
-  }
-}
-
-/** Like `onDatabase`, for a command on one project, given by name or id. */
-export const onProject = (
-  project: string,
-  work: (service: MessagingService, projectId: string) => Promise<void>,
-  agentsFile?: string,
-): Promise<void> =>
-  onDatabase(
-    async (service) => work(service, (await projectNamed(service, project)).id),
-    agentsFile,
-  )
 
 /** The path or URL of the database that commands use. `otherwise` ends the error message. */
 export function databaseOf(config: Config, otherwise = ''): string {

@@ -120,5 +120,5 @@ export const settingsOf = ({
   onBusy,
   // The service checks the fields.
   ...(card && { a2a: card as unknown as A2aSetting }),
-  ...(principal && { defaultExecutionPrincipal: { type: principal } }),
+  ...(principal && { defaultExecutionPrincipal: { type: principal } as DefaultExecutionPrincipal }),
 })

@@ -7,9 +7,7 @@ import { publicUrl } from '../config-values.js'
 import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
 import { profilesFile, readProfile, type Profile } from '../profiles.js'
-import { shownDatabase } from '../urls.js'
 import { onDatabase } from './admin.js'
-import { orRefusal } from './client-error.js'
 import type { BackendOptions } from './options.js'
 
 /**
@@ -20,28 +18,35 @@ export type Backend = {
   readonly client: Client
   /** The server, or the database without its password. */
   readonly place: { readonly server: string } | { readonly database: string }
-  /** Does a page of a running recovery. Returns false if no page is left for this process. */
-  advanceRecoveries(): Promise<boolean>
+  /** The service on the database. Absent for a server. */
+  readonly service?: MessagingService
 }
 
-/** A server with the API key of a project. */
+/** A server with the API key of a project, or with its operator key. */
 type Server = { readonly server: string; readonly apiKey: string }
 type Env = Readonly<Record<string, string | undefined>>
 
 /** Works on the server of the options or of the environment, or else on the database. */
 export async function onBackend(
   options: BackendOptions,
+  isOfOperator: boolean | undefined,
   work: (backend: Backend) => Promise<void>,
 ): Promise<void> {
-  const server = serverOf(options, process.env)
-  if (server) return work(remoteBackend(server))
-  const { project = 'default' } = options
+  const chosen = serverOf(options, process.env)
+  if (chosen) {
+    const { server, apiKey } = chosen
+    return work({
+      client: createClient({ baseUrl: server, apiKey, retries: 1 }),
+      place: { server },
+    })
+  }
+  const { project = 'default', agents } = options
   await onDatabase(
-    async (service, { url }) => {
-      const { id } = await projectNamed(service, project)
-      await work(localBackend(service, id, shownDatabase(url)))
+    async (service, database) => {
+      const id = isOfOperator ? '' : (await projectNamed(service, project)).id
+      await work({ client: localClient(service, id), place: { database }, service })
     },
-    undefined,
+    agents,
     '; or select a server with --server or --profile',
   )
 }
@@ -78,19 +83,14 @@ function profileOf({ server, profile }: BackendOptions, env: Env): Profile | und
   throw new OperatorError('AGENT_MESSAGING_SERVER must be a URL such as http://127.0.0.1:3000', 2)
 }
 
-const remoteBackend = ({ server, apiKey }: Server): Backend => ({
-  client: createClient({ baseUrl: server, apiKey, retries: 1 }),
-  place: { server },
-  advanceRecoveries: () => Promise.resolve(false),
-})
-
 /** The client needs an address and a key. Neither leaves this process. */
 const NOWHERE = { baseUrl: 'http://database.invalid', apiKey: 'unused' }
 
-function localBackend(service: MessagingService, projectId: string, database: string): Backend {
+function localClient(service: MessagingService, projectId: string): Client {
   const app = createHttpApp({
     service: withAllPermissions(service, projectId),
-    crypto: { equal: () => false },
+    operatorKey: NOWHERE.apiKey,
+    crypto: { equal: () => true },
     newRequestId: randomUUID,
     onError: (error) => console.error(error),
     onRequest: ({ reason }) => {
@@ -98,15 +98,7 @@ function localBackend(service: MessagingService, projectId: string, database: st
     },
   })
   const request: typeof fetch = async (input, init) => app.fetch(new Request(input, init))
-  return {
-    client: createClient({ ...NOWHERE, retries: 0, fetch: request }),
-    place: { database },
-    advanceRecoveries: async () => {
-      const advanced = await service.recoveries.advance()
-      if (advanced.isOk()) return advanced.value !== undefined
-      throw new OperatorError(`cannot continue the recovery: ${advanced.error.reason}`)
-    },
-  }
+  return createClient({ ...NOWHERE, retries: 0, fetch: request })
 }
 
 /** Accepts each request for the project. The audit log names the CLI. */
@@ -120,15 +112,8 @@ function withAllPermissions(service: MessagingService, projectId: string): Messa
 }
 
 /** Returns the first rows of a list. */
-export async function firstOf<T>(
-  rows: AsyncIterable<T>,
-  limit: number,
-  failure: string,
-): Promise<T[]> {
+export async function firstOf<T>(rows: AsyncIterable<T>, limit = Infinity): Promise<T[]> {
   const found: T[] = []
-  const read = async (): Promise<T[]> => {
-    for await (const row of rows) if (found.push(row) >= limit) break
-    return found
-  }
-  return orRefusal(read(), failure)
+  for await (const row of rows) if (found.push(row) >= limit) break
+  return found
 }

@@ -1,6 +1,11 @@
 import { ApiError } from '@org/agent-messaging-client'
 import { OperatorError, textOfIssues } from '../operator-error.js'
 
+/** Why a command failed that the API did not refuse. `orRefusal` adds the command. */
+export class Reason extends Error {
+  override readonly name = 'Reason'
+}
+
 /**
  * Returns the answer, or throws an OperatorError of the form `<failure>: <reason>`. `advice` follows
  * the reason if no server responds.
@@ -17,6 +22,7 @@ export async function orRefusal<T>(answer: Promise<T>, failure: string, advice =
 /** Undefined for an error of a program. */
 function reasonOf(error: unknown, advice: string): string | undefined {
   if (error instanceof ApiError) return reasonOfRefusal(error)
+  if (error instanceof Reason) return error.message
   if (!(error instanceof TypeError)) return undefined
   const { cause } = error
   if (!(cause instanceof Error)) return error.message
@@ -27,5 +33,7 @@ function reasonOf(error: unknown, advice: string): string | undefined {
 function reasonOfRefusal({ code, issues, message }: ApiError): string {
   if (issues.length > 0) return textOfIssues(issues)
   const reason = message.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())
-  return code === 'UNAUTHORIZED' ? 'the server does not know this API key' : reason
+  return code === 'UNAUTHORIZED'
+    ? 'the server does not know this API key'
+    : reason.replace('?force=true', '--force')
 }

@@ -1,31 +1,30 @@
 import { masterKeyProblemOfCopy, type Crypto } from '@org/agent-messaging-core/runtime'
 import { readSqliteTables, type SqliteTable } from '@org/agent-messaging-sqlite'
-import { Argument, type Command } from 'commander'
+import type { Command } from 'commander'
 import { configuredCrypto, masterKeyLocation } from '../dev-files.js'
 import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
+import { addCommand } from './command.js'
 import { interruptible } from './interruptible.js'
-import { example, jsonOption } from './options.js'
+import { jsonOption } from './options.js'
 import { KEY_UNCHECKED } from './master-key-note.js'
 import { print, progress } from './output.js'
 
 type Json = { readonly json?: true }
 
 export function addCopy(program: Command): void {
-  program
-    .command('copy')
-    .addArgument(
-      new Argument('<postgres-url>', 'an empty database, or one without schema agent_messaging'),
-    )
-    .description('copy the SQLite database of a stopped server to PostgreSQL')
+  addCommand(
+    program,
+    'copy',
+    'copy the SQLite database of a stopped server to PostgreSQL',
+    ['agent-messaging copy postgres://messages@db.internal/messages'],
+    NOTES,
+  )
+    .argument('<postgres-url>', 'an empty database, or one without schema agent_messaging')
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      `${example('agent-messaging copy postgres://messages@db.internal/messages')}${NOTES}`,
-    )
     .action((url: string, { json }: Json) => copy(url, json))
 }
 

@@ -4,12 +4,13 @@ import { Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import { starterFiles, TEMPLATES, type Template } from '../starter.js'
 import { shellWord } from '../terminal.js'
-import { example } from './options.js'
+import { addCommand } from './command.js'
 
 export function addCreate(program: Command): void {
-  program
-    .command('create')
-    .description('create a small starter project in a new or empty folder')
+  addCommand(program, 'create', 'create a small starter project in a new or empty folder', [
+    'agent-messaging create my-agents',
+    'agent-messaging create app --template embedded',
+  ])
     .argument('<folder>', 'folder of the project')
     .addOption(
       new Option(
@@ -18,10 +19,6 @@ export function addCreate(program: Command): void {
       )
         .choices(TEMPLATES)
         .default('server'),
-    )
-    .addHelpText(
-      'after',
-      example('agent-messaging create my-agents', 'agent-messaging create app --template embedded'),
     )
     .action((folder: string, { template }: { template: Template }) => {
       create(folder, template, program.version() ?? '')

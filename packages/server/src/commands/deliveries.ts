@@ -2,12 +2,12 @@ import type { Delivery, DeliveryAttempt, DeliveryStatus } from '@org/agent-messa
 import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
-import { firstOf, onBackend, type Backend } from './backend.js'
-import { orRefusal } from './client-error.js'
+import { firstOf, type Backend } from './backend.js'
+import { addApiCommand, ID } from './command.js'
 import { given } from './given.js'
-import { example, instant, wholeNumber, withBackend, type BackendOptions } from './options.js'
-import { fieldTable, print, table } from './output.js'
-import { recover } from './recover.js'
+import { instant, wholeNumber, type BackendOptions } from './options.js'
+import { fieldTable, table } from './output.js'
+import { recovered, recoveryText } from './recover.js'
 
 type Filters = {
   readonly status?: DeliveryStatus
@@ -23,84 +23,75 @@ type ListOptions = BackendOptions &
     readonly limit: number
   }
 
-const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
-
 export function addDeliveries(program: Command): void {
   const deliveries = program
     .command('deliveries')
     .description('list, inspect and resend webhook deliveries')
 
-  withFilters(withBackend(deliveries.command('list')))
-    .description('list deliveries, newest first')
+  const list = addApiCommand(deliveries, 'list', {
+    about: 'list deliveries, newest first',
+    examples: [
+      `agent-messaging deliveries list --message ${ID}`,
+      'agent-messaging deliveries list --status exhausted --after 2030-01-31',
+      'agent-messaging deliveries list --json',
+    ],
+    thing: 'the deliveries',
+    call: ({ client, options }: Backend & { options: ListOptions }) => {
+      const { webhook, message, session, limit } = options
+      const selected = { webhookId: webhook, messageId: message, sessionId: session }
+      return firstOf(client.deliveries.list(given({ ...selected, ...filterOf(options) })), limit)
+    },
+    text: (found) => table(found.map(row), 'No deliveries found.'),
+  })
+  withFilters(list)
     .option('--message <id>', 'only deliveries of the events of this message')
     .option('--session <id>', 'only deliveries of the events of this session')
     .option('--webhook <id>', 'only deliveries to this webhook')
     .option('--limit <number>', 'maximum number of deliveries', wholeNumber(1), 20)
-    .addHelpText(
-      'after',
-      example(
-        `agent-messaging deliveries list --message ${ID}`,
-        'agent-messaging deliveries list --status exhausted --after 2030-01-31',
-        'agent-messaging deliveries list --json',
-      ),
-    )
-    .action((options: ListOptions) => onBackend(options, (backend) => list(backend, options)))
 
-  withBackend(deliveries.command('show <id>'))
-    .description('show a delivery with its body and all attempts')
-    .addHelpText('after', example(`agent-messaging deliveries show ${ID}`))
-    .action((id: string, options: BackendOptions) =>
-      onBackend(options, (backend) => show(backend, id, options.json)),
-    )
-
-  withBackend(deliveries.command('redeliver <id>'))
-    .description('send a delivery again now (a finished one gets a new retry schedule)')
-    .addHelpText('after', example(`agent-messaging deliveries redeliver ${ID}`))
-    .action((deliveryId: string, options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        const due = await orRefusal(
-          client.deliveries.redeliver(deliveryId),
-          `cannot redeliver delivery ${deliveryId}`,
-        )
-        print(
-          options.json,
-          due,
-          `A running server sends the delivery now. To see the result, run: agent-messaging deliveries show ${deliveryId}`,
-        )
-      }),
-    )
-
-  addEnd(deliveries, 'cancel', 'cancel an open delivery, so that no further attempt is made')
-  addEnd(deliveries, 'skip', 'cancel an open delivery that blocks its session, to send the next')
-
-  withFilters(withBackend(deliveries.command('recover [webhook]')))
-    .description('resend the exhausted deliveries of one or all webhooks, or with --status others')
-    .addHelpText(
-      'after',
-      example(`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`),
-    )
-    .action((webhookId: string | undefined, options: BackendOptions & Filters) =>
-      onBackend(options, (backend) =>
-        recover(backend, given({ webhookId, ...filterOf(options) }), options.json),
-      ),
-    )
+  addApiCommand(deliveries, 'show <id>', {
+    about: 'show a delivery with its body and all attempts',
+    thing: delivery,
+    call: ({ client }, id) => client.deliveries.get(id),
+    text: ({ attempts, body, ...fields }) => {
+      const rows = table(attempts.map(attemptRow), 'No attempts yet.')
+      return `${fieldTable(fields)}\n\n${rows}\n\n${body}`
+    },
+  })
+  addApiCommand(deliveries, 'redeliver <id>', {
+    about: 'send a delivery again now (a finished one gets a new retry schedule)',
+    thing: delivery,
+    call: ({ client }, id) => client.deliveries.redeliver(id),
+    text: (_, id) => sendsNow('delivery', id),
+  })
+  addApiCommand(deliveries, 'cancel <id>', {
+    about: 'cancel an open delivery, so that no further attempt is made',
+    thing: delivery,
+    call: ({ client }, id) => client.deliveries.cancel(id),
+    text: (_, id) => `Cancelled delivery ${id}.`,
+  })
+  addApiCommand(deliveries, 'skip <id>', {
+    about: 'cancel an open delivery that blocks its session, to send the next',
+    thing: delivery,
+    call: ({ client }, id) => client.deliveries.skip(id),
+    text: (_, id) => `Skipped delivery ${id}.`,
+  })
+  const recover = addApiCommand(deliveries, 'recover [webhook]', {
+    about: 'resend the exhausted deliveries of one or all webhooks, or with --status others',
+    examples: [`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`],
+    thing: (id) => (id === undefined ? 'the deliveries' : `the deliveries of webhook ${id}`),
+    call: (backend: Backend & { options: BackendOptions & Filters }, webhookId?: string) =>
+      recovered(backend, given({ webhookId, ...filterOf(backend.options) })),
+    text: recoveryText,
+  })
+  withFilters(recover)
 }
 
-function addEnd(deliveries: Command, verb: 'cancel' | 'skip', description: string): void {
-  withBackend(deliveries.command(`${verb} <id>`))
-    .description(description)
-    .addHelpText('after', example(`agent-messaging deliveries ${verb} ${ID}`))
-    .action((deliveryId: string, options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        const ended = await orRefusal(
-          client.deliveries[verb](deliveryId),
-          `cannot ${verb} delivery ${deliveryId}`,
-        )
-        const done = verb === 'cancel' ? 'Cancelled' : 'Skipped'
-        print(options.json, ended, `${done} delivery ${deliveryId}.`)
-      }),
-    )
-}
+const delivery = (id: string): string => `delivery ${id}`
+
+/** For a delivery that the database has, and that a server sends. */
+export const sendsNow = (what: string, id: string): string =>
+  `A running server sends the ${what} now. To see the result, run: agent-messaging deliveries show ${id}`
 
 const withFilters = (command: Command): Command =>
   command
@@ -132,22 +123,6 @@ const filterOf = ({ status, event, after, before }: Filters) => ({
   createdBefore: before === undefined ? undefined : toIso(before),
 })
 
-async function list(
-  { client }: Backend,
-  { json, webhook, message, session, limit, ...filters }: ListOptions,
-): Promise<void> {
-  const rows = client.deliveries.list(
-    given({
-      webhookId: webhook,
-      messageId: message,
-      sessionId: session,
-      ...filterOf(filters),
-    }),
-  )
-  const found = await firstOf(rows, limit, 'cannot list the deliveries')
-  print(json, found, table(found.map(row), 'No deliveries found.'))
-}
-
 const row = (delivery: Delivery) => ({
   id: delivery.id,
   webhook: delivery.webhookId,
@@ -160,20 +135,6 @@ const row = (delivery: Delivery) => ({
 
 const nextAttemptOf = ({ blockedBy, nextAttemptAt = '-' }: Delivery): string =>
   blockedBy === undefined ? nextAttemptAt : `after ${blockedBy}`
-
-async function show(
-  { client }: Backend,
-  deliveryId: string,
-  json: true | undefined,
-): Promise<void> {
-  const found = await orRefusal(
-    client.deliveries.get(deliveryId),
-    `cannot show delivery ${deliveryId}`,
-  )
-  const { attempts, body, ...delivery } = found
-  const rows = table(attempts.map(attemptRow), 'No attempts yet.')
-  print(json, found, `${fieldTable(delivery)}\n\n${rows}\n\n${body}`)
-}
 
 const attemptRow = (attempt: DeliveryAttempt) => ({
   attempt: String(attempt.attemptNumber),

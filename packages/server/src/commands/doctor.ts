@@ -8,21 +8,21 @@ import { checkClock, checkNode, checkPort, checkProxies } from '../doctor/machin
 import { readSettings } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
-import { example, jsonOption } from './options.js'
+import { addCommand } from './command.js'
+import { jsonOption } from './options.js'
 import { print } from './output.js'
 
 export function addDoctor(program: Command): void {
-  program
-    .command('doctor')
-    .description('check that a server can run here, and explain how to fix problems')
+  addCommand(
+    program,
+    'doctor',
+    'check that a server can run here, and explain how to fix problems',
+    [
+      'agent-messaging doctor',
+      'agent-messaging doctor --json | jq ".[] | select(.status != \\"ok\\")"',
+    ],
+  )
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      example(
-        'agent-messaging doctor',
-        'agent-messaging doctor --json | jq ".[] | select(.status != \\"ok\\")"',
-      ),
-    )
     .action(async ({ json }: { readonly json?: true }) => {
       const findings = await examine()
       print(json, findings, findings.map(shown).join('\n'))

@@ -1,64 +1,57 @@
-import type { MessagingService } from '@org/agent-messaging-core'
 import type { Command } from 'commander'
-import { OperatorError, orFail } from '../operator-error.js'
-import { onProject } from './admin.js'
-import { example, withProject, type ProjectOptions } from './options.js'
-import { print, progress } from './output.js'
+import { agent, type ForceOptions } from './agents.js'
+import type { Backend } from './backend.js'
+import { addApiCommand } from './command.js'
+import { progress } from './output.js'
 
-type Options = ProjectOptions & { readonly force?: true }
-type PrincipalOptions = Options & { readonly dryRun?: boolean }
+type Context = Backend & { readonly options: ForceOptions & { readonly dryRun?: true } }
 
 export function addErase(program: Command): void {
   const erase = program
     .command('erase')
     .description('erase the messages of a session, an agent or an end user')
-
-  withForce(erase.command('session <agent> <session>'))
-    .description('erase a session with its messages')
-    .addHelpText('after', `${example('agent-messaging erase session support customer-42')}${KEPT}`)
-    .action((agent: string, sessionId: string, { project, force, json }: Options) =>
-      onProject(project, async (service, projectId) => {
-        await orFail(
-          service.sessions.erase({ projectId, agent, sessionId, force }),
-          `cannot erase session ${sessionId} of agent ${agent}`,
-        )
-        print(
-          json,
-          { agent, sessionId, erased: true },
-          `Erased session ${sessionId} of agent ${agent}.`,
-        )
-      }),
-    )
-
-  withForce(erase.command('agent <agent>'))
-    .description('delete an agent with all its sessions and messages')
-    .addHelpText('after', `${example('agent-messaging erase agent support --force')}${KEPT}`)
-    .action((agent: string, { project, force, json }: Options) =>
-      onProject(project, async (service, projectId) => {
-        await orFail(
-          service.agents.delete({ projectId, agent, force }),
-          `cannot erase agent ${agent}`,
-        )
-        print(
-          json,
-          { agent, erased: true },
-          `Erased agent ${agent} with its sessions and messages.`,
-        )
-      }),
-    )
-
-  withForce(erase.command('principal <endUserId>'))
-    .description('erase the messages and deliveries of an end user')
-    .option('--dry-run', 'only count the messages and deliveries')
-    .addHelpText(
-      'after',
-      `${example('agent-messaging erase principal customer-42 --dry-run', 'agent-messaging erase principal customer-42 --force')}${SCOPE}`,
-    )
-    .action((endUserId: string, options: PrincipalOptions) =>
-      onProject(options.project, (service, projectId) =>
-        erasePrincipal(service, projectId, endUserId, options),
-      ),
-    )
+  const commands = [
+    addApiCommand(erase, 'session <agent> <session>', {
+      about: 'erase a session with its messages',
+      notes: KEPT,
+      verb: 'erase',
+      thing: (name, sessionId) => `session ${sessionId} of agent ${name}`,
+      call: async ({ client, options: { force } }: Context, name, sessionId = '') => {
+        await client.sessions.erase(name, sessionId, { force })
+        return { agent: name, sessionId, erased: true }
+      },
+      text: (_, name, sessionId) => `Erased session ${sessionId} of agent ${name}.`,
+    }),
+    addApiCommand(erase, 'agent <agent>', {
+      about: 'delete an agent with all its sessions and messages',
+      examples: ['agent-messaging erase agent support --force'],
+      notes: KEPT,
+      verb: 'erase',
+      thing: agent,
+      call: async ({ client, options: { force } }: Context, name) => {
+        await client.agents.delete(name, { force })
+        return { agent: name, erased: true }
+      },
+      text: (_, name) => `Erased agent ${name} with its sessions and messages.`,
+    }),
+    addApiCommand(erase, 'principal <endUserId>', {
+      about: 'erase the messages and deliveries of an end user',
+      examples: [
+        'agent-messaging erase principal customer-42 --dry-run',
+        'agent-messaging erase principal customer-42 --force',
+      ],
+      notes: SCOPE,
+      verb: 'erase',
+      thing: (endUserId) => `everything of ${endUserId}; repeat this command`,
+      call: traces,
+      text: tracesText,
+      problem: ({ dryRun, openMessages }) =>
+        dryRun || openMessages === 0
+          ? undefined
+          : `${notFinal(openMessages)} and ${openMessages === 1 ? 'was' : 'were'} kept; repeat this later, or use --force`,
+    }).option('--dry-run', 'only count the messages and deliveries'),
+  ]
+  for (const command of commands) command.option('--force', 'erase even unanswered messages')
 }
 
 const KEPT = `
@@ -73,35 +66,27 @@ while a server runs, and you can stop and repeat it. A running server can still 
 it has already read. Backups, agents and receivers are not changed. See docs/security.md.
 `
 
-const withForce = (command: Command): Command =>
-  withProject(command.option('--force', 'erase even unanswered messages'))
+async function traces({ client, options }: Context, endUserId: string) {
+  const { force, dryRun = false } = options
+  const bar = progress()
+  const onProgress = ({ messages, deliveries }: { messages: number; deliveries: number }) =>
+    bar.show(`${messages} messages and ${deliveries} deliveries…`)
+  const found = dryRun
+    ? client.principals.count(endUserId, { onProgress })
+    : client.principals.erase(endUserId, { force, onProgress })
+  return { endUserId, dryRun, ...(await found.finally(() => bar.end())) }
+}
 
-async function erasePrincipal(
-  service: MessagingService,
-  projectId: string,
-  endUserId: string,
-  { force, dryRun = false, json }: PrincipalOptions,
-): Promise<void> {
-  const found = await sumOfSteps(endUserId, (cursor) =>
-    dryRun
-      ? service.principals.count({ projectId, endUserId, cursor })
-      : service.principals.erase({ projectId, endUserId, force, cursor }),
-  )
-  const { messages, openMessages, deliveries } = found
+type Traces = Awaited<ReturnType<typeof traces>>
+
+function tracesText({ endUserId, dryRun, messages, openMessages, deliveries }: Traces): string {
   const total = `${counted(messages, 'message')} and ${counted(deliveries, 'delivery', 'deliveries')} of ${endUserId}`
+  if (!dryRun) return `Erased ${total}.`
   const open =
-    dryRun && openMessages > 0
+    openMessages > 0
       ? ` ${notFinal(openMessages)}; use --force to erase ${openMessages === 1 ? 'it' : 'them'} too.`
       : ''
-  print(
-    json,
-    { endUserId, dryRun, ...found },
-    `${dryRun ? 'Would erase' : 'Erased'} ${total}.${open}`,
-  )
-  if (dryRun || openMessages === 0) return
-  throw new OperatorError(
-    `${notFinal(openMessages)} and ${openMessages === 1 ? 'was' : 'were'} kept; repeat this later, or use --force`,
-  )
+  return `Would erase ${total}.${open}`
 }
 
 const notFinal = (count: number): string =>
@@ -109,30 +94,3 @@ const notFinal = (count: number): string =>
 
 const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`
-
-type Step = ReturnType<MessagingService['principals']['count']>
-type Sum = { readonly messages: number; readonly openMessages: number; readonly deliveries: number }
-
-/** Runs all steps over the rows of the project and adds up their results. */
-async function sumOfSteps(
-  endUserId: string,
-  stepFrom: (cursor: string | undefined) => Step,
-): Promise<Sum> {
-  const bar = progress()
-  let sum: Sum = { messages: 0, openMessages: 0, deliveries: 0 }
-  for (let cursor: string | null | undefined; cursor !== null;) {
-    const { nextCursor, ...part } = await orFail(
-      stepFrom(cursor),
-      `stopped before all rows of ${endUserId} were read; repeat this command`,
-    )
-    cursor = nextCursor
-    sum = {
-      messages: sum.messages + part.messages,
-      openMessages: sum.openMessages + part.openMessages,
-      deliveries: sum.deliveries + part.deliveries,
-    }
-    bar.show(`${sum.messages} messages and ${sum.deliveries} deliveries…`)
-  }
-  bar.end()
-  return sum
-}

@@ -1,8 +1,8 @@
 import type { LoggedEvent } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
-import { onBackend, type Backend } from './backend.js'
-import { orRefusal } from './client-error.js'
-import { example, instant, withBackend, type BackendOptions } from './options.js'
+import type { Backend } from './backend.js'
+import { addApiCommand } from './command.js'
+import { instant, type BackendOptions } from './options.js'
 import { forStdout } from './output.js'
 
 type TailOptions = BackendOptions & {
@@ -13,43 +13,37 @@ type TailOptions = BackendOptions & {
 
 export function addEvents(program: Command): void {
   const events = program.command('events').description('read the log of events')
-
-  withBackend(events.command('tail'))
-    .description('print events as they happen, until Ctrl-C')
+  addApiCommand(events, 'tail', {
+    about: 'print events as they happen, until Ctrl-C',
+    examples: [
+      'agent-messaging events tail',
+      'agent-messaging events tail --since 2030-01-31 --no-follow --json | jq .event',
+    ],
+    verb: 'read',
+    thing: 'the events',
+    call: tail,
+  })
     .option('--since <time>', 'also events since this time, such as 2030-01-31', instant)
     .option('--after <cursor>', 'also events after this cursor, which --json prints')
     .option('--no-follow', 'print the events until now, and end')
-    .addHelpText(
-      'after',
-      example(
-        'agent-messaging events tail',
-        'agent-messaging events tail --since 2030-01-31 --no-follow --json | jq .event',
-      ),
-    )
-    .action((options: TailOptions) => onBackend(options, (backend) => tail(backend, options)))
 }
 
 /**
  * Reads the log from its oldest event or from the cursor, because the API has no cursor of the end.
  * A reader that follows gets earlier events only with a time or a cursor.
  */
-async function tail(
-  { client }: Backend,
-  { since, after, follow, json }: TailOptions,
-): Promise<void> {
+async function tail({ client, options }: Backend & { options: TailOptions }): Promise<void> {
+  const { since, after, follow, json } = options
   const from = since ?? (follow && after === undefined ? Infinity : 0)
   let cursor = after
-  const read = async (): Promise<void> => {
-    for (;;) {
-      const page = await client.events.read(cursor === undefined ? {} : { after: cursor })
-      for (const each of page.data) if (Date.parse(each.event.createdAt) >= from) show(each, json)
-      cursor = page.nextCursor
-      if (page.data.length === 0) break
-    }
-    if (!follow) return
-    for await (const each of client.events.follow({ after: cursor })) show(each, json)
+  for (;;) {
+    const page = await client.events.read(cursor === undefined ? {} : { after: cursor })
+    for (const each of page.data) if (Date.parse(each.event.createdAt) >= from) show(each, json)
+    cursor = page.nextCursor
+    if (page.data.length === 0) break
   }
-  await orRefusal(read(), 'cannot read the events')
+  if (!follow) return
+  for await (const each of client.events.follow({ after: cursor })) show(each, json)
 }
 
 /** One line for each event, so that programs can read a stream of them. */

@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import { createReceiver, listenOn } from '../receiver.js'
-import { example, wholeNumber } from './options.js'
+import { addCommand } from './command.js'
+import { wholeNumber } from './options.js'
 import { secretOf, withSecret, type SecretOptions } from './secret.js'
 import { keyOption, runningServer, urlOption, type ServerOptions } from './send.js'
 import { tryOut } from './try-out.js'
@@ -14,11 +15,17 @@ type ListenOptions = SecretOptions &
   }
 
 export function addListen(program: Command): void {
-  withSecret(
-    program.command('listen'),
-    "the webhook's secret, for checking signatures (default: $WEBHOOK_SECRET)",
+  const command = addCommand(
+    program,
+    'listen',
+    'receive webhooks, check their signatures and print them',
+    [
+      'agent-messaging listen --try',
+      'agent-messaging listen --secret-file secret.txt',
+      'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001',
+    ],
   )
-    .description('receive webhooks, check their signatures and print them')
+  withSecret(command, "the webhook's secret, for checking signatures (default: $WEBHOOK_SECRET)")
     .option(
       '--port <port>',
       'port to listen on (default: 4000, with --try a free port)',
@@ -37,14 +44,6 @@ export function addListen(program: Command): void {
     )
     .addOption(urlOption())
     .addOption(keyOption('project:message and project:webhooks'))
-    .addHelpText(
-      'after',
-      example(
-        'agent-messaging listen --try',
-        'agent-messaging listen --secret-file secret.txt',
-        'WEBHOOK_SECRET=$(cat secret.txt) agent-messaging listen --port 4001',
-      ),
-    )
     .action(listen)
 }
 

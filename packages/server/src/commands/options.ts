@@ -16,30 +16,32 @@ export const agentsOption = () =>
 export const portOption = () =>
   new Option('--port <port>', `${allowedValue('PORT')} (default: $PORT, or 3000)`)
 
-/** The options of every command on a project. */
-export type ProjectOptions = { readonly project: string; readonly json?: true }
-export const withProject = (command: Command): Command =>
-  command
-    .addOption(new Option('--project <project>', 'project name or id').default('default'))
-    .addOption(jsonOption())
-
 /** The options of a command that works on the database, or over HTTP on a server. */
 export type BackendOptions = {
   readonly project?: string
   readonly server?: string
   readonly apiKey?: string
   readonly profile?: string
+  /** The file with the agents of the service on the database. */
+  readonly agents?: string
   readonly json?: true
 }
 export const withBackend = (command: Command): Command =>
+  withServer(
+    command.option(
+      '--project <project>',
+      'project name or id in the database (default: "default")',
+    ),
+    'API key of the project on the server',
+  )
+export const withServer = (command: Command, key: string): Command =>
   command
-    .option('--project <project>', 'project name or id in the database (default: "default")')
     .addOption(
       new Option('--server <url>', 'work over HTTP on the server with this URL')
         .argParser(serverUrl)
         .conflicts('profile'),
     )
-    .option('--api-key <key>', 'API key of the project on the server')
+    .option('--api-key <key>', key)
     .option('--profile <name>', 'server and API key from the profile file')
     .addOption(jsonOption())
 
@@ -52,10 +54,6 @@ export const repeatable = (flags: string, about: string, choices: readonly strin
       return [...(before ?? []), value]
     },
   )
-
-/** The examples at the end of a command's help. */
-export const example = (...lines: string[]): string =>
-  `\nExample${lines.length > 1 ? 's' : ''}:\n${lines.map((line) => `  $ ${line}`).join('\n')}\n`
 
 const MAX_NUMBER = 999_999_999
 

@@ -26,13 +26,12 @@ const MOST = 1_000
 
 /** Reads the status of a project from the lists of the API. */
 export async function readStatus(client: Client, now = Date.now()): Promise<Status> {
-  const failure = 'cannot read the status'
-  const agents = await firstOf(client.agents.list(), Infinity, failure)
-  const webhooks = await firstOf(client.webhooks.list(), Infinity, failure)
+  const agents = await firstOf(client.agents.list())
+  const webhooks = await firstOf(client.webhooks.list())
   const messagesIn = async (state: CountedState) =>
-    counted(await firstOf(client.messages.search({ state }), MOST, failure))
-  const pending = await firstOf(client.deliveries.list({ status: 'pending' }), MOST, failure)
-  const exhausted = await firstOf(client.deliveries.list({ status: 'exhausted' }), MOST, failure)
+    counted(await firstOf(client.messages.search({ state }), MOST))
+  const pending = await firstOf(client.deliveries.list({ status: 'pending' }), MOST)
+  const exhausted = await firstOf(client.deliveries.list({ status: 'exhausted' }), MOST)
   const oldestDueAt = oldestDue(pending, now)
   return {
     agentsInError: agents

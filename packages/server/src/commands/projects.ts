@@ -1,73 +1,62 @@
-import type { MessagingService, Project, SendLimits } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
+import type { Project, SendLimits } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
-import { allPages } from '@org/agent-messaging-node/wiring'
-import { OperatorError, orFail } from '../operator-error.js'
-import { onDatabase } from './admin.js'
-import { example, jsonOption } from './options.js'
-import { print, table } from './output.js'
+import { OperatorError } from '../operator-error.js'
+import { firstOf, type Backend } from './backend.js'
+import { addApiCommand } from './command.js'
+import { given } from './given.js'
+import { wholeNumber, type BackendOptions } from './options.js'
+import { table } from './output.js'
+
+type LimitOptions = BackendOptions & {
+  readonly projectPerMinute?: number
+  readonly keyPerMinute?: number
+  readonly burst?: number
+}
 
 export function addProjects(program: Command): void {
   const projects = program
     .command('projects')
     .description('manage projects, which separate agents, webhooks and API keys')
-
-  projects
-    .command('create <name>')
-    .description('create a project')
-    .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging projects create support'))
-    .action((name: string, { json }: { json?: true }) =>
-      onDatabase(async (service) => {
-        const existing = (await allProjects(service)).find((project) => project.name === name)
-        if (existing)
-          throw new OperatorError(
-            `project ${JSON.stringify(name)} already exists (id ${existing.id}); choose another name`,
-          )
-        const project = await orFail(service.projects.create({ name }), 'cannot create the project')
-        print(json, projectBody(project), `Created project ${project.name} (id ${project.id}).`)
-      }),
+  addApiCommand(projects, 'create <name>', {
+    isOfOperator: true,
+    about: 'create a project',
+    examples: ['agent-messaging projects create support'],
+    thing: 'the project',
+    call: async ({ client }, name) => {
+      const existing = (await firstOf(client.projects.list())).find((one) => one.name === name)
+      if (existing)
+        throw new OperatorError(
+          `project ${JSON.stringify(name)} already exists (id ${existing.id}); choose another name`,
+        )
+      return client.projects.create({ name })
+    },
+    text: ({ name, id }) => `Created project ${name} (id ${id}).`,
+  })
+  addApiCommand(projects, 'limit <id>', {
+    isOfOperator: true,
+    about: 'set the limits of a project; without options, remove them',
+    examples: ['agent-messaging projects limit <id> --project-per-minute 600'],
+    verb: 'change',
+    thing: 'the project',
+    call: ({ client, options }: Backend & { options: LimitOptions }, id) =>
+      client.projects.update(id, { sendLimits: limitsOf(options) }),
+    text: ({ name }) => `Changed the limits of project ${name}.`,
+  })
+    .option('--project-per-minute <n>', 'messages of the project per minute', wholeNumber(1))
+    .option('--key-per-minute <n>', 'messages of each API key per minute', wholeNumber(1))
+    .option(
+      '--burst <n>',
+      'size of the token buckets (default: the messages per minute)',
+      wholeNumber(1),
     )
-
-  projects
-    .command('limit <id>')
-    .description('set the limits of a project; without options, remove them')
-    .option('--project-per-minute <n>', 'messages of the project per minute', Number)
-    .option('--key-per-minute <n>', 'messages of each API key per minute', Number)
-    .option('--burst <n>', 'size of the token buckets (default: the messages per minute)', Number)
-    .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging projects limit <id> --project-per-minute 600'))
-    .action((id: string, { json, ...limits }: LimitOptions) =>
-      onDatabase(async (service) => {
-        const changing = service.projects.update(id, { sendLimits: limitsOf(limits) })
-        const project = await orFail(changing, 'cannot change the project')
-        print(json, projectBody(project), `Changed the limits of project ${project.name}.`)
-      }),
-    )
-
-  projects
-    .command('list')
-    .description('list the projects, oldest first')
-    .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging projects list --json'))
-    .action(({ json }: { json?: true }) =>
-      onDatabase(async (service) => {
-        const all = await allProjects(service)
-        const rows = all.map(({ id, name, createdAt }) => ({
-          id,
-          name,
-          createdAt: toIso(createdAt),
-        }))
-        print(json, all.map(projectBody), table(rows, 'No projects.'))
-      }),
-    )
-}
-
-type LimitOptions = {
-  readonly json?: true
-  readonly projectPerMinute?: number
-  readonly keyPerMinute?: number
-  readonly burst?: number
+  addApiCommand(projects, 'list', {
+    isOfOperator: true,
+    about: 'list the projects, oldest first',
+    examples: ['agent-messaging projects list --json'],
+    thing: 'the projects',
+    call: ({ client }) => firstOf(client.projects.list()),
+    text: (found) => table(found.map(row), 'No projects.'),
+  })
 }
 
 function limitsOf({ projectPerMinute, keyPerMinute, burst }: LimitOptions): SendLimits {
@@ -75,15 +64,7 @@ function limitsOf({ projectPerMinute, keyPerMinute, burst }: LimitOptions): Send
     messagesPerMinute === undefined
       ? undefined
       : { messagesPerMinute, burst: burst ?? messagesPerMinute }
-  return { project: limit(projectPerMinute), key: limit(keyPerMinute) }
+  return given({ project: limit(projectPerMinute), key: limit(keyPerMinute) })
 }
 
-const allProjects = (service: MessagingService) =>
-  allPages((page) => service.projects.list(page), 'cannot list the projects')
-
-const projectBody = ({ id, name, sendLimits, createdAt }: Project) => ({
-  id,
-  name,
-  ...(sendLimits && { sendLimits }),
-  createdAt: toIso(createdAt),
-})
+const row = ({ id, name, createdAt }: Project) => ({ id, name, createdAt })

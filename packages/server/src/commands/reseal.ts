@@ -2,20 +2,23 @@ import type { MessagingService } from '@org/agent-messaging-core'
 import type { Command } from 'commander'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
-import { example, jsonOption } from './options.js'
+import { addCommand } from './command.js'
+import { jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
 type Json = { readonly json?: true }
 
 export function addReseal(program: Command): void {
-  program
-    .command('reseal')
-    .description('encrypt all secrets with SERVICE_MASTER_KEY, to replace an older master key')
+  addCommand(
+    program,
+    'reseal',
+    'encrypt all secrets with SERVICE_MASTER_KEY, to replace an older master key',
+    [
+      'SERVICE_MASTER_KEY=$(cat new-key) SERVICE_OTHER_MASTER_KEYS=$(cat key) agent-messaging reseal',
+    ],
+    NOTES,
+  )
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      `${example('SERVICE_MASTER_KEY=$(cat new-key) SERVICE_OTHER_MASTER_KEYS=$(cat key) agent-messaging reseal')}${NOTES}`,
-    )
     .action(({ json }: Json) => onDatabase((service) => reseal(service, json)))
 }
 

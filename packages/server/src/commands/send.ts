@@ -17,7 +17,8 @@ import { loadConfig } from '../load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { shellWord } from '../terminal.js'
 import { ownUrl } from '../urls.js'
-import { example, fileOrStdin, jsonFile, jsonOption, serverUrl, wholeNumber } from './options.js'
+import { addCommand } from './command.js'
+import { fileOrStdin, jsonFile, jsonOption, serverUrl, wholeNumber } from './options.js'
 import { forStdout, print, progress } from './output.js'
 
 export type ServerOptions = { readonly url?: string; readonly apiKey?: string }
@@ -39,11 +40,18 @@ type Request = {
 }
 
 export function addSend(program: Command): void {
-  program
-    .command('send')
+  addCommand(
+    program,
+    'send',
+    'send a message to an agent of a running server and print the answer',
+    [
+      'agent-messaging send echo "Hello"',
+      'agent-messaging send echo "And then?" --session first --end-user u-1 --stream',
+      'git log -5 | agent-messaging send support - --wait 0 --json',
+    ],
+  )
     .argument('<agent>', 'agent name or id')
     .argument('<message>', 'text of the message, - for stdin', textOrStdin)
-    .description('send a message to an agent of a running server and print the answer')
     .option('--session <id>', 'session to continue (default: a new session)')
     .option('--end-user <id>', 'on behalf of this end user')
     .option('--service', 'on behalf of the service itself')
@@ -58,14 +66,6 @@ export function addSend(program: Command): void {
     .addOption(urlOption())
     .addOption(keyOption('project:message'))
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      example(
-        'agent-messaging send echo "Hello"',
-        'agent-messaging send echo "And then?" --session first --end-user u-1 --stream',
-        'git log -5 | agent-messaging send support - --wait 0 --json',
-      ),
-    )
     .action(send)
 }
 

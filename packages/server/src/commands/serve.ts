@@ -7,42 +7,35 @@ import { jsonLogger, plainLogger } from '../logging.js'
 import { OperatorError } from '../operator-error.js'
 import { ownCommand } from '../own-command.js'
 import { exitOnDefect, stopOnSignal } from '../process-end.js'
-import { agentsOption, example, portOption } from './options.js'
+import { addCommand } from './command.js'
+import { agentsOption, portOption } from './options.js'
 
 type ServeOptions = { readonly agents?: string; readonly port?: string }
 
 export function addServe(program: Command): void {
-  program
-    .command('dev')
-    .description('run a development server that stores its database and keys in data/')
+  addCommand(
+    program,
+    'dev',
+    'run a development server that stores its database and keys in data/',
+    ['agent-messaging dev', 'agent-messaging dev --port 4000 --agents ./my-agents.mjs'],
+  )
     .addOption(portOption())
     .addOption(agentsOption())
-    .addHelpText(
-      'after',
-      example('agent-messaging dev', 'agent-messaging dev --port 4000 --agents ./my-agents.mjs'),
-    )
     .action(dev)
 
-  program
-    .command('start')
-    .description('run a production server with the settings from the environment')
+  addCommand(program, 'start', 'run a production server with the settings from the environment', [
+    'SERVICE_DATABASE_URL=file:data.db SERVICE_MASTER_KEY=$(cat key) agent-messaging start',
+  ])
     .addOption(portOption())
     .addOption(agentsOption())
     .option('--no-worker', 'do background work only in calls of /api/cron/webhooks')
-    .addHelpText(
-      'after',
-      example(
-        'SERVICE_DATABASE_URL=file:data.db SERVICE_MASTER_KEY=$(cat key) agent-messaging start',
-      ),
-    )
     .action(start)
 
-  program
-    .command('config')
-    .description('print all settings with their allowed values and defaults')
+  addCommand(program, 'config', 'print all settings with their allowed values and defaults', [
+    'agent-messaging config --env > .env.example',
+  ])
     .option('--markdown', 'print a Markdown table (the default)')
     .option('--env', 'print an .env file')
-    .addHelpText('after', example('agent-messaging config --env > .env.example'))
     .action(({ env }: { env?: true }) => console.log(env ? configEnv() : configMarkdown()))
 }
 

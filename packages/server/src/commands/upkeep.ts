@@ -14,40 +14,37 @@ import { shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
 import { interruptible } from './interruptible.js'
 import { KEY_UNCHECKED } from './master-key-note.js'
-import { example, jsonOption } from './options.js'
+import { addCommand } from './command.js'
+import { jsonOption } from './options.js'
 import { print, progress } from './output.js'
 
 type Json = { readonly json?: true }
 
 export function addUpkeep(program: Command): void {
-  program
-    .command('migrate')
-    .description('update the database schema, as every server start does')
+  addCommand(program, 'migrate', 'update the database schema, as every server start does', [
+    'SERVICE_DATABASE_URL=file:data.db agent-messaging migrate',
+    'agent-messaging migrate --json',
+  ])
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      example(
-        'SERVICE_DATABASE_URL=file:data.db agent-messaging migrate',
-        'agent-messaging migrate --json',
-      ),
-    )
     .action(({ json }: Json) => migrate(json))
 
-  program
-    .command('backup <file>')
-    .description('copy the SQLite database to a new file and check the copy')
+  addCommand(
+    program,
+    'backup <file>',
+    'copy the SQLite database to a new file and check the copy',
+    ['agent-messaging backup backups/$(date +%F).db'],
+  )
     .addOption(jsonOption())
-    .addHelpText('after', example('agent-messaging backup backups/$(date +%F).db'))
     .action((file: string, { json }: Json) => backup(file, json))
 
-  program
-    .command('restore <file>')
-    .description('replace the SQLite database of a stopped server with a backup')
+  addCommand(
+    program,
+    'restore <file>',
+    'replace the SQLite database of a stopped server with a backup',
+    ['agent-messaging restore backups/2030-01-31.db'],
+    '\nThe replaced database is kept beside the restored one.\n',
+  )
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      `${example('agent-messaging restore backups/2030-01-31.db')}\nThe replaced database is kept beside the restored one.\n`,
-    )
     .action((file: string, { json }: Json) => restore(file, json))
 }
 

@@ -1,7 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import { signatureReport } from '../signature-report.js'
-import { example, fileOrStdin, jsonOption, wholeNumber } from './options.js'
+import { addCommand } from './command.js'
+import { fileOrStdin, jsonOption, wholeNumber } from './options.js'
 import { print } from './output.js'
 import { requireSecret, withSecret, type SecretOptions } from './secret.js'
 
@@ -14,9 +15,17 @@ type VerifyOptions = SecretOptions & {
 }
 
 export function addVerify(program: Command): void {
-  withSecret(program.command('verify'), "the webhook's secret, whsec_… (default: $WEBHOOK_SECRET)")
+  const command = addCommand(
+    program,
+    'verify',
+    'verify the signature of a webhook request, and explain a mismatch',
+    [
+      'agent-messaging verify body.json --headers headers.txt --secret-file secret.txt',
+      "WEBHOOK_SECRET=$(cat secret.txt) agent-messaging verify - -H 'webhook-id: …' -H 'webhook-timestamp: …' -H 'webhook-signature: v1,…' < body.json",
+    ],
+  )
+  withSecret(command, "the webhook's secret, whsec_… (default: $WEBHOOK_SECRET)")
     .argument('<body>', 'file with the raw request body, - for stdin', fileOrStdin)
-    .description('verify the signature of a webhook request, and explain a mismatch')
     .option(
       '--headers <file>',
       'file with the request headers, one per line or as a JSON object',
@@ -29,13 +38,6 @@ export function addVerify(program: Command): void {
     )
     .option('--tolerance <seconds>', 'maximum age of the request', wholeNumber(0), 300)
     .addOption(jsonOption())
-    .addHelpText(
-      'after',
-      example(
-        'agent-messaging verify body.json --headers headers.txt --secret-file secret.txt',
-        "WEBHOOK_SECRET=$(cat secret.txt) agent-messaging verify - -H 'webhook-id: …' -H 'webhook-timestamp: …' -H 'webhook-signature: v1,…' < body.json",
-      ),
-    )
     .action(verify)
 }
 

@@ -1,11 +1,10 @@
 import type { WebhookChange } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
-import { onBackend, type Backend } from './backend.js'
-import { orRefusal } from './client-error.js'
+import type { Backend } from './backend.js'
+import { addApiCommand, ID } from './command.js'
 import { given } from './given.js'
-import { example, withBackend, type BackendOptions } from './options.js'
-import { print } from './output.js'
+import type { BackendOptions } from './options.js'
 import { withSecret, type SecretOptions } from './secret.js'
 import {
   cleared,
@@ -22,50 +21,53 @@ type CreateOptions = BackendOptions & WebhookOptions & SecretOptions
 type UpdateOptions = BackendOptions &
   WebhookOptions & { readonly url?: string; readonly dropHeaders?: true }
 
-const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
-
 export function addCreate(webhooks: Command): void {
-  withSending(withSecret(withBackend(webhooks.command('create <url>')), SECRET))
-    .description('create a webhook and print its secret once')
+  const create = addApiCommand(webhooks, 'create <url>', {
+    about: 'create a webhook and print its secret once',
+    examples: [
+      'agent-messaging webhooks create https://example.com/hooks --event message.responded',
+      `agent-messaging webhooks create https://example.com/hooks --filter '{"sessionIdPrefix":"support/"}'`,
+    ],
+    thing: 'the webhook',
+    call: ({ client, options }: Backend & { options: CreateOptions }, url) =>
+      client.webhooks.create({ url, ...settingsOf(options) }),
+    text: ({ id, secret }) => `Created webhook ${id}. ${shownOnce(secret)}`,
+  })
+  withSending(withSecret(create, SECRET))
     .addOption(eventsOption('event to send, by default all'))
     .addOption(filterOption('send only events that match this JSON filter'))
     .option('--description <text>', 'description for people')
     .addOption(orderingOption())
-    .addHelpText(
-      'after',
-      example(
-        'agent-messaging webhooks create https://example.com/hooks --event message.responded',
-        `agent-messaging webhooks create https://example.com/hooks --filter '{"sessionIdPrefix":"support/"}'`,
-      ),
-    )
-    .action((url: string, options: CreateOptions) =>
-      onBackend(options, (backend) => create(backend, url, options)),
-    )
 }
 
-async function create({ client }: Backend, url: string, options: CreateOptions): Promise<void> {
-  const { json, event = ['*'], filter, description, ordering, secret, secretFile } = options
+function settingsOf(options: CreateOptions) {
+  const { event = ['*'], filter, description, ordering, secret, secretFile } = options
   const sending = sendingOf(options)
-  const settings = given({
-    filter: cleared(filter) ?? undefined,
-    description,
-    ordering,
-    secret: secret ?? secretFile,
-    maxConcurrency: sending.maxConcurrency ?? undefined,
-    requestsPerSecond: sending.requestsPerSecond ?? undefined,
-    timeoutMs: sending.timeoutMs ?? undefined,
-    retrySchedule: sending.retrySchedule ?? undefined,
-  })
-  const created = await orRefusal(
-    client.webhooks.create({ url, events: event, ...settings }),
-    'cannot create the webhook',
-  )
-  print(json, created, `Created webhook ${created.id}. ${shownOnce(created.secret)}`)
+  return {
+    events: event,
+    ...given({
+      filter: cleared(filter) ?? undefined,
+      description,
+      ordering,
+      secret: secret ?? secretFile,
+      maxConcurrency: sending.maxConcurrency ?? undefined,
+      requestsPerSecond: sending.requestsPerSecond ?? undefined,
+      timeoutMs: sending.timeoutMs ?? undefined,
+      retrySchedule: sending.retrySchedule ?? undefined,
+    }),
+  }
 }
 
 export function addUpdate(webhooks: Command): void {
-  withSending(withBackend(webhooks.command('update <id>')))
-    .description('change the given settings of a webhook (- clears limits, timeout and retries)')
+  const update = addApiCommand(webhooks, 'update <id>', {
+    about: 'change the given settings of a webhook (- clears limits, timeout and retries)',
+    examples: [`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`],
+    thing: (id) => `webhook ${id}`,
+    check: changeOf,
+    call: ({ client, options }, id) => client.webhooks.update(id, changeOf(options)),
+    text: (_, id) => `Updated webhook ${id}.`,
+  })
+  withSending(update)
     .option('--url <url>', 'new URL')
     .addOption(eventsOption('new event to send, replacing the old ones'))
     .addOption(filterOption('new JSON filter of events, replacing the old one, - for none'))
@@ -75,20 +77,6 @@ export function addUpdate(webhooks: Command): void {
       '--drop-headers',
       'remove the custom headers (required when the URL changes to another origin)',
     )
-    .addHelpText(
-      'after',
-      example(`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`),
-    )
-    .action((id: string, options: UpdateOptions) => {
-      const change = changeOf(options)
-      return onBackend(options, async ({ client }) => {
-        const webhook = await orRefusal(
-          client.webhooks.update(id, change),
-          `cannot update webhook ${id}`,
-        )
-        print(options.json, webhook, `Updated webhook ${id}.`)
-      })
-    })
 }
 
 function changeOf(options: UpdateOptions): WebhookChange {

@@ -1,113 +1,79 @@
+import type { Webhook } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
-import { firstOf, onBackend } from './backend.js'
-import { orRefusal } from './client-error.js'
-import { example, withBackend, type BackendOptions } from './options.js'
-import { fieldTable, print, table } from './output.js'
+import { firstOf } from './backend.js'
+import { addApiCommand } from './command.js'
+import { sendsNow } from './deliveries.js'
+import { fieldTable, table } from './output.js'
 import { webhookRow } from './webhook-row.js'
 import { addFinishRotation, addRotate } from './webhook-secrets.js'
 import { addCreate, addUpdate } from './webhook-settings.js'
 
-const ID = '0198c2f4-7a3b-7cde-8f01-23456789abcd'
-
 export function addWebhooks(program: Command): void {
   const webhooks = program.command('webhooks').description('manage webhooks')
   addCreate(webhooks)
-  addList(webhooks)
-  addShow(webhooks)
+  addApiCommand(webhooks, 'list', {
+    about: 'list the webhooks of a project with their health, newest first',
+    examples: [
+      'agent-messaging webhooks list',
+      'agent-messaging webhooks list --json | jq .[].failingSince',
+    ],
+    thing: 'the webhooks',
+    call: ({ client }) => firstOf(client.webhooks.list()),
+    text: (found) => table(found.map(webhookRow), 'No webhooks.'),
+  })
+  addApiCommand(webhooks, 'show <id>', {
+    about: 'show a webhook with its settings and its health',
+    thing: webhook,
+    call: ({ client }, id) => client.webhooks.get(id),
+    text: fieldTable,
+  })
   addUpdate(webhooks)
-  addSwitch(webhooks, 'enable', 'enable a webhook and send the deliveries that were kept for it')
-  addSwitch(webhooks, 'disable', 'disable a webhook and keep its deliveries, up to a limit')
-  addPause(webhooks, 'pause', 'keep all deliveries of a webhook and send nothing')
-  addPause(webhooks, 'resume', 'send the deliveries of a paused webhook')
-  addTest(webhooks)
+  addApiCommand(webhooks, 'enable <id>', {
+    about: 'enable a webhook and send the deliveries that were kept for it',
+    thing: webhook,
+    call: ({ client }, id) => client.webhooks.enable(id),
+    text: isNow('enabled'),
+  })
+  addApiCommand(webhooks, 'disable <id>', {
+    about: 'disable a webhook and keep its deliveries, up to a limit',
+    thing: webhook,
+    call: ({ client }, id) => client.webhooks.disable(id),
+    text: isNow('disabled', ' Its deliveries are kept until you enable it.'),
+  })
+  addApiCommand(webhooks, 'pause <id>', {
+    about: 'keep all deliveries of a webhook and send nothing',
+    thing: webhook,
+    call: ({ client }, id) => client.webhooks.update(id, { paused: true }),
+    text: isNow('paused'),
+  })
+  addApiCommand(webhooks, 'resume <id>', {
+    about: 'send the deliveries of a paused webhook',
+    thing: webhook,
+    call: ({ client }, id) => client.webhooks.update(id, { paused: false }),
+    text: isNow('resumed'),
+  })
+  addApiCommand(webhooks, 'test <id>', {
+    about: 'send a webhook.test event to a webhook',
+    thing: webhook,
+    call: ({ client }, id) => client.webhooks.test(id),
+    text: ({ id }) => sendsNow('event', id),
+  })
   addRotate(webhooks)
   addFinishRotation(webhooks)
-  addDelete(webhooks)
+  addApiCommand(webhooks, 'delete <id>', {
+    about: 'delete a webhook and cancel its open deliveries',
+    thing: webhook,
+    call: async ({ client }, id) => {
+      await client.webhooks.delete(id)
+      return { id, deleted: true }
+    },
+    text: ({ id }) => `Deleted webhook ${id}.`,
+  })
 }
 
-function addList(webhooks: Command): void {
-  withBackend(webhooks.command('list'))
-    .description('list the webhooks of a project with their health, newest first')
-    .addHelpText(
-      'after',
-      example(
-        'agent-messaging webhooks list',
-        'agent-messaging webhooks list --json | jq .[].failingSince',
-      ),
-    )
-    .action((options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        const found = await firstOf(client.webhooks.list(), Infinity, 'cannot list the webhooks')
-        print(options.json, found, table(found.map(webhookRow), 'No webhooks.'))
-      }),
-    )
-}
+const webhook = (id: string): string => `webhook ${id}`
 
-function addShow(webhooks: Command): void {
-  withBackend(webhooks.command('show <id>'))
-    .description('show a webhook with its settings and its health')
-    .addHelpText('after', example(`agent-messaging webhooks show ${ID}`))
-    .action((id: string, options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        const webhook = await orRefusal(client.webhooks.get(id), `cannot show webhook ${id}`)
-        print(options.json, webhook, fieldTable(webhook))
-      }),
-    )
-}
-
-function addSwitch(webhooks: Command, verb: 'enable' | 'disable', description: string): void {
-  withBackend(webhooks.command(`${verb} <id>`))
-    .description(description)
-    .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
-    .action((id: string, options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        const webhook = await orRefusal(client.webhooks[verb](id), `cannot ${verb} webhook ${id}`)
-        const note = verb === 'disable' ? ' Its deliveries are kept until you enable it.' : ''
-        print(options.json, webhook, `Webhook ${id} is ${verb}d.${note}`)
-      }),
-    )
-}
-
-function addPause(webhooks: Command, verb: 'pause' | 'resume', description: string): void {
-  withBackend(webhooks.command(`${verb} <id>`))
-    .description(description)
-    .addHelpText('after', example(`agent-messaging webhooks ${verb} ${ID}`))
-    .action((id: string, options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        const paused = verb === 'pause'
-        const webhook = await orRefusal(
-          client.webhooks.update(id, { paused }),
-          `cannot ${verb} webhook ${id}`,
-        )
-        print(options.json, webhook, `Webhook ${id} is ${paused ? 'paused' : 'resumed'}.`)
-      }),
-    )
-}
-
-function addTest(webhooks: Command): void {
-  withBackend(webhooks.command('test <id>'))
-    .description('send a webhook.test event to a webhook')
-    .addHelpText('after', example(`agent-messaging webhooks test ${ID}`))
-    .action((id: string, options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        const delivery = await orRefusal(client.webhooks.test(id), `cannot test webhook ${id}`)
-        print(
-          options.json,
-          delivery,
-          `A running server sends the event now. To see the result, run: agent-messaging deliveries show ${delivery.id}`,
-        )
-      }),
-    )
-}
-
-function addDelete(webhooks: Command): void {
-  withBackend(webhooks.command('delete <id>'))
-    .description('delete a webhook and cancel its open deliveries')
-    .addHelpText('after', example(`agent-messaging webhooks delete ${ID}`))
-    .action((id: string, options: BackendOptions) =>
-      onBackend(options, async ({ client }) => {
-        await orRefusal(client.webhooks.delete(id), `cannot delete webhook ${id}`)
-        print(options.json, { id, deleted: true }, `Deleted webhook ${id}.`)
-      }),
-    )
-}
+const isNow =
+  (state: string, note = '') =>
+  (_: Webhook, id: string): string =>
+    `Webhook ${id} is ${state}.${note}`
