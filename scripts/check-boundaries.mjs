@@ -42,8 +42,10 @@ const CORE_PACKAGES_OF = {
 }
 
 /** Packages that also load without Node, and packages that wire adapters together. */
-const WITHOUT_NODE = ['core', 'testing', 'adapter-http']
+const WITHOUT_NODE = ['core', 'testing', 'sql-kit', 'adapter-http']
 const WIRING = ['node', 'server']
+/** What a package can import beside core. */
+const KITS = { 'adapter-sqlite': 'sql-kit', 'adapter-postgres': 'sql-kit' }
 
 /** Returns `file:line  sentence` for each import that breaks a rule. */
 export function boundaryViolations(root) {
@@ -138,7 +140,7 @@ function packageProblem({ name, isTest }, target) {
   if (other === 'testing') return isTest ? undefined : `${SCOPE}testing is for tests`
   if (name === 'core')
     return `core imports no package of this repository, but here ${SCOPE}${target}`
-  if (other !== 'core')
+  if (other !== 'core' && other !== KITS[name])
     return `${name} can import only core. ${WIRING.join(', ')}, examples and benchmarks can import ${SCOPE}${other}`
   if (entry === 'node' && WITHOUT_NODE.includes(name) && !isTest)
     return `${name} imports nothing of Node, but here core's \`./node\``

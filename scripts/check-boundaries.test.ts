@@ -45,6 +45,7 @@ describe('the boundary check', () => {
     ['adapter-http/src/app.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
     ['adapter-http/src/app.ts', `import { fail } from '../../core/src/domain/fail.js'`],
     ['adapter-http/test/app.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    ['adapter-http/src/app.ts', `import { webhookStore } from '@org/agent-messaging-sql-kit'`],
     ['adapter-sqlite/src/open.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
   ])('refuses in %s: %s', (file, source) => {
     expect(violationsOf(file, `// a line before\n${source}\n`)).toEqual([
@@ -72,6 +73,7 @@ describe('the boundary check', () => {
       `import { it } from 'vitest'\nimport { readFileSync } from 'node:fs'\nimport '@org/agent-messaging-testing'`,
     ],
     ['core/test/send.test.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
+    ['adapter-sqlite/src/open.ts', `import { webhookStore } from '@org/agent-messaging-sql-kit'`],
     [
       'adapter-sqlite/test/open.test.ts',
       `import { openSqliteStorage } from '@org/agent-messaging-sqlite'`,

@@ -24,7 +24,7 @@ import {
   type ResealStep,
   type StateChange,
 } from '@org/agent-messaging-core/storage'
-import { recorded } from './audit-store.js'
+import { recorded } from './recorded.js'
 import type { Database, Queries } from './database.js'
 import { addErasure } from './erasure.js'
 import { fanOut } from './fan-out.js'

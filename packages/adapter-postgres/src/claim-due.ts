@@ -11,9 +11,9 @@ import {
   type Instant,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
+import { webhookList } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
 import { call, sql } from './sql.js'
-import { webhookList } from './webhook-row.js'
 
 /**
  * Webhooks that one claim looks at. Bounds a claim when thousands of webhooks have due deliveries

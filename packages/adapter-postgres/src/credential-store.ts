@@ -18,7 +18,7 @@ import {
   type Project,
   type ProjectRow,
 } from '@org/agent-messaging-core/storage'
-import { recorded } from './audit-store.js'
+import { recorded } from './recorded.js'
 import type { Database, Queries } from './database.js'
 import { pageStart } from './page.js'
 import { sql } from './sql.js'

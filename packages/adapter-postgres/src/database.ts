@@ -1,6 +1,7 @@
 import { err, errAsync, ok, ResultAsync, type Result } from 'neverthrow'
 import type pg from 'pg'
 import { CLOSED, type Stored, type Unavailable } from '@org/agent-messaging-core/storage'
+import type { Answer } from '@org/agent-messaging-sql-kit'
 import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'
 import { Committer, type CommitterOptions } from './committer.js'
@@ -12,6 +13,10 @@ import type { Sql } from './sql.js'
 
 /** Runs statements on a connection, or each on any connection of a pool. */
 export type Queries = {
+  answer<Parameters extends object>(
+    statement: Sql<Parameters>,
+    parameters: NoInfer<Parameters>,
+  ): Promise<Answer>
   all<Parameters extends object, Row>(
     statement: Sql<Parameters, Row>,
     parameters: NoInfer<Parameters>,
@@ -262,6 +267,10 @@ export function queriesOn(
     return preparedAs && prepared ? prepared.run(preparedAs, run) : run()
   }
   return {
+    answer: async (statement, parameters) => {
+      const { rows, rowCount } = await query(statement, parameters)
+      return { rows, changes: rowCount ?? 0 }
+    },
     all: async <Row>(statement: Sql<never, Row>, parameters: object) =>
       (await query(statement, parameters)).rows as Row[],
     one: async <Row>(statement: Sql<never, Row>, parameters: object) =>

@@ -13,7 +13,7 @@ import {
   type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
 import { attemptActivity } from './activity.js'
-import { recorded } from './audit-store.js'
+import { recorded } from './recorded.js'
 import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
 import { DueClaims } from './claim-due.js'

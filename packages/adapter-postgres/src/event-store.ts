@@ -11,7 +11,7 @@ import {
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import { ok } from 'neverthrow'
-import { recorded } from './audit-store.js'
+import { recorded } from './recorded.js'
 import type { Database, Queries } from './database.js'
 import { lockLogs, placeEvents, raiseFloorsSql } from './event-log.js'
 import { sql } from './sql.js'

@@ -10,9 +10,10 @@ import {
   type SessionErasure,
   type SessionsOf,
 } from '@org/agent-messaging-core/storage'
+import { insertHook } from '@org/agent-messaging-sql-kit'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
-import { recorded } from './audit-store.js'
+import { recorded } from './recorded.js'
 import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
 import { MAX_LOCK_FAILURES } from './batch.js'
@@ -22,10 +23,11 @@ import { erasePrincipalMessages } from './erase-principal.js'
 import { addErasure, sweep } from './erasure.js'
 import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, changeInput, retry, setMetadata } from './message-changes.js'
-import { insertHook, sweepHooks } from './hooks.js'
+import { sweepHooks } from './hooks.js'
 import { countMessages, listMessages } from './message-list.js'
 import { searchMessages } from './message-search.js'
 import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
+import { perform } from './operations.js'
 import { purgeMessages } from './purge.js'
 import { KnownReceivers } from './receivers.js'
 import { recordRuns } from './record-runs.js'
@@ -63,7 +65,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     flush: async (db, messages) => {
       const accepted = await acceptLimited(db, messages)
       for (const [at, { hook }] of messages.entries())
-        if (hook && isNew(accepted[at])) await insertHook(db, hook)
+        if (hook && isNew(accepted[at])) await perform(db, insertHook, hook)
       return accepted
     },
   })

@@ -1,6 +1,7 @@
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
+import { auditStore, webhookStore } from '@org/agent-messaging-sql-kit'
 import type pg from 'pg'
 import { agentStore } from './agent-store.js'
 import { credentialStore } from './credential-store.js'
@@ -13,7 +14,7 @@ import { eventStore } from './event-store.js'
 import { migrate } from './migrate.js'
 import { lastMoveIn, lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
-import { auditStore } from './audit-store.js'
+import { runnerOf } from './operations.js'
 import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
 import { connectionTo } from './postgres-url.js'
@@ -21,7 +22,6 @@ import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
 import { sql } from './sql.js'
 import { usageStore } from './usage-store.js'
-import { webhookStore } from './webhook-store.js'
 
 export type PostgresOptions = ClockOptions & Place
 
@@ -124,11 +124,11 @@ const storesOf = (database: Database): Omit<Storage, 'close'> => ({
   messages: messageStore(database),
   deliveries: deliveryStore(database),
   recoveries: recoveryStore(database),
-  audit: auditStore(database),
+  audit: auditStore(runnerOf(database)),
   portals: portalStore(database),
   usage: usageStore(database),
   events: eventStore(database),
-  webhooks: webhookStore(database),
+  webhooks: webhookStore(runnerOf(database)),
   agents: agentStore(database),
   credentials: credentialStore(database),
   ping: () => database.write(async (db) => void (await db.run(rewriteVersionSql, {}))),

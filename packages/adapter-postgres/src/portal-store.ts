@@ -9,7 +9,7 @@ import {
   type PortalSession,
   type PortalStore,
 } from '@org/agent-messaging-core/storage'
-import { recorded } from './audit-store.js'
+import { recorded } from './recorded.js'
 import type { Database, Queries } from './database.js'
 import { sql } from './sql.js'
 

@@ -6,9 +6,9 @@ import {
   type WebhookEvent,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
+import { webhookList } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
 import { sql } from './sql.js'
-import { webhookList } from './webhook-row.js'
 
 /** An event of a project. */
 type Topic = Pick<WebhookEvent, 'projectId' | 'name'>

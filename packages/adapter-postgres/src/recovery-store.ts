@@ -16,7 +16,7 @@ import {
   type RecoveryRow,
   type RecoveryStore,
 } from '@org/agent-messaging-core/storage'
-import { recorded } from './audit-store.js'
+import { recorded } from './recorded.js'
 import type { Database, Queries } from './database.js'
 import { pageStart } from './page.js'
 import { redeliver } from './redelivery.js'

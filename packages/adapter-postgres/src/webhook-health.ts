@@ -4,20 +4,24 @@ import {
   webhookColumns,
   type AttemptRecord,
   type Webhook,
+  type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
+import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
+import { dialect } from './operations.js'
 import { sql } from './sql.js'
-import { selectWebhook, updateWebhook } from './webhook-row.js'
 
 export type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
 
+const select = selectWebhook(dialect)
+const updateSql = sql<WebhookColumns>(updateWebhook(dialect))
 const lockSql = sql<{ readonly seq: number }, WebhookRow>(
-  `${selectWebhook} where w.seq = @seq and not w.is_deleted for no key update`,
+  `${select} where w.seq = @seq and not w.is_deleted for no key update`,
 )
 const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
-  ${selectWebhook} join agent_messaging.deliveries d on d.webhook_seq = w.seq
+  ${select} join agent_messaging.deliveries d on d.webhook_seq = w.seq
   where d.id = @deliveryId and not w.is_deleted`)
 
 /**
@@ -44,7 +48,7 @@ export async function updateHealth(
   const update = before && decideHealth(before)
   if (!update) return undefined
   const after = changeWebhook(before, update.change)
-  await db.run(updateWebhook, webhookColumns(after))
+  await db.run(updateSql, webhookColumns(after))
   if (update.outgoing) await fanOut(db, update.outgoing)
   return { before, after }
 }

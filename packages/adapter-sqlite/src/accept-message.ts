@@ -10,7 +10,8 @@ import {
   type MessageRow,
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
-import type { HookRows } from './hook-rows.js'
+import { insertHook } from '@org/agent-messaging-sql-kit'
+import type { Perform } from './operations.js'
 import { selectMessage } from './message-row.js'
 import type { Place, SessionRows } from './session-rows.js'
 import type { SendBuckets } from './send-buckets.js'
@@ -29,14 +30,14 @@ type Case = [
 type Parts = {
   readonly usage: UsageRows
   readonly buckets: SendBuckets
-  readonly hooks: HookRows
+  readonly perform: Perform
 }
 
 /** `MessageStore.accept`, in a transaction. */
 export function acceptance(
   db: Database,
   sessions: SessionRows,
-  { usage, buckets, hooks }: Parts,
+  { usage, buckets, perform }: Parts,
 ): (message: NewMessage) => Accepted {
   const caseOf = db
     .prepare<[string, string | null, string, string], Case>(
@@ -103,7 +104,7 @@ export function acceptance(
     if (sameKey !== null) freeKey.run(accepted)
     const claim = newMessageClaim(accepted.claimUntil, place.isHead)
     insert.run(valuesOf(accepted, place, claim !== undefined))
-    if (accepted.hook) hooks.insert(accepted.hook)
+    if (accepted.hook) perform(insertHook, accepted.hook)
     usage.add(accepted.usage)
     taken?.store()
     const result =

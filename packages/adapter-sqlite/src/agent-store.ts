@@ -24,7 +24,7 @@ import {
   type ResealStep,
   type StateChange,
 } from '@org/agent-messaging-core/storage'
-import type { AuditRows } from './audit-store.js'
+import type { AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import type { Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'

@@ -1,14 +1,13 @@
+import { webhookStore } from '@org/agent-messaging-sql-kit'
 import { anAgent, anEvent, aWebhook, fakeIds } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { dueClaims } from './claim-due.js'
 import { openConnection } from './connection.js'
 import { fanOutOf } from './fan-out.js'
 import { migrate } from './migrate.js'
-import { AuditRows } from './audit-store.js'
 import { Committer } from './committer.js'
-import { HookRows } from './hook-rows.js'
+import { performer, runnerOf } from './operations.js'
 import { WebhookRows } from './webhook-rows.js'
-import { webhookStore } from './webhook-store.js'
 
 const NOW = 1_000_000
 const QUERY = {
@@ -27,11 +26,11 @@ it('a new process finds the one due delivery behind thousands of webhooks withou
   const db = openConnection(':memory:', 0)
   migrate(db)
   const rows = new WebhookRows(db)
-  const { create } = webhookStore(db, new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }), {
-    webhooks: rows,
-    audit: new AuditRows(db),
-    hooks: new HookRows(db),
-  })
+  const { create } = webhookStore(
+    runnerOf(new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }), performer(db), () =>
+      rows.changed(),
+    ),
+  )
   const ids = fakeIds()
   const agent = anAgent()
   await Promise.all(Array.from({ length: MANY }, () => create(aWebhook({ id: ids.next() }), MANY)))

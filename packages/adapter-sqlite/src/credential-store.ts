@@ -19,7 +19,7 @@ import {
   type Project,
   type ProjectRow,
 } from '@org/agent-messaging-core/storage'
-import type { AuditRows } from './audit-store.js'
+import type { AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import { atMost, pageStart } from './statements.js'
 import { VersionedCache } from './versioned-cache.js'

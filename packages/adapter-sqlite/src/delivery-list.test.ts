@@ -1,15 +1,14 @@
 import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-testing'
 import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
+import { webhookStore } from '@org/agent-messaging-sql-kit'
 import { expect, it } from 'vitest'
-import { AuditRows } from './audit-store.js'
 import { Committer } from './committer.js'
-import { HookRows } from './hook-rows.js'
 import { openConnection } from './connection.js'
 import { deliveryList } from './delivery-list.js'
 import { fanOutOf } from './fan-out.js'
 import { migrate } from './migrate.js'
+import { performer, runnerOf } from './operations.js'
 import { WebhookRows } from './webhook-rows.js'
-import { webhookStore } from './webhook-store.js'
 
 const MOST_READ = 10
 
@@ -21,11 +20,11 @@ async function deliveries() {
   const agent = anAgent()
   const rows = new WebhookRows(db)
   const webhook = aWebhook({ id: ids.next() })
-  await webhookStore(db, new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), {
-    webhooks: rows,
-    audit: new AuditRows(db),
-    hooks: new HookRows(db),
-  }).create(webhook, 1)
+  await webhookStore(
+    runnerOf(new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), performer(db), () =>
+      rows.changed(),
+    ),
+  ).create(webhook, 1)
   const made: string[] = []
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
   const fanOut = fanOutOf(db, rows)

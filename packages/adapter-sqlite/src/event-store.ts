@@ -12,7 +12,7 @@ import {
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
-import { entryOf, type AuditRows } from './audit-store.js'
+import { entryOf, type AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import { atMost } from './statements.js'
 

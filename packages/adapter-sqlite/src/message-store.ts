@@ -9,16 +9,17 @@ import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
 import { runnableClaims } from './claim-runnable.js'
-import { entryOf, type AuditRows } from './audit-store.js'
+import { entryOf, type AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import { principalMessages } from './erase-principal.js'
 import { sessionErasure, type Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
-import type { HookRows } from './hook-rows.js'
+import { hookSweep } from './hook-sweep.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
 import { messageCount, messageList } from './message-list.js'
 import { messageById, messageByRef, selectMessage } from './message-row.js'
+import type { Perform } from './operations.js'
 import { messagePurge } from './purge.js'
 import { searchInSteps } from './search-in-steps.js'
 import { sessionHistory } from './session-history.js'
@@ -34,16 +35,16 @@ type Parts = {
   readonly erasure: Erasure
   readonly usage: UsageRows
   readonly buckets: SendBuckets
-  readonly hooks: HookRows
+  readonly perform: Perform
   readonly audit: AuditRows
 }
 
 export function messageStore(
   db: Database,
   committer: Committer,
-  { sessions, fanOut, erasure, usage, buckets, hooks, audit }: Parts,
+  { sessions, fanOut, erasure, usage, buckets, perform, audit }: Parts,
 ): MessageStore {
-  const accept = acceptance(db, sessions, { usage, buckets, hooks })
+  const accept = acceptance(db, sessions, { usage, buckets, perform })
   const claimRunnable = runnableClaims(db, sessions)
   const held = heldRuns(db, { sessions, fanOut, usage })
   const changes = messageChanges(db, sessions, fanOut)
@@ -56,6 +57,7 @@ export function messageStore(
   const activity = messageActivity(db)
   const backlog = messageBacklog(db)
   const listSessions = sessionList(db)
+  const sweepHooks = hookSweep(db)
   const byRef = messageByRef(db)
   const byId = messageById(db)
   const ofIds = db.prepare<[string], MessageRow>(
@@ -113,6 +115,6 @@ export function messageStore(
     // A write even to count, because other operations run between two writes.
     erasePrincipal: (step) =>
       committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'messages')),
-    sweep: ({ limit }) => committer.write(() => erasure.sweep(limit) + hooks.sweep(limit)),
+    sweep: ({ limit }) => committer.write(() => erasure.sweep(limit) + sweepHooks(limit)),
   }
 }

@@ -10,7 +10,7 @@ import {
   type PortalStore,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
-import type { AuditRows } from './audit-store.js'
+import type { AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 
 const select = `select ${selectList(PORTAL_COLUMNS)} from portal_sessions`

@@ -12,11 +12,13 @@ import {
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
+import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
 import { DeliveryOrders } from './delivery-order.js'
 import type { FanOut } from './fan-out.js'
 import { headerWriter } from './header-names.js'
 import type { UsageRows } from './usage-store.js'
-import { selectWebhook, updateWebhookSql, type WebhookRows } from './webhook-rows.js'
+import { dialect } from './operations.js'
+import type { WebhookRows } from './webhook-rows.js'
 
 type Claim = {
   readonly seq: number
@@ -116,9 +118,9 @@ function healthUpdates(
   webhooks: WebhookRows,
 ): (webhookSeq: number, decide: DecideHealth) => Changed | undefined {
   const webhookOf = db.prepare<[number], WebhookRow>(
-    `${selectWebhook} where w.seq = ? and w.is_deleted = 0`,
+    `${selectWebhook(dialect)} where w.seq = ? and w.is_deleted = 0`,
   )
-  const update = db.prepare<[WebhookColumns]>(updateWebhookSql)
+  const update = db.prepare<[WebhookColumns]>(updateWebhook(dialect))
 
   return (webhookSeq, decide) => {
     const row = webhookOf.get(webhookSeq)

@@ -17,7 +17,7 @@ import {
   type RecoveryStore,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
-import type { AuditRows } from './audit-store.js'
+import type { AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import { redelivery, type Redelivery } from './redelivery.js'
 import { atMost, pageStart } from './statements.js'

@@ -1,47 +1,48 @@
 import type { Storage } from '@org/agent-messaging-core/storage'
+import { auditStore, webhookStore } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { agentStore } from './agent-store.js'
-import { AuditRows, auditStore } from './audit-store.js'
+import { AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import { credentialStore } from './credential-store.js'
 import { deliveryStore } from './delivery-store.js'
 import { erasureOf } from './erasure.js'
 import { eventStore } from './event-store.js'
 import { fanOutOf } from './fan-out.js'
-import { HookRows } from './hook-rows.js'
 import { messageStore } from './message-store.js'
 import { Times } from './move-times.js'
+import { performer, runnerOf } from './operations.js'
 import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
 import { SendBuckets } from './send-buckets.js'
 import { SessionRows } from './session-rows.js'
 import { UsageRows, usageStore } from './usage-store.js'
 import { WebhookRows } from './webhook-rows.js'
-import { webhookStore } from './webhook-store.js'
 
 /** Creates the stores, which prepare their statements once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
   const webhooks = new WebhookRows(db)
+  const perform = performer(db)
   const times = new Times(db, webhooks)
   const parts = {
     webhooks,
     sessions: new SessionRows(db),
     fanOut: fanOutOf(db, webhooks),
     erasure: erasureOf(db),
-    audit: new AuditRows(db),
+    audit: new AuditRows(perform),
     usage: committer.collecting(new UsageRows(db)),
     buckets: committer.collecting(new SendBuckets(db)),
-    hooks: new HookRows(db),
+    perform,
   }
   return {
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
     recoveries: recoveryStore(db, committer, parts),
     events: eventStore(db, committer, parts.audit),
-    webhooks: webhookStore(db, committer, parts),
+    webhooks: webhookStore(runnerOf(committer, perform, () => webhooks.changed())),
     agents: agentStore(db, committer, parts),
     credentials: credentialStore(db, committer, parts),
-    audit: auditStore(committer, parts.audit),
+    audit: auditStore(runnerOf(committer, perform)),
     portals: portalStore(db, committer, parts),
     usage: usageStore(db, committer),
     lastMove: times.lastMove(),

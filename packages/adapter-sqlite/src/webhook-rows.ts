@@ -1,22 +1,13 @@
 import {
-  assignments,
-  selectList,
   toWebhook,
-  WEBHOOK_COLUMNS,
-  WEBHOOK_UPDATE,
   type EventName,
   type Webhook,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
+import { selectWebhook } from '@org/agent-messaging-sql-kit'
 import type { Database, Statement } from 'better-sqlite3'
+import { dialect } from './operations.js'
 import { VersionedCache } from './versioned-cache.js'
-
-/** Append joins or a `where`. */
-export const selectWebhook = `select w.seq, ${selectList(WEBHOOK_COLUMNS, 'w')} from webhooks w`
-/** The hooks of one message that are not deleted. */
-export const OF_MESSAGE = 'w.message_id = ? and w.is_deleted = 0'
-/** Binds `webhookColumns`. */
-export const updateWebhookSql = `update webhooks set ${assignments(WEBHOOK_UPDATE)} where id = @id`
 
 export type Receiver = { readonly seq: number; readonly webhook: Webhook }
 
@@ -33,8 +24,9 @@ export class WebhookRows {
   constructor(db: Database) {
     this.#webhooks = new VersionedCache(db)
     this.#receivers = new VersionedCache(db)
-    this.#one = db.prepare(`${selectWebhook} where w.seq = ?`)
-    this.#hooks = db.prepare(`${selectWebhook} where ${OF_MESSAGE} order by w.seq`)
+    const select = selectWebhook(dialect)
+    this.#one = db.prepare(`${select} where w.seq = ?`)
+    this.#hooks = db.prepare(`${select} where w.message_id = ? and w.is_deleted = 0 order by w.seq`)
     this.#subscribed = db
       .prepare<[string, EventName], number>(
         "select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)",

@@ -1,0 +1,45 @@
+import type { Dialect, Operate, Runner, Sql as Statement } from '@org/agent-messaging-sql-kit'
+import type { Database, Queries } from './database.js'
+import { sql, type Sql } from './sql.js'
+
+export const dialect: Dialect = {
+  schema: 'agent_messaging.',
+  lock: (strength) => `for ${strength}`,
+  not: (column) => `not ${column}`,
+  each: (list) => `unnest(@${list}::text[]) as each (value)`,
+  among: (column, select) => `${column} = any(array(${select}))`,
+}
+
+const known = new WeakMap<Statement<never>, Sql>()
+
+function sqlOf(statement: Statement<never>): Sql {
+  const made = known.get(statement) ?? sql(statement(dialect))
+  known.set(statement, made)
+  return made
+}
+
+/** Runs an operation. In a transaction, `db` is its connection. */
+export async function perform<Input extends readonly unknown[], T>(
+  db: Queries,
+  operation: Operate<Input, T>,
+  ...input: Input
+): Promise<T> {
+  const steps = operation(...input)
+  let step = steps.next()
+  while (!step.done) {
+    const { statement, parameters } = step.value
+    step = steps.next(await db.answer(sqlOf(statement), parameters))
+  }
+  return step.value
+}
+
+export const runnerOf = ({ read, write }: Database): Runner => ({
+  read:
+    (operation) =>
+    (...input) =>
+      read((db) => perform(db, operation, ...input)),
+  write:
+    (operation) =>
+    (...input) =>
+      write((db) => perform(db, operation, ...input)),
+})

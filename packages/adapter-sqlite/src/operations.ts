@@ -1,0 +1,75 @@
+import {
+  STATEMENTS,
+  type Answer,
+  type Dialect,
+  type Operate,
+  type Runner,
+  type Sql,
+  type Step,
+} from '@org/agent-messaging-sql-kit'
+import type { Database, Statement } from 'better-sqlite3'
+import type { Committer } from './committer.js'
+import { preparedOnce } from './statements.js'
+
+export const dialect: Dialect = {
+  schema: '',
+  lock: () => '',
+  not: (column) => `${column} = 0`,
+  each: (list) => `json_each(@${list})`,
+  among: (column, select) => `${column} in (${select})`,
+}
+
+/** Runs operations on a connection, within a read or a transaction. */
+export type Perform = <Input extends readonly unknown[], T>(
+  operation: Operate<Input, T>,
+  ...input: Input
+) => T
+
+export function performer(db: Database): Perform {
+  const prepared = preparedOnce<object, unknown>(db)
+  const known = new Map<Sql<never>, Statement<[object]>>(
+    STATEMENTS.map((text) => [text, prepared(text(dialect))]),
+  )
+
+  function answer({ statement, parameters }: Step): Answer {
+    const found = known.get(statement) ?? prepared(statement(dialect))
+    const values = Object.fromEntries(
+      Object.entries(parameters).map(([name, value]) => [name, valueOf(value)]),
+    )
+    if (!found.reader) return { rows: [], changes: found.run(values).changes }
+    const rows = found.all(values)
+    return { rows, changes: rows.length }
+  }
+
+  return (operation, ...input) => {
+    const steps = operation(...input)
+    let step = steps.next()
+    while (!step.done) step = steps.next(answer(step.value))
+    return step.value
+  }
+}
+
+/** The driver refuses booleans, lists and undefined. */
+function valueOf(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value)
+  return Array.isArray(value) ? JSON.stringify(value) : (value ?? null)
+}
+
+/** `changed` is called in each transaction that writes. */
+export const runnerOf = (
+  committer: Committer,
+  perform: Perform,
+  changed = (): void => undefined,
+): Runner => ({
+  read:
+    (operation) =>
+    (...input) =>
+      committer.read(() => perform(operation, ...input)),
+  write:
+    (operation) =>
+    (...input) =>
+      committer.write(() => {
+        changed()
+        return perform(operation, ...input)
+      }),
+})

@@ -1,0 +1,51 @@
+import {
+  AUDIT_COLUMNS,
+  auditColumns,
+  auditConditions,
+  insertList,
+  selectList,
+  toAuditEntry,
+  toPage,
+  type AuditEntry,
+  type AuditFilter,
+  type AuditRow,
+  type AuditStore,
+  type Purge,
+} from '@org/agent-messaging-core/storage'
+import { atMost } from './dialect.js'
+import { all, run, sql, type Operation, type Runner, type Sql } from './operation.js'
+import { NEWEST, pageBounds, type Bounds } from './pages.js'
+
+const insert = sql<AuditRow>(
+  ({ schema }) =>
+    `insert into ${schema}audit_log ${insertList(AUDIT_COLUMNS)} on conflict do nothing`,
+)
+const purge = sql<Purge>(
+  ({ schema, among }) =>
+    `delete from ${schema}audit_log where ${among(
+      'seq',
+      `
+      select seq from ${schema}audit_log where created_at < @finishedBefore
+      order by created_at ${atMost('@limit')}`,
+    )}`,
+)
+const list =
+  (filter: AuditFilter): Sql<AuditFilter & Bounds, AuditRow> =>
+  ({ schema }) =>
+    `select ${selectList(AUDIT_COLUMNS)} from ${schema}audit_log
+    where ${auditConditions(filter)} ${NEWEST}`
+
+const bounds = pageBounds('audit_log')
+
+/** Adds the entry, in the transaction of its change. */
+export function* record(audit: AuditEntry | undefined): Operation<void> {
+  if (audit) yield* run(insert, auditColumns(audit))
+}
+
+export const auditStore = ({ read, write }: Runner): AuditStore => ({
+  list: read(function* (filter, page) {
+    const rows = yield* all(list(filter), { ...filter, ...(yield* bounds(page)) })
+    return toPage(rows, page.limit, toAuditEntry)
+  }),
+  purge: write((before) => run(purge, before)),
+})

@@ -1,0 +1,87 @@
+import {
+  decideHook,
+  isHook,
+  toWebhook,
+  webhookColumns,
+  type HookOfMessage,
+  type MessageRef,
+  type WebhookRow,
+  type WebhookStore,
+} from '@org/agent-messaging-core/storage'
+import { all, one, run, sql, type Operation, type Runner } from './operation.js'
+import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './webhook-rows.js'
+
+// Hooks of messages are rows of `webhooks`. A change of a hook locks the session of its message, as
+// the end of a run does.
+
+type Id = { readonly messageId: string }
+type StoredHook = {
+  readonly id: string
+  readonly name: string
+  readonly isDeleted: boolean | number
+}
+
+const lockSession = sql<Id>(
+  ({ schema, lock }) => `
+    select 1 from ${schema}sessions
+    where seq = (select session_seq from ${schema}messages where id = @messageId) ${lock('update')}`,
+)
+/** The joins hide messages whose session has no agent. */
+const message = sql<MessageRef>(
+  ({ schema }) => `
+    select 1 from ${schema}messages m join ${schema}sessions s on s.seq = m.session_seq
+      join ${schema}agents a on a.id = s.agent_id
+    where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
+)
+const stored = sql<Id, StoredHook>(
+  ({ schema }) => `
+    select id, hook_name as name, is_deleted as "isDeleted" from ${schema}webhooks
+    where message_id = @messageId`,
+)
+const present = sql<Id, WebhookRow>(
+  (d) =>
+    `${selectWebhook(d)} where w.message_id = @messageId and ${d.not('w.is_deleted')} order by w.seq`,
+)
+const note = sql<Id>(
+  ({ schema }) =>
+    `update ${schema}messages set hooks = coalesce(hooks, 0) + 1 where id = @messageId`,
+)
+const erase = sql<Id & { readonly name: string }>(
+  (d) =>
+    `${eraseWebhooks(d)} where message_id = @messageId and hook_name = @name and ${d.not('is_deleted')}`,
+)
+
+/** Stores a new hook, and notes on its message that it has hooks. */
+export function* insertHook(hook: HookOfMessage): Operation<void> {
+  yield* run(insertWebhook, webhookColumns(hook))
+  yield* run(note, hook.hook)
+}
+
+export const hookMethods = ({
+  read,
+  write,
+}: Runner): Pick<WebhookStore, 'setHook' | 'hooksOf' | 'deleteHook'> => ({
+  setHook: write(function* (hook, agentId, limit) {
+    const {
+      projectId,
+      hook: { messageId },
+    } = hook
+    yield* run(lockSession, { messageId })
+    if (!(yield* one(message, { projectId, agentId, messageId }))) return 'message_not_found'
+    const known = yield* all(stored, { messageId })
+    const hooks = known.map((one) => ({ ...one, isDeleted: Boolean(one.isDeleted) }))
+    const decided = decideHook(hooks, hook, limit)
+    if (decided === 'insert') yield* insertHook(hook)
+    else if (decided === 'update') yield* run(updateWebhook, webhookColumns(hook))
+    else return decided
+    return 'set'
+  }),
+  hooksOf: read(function* (ref) {
+    if (!(yield* one(message, ref))) return []
+    return (yield* all(present, ref)).map(toWebhook).filter(isHook)
+  }),
+  deleteHook: write(function* (ref, name) {
+    if (!(yield* one(message, ref))) return false
+    return (yield* run(erase, { ...ref, name })) > 0
+  }),
+})

@@ -1,0 +1,14 @@
+export { auditStore, record } from './audit.js'
+export { atMost, type Dialect } from './dialect.js'
+export { insertHook } from './hooks.js'
+export {
+  STATEMENTS,
+  type Answer,
+  type Operate,
+  type Operation,
+  type Runner,
+  type Sql,
+  type Step,
+} from './operation.js'
+export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
+export { webhookStore } from './webhooks.js'

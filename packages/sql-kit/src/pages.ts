@@ -1,0 +1,67 @@
+import {
+  resealRows,
+  toPage,
+  type Page,
+  type PageOf,
+  type ResealedRows,
+  type ResealStep,
+} from '@org/agent-messaging-core/storage'
+import { atMost } from './dialect.js'
+import { all, one, run, sql, type Operation, type Sql } from './operation.js'
+
+export type Bounds = { readonly before: number; readonly rows: number }
+
+/** Follows the conditions of a list. */
+export const NEWEST = `seq < @before order by seq desc ${atMost('@rows')}`
+
+/**
+ * Returns the `seq` above all rows of the page. A cursor whose row was deleted counts by its id, a
+ * UUIDv7.
+ */
+export function pageBounds(table: string): (page: PageOf) => Operation<Bounds> {
+  const place = sql<{ readonly cursor: string }, { readonly before: number }>(
+    ({ schema }) => `
+      select seq + case when id < @cursor then 1 else 0 end as before from ${schema}${table}
+      where id <= @cursor order by id desc limit 1`,
+  )
+  return function* ({ cursor, limit }) {
+    const before =
+      cursor === undefined
+        ? Number.MAX_SAFE_INTEGER
+        : ((yield* one(place, { cursor }))?.before ?? 0)
+    return { before, rows: limit + 1 }
+  }
+}
+
+/** Lists the rows of a project, newest first. `select` ends with the conditions. */
+export function pagesOf<Row, T extends { readonly id: string }>(
+  table: string,
+  select: Sql<object, Row>,
+  from: (row: Row) => T,
+): (projectId: string, page: PageOf) => Operation<Page<T>> {
+  const bounds = pageBounds(table)
+  const newest = sql<Bounds & { readonly projectId: string }, Row>(
+    (d) => `${select(d)} and ${NEWEST}`,
+  )
+  return function* (projectId, page) {
+    const rows = yield* all(newest, { projectId, ...(yield* bounds(page)) })
+    return toPage(rows, page.limit, from)
+  }
+}
+
+/** Reseals rows. `select` ends with `where` or with conditions and `and`. */
+export function resealing<Row extends { readonly seq: number }, Columns extends object, T>(
+  select: Sql<object, Row>,
+  from: (row: Row) => T,
+  update: Sql<Columns>,
+  columns: (item: T) => Columns,
+): (step: ResealStep<T>) => Operation<ResealedRows> {
+  const after = sql<ResealStep<T>, Row>(
+    (d) => `${select(d)} seq > @after order by seq ${atMost('@limit')} ${d.lock('no key update')}`,
+  )
+  return function* (step) {
+    const { changed, result } = resealRows(yield* all(after, step), from, step)
+    for (const item of changed) yield* run(update, columns(item))
+    return result
+  }
+}

@@ -1,0 +1,118 @@
+import {
+  changeWebhook,
+  toWebhook,
+  webhookColumns,
+  type AuditEntry,
+  type Webhook,
+  type WebhookRow,
+  type WebhookStore,
+} from '@org/agent-messaging-core/storage'
+import { record } from './audit.js'
+import type { Dialect } from './dialect.js'
+import { hookMethods } from './hooks.js'
+import { one, run, sql, type Operation, type Runner } from './operation.js'
+import { pagesOf, resealing } from './pages.js'
+import { lockProject } from './projects.js'
+import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './webhook-rows.js'
+
+type Ref = { readonly projectId: string; readonly id: string }
+type Subscriptions = {
+  readonly projectId: string
+  readonly seq: number
+  readonly names: readonly string[]
+}
+
+/** Not deleted, and no hook of a message. */
+const ofProject = (d: Dialect): string =>
+  `where w.project_id = @projectId and ${d.not('w.is_deleted')} and w.message_id is null`
+const select = (d: Dialect): string => `${selectWebhook(d)} ${ofProject(d)}`
+
+const get = sql<Ref, WebhookRow>((d) => `${select(d)} and w.id = @id`)
+const lock = sql<Ref, WebhookRow>((d) => `${get(d)} ${d.lock('no key update')}`)
+const exists = sql<Pick<Ref, 'id'>>(
+  ({ schema }) => `select 1 from ${schema}webhooks where id = @id`,
+)
+const count = sql<Pick<Ref, 'projectId'>, { readonly count: number }>(
+  (d) => `select count(*) as count from ${d.schema}webhooks w ${ofProject(d)}`,
+)
+const erase = sql<Pick<WebhookRow, 'seq'>>((d) => `${eraseWebhooks(d)} where seq = @seq`)
+const unsubscribe = sql<Omit<Subscriptions, 'names'>>(
+  ({ schema }) =>
+    `delete from ${schema}subscriptions where project_id = @projectId and webhook_seq = @seq`,
+)
+const subscribe = sql<Subscriptions>(
+  ({ schema, each }) => `
+    insert into ${schema}subscriptions (project_id, event, webhook_seq)
+    select @projectId, value, @seq from ${each('names')}`,
+)
+
+/** One row per event makes one delivery. The wildcard contains all names. */
+const namesOf = ({ events }: Webhook): readonly string[] =>
+  events.includes('*') ? ['*'] : [...new Set(events)]
+
+function* change(
+  ref: Ref,
+  next: (webhook: Webhook) => Webhook,
+  audit: AuditEntry | undefined,
+): Operation<Webhook | undefined> {
+  const row = yield* one(lock, ref)
+  if (!row) return undefined
+  const before = toWebhook(row)
+  const after = next(before)
+  yield* run(updateWebhook, webhookColumns(after))
+  if (after.events !== before.events) {
+    yield* run(unsubscribe, row)
+    yield* run(subscribe, { ...row, names: namesOf(after) })
+  }
+  yield* record(audit)
+  return after
+}
+
+export const webhookStore = (runner: Runner): WebhookStore => ({
+  create: runner.write(function* (webhook, limit, audit) {
+    yield* run(lockProject, webhook)
+    if (yield* one(exists, webhook)) return 'created'
+    if (((yield* one(count, webhook))?.count ?? 0) >= limit) return 'limit_reached'
+    const row = yield* one(insertWebhook, webhookColumns(webhook))
+    if (row) yield* run(subscribe, { ...webhook, ...row, names: namesOf(webhook) })
+    yield* record(audit)
+    return 'created'
+  }),
+  get: runner.read(function* (projectId, id) {
+    const row = yield* one(get, { projectId, id })
+    return row && toWebhook(row)
+  }),
+  list: runner.read(pagesOf('webhooks', select, toWebhook)),
+  update: runner.write((projectId, id, changes, audit) =>
+    change({ projectId, id }, (webhook) => changeWebhook(webhook, changes), audit),
+  ),
+  rotateSecret: runner.write((projectId, id, { secret, previousUntil, updatedAt }, audit) =>
+    change(
+      { projectId, id },
+      (webhook) => ({
+        ...webhook,
+        secret,
+        previousSecret: { secret: webhook.secret, until: previousUntil },
+        updatedAt,
+      }),
+      audit,
+    ),
+  ),
+  delete: runner.write(function* (projectId, id, audit) {
+    const row = yield* one(lock, { projectId, id })
+    if (!row) return false
+    yield* run(unsubscribe, row)
+    yield* run(erase, row)
+    yield* record(audit)
+    return true
+  }),
+  reseal: runner.write(
+    resealing(
+      (d) => `${selectWebhook(d)} where ${d.not('w.is_deleted')} and`,
+      toWebhook,
+      updateWebhook,
+      webhookColumns,
+    ),
+  ),
+  ...hookMethods(runner),
+})
