@@ -9,8 +9,9 @@ it.each([
   ['/v1/webhooks', {}, 'url is required; events is required'],
   [
     '/v1/webhooks',
-    { url: 7, events: '*' },
-    'url must be a string; events must be an array of event names',
+    { url: 7, events: ['*'], ordering: 'x', timeoutMs: '1' },
+    'url must be a non-empty string; ordering must be one of: none, session; timeoutMs must be a ' +
+      'whole number from 100 to 300000',
   ],
   ['/v1/keys', {}, 'name is required; permissions is required'],
   ['/v1/keys', [], 'body must be a JSON object'],

@@ -56,8 +56,10 @@ export type { Hmac, SignedRequest } from './domain/signature.js'
 export { isSecret, newSecret, signatureHeaders } from './domain/signature.js'
 export { defaultWebhookHealthPolicy } from './domain/webhook-health.js'
 export { masterKeyProblem, masterKeyProblemOfCopy, matchingKey } from './maintenance/master-key.js'
+export type { Setting, Settings } from './domain/setting.js'
+export { valueRule } from './domain/setting.js'
 export { ORDERINGS, type DisabledReason, type Ordering } from './domain/webhook.js'
-export { webhookSecretContext } from './domain/webhook.js'
+export { HEADER_LIMITS, webhookSecretContext, webhookSettings } from './domain/webhook.js'
 export type { AttemptPolicy } from './policy.js'
 export type {
   AgentRuntime,

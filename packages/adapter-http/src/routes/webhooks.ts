@@ -1,15 +1,16 @@
 import type { JsonScalar, Webhook, WebhookFilter, WebhookSettings } from '@org/agent-messaging-core'
 import {
   customHeadersSchema,
+  HEADER_LIMITS,
   isJsonObject,
-  ORDERINGS,
-  orMissing,
+  webhookSettings,
   type CustomHeaders,
 } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { basePathOf, reply, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
+import { requestFields } from '../described.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
 import { answer, refuse } from '../errors.js'
@@ -22,13 +23,10 @@ import {
   fieldsOf,
   id,
   nullAsAbsent,
-  number,
-  oneOf,
   pageOf,
   paging,
   query,
   text,
-  textOf,
 } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
@@ -79,77 +77,18 @@ const filter = fieldsOf(
   'must be an object with agentId, sessionIdPrefix or metadata',
 ).transform((given) => defined(given) as WebhookFilter)
 
+const described = requestFields<WebhookSettings>(webhookSettings)
 const settings = fieldsOf({
-  url: text.meta({
-    minLength: 1,
-    maxLength: 2_048,
-    format: 'uri',
-    description: 'The URL that gets the deliveries.',
-    examples: ['https://example.com/hooks'],
-  }),
-  // The service knows the names of the events.
-  events: z
-    .custom<WebhookSettings['events']>(isTexts, orMissing('must be an array of event names'))
-    .meta({ shown: subscriptionSchema }),
-  filter: filter.nullish().meta({
-    shown: newWebhookFilterSchema.nullish(),
-    description:
-      'Limits the webhook to the events that match. In a change, it replaces the whole filter, ' +
-      'and null clears it.',
-  }),
-  description: text
-    .meta(textOf(500))
+  ...described,
+  events: described.events.meta({ shown: subscriptionSchema }),
+  filter: filter
     .nullish()
-    .meta({ description: 'In a change, null clears it.' }),
+    .meta({ shown: newWebhookFilterSchema.nullish(), ...described.filter.meta() }),
   headers: z
     .custom<CustomHeaders>(isTextMap, 'must be an object whose values are strings')
-    .meta({ shown: customHeadersSchema({ maxHeaders: 20, maxValueLength: 4_096 }) })
+    .meta({ shown: customHeadersSchema(HEADER_LIMITS) })
     .nullish()
-    .meta({
-      description:
-        'Sent with each request. The values are secret. In a change, null clears them. A `url` ' +
-        'on another origin requires new headers or null.',
-    }),
-  enabled: boolean.optional().meta({ description: 'Initially true.' }),
-  disableOnGone: boolean
-    .optional()
-    .meta({ description: 'Whether a 410 answer disables the webhook. Initially false.' }),
-  ordering: oneOf(ORDERINGS)
-    .optional()
-    .meta({
-      description:
-        '`session`: the deliveries of one session keep the order of their events. A change ' +
-        'applies to the next event.',
-    }),
-  paused: boolean.optional().meta({ description: 'Keeps all deliveries and sends nothing.' }),
-  maxConcurrency: number.nullish().meta({
-    shown: { type: ['integer', 'null'], minimum: 1, maximum: 1_000 },
-    description:
-      'The most requests at a time, over all processes. Absent or null: adapts to the receiver.',
-  }),
-  requestsPerSecond: number.nullish().meta({
-    shown: { type: ['number', 'null'], minimum: 0.01, maximum: 10_000 },
-    description:
-      'The most requests per second, over all processes. Absent or null: adapts to the receiver.',
-  }),
-  timeoutMs: number.nullish().meta({
-    shown: { type: ['integer', 'null'], minimum: 100, maximum: 300_000 },
-    description: 'The time limit of one attempt. Absent or null: the server’s setting.',
-  }),
-  retrySchedule: z
-    .array(number, 'must be an array of milliseconds')
-    .nullish()
-    .meta({
-      shown: {
-        type: ['array', 'null'],
-        items: { type: 'integer', minimum: 1, maximum: 2_592_000_000 },
-        maxItems: 50,
-      },
-      description:
-        'The delays between the attempts of a delivery, in milliseconds. Absent or null: the ' +
-        'server’s setting. An empty list allows one attempt.',
-      examples: [[5_000, 60_000, 600_000]],
-    }),
+    .meta({ ...described.headers.meta() }),
 })
 
 /** Base64 of 24 to 63 bytes, or of 64. */
@@ -169,7 +108,7 @@ const create = fieldsOf(fields).meta({
 })
 const change = settings.partial().meta({
   id: 'WebhookChange',
-  description: 'Absent fields do not change.',
+  description: 'Absent fields do not change. Null clears a field that can be absent.',
   examples: [{ events: ['*'] }],
 })
 

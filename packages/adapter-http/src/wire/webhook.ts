@@ -5,9 +5,11 @@ import {
   type Instant,
   type Webhook,
   type WebhookLimit,
+  type WebhookSettings,
 } from '@org/agent-messaging-core'
-import { ORDERINGS, toIso, type DisabledReason } from '@org/agent-messaging-core/runtime'
+import { toIso, webhookSettings, type DisabledReason } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
+import { answerFields } from '../described.js'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { webhookFilterSchema } from './webhook-filter.js'
 
@@ -20,39 +22,18 @@ export const subscriptionSchema = z
   .min(1)
   .meta({ examples: [['message.responded', 'agent.error'], ['*']] })
 
+const described = answerFields<WebhookSettings>(webhookSettings)
+
 export const webhookSchema = z
   .object({
     id: uuid,
-    url: z.string().meta({ format: 'uri' }),
+    ...described,
     events: subscriptionSchema,
-    filter: webhookFilterSchema
-      .optional()
-      .meta({ description: 'Limits the webhook to the events that match.' }),
-    description: z.string().optional(),
+    filter: webhookFilterSchema.optional().meta({ ...described.filter.meta() }),
     headers: z
       .record(z.string(), z.object({ set: z.literal(true) }).meta({ id: 'SecretMark' }))
       .optional()
       .meta({ description: 'Custom headers. Their values are secret.' }),
-    disableOnGone: z.boolean().meta({ description: 'Whether a 410 answer disables the webhook.' }),
-    ordering: z.enum(ORDERINGS).meta({
-      description: '`session`: the deliveries of one session keep the order of their events.',
-    }),
-    paused: z.boolean().meta({ description: 'Whether deliveries are kept and not sent.' }),
-    maxConcurrency: count
-      .optional()
-      .meta({ description: 'The most requests at a time. Absent: adapts to the receiver.' }),
-    requestsPerSecond: z
-      .number()
-      .optional()
-      .meta({ description: 'The most requests per second. Absent: adapts to the receiver.' }),
-    timeoutMs: count
-      .optional()
-      .meta({ description: 'The time limit of one attempt. Absent: the server’s setting.' }),
-    retrySchedule: z
-      .array(count)
-      .optional()
-      .meta({ description: 'Delays between attempts in milliseconds. Absent: the server’s.' }),
-    enabled: z.boolean(),
     disabledReason: z
       .enum(disabledReasons)
       .optional()

@@ -28,7 +28,7 @@ export const required = (fields: Readonly<Record<string, unknown>>): Record<stri
     ]),
   )
 
-const IS_REQUIRED = 'is required'
+export const IS_REQUIRED = 'is required'
 
 /** The error of a zod schema: `is required` if the value is missing, else `problem`. */
 export const orMissing = (problem: string) => ({

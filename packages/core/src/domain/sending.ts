@@ -1,4 +1,6 @@
+import { filled, given } from './given.js'
 import type { Instant } from './instant.js'
+import type { SettingsOf } from './setting.js'
 
 /**
  * How the service sends to a webhook. An absent setting follows the server: its limits adapt to the
@@ -14,15 +16,65 @@ export type SendingSettings = {
 }
 
 /** An absent field stays as it is. `null` clears the field. */
-export type SendingChange = { readonly [K in keyof SendingSettings]?: SendingSettings[K] | null }
+export type SendingChange = {
+  readonly [K in keyof SendingSettings]?: SendingSettings[K] | null | undefined
+}
+
+const DAY_MS = 24 * 3_600_000
+
+export const sendingSettings = {
+  maxConcurrency: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1_000,
+    clearable: true,
+    label: 'most requests at a time',
+    description: 'The most requests at a time, over all processes.',
+    unset: 'adapts to the receiver',
+  },
+  requestsPerSecond: {
+    type: 'number',
+    minimum: 0.01,
+    maximum: 10_000,
+    clearable: true,
+    label: 'most requests per second',
+    description: 'The most requests per second, over all processes.',
+    unset: 'adapts to the receiver',
+  },
+  timeoutMs: {
+    type: 'integer',
+    minimum: 100,
+    maximum: 300_000,
+    clearable: true,
+    label: 'time limit of an attempt',
+    description: 'The time limit of one attempt.',
+    unset: 'the server’s setting',
+  },
+  retrySchedule: {
+    type: 'array',
+    items: { type: 'integer', minimum: 1, maximum: 30 * DAY_MS },
+    maxItems: 50,
+    clearable: true,
+    label: 'delays between attempts',
+    description:
+      'The delays between the attempts of a delivery, in milliseconds. An empty list allows one ' +
+      'attempt.',
+    unset: 'the server’s setting',
+    examples: [[5_000, 60_000, 600_000]],
+  },
+} as const satisfies SettingsOf<SendingChange>
+
+/** The settings of sending that an input gives. */
+export const sendingIn = (input: SendingChange): SendingChange =>
+  Object.fromEntries(Object.entries(given(input)).filter(([name]) => name in sendingSettings))
 
 /** Returns the changed settings without cleared fields, or undefined if none is left. */
 export function changeSending(
   settings: SendingSettings | undefined,
   change: SendingChange,
 ): SendingSettings | undefined {
-  const changed = Object.entries({ ...settings, ...change }).filter(([, value]) => value != null)
-  return changed.length === 0 ? undefined : Object.fromEntries(changed)
+  const changed = filled({ ...settings, ...change })
+  return Object.keys(changed).length === 0 ? undefined : changed
 }
 
 /** The end of a lease, and the timeout of the attempt that the lease allows for. */

@@ -1,7 +1,15 @@
-import type { SubscribableEvent } from './event.js'
+import type { CustomHeaders } from './custom-headers.js'
+import { EVENT_NAMES, type SubscribableEvent } from './event.js'
+import { filled, given } from './given.js'
 import type { Instant } from './instant.js'
 import type { Reseal, Sealed } from './sealed.js'
-import { changeSending, type SendingChange, type SendingSettings } from './sending.js'
+import {
+  changeSending,
+  sendingSettings,
+  type SendingChange,
+  type SendingSettings,
+} from './sending.js'
+import type { SettingsOf } from './setting.js'
 import type { WebhookFilter } from './webhook-filter.js'
 import { readyToProbe, type WebhookHealth } from './webhook-health.js'
 
@@ -47,15 +55,97 @@ export type Webhook = {
 /** An operator, five days of failures only, or a 410 with `disableOnGone`. */
 export type DisabledReason = 'operator' | 'failing' | 'gone'
 
+/** The settings that people give. The sending settings hold over all processes. */
+export type WebhookSettings = SendingChange & {
+  readonly url: string
+  /** Event names, or `'*'` for all events, also in later versions. */
+  readonly events: Webhook['events']
+  /** Limits the webhook to the events that match. */
+  readonly filter?: WebhookFilter | null | undefined
+  readonly description?: string | null | undefined
+  /** Additional headers of each request. The values are secret: only the names are shown. */
+  readonly headers?: CustomHeaders | null | undefined
+  readonly enabled?: boolean | undefined
+  /** True if an answer of 410 disables the webhook. Default: false. */
+  readonly disableOnGone?: boolean | undefined
+  /** `session`: the deliveries of one session keep the order of their events. Default: `none`. */
+  readonly ordering?: Ordering | undefined
+  /** True keeps all deliveries and sends nothing. Default: false. */
+  readonly paused?: boolean | undefined
+}
+export type WebhookChanges = {
+  readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined
+}
+
+/** The limits of custom headers. */
+export const HEADER_LIMITS = { maxHeaders: 20, maxValueLength: 4_096 }
+
+export const webhookSettings = {
+  url: {
+    type: 'string',
+    maxLength: 2_048,
+    format: 'uri',
+    required: true,
+    description: 'The URL that gets the deliveries.',
+    examples: ['https://example.com/hooks'],
+  },
+  events: {
+    type: 'array',
+    items: { type: 'string', enum: ['*', ...EVENT_NAMES] },
+    minItems: 1,
+    required: true,
+    description: 'The events that the webhook gets. `*`: all events, also of later versions.',
+    examples: [['message.responded', 'agent.error'], ['*']],
+  },
+  filter: {
+    type: 'object',
+    clearable: true,
+    description: 'Limits the webhook to the events that match. A change replaces the whole filter.',
+  },
+  description: {
+    type: 'string',
+    maxLength: 500,
+    clearable: true,
+    description: 'For people.',
+    label: 'description for people',
+  },
+  headers: {
+    type: 'object',
+    clearable: true,
+    description:
+      'Sent with each request. The values are secret. A `url` on another origin requires new ' +
+      'headers or null.',
+  },
+  enabled: { type: 'boolean', default: true, description: 'Whether deliveries are sent.' },
+  disableOnGone: {
+    type: 'boolean',
+    default: false,
+    description: 'Whether a 410 answer disables the webhook.',
+    label: 'disable this webhook if it answers 410 Gone',
+  },
+  ordering: {
+    type: 'string',
+    enum: ORDERINGS,
+    default: 'none',
+    label: 'send the deliveries of each session in order',
+    description:
+      '`session`: the deliveries of one session keep the order of their events. A change applies ' +
+      'to the next event.',
+  },
+  paused: {
+    type: 'boolean',
+    default: false,
+    description: 'Keeps all deliveries and sends nothing.',
+  },
+  ...sendingSettings,
+} as const satisfies SettingsOf<WebhookSettings>
+
 /** An absent field stays as it is. `null` clears an optional field. */
-export type WebhookChange = {
-  readonly url?: Webhook['url']
-  readonly events?: Webhook['events']
-  readonly filter?: WebhookFilter | null
-  readonly description?: string | null
+export type WebhookChange = Pick<
+  WebhookChanges,
+  'url' | 'events' | 'filter' | 'description' | 'disableOnGone' | 'ordering'
+> & {
   readonly headers?: Webhook['headers'] | null
-  readonly disableOnGone?: boolean
-  readonly ordering?: Ordering
   readonly sending?: SendingChange
   readonly isPaused?: boolean
   readonly status?: Webhook['status']
@@ -69,30 +159,15 @@ export type WebhookChange = {
  * Returns the changed webhook. A cleared field is absent, not null. A new URL makes an open
  * circuit half-open, because the old receiver's failures say nothing about the new one.
  */
-export function changeWebhook(
-  { filter, description, headers, previousSecret, sending, ...webhook }: Webhook,
-  change: WebhookChange,
-): Webhook {
-  const {
-    filter: itsFilter = filter,
-    description: words = description,
-    headers: own = headers,
-    sending: sendingChange = {},
-    ...others
-  } = change
-  const { previousSecret: grace = previousSecret, ...rest } = others
-  const sends = changeSending(sending, sendingChange)
+export function changeWebhook(webhook: Webhook, change: WebhookChange): Webhook {
   const isMoved = change.url !== undefined && change.url !== webhook.url
-  return {
+  const changed = {
     ...webhook,
     ...(isMoved && { health: readyToProbe(webhook.health, change.updatedAt) }),
-    ...rest,
-    ...(itsFilter != null && { filter: itsFilter }),
-    ...(words != null && { description: words }),
-    ...(own != null && { headers: own }),
-    ...(sends && { sending: sends }),
-    ...(grace != null && { previousSecret: grace }),
+    ...given(change),
+    sending: changeSending(webhook.sending, change.sending ?? {}),
   }
+  return filled(changed) as Webhook
 }
 
 /**

@@ -9,7 +9,7 @@ import { untried } from '../domain/webhook-health.js'
 import { fail } from '../domain/fail.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
-import { checkWebhook, secretRule } from '../webhooks/webhook-settings.js'
+import { checkWebhook, secretRule } from '../webhooks/check-webhook.js'
 import type { MessagesContext } from './context.js'
 import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
 

@@ -5,13 +5,17 @@ import type { CustomHeaders } from '../domain/custom-headers.js'
 import { freezeEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
-import { changeSending } from '../domain/sending.js'
+import { given } from '../domain/given.js'
+import { sendingIn } from '../domain/sending.js'
 import { newSecret } from '../domain/signature.js'
 import {
+  changeWebhook,
   webhookHeadersContext,
   webhookSecretContext,
   type Webhook,
   type WebhookChange,
+  type WebhookChanges,
+  type WebhookSettings,
 } from '../domain/webhook.js'
 import { resumed, untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
@@ -20,12 +24,7 @@ import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
 import { broken, integerRule, invalid, required, type Invalid } from '../domain/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
-import {
-  checkWebhook,
-  secretRule,
-  type WebhookChanges,
-  type WebhookSettings,
-} from './webhook-settings.js'
+import { checkWebhook, secretRule } from './check-webhook.js'
 
 export type CreateWebhookInput = WebhookSettings & {
   readonly projectId: string
@@ -53,26 +52,23 @@ export const createWebhook =
       yield* requireProject(d, projectId)
       const secret = input.secret ?? newSecret(d.crypto.randomBytes)
       const id = d.ids.next()
-      const headers = sealedHeaders(d, id, input.headers)
       const now = d.clock.now()
-      const webhook: Webhook = {
+      const blank: Webhook = {
         id,
         projectId,
         url,
-        events: [...new Set(events)],
-        ...(input.filter && { filter: input.filter }),
-        ...(typeof input.description === 'string' && { description: input.description }),
+        events,
         secret: d.crypto.seal(secret, webhookSecretContext(id)),
-        ...(headers && { headers }),
-        disableOnGone: input.disableOnGone ?? false,
-        ordering: input.ordering ?? 'none',
-        ...sendingOf(input),
-        isPaused: input.paused ?? false,
+        disableOnGone: false,
+        ordering: 'none',
+        isPaused: false,
         status: statusFor(input.enabled ?? true, now),
         health: untried,
         createdAt: now,
         updatedAt: now,
       }
+      const { enabled: _, ...settings } = input
+      const webhook = changeWebhook(blank, changeOf(d, settings, blank))
       const created = yield* d.storage.webhooks.create(
         webhook,
         d.policy.limits.webhooksPerProject,
@@ -274,34 +270,16 @@ const originOf = (url: string): string => {
 }
 
 function changeOf(d: Platform, change: WebhookChanges, before: Webhook): WebhookChange {
-  const { enabled, events, headers, paused, ...rest } = change
-  const { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule, ...settings } = rest
-  const sending = { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule }
+  const { url, events, filter, description, headers, disableOnGone, ordering } = change
   const now = d.clock.now()
   return {
-    ...given(settings),
-    sending: given(sending),
-    ...(paused !== undefined && { isPaused: paused }),
+    ...given({ url, filter, description, disableOnGone, ordering, isPaused: change.paused }),
+    sending: sendingIn(change),
     ...(events && { events: [...new Set(events)] }),
     ...(headers !== undefined && { headers: sealedHeaders(d, before.id, headers) }),
-    ...toggled(before, enabled, now),
+    ...toggled(before, change.enabled, now),
     updatedAt: now,
   }
-}
-
-/** Removes the fields that are undefined. */
-const given = <T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>
-  }
-
-function sendingOf(settings: WebhookSettings): Pick<Webhook, 'sending'> {
-  const { maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule } = settings
-  const sending = changeSending(
-    undefined,
-    given({ maxConcurrency, requestsPerSecond, timeoutMs, retrySchedule }),
-  )
-  return sending ? { sending } : {}
 }
 
 /** Encrypts the headers. Returns null if there are none. */

@@ -1,0 +1,41 @@
+import { err, ok } from 'neverthrow'
+import { customHeadersProblem } from '../domain/custom-headers.js'
+import { broken, invalid, type Rule } from '../domain/input-rules.js'
+import { rulesOf } from '../domain/setting.js'
+import { isSecret } from '../domain/signature.js'
+import { HEADER_LIMITS, webhookSettings, type WebhookChanges } from '../domain/webhook.js'
+import { filterRules } from '../domain/webhook-filter.js'
+import type { Platform } from '../platform.js'
+
+/** Checks the fields that are given. */
+export async function checkWebhook(d: Platform, projectId: string, settings: WebhookChanges) {
+  const { url, filter, headers } = settings
+  const problem = broken({
+    ...rulesOf(webhookSettings, settings),
+    ...(filter && filterRules(filter)),
+  })
+  if (problem) return problem
+  const misfit =
+    headers &&
+    customHeadersProblem(headers, { ...HEADER_LIMITS, headerPrefix: d.policy.headerPrefix })
+  if (misfit) return invalid(misfit.path, misfit.message)
+  if (url !== undefined) {
+    const vetted = await d.sender.vet(url)
+    if (vetted.isErr()) return invalid('url', vetted.error)
+    if (!URL.canParse(url)) return invalid('url', 'must be a full URL')
+  }
+  const fits = await d.checkMasterKey()
+  if (fits.isErr()) return err(fits.error)
+  const agentId = filter?.agentId
+  if (agentId === undefined) return ok(undefined)
+  const agent = await d.storage.agents.get(projectId, agentId)
+  if (agent.isErr()) return err(agent.error)
+  return agent.value?.id === agentId
+    ? ok(undefined)
+    : invalid('filter.agentId', 'must be the id of an agent of this project')
+}
+
+export const secretRule = (secret: string | undefined): Rule =>
+  secret === undefined || isSecret(secret)
+    ? undefined
+    : 'must be whsec_ followed by base64 of 24 to 64 bytes'
