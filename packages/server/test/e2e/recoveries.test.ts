@@ -11,6 +11,8 @@ import { receiver } from './receiver.js'
 const COUNT = 2_400
 const SLICE_MS = 10
 const LEASE_MS = 60_000
+/** A process that is killed during its deliveries holds them as long as their leases. */
+const SHORT_LEASES = { SERVICE_DELIVERY_TIMEOUT_MS: '2000', SERVICE_DELIVERY_LEASE_MS: '3000' }
 
 type Recovery = {
   readonly id: string
@@ -73,13 +75,13 @@ async function runUntil(server: RealServer, condition: () => Promise<boolean>): 
 
 it('a recovery continues after a kill, and two processes do each page once', async () => {
   const hook = await receiver()
-  const one = await realServer()
+  const one = await realServer({ env: SHORT_LEASES })
   const body = { url: hook.url, events: ['webhook.disabled'] }
   const webhook = await jsonOf<{ id: string }>(one.api('POST', '/v1/webhooks', body))
   await one.kill('SIGTERM')
   await addExhausted(one, webhook.id)
   await one.start()
-  const other = await realServer({ beside: one, args: ['--no-worker'] })
+  const other = await realServer({ beside: one, args: ['--no-worker'], env: SHORT_LEASES })
   try {
     const { id } = await jsonOf<Recovery>(
       one.api('POST', '/v1/recoveries', { webhookId: webhook.id }),
