@@ -101,6 +101,7 @@ export const webhookSettings = {
     type: 'object',
     clearable: true,
     description: 'Limits the webhook to the events that match. A change replaces the whole filter.',
+    label: 'send only events that match this filter',
   },
   description: {
     type: 'string',

@@ -1,25 +1,35 @@
-import type { WebhookChange } from '@org/agent-messaging-client'
-import type { Command } from 'commander'
+import type { NewWebhook, WebhookChange } from '@org/agent-messaging-client'
+import { EVENT_NAMES } from '@org/agent-messaging-core'
+import { webhookSettings } from '@org/agent-messaging-core/runtime'
+import { InvalidArgumentError, type Command } from 'commander'
+import { schedule } from '../config-values.js'
 import { OperatorError } from '../operator-error.js'
 import type { Backend } from './backend.js'
 import { addApiCommand, ID } from './command.js'
 import { given } from './given.js'
-import type { BackendOptions } from './options.js'
+import { duration, repeatable, type BackendOptions } from './options.js'
+import { settingOptions } from './setting-options.js'
 import { withSecret, type SecretOptions } from './secret.js'
-import {
-  cleared,
-  eventsOption,
-  filterOption,
-  orderingOption,
-  sendingOf,
-  withSending,
-  type WebhookOptions,
-} from './webhook-options.js'
 import { SECRET, shownOnce } from './webhook-secrets.js'
 
-type CreateOptions = BackendOptions & WebhookOptions & SecretOptions
-type UpdateOptions = BackendOptions &
-  WebhookOptions & { readonly url?: string; readonly dropHeaders?: true }
+type WebhookOptions = BackendOptions & { readonly event?: readonly string[] }
+type CreateOptions = WebhookOptions & SecretOptions
+type UpdateOptions = WebhookOptions & { readonly url?: string; readonly dropHeaders?: true }
+
+const settings = settingOptions(webhookSettings, {
+  filter: { flags: '--filter <json>', example: '{"agentId":"…"}' },
+  requestsPerSecond: { flags: '--rate <number>' },
+  timeoutMs: { flags: '--timeout <duration>', example: '20s', parse: duration },
+  retrySchedule: { flags: '--retry-schedule <delays>', example: '5s,5m,2h', parse: delays },
+})
+
+function delays(text: string): readonly number[] {
+  const parsed = schedule.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError('Expected up to 50 delays of at most 30d, such as 5s,5m,2h.')
+}
+
+const eventsOption = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
 
 export function addCreate(webhooks: Command): void {
   const create = addApiCommand(webhooks, 'create <url>', {
@@ -29,50 +39,30 @@ export function addCreate(webhooks: Command): void {
       `agent-messaging webhooks create https://example.com/hooks --filter '{"sessionIdPrefix":"support/"}'`,
     ],
     thing: 'the webhook',
-    call: ({ client, options }: Backend & { options: CreateOptions }, url) =>
-      client.webhooks.create({ url, ...settingsOf(options) }),
+    call: ({ client, options }: Backend & { options: CreateOptions }, url) => {
+      const { event: events = ['*'], secret = options.secretFile } = options
+      // The service takes null in a creation as absent.
+      const webhook = given({ url, events, secret, ...settings.read(options) }) as NewWebhook
+      return client.webhooks.create(webhook)
+    },
     text: ({ id, secret }) => `Created webhook ${id}. ${shownOnce(secret)}`,
   })
-  withSending(withSecret(create, SECRET))
-    .addOption(eventsOption('event to send, by default all'))
-    .addOption(filterOption('send only events that match this JSON filter'))
-    .option('--description <text>', 'description for people')
-    .addOption(orderingOption())
-}
-
-function settingsOf(options: CreateOptions) {
-  const { event = ['*'], filter, description, ordering, secret, secretFile } = options
-  const sending = sendingOf(options)
-  return {
-    events: event,
-    ...given({
-      filter: cleared(filter) ?? undefined,
-      description,
-      ordering,
-      secret: secret ?? secretFile,
-      maxConcurrency: sending.maxConcurrency ?? undefined,
-      requestsPerSecond: sending.requestsPerSecond ?? undefined,
-      timeoutMs: sending.timeoutMs ?? undefined,
-      retrySchedule: sending.retrySchedule ?? undefined,
-    }),
-  }
+  settings.addTo(withSecret(create, SECRET))
+  create.addOption(eventsOption('event to send, by default all'))
 }
 
 export function addUpdate(webhooks: Command): void {
   const update = addApiCommand(webhooks, 'update <id>', {
-    about: 'change the given settings of a webhook (- clears limits, timeout and retries)',
+    about: 'change the given settings of a webhook (- clears a setting)',
     examples: [`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`],
     thing: (id) => `webhook ${id}`,
     check: changeOf,
     call: ({ client, options }, id) => client.webhooks.update(id, changeOf(options)),
     text: (_, id) => `Updated webhook ${id}.`,
   })
-  withSending(update)
-    .option('--url <url>', 'new URL')
+  settings.addTo(update.option('--url <url>', 'new URL'))
+  update
     .addOption(eventsOption('new event to send, replacing the old ones'))
-    .addOption(filterOption('new JSON filter of events, replacing the old one, - for none'))
-    .option('--description <text>', 'description for people, - for none')
-    .addOption(orderingOption())
     .option(
       '--drop-headers',
       'remove the custom headers (required when the URL changes to another origin)',
@@ -80,16 +70,9 @@ export function addUpdate(webhooks: Command): void {
 }
 
 function changeOf(options: UpdateOptions): WebhookChange {
-  const { url, event, filter, description, ordering, dropHeaders } = options
-  const change = given({
-    url,
-    events: event,
-    filter: cleared(filter),
-    description: description === '-' ? null : description,
-    ordering,
-    headers: dropHeaders ? null : undefined,
-    ...sendingOf(options),
-  })
+  const { url, event: events, dropHeaders } = options
+  const headers = dropHeaders && null
+  const change = given({ url, events, headers, ...settings.read(options) })
   if (Object.keys(change).length > 0) return change
   throw new OperatorError('nothing to update; webhooks update --help lists the settings', 2)
 }
