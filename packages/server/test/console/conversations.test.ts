@@ -1,6 +1,6 @@
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { needs } from '../../../../scripts/test-needs.js'
 import { openDemoBrowser, TIMEOUT_MS, type DemoBrowser } from './demo-browser.js'
 
@@ -161,7 +161,9 @@ describe(
     )
 
     it('sends a message on behalf of an end user, and shows its answer', async () => {
+      onTestFinished(() => browser.demo.hurry(1))
       await browser.signedIn(async (page) => {
+        browser.demo.hurry(10)
         await page.goto(at('/sessions?agent=support'))
         await page.fill('#sessionId', 'a/b session?')
         await page.fill('#message', 'Where is my order 4711?')
@@ -175,8 +177,12 @@ describe(
         await page.fill('#message', 'Thanks! And the invoice?')
         await page.getByRole('button', { name: 'Send' }).click()
         await page.locator('.answered', { hasText: 'It is in your mailbox' }).waitFor()
+        // The page must show the message before the answer.
+        browser.demo.hurry(1)
         await page.fill('#message', 'Think it over')
         await page.getByRole('button', { name: 'Send' }).click()
+        await page.locator('.answered.busy').waitFor()
+        browser.demo.hurry(10)
         // Screen readers read out only this part of the page.
         await page.locator('#news', { hasText: 'Think it over' }).waitFor({ state: 'attached' })
       })
