@@ -61,8 +61,8 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 10_000 } },
-    // Many tests wait for a process or a socket.
-    maxWorkers: 2 * availableParallelism(),
+    // Tests wait for processes and sockets a third of the time or more.
+    maxWorkers: 3 * availableParallelism(),
     sequence: { sequencer: LongestFirst },
     reporters: ['default', './scripts/left-out-reporter.ts'],
     projects: [
