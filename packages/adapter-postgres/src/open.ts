@@ -1,10 +1,14 @@
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
-import { auditStore, webhookStore } from '@org/agent-messaging-sql-kit'
+import {
+  auditStore,
+  credentialStore,
+  portalStore,
+  webhookStore,
+} from '@org/agent-messaging-sql-kit'
 import type pg from 'pg'
 import { agentStore } from './agent-store.js'
-import { credentialStore } from './credential-store.js'
 import { createDatabase, queriesOn, type Database } from './database.js'
 import { DatabaseClock } from './database-clock.js'
 import { deliveryStore } from './delivery-store.js'
@@ -12,10 +16,10 @@ import { messageStore } from './message-store.js'
 import { loadDriver, type Driver } from './driver.js'
 import { eventStore } from './event-store.js'
 import { migrate } from './migrate.js'
+import { findKeys } from './find-keys.js'
 import { lastMoveIn, lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
 import { runnerOf } from './operations.js'
-import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
 import { connectionTo } from './postgres-url.js'
 import { schema } from './schema/schema.js'
@@ -119,20 +123,23 @@ async function prepare(pool: pg.Pool): Promise<void> {
   }
 }
 
-const storesOf = (database: Database): Omit<Storage, 'close'> => ({
-  moveTimes: (report) => database.write((db) => moveTimes(db, report)),
-  messages: messageStore(database),
-  deliveries: deliveryStore(database),
-  recoveries: recoveryStore(database),
-  audit: auditStore(runnerOf(database)),
-  portals: portalStore(database),
-  usage: usageStore(database),
-  events: eventStore(database),
-  webhooks: webhookStore(runnerOf(database)),
-  agents: agentStore(database),
-  credentials: credentialStore(database),
-  ping: () => database.write(async (db) => void (await db.run(rewriteVersionSql, {}))),
-})
+function storesOf(database: Database): Omit<Storage, 'close'> {
+  const runner = runnerOf(database)
+  return {
+    moveTimes: (report) => database.write((db) => moveTimes(db, report)),
+    messages: messageStore(database),
+    deliveries: deliveryStore(database),
+    recoveries: recoveryStore(database),
+    audit: auditStore(runner),
+    portals: portalStore(runner),
+    usage: usageStore(database),
+    events: eventStore(database),
+    webhooks: webhookStore(runner),
+    agents: agentStore(database),
+    credentials: { ...credentialStore(runner), findByDigest: database.gathered(findKeys) },
+    ping: () => database.write(async (db) => void (await db.run(rewriteVersionSql, {}))),
+  }
+}
 
 /** A durable write that changes nothing. */
 const rewriteVersionSql = sql('update agent_messaging.schema_version set version = version')

@@ -6,6 +6,7 @@ export const dialect: Dialect = {
   schema: 'agent_messaging.',
   lock: (strength) => `for ${strength}`,
   not: (column) => `not ${column}`,
+  startsWith: (column, text) => `${column} like '${text}%'`,
   each: (list) => `unnest(@${list}::text[]) as each (value)`,
   among: (column, select) => `${column} = any(array(${select}))`,
 }

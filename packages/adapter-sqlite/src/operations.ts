@@ -15,6 +15,7 @@ export const dialect: Dialect = {
   schema: '',
   lock: () => '',
   not: (column) => `${column} = 0`,
+  startsWith: (column, text) => `${column} glob '${text}*'`,
   each: (list) => `json_each(@${list})`,
   among: (column, select) => `${column} in (${select})`,
 }

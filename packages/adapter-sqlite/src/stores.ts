@@ -1,10 +1,15 @@
-import type { Storage } from '@org/agent-messaging-core/storage'
-import { auditStore, webhookStore } from '@org/agent-messaging-sql-kit'
+import type { ApiKey, Storage } from '@org/agent-messaging-core/storage'
+import {
+  auditStore,
+  credentialStore,
+  findKey,
+  portalStore,
+  webhookStore,
+} from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { agentStore } from './agent-store.js'
 import { AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
-import { credentialStore } from './credential-store.js'
 import { deliveryStore } from './delivery-store.js'
 import { erasureOf } from './erasure.js'
 import { eventStore } from './event-store.js'
@@ -12,17 +17,19 @@ import { fanOutOf } from './fan-out.js'
 import { messageStore } from './message-store.js'
 import { Times } from './move-times.js'
 import { performer, runnerOf } from './operations.js'
-import { portalStore } from './portal-store.js'
 import { recoveryStore } from './recovery-store.js'
 import { SendBuckets } from './send-buckets.js'
 import { SessionRows } from './session-rows.js'
 import { UsageRows, usageStore } from './usage-store.js'
+import { VersionedCache } from './versioned-cache.js'
 import { WebhookRows } from './webhook-rows.js'
 
 /** Creates the stores, which prepare their statements once. */
 export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
   const webhooks = new WebhookRows(db)
   const perform = performer(db)
+  const runner = runnerOf(committer, perform)
+  const keys = new VersionedCache<string, ApiKey | undefined>(db)
   const times = new Times(db, webhooks)
   const parts = {
     webhooks,
@@ -41,9 +48,13 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     events: eventStore(db, committer, parts.audit),
     webhooks: webhookStore(runnerOf(committer, perform, () => webhooks.changed())),
     agents: agentStore(db, committer, parts),
-    credentials: credentialStore(db, committer, parts),
-    audit: auditStore(runnerOf(committer, perform)),
-    portals: portalStore(db, committer, parts),
+    credentials: {
+      ...credentialStore(runnerOf(committer, perform, () => keys.clear())),
+      findByDigest: (digest) =>
+        committer.read(() => keys.get(digest, () => perform(findKey, digest))),
+    },
+    audit: auditStore(runner),
+    portals: portalStore(runner),
     usage: usageStore(db, committer),
     lastMove: times.lastMove(),
     moveTimes: (report) => committer.write(() => times.move(report)),

@@ -6,6 +6,8 @@ export type Dialect = {
   readonly lock: (strength: 'update' | 'no key update') => string
   /** The condition that a column of booleans is false. */
   readonly not: (column: string) => string
+  /** The condition that a text starts with a constant. */
+  readonly startsWith: (column: string, text: string) => string
   /** A table of the parameter's elements, with the column `value`. */
   readonly each: (list: string) => string
   /** The condition that a column has one of the selected values, which the statement finds first. */

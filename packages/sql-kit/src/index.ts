@@ -1,4 +1,5 @@
 export { auditStore, record } from './audit.js'
+export { credentialStore, findKey } from './credentials.js'
 export { atMost, type Dialect } from './dialect.js'
 export { insertHook } from './hooks.js'
 export {
@@ -10,5 +11,6 @@ export {
   type Sql,
   type Step,
 } from './operation.js'
+export { portalStore } from './portals.js'
 export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
 export { webhookStore } from './webhooks.js'

@@ -12,7 +12,7 @@ import type { Dialect } from './dialect.js'
 import { hookMethods } from './hooks.js'
 import { one, run, sql, type Operation, type Runner } from './operation.js'
 import { pagesOf, resealing } from './pages.js'
-import { lockProject } from './projects.js'
+import { countIn, lockProject } from './projects.js'
 import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './webhook-rows.js'
 
 type Ref = { readonly projectId: string; readonly id: string }
@@ -23,18 +23,16 @@ type Subscriptions = {
 }
 
 /** Not deleted, and no hook of a message. */
-const ofProject = (d: Dialect): string =>
-  `where w.project_id = @projectId and ${d.not('w.is_deleted')} and w.message_id is null`
-const select = (d: Dialect): string => `${selectWebhook(d)} ${ofProject(d)}`
+const present = ({ not }: Dialect): string => `${not('is_deleted')} and message_id is null`
+const select = (d: Dialect): string =>
+  `${selectWebhook(d)} where w.project_id = @projectId and ${present(d)}`
 
 const get = sql<Ref, WebhookRow>((d) => `${select(d)} and w.id = @id`)
 const lock = sql<Ref, WebhookRow>((d) => `${get(d)} ${d.lock('no key update')}`)
 const exists = sql<Pick<Ref, 'id'>>(
   ({ schema }) => `select 1 from ${schema}webhooks where id = @id`,
 )
-const count = sql<Pick<Ref, 'projectId'>, { readonly count: number }>(
-  (d) => `select count(*) as count from ${d.schema}webhooks w ${ofProject(d)}`,
-)
+const count = countIn('webhooks', present)
 const erase = sql<Pick<WebhookRow, 'seq'>>((d) => `${eraseWebhooks(d)} where seq = @seq`)
 const unsubscribe = sql<Omit<Subscriptions, 'names'>>(
   ({ schema }) =>
@@ -72,7 +70,7 @@ export const webhookStore = (runner: Runner): WebhookStore => ({
   create: runner.write(function* (webhook, limit, audit) {
     yield* run(lockProject, webhook)
     if (yield* one(exists, webhook)) return 'created'
-    if (((yield* one(count, webhook))?.count ?? 0) >= limit) return 'limit_reached'
+    if ((yield* count(webhook)) >= limit) return 'limit_reached'
     const row = yield* one(insertWebhook, webhookColumns(webhook))
     if (row) yield* run(subscribe, { ...webhook, ...row, names: namesOf(webhook) })
     yield* record(audit)
