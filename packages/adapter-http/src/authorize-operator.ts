@@ -1,3 +1,4 @@
+import type { Actor } from '@org/agent-messaging-core'
 import type { MiddlewareHandler } from 'hono'
 import { bearerToken } from './authorize.js'
 import { annotated } from './document/describe-route.js'
@@ -18,7 +19,7 @@ export const authorizeOperator = ({
       const sent = bearerToken(c.req.header('authorization')) ?? ''
       if (!operatorKey || !crypto.equal(sent, operatorKey))
         return refuse(c, { kind: 'operator_unauthorized' })
-      c.set('actor', { kind: 'operator' })
+      c.set('actor', (c.get('actor') as Actor | undefined) ?? { kind: 'operator' })
       return next()
     },
     { security: { operatorKey: [] }, errors: ['operator_unauthorized', 'unavailable'] },

@@ -1,4 +1,4 @@
-import type { EndpointService, Permission } from '@org/agent-messaging-core'
+import type { Actor, ApiKey, EndpointService, Permission } from '@org/agent-messaging-core'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { annotated } from './document/describe-route.js'
 import type { Env } from './env.js'
@@ -34,7 +34,7 @@ export function authorize(
     const recalled = recalls ? service.keys.recall(key) : undefined
     if (!recalled?.permissions.includes(permission)) return checkNow(c, next, key)
     c.set('projectId', recalled.projectId)
-    c.set('actor', { kind: 'key', id: recalled.id })
+    setActor(c, recalled)
     c.set('sentBy', { id: recalled.id, isRecalled: true })
     c.set('refuseRevoked', async () => {
       const found = await service.keys.authenticate(key)
@@ -47,10 +47,14 @@ export function authorize(
     const found = await service.keys.authenticate(key)
     if (found.isErr()) return refuse(c, found.error)
     c.set('projectId', found.value.projectId)
-    c.set('actor', { kind: 'key', id: found.value.id })
+    setActor(c, found.value)
     c.set('sentBy', { id: found.value.id, isRecalled: false })
     if (!found.value.permissions.includes(permission))
       return refuse(c, { kind: 'forbidden', permission })
     return next()
   }
 }
+
+/** A host that mounts the app can set another actor. */
+const setActor = (c: Context<Env>, { id }: ApiKey): void =>
+  c.set('actor', (c.get('actor') as Actor | undefined) ?? { kind: 'key', id })

@@ -9,7 +9,7 @@ export type Env = {
     basePath: string | undefined
     /** Set when the API key is authorized. */
     projectId: string
-    /** The caller that the audit log names. Set with `projectId`. */
+    /** The caller that the audit log names. Set with `projectId`, unless the host has set it. */
     actor: Actor
     /** The API key, for the send. Set with `projectId`. A recalled key is not read again. */
     sentBy: SendingKey

@@ -29,6 +29,12 @@ export const messageRef = (c: Context<Env>) => ({
   messageId: idIn(c.req.param('messageId')),
 })
 
+/** Names the caller in the audit log. */
+export const byActor = <T extends object>(c: Context<Env>, input: T) => ({
+  ...input,
+  actor: c.get('actor'),
+})
+
 /** Returns the webhook that the path names as `:id`. */
 export const webhookRef = (c: Context<Env>) => ({
   projectId: c.get('projectId'),

@@ -1,7 +1,7 @@
 import { defaultLimits, type Agent, type Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
-import { agentRef, pageOf } from './input.js'
+import { agentRef, pageOf, byActor } from './input.js'
 import { show, showError } from './layout.js'
 import { BASE } from './options.js'
 import {
@@ -58,10 +58,8 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
 
     .post(`${BASE}/agents/:agent/:action{start|stop}`, mayManage, async (c) => {
       const isStart = c.req.param('action') === 'start'
-      const ref = agentRef(c)
-      const done = await (isStart
-        ? c.get('changes').agents.start(ref)
-        : c.get('changes').agents.stop(ref))
+      const ref = byActor(c, agentRef(c))
+      const done = await (isStart ? service.agents.start(ref) : service.agents.stop(ref))
       if (done.isErr()) return showError(c, done.error)
       return c.redirect(`${BASE}/agents?notice=${isStart ? 'started' : 'stopped'}`, 303)
     })

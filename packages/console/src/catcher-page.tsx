@@ -41,7 +41,8 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
 
     .post(`${BASE}/catcher/register`, async (c) => {
       const { projectId } = c.get('apiKey')
-      const created = await c.get('changes').webhooks.create({
+      const created = await service.webhooks.create({
+        actor: c.get('actor'),
         projectId,
         url: urlOf(projectId, c.req.url),
         events: ['*'],

@@ -122,7 +122,7 @@ describe('a session', () => {
     const { get, signIn, service, projectId, apiKey } = await scene()
     const cookie = await signIn()
     expect((await get('/console/agents', cookie)).status).toBe(200)
-    await service.keys.revoke(projectId, apiKey.id)
+    await service.keys.revoke({ projectId, keyId: apiKey.id })
     await isOver(await get('/console/agents', cookie))
   })
 

@@ -1,4 +1,4 @@
-import type { ApiKey, MessagingService, PortalSession } from '@org/agent-messaging-core'
+import type { Actor, ApiKey, PortalSession } from '@org/agent-messaging-core'
 import type { Catcher } from './catcher.js'
 import type { Count } from './count.js'
 import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
@@ -24,8 +24,8 @@ export type Env = {
     apiKey: ApiKey
     isOperator: boolean
     projectName: string
-    /** The calls that the audit log records, in the name of this session. */
-    changes: ReturnType<MessagingService['changesBy']>
+    /** The session, as the audit log names it. */
+    actor: Actor
     hasCatcher: boolean
     /** The id in the portal cookie. The session can be open or ended. */
     portalId: string | undefined

@@ -6,7 +6,7 @@ import { Choice } from './confirm.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { erasePath, sessionPath } from './conversation.js'
 import { countText, type Count } from './count.js'
-import { agentRef, sessionIn, textIn, webhookRef } from './input.js'
+import { agentRef, sessionIn, textIn, webhookRef, byActor } from './input.js'
 import { withKnownName } from './known-agents.js'
 import { show, showError } from './layout.js'
 import { BASE } from './options.js'
@@ -36,9 +36,10 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const { name } = found.value.agent
       if (textIn(form, 'name').trim() !== name)
         return agentPage(c, found.value, { problem: `The name does not match. Type ${name}.` })
-      const done = await c
-        .get('changes')
-        .agents.delete({ ...ref, force: textIn(form, 'force') === 'yes' })
+      const done = await service.agents.delete({
+        ...byActor(c, ref),
+        force: textIn(form, 'force') === 'yes',
+      })
       if (done.isOk()) return c.redirect(`${BASE}/agents?notice=agentDeleted`, 303)
       return done.error.kind === 'agent_busy'
         ? agentPage(c, found.value, { problem: problemText(done.error), isBusy: true })
@@ -56,7 +57,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const ref = agentRef(c)
       const sessionId = sessionIn(c)
       const force = textIn(form, 'force') === 'yes'
-      const done = await c.get('changes').sessions.erase({ ...ref, sessionId, force })
+      const done = await service.sessions.erase(byActor(c, { ...ref, sessionId, force }))
       if (done.isOk())
         return c.redirect(`${BASE}/sessions?agent=${ref.agent}&notice=sessionErased`, 303)
       return done.error.kind === 'session_busy'
@@ -65,7 +66,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
     })
 
     .post(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, async (c) => {
-      const done = await c.get('changes').webhooks.delete(webhookRef(c))
+      const done = await service.webhooks.delete(byActor(c, webhookRef(c)))
       if (done.isErr()) return showError(c, done.error)
       return c.redirect(`${BASE}/webhooks?notice=webhookDeleted`, 303)
     })

@@ -24,7 +24,7 @@ import {
 } from './filter.js'
 import { FilterFields, Periods } from './filter-fields.js'
 import { listHeld, mergePages } from './held.js'
-import { deliveryRef, pageOf } from './input.js'
+import { deliveryRef, pageOf, byActor } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
@@ -71,7 +71,7 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
     .post(`${BASE}/deliveries/:id/:action{redeliver|cancel|skip}`, mayManage, async (c) => {
       const ref = deliveryRef(c)
       const action = c.req.param('action') as keyof typeof NOTICES
-      const done = await c.get('changes').deliveries[action](ref)
+      const done = await service.deliveries[action](byActor(c, ref))
       if (done.isErr()) return showError(c, done.error)
       const isLater = action === 'redeliver' && (await isBackingOff(service, done.value))
       const notice = isLater ? 'redeliveredBackingOff' : NOTICES[action]

@@ -44,6 +44,12 @@ export const agentRef = (c: Context<Env>) => ({
   agent: agentIn(c.req.param('agent')),
 })
 
+/** Names this session in the audit log. */
+export const byActor = <T extends object>(c: Context<Env>, input: T) => ({
+  ...input,
+  actor: c.get('actor'),
+})
+
 /** Returns the webhook that the path names as `:id`. */
 export const webhookRef = (c: Context<Env>) => ({
   projectId: c.get('apiKey').projectId,

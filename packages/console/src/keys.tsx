@@ -2,7 +2,7 @@ import {
   PERMISSIONS,
   type ApiKey,
   type Instant,
-  type MessagingService,
+  type Actor,
   type Page,
   type PageOf,
   type Permission,
@@ -24,21 +24,21 @@ export const keyRoutes = (d: ConsoleDeps) => {
   const own = (c: Context<Env>): KeysOf => ({
     projectId: c.get('apiKey').projectId,
     path: `${BASE}/keys`,
-    changes: c.get('changes'),
+    actor: c.get('actor'),
     usedKeyId: c.get('apiKey').id,
   })
   return new Hono<Env>()
     .get(`${BASE}/keys`, mayManage, (c) => keysPage(c, d, own(c)))
     .post(`${BASE}/keys`, mayManage, (c) => createKey(c, d, own(c)))
     .get(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokePage(c, d, own(c)))
-    .post(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokeKey(c, own(c)))
+    .post(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokeKey(c, d, own(c)))
 }
 
 /** The project whose keys a page shows, and the address of that page. */
 export type KeysOf = {
   readonly projectId: string
   readonly path: string
-  readonly changes: Pick<ReturnType<MessagingService['changesBy']>, 'keys'>
+  readonly actor: Actor
   /** The key of this session. */
   readonly usedKeyId?: string
 }
@@ -90,8 +90,9 @@ export async function createKey(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {
     permissions: [form['permissions'] ?? []].flat().map(String),
     days: textIn(form, 'days'),
   }
-  const created = await of.changes.keys.create({
+  const created = await d.service.keys.create({
     projectId: of.projectId,
+    actor: of.actor,
     name: draft.name,
     permissions: draft.permissions as Permission[],
     expiresAt: LIFETIMES.includes(draft.days)
@@ -172,8 +173,8 @@ export async function revokePage(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {
   )
 }
 
-export async function revokeKey(c: Context<Env>, of: KeysOf) {
-  const done = await of.changes.keys.revoke(of.projectId, idIn(c.req.param('key')))
+export async function revokeKey(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {
+  const done = await d.service.keys.revoke({ ...of, keyId: idIn(c.req.param('key')) })
   return done.isErr() ? showError(c, done.error) : c.redirect(`${of.path}?notice=keyRevoked`, 303)
 }
 

@@ -98,7 +98,7 @@ describe('the list of webhooks', () => {
       )._unsafeUnwrap().webhook
     await create('healthy')
     const { id } = await create('paused')
-    await service.changesBy({ kind: 'host' }).webhooks.update({
+    await service.webhooks.update({
       projectId,
       webhookId: id,
       change: { paused: true },

@@ -101,7 +101,7 @@ const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly str
 const classOf = (route: string) =>
   Object.entries(ROUTES).find(([, listed]) => listed.includes(route))?.[0]
 
-const NOTHING = { service: { changesBy: () => ({}) }, catcher: {} } as unknown as ConsoleDeps
+const NOTHING = { service: {}, catcher: {} } as unknown as ConsoleDeps
 const routes = [
   ...new Set(pageRoutes(NOTHING).routes.map(({ method, path }) => `${method} ${path}`)),
 ]
@@ -283,7 +283,7 @@ describe('the end of a portal session', () => {
   it('comes with a deletion, and a part of a page loads the whole page', async () => {
     const { enter, service, projectId, pages } = await portal(['project:webhooks'])
     const { cookie, session } = await enter()
-    await service.portals.end(projectId, session.id)
+    await service.portals.end({ projectId, portalId: session.id })
     const part = await pages.fetch(
       new Request(`${ORIGIN}/console/webhooks`, { headers: { cookie, 'hx-request': 'true' } }),
     )
@@ -378,7 +378,7 @@ describe('a portal link in a browser with another session', () => {
   it('does not ask about a session that has ended', async () => {
     const s = await portal(['project:webhooks'])
     const { cookie, session } = await s.enter()
-    await s.service.portals.end(s.projectId, session.id)
+    await s.service.portals.end({ projectId: s.projectId, portalId: session.id })
     expect((await s.get((await linkOf(s)).path, cookie)).status).toBe(303)
   })
 
@@ -448,7 +448,7 @@ describe('frames', () => {
   it('show that a session has ended', async () => {
     const { enter, get, service, projectId } = await portal(['project:webhooks'], options)
     const { cookie, session } = await enter()
-    await service.portals.end(projectId, session.id)
+    await service.portals.end({ projectId, portalId: session.id })
     const over = await get('/console/webhooks', cookie)
     expect([over.status, frameOf(over)]).toEqual([401, [`frame-ancestors 'self' ${APP}`, null]])
   })

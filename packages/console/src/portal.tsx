@@ -35,7 +35,7 @@ export const servePortal =
     c.set('apiKey', keyOf(session))
     c.set('projectName', await projectNameOf(d, session.projectId))
     c.set('isOperator', false)
-    c.set('changes', d.service.changesBy({ kind: 'portal', id }))
+    c.set('actor', { kind: 'portal', id })
     if (c.req.path === BASE) return c.redirect(firstPage(session), 303)
     return isPortalPath(c.req.path, session.permissions)
       ? next()
@@ -61,8 +61,8 @@ export async function leavePortal(c: Context<Env>, d: ConsoleDeps): Promise<bool
   const found = await d.service.portals.findOpen(id)
   if (found.isErr()) return true
   c.set('portal', found.value)
-  const changes = d.service.changesBy({ kind: 'portal', id })
-  await changes.portals.end(found.value.projectId, id)
+  const { projectId } = found.value
+  await d.service.portals.end({ projectId, portalId: id, actor: { kind: 'portal', id } })
   return true
 }
 

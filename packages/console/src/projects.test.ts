@@ -118,7 +118,7 @@ describe('several projects in one session', () => {
     const both = cookieOf(await send('/console/sign-in', { key: otherKey, add: 'yes' }, cookie))
     const { id } = (await service.keys.authenticate(otherKey))._unsafeUnwrap()
     const back = cookieOf(await send('/console/switch', { project: projectId }, both))
-    await service.keys.revoke(other.id, id)
+    await service.keys.revoke({ projectId: other.id, keyId: id })
     expect((await send('/console/switch', { project: other.id }, back)).status).toBe(404)
   })
 

@@ -13,13 +13,13 @@ import { keysOfSession, switchProject } from './session.js'
 import { needOperator } from './sign-in.js'
 
 const PROJECTS = `${BASE}/projects`
+const OPERATOR = { kind: 'operator' } as const
 
 /** The project of this session, its other projects, and all projects for the operator. */
 export const projectRoutes = (d: ConsoleDeps) => {
-  const operator = d.service.changesBy({ kind: 'operator' })
   const keysOf = (c: Context<Env>): KeysOf => {
     const projectId = idIn(c.req.param('project'))
-    return { projectId, path: `${PROJECTS}/${projectId}/keys`, changes: operator }
+    return { projectId, path: `${PROJECTS}/${projectId}/keys`, actor: OPERATOR }
   }
   return new Hono<Env>()
     .get(`${BASE}/project`, (c) => projectPage(c, d))
@@ -37,7 +37,7 @@ export const projectRoutes = (d: ConsoleDeps) => {
 
     .post(PROJECTS, async (c) => {
       const name = textIn(await c.req.parseBody(), 'name').trim()
-      const created = await operator.projects.create({ name })
+      const created = await d.service.projects.create({ name, actor: OPERATOR })
       return created.isErr()
         ? projectsPage(c, d, { name, problem: problemText(created.error) })
         : c.redirect(`${PROJECTS}/${created.value.id}/keys`, 303)
@@ -50,7 +50,7 @@ export const projectRoutes = (d: ConsoleDeps) => {
     })
     .post(`${PROJECTS}/:project/keys`, (c) => createKey(c, d, keysOf(c)))
     .get(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokePage(c, d, keysOf(c)))
-    .post(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokeKey(c, keysOf(c)))
+    .post(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokeKey(c, d, keysOf(c)))
 
     .get(`${PROJECTS}/audit-log`, (c) =>
       auditLogPage(c, d, { path: `${PROJECTS}/audit-log`, canOpen: false }),

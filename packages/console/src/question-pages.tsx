@@ -6,7 +6,7 @@ import { Hono } from 'hono'
 import { Choice } from './confirm.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { sessionPath } from './conversation.js'
-import { idIn, pageOf, textIn } from './input.js'
+import { idIn, pageOf, textIn, byActor } from './input.js'
 import { show, showError } from './layout.js'
 import { messagePath } from './message-table.js'
 import { BASE } from './options.js'
@@ -217,7 +217,8 @@ async function answer(c: Context<Env>, d: ConsoleDeps) {
   const input = message?.inputs?.find(({ id }) => id === inputId)
   if (!message || !input) return showError(c, { kind: 'input_not_found' })
   const endUserId = textIn(form, 'endUserId').trim()
-  const given = await c.get('changes').inputs.answer({
+  const given = await d.service.inputs.answer({
+    actor: c.get('actor'),
     projectId: message.projectId,
     agent: message.agentId,
     messageId: message.id,
@@ -278,7 +279,7 @@ async function withdraw(c: Context<Env>, d: ConsoleDeps) {
   if (found.isErr()) return showError(c, found.error)
   if (!found.value) return showError(c, { kind: 'input_not_found' })
   const { projectId, agentId: agent, id: messageId } = found.value
-  const done = await c.get('changes').inputs.withdraw({ projectId, agent, messageId, inputId })
+  const done = await d.service.inputs.withdraw(byActor(c, { projectId, agent, messageId, inputId }))
   if (done.isOk()) return c.redirect(`${QUESTIONS}?notice=inputWithdrawn`, 303)
   return done.error.kind === 'input_closed'
     ? questionPage(c, d, { problem: 'This question is already closed.' })

@@ -4,7 +4,7 @@ import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { countMatching } from './count.js'
 import { deliveryFilter, filterIn, type Filter } from './filter.js'
-import { recoveryRef, textIn } from './input.js'
+import { recoveryRef, textIn, byActor } from './input.js'
 import { show, showError, showProblem } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
@@ -34,7 +34,8 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       const lost = lostField(form, filter)
       if (lost !== undefined)
         return showProblem(c, 400, `The field ${lost} cannot select deliveries. Count them again`)
-      const started = await c.get('changes').recoveries.start({
+      const started = await service.recoveries.start({
+        actor: c.get('actor'),
         projectId,
         filter: recoveryFilter(projectId, filter),
       })
@@ -62,7 +63,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
 
     .post(`${BASE}/recoveries/:id/cancel`, mayManage, async (c) => {
       const ref = recoveryRef(c)
-      const cancelled = await c.get('changes').recoveries.cancel(ref)
+      const cancelled = await service.recoveries.cancel(byActor(c, ref))
       if (cancelled.isErr()) return showError(c, cancelled.error)
       return c.redirect(`${BASE}/recoveries/${ref.recoveryId}?notice=cancelled`, 303)
     })

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { conversationPage, sessionPath } from './conversation.js'
-import { agentIn, agentRef, idIn, pageOf, textIn } from './input.js'
+import { agentIn, agentRef, idIn, pageOf, textIn, byActor } from './input.js'
 import { AgentChoice, canListAgents, withKnownName } from './known-agents.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
@@ -45,8 +45,8 @@ export const sessionRoutes = (d: ConsoleDeps) => {
 
     .post(`${BASE}/messages/:agent/:message/:action{retry|cancel}`, maySend, async (c) => {
       const isRetry = c.req.param('action') === 'retry'
-      const ref = { ...agentRef(c), messageId: idIn(c.req.param('message')) }
-      const { messages } = c.get('changes')
+      const ref = byActor(c, { ...agentRef(c), messageId: idIn(c.req.param('message')) })
+      const { messages } = d.service
       const done = await (isRetry ? messages.retry(ref) : messages.cancel(ref))
       if (done.isErr()) return showError(c, done.error)
       return c.redirect(

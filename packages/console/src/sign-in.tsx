@@ -105,7 +105,7 @@ export const requireSession =
       c.set('isOperator', isOperator)
       if (!apiKey) return isOperatorPath(c.req.path) ? next() : c.redirect(PROJECTS, 303)
       c.set('apiKey', apiKey)
-      c.set('changes', d.service.changesBy({ kind: 'console', id: apiKey.id }))
+      c.set('actor', { kind: 'console', id: apiKey.id })
       c.set('projectName', await projectNameOf(d, apiKey.projectId))
       return next()
     }

@@ -1,7 +1,7 @@
 import type { Webhook } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { textIn, webhookRef } from './input.js'
+import { textIn, webhookRef, byActor } from './input.js'
 import { canListAgents } from './known-agents.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
@@ -37,8 +37,8 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
       const form = await c.req.parseBody({ all: true })
       const fields = fieldsIn(form)
       const headers = textIn(form, 'dropHeaders') === 'yes' ? { headers: null } : {}
-      const changed = await c.get('changes').webhooks.update({
-        ...ref,
+      const changed = await service.webhooks.update({
+        ...byActor(c, ref),
         change: {
           ...settingsOf(fields),
           ...headers,

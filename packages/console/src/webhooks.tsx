@@ -1,9 +1,9 @@
-import type { Webhook } from '@org/agent-messaging-core'
+import type { ByActor, MessagingService, Webhook } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { detailsOf } from './delivery-table.js'
-import { webhookRef } from './input.js'
+import { webhookRef, byActor } from './input.js'
 import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
@@ -26,7 +26,8 @@ export const webhookRoutes = (d: ConsoleDeps) => {
 
     .post(`${BASE}/webhooks`, mayManage, async (c) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
-      const created = await c.get('changes').webhooks.create({
+      const created = await service.webhooks.create({
+        actor: c.get('actor'),
         ...settingsOf(fields),
         ...(await readFilter(service, c.get('apiKey').projectId, fields)),
         projectId: c.get('apiKey').projectId,
@@ -58,7 +59,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     })
 
     .post(`${BASE}/webhooks/:id/rotate`, mayManage, async (c) => {
-      const rotated = await c.get('changes').webhooks.rotateSecret(webhookRef(c))
+      const rotated = await service.webhooks.rotateSecret(byActor(c, webhookRef(c)))
       if (rotated.isErr()) return showError(c, rotated.error)
       return secretPage(c, rotated.value.webhook, rotated.value.secret, 'Secret rotated')
     })
@@ -67,8 +68,8 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       `${BASE}/webhooks/:id/:action{test|pause|resume|disable|enable|finish}`,
       mayManage,
       async (c) => {
-        const ref = webhookRef(c)
-        const { notice, act } = actions(d, c.get('changes'))[c.req.param('action') as ActionName]
+        const ref = byActor(c, webhookRef(c))
+        const { notice, act } = actions(service)[c.req.param('action') as ActionName]
         const done = await act(ref)
         if (done.isErr()) return showError(c, done.error)
         return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=${notice}`, 303)
@@ -78,11 +79,11 @@ export const webhookRoutes = (d: ConsoleDeps) => {
 
 type ActionName = keyof ReturnType<typeof actions>
 
-const actions = ({ service }: ConsoleDeps, { webhooks }: Env['Variables']['changes']) => {
+const actions = ({ webhooks }: MessagingService) => {
   const pause = (ref: WebhookRef, paused: boolean) =>
     webhooks.update({ ...ref, change: { paused } })
   return {
-    test: { notice: 'tested', act: service.webhooks.sendTestEvent },
+    test: { notice: 'tested', act: webhooks.sendTestEvent },
     pause: { notice: 'paused', act: (ref: WebhookRef) => pause(ref, true) },
     resume: { notice: 'resumed', act: (ref: WebhookRef) => pause(ref, false) },
     disable: { notice: 'disabled', act: webhooks.disable },
@@ -91,7 +92,7 @@ const actions = ({ service }: ConsoleDeps, { webhooks }: Env['Variables']['chang
   }
 }
 
-type WebhookRef = ReturnType<typeof webhookRef>
+type WebhookRef = ReturnType<typeof webhookRef> & ByActor
 
 /** Shows a new secret. No other page shows secrets. */
 const secretPage = (c: Context<Env>, webhook: Webhook, secret: string, title: string) =>

@@ -10,7 +10,7 @@ export type { HoldCause } from './domain/backlog.js'
 export { HOLD_CAUSES } from './domain/backlog.js'
 export type { ApiKey, Permission } from './domain/api-key.js'
 export { PERMISSIONS } from './domain/api-key.js'
-export type { Actor, AuditAction, AuditEntry } from './domain/audit.js'
+export type { Actor, AuditAction, AuditEntry, ByActor } from './domain/audit.js'
 export { ACTOR_KINDS, AUDIT_ACTIONS } from './domain/audit.js'
 export type {
   DeliveryAttempt,

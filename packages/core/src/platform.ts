@@ -1,5 +1,4 @@
 import type { ResultAsync } from 'neverthrow'
-import type { Actor } from './domain/audit.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
 import type { EventNews } from './ports/event-news.js'
@@ -53,8 +52,6 @@ export type Platform = {
   readonly byCode: ReadsByCode
   /** The address of the service, for one-time links. Absent: events have no links. */
   readonly publicUrl?: () => string | undefined
-  /** The actor that the audit log names. `host` if absent. */
-  readonly actor?: Actor
   /** Aborts when a stop begins. */
   readonly stopping: AbortSignal
   /** Aborts when a stop has used up its time. After that nothing is retried. */

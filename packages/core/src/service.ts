@@ -1,12 +1,10 @@
 import { createAgents } from './agents/agents.js'
-import { createMaintenance, type Maintenance } from './maintenance/maintenance.js'
+import { createMaintenance } from './maintenance/maintenance.js'
 import { masterKeyCheck } from './maintenance/master-key.js'
 import type { SendingKey, SendInput } from './messages/draft-message.js'
 import { localSignal } from './messages/local-signal.js'
 import { createMessages, type Messages } from './messages/messages.js'
-import type { Actor } from './domain/audit.js'
-import type { OperationsContext } from './operations/context.js'
-import { createOperations, operationChanges } from './operations/operations.js'
+import { createOperations } from './operations/operations.js'
 import { JumpFollower } from './pacing/clock-jump.js'
 import { eventNews } from './pacing/event-news.js'
 import { retryUntilStored } from './pacing/retry-until-stored.js'
@@ -101,11 +99,18 @@ export function createService(options: ServiceOptions) {
   const { deliverySender, recoveryRunner } = webhooks
   const { answerStreams, dispatcher, inputDeadlines, waitingRoom } = messages
 
-  const parts = { maintenance, webhooks, messages, agents }
-  const operating = operatingOf(platform, parts)
-
+  const { supervisor } = agents
   return {
-    ...createOperations(operating),
+    ...createOperations({
+      ...platform,
+      maintenance,
+      deliverySender,
+      recoveryRunner,
+      dispatcher,
+      inputDeadlines,
+      waitingRoom,
+      supervisor,
+    }),
     messages: messages.messages,
     hooks: messages.hooks,
     inputs: messages.inputs,
@@ -115,8 +120,6 @@ export function createService(options: ServiceOptions) {
     deliveries: webhooks.deliveries,
     recoveries: webhooks.recoveries,
     events: webhooks.events,
-    /** Returns the calls that the audit log records. Their entries name the actor. */
-    changesBy: changesOf(operating, parts),
     policy: platform.policy,
     /** The kinds of agents that this process knows, with their options. */
     runtimeKinds: () => options.runtimes.map(runtimeKindOf),
@@ -131,8 +134,8 @@ export function createService(options: ServiceOptions) {
       if (!(await isReady(platform, follower))) return
       const workers = [deliverySender, dispatcher, inputDeadlines, maintenance, recoveryRunner]
       for (const worker of workers) worker.start()
-      await agents.supervisor.tick()
-      agents.supervisor.start()
+      await supervisor.tick()
+      supervisor.start()
     },
     /**
      * Drains: waiting callers get their message as it is, streams end, and no new work begins.
@@ -153,7 +156,7 @@ export function createService(options: ServiceOptions) {
       await maintenance.stop()
       await dispatcher.stop(graceMs)
       answerStreams.leaveRelay()
-      await agents.supervisor.stop()
+      await supervisor.stop()
       await deliverySender.stop(Math.max(0, end - clock.elapsed()))
       await othersStopped
       stopped.abort('stopped')
@@ -167,36 +170,6 @@ async function isReady(platform: Platform, follower: JumpFollower): Promise<bool
   if (checked.isOk()) await follower.followSinceLastWrite()
   return checked.isOk()
 }
-
-type Parts = {
-  readonly maintenance: Maintenance
-  readonly webhooks: Webhooks
-  readonly messages: Messages
-  readonly agents: ReturnType<typeof createAgents>
-}
-
-const operatingOf = (
-  platform: Platform,
-  {
-    maintenance,
-    webhooks: { deliverySender, recoveryRunner },
-    messages: { dispatcher, inputDeadlines, waitingRoom },
-    agents: { supervisor },
-  }: Parts,
-): OperationsContext => ({
-  ...platform,
-  ...{ maintenance, deliverySender, recoveryRunner },
-  ...{ dispatcher, inputDeadlines, waitingRoom, supervisor },
-})
-
-const changesOf =
-  (operating: OperationsContext, { webhooks, messages, agents }: Parts) =>
-  (actor: Actor) => ({
-    ...operationChanges({ ...operating, actor }),
-    ...webhooks.changesBy(actor),
-    ...messages.changesBy(actor),
-    ...agents.changesBy(actor),
-  })
 
 /** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */
 export type RuntimeKind = Pick<AgentRuntime, 'kind' | 'optionsSchema'>

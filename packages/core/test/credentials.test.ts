@@ -28,7 +28,9 @@ describe('an API key', () => {
       await service.keys.create({ ...input, expiresAt: clock.now() + 1_000 })
     )._unsafeUnwrap()
     expect((await service.keys.authenticate(expired.key)).isOk()).toBe(true)
-    expect((await service.keys.revoke(project.id, revoked.apiKey.id)).isOk()).toBe(true)
+    expect(
+      (await service.keys.revoke({ projectId: project.id, keyId: revoked.apiKey.id })).isOk(),
+    ).toBe(true)
     await clock.advance(1_000)
     for (const key of [
       revoked.key,
@@ -49,7 +51,7 @@ describe('an API key', () => {
       service.keys.create({ projectId: project.id, name: 'k', permissions: ['project:agents'] })
     const first = (await create())._unsafeUnwrap()
     expect((await create())._unsafeUnwrapErr()).toEqual({ kind: 'too_many_keys' })
-    await service.keys.revoke(project.id, first.apiKey.id)
+    await service.keys.revoke({ projectId: project.id, keyId: first.apiKey.id })
     expect((await create()).isOk()).toBe(true)
   })
   it('with a wrong checksum costs no read', async () => {
@@ -111,9 +113,10 @@ describe('an API key', () => {
       permissions: ['project:admin'],
     })
     expect(created._unsafeUnwrapErr().kind).toBe('project_not_found')
-    expect((await service.keys.revoke(project.id, nowhere))._unsafeUnwrapErr().kind).toBe(
-      'key_not_found',
-    )
+    expect(
+      (await service.keys.revoke({ projectId: project.id, keyId: nowhere }))._unsafeUnwrapErr()
+        .kind,
+    ).toBe('key_not_found')
   })
 })
 
@@ -138,9 +141,9 @@ describe('projects', () => {
   it('have limits that can be changed', async () => {
     const { service, project } = await scene()
     const sendLimits = { project: { messagesPerMinute: 10, burst: 5 } }
-    const changed = await service.projects.update(project.id, { sendLimits })
+    const changed = await service.projects.update({ projectId: project.id, sendLimits })
     expect(changed._unsafeUnwrap()).toEqual({ ...project, sendLimits })
-    const unknown = await service.projects.update('unknown', { sendLimits })
+    const unknown = await service.projects.update({ projectId: 'unknown', sendLimits })
     expect(unknown._unsafeUnwrapErr()).toEqual({ kind: 'project_not_found' })
   })
 

@@ -104,7 +104,12 @@ export class AgentHandler implements A2ARequestHandler {
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
     return this.#reporting(async () => {
       const { projectId, agentId: agent, id: messageId } = await this.#find(id)
-      const cancelled = await this.#changes().messages.cancel({ projectId, agent, messageId })
+      const cancelled = await this.#deps.service.messages.cancel({
+        projectId,
+        agent,
+        messageId,
+        actor: this.#actor,
+      })
       if (cancelled.isErr()) throw a2aError(cancelled.error)
       return taskOf(cancelled.value)
     })
@@ -218,9 +223,9 @@ export class AgentHandler implements A2ARequestHandler {
     return `a2a-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, principal]))}`
   }
 
-  /** The calls that the audit log records, in the name of the key. */
-  #changes() {
-    return this.#deps.service.changesBy({ kind: 'key', id: this.access.sentBy.id })
+  /** The key, as the audit log names it. */
+  get #actor() {
+    return { kind: 'key', id: this.access.sentBy.id } as const
   }
 
   /** Answers the question of a task. Throws if the task asks nothing. */
@@ -234,7 +239,8 @@ export class AgentHandler implements A2ARequestHandler {
       valueOrThrow(
         await this.#deps.service.hooks.set({ projectId, agent, messageId, ...given.hook }),
       )
-    const answered = await this.#changes().inputs.answer({
+    const answered = await this.#deps.service.inputs.answer({
+      actor: this.#actor,
       projectId,
       agent,
       messageId,

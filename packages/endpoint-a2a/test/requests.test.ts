@@ -104,7 +104,7 @@ describe('access', () => {
       body: rpc('SendMessage', { message: MESSAGE }),
     })
     const { id } = sent.json.result.task
-    await service.keys.revoke(projectId, apiKey.id)
+    await service.keys.revoke({ projectId, keyId: apiKey.id })
     const again = { message: { ...MESSAGE, messageId: 'another' } }
     for (const refused of [
       await request('/echo', { headers, body: rpc('SendMessage', again) }),

@@ -117,7 +117,7 @@ describe.each(BINDINGS)('a stream over %s', (binding) => {
     let failure = ''
     void rest(events).catch((error: unknown) => void (failure = String(error)))
     await expect.poll(() => runtime.openRuns).toHaveLength(1)
-    await service.keys.revoke(projectId, apiKey.id)
+    await service.keys.revoke({ projectId, keyId: apiKey.id })
     await expect
       .poll(async () => {
         await clock.advance(service.policy.stream.keyCheckMs)

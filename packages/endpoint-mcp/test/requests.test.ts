@@ -91,7 +91,7 @@ describe('access', () => {
     const headers = { authorization: `Bearer ${key}` }
     const send = (input: object) => request(legacyCall('send_message', input), headers)
     expect((await send(HELLO)).status).toBe(200)
-    await service.keys.revoke(projectId, apiKey.id)
+    await service.keys.revoke({ projectId, keyId: apiKey.id })
     expect((await send(HELLO)).status).toBe(401)
     expect((await send({ agent: 'nobody', message: 'Hi' })).status).toBe(401)
     expect((await send({})).status).toBe(401)

@@ -414,7 +414,7 @@ describe('the start of a server', () => {
   it('warns about a revoked bootstrap key', async () => {
     const { service } = await serve()
     const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
-    await service.keys.revoke(projectId, id)
+    await service.keys.revoke({ projectId, keyId: id })
     const { logger, warnings } = warned()
     const server = await serve({ logger })
     expect(warnings).toEqual([[{ projectId }, expect.stringContaining('revoked')]])
@@ -443,7 +443,7 @@ describe('the start of a server', () => {
     expect(warnings.splice(0)).toEqual([
       [{ keyId: id }, 'an earlier bootstrap API key is still valid; revoke it with `keys revoke`'],
     ])
-    await service.keys.revoke(projectId, id)
+    await service.keys.revoke({ projectId, keyId: id })
     await serve(changed)
     expect(warnings).toEqual([])
   })

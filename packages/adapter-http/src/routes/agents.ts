@@ -12,7 +12,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
 import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef } from '../path-id.js'
+import { agentRef, byActor } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import {
   fieldsOf,
@@ -114,9 +114,9 @@ export const agentRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
       validBody(create),
       async (c) => {
         const projectId = c.get('projectId')
-        const created = await service
-          .changesBy(c.get('actor'))
-          .agents.create({ projectId, ...c.req.valid('json') })
+        const created = await service.agents.create(
+          byActor(c, { projectId, ...c.req.valid('json') }),
+        )
         if (created.isErr()) return refuse(c, created.error)
         const collection = `${basePathOf(c, { basePath, route: '/v1/agents' })}/v1/agents`
         return reply(c, 201, createdAgentBody(created.value), {
@@ -141,27 +141,25 @@ export const agentRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
       readJson(maxBodyBytes),
       validBody(change),
       (c) => {
-        const updated = service
-          .changesBy(c.get('actor'))
-          .agents.update({ ...agentRef(c), change: c.req.valid('json') })
+        const updated = service.agents.update(
+          byActor(c, { ...agentRef(c), change: c.req.valid('json') }),
+        )
         return answer(c, 200, updated, createdAgentBody)
       },
     )
 
     .delete('/v1/agents/:id', about.delete, mayManage, validQuery(forced), async (c) => {
       const force = c.req.valid('query').force === 'true'
-      const deleted = await service
-        .changesBy(c.get('actor'))
-        .agents.delete({ ...agentRef(c), force })
+      const deleted = await service.agents.delete(byActor(c, { ...agentRef(c), force }))
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
     })
 
     .post('/v1/agents/:id/start', about.start, mayManage, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).agents.start(agentRef(c)), agentBody),
+      answer(c, 200, service.agents.start(byActor(c, agentRef(c))), agentBody),
     )
 
     .post('/v1/agents/:id/stop', about.stop, mayManage, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).agents.stop(agentRef(c)), agentBody),
+      answer(c, 200, service.agents.stop(byActor(c, agentRef(c))), agentBody),
     )
 }
 

@@ -4,7 +4,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn } from '../path-id.js'
+import { idIn, byActor } from '../path-id.js'
 import { defined, id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import {
@@ -58,20 +58,15 @@ export const deliveryRoutes = ({ service }: HttpDeps) => {
     )
 
     .post('/v1/deliveries/:id/redeliver', about.redeliver, mayManage, (c) =>
-      answer(
-        c,
-        202,
-        service.changesBy(c.get('actor')).deliveries.redeliver(refOf(c)),
-        deliveryBody,
-      ),
+      answer(c, 202, service.deliveries.redeliver(byActor(c, refOf(c))), deliveryBody),
     )
 
     .post('/v1/deliveries/:id/cancel', about.cancel, mayManage, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).deliveries.cancel(refOf(c)), deliveryBody),
+      answer(c, 200, service.deliveries.cancel(byActor(c, refOf(c))), deliveryBody),
     )
 
     .post('/v1/deliveries/:id/skip', about.skip, mayManage, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).deliveries.skip(refOf(c)), deliveryBody),
+      answer(c, 200, service.deliveries.skip(byActor(c, refOf(c))), deliveryBody),
     )
 }
 

@@ -54,7 +54,7 @@ describe('GET /v1/events', () => {
     const { key, apiKey } = await keyWith(['project:events'])
     const waiting = ask('GET', `/v1/events?wait=60&after=${nextCursor}`, { key })
     await clock.advance(1_000)
-    await service.keys.revoke(project.id, apiKey.id)
+    await service.keys.revoke({ projectId: project.id, keyId: apiKey.id })
     for (let seconds = 0; seconds < 20; seconds++) await clock.advance(1_000)
     expect((await waiting).status).toBe(401)
   })

@@ -7,7 +7,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
 import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { messageRef } from '../path-id.js'
+import { messageRef, byActor } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import { fieldsOf, id, pageOf, paging, query, storableText } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
@@ -62,7 +62,7 @@ export const inputRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       validBody(inputAnswer),
       (c) => {
         const given = { ...messageRef(c), ...c.req.valid('json') }
-        return answer(c, 200, service.changesBy(c.get('actor')).inputs.answer(given), messageBody)
+        return answer(c, 200, service.inputs.answer(byActor(c, given)), messageBody)
       },
     )
 
@@ -74,7 +74,7 @@ export const inputRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       validBody(withdrawal),
       (c) => {
         const given = { ...messageRef(c), ...c.req.valid('json') }
-        return answer(c, 200, service.changesBy(c.get('actor')).inputs.withdraw(given), messageBody)
+        return answer(c, 200, service.inputs.withdraw(byActor(c, given)), messageBody)
       },
     )
 }

@@ -8,7 +8,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn } from '../path-id.js'
+import { idIn, byActor } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import {
   fieldsOf,
@@ -55,10 +55,12 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       readJson(maxBodyBytes),
       validBody(newKey),
       async (c) => {
-        const created = await service.changesBy(c.get('actor')).keys.create({
-          projectId: c.get('projectId'),
-          ...c.req.valid('json'),
-        })
+        const created = await service.keys.create(
+          byActor(c, {
+            projectId: c.get('projectId'),
+            ...c.req.valid('json'),
+          }),
+        )
         if (created.isErr()) return refuse(c, created.error)
         const { apiKey, key } = created.value
         const body: BodyOf<typeof createdKeySchema> = { ...keyBody(apiKey), key }
@@ -72,9 +74,9 @@ export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
     })
 
     .delete('/v1/keys/:id', about.revoke, mayManage, async (c) => {
-      const revoked = await service
-        .changesBy(c.get('actor'))
-        .keys.revoke(c.get('projectId'), idIn(c.req.param('id')))
+      const revoked = await service.keys.revoke(
+        byActor(c, { projectId: c.get('projectId'), keyId: idIn(c.req.param('id')) }),
+      )
       return revoked.isErr() ? refuse(c, revoked.error) : replyEmpty(c)
     })
 }

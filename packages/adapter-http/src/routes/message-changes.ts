@@ -4,7 +4,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { messageRef } from '../path-id.js'
+import { messageRef, byActor } from '../path-id.js'
 import { messageBody, messageSchema } from '../wire/message.js'
 
 /** Cancels or retries a message. Both routes answer with the changed message. */
@@ -12,11 +12,11 @@ export const messageChangeRoutes = ({ service }: HttpDeps) => {
   const maySend = authorize(service, 'project:message')
   return new Hono<Env>()
     .post('/v1/agents/:id/messages/:messageId/cancel', about.cancel, maySend, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).messages.cancel(messageRef(c)), messageBody),
+      answer(c, 200, service.messages.cancel(byActor(c, messageRef(c))), messageBody),
     )
 
     .post('/v1/agents/:id/messages/:messageId/retry', about.retry, maySend, (c) =>
-      answer(c, 202, service.changesBy(c.get('actor')).messages.retry(messageRef(c)), messageBody),
+      answer(c, 202, service.messages.retry(byActor(c, messageRef(c))), messageBody),
     )
 }
 

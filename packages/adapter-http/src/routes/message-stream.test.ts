@@ -94,7 +94,7 @@ describe('the stream of a message', () => {
       await clock.advance(ms)
     }
     await beat(4_500)
-    await service.keys.revoke(project.id, apiKey.id)
+    await service.keys.revoke({ projectId: project.id, keyId: apiKey.id })
     for (let passed = 0; passed < 20_000; passed += 500) await beat(500)
     expect(await revoked.ended).toBe(
       'event: state\nid: 1.0\ndata: {"state":"running","attempt":1}\n\n' +

@@ -8,7 +8,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn } from '../path-id.js'
+import { idIn, byActor } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import { fieldsOf, nullAsAbsent, number, oneOf, text, textOf } from '../schemas.js'
 import { validBody } from '../validate.js'
@@ -54,18 +54,18 @@ export const portalRoutes = ({ service, maxBodyBytes, portal }: HttpDeps) => {
         const input = c.req.valid('json')
         if (!isAllowed(input.returnUrl, portal.returnOrigins))
           return refuse(c, { kind: 'invalid', issues: [NOT_ALLOWED] })
-        const created = await service
-          .changesBy(c.get('actor'))
-          .portals.create({ projectId: c.get('projectId'), ...input })
+        const created = await service.portals.create(
+          byActor(c, { projectId: c.get('projectId'), ...input }),
+        )
         if (created.isErr()) return refuse(c, created.error)
         return reply(c, 201, portalLinkBody(created.value, page))
       },
     )
 
     .delete('/v1/portal-links/:id', about.end, mayManage, async (c) => {
-      const ended = await service
-        .changesBy(c.get('actor'))
-        .portals.end(c.get('projectId'), idIn(c.req.param('id')))
+      const ended = await service.portals.end(
+        byActor(c, { projectId: c.get('projectId'), portalId: idIn(c.req.param('id')) }),
+      )
       return ended.isErr() ? refuse(c, ended.error) : replyEmpty(c)
     })
 }

@@ -6,7 +6,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { textIn } from '../path-id.js'
+import { textIn, byActor } from '../path-id.js'
 import { forced, query, text } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { count, type BodyOf } from '../wire/body.js'
@@ -47,7 +47,7 @@ export const principalRoutes = ({ service }: HttpDeps) => {
       (c) => {
         const { force, cursor } = c.req.valid('query')
         const input = { ...principalIn(c), force: force === 'true', cursor }
-        return answer(c, 200, service.changesBy(c.get('actor')).principals.erase(input), tracesBody)
+        return answer(c, 200, service.principals.erase(byActor(c, input)), tracesBody)
       },
     )
 }

@@ -5,7 +5,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn } from '../path-id.js'
+import { idIn, byActor } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import { fieldsOf, nullAsAbsent, number, pageOf, paging, query, text, textOf } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
@@ -41,7 +41,7 @@ export const projectRoutes = (d: HttpDeps) => {
       readJson(maxBodyBytes),
       validBody(newProject),
       (c) => {
-        const created = service.changesBy(c.get('actor')).projects.create(c.req.valid('json'))
+        const created = service.projects.create(byActor(c, c.req.valid('json')))
         return answer(c, 201, created, projectBody)
       },
     )
@@ -61,8 +61,8 @@ export const projectRoutes = (d: HttpDeps) => {
       readJson(maxBodyBytes),
       validBody(projectChange),
       (c) => {
-        const { projects } = service.changesBy(c.get('actor'))
-        const changed = projects.update(idIn(c.req.param('id')), c.req.valid('json'))
+        const change = { projectId: idIn(c.req.param('id')), ...c.req.valid('json') }
+        const changed = service.projects.update(byActor(c, change))
         return answer(c, 200, changed, projectBody)
       },
     )
@@ -75,7 +75,7 @@ export const projectRoutes = (d: HttpDeps) => {
       validBody(newKey),
       async (c) => {
         const settings = { projectId: idIn(c.req.param('id')), ...c.req.valid('json') }
-        const created = await service.changesBy(c.get('actor')).keys.create(settings)
+        const created = await service.keys.create(byActor(c, settings))
         if (created.isErr()) return refuse(c, created.error)
         const { apiKey, key } = created.value
         const body: BodyOf<typeof createdKeySchema> = { ...keyBody(apiKey), key }
@@ -92,8 +92,8 @@ export const projectRoutes = (d: HttpDeps) => {
     })
 
     .delete('/v1/projects/:id/keys/:keyId', about.revokeKey, isOperator, async (c) => {
-      const { keys } = service.changesBy(c.get('actor'))
-      const revoked = await keys.revoke(idIn(c.req.param('id')), idIn(c.req.param('keyId')))
+      const key = { projectId: idIn(c.req.param('id')), keyId: idIn(c.req.param('keyId')) }
+      const revoked = await service.keys.revoke(byActor(c, key))
       return revoked.isErr() ? refuse(c, revoked.error) : replyEmpty(c)
     })
 }

@@ -4,7 +4,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn } from '../path-id.js'
+import { idIn, byActor } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
 import { defined, fieldsOf, id, nullAsAbsent, oneOf, pageOf, paging, query } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
@@ -41,9 +41,9 @@ export const recoveryRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       validBody(newRecovery),
       (c) => {
         const filter = defined(c.req.valid('json'))
-        const started = service
-          .changesBy(c.get('actor'))
-          .recoveries.start({ projectId: c.get('projectId'), filter })
+        const started = service.recoveries.start(
+          byActor(c, { projectId: c.get('projectId'), filter }),
+        )
         return answer(c, 202, started, recoveryBody)
       },
     )
@@ -63,7 +63,7 @@ export const recoveryRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
     )
 
     .post('/v1/recoveries/:id/cancel', about.cancel, mayManage, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).recoveries.cancel(refOf(c)), recoveryBody),
+      answer(c, 200, service.recoveries.cancel(byActor(c, refOf(c))), recoveryBody),
     )
 }
 

@@ -76,7 +76,10 @@ describe('limits of sends', () => {
 
   it('have no effect while quotas are off', async () => {
     const { ask, createAgent, service, project } = await open()
-    await service.projects.update(project.id, { sendLimits: { project: perMinute(1, 1) } })
+    await service.projects.update({
+      projectId: project.id,
+      sendLimits: { project: perMinute(1, 1) },
+    })
     const agent = await createAgent()
     for (let n = 0; n < 3; n++) {
       const sent = await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })

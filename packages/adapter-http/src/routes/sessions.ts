@@ -5,7 +5,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, textIn } from '../path-id.js'
+import { agentRef, textIn, byActor } from '../path-id.js'
 import { forced, pageOf, paging, query } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
@@ -26,11 +26,13 @@ export const sessionRoutes = ({ service }: HttpDeps) => {
       maySend,
       validQuery(forced),
       async (c) => {
-        const erased = await service.changesBy(c.get('actor')).sessions.erase({
-          ...agentRef(c),
-          sessionId: textIn(c.req.param('sessionId')),
-          force: c.req.valid('query').force === 'true',
-        })
+        const erased = await service.sessions.erase(
+          byActor(c, {
+            ...agentRef(c),
+            sessionId: textIn(c.req.param('sessionId')),
+            force: c.req.valid('query').force === 'true',
+          }),
+        )
         return erased.isErr() ? refuse(c, erased.error) : replyEmpty(c)
       },
     )

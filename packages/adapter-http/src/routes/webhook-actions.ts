@@ -5,7 +5,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
 import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { webhookRef } from '../path-id.js'
+import { webhookRef, byActor } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
 import { fieldsOf, nullAsAbsent, number } from '../schemas.js'
 import { validBody } from '../validate.js'
@@ -35,11 +35,11 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
   const show = (webhook: Webhook) => webhookBody(webhook, service.now(), limitOf(webhook))
   return new Hono<Env>()
     .post('/v1/webhooks/:id/enable', about.enable, mayManage, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).webhooks.enable(webhookRef(c)), show),
+      answer(c, 200, service.webhooks.enable(byActor(c, webhookRef(c))), show),
     )
 
     .post('/v1/webhooks/:id/disable', about.disable, mayManage, (c) =>
-      answer(c, 200, service.changesBy(c.get('actor')).webhooks.disable(webhookRef(c)), show),
+      answer(c, 200, service.webhooks.disable(byActor(c, webhookRef(c))), show),
     )
 
     .post('/v1/webhooks/:id/test', about.test, mayManage, (c) =>
@@ -53,9 +53,9 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       readJsonIfSent(maxBodyBytes),
       validBody(rotation),
       (c) => {
-        const rotated = service
-          .changesBy(c.get('actor'))
-          .webhooks.rotateSecret({ ...webhookRef(c), ...c.req.valid('json') })
+        const rotated = service.webhooks.rotateSecret(
+          byActor(c, { ...webhookRef(c), ...c.req.valid('json') }),
+        )
         return answer(c, 200, rotated, (created) =>
           createdWebhookBody(created, service.now(), limitOf(created.webhook)),
         )
@@ -63,12 +63,7 @@ export const webhookActionRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
     )
 
     .post('/v1/webhooks/:id/rotate-secret/finish', about.finishRotation, mayManage, (c) =>
-      answer(
-        c,
-        200,
-        service.changesBy(c.get('actor')).webhooks.finishRotation(webhookRef(c)),
-        show,
-      ),
+      answer(c, 200, service.webhooks.finishRotation(byActor(c, webhookRef(c))), show),
     )
 }
 

@@ -15,7 +15,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
 import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { webhookRef } from '../path-id.js'
+import { webhookRef, byActor } from '../path-id.js'
 import { readJson } from '../read-json.js'
 import {
   boolean,
@@ -125,9 +125,9 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
       validBody(create),
       async (c) => {
         const projectId = c.get('projectId')
-        const created = await service
-          .changesBy(c.get('actor'))
-          .webhooks.create({ projectId, ...c.req.valid('json') })
+        const created = await service.webhooks.create(
+          byActor(c, { projectId, ...c.req.valid('json') }),
+        )
         if (created.isErr()) return refuse(c, created.error)
         const collection = `${basePathOf(c, { basePath, route: '/v1/webhooks' })}/v1/webhooks`
         return reply(
@@ -161,15 +161,15 @@ export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => 
       readJson(maxBodyBytes),
       validBody(change),
       (c) => {
-        const updated = service
-          .changesBy(c.get('actor'))
-          .webhooks.update({ ...webhookRef(c), change: c.req.valid('json') })
+        const updated = service.webhooks.update(
+          byActor(c, { ...webhookRef(c), change: c.req.valid('json') }),
+        )
         return answer(c, 200, updated, show)
       },
     )
 
     .delete('/v1/webhooks/:id', about.delete, mayManage, async (c) => {
-      const deleted = await service.changesBy(c.get('actor')).webhooks.delete(webhookRef(c))
+      const deleted = await service.webhooks.delete(byActor(c, webhookRef(c)))
       return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
     })
 }

@@ -1,9 +1,7 @@
-import type { Actor } from '../domain/audit.js'
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Messages } from '../messages/messages.js'
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
-import type { AgentsContext } from './context.js'
 import { createAgent } from './create-agent.js'
 import { declareAgents } from './declare-agents.js'
 import {
@@ -29,28 +27,18 @@ export function createAgents(
   const supervising = { ...platform, deliverySender, dispatcher }
   const supervisor = new Supervisor(supervising)
   const context = { ...supervising, maintenance, waitingRoom, supervisor }
-  const changes = agentChanges(context)
   return {
     supervisor,
-    changesBy: (actor: Actor) => agentChanges({ ...context, actor }),
     agents: {
-      ...changes.agents,
+      create: createAgent(context),
+      update: updateAgent(context),
+      delete: deleteAgent(context),
+      start: startAgent(context),
+      stop: stopAgent(context),
       declare: declareAgents(context),
       get: shared(getAgent(context)),
       list: shared(listAgents(context)),
     },
-    sessions: { list: shared(listSessions(context)), ...changes.sessions },
+    sessions: { list: shared(listSessions(context)), erase: eraseSession(context) },
   }
 }
-
-/** The calls that the audit log records, in the name of the actor. */
-const agentChanges = (context: AgentsContext) => ({
-  agents: {
-    create: createAgent(context),
-    update: updateAgent(context),
-    delete: deleteAgent(context),
-    start: startAgent(context),
-    stop: stopAgent(context),
-  },
-  sessions: { erase: eraseSession(context) },
-})

@@ -10,7 +10,7 @@ import {
   type OnBusy,
 } from '../domain/agent.js'
 import { a2aProblem, type A2aSetting } from '../domain/a2a-card.js'
-import { auditEntry } from '../domain/audit.js'
+import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { jsonProblem, type JsonObject } from '../domain/json.js'
 import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../domain/principal.js'
@@ -41,11 +41,12 @@ export type AgentSettings = {
   /** Publishes the agent at the A2A endpoint. */
   readonly a2a?: A2aSetting | undefined
 }
-export type CreateAgentInput = AgentSettings & {
-  readonly projectId: string
-  /** `running` if absent. */
-  readonly desiredState?: Agent['desiredState'] | undefined
-}
+export type CreateAgentInput = AgentSettings &
+  ByActor & {
+    readonly projectId: string
+    /** `running` if absent. */
+    readonly desiredState?: Agent['desiredState'] | undefined
+  }
 export type CreateAgentError =
   | Invalid
   | Unavailable
@@ -62,7 +63,7 @@ export const createAgent =
   (d: AgentsContext) =>
   (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
     safeTry(async function* () {
-      const { projectId, name, runtime: wanted } = input
+      const { projectId, name, runtime: wanted, actor } = input
       const problem =
         broken(required({ projectId, name, runtime: wanted })) ?? broken(agentRules(input))
       if (problem) return problem
@@ -81,7 +82,7 @@ export const createAgent =
         createdAt: now,
         updatedAt: now,
       }
-      const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id })
+      const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id, actor })
       const limit = d.policy.limits.agentsPerProject
       const created = yield* d.storage.agents.create(agent, limit, audit)
       if (created === 'name_taken') return fail('name_taken')

@@ -5,7 +5,7 @@ import {
   runtimeSecretsContext,
   type Agent,
 } from '../domain/agent.js'
-import { auditEntry, changedFields, type AuditAction } from '../domain/audit.js'
+import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
@@ -38,7 +38,7 @@ export const listAgents =
   (projectId: string, page: PageOf): ResultAsync<Page<Agent>, Unavailable | Invalid> =>
     ofPage(page, (checked) => d.storage.agents.list(projectId, checked))
 
-export type UpdateAgentInput = AgentRef & { readonly change: AgentChanges }
+export type UpdateAgentInput = AgentRef & ByActor & { readonly change: AgentChanges }
 export type UpdateAgentError =
   | Invalid
   | Unavailable
@@ -51,8 +51,8 @@ export type UpdateAgentError =
  */
 export const updateAgent =
   (d: AgentsContext) =>
-  ({ projectId, agent, change }: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
-    changeAgent(d, { projectId, agent, change, restarts: false })
+  (input: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
+    changeAgent(d, { ...input, restarts: false })
 
 /** With `restarts`, a running agent restarts with its new runtime, in every process. */
 export function changeAgent(
@@ -60,6 +60,7 @@ export function changeAgent(
   {
     change: { runtime, ...settings },
     restarts,
+    actor,
     ...ref
   }: UpdateAgentInput & { readonly restarts: boolean },
 ): ResultAsync<CreatedAgent, UpdateAgentError> {
@@ -80,7 +81,11 @@ export function changeAgent(
       // Tells each version of the agent from the one before.
       updatedAt: Math.max(d.clock.now(), agent.updatedAt + 1),
     }
-    const audit = entryOf(d, agent, 'agent.updated', changedFields({ runtime, ...settings }))
+    const audit = entryOf(d, agent, {
+      action: 'agent.updated',
+      actor,
+      fields: changedFields({ runtime, ...settings }),
+    })
     const updated = yield* d.storage.agents.update(
       agent.projectId,
       agent.id,
@@ -103,7 +108,7 @@ export function changeAgent(
 const want =
   (desiredState: Agent['desiredState']) =>
   (d: AgentsContext) =>
-  (ref: AgentRef): ResultAsync<Agent, Unavailable | NotFound> =>
+  ({ actor, ...ref }: AgentRef & ByActor): ResultAsync<Agent, Unavailable | NotFound> =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
@@ -111,7 +116,10 @@ const want =
         agent.projectId,
         agent.id,
         { desiredState, updatedAt },
-        entryOf(d, agent, desiredState === 'running' ? 'agent.started' : 'agent.stopped'),
+        entryOf(d, agent, {
+          action: desiredState === 'running' ? 'agent.started' : 'agent.stopped',
+          actor,
+        }),
       )
       if (!updated) return fail('agent_not_found')
       // A person's start does not wait for the next retry, and also follows the last one.
@@ -129,7 +137,7 @@ export const startAgent = want('running')
 /** Stops the agent. Its runs end normally, and queued messages wait for the next start. */
 export const stopAgent = want('stopped')
 
-export type DeleteAgentInput = AgentRef & { readonly force?: boolean | undefined }
+export type DeleteAgentInput = AgentRef & ByActor & { readonly force?: boolean | undefined }
 
 /**
  * Deletes the agent, its sessions and its messages. Returns `agent_busy` if messages are open,
@@ -140,6 +148,7 @@ export const deleteAgent =
   (d: AgentsContext) =>
   ({
     force = false,
+    actor,
     ...ref
   }: DeleteAgentInput): ResultAsync<
     void,
@@ -148,7 +157,7 @@ export const deleteAgent =
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const { projectId, id: agentId } = agent
-      const audit = entryOf(d, agent, 'agent.deleted')
+      const audit = entryOf(d, agent, { action: 'agent.deleted', actor })
       const remove = () => d.storage.agents.delete(projectId, agentId, audit)
       const deleted = yield* force
         ? cancelUntilRemoved(d, { projectId, agentId }, remove)
@@ -164,9 +173,8 @@ export const deleteAgent =
 const entryOf = (
   d: Platform,
   { projectId, id }: Agent,
-  action: AuditAction,
-  fields?: readonly string[],
-) => auditEntry(d, { projectId, action, targetId: id, ...(fields && { fields }) })
+  change: Pick<AuditEntry, 'action' | 'fields'> & ByActor,
+) => auditEntry(d, { projectId, targetId: id, ...change })
 
 function signingSecretOf(d: Platform, { id, runtime }: Agent): string | undefined {
   const sealed = runtime.secrets && d.crypto.unseal(runtime.secrets, runtimeSecretsContext(id))

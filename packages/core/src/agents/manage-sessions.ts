@@ -1,5 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry } from '../domain/audit.js'
+import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import type { Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -26,10 +26,11 @@ export const listSessions =
       ),
     )
 
-export type EraseSessionInput = AgentRef & {
-  readonly sessionId: string
-  readonly force?: boolean | undefined
-}
+export type EraseSessionInput = AgentRef &
+  ByActor & {
+    readonly sessionId: string
+    readonly force?: boolean | undefined
+  }
 export type EraseSessionError =
   | Unavailable
   | NotFound
@@ -43,11 +44,16 @@ export type EraseSessionError =
  */
 export const eraseSession =
   (d: AgentsContext) =>
-  ({ sessionId, force = false, ...ref }: EraseSessionInput): ResultAsync<void, EraseSessionError> =>
+  ({
+    sessionId,
+    force = false,
+    actor,
+    ...ref
+  }: EraseSessionInput): ResultAsync<void, EraseSessionError> =>
     safeTry(async function* () {
       const { projectId, id: agentId } = yield* getAgent(d)(ref)
       const session = { projectId, agentId, sessionId }
-      const audit = auditEntry(d, { projectId, action: 'session.erased', targetId: agentId })
+      const audit = auditEntry(d, { projectId, action: 'session.erased', targetId: agentId, actor })
       const remove = () => d.storage.messages.erase({ ...session, audit })
       const erased = yield* force ? cancelUntilRemoved(d, session, remove, audit) : remove()
       if (erased === undefined) return fail('session_not_found')

@@ -85,17 +85,21 @@ export const isAuditedChange = (result: unknown): boolean => !UNCHANGED.has(kind
 const kindOf = (result: unknown): unknown =>
   typeof result === 'object' && result !== null && 'kind' in result ? result.kind : result
 
-/** The actor of an entry, and the ports that its id and time come from. */
-export type Author = {
-  /** `host` if absent. */
-  readonly actor?: Actor
-  readonly ids: { next(): string }
-  readonly clock: { now(): Instant }
+/** A call that the audit log records. */
+export type ByActor = {
+  /** The actor that the entry names. Default: `host`. */
+  readonly actor?: Actor | undefined
 }
 
+/** The ports that the id and the time of an entry come from. */
+type Author = { readonly ids: { next(): string }; readonly clock: { now(): Instant } }
+
 export const auditEntry = (
-  { actor = { kind: 'host' }, ids, clock }: Author,
-  change: Pick<AuditEntry, 'projectId' | 'action' | 'targetId' | 'count' | 'fields'>,
+  { ids, clock }: Author,
+  {
+    actor = { kind: 'host' },
+    ...change
+  }: Pick<AuditEntry, 'projectId' | 'action' | 'targetId' | 'count' | 'fields'> & ByActor,
 ): AuditEntry => ({ id: ids.next(), actor, createdAt: clock.now(), ...change })
 
 /** Returns the names of the fields that the change sets, sorted. */

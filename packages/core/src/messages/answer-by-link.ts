@@ -41,7 +41,8 @@ export const answerByLink =
     safeTry(async function* () {
       const { message, input } = yield* readByLink(d)(link)
       const { executionPrincipal } = message
-      return answerFound({ ...d, actor: { kind: 'link' } }, message, {
+      return answerFound(d, message, {
+        actor: { kind: 'link' },
         inputId: input.id,
         value,
         executionPrincipal,

@@ -1,5 +1,5 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry, type AuditEntry } from '../domain/audit.js'
+import { auditEntry, type AuditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { broken, type Invalid } from '../domain/input-rules.js'
 import type { JsonObject } from '../domain/json.js'
@@ -26,13 +26,13 @@ export type CancelMessageError = GetMessageError | { readonly kind: 'message_fin
  */
 export const cancelMessage =
   (d: MessagesContext) =>
-  (input: MessageInput): ResultAsync<Message, CancelMessageError> =>
+  ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, CancelMessageError> =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
       const cancelled = yield* cancelFound(
         d,
         message,
-        messageEntry(d, message, 'message.cancelled'),
+        messageEntry(d, message, { action: 'message.cancelled', actor }),
       )
       if (!cancelled) return fail('message_not_found')
       if (cancelled.kind === 'cancelled' || cancelled.message.state.kind === 'cancelled')
@@ -48,8 +48,8 @@ export type CancelContext = Platform & {
 const messageEntry = (
   d: Platform,
   { id, projectId }: Message,
-  action: 'message.cancelled' | 'message.retried',
-): AuditEntry => auditEntry(d, { projectId, action, targetId: id })
+  change: Pick<AuditEntry, 'action'> & ByActor,
+): AuditEntry => auditEntry(d, { projectId, targetId: id, ...change })
 
 /** Cancels a message that was read before. */
 export const cancelFound = (
@@ -85,7 +85,7 @@ export type RetryMessageError =
  */
 export const retryMessage =
   (d: MessagesContext) =>
-  (input: MessageInput): ResultAsync<Message, RetryMessageError> =>
+  ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, RetryMessageError> =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
       const { id: messageId, projectId, agentId } = message
@@ -94,7 +94,7 @@ export const retryMessage =
         agentId,
         messageId,
         now: d.clock.now(),
-        audit: messageEntry(d, message, 'message.retried'),
+        audit: messageEntry(d, message, { action: 'message.retried', actor }),
       })
       if (!retried) return fail('message_not_found')
       if (retried.kind === 'not_retryable') return fail('message_not_retryable')

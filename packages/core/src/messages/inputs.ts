@@ -1,5 +1,5 @@
 import { err, ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
-import { auditEntry, type AuditAction } from '../domain/audit.js'
+import { auditEntry, type AuditAction, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import {
   decideAnswer,
@@ -32,11 +32,12 @@ type InputRef = {
   readonly messageId: string
   readonly inputId: string
 }
-export type AnswerInputInput = InputRef & {
-  readonly value: unknown
-  /** The principal that answers, unparsed. Default: the service. */
-  readonly executionPrincipal?: unknown
-}
+export type AnswerInputInput = InputRef &
+  ByActor & {
+    readonly value: unknown
+    /** The principal that answers, unparsed. Default: the service. */
+    readonly executionPrincipal?: unknown
+  }
 type InputError = { readonly kind: 'input_not_found' | 'input_closed' }
 export type AnswerInputError =
   | GetMessageError
@@ -66,7 +67,7 @@ export const answerInput =
       })
     })
 
-type GivenAnswer = {
+type GivenAnswer = ByActor & {
   readonly inputId: string
   readonly value: unknown
   readonly executionPrincipal: ExecutionPrincipal
@@ -81,12 +82,13 @@ export const answerFound = (
   safeTry(async function* () {
     const decided = decideAnswer(message, given, d.clock.now())
     if ('kind' in decided) return refusalOf(decided, message)
-    const { inputId } = given
+    const { inputId, actor } = given
     const changed = yield* changeInput(d, {
       message,
       inputId,
       to: 'answered',
       action: 'input.answered',
+      actor,
       ...decided,
     })
     if (!changed) return fail('message_not_found')
@@ -119,7 +121,11 @@ function refusalOf(
  */
 export const withdrawInput =
   (d: MessagesContext) =>
-  ({ inputId, ...ref }: InputRef): ResultAsync<Message, GetMessageError | InputError> =>
+  ({
+    inputId,
+    actor,
+    ...ref
+  }: InputRef & ByActor): ResultAsync<Message, GetMessageError | InputError> =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(ref)
       const input = message.inputs?.find(({ id }) => id === inputId)
@@ -132,6 +138,7 @@ export const withdrawInput =
         inputId,
         to: 'withdrawn',
         action: 'input.withdrawn',
+        actor,
         ...decided,
       })
       if (!changed) return fail('message_not_found')
@@ -163,7 +170,7 @@ export const listInputs =
       ),
     )
 
-type Change = {
+type Change = ByActor & {
   readonly message: Message
   readonly inputId: string
   readonly dueAt?: Instant
@@ -178,12 +185,12 @@ type Change = {
 /** Stores a change of a message that waits for an answer, and wakes its readers. */
 export const changeInput = (
   d: CancelContext,
-  { message, inputId, dueAt, state, inputs, events, to, action }: Change,
+  { message, inputId, dueAt, state, inputs, events, to, action, actor }: Change,
 ): Stored<InputChanged | undefined> => {
   const { id: messageId, projectId, agentId, trace } = message
   const outgoing = outgoingOf(d, events, projectId, trace)
   const due = dueAt === undefined ? {} : { dueAt }
-  const audit = action && auditEntry(d, { projectId, action, targetId: messageId })
+  const audit = action && auditEntry(d, { projectId, action, targetId: messageId, actor })
   const now = d.clock.now()
   return d.storage.messages
     .changeInput({

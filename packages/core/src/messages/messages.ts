@@ -1,4 +1,3 @@
-import type { Actor } from '../domain/audit.js'
 import type { Agent } from '../domain/agent.js'
 import { ProjectLimits } from './project-limits.js'
 import { Recent } from '../domain/recent.js'
@@ -9,7 +8,6 @@ import { AgentStarts } from './agent-starts.js'
 import { answerByLink, readByLink } from './answer-by-link.js'
 import { answerRun, isRunToken } from './answer-run.js'
 import { cancelMessage, retryMessage, setMetadata } from './change-messages.js'
-import type { MessagesContext } from './context.js'
 import { Dispatcher } from './dispatcher.js'
 import { InputDeadlines } from './input-deadlines.js'
 import { answerInput, listInputs, withdrawInput } from './inputs.js'
@@ -59,9 +57,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
     projectLimits: new ProjectLimits(platform),
   }
-  const changes = messageChanges(context)
   return {
-    changesBy: (actor: Actor) => messageChanges({ ...context, actor }),
     answerStreams,
     waitingRoom,
     dispatcher,
@@ -69,7 +65,8 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     /** Questions of agents to people. */
     inputs: {
       list: shared(listInputs(context)),
-      ...changes.inputs,
+      answer: answerInput(context),
+      withdraw: withdrawInput(context),
       readByLink: readByLink(context),
       answerByLink: answerByLink(context),
     },
@@ -88,16 +85,11 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       count: countMessages(context),
       search: searchMessages(context),
       stream: streamMessage(context),
-      ...changes.messages,
+      cancel: cancelMessage(context),
+      retry: retryMessage(context),
       setMetadata: setMetadata(context),
       answer: answerRun(context),
       isRunToken: isRunToken(context),
     },
   }
 }
-
-/** The calls that the audit log records, in the name of the actor. */
-const messageChanges = (context: MessagesContext) => ({
-  inputs: { answer: answerInput(context), withdraw: withdrawInput(context) },
-  messages: { cancel: cancelMessage(context), retry: retryMessage(context) },
-})

@@ -1,5 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry } from '../domain/audit.js'
+import { auditEntry, type ByActor } from '../domain/audit.js'
 import type { Message } from '../domain/message.js'
 import { MAX_END_USER_ID } from '../domain/principal.js'
 import type { MessageErasure } from '../ports/message-store.js'
@@ -13,7 +13,8 @@ export type CountPrincipalInput = {
   readonly endUserId: string
   readonly cursor?: string | undefined
 }
-export type ErasePrincipalInput = CountPrincipalInput & { readonly force?: boolean | undefined }
+export type ErasePrincipalInput = CountPrincipalInput &
+  ByActor & { readonly force?: boolean | undefined }
 
 /**
  * Counts of the rows that this call reached. `openMessages` were kept. With `nextCursor` the
@@ -62,12 +63,19 @@ export const erasePrincipal =
   (d: OperationsContext) =>
   ({
     force = false,
+    actor,
     ...input
   }: ErasePrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
     walk(d, { ...input, force, countOnly: true }).andThen(({ messages: count }) => {
       const { projectId } = input
-      const of = { projectId, action: 'principal.erased', targetId: projectId, count } as const
-      return walk(d, { ...input, force, countOnly: false, audit: auditEntry(d, of) })
+      const audit = auditEntry(d, {
+        projectId,
+        action: 'principal.erased',
+        targetId: projectId,
+        count,
+        actor,
+      })
+      return walk(d, { ...input, force, countOnly: false, audit })
     })
 
 const walk = (

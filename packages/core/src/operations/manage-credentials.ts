@@ -7,7 +7,7 @@ import {
   type ApiKey,
   type Permission,
 } from '../domain/api-key.js'
-import { auditEntry } from '../domain/audit.js'
+import { auditEntry, type ByActor } from '../domain/audit.js'
 import type { SendLimit, SendLimits } from '../domain/send-limit.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -24,12 +24,15 @@ const OWN_KEY_RULE =
 
 export const createProject =
   (d: Platform) =>
-  ({ name }: { readonly name: string }): ResultAsync<Project, Invalid | Unavailable> => {
+  ({
+    name,
+    actor,
+  }: ByActor & { readonly name: string }): ResultAsync<Project, Invalid | Unavailable> => {
     const problem = broken({ name: textRule(name, MAX_NAME) })
     if (problem) return errAsync(problem.error)
     const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
     const { id } = project
-    const audit = auditEntry(d, { projectId: id, action: 'project.created', targetId: id })
+    const audit = auditEntry(d, { projectId: id, action: 'project.created', targetId: id, actor })
     return d.storage.credentials.createProject(project, audit).map(() => project)
   }
 
@@ -40,25 +43,36 @@ export const getProject =
       .getProject(id)
       .andThen((found) => (found ? ok(found) : fail('project_not_found')))
 
+export type UpdateProjectInput = ByActor & {
+  readonly projectId: string
+  /** `null` removes the limits. */
+  readonly sendLimits: SendLimits | null
+}
 type UpdateProjectError = Invalid | Unavailable | { readonly kind: 'project_not_found' }
 
-/** Changes the limits of a project's sends. `null` removes them. */
+/** Changes the limits of a project's sends. */
 export const updateProject =
   (d: Platform) =>
-  (
-    id: string,
-    change: { readonly sendLimits: SendLimits | null },
-  ): ResultAsync<Project, UpdateProjectError> => {
+  ({
+    projectId,
+    actor,
+    ...change
+  }: UpdateProjectInput): ResultAsync<Project, UpdateProjectError> => {
     const sendLimits = change.sendLimits ?? {}
     const problem = broken({
       'sendLimits.project': limitRule(sendLimits.project),
       'sendLimits.key': limitRule(sendLimits.key),
     })
     if (problem) return errAsync(problem.error)
-    const action = 'project.updated'
-    const audit = auditEntry(d, { projectId: id, action, targetId: id, fields: ['sendLimits'] })
+    const audit = auditEntry(d, {
+      projectId,
+      action: 'project.updated',
+      targetId: projectId,
+      fields: ['sendLimits'],
+      actor,
+    })
     return d.storage.credentials
-      .updateProject(id, { sendLimits }, audit)
+      .updateProject(projectId, { sendLimits }, audit)
       .andThen((found) => (found ? ok(found) : fail('project_not_found')))
   }
 
@@ -78,7 +92,7 @@ export const listProjects =
   (page: PageOf): ResultAsync<Page<Project>, Unavailable | Invalid> =>
     ofPage(page, d.storage.credentials.listProjects)
 
-export type CreateKeyInput = {
+export type CreateKeyInput = ByActor & {
   readonly projectId: string
   readonly name: string
   readonly permissions: readonly Permission[]
@@ -101,7 +115,7 @@ export const createKey =
   (input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError> =>
     safeTry(async function* () {
       const now = d.clock.now()
-      const { projectId, name, permissions, expiresAt } = input
+      const { projectId, name, permissions, expiresAt, actor } = input
       const problem =
         broken(required({ projectId, name, permissions })) ?? broken(keyRules(input, now))
       if (problem) return problem
@@ -120,7 +134,7 @@ export const createKey =
         apiKey,
         d.crypto.sha256(key),
         d.policy.limits.keysPerProject,
-        auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id }),
+        auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
       )
       if (created === 'limit_reached') return fail('too_many_keys')
       if (created === 'project_not_found') return fail('project_not_found')
@@ -132,19 +146,22 @@ export const listKeys =
   (projectId: string, page: PageOf): ResultAsync<Page<ApiKey>, Unavailable | Invalid> =>
     ofPage(page, (checked) => d.storage.credentials.listKeys(projectId, checked))
 
+export type KeyRef = { readonly projectId: string; readonly keyId: string }
+
 /** Revokes a key for all new requests. A revoked key can be revoked again. */
 export const revokeKey =
   (d: Platform) =>
-  (
-    projectId: string,
-    keyId: string,
-  ): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
+  ({
+    projectId,
+    keyId,
+    actor,
+  }: KeyRef & ByActor): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
     d.storage.credentials
       .revokeKey(
         projectId,
         keyId,
         d.clock.now(),
-        auditEntry(d, { projectId, action: 'key.revoked', targetId: keyId }),
+        auditEntry(d, { projectId, action: 'key.revoked', targetId: keyId, actor }),
       )
       .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 

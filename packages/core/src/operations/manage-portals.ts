@@ -1,5 +1,5 @@
 import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry } from '../domain/audit.js'
+import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { broken, integerRule, required, type Invalid } from '../domain/input-rules.js'
 import {
@@ -20,7 +20,7 @@ const DEFAULT_LIFETIME_S = 3_600
 const MAX_LIFETIME_S = 86_400
 const MAX_RETURN_URL = 2_000
 
-export type CreatePortalInput = {
+export type CreatePortalInput = ByActor & {
   readonly projectId: string
   /** Default: `project:webhooks` only. */
   readonly permissions?: readonly PortalPermission[] | undefined
@@ -41,7 +41,7 @@ export const createPortal =
   (d: Platform) =>
   (input: CreatePortalInput): ResultAsync<CreatedPortal, CreatePortalError> =>
     safeTry(async function* () {
-      const { projectId, permissions = ['project:webhooks'], returnUrl } = input
+      const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
       const problem = broken(required({ projectId })) ?? broken(rulesOf(input))
       if (problem) return problem
       const now = d.clock.now()
@@ -56,7 +56,7 @@ export const createPortal =
         session,
         d.crypto.sha256(code),
         d.policy.limits.portalsPerProject,
-        auditEntry(d, { projectId, action: 'portal.created', targetId: session.id }),
+        auditEntry(d, { projectId, action: 'portal.created', targetId: session.id, actor }),
       )
       if (created === 'limit_reached') return fail('too_many_portals')
       return created === 'project_not_found' ? fail(created) : ok({ session, code })
@@ -102,16 +102,22 @@ export const findOpenPortal =
         found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
       )
 
+export type PortalRef = { readonly projectId: string; readonly portalId: string }
+
 /** Ends a session, or makes its unopened link unusable. A second call changes nothing. */
 export const endPortal =
   (d: Platform) =>
-  (
-    projectId: string,
-    id: string,
-  ): ResultAsync<void, Unavailable | { readonly kind: 'portal_not_found' }> => {
-    const audit = auditEntry(d, { projectId, action: 'portal.ended', targetId: id })
+  ({
+    projectId,
+    portalId,
+    actor,
+  }: PortalRef & ByActor): ResultAsync<
+    void,
+    Unavailable | { readonly kind: 'portal_not_found' }
+  > => {
+    const audit = auditEntry(d, { projectId, action: 'portal.ended', targetId: portalId, actor })
     return d.storage.portals
-      .end(projectId, id, d.clock.now(), audit)
+      .end(projectId, portalId, d.clock.now(), audit)
       .andThen((done) => (done ? ok(undefined) : fail('portal_not_found')))
   }
 

@@ -67,11 +67,3 @@ export function createOperations(context: OperationsContext) {
     tick: runPass(context),
   }
 }
-
-/** The calls that change projects, keys, portal sessions and principals, as the actor. */
-export const operationChanges = (context: OperationsContext) => ({
-  principals: { erase: erasePrincipal(context) },
-  projects: { create: createProject(context), update: updateProject(context) },
-  keys: { create: createKey(context), revoke: revokeKey(context) },
-  portals: { create: createPortal(context), end: endPortal(context) },
-})

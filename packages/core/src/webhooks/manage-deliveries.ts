@@ -1,5 +1,5 @@
 import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
-import { auditEntry, type AuditEntry } from '../domain/audit.js'
+import { auditEntry, type AuditEntry, type ByActor } from '../domain/audit.js'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
@@ -12,6 +12,7 @@ import type { WebhooksContext } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
+type DeliveryCall = DeliveryRef & ByActor
 type NotFound = { readonly kind: 'delivery_not_found' }
 
 /** Returns one delivery with its body, without a one-time link, and every attempt. */
@@ -42,19 +43,20 @@ export const listDeliveries =
 export const redeliver =
   (d: WebhooksContext) =>
   (
-    ref: DeliveryRef,
+    ref: DeliveryCall,
   ): ResultAsync<
     WebhookDelivery,
     Unavailable | NotFound | { readonly kind: 'delivery_busy' | 'webhook_not_found' }
   > =>
     safeTry(async function* () {
+      const { projectId, deliveryId } = ref
       const { delivery } = yield* getDelivery(d)(ref)
-      yield* getWebhook(d)({ projectId: ref.projectId, webhookId: delivery.webhookId })
+      yield* getWebhook(d)({ projectId, webhookId: delivery.webhookId })
       const now = d.clock.now()
       if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now)
         return fail('delivery_busy')
       const audit = entryOf(d, ref, 'delivery.redelivered')
-      yield* d.storage.deliveries.redeliver(ref, { limit: 1 }, now, audit)
+      yield* d.storage.deliveries.redeliver({ projectId, deliveryId }, { limit: 1 }, now, audit)
       d.deliverySender.wake()
       return ok((yield* getDelivery(d)(ref)).delivery)
     })
@@ -65,7 +67,7 @@ export const redeliver =
  */
 export const cancelDelivery =
   (d: WebhooksContext) =>
-  (ref: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
+  (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> =>
     d.storage.deliveries
       .cancel(ref.projectId, ref.deliveryId, d.clock.now(), entryOf(d, ref, 'delivery.cancelled'))
       .andThen((cancelled) => ended(d, cancelled))
@@ -73,16 +75,16 @@ export const cancelDelivery =
 /** Cancels an open delivery because it blocks the other deliveries of its session. */
 export const skipDelivery =
   (d: WebhooksContext) =>
-  (ref: DeliveryRef): ResultAsync<WebhookDelivery, EndError> =>
+  (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> =>
     d.storage.deliveries
       .skip(ref.projectId, ref.deliveryId, d.clock.now(), entryOf(d, ref, 'delivery.cancelled'))
       .andThen((skipped) => ended(d, skipped))
 
 const entryOf = (
   d: Platform,
-  { projectId, deliveryId }: DeliveryRef,
+  { projectId, deliveryId, actor }: DeliveryCall,
   action: 'delivery.cancelled' | 'delivery.redelivered',
-): AuditEntry => auditEntry(d, { projectId, action, targetId: deliveryId })
+): AuditEntry => auditEntry(d, { projectId, action, targetId: deliveryId, actor })
 
 type EndError = Unavailable | NotFound | { readonly kind: 'delivery_final' }
 

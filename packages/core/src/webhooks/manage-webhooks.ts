@@ -1,5 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry, changedFields, type AuditAction } from '../domain/audit.js'
+import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import type { CustomHeaders } from '../domain/custom-headers.js'
 import { freezeEvent } from '../domain/event.js'
@@ -26,11 +26,12 @@ import { broken, integerRule, invalid, required, type Invalid } from '../domain/
 import { requireProject, type ProjectNotFound } from './require-project.js'
 import { checkWebhook, secretRule } from './check-webhook.js'
 
-export type CreateWebhookInput = WebhookSettings & {
-  readonly projectId: string
-  /** The caller's secret: `whsec_` and the base64 of 24 to 64 bytes. Created if absent. */
-  readonly secret?: string | undefined
-}
+export type CreateWebhookInput = WebhookSettings &
+  ByActor & {
+    readonly projectId: string
+    /** The caller's secret: `whsec_` and the base64 of 24 to 64 bytes. Created if absent. */
+    readonly secret?: string | undefined
+  }
 /** The response contains the secret. It is shown only once (S§2). */
 export type CreatedWebhook = { readonly webhook: Webhook; readonly secret: string }
 export type CreateWebhookError =
@@ -72,12 +73,13 @@ export const createWebhook =
       const created = yield* d.storage.webhooks.create(
         webhook,
         d.policy.limits.webhooksPerProject,
-        entryOf(d, { projectId, webhookId: id }, 'webhook.created'),
+        entryOf(d, { projectId, webhookId: id, actor: input.actor }, { action: 'webhook.created' }),
       )
       return created === 'limit_reached' ? fail('too_many_webhooks') : ok({ webhook, secret })
     })
 
 export type WebhookRef = { readonly projectId: string; readonly webhookId: string }
+type WebhookCall = WebhookRef & ByActor
 type NotFound = { readonly kind: 'webhook_not_found' }
 
 export const getWebhook =
@@ -92,7 +94,7 @@ export const listWebhooks =
   (projectId: string, page: PageOf): ResultAsync<Page<Webhook>, Unavailable | Invalid> =>
     ofPage(page, (checked) => d.storage.webhooks.list(projectId, checked))
 
-export type UpdateWebhookInput = WebhookRef & { readonly change: WebhookChanges }
+export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
 
 /**
  * Changes the given fields. A URL on another origin keeps the custom headers only if the call
@@ -107,6 +109,7 @@ export const updateWebhook =
     projectId,
     webhookId,
     change,
+    actor,
   }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
     safeTry(async function* () {
       yield* await checkWebhook(d, projectId, change)
@@ -116,7 +119,11 @@ export const updateWebhook =
         projectId,
         webhookId,
         changeOf(d, change, before),
-        entryOf(d, { projectId, webhookId }, 'webhook.updated', changedFields(change)),
+        entryOf(
+          d,
+          { projectId, webhookId, actor },
+          { action: 'webhook.updated', fields: changedFields(change) },
+        ),
       )
       if (!updated) return fail('webhook_not_found')
       d.deliverySender.webhookChanged(updated)
@@ -127,14 +134,14 @@ export const updateWebhook =
     })
 
 /** Enables the webhook. */
-export const enableWebhook = (d: WebhooksContext) => (ref: WebhookRef) =>
+export const enableWebhook = (d: WebhooksContext) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: true } })
 
 /** Disables the webhook. Its deliveries are stored, and sent after it is enabled. */
-export const disableWebhook = (d: WebhooksContext) => (ref: WebhookRef) =>
+export const disableWebhook = (d: WebhooksContext) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: false } })
 
-export type RotateSecretInput = WebhookRef & {
+export type RotateSecretInput = WebhookCall & {
   /** The caller's secret. Created if absent. */
   readonly secret?: string | undefined
   /**
@@ -158,6 +165,7 @@ export const rotateSecret =
     webhookId,
     secret: own,
     graceMs = DEFAULT_GRACE_MS,
+    actor,
   }: RotateSecretInput): ResultAsync<CreatedWebhook, Invalid | Unavailable | NotFound> =>
     safeTry(async function* () {
       const problem = broken({
@@ -179,7 +187,7 @@ export const rotateSecret =
         projectId,
         webhookId,
         rotation,
-        entryOf(d, { projectId, webhookId }, 'webhook.secret_rotated'),
+        entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.secret_rotated' }),
       )
       if (!webhook) return fail('webhook_not_found')
       d.deliverySender.webhookChanged(webhook)
@@ -189,13 +197,13 @@ export const rotateSecret =
 /** Ends the grace period of a rotation now. */
 export const finishRotation =
   (d: WebhooksContext) =>
-  ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
+  ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<Webhook, Unavailable | NotFound> =>
     safeTry(async function* () {
       const webhook = yield* d.storage.webhooks.update(
         projectId,
         webhookId,
         { previousSecret: null, updatedAt: d.clock.now() },
-        entryOf(d, { projectId, webhookId }, 'webhook.rotation_finished'),
+        entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.rotation_finished' }),
       )
       if (!webhook) return fail('webhook_not_found')
       d.deliverySender.webhookChanged(webhook)
@@ -234,9 +242,9 @@ export const sendTestEvent =
 /** Deletes the webhook and cancels its open deliveries. Its history stays. */
 export const deleteWebhook =
   (d: WebhooksContext) =>
-  ({ projectId, webhookId }: WebhookRef): ResultAsync<void, Unavailable | NotFound> =>
+  ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<void, Unavailable | NotFound> =>
     safeTry(async function* () {
-      const audit = entryOf(d, { projectId, webhookId }, 'webhook.deleted')
+      const audit = entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.deleted' })
       const deleted = yield* d.storage.webhooks.delete(projectId, webhookId, audit)
       if (!deleted) return fail('webhook_not_found')
       d.deliverySender.webhookDeleted(projectId, webhookId)
@@ -246,10 +254,9 @@ export const deleteWebhook =
 
 const entryOf = (
   d: Platform,
-  { projectId, webhookId }: WebhookRef,
-  action: AuditAction,
-  fields?: readonly string[],
-) => auditEntry(d, { projectId, action, targetId: webhookId, ...(fields && { fields }) })
+  { projectId, webhookId, actor }: WebhookCall,
+  change: Pick<AuditEntry, 'action' | 'fields'>,
+) => auditEntry(d, { projectId, actor, targetId: webhookId, ...change })
 
 const statusFor = (enabled: boolean, now: number): Webhook['status'] =>
   enabled ? { kind: 'enabled' } : { kind: 'disabled', reason: 'operator', at: now }

@@ -1,5 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry } from '../domain/audit.js'
+import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import type { Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -10,7 +10,7 @@ import type { Platform } from '../platform.js'
 import type { WebhooksContext } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 
-export type StartRecoveryInput = {
+export type StartRecoveryInput = ByActor & {
   readonly projectId: string
   /** Exhausted deliveries of all webhooks if absent. */
   readonly filter?: Omit<DeliveryFilter, 'projectId'>
@@ -29,6 +29,7 @@ export const startRecovery =
   ({
     projectId,
     filter = {},
+    actor,
   }: StartRecoveryInput): ResultAsync<
     Recovery,
     Unavailable | { readonly kind: 'webhook_not_found' | 'too_many_recoveries' }
@@ -46,7 +47,12 @@ export const startRecovery =
         redelivered: 0,
         createdAt: now,
       }
-      const audit = auditEntry(d, { projectId, action: 'recovery.started', targetId: recovery.id })
+      const audit = auditEntry(d, {
+        projectId,
+        action: 'recovery.started',
+        targetId: recovery.id,
+        actor,
+      })
       const created = yield* d.storage.recoveries.create(recovery, MOST_RUNNING, audit)
       if (created === 'limit_reached') return fail('too_many_recoveries')
       d.recoveryRunner.wake()
@@ -72,11 +78,17 @@ export const cancelRecovery =
   ({
     projectId,
     recoveryId,
-  }: RecoveryRef): ResultAsync<
+    actor,
+  }: RecoveryRef & ByActor): ResultAsync<
     Recovery,
     Unavailable | NotFound | { readonly kind: 'recovery_final' }
   > => {
-    const audit = auditEntry(d, { projectId, action: 'recovery.cancelled', targetId: recoveryId })
+    const audit = auditEntry(d, {
+      projectId,
+      action: 'recovery.cancelled',
+      targetId: recoveryId,
+      actor,
+    })
     return d.storage.recoveries
       .cancel(projectId, recoveryId, d.clock.now(), audit)
       .andThen((cancelled) => {

@@ -1,9 +1,7 @@
-import type { Actor } from '../domain/audit.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { WebhookLimit } from '../domain/webhook-limit.js'
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
-import type { WebhooksContext } from './context.js'
 import { DeliverySender } from './delivery-sender.js'
 import { EventReaders } from './event-readers.js'
 import {
@@ -39,16 +37,20 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   const deliverySender = new DeliverySender(platform)
   const recoveryRunner = createRecoveryRunner(platform, deliverySender)
   const context = { ...platform, maintenance, deliverySender, recoveryRunner }
-  const changes = webhookChanges(context)
   const eventReaders = new EventReaders(platform)
   return {
     deliverySender,
     eventReaders,
     events: { read: readEvents({ ...platform, eventReaders }) },
     recoveryRunner,
-    changesBy: (actor: Actor) => webhookChanges({ ...context, actor }),
     webhooks: {
-      ...changes.webhooks,
+      create: createWebhook(context),
+      update: updateWebhook(context),
+      enable: enableWebhook(context),
+      disable: disableWebhook(context),
+      delete: deleteWebhook(context),
+      rotateSecret: rotateSecret(context),
+      finishRotation: finishRotation(context),
       get: shared(getWebhook(context)),
       list: shared(listWebhooks(context)),
       sendTestEvent: sendTestEvent(context),
@@ -58,32 +60,16 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
     deliveries: {
       get: shared(getDelivery(context)),
       list: shared(listDeliveries(context)),
-      ...changes.deliveries,
+      redeliver: redeliver(context),
+      cancel: cancelDelivery(context),
+      skip: skipDelivery(context),
     },
     recoveries: {
-      ...changes.recoveries,
+      start: startRecovery(context),
+      cancel: cancelRecovery(context),
       get: shared(getRecovery(context)),
       list: shared(listRecoveries(context)),
       advance: recoveryRunner.advance,
     },
   }
 }
-
-/** The calls that the audit log records, in the name of the actor. */
-const webhookChanges = (context: WebhooksContext) => ({
-  webhooks: {
-    create: createWebhook(context),
-    update: updateWebhook(context),
-    enable: enableWebhook(context),
-    disable: disableWebhook(context),
-    delete: deleteWebhook(context),
-    rotateSecret: rotateSecret(context),
-    finishRotation: finishRotation(context),
-  },
-  recoveries: { start: startRecovery(context), cancel: cancelRecovery(context) },
-  deliveries: {
-    redeliver: redeliver(context),
-    cancel: cancelDelivery(context),
-    skip: skipDelivery(context),
-  },
-})

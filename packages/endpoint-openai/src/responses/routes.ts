@@ -34,8 +34,8 @@ export const responseRoutes = (d: Deps) =>
       withResponse(c, d, async (found) => {
         const { projectId, agentId: agent, id: messageId } = found.message
         const { id } = c.get('sentBy')
-        const { messages } = d.service.changesBy({ kind: 'key', id })
-        const cancelled = await messages.cancel({ projectId, agent, messageId })
+        const actor = { kind: 'key', id } as const
+        const cancelled = await d.service.messages.cancel({ projectId, agent, messageId, actor })
         return cancelled.match(
           (message) => reply(c, 200, responseBody(message, found.agent.name)),
           (error) => refuse(c, error),

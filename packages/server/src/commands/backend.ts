@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createClient, type Client } from '@org/agent-messaging-client'
-import { PERMISSIONS, type MessagingService } from '@org/agent-messaging-core'
+import { PERMISSIONS, type Actor, type MessagingService } from '@org/agent-messaging-core'
 import { createHttpApp } from '@org/agent-messaging-http'
+import { Hono } from 'hono'
 import { okAsync } from 'neverthrow'
 import { publicUrl } from '../config-values.js'
 import { projectNamed } from '../lookup.js'
@@ -86,8 +87,9 @@ function profileOf({ server, profile }: BackendOptions, env: Env): Profile | und
 /** The client needs an address and a key. Neither leaves this process. */
 const NOWHERE = { baseUrl: 'http://database.invalid', apiKey: 'unused' }
 
+/** The audit log names the CLI. */
 function localClient(service: MessagingService, projectId: string): Client {
-  const app = createHttpApp({
+  const api = createHttpApp({
     service: withAllPermissions(service, projectId),
     operatorKey: NOWHERE.apiKey,
     crypto: { equal: () => true },
@@ -97,17 +99,22 @@ function localClient(service: MessagingService, projectId: string): Client {
       if (reason !== undefined) console.error(reason)
     },
   })
+  const app = new Hono<{ Variables: { actor: Actor } }>()
+    .use(async (c, next) => {
+      c.set('actor', { kind: 'cli' })
+      return next()
+    })
+    .route('/', api)
   const request: typeof fetch = async (input, init) => app.fetch(new Request(input, init))
   return createClient({ ...NOWHERE, retries: 0, fetch: request })
 }
 
-/** Accepts each request for the project. The audit log names the CLI. */
+/** Accepts each request for the project. */
 function withAllPermissions(service: MessagingService, projectId: string): MessagingService {
   const key = { id: 'cli', projectId, name: 'cli', permissions: PERMISSIONS, createdAt: 0 }
   return {
     ...service,
     keys: { ...service.keys, authenticate: () => okAsync(key), recall: () => undefined },
-    changesBy: () => service.changesBy({ kind: 'cli' }),
   }
 }
 
