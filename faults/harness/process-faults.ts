@@ -24,8 +24,8 @@ const POINTS = [
   'after claimDue',
   'before send',
   'after send',
-  'before recordAttempt',
-  'after recordAttempt',
+  'before recordAttempts',
+  'after recordAttempts',
 ] as const
 const PURGE_POINTS = ['before purge', 'after purge'] as const
 const REACHED_WITHIN_MS = 4_000

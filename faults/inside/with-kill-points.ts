@@ -2,7 +2,7 @@ import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import { reach } from './points.js'
 
 const MESSAGE_METHODS = ['accept', 'claimRunnable', 'recordRun', 'defer', 'purge']
-const DELIVERY_METHODS = ['claimDue', 'recordAttempt', 'purge']
+const DELIVERY_METHODS = ['claimDue', 'recordAttempts', 'purge']
 
 /** Returns a storage whose writes reach `before <method>` and `after <method>`. */
 export const withKillPoints = <S extends Storage>(storage: S): S => ({

@@ -1,4 +1,9 @@
-import type { DeliveryStore, MessageStore, Storage } from '@org/agent-messaging-core/storage'
+import type {
+  AttemptRecord,
+  DeliveryStore,
+  MessageStore,
+  Storage,
+} from '@org/agent-messaging-core/storage'
 import type { WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted } from '@org/agent-messaging-testing'
 import { okAsync } from 'neverthrow'
@@ -22,6 +27,11 @@ const inDeliveries = (change: (deliveries: DeliveryStore) => Partial<DeliverySto
     deliveries: { ...storage.deliveries, ...change(storage.deliveries) },
   }),
 })
+
+const inEachAttempt = (change: (record: AttemptRecord) => AttemptRecord): Mutation =>
+  inDeliveries(({ recordAttempts }) => ({
+    recordAttempts: (records) => recordAttempts(records.map(change)),
+  }))
 
 /** Defects that each break a promise. A good simulation needs few seeds to notice them. */
 export const mutations: Readonly<Record<string, Mutation>> = {
@@ -104,32 +114,27 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     }
   }),
 
-  'each outcome is recorded as a success': inDeliveries(({ recordAttempt }) => ({
-    recordAttempt: (record) =>
-      recordAttempt({
-        ...record,
-        state: { kind: 'delivered', deliveredAt: record.attempt.startedAt },
-      }),
+  'each outcome is recorded as a success': inEachAttempt((record) => ({
+    ...record,
+    state: { kind: 'delivered', deliveredAt: record.attempt.startedAt },
   })),
 
-  'the schedule is ignored': inDeliveries(({ recordAttempt }) => ({
-    recordAttempt: ({ state, ...record }) =>
-      recordAttempt({
-        ...record,
-        state:
-          state.kind === 'pending' ? { ...state, nextAttemptAt: record.attempt.startedAt } : state,
-      }),
+  'the schedule is ignored': inEachAttempt(({ state, ...record }) => ({
+    ...record,
+    state: state.kind === 'pending' ? { ...state, nextAttemptAt: record.attempt.startedAt } : state,
   })),
 
   'a delivery is claimed again during its attempt': inDeliveries(({ claimDue }) => ({
     claimDue: ({ now, ...query }) => claimDue({ ...query, now: now + 5_900 }),
   })),
 
-  'an attempt is not recorded': inDeliveries(({ recordAttempt }) => {
-    let attempts = 0
+  'an attempt is not recorded': inDeliveries(({ recordAttempts }) => {
+    let calls = 0
     return {
-      recordAttempt: (record) =>
-        ++attempts % 10 > 0 ? recordAttempt(record) : okAsync({ kind: 'recorded' }),
+      recordAttempts: (records) =>
+        ++calls % 10 > 0
+          ? recordAttempts(records)
+          : okAsync(records.map(() => ({ kind: 'recorded' }) as const)),
     }
   }),
 

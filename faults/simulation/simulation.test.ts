@@ -19,7 +19,7 @@ const EVERYTHING = [
   'a run is aborted',
   'messages.recordRun fails',
   'messages.accept fails',
-  'deliveries.recordAttempt fails',
+  'deliveries.recordAttempts fails',
   'a delivery is cancelled',
   'a delivery is skipped',
   'responded',

@@ -108,7 +108,7 @@ export function storageOf({
 
 /** Calls that concern a claim. A failure of another call cannot lead to repeated work. */
 const HOLDING =
-  /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempt))$/
+  /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempts))$/
 
 const unavailable = (reason: string): Answer => err({ kind: 'unavailable', reason })
 

@@ -61,33 +61,6 @@ it('batches of two kinds share slots, and a batch takes all inputs that came whi
   expect(await Promise.all(rest)).toEqual(['a1', 'w2', 'a2', 'w3'])
 })
 
-it('lingering writes collect until the pause is over or enough of them wait', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-  onTestFinished(() => void vi.useRealTimers())
-  const batches: (readonly number[])[] = []
-  const flush = async (inputs: readonly number[]) => {
-    batches.push(inputs)
-    return inputs
-  }
-  const write = committing<number, number>({
-    maxBatchSize: 500,
-    lingerMs: 40,
-    mostLingering: (newest) => newest,
-    flush,
-  })
-  await write(1)
-  const second = write(5)
-  await vi.advanceTimersByTimeAsync(39)
-  const third = write(5)
-  await turns()
-  expect(batches).toEqual([[1]])
-  await vi.advanceTimersByTimeAsync(1)
-  await Promise.all([second, third])
-  expect(batches).toEqual([[1], [5, 5]])
-  await Promise.all([write(5), write(5), write(3)])
-  expect(batches[2]).toEqual([5, 5, 3])
-})
-
 it('two writes of one key are in different batches, and a batch has at most `maxBatchSize` writes', async () => {
   const { batches, end, flush } = heldFlush()
   const write = committing<string, string>({ keyOf, maxBatchSize: 2, flush })

@@ -14,10 +14,6 @@ export type CommitterOptions<In, Out> = {
    * batches would be smaller and wait for each other's locks.
    */
   readonly maxInFlight?: number
-  /** The pause between two batches for writes that no caller waits for. */
-  readonly lingerMs?: number
-  /** This many waiting writes end the pause, by the newest one. Default: 128. */
-  readonly mostLingering?: (newest: In) => number
   /** Writes that can wait. One more is rejected. */
   readonly maxQueued: number
   /** Shared by all kinds of batches. */
@@ -59,8 +55,6 @@ export class Committer<In, Out> {
   readonly #contended = new Set<string | undefined>()
   #isBatchDue = false
   #isRetryDue = false
-  #isLingerTimerSet = false
-  #lastBatchAt = -Infinity
 
   constructor(options: CommitterOptions<In, Out>) {
     this.#options = options
@@ -93,7 +87,7 @@ export class Committer<In, Out> {
     this.#rejectExpired()
     const { maxInFlight = 2, slots } = this.#options
     const canStart = this.#queue.length > 0 && this.#inFlight < maxInFlight
-    if (canStart && !this.#isBatchDue && !this.#isLingering()) {
+    if (canStart && !this.#isBatchDue) {
       this.#isBatchDue = true
       slots.acquire((free) => setImmediate(() => this.#startBatch(free)))
     }
@@ -103,25 +97,9 @@ export class Committer<In, Out> {
     }
   }
 
-  #isLingering(): boolean {
-    const { lingerMs = 0, mostLingering = () => 128 } = this.#options
-    const left = this.#lastBatchAt + lingerMs - performance.now()
-    const newest = this.#queue.at(-1)
-    if (left <= 0 || !newest || this.#queue.length >= mostLingering(newest.input)) return false
-    if (!this.#isLingerTimerSet) {
-      this.#isLingerTimerSet = true
-      setTimeout(() => {
-        this.#isLingerTimerSet = false
-        this.#schedule()
-      }, left)
-    }
-    return true
-  }
-
   /** Takes all writes that came while the batch waited for its slot. */
   #startBatch(freeSlot: () => void): void {
     this.#isBatchDue = false
-    this.#lastBatchAt = performance.now()
     const { batch, rest } = this.#take(this.#queue)
     this.#queue = rest
     if (batch.length === 0) {

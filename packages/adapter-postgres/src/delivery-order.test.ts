@@ -56,12 +56,14 @@ async function first(): Promise<ClaimedDelivery> {
 }
 const record = ({ delivery, lease }: ClaimedDelivery) =>
   done(
-    storage.deliveries.recordAttempt({
-      deliveryId: delivery.id,
-      token: lease.token,
-      attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
-      state: { kind: 'delivered', deliveredAt: NOW },
-    }),
+    storage.deliveries.recordAttempts([
+      {
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+        state: { kind: 'delivered', deliveredAt: NOW },
+      },
+    ]),
   )
 async function states(): Promise<string[]> {
   const { data } = await done(storage.deliveries.list({ projectId: PROJECT_ID }, { limit: 9 }))
@@ -88,7 +90,7 @@ it('a delivery is due at the end of the one ahead of it that began before its co
     (db) => fanOut(db, outgoing()),
     () => record(claimed),
   )
-  expect(recorded).toEqual({ kind: 'recorded', nextIsDue: true })
+  expect(recorded).toEqual([{ kind: 'recorded', nextIsDue: true }])
   expect(await states()).toEqual(['delivered', 'pending'])
 })
 
@@ -132,6 +134,6 @@ it('the end of a delivery passes over a waiting one that ends before its commit'
     (db) => cancel(db, data[1]?.id ?? ''),
     () => record(claimed),
   )
-  expect(recorded).toEqual({ kind: 'recorded', nextIsDue: true })
+  expect(recorded).toEqual([{ kind: 'recorded', nextIsDue: true }])
   expect(await states()).toEqual(['delivered', 'cancelled', 'pending'])
 })

@@ -90,7 +90,7 @@ export function deliveryStore(database: Database): DeliveryStore {
         await db.run(dropSendersSql, sender)
         return (await db.all(sendersSql, {})).map(({ id }) => id)
       }),
-    recordAttempt: attemptRecorder(database),
+    recordAttempts: attemptRecorder(database),
     release: (claims, now) =>
       write(async (db) => {
         const probes = claims.filter(({ isProbe }) => isProbe)

@@ -257,7 +257,7 @@ async function roundOf(
   const state = { kind: 'delivered', deliveredAt: NOW } as const
   await all(
     claimed.map(({ delivery, lease }) =>
-      deliveries.recordAttempt({ deliveryId: delivery.id, token: lease.token, attempt, state }),
+      deliveries.recordAttempts([{ deliveryId: delivery.id, token: lease.token, attempt, state }]),
     ),
   )
 }

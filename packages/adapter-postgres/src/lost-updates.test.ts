@@ -175,19 +175,21 @@ it('concurrent failures of a webhook both count', async () => {
   const claims = await done(one.deliveries.claimDue(CLAIM_ALL))
   const record = ({ deliveries }: Storage, { delivery, lease }: ClaimedDelivery) =>
     done(
-      deliveries.recordAttempt({
-        deliveryId: delivery.id,
-        webhookId: webhook.id,
-        token: lease.token,
-        attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
-        state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
-        decideHealth: ({ health }) => ({
-          change: {
-            health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 },
-            updatedAt: NOW,
-          },
-        }),
-      }),
+      deliveries.recordAttempts([
+        {
+          deliveryId: delivery.id,
+          webhookId: webhook.id,
+          token: lease.token,
+          attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+          state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
+          decideHealth: ({ health }) => ({
+            change: {
+              health: { ...health, consecutiveFailures: health.consecutiveFailures + 1 },
+              updatedAt: NOW,
+            },
+          }),
+        },
+      ]),
     )
   const [first, second] = claims as [ClaimedDelivery, ClaimedDelivery]
   await atOnce('webhooks', [() => record(one, first), () => record(other, second)])

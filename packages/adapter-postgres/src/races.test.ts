@@ -382,12 +382,14 @@ it('an erasure of deliveries during attempts and purges leaves nothing behind an
     await Promise.all([
       ...claims.map(({ delivery, lease }) =>
         done(
-          storage.deliveries.recordAttempt({
-            deliveryId: delivery.id,
-            token: lease.token,
-            attempt,
-            state: { kind: 'exhausted', exhaustedAt: NOW },
-          }),
+          storage.deliveries.recordAttempts([
+            {
+              deliveryId: delivery.id,
+              token: lease.token,
+              attempt,
+              state: { kind: 'exhausted', exhaustedAt: NOW },
+            },
+          ]),
         ),
       ),
       done(storage.deliveries.erasePrincipal(step)),
@@ -450,12 +452,14 @@ async function refusedOnce(): Promise<ClaimedDelivery[]> {
 
 const refuse = ({ delivery, lease }: ClaimedDelivery) =>
   done(
-    storage.deliveries.recordAttempt({
-      deliveryId: delivery.id,
-      token: lease.token,
-      attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
-      state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
-    }),
+    storage.deliveries.recordAttempts([
+      {
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+        state: { kind: 'pending', nextAttemptAt: NOW + 60_000, step: 1 },
+      },
+    ]),
   )
 
 async function endAll(): Promise<void> {
@@ -511,20 +515,22 @@ it('concurrent attempts of a delivery get different numbers, and only a valid cl
     "begin; update agent_messaging.deliveries set attempt_count = 4, lease = lease + 1 where state = 'sending'",
   )
   const [first, second] = claims as [ClaimedDelivery, ClaimedDelivery]
-  const record = storage.deliveries.recordAttempt({
-    deliveryId: first.delivery.id,
-    token: first.lease.token,
-    attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
-    state: { kind: 'delivered', deliveredAt: NOW },
-  })
+  const record = storage.deliveries.recordAttempts([
+    {
+      deliveryId: first.delivery.id,
+      token: first.lease.token,
+      attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+      state: { kind: 'delivered', deliveredAt: NOW },
+    },
+  ])
   const refusal = refuse(second)
   const waiting =
     "select count(*)::int as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%record_attempts%'"
   while ((await pool.query<{ n: number }>(waiting)).rows[0]?.n === 0) await setTimeout(10)
   await client.query('commit')
   client.release()
-  expect(await done(record)).toEqual({ kind: 'recorded' })
-  expect(await refusal).toEqual({ kind: 'lease_lost' })
+  expect(await done(record)).toEqual([{ kind: 'recorded' }])
+  expect(await refusal).toEqual([{ kind: 'lease_lost' }])
   const { rows } = await pool.query(
     'select state, attempt_count from agent_messaging.deliveries order by state',
   )
@@ -545,22 +551,24 @@ it('attempts that wait for their webhooks leave connections for sends', async ()
   const client = await pool.connect()
   await client.query('begin; select 1 from agent_messaging.webhooks for update')
   const recorded = claims.map(({ delivery, lease }) =>
-    storage.deliveries.recordAttempt({
-      deliveryId: delivery.id,
-      token: lease.token,
-      attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
-      state: { kind: 'delivered', deliveredAt: NOW },
-      decideHealth: ({ health }) => ({
-        change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
-      }),
-    }),
+    storage.deliveries.recordAttempts([
+      {
+        deliveryId: delivery.id,
+        token: lease.token,
+        attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+        state: { kind: 'delivered', deliveredAt: NOW },
+        decideHealth: ({ health }) => ({
+          change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
+        }),
+      },
+    ]),
   )
   // Through the pool: a transaction sees only the connections of its first look.
   while (Number((await pool.query(WAITING)).rowCount) < 4) await setTimeout(10)
   expect(await done(storage.messages.accept(newMessage(agent)))).toMatchObject({ kind: 'created' })
   await client.query('commit')
   client.release()
-  for (const one of recorded) expect(await done(one)).toMatchObject({ kind: 'recorded' })
+  for (const one of recorded) expect(await done(one)).toMatchObject([{ kind: 'recorded' }])
 })
 
 it('one of several concurrent creates gets a name, or the last place for an agent or a webhook', async () => {

@@ -1,9 +1,9 @@
 import {
   afterAttemptColumns,
-  mostWaitingRecords,
   type AttemptRecord,
   type DeliveryStore,
   type RecordedAttempt,
+  type Stored,
   type Unavailable,
 } from '@org/agent-messaging-core/storage'
 import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
@@ -28,40 +28,22 @@ type Columns = Awaited<ReturnType<typeof columnsOf>>
 const recordSql = call<Columns, Recorded>(recordText)
 const countingRecordSql = call<Columns & UsageParameters, Recorded>(counting(recordText))
 
-/** `inFlight`: see `DeliveryStore.recordAttempt`. */
-type Timely = { readonly record: AttemptRecord; readonly inFlight: number }
-
 const MAX_BATCH_SIZE = 256
 /** Each record with health holds a connection while it waits for the row of its webhook. */
 const MAX_WITH_HEALTH = 4
 
 /**
- * `DeliveryStore.recordAttempt`. Records of one webhook that can change its health run in order.
+ * `DeliveryStore.recordAttempts`. Records of one webhook that can change its health run in order.
  */
-export function attemptRecorder({ read, grouped }: Database): DeliveryStore['recordAttempt'] {
+export function attemptRecorder({ read, grouped }: Database): DeliveryStore['recordAttempts'] {
   const names = headerNames()
   const oneAtATime = new OneAtATime()
   const keyOf = ({ deliveryId }: AttemptRecord) => deliveryId
-  const batching = {
-    keyOf: ({ record }: Timely) => keyOf(record),
+  const recordPlain = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf,
     maxBatchSize: MAX_BATCH_SIZE,
-    maxInFlight: 1,
-    flush: (db: Queries, all: readonly Timely[]) =>
-      recordAttempts(
-        db,
-        names,
-        all.map(({ record }) => record),
-      ),
-  }
-  const recordSoon = grouped<Timely, RecordedAttempt>({
-    ...batching,
-    lingerMs: 40,
-    mostLingering: ({ inFlight }) => mostWaitingRecords(inFlight),
+    flush: (db, records) => recordAttempts(db, names, records),
   })
-  /** The next delivery of the order is sent after this one. */
-  const recordNow = grouped<Timely, RecordedAttempt>(batching)
-  const record = (attempt: AttemptRecord, inFlight: number) =>
-    (attempt.isOrdered ? recordNow : recordSoon)({ record: attempt, inFlight })
   const recordHealth = grouped<AttemptRecord, RecordedAttempt>({
     keyOf,
     maxBatchSize: 1,
@@ -82,14 +64,15 @@ export function attemptRecorder({ read, grouped }: Database): DeliveryStore['rec
     if (changes.isErr() || !changes.value) return changes.map(() => undefined)
     return recordHealth(attempt)
   }
-  return (attempt, inFlight = 0) => {
+  const record = (attempt: AttemptRecord): Stored<RecordedAttempt> => {
     const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
-    if (!decideHealth) return outgoing ? recordHealth(attempt) : record(attempt, inFlight)
+    if (!decideHealth) return outgoing ? recordHealth(attempt) : recordPlain(attempt)
     const work = () => recordIfHealthChanges(attempt, decideHealth)
     return new ResultAsync(oneAtATime.run(webhookId, work)).andThen((recorded) =>
-      recorded ? okAsync(recorded) : record(attempt, inFlight),
+      recorded ? okAsync(recorded) : recordPlain(attempt),
     )
   }
+  return (records) => ResultAsync.combine(records.map(record))
 }
 
 /** Records attempts of different deliveries, without webhook health. */

@@ -93,7 +93,7 @@ async function workload(progress: { answered: number }) {
         attempt,
         state: { kind: 'delivered', deliveredAt: now },
       } as const
-      await untilStored(() => storage.deliveries.recordAttempt(record))
+      await untilStored(() => storage.deliveries.recordAttempts([record]))
     }
     return message.id
   }

@@ -24,7 +24,6 @@ function numbers({
     db,
     read: committer.read.bind(committer),
     write: committer.write.bind(committer),
-    writeAlong: committer.writeAlong.bind(committer),
     close: committer.close.bind(committer),
     add: (n: number) => insert.run(n).changes,
     stored: () => db.prepare('select n from numbers order by n').pluck().all(),
@@ -225,37 +224,4 @@ it('a query that throws is unavailable', async () => {
   const { db, read } = numbers()
   const result = await read(() => db.prepare('select * from missing').all())
   expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_ERROR: no such table: missing')
-})
-
-it('writeAlong commits at once when the last commit is long ago', async () => {
-  const { writeAlong, add, stored } = numbers()
-  const written = writeAlong(() => add(1), 128)
-  await new Promise((resolve) => void setImmediate(resolve))
-  expect(stored()).toEqual([1])
-  expect((await written)._unsafeUnwrap()).toBe(1)
-})
-
-it('writeAlong joins the next write, and commits alone when there is none', async () => {
-  const { write, writeAlong, add, stored, commits } = numbers()
-  await write(() => add(1))
-  const along = writeAlong(() => add(2), 128)
-  await new Promise((resolve) => void setImmediate(resolve))
-  expect(stored()).toEqual([1])
-  await write(() => add(3))
-  expect(stored()).toEqual([1, 2, 3])
-  expect((await along)._unsafeUnwrap()).toBe(1)
-  await writeAlong(() => add(4), 128)
-  expect(stored()).toEqual([1, 2, 3, 4])
-  expect(commits()).toBe(3)
-})
-
-it('writeAlong commits at once when as many writes are queued as can wait', async () => {
-  const { write, writeAlong, add, commits } = numbers()
-  await write(() => add(999))
-  for (const n of range(0, 3)) void writeAlong(() => add(n), 4)
-  await new Promise((resolve) => void setImmediate(resolve))
-  expect(commits()).toBe(1)
-  void writeAlong(() => add(3), 4)
-  await new Promise((resolve) => void setImmediate(resolve))
-  expect(commits()).toBe(2)
 })

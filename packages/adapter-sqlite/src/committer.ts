@@ -11,8 +11,6 @@ const LARGEST_BATCH = 256
  * worst.
  */
 const BUSY_PAUSE_MS = 2
-/** The pause between two commits if only `writeAlong` was called. */
-const LINGER_MS = 40
 
 export type CommitterOptions = {
   /** Writes that can wait for their commit. One more write is `Unavailable`. */
@@ -53,10 +51,7 @@ export class Committer {
   readonly #obstacle: () => Unavailable | undefined
   /** Writes that wait for their commit, oldest first. */
   readonly #queue: Write[] = []
-  /** True while a flush is scheduled that must not wait for `#lingerTimer`. */
   #isFlushDue = false
-  #lingerTimer: NodeJS.Timeout | undefined
-  #lastFlushAt = -Infinity
   #isClosed = false
 
   constructor(
@@ -96,15 +91,15 @@ export class Committer {
    * durable. `operation` can run twice, but only one run is committed.
    */
   write<T>(operation: () => T): Stored<T> {
-    return this.#enqueue(operation, 0)
-  }
-
-  /**
-   * Like `write`, but does not cause a commit while other writes are about to cause one. Without
-   * other writes it is committed within 40 ms, or when `mostWaiting` writes wait.
-   */
-  writeAlong<T>(operation: () => T, mostWaiting: number): Stored<T> {
-    return this.#enqueue(operation, mostWaiting)
+    if (this.#isClosed) return closed()
+    if (this.#queue.length >= this.#maxQueued)
+      return errAsync(unavailable(`${this.#maxQueued} writes are waiting already`))
+    const deadline = performance.now() + this.#busyTimeoutMs
+    const written = new Promise<Result<unknown, Unavailable>>((resolve) => {
+      this.#queue.push({ operation, resolve, deadline })
+    })
+    this.#flushSoon()
+    return new ResultAsync(written as Promise<Result<T, Unavailable>>)
   }
 
   /** Tries once to commit the queued writes. Later calls are `Unavailable`. */
@@ -116,25 +111,6 @@ export class Committer {
     }
   }
 
-  #enqueue<T>(operation: () => T, mostWaiting: number): Stored<T> {
-    if (this.#isClosed) return closed()
-    if (this.#queue.length >= this.#maxQueued)
-      return errAsync(unavailable(`${this.#maxQueued} writes are waiting already`))
-    const now = performance.now()
-    const written = new Promise<Result<unknown, Unavailable>>((resolve) => {
-      this.#queue.push({ operation, resolve, deadline: now + this.#busyTimeoutMs })
-    })
-    if (this.#queue.length >= mostWaiting) this.#flushSoon()
-    else this.#linger(now)
-    return new ResultAsync(written as Promise<Result<T, Unavailable>>)
-  }
-
-  #linger(now: number): void {
-    const pause = this.#lastFlushAt + LINGER_MS - now
-    if (pause <= 0) this.#flushSoon()
-    else this.#lingerTimer ??= setTimeout(this.#flush, pause)
-  }
-
   #flushSoon(): void {
     if (this.#isFlushDue) return
     this.#isFlushDue = true
@@ -143,11 +119,8 @@ export class Committer {
 
   readonly #flush = (): void => {
     this.#isFlushDue = false
-    clearTimeout(this.#lingerTimer)
-    this.#lingerTimer = undefined
     if (this.#queue.length === 0) return
     const postponed = this.#commitBatch(this.#queue.splice(0, LARGEST_BATCH))
-    this.#lastFlushAt = performance.now()
     if (postponed.writes.length > 0) this.#waitForOtherWriter(postponed)
     else if (this.#queue.length > 0) this.#flushSoon()
   }
@@ -155,7 +128,8 @@ export class Committer {
   /** Puts the writes back, fails the writes that waited too long, and tries again later. */
   #waitForOtherWriter({ writes, error }: Postponed): void {
     this.#queue.unshift(...writes)
-    const alive = this.#queue.findIndex(({ deadline }) => deadline > this.#lastFlushAt)
+    const now = performance.now()
+    const alive = this.#queue.findIndex(({ deadline }) => deadline > now)
     this.#fail(this.#queue.splice(0, alive === -1 ? this.#queue.length : alive), error)
     if (this.#queue.length === 0) return
     this.#isFlushDue = true

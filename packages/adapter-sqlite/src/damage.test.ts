@@ -157,7 +157,7 @@ it('a delivery whose attempt cannot be recorded is not repeated, also after a re
     attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
     state: { kind: 'delivered', deliveredAt: NOW },
   } as const
-  expect((await storage.deliveries.recordAttempt(record)).isErr()).toBe(true)
+  expect((await storage.deliveries.recordAttempts([record])).isErr()).toBe(true)
   const again = { ...claimOne, now: NOW + 2_000, until: NOW + 3_000 }
   expect((await storage.deliveries.claimDue(again))._unsafeUnwrapErr().reason).toMatch(DAMAGED)
   await storage.close()

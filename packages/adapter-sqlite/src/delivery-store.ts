@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3'
 import {
-  mostWaitingRecords,
   toAttempt,
   toDelivery,
   type AttemptRow,
@@ -77,11 +76,7 @@ export function deliveryStore(
   return {
     claimDue: (query) => committer.write(() => claimDue(query)),
     registerSender: (sender) => committer.write(() => registerSender(sender)),
-    // The caller waits only for a change of the webhook, or to send the next delivery of an order.
-    recordAttempt: (record, inFlight = 0) =>
-      record.decideHealth || record.isOrdered
-        ? committer.write(() => recordAttempt(record))
-        : committer.writeAlong(() => recordAttempt(record), mostWaitingRecords(inFlight)),
+    recordAttempts: (records) => committer.write(() => records.map(recordAttempt)),
     release: (claims, now) =>
       committer.write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>

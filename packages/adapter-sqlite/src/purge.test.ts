@@ -44,12 +44,14 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
       durationMs: 1,
       outcome: { kind: 'accepted', statusCode: 200, responseBody: '' },
     } as const
-    await deliveries.recordAttempt({
-      deliveryId: delivery.id,
-      token: held.token,
-      attempt,
-      state: { kind: 'delivered', deliveredAt: NOW },
-    })
+    await deliveries.recordAttempts([
+      {
+        deliveryId: delivery.id,
+        token: held.token,
+        attempt,
+        state: { kind: 'delivered', deliveredAt: NOW },
+      },
+    ])
   }
   expect(rowsOf(path)).toEqual({ messages: 1, sessions: 1, deliveries: 2, events: 1, attempts: 2 })
 

@@ -54,7 +54,7 @@ type Parts = {
   readonly usage: UsageRows
 }
 
-/** `DeliveryStore.recordAttempt`, in a transaction. */
+/** One record of `DeliveryStore.recordAttempts`, in a transaction. */
 export function attemptRecords(
   db: Database,
   { fanOut, webhooks, usage }: Parts,

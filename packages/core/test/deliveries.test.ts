@@ -56,7 +56,7 @@ describe('redelivering', () => {
   })
   it('counts a success once whose record was made but not confirmed', async () => {
     const { service, ref, sender, clock, state, storage, deliveries } = await failedOnce()
-    storage.fail('deliveries.recordAttempt', { takesEffect: true })
+    storage.fail('deliveries.recordAttempts', { takesEffect: true })
     await clock.advance(60_000)
     sender.script(refused(500))
     await service.deliveries.redeliver(ref)

@@ -107,7 +107,7 @@ describe('stopping the service', () => {
     for (const method of [
       'messages.recordRun',
       'messages.defer',
-      'deliveries.recordAttempt',
+      'deliveries.recordAttempts',
     ] as const)
       storage.fail(method, never)
     runtime.answer(answered.id, 'nobody can record it')

@@ -46,6 +46,7 @@ describe('a recovery', () => {
     expect(telemetry.named('recovery.finished')).toMatchObject([
       { recoveryId: id, state: 'done', matched: 3, redelivered: 3 },
     ])
+    await clock.advance(40) // until all attempts are stored
     const all = await service.recoveries.start({ projectId, filter: { status: 'delivered' } })
     await clock.advance(0)
     expect(await stored(all._unsafeUnwrap().id)).toMatchObject({ matched: 4, redelivered: 4 })

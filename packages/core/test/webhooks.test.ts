@@ -98,7 +98,7 @@ describe('a delivery', () => {
     sender.hold()
     await send()
     // The process sends, and dies before the record.
-    storage.fail('deliveries.recordAttempt', { times: Infinity })
+    storage.fail('deliveries.recordAttempts', { times: Infinity })
     storage.fail('deliveries.claimDue', { times: Infinity })
     sender.release()
     await another().start()
@@ -118,7 +118,7 @@ describe('a delivery', () => {
     sender.script(refused(500), refused(500))
     await send()
     await clock.advance(0)
-    storage.fail('deliveries.recordAttempt', { times: 1 })
+    storage.fail('deliveries.recordAttempts', { times: 1 })
     await clock.until(() => sender.requests.length === 2)
     await clock.advance(1_000)
     expect(await deliveries()).toMatchObject([
@@ -256,13 +256,13 @@ describe('many deliveries', () => {
     await send('the first answers, which the webhooks are judged by')
     await clock.advance(0)
     expect(sender.requests).toHaveLength(3)
-    storage.fail('deliveries.recordAttempt', { times: Infinity })
+    storage.fail('deliveries.recordAttempts', { times: Infinity })
     for (let n = 0; n < 10; n++) await send(String(n))
     await clock.advance(5_000)
     // The records that wait here reach their limit, and the attempts under way add to them.
     expect(sender.requests.length).toBeGreaterThanOrEqual(3 + deliver.maxInFlight)
     expect(sender.requests.length).toBeLessThan(3 + 2 * deliver.maxInFlight)
-    storage.fail('deliveries.recordAttempt', { times: 0 })
+    storage.fail('deliveries.recordAttempts', { times: 0 })
     await clock.advance(2_000)
     expect(sender.requests).toHaveLength(33)
   })

@@ -44,13 +44,15 @@ export interface DeliveryStore {
    */
   registerSender(sender: SenderLease): Stored<string[]>
   /**
-   * Numbers and stores the attempt and moves the delivery to `state`, in one commit. Refuses an
-   * outdated token, except for an accepted attempt of an open delivery: the receiver has it. The
-   * same commit has the events in `outgoing`, and changes the webhook as `decideHealth` says, with
-   * the events of that change. A deleted webhook stays as it is. A store can collect records that
-   * need no hurry, up to `mostWaitingRecords` of the requests that this process has in flight.
+   * Numbers and stores attempts of different deliveries, and moves each delivery to `state`. Each
+   * attempt and all that it changes are one commit, or share the commit of others. Returns the
+   * results in the order of the records. If it fails, some attempts can be stored.
+   *
+   * Refuses an outdated token, except for an accepted attempt of an open delivery: the receiver has
+   * it. The commit has the events in `outgoing`, and changes the webhook as `decideHealth` says,
+   * with the events of that change. A deleted webhook stays as it is.
    */
-  recordAttempt(record: AttemptRecord, inFlight?: number): Stored<RecordedAttempt>
+  recordAttempts(records: readonly AttemptRecord[]): Stored<RecordedAttempt[]>
   /**
    * Releases the claims that still hold. Their deliveries are due now, at the same step of their
    * schedule, and a circuit that a released probe held open is half-open. Returns their number. A
@@ -191,8 +193,6 @@ export type AttemptRecord = HeldDelivery & {
    * calls.
    */
   readonly webhookId?: string
-  /** True if the delivery has an order key. The next one is sent after this record, so hurry. */
-  readonly isOrdered?: boolean
   /** Events of the delivery's new state. Their deliveries are born due, not claimed. */
   readonly outgoing?: Omit<Outgoing, 'claim'>
   /** Added in the same commit. */

@@ -64,7 +64,6 @@ export {
   type TokenTake,
 } from '../domain/send-limit.js'
 export { sumOfUsage, USAGE_COUNTS, type Usage, type UsageCounts } from '../domain/usage.js'
-export { mostWaitingRecords } from '../domain/waiting-records.js'
 export type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
 export { heldByProbe, readyToProbe, untried } from '../domain/webhook-health.js'
 export type { DisabledReason, Webhook, WebhookChange } from '../domain/webhook.js'

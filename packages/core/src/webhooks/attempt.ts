@@ -22,6 +22,7 @@ import type {
 } from '../ports/delivery-store.js'
 import type { Stored } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
+import type { AttemptRecords } from './attempt-records.js'
 import type { RecentAttempts } from './recent-attempts.js'
 
 /** An attempt whose request has ended, with the record to store. */
@@ -77,7 +78,6 @@ export async function makeAttempt(
       token: lease.token,
       attempt,
       state,
-      ...(delivery.orderKey !== undefined && { isOrdered: true }),
       ...((decideHealth || outgoing) && { webhookId: webhook.id }),
       ...(decideHealth && { decideHealth }),
       ...(outgoing && { outgoing }),
@@ -116,19 +116,19 @@ export function endAttempt({ span, record: { attempt, state } }: FinishedAttempt
 }
 
 /**
- * Stores the attempt, and retries while the storage is unavailable. Returns the webhook's
- * transition, if the attempt caused one, and whether the next delivery of its session is due. Never
- * rejects.
+ * Stores the attempt, and retries while the storage is unavailable. Returns the webhook's transition, if the attempt caused one, and whether the next delivery
+ * of its session is due. Never rejects.
  */
 export async function recordAttempt(
   platform: Platform,
   finished: FinishedAttempt,
-  inFlight?: number,
+  records: AttemptRecords,
+  mostWaiting?: number,
 ): Promise<{ readonly webhook?: WebhookTransition; readonly nextIsDue?: true }> {
   const { telemetry } = platform
   const { span } = finished
-  const recorded = await tracedCommit(platform.tracing, span, 'recordAttempt', () =>
-    retryUntilStored(platform, recording(platform, finished, inFlight)),
+  const recorded = await tracedCommit(platform.tracing, span, 'recordAttempts', () =>
+    retryUntilStored(platform, recording(platform, finished, records, mostWaiting)),
   )
   endAttempt(finished)
   if (recorded.isErr()) return {}
@@ -144,13 +144,15 @@ export async function recordAttempt(
 }
 
 /**
- * The write of the attempt. A repeat first checks whether an earlier try was stored: an accepted
+ * The write of the attempt. A repeat is alone, because an attempt that cannot be stored makes its list
+ * fail. It first checks whether an earlier try was stored: an accepted
  * attempt is recorded after any other change, so it would count twice after a redelivery.
  */
 function recording(
   { storage: { deliveries } }: Platform,
   { claimed: { delivery }, record }: FinishedAttempt,
-  inFlight: number | undefined,
+  records: AttemptRecords,
+  mostWaiting: number | undefined,
 ): () => Stored<RecordedAttempt> {
   let isRepeat = false
   return () => {
@@ -158,12 +160,10 @@ function recording(
       return deliveries
         .get(delivery.projectId, delivery.id)
         .andThen((found) =>
-          isStored(found, record)
-            ? okAsync({ kind: 'recorded' } as const)
-            : deliveries.recordAttempt(record),
+          isStored(found, record) ? okAsync({ kind: 'recorded' } as const) : records.store(record),
         )
     isRepeat = true
-    return deliveries.recordAttempt(record, inFlight)
+    return records.store(record, mostWaiting)
   }
 }
 

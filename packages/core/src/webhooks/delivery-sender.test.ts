@@ -197,8 +197,8 @@ it('releases a delivery that a thread started too late, without an attempt', asy
     make,
   })
   let records = 0
-  const { recordAttempt } = storage.deliveries
-  storage.deliveries.recordAttempt = (record) => (records++, recordAttempt(record))
+  const { recordAttempts } = storage.deliveries
+  storage.deliveries.recordAttempts = (all) => (records++, recordAttempts(all))
   deliveries.take(committed(1), deliveries.admit())
   await settled()
   expect([records, deliveries.inFlight]).toEqual([0, 0])

@@ -22,6 +22,7 @@ import {
   type FinishedAttempt,
   type WebhookTransition,
 } from './attempt.js'
+import { AttemptRecords, mostWaitingRecords } from './attempt-records.js'
 import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decisions.js'
 import { AskedRooms } from './asked-rooms.js'
 import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
@@ -61,6 +62,7 @@ export class DeliverySender {
   readonly #shares: SenderShares
   readonly #changed: ChangedWebhooks
   readonly #longWaits: LongWaits
+  readonly #records: AttemptRecords
   /** The time for limits and paces. A changed time of day does not move it. */
   readonly #steady: { readonly now: () => number }
   /** Webhooks whose limit leaves nothing to this process. */
@@ -82,6 +84,7 @@ export class DeliverySender {
     const { clock, policy } = platform
     this.#platform = platform
     this.#changed = new ChangedWebhooks(clock)
+    this.#records = new AttemptRecords(platform)
     this.#steady = { now: () => clock.elapsed() }
     this.#receivers = new Receivers({
       clock: this.#steady,
@@ -227,6 +230,7 @@ export class DeliverySender {
    */
   async stop(graceMs: number): Promise<void> {
     this.#phase = 'draining'
+    this.#records.flush()
     this.#stopListening()
     this.#alarm.stop()
     await this.#loop.stop()
@@ -433,16 +437,28 @@ export class DeliverySender {
       this.#queue.end(claimed, answer)
       this.#unrecorded++
       this.#onSlotFree()
-      const { inFlight } = this.#queue
-      const { nextIsDue } = await recordAttempt(this.#platform, finished, inFlight)
+      const { nextIsDue } = await recordAttempt(
+        this.#platform,
+        finished,
+        this.#records,
+        this.#mostWaiting(finished),
+      )
       this.#unrecorded--
       this.#moreDue ||= nextIsDue === true || hasEvents
       return
     }
-    const { webhook, nextIsDue } = await recordAttempt(this.#platform, finished)
+    const { webhook, nextIsDue } = await recordAttempt(this.#platform, finished, this.#records)
     this.#queue.end(claimed, answer)
     this.#moreDue ||= nextIsDue === true || hasEvents
     if (webhook) this.#applyTransition(webhook)
+  }
+
+  /** The next delivery of an order, and a stop, wait for the record. */
+  #mostWaiting({ claimed, record }: FinishedAttempt): number | undefined {
+    const mustHurry = record.outgoing !== undefined || claimed.delivery.orderKey !== undefined
+    return mustHurry || this.#phase !== 'running'
+      ? undefined
+      : mostWaitingRecords(this.#queue.inFlight)
   }
 
   #applyTransition({ before, after }: WebhookTransition): void {

@@ -50,12 +50,14 @@ async function addExhausted({ folder }: RealServer, webhookId: string): Promise<
   const outcome = { kind: 'refused', statusCode: 500, responseBody: '' } as const
   await Promise.all(
     claimed.map(({ delivery, lease }) =>
-      deliveries.recordAttempt({
-        deliveryId: delivery.id,
-        token: lease.token,
-        attempt: { startedAt: now, durationMs: 1, outcome },
-        state: { kind: 'exhausted', exhaustedAt: now },
-      }),
+      deliveries.recordAttempts([
+        {
+          deliveryId: delivery.id,
+          token: lease.token,
+          attempt: { startedAt: now, durationMs: 1, outcome },
+          state: { kind: 'exhausted', exhaustedAt: now },
+        },
+      ]),
     ),
   )
   await storage.close()

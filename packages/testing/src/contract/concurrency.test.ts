@@ -168,26 +168,28 @@ const BUGS: readonly {
     }),
   },
   {
-    bug: 'recordAttempt records a repeated attempt twice',
+    bug: 'recordAttempts records a repeated attempt twice',
     seen: /^delivery .* took \d+ attempts and keeps \d+/,
     plant: ({ deliveries }) => ({
       deliveries: {
         ...deliveries,
-        recordAttempt: (record) =>
-          deliveries.recordAttempt(record).map(() => ({ kind: 'recorded' }) as const),
+        recordAttempts: (records) =>
+          deliveries
+            .recordAttempts(records)
+            .map((all) => all.map(() => ({ kind: 'recorded' }) as const)),
       },
     }),
   },
   {
-    bug: 'recordAttempt refuses what a receiver took',
+    bug: 'recordAttempts refuses what a receiver took',
     seen: /^delivery .* is sending after 0 successes/,
     plant: ({ deliveries }) => ({
       deliveries: {
         ...deliveries,
-        recordAttempt: (record) =>
-          record.attempt.outcome.kind === 'accepted'
-            ? okAsync({ kind: 'lease_lost' })
-            : deliveries.recordAttempt(record),
+        recordAttempts: (records) =>
+          records.some(({ attempt }) => attempt.outcome.kind === 'accepted')
+            ? okAsync([{ kind: 'lease_lost' }])
+            : deliveries.recordAttempts(records),
       },
     }),
   },

@@ -1,4 +1,12 @@
-import type { JumpReport, MoveResult, Storage, Stored } from '@org/agent-messaging-core/storage'
+import type {
+  AttemptRecord,
+  DeliveryStore,
+  JumpReport,
+  MoveResult,
+  RecordedAttempt,
+  Storage,
+  Stored,
+} from '@org/agent-messaging-core/storage'
 
 /**
  * A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here
@@ -22,12 +30,13 @@ type StoreName =
   | 'portals'
   | 'usage'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
+  readonly deliveries: { recordAttempt(record: AttemptRecord): Promise<RecordedAttempt> }
   moveTimes(report: JumpReport): Promise<MoveResult>
 }
 
 export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   messages: unwrappedStore(storage.messages),
-  deliveries: unwrappedStore(storage.deliveries),
+  deliveries: unwrappedDeliveries(storage.deliveries),
   recoveries: unwrappedStore(storage.recoveries),
   events: unwrappedStore(storage.events),
   webhooks: unwrappedStore(storage.webhooks),
@@ -38,6 +47,16 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   usage: unwrappedStore(storage.usage),
   moveTimes: async (report) => (await storage.moveTimes(report))._unsafeUnwrap(),
 })
+
+/** Has a method for one attempt, too. */
+const unwrappedDeliveries = (store: DeliveryStore): UnwrappedStorage['deliveries'] => {
+  const recordAttempt = (record: AttemptRecord) =>
+    store.recordAttempts([record]).map(([recorded]) => recorded)
+  const one = { recordAttempt }
+  return unwrappedStore(
+    new Proxy(store, { get: (target, name) => Reflect.get(name in one ? one : target, name) }),
+  ) as UnwrappedStorage['deliveries']
+}
 
 /** A proxy, for the methods of a class are not its own properties. */
 const unwrappedStore = <S extends object>(store: S): Unwrapped<S> =>

@@ -74,27 +74,8 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return [...senders.keys()].sort()
   }
 
-  recordAttempt({
-    deliveryId,
-    token,
-    attempt,
-    state,
-    decideHealth,
-    outgoing,
-    usage,
-  }: AttemptRecord): RecordedAttempt {
-    const row = this.#memory.deliveries.get(deliveryId)
-    if (!row) return { kind: 'lease_lost' }
-    const { state: before } = row.delivery
-    const claim = { isOpen: isOpen(before), isClaimed: before.kind === 'sending', lease: row.token }
-    if (!attemptCounts(claim, token, attempt.outcome.kind)) return { kind: 'lease_lost' }
-    addUsage(this.#memory, usage)
-    const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
-    row.delivery = { ...row.delivery, attemptCount, state }
-    const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))
-    if (outgoing) publish(this.#memory, outgoing)
-    const webhook = decideHealth && this.#updateHealth(row.delivery.webhookId, decideHealth)
-    return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
+  recordAttempts(records: readonly AttemptRecord[]): RecordedAttempt[] {
+    return records.map((record) => this.#recordAttempt(record))
   }
 
   release(claims: readonly ReleasedClaim[], now: Instant): number {
@@ -243,6 +224,29 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
       openCircuits: circuits.filter((circuit) => circuit === 'open').length,
       halfOpenCircuits: circuits.filter((circuit) => circuit === 'half_open').length,
     }
+  }
+
+  #recordAttempt({
+    deliveryId,
+    token,
+    attempt,
+    state,
+    decideHealth,
+    outgoing,
+    usage,
+  }: AttemptRecord): RecordedAttempt {
+    const row = this.#memory.deliveries.get(deliveryId)
+    if (!row) return { kind: 'lease_lost' }
+    const { state: before } = row.delivery
+    const claim = { isOpen: isOpen(before), isClaimed: before.kind === 'sending', lease: row.token }
+    if (!attemptCounts(claim, token, attempt.outcome.kind)) return { kind: 'lease_lost' }
+    addUsage(this.#memory, usage)
+    const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
+    row.delivery = { ...row.delivery, attemptCount, state }
+    const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))
+    if (outgoing) publish(this.#memory, outgoing)
+    const webhook = decideHealth && this.#updateHealth(row.delivery.webhookId, decideHealth)
+    return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
   }
 
   #openQueue(webhookId: string, open: readonly DeliveryRow[], now: Instant): OpenQueue {

@@ -66,7 +66,6 @@ const record = (
   deliveries.recordAttempt({
     deliveryId: delivery.id,
     token: lease.token,
-    isOrdered: true,
     attempt: {
       startedAt: NOW,
       durationMs: 1,

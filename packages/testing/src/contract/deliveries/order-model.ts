@@ -6,13 +6,12 @@ import type {
   WebhookDelivery,
   Instant,
   ClaimedDelivery,
-  DeliveryStore,
 } from '@org/agent-messaging-core/storage'
 import { PROJECT_ID } from '../../builders.js'
 import { accepted, refused } from '../../fakes/fake-sender.js'
 import { CLAIM_ALL, NOW, type Scene } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
-import type { Unwrapped, UnwrappedStorage } from '../unwrapped.js'
+import type { UnwrappedStorage } from '../unwrapped.js'
 
 const PARAMETERS = { numRuns: 40 } as const
 /** For a database far away. */
@@ -22,7 +21,7 @@ const PAGE = { limit: 100 }
 
 type World = {
   readonly storage: UnwrappedStorage
-  readonly store: Unwrapped<DeliveryStore>
+  readonly store: UnwrappedStorage['deliveries']
   readonly scene: Scene
   readonly agent: Agent
   readonly webhookId: string
