@@ -1,6 +1,7 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import type { CatcherResponse, CaughtRequest, SignatureCheck } from './catcher.js'
+import type { SignatureCheck } from './catch-webhook.js'
+import type { CatcherResponse, CaughtRequest } from './catcher.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { show, showError } from './layout.js'
 import { BASE } from './options.js'
@@ -140,6 +141,8 @@ const signatures: Readonly<Record<SignatureCheck, { readonly tone: Tone; readonl
     valid: { tone: 'good', text: 'signature valid' },
     invalid: { tone: 'bad', text: 'signature invalid' },
     unsigned: { tone: 'idle', text: 'not signed' },
+    unchecked: { tone: 'idle', text: 'signature not checked' },
+    'too long': { tone: 'bad', text: 'the body exceeds 8 MiB' },
   }
 
 function Caught({

@@ -1,19 +1,10 @@
 import type { Instant, MessagingService } from '@org/agent-messaging-core'
-import { signatureHeaders, type Crypto } from '@org/agent-messaging-core/runtime'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
+import { catchWebhook, type CaughtWebhook } from './catch-webhook.js'
 import { BASE } from './options.js'
 
-export type SignatureCheck = 'valid' | 'invalid' | 'unsigned'
-
-export type CaughtRequest = {
-  readonly at: Instant
-  readonly event: string
-  readonly deliveryId: string
-  readonly signature: SignatureCheck
-  readonly status: number
-  readonly body: string
-}
+export type CaughtRequest = CaughtWebhook & { readonly at: Instant; readonly status: number }
 
 /** The response of the catcher. */
 export type CatcherResponse = { readonly status: number; readonly delayMs: number }
@@ -39,11 +30,6 @@ type Options = { readonly service: MessagingService; readonly crypto: Crypto }
 const MAX_REQUESTS = 50
 const MAX_PROJECTS = 20
 const KEPT_LENGTH = 16 * 1024
-/**
- * Larger than any delivery: an answer of a million characters has at most six million bytes as
- * JSON.
- */
-const MAX_BODY_BYTES = 8 * 1024 * 1024
 const UUID_LENGTH = 36
 
 export function createCatcher({ service, crypto }: Options): Catcher {
@@ -65,33 +51,17 @@ export function createCatcher({ service, crypto }: Options): Catcher {
 
   // The end of the path is derived from the master key. A sender who does not know the path cannot
   // fill the memory of a project.
-  const routes = new Hono().post(
-    `${BASE}/catch/:place`,
-    bodyLimit({ maxSize: MAX_BODY_BYTES }),
-    async (c) => {
-      const projectId = c.req.param('place').slice(0, UUID_LENGTH)
-      if (!crypto.equal(pathOf(projectId), c.req.path)) return c.notFound()
-      const { headers } = c.req.raw
-      const body = await c.req.text()
-      const { status, delayMs } = responseOf(projectId)
-      const { headerPrefix } = service.policy
-      keep(projectId, {
-        at: service.now(),
-        event: headers.get(`${headerPrefix}-Event`) || '(none)',
-        deliveryId: headers.get('webhook-id') ?? '',
-        signature: checkSignature(crypto, {
-          headers,
-          headerPrefix,
-          body,
-          secret: secretOf(projectId),
-        }),
-        status,
-        body: beginningOf(body),
-      })
-      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
-      return c.body(null, status as 200)
-    },
-  )
+  const routes = new Hono().post(`${BASE}/catch/:place`, async (c) => {
+    const projectId = c.req.param('place').slice(0, UUID_LENGTH)
+    if (!crypto.equal(pathOf(projectId), c.req.path)) return c.notFound()
+    const caught = await catchWebhook(c.req.raw, secretOf(projectId), service.now)
+    const { status, delayMs } =
+      caught.signature === 'too long' ? { status: 413, delayMs: 0 } : responseOf(projectId)
+    const body = beginningOf(caught.body)
+    keep(projectId, { ...caught, at: service.now(), status, body })
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    return c.body(null, status as 200)
+  })
 
   return {
     routes,
@@ -106,34 +76,3 @@ export function createCatcher({ service, crypto }: Options): Catcher {
 
 /** Copies the beginning. A slice alone would keep the whole body in memory. */
 const beginningOf = (body: string): string => Buffer.from(body.slice(0, KEPT_LENGTH)).toString()
-
-type Signed = {
-  readonly headers: Headers
-  readonly headerPrefix: string
-  readonly body: string
-  readonly secret: string
-}
-
-/** Computes both signatures over the raw body and compares them, as every receiver should. */
-function checkSignature(
-  crypto: Crypto,
-  { headers, headerPrefix, body, secret }: Signed,
-): SignatureCheck {
-  const given = (name: string): string => headers.get(name) ?? ''
-  const expected = signatureHeaders(crypto.hmacSha256, {
-    id: given('webhook-id'),
-    event: given(`${headerPrefix}-Event`),
-    body,
-    secret,
-    at: Number(given('webhook-timestamp')) * 1_000,
-    headerPrefix,
-  })
-  const ownHeader = `${headerPrefix}-Signature`
-  if (given(ownHeader) === '' && given('webhook-signature') === '') return 'unsigned'
-  const isValid =
-    crypto.equal(given(ownHeader), expected[ownHeader] ?? '') &&
-    given('webhook-signature')
-      .split(' ')
-      .some((one) => crypto.equal(one, expected['webhook-signature'] ?? ''))
-  return isValid ? 'valid' : 'invalid'
-}

@@ -537,7 +537,7 @@ describe('answers', () => {
     expect(asked.mock.calls).toEqual([[projectId, '00000000-0000-0000-0000-000000000000']])
   })
 
-  it.each(['/console/sign-in', '/console/agents/bot/stop', '/console/catch/anywhere'])(
+  it.each(['/console/sign-in', '/console/agents/bot/stop'])(
     'report no error if the sender of a form to %s leaves early',
     async (path) => {
       const { pages, thrown } = await scene()
@@ -1161,6 +1161,15 @@ describe('the catcher', () => {
     expect(await (await made.get('/console/catcher', await made.signIn())).text()).toContain(
       'x'.repeat(16_384),
     )
+  })
+
+  it('reports no error if the sender leaves early', async () => {
+    const made = await scene()
+    const left = Object.assign(new Error('aborted'), { code: 'ECONNRESET' })
+    const body = new ReadableStream({ start: (sent) => sent.error(left) })
+    const sending = { method: 'POST', body, duplex: 'half' } as RequestInit
+    const request = new Request(ORIGIN + (await place(made)), sending)
+    expect([(await made.pages.fetch(request)).status, made.thrown]).toEqual([400, []])
   })
 
   it('has a secret address', async () => {

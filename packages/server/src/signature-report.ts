@@ -1,5 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import { verify, WebhookVerificationError } from '@org/agent-messaging-client/webhooks'
+import { hasPlainSignature } from '@org/agent-messaging-console/catch-webhook'
 
 export type SignedRequest = {
   readonly body: Buffer
@@ -64,7 +64,7 @@ function missingReason({ headers }: SignedRequest): string {
 
 /** Tries likely changes to the request. Undefined if no change explains the mismatch. */
 async function mismatchReason(request: SignedRequest): Promise<string | undefined> {
-  if (hasPlainSignature(request))
+  if (isPlainlySigned(request))
     return 'the body and the secret are correct, but webhook-id, webhook-timestamp or webhook-signature was changed'
   for (const { change, body } of originalBodies(request.body)) {
     if (await isSigned({ ...request, body }))
@@ -73,25 +73,15 @@ async function mismatchReason(request: SignedRequest): Promise<string | undefine
   return undefined
 }
 
+const isPlainlySigned = ({ headers, body, secret }: SignedRequest): boolean =>
+  hasPlainSignature(new Headers(headers), body, secret)
+
 const isSigned = async (request: SignedRequest): Promise<boolean> =>
-  hasPlainSignature(request) ||
+  isPlainlySigned(request) ||
   (await verify(request.body, request.headers, request.secret, { now: () => request.now }).then(
     () => true,
     () => false,
   ))
-
-/** Checks the signature over the body alone. The sender chooses the prefix of its header. */
-function hasPlainSignature({ headers, body, secret }: SignedRequest): boolean {
-  const given = Object.entries(headers).find(
-    ([name, value]) => name.endsWith('-signature') && value.startsWith('sha256='),
-  )?.[1]
-  const expected = Buffer.from(`sha256=${createHmac('sha256', secret).update(body).digest('hex')}`)
-  return (
-    given !== undefined &&
-    given.length === expected.length &&
-    timingSafeEqual(Buffer.from(given), expected)
-  )
-}
 
 /** Reverts typical changes by editors, shells and body parsers. */
 function originalBodies(body: Buffer): { change: string; body: Buffer }[] {

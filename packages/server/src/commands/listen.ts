@@ -1,6 +1,5 @@
 import { Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
-import { createReceiver, listenOn } from '../receiver.js'
 import { addCommand } from './command.js'
 import { wholeNumber } from './options.js'
 import { secretOf, withSecret, type SecretOptions } from './secret.js'
@@ -51,11 +50,12 @@ async function listen(options: ListenOptions): Promise<void> {
   if (options.try) return tryOut(runningServer(options), options.port ?? 0)
   if (options.url !== undefined || options.apiKey !== undefined)
     throw new OperatorError('--url and --api-key need --try', 2)
-  const receiver = createReceiver({
+  const { openReceiver } = await import('../receiver.js')
+  const { url } = await openReceiver({
+    port: options.port ?? 4000,
     secret: secretOf(options),
     status: options.status,
     onDelivery: ({ text }) => console.log(text),
   })
-  const url = await listenOn(receiver, options.port ?? 4000)
-  console.log(`Listening for webhooks on ${url} (press Ctrl-C to stop)\n`)
+  console.log(`Listening for webhooks on ${url}/ (press Ctrl-C to stop)\n`)
 }

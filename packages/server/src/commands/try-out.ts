@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, type Client } from '@org/agent-messaging-client'
 import { newSecret } from '@org/agent-messaging-core/runtime'
 import { OperatorError } from '../operator-error.js'
-import { createReceiver, listenOn, type Received } from '../receiver.js'
+import type { Received } from '../receiver.js'
 import { orRefusal } from './client-error.js'
 import { interruptible } from './interruptible.js'
 import { readable, START_A_SERVER, textOf, type RunningServer } from './send.js'
@@ -20,31 +20,23 @@ const PAUSE_MS = 50
  */
 export const tryOut = (server: RunningServer, port: number): Promise<void> =>
   interruptible(async (signal) => {
+    const { openReceiver } = await import('../receiver.js')
     const secret = newSecret(randomBytes)
-    const { receiver, verified } = receiverOf(secret)
-    const url = await listenOn(receiver, port)
+    const { promise: verified, resolve } = Promise.withResolvers<Received>()
+    const onDelivery = (received: Received): void =>
+      received.isValid ? resolve(received) : console.log(received.text)
+    const receiver = await openReceiver({ port, secret, onDelivery })
     try {
-      await showWebhook(server, { url, secret }, verified, signal)
+      await showWebhook(server, { url: `${receiver.url}/`, secret }, verified, signal)
     } finally {
-      receiver.close()
-      receiver.closeAllConnections()
+      await receiver.close(0)
     }
   })
-
-/** `verified` is the first delivery with a valid signature. Others are printed. */
-function receiverOf(secret: string) {
-  let resolve: (received: Received) => void
-  const verified = new Promise<Received>((settle) => (resolve = settle))
-  const receiver = createReceiver({
-    secret,
-    onDelivery: (received) => (received.isValid ? resolve(received) : console.log(received.text)),
-  })
-  return { receiver, verified }
-}
 
 async function showWebhook(
   { client, baseUrl }: RunningServer,
   { url, secret }: { readonly url: string; readonly secret: string },
+  /** The first delivery with a valid signature. The others are printed. */
   verified: Promise<Received>,
   signal: AbortSignal,
 ): Promise<void> {
