@@ -1,15 +1,27 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { realServer, type RealServer } from './real-server.js'
 
 const TOKENS = 20
 const STREAMS = 100
-/** A token has an emoji and letters of three bytes. */
-const AGENTS = `
+/**
+ * Waits for a file before the first token and for another in the middle. A token has an emoji and
+ * letters of three bytes.
+ */
+const agentsIn = (signals: string): string => `
+import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+const signal = async (name) => {
+  while (!existsSync(${JSON.stringify(signals)} + '/' + name)) await delay(20)
+}
 export default {
   poet: async function* ({ message }) {
+    await signal('begin')
     for (let n = 0; n < ${TOKENS}; n++) {
+      if (n === ${TOKENS / 2}) await signal('continue')
       yield message + ' ' + n + ' \u{1F600}漢字 '
       await delay(50)
     }
@@ -17,14 +29,22 @@ export default {
 }`
 
 let postgres: TestPostgres
+/** The folder of the files that the agents wait for. */
+let signals: string
 const opened: RealServer[] = []
 beforeAll(async () => {
   postgres = await testPostgres()
 })
+beforeEach(async () => {
+  signals = await mkdtemp(path.join(tmpdir(), 'agent-messaging-signals-'))
+})
 afterEach(async () => {
   for (const one of opened.splice(0).toReversed()) await one.dispose()
+  await rm(signals, { recursive: true })
 })
 afterAll(() => postgres.close())
+
+const signal = (name: 'begin' | 'continue') => writeFile(path.join(signals, name), '')
 
 type Start = (args?: readonly string[]) => Promise<RealServer>
 
@@ -52,7 +72,7 @@ const databases: readonly (readonly [string, () => Promise<Start>])[] = [
 
 async function start({ env, ...options }: NonNullable<Parameters<typeof realServer>[0]>) {
   const leases = { SERVICE_RUN_LEASE_MS: '1000', ...env }
-  const started = await realServer({ agents: AGENTS, env: leases, ...options })
+  const started = await realServer({ agents: agentsIn(signals), env: leases, ...options })
   opened.push(started)
   return started
 }
@@ -73,14 +93,16 @@ async function begun(at: RealServer, n: number): Promise<string> {
   return ((await sent.json()) as { messageId: string }).messageId
 }
 
+const streamOf = (at: RealServer, messageId: string): Promise<Response> =>
+  at.api('GET', `/v1/agents/poet/messages/${messageId}/stream`)
+
 type Seen = { readonly attempts: number[]; readonly text: string; readonly response: string }
 
 /**
  * Reads a stream. A state or a chunk of a new attempt resets the text. Throws if the chunks are out
  * of order, repeated or lost.
  */
-async function read(at: RealServer, messageId: string, onChunk = (): void => undefined) {
-  const response = await at.api('GET', `/v1/agents/poet/messages/${messageId}/stream`)
+async function read(response: Response, onChunk = (): void => undefined): Promise<Seen> {
   let [rest, text] = ['', '']
   const attempts: number[] = []
   const decoder = new TextDecoder()
@@ -91,7 +113,7 @@ async function read(at: RealServer, messageId: string, onChunk = (): void => und
     for (const block of blocks) {
       const event = /^event: (.*)$/m.exec(block)?.[1]
       const data = JSON.parse(/^data: (.*)$/m.exec(block)?.[1] ?? '{}') as Record<string, string>
-      if (event === 'message') return { attempts, text, response: data['response'] } as Seen
+      if (event === 'message') return { attempts, text, response: data['response'] ?? '' }
       const attempt = Number(data['attempt'])
       if (event && attempts.at(-1) !== attempt) {
         attempts.push(attempt)
@@ -114,30 +136,27 @@ describe.for(databases)(
   'streams at other processes on one %s',
   { timeout: 120_000 },
   ([, join]) => {
-    it(`${STREAMS} readers, each at the other server than the sender, get every token`, async () => {
+    it(`${STREAMS} readers, each at the other server than the sender, get every token, also a late one`, async () => {
       const server = await join()
       const servers = [await server(), await server()] as const
       await poetAt(servers[0])
-      const seen = await Promise.all(
+      let chunks = 0
+      const reads = await Promise.all(
         Array.from({ length: STREAMS }, async (_, n) => {
           const messageId = await begun(servers[n % 2 ? 0 : 1], n)
-          return await read(servers[n % 2 ? 1 : 0], messageId)
+          const stream = await streamOf(servers[n % 2 ? 1 : 0], messageId)
+          return { messageId, end: read(stream, () => void chunks++) }
         }),
       )
-      expect(incomplete(seen)).toEqual([])
-    })
-
-    it('a reader that joins in the middle gets the tokens from the start', async () => {
-      const server = await join()
-      const one = await server()
-      const other = await server(['--no-worker'])
-      await poetAt(one)
-      const messageId = await begun(one, 1)
-      let chunks = 0
-      const early = read(other, messageId, () => void chunks++)
-      await expect.poll(() => chunks, { timeout: 10_000 }).toBeGreaterThan(5)
-      const late = [read(other, messageId), read(one, messageId)]
-      expect(incomplete(await Promise.all([early, ...late]))).toEqual([])
+      await signal('begin')
+      await expect.poll(() => chunks, { timeout: 20_000 }).toBeGreaterThan(STREAMS)
+      const late = servers.map(async (at) => streamOf(at, reads[0]?.messageId ?? ''))
+      const ends = [
+        ...reads.map(({ end }) => end),
+        ...(await Promise.all(late)).map((s) => read(s)),
+      ]
+      await signal('continue')
+      expect(incomplete(await Promise.all(ends))).toEqual([])
     })
 
     it(`${STREAMS} readers get every token of the second attempt when the runs are killed`, async () => {
@@ -145,12 +164,16 @@ describe.for(databases)(
       const one = await server()
       const reader = await server(['--no-worker'])
       await poetAt(one)
-      const begunOnes = await Promise.all(Array.from({ length: STREAMS }, (_, n) => begun(one, n)))
       let chunks = 0
-      const reads = begunOnes.map((messageId) => read(reader, messageId, () => void chunks++))
-      await expect.poll(() => chunks, { timeout: 20_000 }).toBeGreaterThan(50)
+      const streams = await Promise.all(
+        Array.from({ length: STREAMS }, async (_, n) => streamOf(reader, await begun(one, n))),
+      )
+      const reads = streams.map((stream) => read(stream, () => void chunks++))
+      await signal('begin')
+      await expect.poll(() => chunks, { timeout: 20_000 }).toBeGreaterThan(STREAMS)
       await one.kill('SIGKILL')
-      await server()
+      await signal('continue')
+      await one.start()
       const seen = await Promise.all(reads)
       expect(incomplete(seen)).toEqual([])
       expect(seen.some(({ attempts }) => attempts.includes(1) && attempts.at(-1) === 2)).toBe(true)
