@@ -88,7 +88,8 @@ async function portProblem(
   )
 }
 
-const REQUEST_TIMEOUT_MS = 2_000
+/** For a busy machine. */
+const REQUEST_TIMEOUT_MS = 10_000
 
 async function servesOurApi(host: string, port: number): Promise<boolean> {
   try {
