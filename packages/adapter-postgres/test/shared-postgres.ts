@@ -17,8 +17,8 @@ declare module 'vitest' {
  */
 export async function sharedPostgres(project: TestProject): Promise<() => Promise<void>> {
   let server: Promise<PostgresServer> | undefined
-  // These tests do not crash the machine.
-  const start = () => startPostgres(['fsync=off', 'full_page_writes=off'])
+  // These tests do not crash the machine. Autovacuum would visit hundreds of short-lived databases.
+  const start = () => startPostgres(['fsync=off', 'full_page_writes=off', 'autovacuum=off'])
   const listener = createServer((_, response) => {
     server ??= start()
     server.then(
