@@ -7,10 +7,8 @@ import {
   type NewMessage,
   type RecordedRun,
   type RunRecord,
-  type SessionErasure,
-  type SessionsOf,
 } from '@org/agent-messaging-core/storage'
-import { insertHook } from '@org/agent-messaging-sql-kit'
+import { eraseSession, insertHook, sweepErasures } from '@org/agent-messaging-sql-kit'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { recorded } from './recorded.js'
@@ -20,7 +18,6 @@ import { MAX_LOCK_FAILURES } from './batch.js'
 import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
-import { addErasure, sweep } from './erasure.js'
 import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, changeInput, retry, setMetadata } from './message-changes.js'
 import { sweepHooks } from './hooks.js'
@@ -34,14 +31,10 @@ import { recordRuns } from './record-runs.js'
 import { acceptLimited } from './send-buckets.js'
 import { sessionHistory } from './session-history.js'
 import { listSessions } from './session-list.js'
-import { disown, lockSession } from './sessions.js'
 import { sql } from './sql.js'
 
 type Ids = { readonly ids: readonly string[] }
 
-const existsSql = sql<SessionsOf>(
-  'select 1 from agent_messaging.agents where id = @agentId and project_id = @projectId',
-)
 const settledOnesSql = sql<Ids, MessageRow>(`
   ${selectMessage} where m.id = any(@ids::text[])
     and m.state in ('responded', 'failed', 'cancelled', 'input_required')`)
@@ -51,14 +44,18 @@ const dueInputsSql = sql<{ readonly now: Instant; readonly limit: number }, Mess
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
 
+const IN_SESSIONS = {
+  keyOf: ({ id }: NewMessage) => id,
+  lockOf: ({ agentId, sessionId }: NewMessage) => `${agentId} ${sessionId}`,
+  maxBatchSize: MAX_BATCH_SIZE,
+}
+
 export function messageStore({ read, write, call, grouped }: Database): MessageStore {
   const countAccepted = earlyAnalyze({ read })
   const receivers = new KnownReceivers()
   /** Accepts messages that have more to store, such as tokens of limits and hooks. */
   const acceptInTransaction = grouped<NewMessage, Accepted>({
-    keyOf: ({ id }) => id,
-    lockOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
-    maxBatchSize: MAX_BATCH_SIZE,
+    ...IN_SESSIONS,
     // Two batches of this process would wait for the same buckets.
     maxInFlight: 1,
     inTransaction: true,
@@ -70,9 +67,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     },
   })
   const accept = grouped<NewMessage, Accepted>({
-    keyOf: ({ id }) => id,
-    lockOf: ({ agentId, sessionId }) => `${agentId} ${sessionId}`,
-    maxBatchSize: MAX_BATCH_SIZE,
+    ...IN_SESSIONS,
     flush: async (db, messages) => {
       const accepted = await acceptAll(db, messages)
       countAccepted(messages.length)
@@ -118,7 +113,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     activity: (query) => read((db) => messageActivity(db, query)),
     backlog: (now) => read((db) => messageBacklog(db, now)),
     listSessions: (agent, page) => read((db) => listSessions(db, agent, page)),
-    erase: (session) => write((db) => recorded(db, session.audit, erase(db, session))),
+    erase: (session) => write((db) => perform(db, eraseSession, session)),
     erasePrincipal: (step) => {
       const work = async (db: Queries) => {
         const erased = await erasePrincipalMessages(db, step)
@@ -128,20 +123,10 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
       return step.countOnly ? read(work) : write(work, MAX_LOCK_FAILURES)
     },
     sweep: ({ limit }) =>
-      write(async (db) => (await sweep(db, limit)) + (await sweepHooks(db, limit))),
+      write(
+        async (db) => (await perform(db, sweepErasures, limit)) + (await sweepHooks(db, limit)),
+      ),
   }
-}
-
-async function erase(
-  db: Queries,
-  { agentId, projectId, sessionId }: SessionErasure,
-): Promise<'erased' | 'busy' | undefined> {
-  const exists = (await db.one(existsSql, { agentId, projectId })) !== undefined
-  const session = exists ? await lockSession(db, agentId, sessionId) : undefined
-  if (!session) return undefined
-  if (session.openCount > 0) return 'busy'
-  await addErasure(db, await disown(db, session.seq))
-  return 'erased'
 }
 
 const isNew = (accepted: Accepted | undefined): boolean =>

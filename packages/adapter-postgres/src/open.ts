@@ -2,13 +2,14 @@ import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import {
+  agentStore,
   auditStore,
   credentialStore,
   portalStore,
   webhookStore,
 } from '@org/agent-messaging-sql-kit'
 import type pg from 'pg'
-import { agentStore } from './agent-store.js'
+import { findAgents, stateChange } from './agents.js'
 import { createDatabase, queriesOn, type Database } from './database.js'
 import { DatabaseClock } from './database-clock.js'
 import { deliveryStore } from './delivery-store.js'
@@ -125,6 +126,7 @@ async function prepare(pool: pg.Pool): Promise<void> {
 
 function storesOf(database: Database): Omit<Storage, 'close'> {
   const runner = runnerOf(database)
+  const findAgent = database.gathered(findAgents)
   return {
     moveTimes: (report) => database.write((db) => moveTimes(db, report)),
     messages: messageStore(database),
@@ -135,7 +137,11 @@ function storesOf(database: Database): Omit<Storage, 'close'> {
     usage: usageStore(database),
     events: eventStore(database),
     webhooks: webhookStore(runner),
-    agents: agentStore(database),
+    agents: {
+      ...agentStore(runner),
+      get: (projectId, idOrName) => findAgent({ projectId, idOrName }),
+      changeState: stateChange(database),
+    },
     credentials: { ...credentialStore(runner), findByDigest: database.gathered(findKeys) },
     ping: () => database.write(async (db) => void (await db.run(rewriteVersionSql, {}))),
   }

@@ -7,6 +7,7 @@ export const dialect: Dialect = {
   lock: (strength) => `for ${strength}`,
   not: (column) => `not ${column}`,
   startsWith: (column, text) => `${column} like '${text}%'`,
+  oneOf: (column, list) => `${column} = any(@${list}::text[])`,
   each: (list) => `unnest(@${list}::text[]) as each (value)`,
   among: (column, select) => `${column} = any(array(${select}))`,
 }

@@ -108,24 +108,6 @@ const setStateSql = sql<Session & { readonly sessionState: string }>(
 export const remember = (db: Queries, sessionSeq: number, sessionState: string): Promise<number> =>
   db.run(setStateSql, { sessionSeq, sessionState })
 
-const openSql = sql<{ readonly agentId: string }>(
-  'select 1 from agent_messaging.sessions where agent_id = @agentId and due_at is not null limit 1',
-)
-
-export const hasOpen = async (db: Queries, agentId: string): Promise<boolean> =>
-  (await db.one(openSql, { agentId })) !== undefined
-
-const findSql = sql<
-  { readonly agentId: string; readonly sessionId: string },
-  { readonly seq: number; readonly openCount: number }
->(`
-  select seq, open_count as "openCount" from agent_messaging.sessions
-  where agent_id = @agentId and session_id = @sessionId for update`)
-
-/** Locks the session. Returns how many of its messages are open, undefined without a session. */
-export const lockSession = (db: Queries, agentId: string, sessionId: string) =>
-  db.one(findSql, { agentId, sessionId })
-
 const removeEmptySql = sql<Session>(`
   delete from agent_messaging.sessions s where seq = @sessionSeq
     and not exists (select 1 from agent_messaging.messages m where m.session_seq = s.seq)`)
@@ -150,18 +132,4 @@ export async function forget(db: Queries, sessionSeq: number): Promise<void> {
   if ((await db.run(removeEmptySql, { sessionSeq })) > 0) return
   await db.run(deleteStateSql, { sessionSeq })
   await renewLast(db, [sessionSeq])
-}
-
-const disownSql = sql<Session & { readonly owner: string }>(
-  'update agent_messaging.sessions set agent_id = @owner, due_at = null where seq = @sessionSeq',
-)
-
-/**
- * Gives the session an owner that is not an agent, so that no reader finds its messages and its id
- * is free for a new session. Returns the owner.
- */
-export async function disown(db: Queries, sessionSeq: number): Promise<string> {
-  const owner = `erased session ${sessionSeq}`
-  await db.run(disownSql, { sessionSeq, owner })
-  return owner
 }

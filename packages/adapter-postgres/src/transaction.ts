@@ -3,7 +3,7 @@ import type { AcceptStores, Unavailable } from '@org/agent-messaging-core/storag
 import { fromAsyncThrowable, type ResultAsync } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
-import { findAgents } from './agent-store.js'
+import { findAgents } from './agents.js'
 import { MAX_LOCK_FAILURES } from './batch.js'
 import { queriesOn } from './database.js'
 import { codeOf, unavailableBecause } from './errors.js'

@@ -5,6 +5,7 @@ import {
   type MessageRow,
   type MessageStore,
 } from '@org/agent-messaging-core/storage'
+import { eraseSession, sweepErasures } from '@org/agent-messaging-sql-kit'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { messageBacklog } from './backlog.js'
@@ -12,7 +13,6 @@ import { runnableClaims } from './claim-runnable.js'
 import { entryOf, type AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import { principalMessages } from './erase-principal.js'
-import { sessionErasure, type Erasure } from './erasure.js'
 import type { FanOut } from './fan-out.js'
 import { hookSweep } from './hook-sweep.js'
 import { heldRuns } from './held-runs.js'
@@ -32,7 +32,6 @@ import type { UsageRows } from './usage-store.js'
 type Parts = {
   readonly sessions: SessionRows
   readonly fanOut: FanOut
-  readonly erasure: Erasure
   readonly usage: UsageRows
   readonly buckets: SendBuckets
   readonly perform: Perform
@@ -42,7 +41,7 @@ type Parts = {
 export function messageStore(
   db: Database,
   committer: Committer,
-  { sessions, fanOut, erasure, usage, buckets, perform, audit }: Parts,
+  { sessions, fanOut, usage, buckets, perform, audit }: Parts,
 ): MessageStore {
   const accept = acceptance(db, sessions, { usage, buckets, perform })
   const claimRunnable = runnableClaims(db, sessions)
@@ -52,7 +51,6 @@ export function messageStore(
   const list = messageList(db)
   const count = messageCount(db)
   const purge = messagePurge(db)
-  const erase = sessionErasure(db, sessions, erasure)
   const erasePrincipal = principalMessages(db, sessions)
   const activity = messageActivity(db)
   const backlog = messageBacklog(db)
@@ -111,10 +109,10 @@ export function messageStore(
     activity: (query) => committer.read(() => activity(query)),
     backlog: (now) => committer.read(() => backlog(now)),
     listSessions: (agent, page) => committer.read(() => listSessions(agent, page)),
-    erase: (session) => committer.write(() => audit.recorded(session.audit, erase(session))),
+    erase: (session) => committer.write(() => perform(eraseSession, session)),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: (step) =>
       committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'messages')),
-    sweep: ({ limit }) => committer.write(() => erasure.sweep(limit) + sweepHooks(limit)),
+    sweep: ({ limit }) => committer.write(() => perform(sweepErasures, limit) + sweepHooks(limit)),
   }
 }

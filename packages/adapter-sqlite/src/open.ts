@@ -2,7 +2,6 @@ import { statSync } from 'node:fs'
 import type { Storage, Stored, TakenOver, Unavailable } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
-import { releaseAgents } from './agent-store.js'
 import { removeNotes } from './chunk-relay.js'
 import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
@@ -146,7 +145,9 @@ function releaseClaims(db: Database): TakenOver {
   const release = db.transaction(() => ({
     messages: releaseSessions(db),
     deliveries: releaseDeliveries(db),
-    agents: releaseAgents(db),
+    agents: db
+      .prepare('update agents set owner = null, owned_until = null where owner is not null')
+      .run().changes,
   }))
   return release.immediate()
 }

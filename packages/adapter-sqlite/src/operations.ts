@@ -16,6 +16,7 @@ export const dialect: Dialect = {
   lock: () => '',
   not: (column) => `${column} = 0`,
   startsWith: (column, text) => `${column} glob '${text}*'`,
+  oneOf: (column, list) => `${column} in (select value from json_each(@${list}))`,
   each: (list) => `json_each(@${list})`,
   among: (column, select) => `${column} in (${select})`,
 }

@@ -128,15 +128,6 @@ export class SessionRows {
     this.#sql.remember.run(sessionState, sessionSeq)
   }
 
-  hasOpen(agentId: string): boolean {
-    return this.#sql.open.get(agentId) !== undefined
-  }
-
-  /** Finds the session and counts its open messages. */
-  find(agentId: string, sessionId: string): { seq: number; openCount: number } | undefined {
-    return this.#sql.find.get(agentId, sessionId)
-  }
-
   /**
    * Call it after messages were erased. Deletes the session if it is empty. Otherwise deletes its
    * state, which can quote them.
@@ -145,16 +136,6 @@ export class SessionRows {
     if (this.#sql.removeEmpty.run(sessionSeq).changes > 0) return
     this.#sql.forgetState.run(sessionSeq)
     this.#sql.renewLast.run(sessionSeq)
-  }
-
-  /**
-   * Gives the session to a new owner that is not an agent, and returns that owner. The next message
-   * under the old id starts a new session.
-   */
-  disown(sessionSeq: number): string {
-    const owner = `erased session ${sessionSeq}`
-    this.#sql.disown.run(owner, sessionSeq)
-    return owner
   }
 }
 
@@ -190,20 +171,11 @@ const prepare = (db: Database) => ({
     .pluck(),
   skip: db.prepare<[number]>('update sessions set open_count = open_count - 1 where seq = ?'),
   remember: db.prepare<[string, number]>('update sessions set state = ? where seq = ?'),
-  open: db.prepare<[string]>(
-    'select 1 from sessions where agent_id = ? and due_at is not null limit 1',
-  ),
-  find: db.prepare<[string, string], { seq: number; openCount: number }>(
-    'select seq, open_count as openCount from sessions where agent_id = ? and session_id = ?',
-  ),
   removeEmpty: db.prepare<[number]>(
     'delete from sessions where seq = ? and not exists (select 1 from messages m where m.session_seq = sessions.seq)',
   ),
   forgetState: db.prepare<[number]>('update sessions set state = null where seq = ?'),
   renewLast: db.prepare<[number]>(renewLastSql('= ?')),
-  disown: db.prepare<[string, number]>(
-    'update sessions set agent_id = ?, due_at = null where seq = ?',
-  ),
 })
 
 /**

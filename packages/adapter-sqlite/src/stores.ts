@@ -1,17 +1,18 @@
-import type { ApiKey, Storage } from '@org/agent-messaging-core/storage'
+import type { Agent, ApiKey, Storage } from '@org/agent-messaging-core/storage'
 import {
+  agentStore,
   auditStore,
+  changeAgentState,
   credentialStore,
+  findAgent,
   findKey,
   portalStore,
   webhookStore,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
-import { agentStore } from './agent-store.js'
 import { AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
 import { deliveryStore } from './delivery-store.js'
-import { erasureOf } from './erasure.js'
 import { eventStore } from './event-store.js'
 import { fanOutOf } from './fan-out.js'
 import { messageStore } from './message-store.js'
@@ -29,13 +30,13 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   const webhooks = new WebhookRows(db)
   const perform = performer(db)
   const runner = runnerOf(committer, perform)
+  const agents = new VersionedCache<string, Agent | undefined>(db)
   const keys = new VersionedCache<string, ApiKey | undefined>(db)
   const times = new Times(db, webhooks)
   const parts = {
     webhooks,
     sessions: new SessionRows(db),
     fanOut: fanOutOf(db, webhooks),
-    erasure: erasureOf(db),
     audit: new AuditRows(perform),
     usage: committer.collecting(new UsageRows(db)),
     buckets: committer.collecting(new SendBuckets(db)),
@@ -47,7 +48,20 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     recoveries: recoveryStore(db, committer, parts),
     events: eventStore(db, committer, parts.audit),
     webhooks: webhookStore(runnerOf(committer, perform, () => webhooks.changed())),
-    agents: agentStore(db, committer, parts),
+    agents: {
+      ...agentStore(runnerOf(committer, perform, () => agents.clear())),
+      get: (projectId, idOrName) =>
+        committer.read(() =>
+          agents.get(`${projectId} ${idOrName}`, () => perform(findAgent, projectId, idOrName)),
+        ),
+      changeState: (change) =>
+        committer.write(() => {
+          agents.clear()
+          const changed = perform(changeAgentState, change)
+          const { outgoing } = change
+          return { changed, deliveries: changed && outgoing ? parts.fanOut(outgoing) : [] }
+        }),
+    },
     credentials: {
       ...credentialStore(runnerOf(committer, perform, () => keys.clear())),
       findByDigest: (digest) =>

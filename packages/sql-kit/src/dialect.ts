@@ -3,11 +3,13 @@ export type Dialect = {
   /** Begins the name of a table, such as `agent_messaging.`. */
   readonly schema: string
   /** Keeps the selected rows for this transaction. On SQLite, a transaction has the whole file. */
-  readonly lock: (strength: 'update' | 'no key update') => string
+  readonly lock: (strength: string) => string
   /** The condition that a column of booleans is false. */
   readonly not: (column: string) => string
   /** The condition that a text starts with a constant. */
   readonly startsWith: (column: string, text: string) => string
+  /** The condition that a column of texts has a value of the parameter's list. */
+  readonly oneOf: (column: string, list: string) => string
   /** A table of the parameter's elements, with the column `value`. */
   readonly each: (list: string) => string
   /** The condition that a column has one of the selected values, which the statement finds first. */

@@ -1,6 +1,8 @@
+export { agentStore, changeAgentState, findAgent, selectAgent } from './agents.js'
 export { auditStore, record } from './audit.js'
 export { credentialStore, findKey } from './credentials.js'
 export { atMost, type Dialect } from './dialect.js'
+export { eraseSession, sweepErasures } from './erasures.js'
 export { insertHook } from './hooks.js'
 export {
   STATEMENTS,
