@@ -6,7 +6,7 @@ import { until } from './real-server.js'
 import { send, testFolder, twoOnPostgres, type Page } from './two-on-postgres.js'
 
 describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
-  it('G2: create one message for 100 sends with one key, and all get its answer', async () => {
+  it('G2: create one message for 100 sends with one key, in one session or in four', async () => {
     const servers = await twoOnPostgres(
       "export default { work: ({ message }) => 're: ' + message }",
     )
@@ -22,12 +22,6 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
       await servers[1].api('GET', '/v1/agents/worker/messages')
     ).json()) as Page
     expect(data).toMatchObject([{ attempt: 1 }])
-  })
-
-  it('G2: create one message for 100 sends with one key in four sessions', async () => {
-    const servers = await twoOnPostgres(
-      "export default { work: ({ message }) => 're: ' + message }",
-    )
     expect(await sendFromFourSessions(servers, 'worker')).toEqual(ONE_SESSION)
   })
 
@@ -70,13 +64,15 @@ describe('two processes on one PostgreSQL', { timeout: 60_000 }, () => {
 
   it('G5: do not repeat a run that blocks the event loop for three leases', async () => {
     const log = path.join(await testFolder(), 'blocked.log')
-    const [one, other] = await twoOnPostgres(`
+    const leaseMs = 2_000 // a busy machine can hold up the thread that keeps leases by a second
+    const agents = `
       import { appendFileSync } from 'node:fs'
       export default { work: () => {
         appendFileSync(${JSON.stringify(log)}, 'begun\\n')
-        for (const end = Date.now() + 3_000; Date.now() < end;);
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${3 * leaseMs})
         return 'done'
-      } }`)
+      } }`
+    const [one, other] = await twoOnPostgres(agents, [], leaseMs)
     void send(one, 's', 'hi').catch(() => undefined)
     const list = async () =>
       (await (await other.api('GET', '/v1/agents/worker/messages')).json()) as Page
