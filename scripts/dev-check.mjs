@@ -1,5 +1,5 @@
-// `npm run dev:check`: checks the format, the lint rules and the types of the files that differ from
-// `main`. `.ci/run` checks all files.
+// `npm run dev:check`: checks the format, the lint rules and the types of the files that differ
+// from `main`. `.ci/run` checks all files.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'

@@ -1,6 +1,6 @@
-// Runs `npm start` as a user does: in a fresh clone with an empty cache of npm, on a Node that is too
-// old and on Node 24. Then installs everything for `npm test` while the server runs, and starts the
-// server again without a registry. Prints the seconds.
+// Runs `npm start` as a user does: in a fresh clone with an empty cache of npm, on a Node that is
+// too old and on Node 24. Then installs everything for `npm test` while the server runs, and starts
+// the server again without a registry. Prints the seconds.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-// Installs the packages of a clone. Imports only Node modules, because it runs before an installation.
+// Installs the packages of a clone. Imports only Node modules, because it runs before an
+// installation.
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -52,7 +53,9 @@ export function isInstalled(folder) {
 }
 
 const recordOfNpm = (folder) => path.join(folder, 'node_modules/.package-lock.json')
-/** An installation for the server has no record of npm that tells it apart from an incomplete one. */
+/**
+ * An installation for the server has no record of npm that tells it apart from an incomplete one.
+ */
 const recordOfServer = (folder) => path.join(folder, 'node_modules/.server-lockfile')
 
 const digestOf = (folder) =>

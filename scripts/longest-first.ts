@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * The longest files, which take 10 to 20 seconds alone. They start first, because a long file at the
- * end leaves the other processors idle. Vitest sorts the rest by size if there is no record of
+ * The longest files, which take 10 to 20 seconds alone. They start first, because a long file at
+ * the end leaves the other processors idle. Vitest sorts the rest by size if there is no record of
  * earlier runs.
  */
 const LONG = [

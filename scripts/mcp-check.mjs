@@ -1,6 +1,6 @@
-// Runs the conformance tests of two revisions of MCP against a running server. The tests send no API
-// key, so a proxy adds it. checks/mcp/expected-failures.yml lists the cases that need tools of another
-// server.
+// Runs the conformance tests of two revisions of MCP against a running server. The tests send no
+// API key, so a proxy adds it. checks/mcp/expected-failures.yml lists the cases that need tools of
+// another server.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// `createMessaging` with an HTTP agent and a webhook. runtimes-check.mjs runs this file with Bun and
-// with Deno. Prints what the agent and the receiver got.
+// `createMessaging` with an HTTP agent and a webhook. runtimes-check.mjs runs this file with Bun
+// and with Deno. Prints what the agent and the receiver got.
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
-// `npm test` and `npm run test:all`: installs everything, builds and runs the tests. Arguments after
-// `--` go to vitest: `npm test -- packages/core`. See scripts/left-out-reporter.ts for the last
-// lines. Node 18 can load this file.
+// `npm test` and `npm run test:all`: installs everything, builds and runs the tests. Arguments
+// after `--` go to vitest: `npm test -- packages/core`. See scripts/left-out-reporter.ts for the
+// last lines. Node 18 can load this file.
 import path from 'node:path'
 import { useFittingNode } from './fitting-node.mjs'
 import { installAll } from './installation.mjs'

@@ -7,7 +7,7 @@ export type Verify = (
   body: string,
 ) => boolean
 
-/** Implements S§6 and Standard Webhooks again, because the product's code could have a bug. */
+/** Implements the signatures of webhooks again, because the product's code could have a bug. */
 export const verifySignatures: Verify = (secret, headers, body) => {
   const own = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
   const standardKey = Buffer.from(secret.slice('whsec_'.length), 'base64')

@@ -114,7 +114,7 @@ describe('refuse', () => {
     })
   })
 
-  it('uses the wording of S§7', async () => {
+  it('keeps the text that callers can compare', async () => {
     const messageOf = async (error: HttpError) => (await refused(error)).json.error.message
     expect(await messageOf({ kind: 'end_user_id_required' })).toBe(s7)
     expect(

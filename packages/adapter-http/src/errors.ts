@@ -66,7 +66,7 @@ type Refusal = {
 
 const RETRY_SOON = { 'Retry-After': '1' }
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' }
-/** The wording of S§7. */
+/** Callers can compare this text, so it stays as it is. */
 const END_USER_ID_REQUIRED = 'endUserId is required when the agent default principal is end_user'
 
 /** The answer to every error. Errors become HTTP in this table and nowhere else. */

@@ -81,7 +81,7 @@ describe('null for an optional field of a creation means absent', () => {
       if (optional.includes(name)) expect(created.json).not.toHaveProperty(name)
   })
 
-  it('a message, except its principal (S§4.1 rule 3)', async () => {
+  it('a message, except its principal', async () => {
     const { ask, createAgent } = await openScene()
     const { id } = await createAgent()
     const send = (fields: object) =>

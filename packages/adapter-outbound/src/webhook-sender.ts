@@ -27,7 +27,7 @@ export function httpWebhookSender(
   }
 }
 
-/** S§6: only a 2xx is a success. A redirect is a refusal. */
+/** Only a 2xx is a success. A redirect is a refusal. */
 function outcomeOf({ statusCode, headers, body }: HttpResponse, now: number): Outcome {
   const responseBody = storableText(body)
   if (statusCode >= 200 && statusCode < 300) return { kind: 'accepted', statusCode, responseBody }

@@ -8,9 +8,9 @@ import {
 } from 'node:net'
 
 /**
- * `silent`: no answer. `nxdomain`: no such name. `servfail`: the server cannot answer. An empty list: a name without addresses. `via`:
- * aliases between the name and its addresses. `overTcp`: UDP answers are truncated to nothing.
- * `afterMs`: a delay.
+ * `silent`: no answer. `nxdomain`: no such name. `servfail`: the server cannot answer. An empty
+ * list: a name without addresses. `via`: aliases between the name and its addresses. `overTcp`: UDP
+ * answers are truncated to nothing. `afterMs`: a delay.
  */
 export type DnsAnswer = readonly string[] | 'silent' | 'nxdomain' | 'servfail' | LongAnswer
 type LongAnswer = {

@@ -7,15 +7,15 @@ import { defaultWebhookHealthPolicy, type WebhookHealthPolicy } from './domain/w
 /** The operator's numbers and choices. */
 export type Policy = {
   readonly limits: Limits
-  /** How long a send waits for its answer if the caller does not say (S§8). */
+  /** How long a send waits for its answer if the caller does not say. */
   readonly syncWaitMs: number
-  /** The interval of polls: for waiting callers (S§8) and for the workers. */
+  /** The interval of polls: for waiting callers and for the workers. */
   readonly pollMs: number
   /** The most waiting callers of one project. Another caller is answered without a wait. */
   readonly maxWaitingPerProject: number
   /**
-   * A key that is used with another request of its session returns its message (`reuse`, S§4.1
-   * rule 4) or an error (`reject`). In another session the key always returns the error.
+   * A key that is used with another request of its session returns its message (`reuse`)
+   * or an error (`reject`). In another session the key always returns the error.
    */
   readonly onKeyMismatch: 'reuse' | 'reject'
   readonly sendQueue: SendQueuePolicy
@@ -30,7 +30,7 @@ export type Policy = {
   readonly disabledBacklog: DisabledBacklogPolicy
   /** Counts what projects use. Absent: off, which costs nothing. */
   readonly quotas?: QuotaPolicy | undefined
-  /** The prefix of the three headers of S§6. */
+  /** The prefix of the service's own headers of a webhook request. */
   readonly headerPrefix: string
 }
 

@@ -364,7 +364,7 @@ describe('an agent whose runtime signs and has secrets', () => {
 })
 
 describe('starting and stopping', () => {
-  it('sends one event for each change (S§6)', async () => {
+  it('sends one event for each change', async () => {
     const { service, ref, hook, deliveries, clock } = await scene()
     await hook()
     for (const action of ['stop', 'stop', 'start', 'start'] as const)

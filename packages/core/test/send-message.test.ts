@@ -15,7 +15,7 @@ describe('sending a message', () => {
     expect(message.state).toMatchObject({ kind: 'responded', response: 're: hi' })
   })
 
-  it('returns the pending message after 30 seconds, and the answer later (S§4.1, S§8)', async () => {
+  it('returns the pending message after 30 seconds, and the answer later', async () => {
     const { send, clock, runtime, state } = await scene()
     const sending = send()
     await clock.advance(29_999)
@@ -77,7 +77,7 @@ describe('sending a message', () => {
     expect(await state(message.id)).toMatchObject({ kind: 'responded' })
   })
 
-  it('stores the resolved principal and the metadata (S§4.1 rule 4)', async () => {
+  it('stores the resolved principal and the metadata', async () => {
     const { send, runtime } = await scene({
       ...echo,
       agent: { defaultExecutionPrincipal: { type: 'end_user' } },

@@ -495,7 +495,7 @@ describe('rotating a secret', () => {
     const { secret: fresh } = (
       await service.webhooks.rotateSecret({ ...which, graceMs })
     )._unsafeUnwrap()
-    /** Which of the two verifies the S§6 header of a delivery made now. */
+    /** Which of the two verifies the header with the prefix of a delivery made now. */
     const signedWith = async () => {
       await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message: 'hi' })
       await platform.clock.advance(0)

@@ -21,7 +21,10 @@ const TEXTS: ReadonlySet<string> = new Set([
 /** Fields with JSON of the caller's choice. */
 const FREE: ReadonlySet<string> = new Set(['data', 'metadata'])
 
-/** Throws if a text field of a request has another type. The SDK also accepts names such as `task_id`. */
+/**
+ * Throws if a text field of a request has another type. The SDK also accepts names such as
+ * `task_id`.
+ */
 export function checkTexts(value: Json | undefined, path = ''): void {
   if (Array.isArray(value)) return value.forEach((item, at) => checkTexts(item, `${path}[${at}]`))
   if (!isJsonObject(value)) return

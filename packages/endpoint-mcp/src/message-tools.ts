@@ -141,7 +141,9 @@ export class MessageTools {
   }
 }
 
-/** The trace of the call itself comes before the trace of its request, which can have other calls. */
+/**
+ * The trace of the call itself comes before the trace of its request, which can have other calls.
+ */
 function traceOf({ traceparent, tracestate }: Call, { _meta = {} }: ToolContext) {
   const own: Record<string, unknown> = _meta
   if (typeof own['traceparent'] !== 'string') return { traceparent, tracestate }

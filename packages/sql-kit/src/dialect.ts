@@ -12,7 +12,9 @@ export type Dialect = {
   readonly oneOf: (column: string, list: string) => string
   /** A table of the parameter's elements, with the column `value`. */
   readonly each: (list: string) => string
-  /** The condition that a column has one of the selected values, which the statement finds first. */
+  /**
+   * The condition that a column has one of the selected values, which the statement finds first.
+   */
   readonly among: (column: string, select: string) => string
 }
 

@@ -18,7 +18,7 @@ const passSchema = z
   })
   .meta({ id: 'Pass' })
 
-/** Runs one bounded pass of all due work (S§4.2), and answers with its counts. */
+/** Runs one bounded pass of all due work, and answers with its counts. */
 export const cronRoutes = ({ service, crypto, cronSecret, cronBudgetMs }: HttpDeps) =>
   // `all`, because Hono passes HEAD to a GET handler. A HEAD must not run a pass.
   new Hono<Env>().all('/api/cron/webhooks', about.pass, async (c) => {

@@ -118,7 +118,7 @@ describe('POST /v1/agents/:id/messages', () => {
   })
 })
 
-describe('executionPrincipal (S§4.1, S§7)', () => {
+describe('executionPrincipal', () => {
   const service = { type: 'service' }
   const endUser = { type: 'end_user', endUserId: 'u' }
   const required = 'endUserId is required when the agent default principal is end_user'

@@ -33,8 +33,7 @@ const newMessage = z
         description:
           'Returned in webhooks. `channel` and `correlationId` are repeated beside it there.',
       }),
-      // Any value, even `null`: the service tells omitted, incomplete and malformed ones apart
-      // (S§4.1).
+      // Any value, even `null`: the service tells omitted, incomplete and malformed ones apart.
       executionPrincipal: z
         .unknown()
         .optional()
@@ -47,7 +46,7 @@ const newMessage = z
     examples: [{ sessionId: 'first', message: 'Hello', metadata: { channel: 'C1' } }],
   })
 
-/** Sends a message, and waits for its answer for a bounded time (S§4.1). */
+/** Sends a message, and waits for its answer for a bounded time. */
 export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
   new Hono<Env>().post(
     ...checkedRoute(

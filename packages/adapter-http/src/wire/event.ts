@@ -242,7 +242,7 @@ const eventSchema = (name: EventName) =>
       ],
     })
 
-/** The bodies of deliveries (S§6). */
+/** The bodies of deliveries. */
 export const eventSchemas = (Object.keys(data) as EventName[]).map((name) => ({
   name,
   id: idOf(name),

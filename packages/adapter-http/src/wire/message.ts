@@ -32,7 +32,7 @@ export const pendingSchema = z
   .object({ messageId: uuid, status: z.literal('pending') })
   .meta({ id: 'Pending', examples: [{ messageId, status: 'pending' }] })
 
-/** Returns the bodies of S§4.1, with exactly these fields. */
+/** The answer of a send, with exactly these fields. */
 export const sentBody = ({
   id,
   state,

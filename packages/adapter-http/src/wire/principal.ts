@@ -7,7 +7,7 @@ const servicePrincipalSchema = z
   .meta({ id: 'ServicePrincipal', description: 'The agent runs on behalf of the service.' })
 const endUserId = z.string().meta({ ...textOf(256), examples: ['u-17'] })
 
-/** S§2. Only for documents and types: the domain checks principals and has clearer messages. */
+/** Only for documents and types: the domain checks principals and has clearer messages. */
 export const principalSchema = variants('type', [
   servicePrincipalSchema,
   z

@@ -80,7 +80,7 @@ export const createdWebhookSchema = webhookSchema
 
 type WebhookBody = BodyOf<typeof webhookSchema>
 
-/** The webhook at `now`. Does not contain the secret (S§2). */
+/** The webhook at `now`. Does not contain the secret, which only a creation and a rotation show. */
 export const webhookBody = (webhook: Webhook, now: Instant, limit?: WebhookLimit): WebhookBody => ({
   id: webhook.id,
   url: webhook.url,

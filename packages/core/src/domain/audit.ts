@@ -4,8 +4,8 @@ export const ACTOR_KINDS = ['key', 'operator', 'console', 'portal', 'link', 'cli
 
 /**
  * The person or program that makes a change. `id` is the API key's id for `key` and `console`, and
- * the portal session's id for `portal`. `link` is the visitor of a one-time link. `host` is a program
- * that embeds the service.
+ * the portal session's id for `portal`. `link` is the visitor of a one-time link. `host` is a
+ * program that embeds the service.
  */
 export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?: string }
 

@@ -4,7 +4,10 @@ export type CustomHeaders = Readonly<Record<string, string>>
 export type CustomHeaderRules = {
   readonly maxHeaders: number
   readonly maxValueLength: number
-  /** The prefix of the headers of S§6. Every name with this prefix belongs to the service. */
+  /**
+   * The prefix of the headers of a webhook request. Every name with this prefix belongs to the
+   * service.
+   */
   readonly headerPrefix?: string
 }
 

@@ -52,7 +52,7 @@ export type SendingDelivery = WebhookDelivery & {
   readonly state: Extract<DeliveryState, { kind: 'sending' }>
 }
 
-/** `sending` and `waiting` are `pending` on the wire, because S§6 has no other word. */
+/** `sending` and `waiting` are `pending` on the wire: a claim is internal. */
 export type DeliveryStatus = Exclude<DeliveryState['kind'], 'sending' | 'waiting'>
 export const deliveryStatusOf = (state: DeliveryState): DeliveryStatus =>
   state.kind === 'sending' || state.kind === 'waiting' ? 'pending' : state.kind
@@ -73,8 +73,8 @@ export type DeliveryAttempt = {
 }
 
 /**
- * `accepted` is a 2xx and nothing else (S§6 receiver requirement 4). `responseBody` is the first
- * 16 KiB of the answer.
+ * `accepted` is a 2xx and nothing else, because any other answer can mean a lost event.
+ * `responseBody` is the first 16 KiB of the answer.
  */
 export type Outcome =
   | { readonly kind: 'accepted'; readonly statusCode: number; readonly responseBody: string }

@@ -26,7 +26,7 @@ export type SubscribableEvent = (typeof EVENT_NAMES)[number]
 /** `webhook.test` goes to one webhook, at an operator's request. */
 export type EventName = SubscribableEvent | 'webhook.test'
 
-/** S§6: the metadata as sent, and two of its keys at the top if it has them. */
+/** The metadata as sent, and two of its keys at the top if it has them. */
 type Echo = {
   readonly metadata: JsonObject
   readonly channel?: Json
@@ -51,7 +51,7 @@ type QuestionData = Echo & {
   readonly inputUrl?: string
 }
 
-/** A fact that webhooks report (S§6, with the fields that the specification leaves open). */
+/** A fact that webhooks report. */
 export type EventPayload =
   | {
       readonly event: 'message.responded'

@@ -42,7 +42,7 @@ const OF_MESSAGE = {
 }
 
 describe('the state of a message after a run', () => {
-  it('is responded when answered, and tells the receivers with metadata, channel and correlationId (S§6)', () => {
+  it('is responded when answered, and tells the receivers with metadata, channel and correlationId', () => {
     const metadata = { source: 'x', channel: 'C1', correlationId: { any: ['json'] } }
     const {
       state,
@@ -160,7 +160,7 @@ describe('the state of a message after a run', () => {
   })
 })
 
-it('knows two words on the wire (S§3) and which states are final', () => {
+it('knows two words on the wire and which states are final', () => {
   const states: MessageState[] = [
     { kind: 'queued', notBefore: 0 },
     { kind: 'running', startedAt: 0 },

@@ -34,7 +34,7 @@ export type Message = {
   readonly createdAt: Instant
 }
 
-/** S§3 has two words on the wire. `pending` is every state except `responded`. */
+/** On the wire, `status` has two words: `pending` is every state except `responded`. */
 export type MessageState =
   | { readonly kind: 'queued'; readonly notBefore: Instant }
   | { readonly kind: 'running'; readonly startedAt: Instant }
@@ -153,7 +153,7 @@ export function errorOf(state: MessageState): RunError | undefined {
   return state.kind === 'cancelled' ? CANCELLED : undefined
 }
 
-/** Returns the status on the wire (S§3). */
+/** Returns the status on the wire. */
 export const statusOf = (state: MessageState): 'responded' | 'pending' =>
   state.kind === 'responded' ? 'responded' : 'pending'
 

@@ -19,7 +19,7 @@ const kindOf = (sent: unknown, agentDefault: DefaultExecutionPrincipal): string 
         : error.kind,
   )
 
-describe('the principal of a request (S§4.1 rules 1-3, S§7)', () => {
+describe('the principal of a request', () => {
   it.each([
     ['omitted', undefined, 'service', 'end_user_id_required'],
     ['service', { type: 'service' }, 'service', 'service'],

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from 'neverthrow'
 import { isJsonObject, isLonger, isStorableText } from './json.js'
 
-/** On whose behalf an agent runs (S§2): the service, or an end user. */
+/** On whose behalf an agent runs: the service, or an end user. */
 export type Principal =
   | { readonly type: 'service' }
   | { readonly type: 'end_user'; readonly endUserId: string }
@@ -11,7 +11,7 @@ export type ExecutionPrincipal = Principal
 
 /**
  * An agent's default principal. Its `endUserId` describes the default and never replaces the
- * caller's (S§4.1 rule 2).
+ * caller's: a caller without one must not act for another person.
  */
 export type DefaultExecutionPrincipal =
   | { readonly type: 'service' }
@@ -19,7 +19,7 @@ export type DefaultExecutionPrincipal =
 
 /**
  * With `endUserIdMissing`, the error message names the field because the agent's default is
- * `end_user` (S§7).
+ * `end_user`.
  */
 export type PrincipalError =
   | { readonly kind: 'end_user_id_required' }
@@ -32,8 +32,9 @@ export type PrincipalError =
 export const MAX_END_USER_ID = 256
 
 /**
- * Applies S§4.1 rules 1 to 3. `sent` is the unparsed value of the request, or undefined if it was
- * omitted. An explicit `{type:'service'}` is always valid.
+ * Returns the principal of the request, or else the agent's default. A default of `end_user` needs
+ * the request's `endUserId`. `sent` is the unparsed value, or undefined if omitted. An explicit
+ * `{type:'service'}` is always valid.
  */
 export function resolvePrincipal(
   sent: unknown,
@@ -58,7 +59,7 @@ export function resolvePrincipal(
   )
 }
 
-/** Returns the reason why `value` is neither variant of S§2, or undefined if it is one. */
+/** Returns the reason why `value` is neither variant of a principal, or undefined if it is one. */
 export function principalProblem(value: unknown): string | undefined {
   if (!isJsonObject(value)) return 'must be an object'
   if (value['type'] === 'service') {

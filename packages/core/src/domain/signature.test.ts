@@ -14,7 +14,7 @@ const headers = signatureHeaders(crypto.hmacSha256, {
 })
 
 describe('a signed request', () => {
-  it('carries the three headers of S§6, as third parties verify them', async () => {
+  it('carries the three headers with the prefix, as third parties verify them', async () => {
     expect(headers['X-Service-Delivery']).toBe('dlv-1')
     expect(headers['X-Service-Event']).toBe('message.responded')
     expect(headers['X-Service-Signature']).toMatch(/^sha256=[0-9a-f]{64}$/)
@@ -25,7 +25,7 @@ describe('a signed request', () => {
     expect(new StandardWebhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
     expect(() => new StandardWebhook(newSecret(crypto.randomBytes)).verify(body, headers)).toThrow()
   })
-  it('carries both signatures during a rotation, and the old one in the header of S§6', async () => {
+  it('carries both signatures during a rotation, and the old one in the header with the prefix', async () => {
     const nextSecret = newSecret(crypto.randomBytes)
     const rotating = {
       id: 'dlv-1',

@@ -39,9 +39,9 @@ export type SignedRequest = {
 }
 
 /**
- * Returns the three headers of S§6, keyed with the secret's characters, and the three of Standard
- * Webhooks, keyed with the secret's decoded bytes and bound to id and time. So stock verifiers
- * work.
+ * Returns the three headers with the prefix, keyed with the secret's characters, and the three of
+ * Standard Webhooks, keyed with the secret's decoded bytes and bound to id and time. So stock
+ * verifiers work.
  */
 export function signatureHeaders(
   hmac: Hmac,

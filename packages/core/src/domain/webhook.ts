@@ -172,8 +172,8 @@ export function changeWebhook(webhook: Webhook, change: WebhookChange): Webhook 
 }
 
 /**
- * Returns the secrets for a signature now: the key of the S§6 header, and the next secret during a
- * grace period.
+ * Returns the secrets for a signature now: the key of the header with the prefix, and the next
+ * secret during a grace period.
  */
 export const signingSecrets = (
   { secret, previousSecret }: Pick<Webhook, 'secret' | 'previousSecret'>,

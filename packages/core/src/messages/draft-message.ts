@@ -34,7 +34,7 @@ export type SendInput = {
   readonly earlierTurns?: readonly EarlierTurn[] | undefined
   /**
    * Unparsed, because an omitted, an incomplete and a malformed principal have different answers
-   * (S§4.1 rules 1 to 3).
+   * (see `resolvePrincipal`).
    */
   readonly executionPrincipal?: unknown
   readonly idempotencyKey?: string | undefined
@@ -63,7 +63,7 @@ export type SendingKey = {
 export const checkInput = (input: SendInput, limits: Limits): Result<void, Invalid> =>
   broken(sendRules(input, limits)) ?? ok(undefined)
 
-/** Creates the message to store. Resolves the principal by the rules of S§4.1. */
+/** Creates the message to store. Resolves the principal. */
 export function draftMessage(
   d: Platform,
   input: SendInput,

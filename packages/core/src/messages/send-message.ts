@@ -37,7 +37,7 @@ export type SendError =
   /** The recalled key is revoked. */
   | { readonly kind: 'unauthorized' }
 
-/** Stores the message durably, once per key, and waits a bounded time for its answer (S§4.1). */
+/** Stores the message durably, once per key, and waits a bounded time for its answer. */
 export const sendMessage =
   (d: MessagesContext) =>
   (input: SendInput): ResultAsync<Sent, SendError> => {

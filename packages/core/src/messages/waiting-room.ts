@@ -24,7 +24,7 @@ const MAX_READ = 20
  *
  * An answer arrives in one of two ways:
  * - The signal brings the message, or only its id if another process has answered.
- * - A poll finds it. One query serves all waiting callers (S§8).
+ * - A poll finds it. One query serves all waiting callers.
  *
  * One timer serves all callers as well: it ends at the next poll or at the first deadline.
  */

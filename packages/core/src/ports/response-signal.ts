@@ -2,7 +2,7 @@ import type { Message } from '../domain/message.js'
 
 /**
  * Wakes callers that wait for a message's answer. A wake-up can get lost: every listener also
- * polls (S§8). A listener hears notifications from the return of `listen` on.
+ * polls. A listener hears notifications from the return of `listen` on.
  */
 export interface ResponseSignal {
   notify(message: Message): void

@@ -26,8 +26,9 @@ export interface ActiveSpan {
   /** The context for the work that this span causes. Undefined without a trace. */
   readonly trace: TraceContext | undefined
   /**
-   * Calls `work` while this span is the active one of the tracing tool, also after each await. Spans
-   * that other libraries make in `work` then belong to this span. Returns what `work` returns.
+   * Calls `work` while this span is the active one of the tracing tool, also after each await.
+   * Spans that other libraries make in `work` then belong to this span. Returns what `work`
+   * returns.
    */
   within<T>(work: () => T): T
   /** Names work of another trace that belongs to this span. */

@@ -32,7 +32,7 @@ export type CreateWebhookInput = WebhookSettings &
     /** The caller's secret: `whsec_` and the base64 of 24 to 64 bytes. Created if absent. */
     readonly secret?: string | undefined
   }
-/** The response contains the secret. It is shown only once (S§2). */
+/** The response contains the secret. It is shown only once. */
 export type CreatedWebhook = { readonly webhook: Webhook; readonly secret: string }
 export type CreateWebhookError =
   | Invalid
@@ -154,9 +154,9 @@ const DEFAULT_GRACE_MS = 24 * 3_600_000
 const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
 
 /**
- * Rotates the secret, and shows the new one once. During the grace period, the header of S§6 is
- * signed with the old secret, and the Standard Webhooks header has both signatures. A second
- * rotation within the period drops the oldest secret.
+ * Rotates the secret, and shows the new one once. During the grace period, the header with the
+ * prefix is signed with the old secret, and the Standard Webhooks header has both signatures. A
+ * second rotation within the period drops the oldest secret.
  */
 export const rotateSecret =
   (d: WebhooksContext) =>

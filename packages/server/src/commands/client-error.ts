@@ -7,8 +7,8 @@ export class Reason extends Error {
 }
 
 /**
- * Returns the answer, or throws an OperatorError of the form `<failure>: <reason>`. `advice` follows
- * the reason if no server responds.
+ * Returns the answer, or throws an OperatorError of the form `<failure>: <reason>`. `advice`
+ * follows the reason if no server responds.
  */
 export async function orRefusal<T>(answer: Promise<T>, failure: string, advice = ''): Promise<T> {
   try {

@@ -33,7 +33,7 @@ describe('send a message, get the answer, receive the signed webhook', () => {
     await hook.close()
   })
 
-  it('a send returns 200 with exactly the three fields of S§4.1', async () => {
+  it('a send returns 200 with exactly three fields', async () => {
     const body = {
       sessionId: 's1',
       message: 'hello',

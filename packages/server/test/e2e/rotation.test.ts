@@ -93,7 +93,7 @@ it(
       const signer = valid[matches.indexOf(true)] ?? ''
       signers.add(signer)
       const signatures = String(headers['webhook-signature']).split(' ')
-      // During the grace period, only the old secret signs the header of S§6.
+      // During the grace period, only the old secret signs the header with the prefix.
       if (signatures.length === 2) expect(signer).toBe(valid[0])
       const mustVerify = signatures.length === 2 ? valid : [signer]
       for (const secret of mustVerify)

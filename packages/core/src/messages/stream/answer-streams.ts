@@ -20,7 +20,7 @@ const MAX_READ = 100
 /**
  * Holds the open streams of this process. Pieces of an answer come from runs of this process, or by
  * the relay from runs of another one. States and final messages come from the signal and from a
- * poll: one query serves all streams (S§8).
+ * poll: one query serves all streams.
  */
 export class AnswerStreams {
   readonly #platform: Platform
