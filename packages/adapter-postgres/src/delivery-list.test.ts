@@ -7,12 +7,13 @@ import {
   fakeIds,
   PROJECT_ID,
 } from '@org/agent-messaging-testing'
+import { listDeliveries } from '@org/agent-messaging-sql-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { createDatabase, type Database } from './database.js'
-import { listDeliveries } from './delivery-list.js'
 import { fanOut } from './fan-out.js'
 import { openPostgresStorage } from './index.js'
+import { perform } from './operations.js'
 
 const LOOK_AT = 10
 const [ids, agent] = [fakeIds(), anAgent()]
@@ -46,7 +47,7 @@ afterAll(async () => {
 const list = async (filter: RedeliverFilter, cursor?: string | null) =>
   (
     await database.read((db) =>
-      listDeliveries(db, filter, { limit: 2, ...(cursor && { cursor }) }, LOOK_AT),
+      perform(db, listDeliveries, filter, { limit: 2, ...(cursor && { cursor }) }, LOOK_AT),
     )
   )._unsafeUnwrap()
 

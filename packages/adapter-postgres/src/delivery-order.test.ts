@@ -14,7 +14,7 @@ import { done, storeScene } from '../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { queriesOn, type Queries } from './database.js'
 import { fanOut } from './fan-out.js'
-import { cancelDelivery } from './redelivery.js'
+import { cancelDelivery } from './cancel-delivery.js'
 
 // A delivery is born while another transaction ends the one ahead of it. The later commit
 // must see the earlier one, or the delivery waits for ever.

@@ -9,11 +9,6 @@ const advanceSql = sql<{ readonly orderKeys: readonly string[]; readonly now: In
   'select agent_messaging.advance_orders(@orderKeys, @now)',
 )
 
-/** Selects the first open delivery with an order key. Its subject is the delivery `d`. */
-export const firstOfOrder = (column: string): string => `(
-  select first.${column} from agent_messaging.deliveries first
-  where first.order_key = d.order_key and first.finished_at is null order by first.seq limit 1)`
-
 /** Makes the next delivery with the key of each ended one due, in the transaction that ended it. */
 export async function advanceOrders(
   db: Queries,

@@ -2,6 +2,7 @@ import {
   toAttempt,
   toDelivery,
   type AttemptRow,
+  type DeliveriesOfMessages,
   type DeliveryDetail,
   type DeliveryRow,
   type DeliveryRowWithBody,
@@ -12,20 +13,20 @@ import {
   type ReleasedClaim,
   type WebhookDelivery,
 } from '@org/agent-messaging-core/storage'
+import { deliveryList, deliveryLists, fromDeliveries } from '@org/agent-messaging-sql-kit'
 import { attemptActivity } from './activity.js'
 import { recorded } from './recorded.js'
-import { deliveryBacklog } from './backlog.js'
 import { cancelStale } from './cancel-stale.js'
 import { DueClaims } from './claim-due.js'
 import type { Database, Queries } from './database.js'
 import { advanceOrders, type Ended } from './delivery-order.js'
-import { deliveryList, fromDeliveries, listDeliveries, ofMessagesSql } from './delivery-list.js'
 import { erasePrincipalDeliveries } from './erase-principal.js'
 import { publishTo } from './fan-out.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { purgeDeliveries } from './purge.js'
 import { attemptRecorder } from './record-attempt.js'
-import { cancelDelivery, redeliver } from './redelivery.js'
+import { cancelDelivery } from './cancel-delivery.js'
+import { dialect, runnerOf } from './operations.js'
 import { sql } from './sql.js'
 
 type Release = {
@@ -36,11 +37,13 @@ type Release = {
 type Orphans = { readonly now: Instant; readonly limit: number }
 type Ref = { readonly projectId: string; readonly deliveryId: string }
 
-const ONE = `${fromDeliveries} where d.id = @deliveryId and d.project_id = @projectId`
-const oneSql = sql<Ref, DeliveryRow>(`select ${deliveryList} ${ONE}`)
+const list = deliveryList(dialect)
+const from = fromDeliveries(dialect)
+const ONE = `${from} where d.id = @deliveryId and d.project_id = @projectId`
+const oneSql = sql<Ref, DeliveryRow>(`select ${list} ${ONE}`)
 /** The attempts and their delivery come from one snapshot, because one statement reads both. */
 const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly AttemptRow[] }>(`
-  select ${deliveryList}, e.body, coalesce((
+  select ${list}, e.body, coalesce((
     select json_agg(json_build_object('attemptNumber', t.attempt_number,
       'startedAt', t.started_at, 'durationMs', t.duration_ms, 'url', t.url, 'outcome', t.outcome,
       'headerNames', n.names, 'headerValues', t.header_values) order by t.attempt_number)
@@ -48,6 +51,16 @@ const detailSql = sql<Ref, DeliveryRowWithBody & { readonly attempts: readonly A
       left join agent_messaging.header_names n on n.seq = t.header_names_seq
     where t.delivery_seq = d.seq), '[]') as attempts
   ${ONE}`)
+/** `DeliveryStore.ofMessages`. */
+const ofMessagesSql = sql<DeliveriesOfMessages, DeliveryRow & { readonly messageId: string }>(
+  `select found.*, given.message_id as "messageId"
+  from unnest(@messageIds::text[]) with ordinality as given (message_id, place)
+    cross join lateral (
+      select ${list} ${from}
+      where e.has_deliveries and e.message_id = given.message_id and e.project_id = @projectId
+      order by e.seq desc, d.seq desc limit @limit) found
+  order by given.place`,
+)
 /** Locks the deliveries whose claims are valid. A locked delivery is about to change: skips it. */
 const HELD = `
   select d.seq, d.webhook_seq, d.due_at
@@ -82,6 +95,7 @@ export function deliveryStore(database: Database): DeliveryStore {
   const { read, write, call } = database
   const dueClaims = new DueClaims()
   return {
+    ...deliveryLists(runnerOf(database)),
     claimDue: (query) => call((db) => dueClaims.claim(db, query)),
     registerSender: (sender) =>
       write(async (db) => {
@@ -105,12 +119,6 @@ export function deliveryStore(database: Database): DeliveryStore {
           : undefined
         return row && toDelivery(row)
       }),
-    redeliver: (filter, page, now, audit) =>
-      write(async (db) => {
-        const done = await redeliver(db, filter, page, now)
-        await recorded(db, audit, done.count > 0)
-        return done
-      }),
     cancel: (projectId, deliveryId, now, audit) =>
       write((db) =>
         recorded(db, audit, end(db, { projectId, deliveryId, now, reason: 'operator' })),
@@ -120,7 +128,6 @@ export function deliveryStore(database: Database): DeliveryStore {
         recorded(db, audit, end(db, { projectId, deliveryId, now, reason: 'skipped' })),
       ),
     get: (projectId, deliveryId) => read((db) => getDetail(db, { projectId, deliveryId })),
-    list: (filter, page) => read((db) => listDeliveries(db, filter, page)),
     ofMessages: (query) =>
       read(async (db) =>
         (await db.all(ofMessagesSql, query)).map((row) => ({
@@ -137,7 +144,6 @@ export function deliveryStore(database: Database): DeliveryStore {
         if (!step.countOnly) await recorded(db, step.audit, erased.deliveries > 0)
         return erased
       }),
-    backlog: (now, limited) => read((db) => deliveryBacklog(db, now, limited)),
     activity: (query) => read((db) => attemptActivity(db, query)),
   }
 }

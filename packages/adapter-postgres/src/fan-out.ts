@@ -12,10 +12,11 @@ import {
   type Outgoing,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
+import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
-import { makeReadyToProbe } from './probe-readiness.js'
 import { NO_HOOKS, readHooks, type Hooks } from './hooks.js'
 import { readReceivers, topicOf, topicsOf, type Receiver, type Receivers } from './receivers.js'
+import { perform } from './operations.js'
 import { sql } from './sql.js'
 
 /** A delivery to insert. With lease 1 the delivery is claimed, with lease 0 the delivery is due. */
@@ -160,7 +161,7 @@ export async function publishTo(
 ): Promise<boolean> {
   const webhook = await db.one(webhookSql, { id: webhookId, projectId: event.projectId })
   if (!webhook) return false
-  await makeReadyToProbe(db, [webhookId], event.createdAt)
+  await perform(db, makeReadyToProbe, [webhookId], event.createdAt)
   await insert(db, event, [
     { id: deliveryId, webhookSeq: webhook.seq, dueAt: event.createdAt, lease: 0, orderKey: null },
   ])

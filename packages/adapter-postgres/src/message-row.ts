@@ -1,37 +1,24 @@
 import {
   assignments,
   inputsColumn,
-  MESSAGE_COLUMNS,
-  MESSAGE_SESSION_COLUMNS,
   MESSAGE_STATE,
   messageStateColumns,
-  selectList,
   type MessageInput,
   type MessageRef,
   type MessageRow,
   type MessageState,
   type MessageStateColumns,
 } from '@org/agent-messaging-core/storage'
+import { selectMessage as messageSelect } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
+import { dialect } from './operations.js'
 import { sql } from './sql.js'
 
-/**
- * Append a `where`. The join hides messages whose session has no agent: erased ones, and messages
- * of deleted agents.
- */
-export const fromMessages = `
-  from agent_messaging.messages m join agent_messaging.sessions s on s.seq = m.session_seq
-    join agent_messaging.agents a on a.id = s.agent_id`
-
-export const selectMessage = `
-  select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
-    a.project_id as "projectId" ${fromMessages}`
+/** Append a `where`. */
+export const selectMessage = messageSelect(dialect)
 
 export const messageById = sql<{ readonly messageId: string }, MessageRow>(
   `${selectMessage} where m.id = @messageId`,
-)
-export const messagesByIds = sql<{ readonly ids: readonly string[] }, MessageRow>(
-  `${selectMessage} where m.id = any(@ids::text[])`,
 )
 export const messageByRef = sql<MessageRef, MessageRow>(
   `${selectMessage} where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,

@@ -1,18 +1,15 @@
 import {
   toMessage,
   type Accepted,
-  type Instant,
-  type MessageRow,
   type MessageStore,
   type NewMessage,
   type RecordedRun,
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
-import { eraseSession, insertHook, sweepErasures } from '@org/agent-messaging-sql-kit'
+import { eraseSession, insertHook, messageLists, sweepErasures } from '@org/agent-messaging-sql-kit'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { recorded } from './recorded.js'
-import { messageBacklog } from './backlog.js'
 import { claimRunnable } from './claim-runnable.js'
 import { MAX_LOCK_FAILURES } from './batch.js'
 import type { Database, Queries } from './database.js'
@@ -21,25 +18,14 @@ import { erasePrincipalMessages } from './erase-principal.js'
 import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
 import { cancel, changeInput, retry, setMetadata } from './message-changes.js'
 import { sweepHooks } from './hooks.js'
-import { countMessages, listMessages } from './message-list.js'
 import { searchMessages } from './message-search.js'
-import { messageById, messageByRef, messagesByIds, selectMessage } from './message-row.js'
-import { perform } from './operations.js'
+import { messageById, messageByRef } from './message-row.js'
+import { perform, runnerOf } from './operations.js'
 import { purgeMessages } from './purge.js'
 import { KnownReceivers } from './receivers.js'
 import { recordRuns } from './record-runs.js'
 import { acceptLimited } from './send-buckets.js'
 import { sessionHistory } from './session-history.js'
-import { listSessions } from './session-list.js'
-import { sql } from './sql.js'
-
-type Ids = { readonly ids: readonly string[] }
-
-const settledOnesSql = sql<Ids, MessageRow>(`
-  ${selectMessage} where m.id = any(@ids::text[])
-    and m.state in ('responded', 'failed', 'cancelled', 'input_required')`)
-const dueInputsSql = sql<{ readonly now: Instant; readonly limit: number }, MessageRow>(`
-  ${selectMessage} where m.input_due_at <= @now order by m.input_due_at limit @limit`)
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
@@ -50,7 +36,8 @@ const IN_SESSIONS = {
   maxBatchSize: MAX_BATCH_SIZE,
 }
 
-export function messageStore({ read, write, call, grouped }: Database): MessageStore {
+export function messageStore(database: Database): MessageStore {
+  const { read, write, call, grouped } = database
   const countAccepted = earlyAnalyze({ read })
   const receivers = new KnownReceivers()
   /** Accepts messages that have more to store, such as tokens of limits and hooks. */
@@ -75,6 +62,7 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     },
   })
   return {
+    ...messageLists(runnerOf(database)),
     accept: (message) => (message.takes || message.hook ? acceptInTransaction : accept)(message),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
@@ -86,7 +74,6 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
     }),
     ask: (asking) => write((db) => ask(db, asking)),
     changeInput: (change) => write((db) => recorded(db, change.audit, changeInput(db, change))),
-    dueInputs: (query) => read(async (db) => (await db.all(dueInputsSql, query)).map(toMessage)),
     cancel: (cancellation) =>
       write((db) => recorded(db, cancellation.audit, cancel(db, cancellation))),
     retry: (message) => write((db) => recorded(db, message.audit, retry(db, message))),
@@ -103,16 +90,9 @@ export function messageStore({ read, write, call, grouped }: Database): MessageS
         const row = await db.one(messageById, { messageId })
         return row && { message: toMessage(row), token: row.lease }
       }),
-    findSettled: (ids) =>
-      read(async (db) => (await db.all(settledOnesSql, { ids })).map(toMessage)),
-    find: (ids) => read(async (db) => (await db.all(messagesByIds, { ids })).map(toMessage)),
-    list: (filter, page) => read((db) => listMessages(db, filter, page)),
-    count: (filter, most) => read((db) => countMessages(db, filter, most)),
     search: (search, page) => read((db) => searchMessages(db, search, page)),
     purge: (query) => write((db) => purgeMessages(db, query)),
     activity: (query) => read((db) => messageActivity(db, query)),
-    backlog: (now) => read((db) => messageBacklog(db, now)),
-    listSessions: (agent, page) => read((db) => listSessions(db, agent, page)),
     erase: (session) => write((db) => perform(db, eraseSession, session)),
     erasePrincipal: (step) => {
       const work = async (db: Queries) => {

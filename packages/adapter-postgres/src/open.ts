@@ -6,6 +6,7 @@ import {
   auditStore,
   credentialStore,
   portalStore,
+  recoveryStore,
   webhookStore,
 } from '@org/agent-messaging-sql-kit'
 import type pg from 'pg'
@@ -21,7 +22,6 @@ import { findKeys } from './find-keys.js'
 import { lastMoveIn, lastSeenAt, moveTimes } from './move-times.js'
 import { explainOpenFailure, placeOf } from './errors.js'
 import { runnerOf } from './operations.js'
-import { recoveryStore } from './recovery-store.js'
 import { connectionTo } from './postgres-url.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './server-check.js'
@@ -131,7 +131,7 @@ function storesOf(database: Database): Omit<Storage, 'close'> {
     moveTimes: (report) => database.write((db) => moveTimes(db, report)),
     messages: messageStore(database),
     deliveries: deliveryStore(database),
-    recoveries: recoveryStore(database),
+    recoveries: recoveryStore(runner),
     audit: auditStore(runner),
     portals: portalStore(runner),
     usage: usageStore(database),

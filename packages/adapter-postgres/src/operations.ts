@@ -4,10 +4,22 @@ import { sql, type Sql } from './sql.js'
 
 export const dialect: Dialect = {
   schema: 'agent_messaging.',
-  lock: (strength) => `for ${strength}`,
+  lock: (strength, order) => `${order ? `order by ${order}` : ''} for ${strength}`,
   not: (column) => `not ${column}`,
   startsWith: (column, text) => `${column} like '${text}%'`,
   oneOf: (column, list) => `${column} = any(@${list}::text[])`,
+  is: (column) => column,
+  plain: (column) => column,
+  join: 'join',
+  json: (column, field) => `${column}::json ->> '${field}'`,
+  unanswered: 'm.response is null',
+  deliveryState: 'd.state',
+  pendingDelivery: "state = 'pending'",
+  records: (parameter, columns) =>
+    `(select * from jsonb_to_recordset(@${parameter}::jsonb)
+      as given (${Object.entries(columns)
+        .map(([name, type]) => `${name} ${type}`)
+        .join(', ')}))`,
   each: (list) => `unnest(@${list}::text[]) as each (value)`,
   among: (column, select) => `${column} = any(array(${select}))`,
 }

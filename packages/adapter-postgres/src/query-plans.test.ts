@@ -1,15 +1,23 @@
-import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
+import {
+  searchPath,
+  type MessageFilter,
+  type MessageSearch,
+  type RedeliverFilter,
+} from '@org/agent-messaging-core/storage'
+import {
+  deliveryListSql as deliveryList,
+  messageListSql as messageList,
+} from '@org/agent-messaging-sql-kit'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { deliveryListSql } from './delivery-list.js'
 import { principalDeliveriesSql, principalMessagesSql } from './erase-principal.js'
 import { openPostgresStorage } from './index.js'
-import { messageListSql } from './message-list.js'
 import { messageById } from './message-row.js'
 import { messageSearchSql, sessionSearchSql } from './message-search.js'
 import { loggedEventsSql, newEventsSql, oldEventsSql, principalEventsSql } from './event-store.js'
 import { finishedDeliveriesSql, finishedMessagesSql } from './purge.js'
+import { dialect } from './operations.js'
 import { sql, type Sql } from './sql.js'
 
 // With many final rows and current statistics, no frequent statement scans a table.
@@ -28,6 +36,9 @@ afterAll(async () => {
   await client.end()
   await postgres.close()
 })
+
+const messageListSql = (search: MessageFilter): Sql => sql(messageList(search)(dialect))
+const deliveryListSql = (search: RedeliverFilter): Sql => sql(deliveryList(search)(dialect))
 
 const FILL = `
   insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
@@ -84,17 +95,17 @@ const SEARCHES: readonly [Partial<MessageSearch>, string][] = [
 
 it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   ['record', 'messages_id_key', messageById, { messageId: '7' }],
-  ['list messages', 'messages_agent', sql(messageListSql(filter)), page],
+  ['list messages', 'messages_agent', messageListSql(filter), page],
   [
     'list pending messages',
     'messages_unanswered',
-    sql(messageListSql({ ...filter, status: 'pending' })),
+    messageListSql({ ...filter, status: 'pending' }),
     page,
   ],
   [
     "list a session's messages",
     'messages_session_seq_position_key',
-    sql(messageListSql({ ...filter, sessionId: '7', order: 'asc' })),
+    messageListSql({ ...filter, sessionId: '7', order: 'asc' }),
     { ...page, sessionId: '7' },
   ],
   ['list deliveries', 'deliveries_project', deliveryListSql({ projectId: 'p1' }), ofProject],

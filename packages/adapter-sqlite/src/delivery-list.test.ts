@@ -1,10 +1,9 @@
 import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-messaging-testing'
-import type { RedeliverFilter } from '@org/agent-messaging-core/storage'
-import { webhookStore } from '@org/agent-messaging-sql-kit'
+import type { PageOf, RedeliverFilter } from '@org/agent-messaging-core/storage'
+import { listDeliveries, webhookStore } from '@org/agent-messaging-sql-kit'
 import { expect, it } from 'vitest'
 import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
-import { deliveryList } from './delivery-list.js'
 import { fanOutOf } from './fan-out.js'
 import { migrate } from './migrate.js'
 import { performer, runnerOf } from './operations.js'
@@ -19,11 +18,10 @@ async function deliveries() {
   const ids = fakeIds()
   const agent = anAgent()
   const rows = new WebhookRows(db)
+  const perform = performer(db)
   const webhook = aWebhook({ id: ids.next() })
   await webhookStore(
-    runnerOf(new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), performer(db), () =>
-      rows.changed(),
-    ),
+    runnerOf(new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), perform, () => rows.changed()),
   ).create(webhook, 1)
   const made: string[] = []
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
@@ -32,7 +30,9 @@ async function deliveries() {
     const name = [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started'
     fanOut({ events: [anEvent(agent, { id: ids.next(), name })], nextDeliveryId })
   }
-  return { list: deliveryList(db, MOST_READ), made, webhook }
+  const list = (filter: RedeliverFilter, page: PageOf) =>
+    perform(listDeliveries, filter, page, MOST_READ)
+  return { list, made, webhook }
 }
 
 it.each<Partial<RedeliverFilter>>([{}, { status: 'pending' }])(

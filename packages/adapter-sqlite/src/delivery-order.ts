@@ -5,8 +5,8 @@ import { WAITING, type Instant } from '@org/agent-messaging-core/storage'
 export type EndedDelivery = { readonly orderKey: string | null }
 
 /** Finds the first open delivery with an order key. The index ends with `seq`. */
-export const firstOfOrderSql = (orderKey: string, column = 'seq'): string =>
-  `select ${column} from deliveries where order_key = ${orderKey} and due_at is not null order by seq limit 1`
+const firstOfOrderSql = (orderKey: string): string =>
+  `select seq from deliveries where order_key = ${orderKey} and due_at is not null order by seq limit 1`
 
 /** The deliveries that wait for another one with their order key. Call it in a transaction. */
 export class DeliveryOrders {

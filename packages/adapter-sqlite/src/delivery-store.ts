@@ -11,19 +11,24 @@ import {
   type ReleasedClaim,
   type SenderLease,
 } from '@org/agent-messaging-core/storage'
+import {
+  deliveryList,
+  deliveryLists,
+  fromDeliveries,
+  listDeliveries,
+} from '@org/agent-messaging-sql-kit'
 import { attemptActivity } from './activity.js'
-import { deliveryBacklog } from './backlog.js'
 import { orphanedDeliveries, staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import { entryOf, type AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
-import { deliveriesOfMessages, deliveryList, selectDeliveryWithBody } from './delivery-list.js'
 import { principalDeliveries } from './erase-principal.js'
 import { probeRelease } from './probe-readiness.js'
 import { publisherOf, type FanOut } from './fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { deliveryPurge } from './purge.js'
-import { redelivery } from './redelivery.js'
+import { dialect, runnerOf, type Perform } from './operations.js'
+import { cancellation } from './cancel-delivery.js'
 import type { UsageRows } from './usage-store.js'
 import type { WebhookRows } from './webhook-rows.js'
 
@@ -37,24 +42,23 @@ type Parts = {
   readonly fanOut: FanOut
   readonly usage: UsageRows
   readonly audit: AuditRows
+  readonly perform: Perform
 }
 
 export function deliveryStore(
   db: Database,
   committer: Committer,
-  { webhooks, fanOut, usage, audit }: Parts,
+  { webhooks, fanOut, usage, audit, perform }: Parts,
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
   const recordAttempt = attemptRecords(db, { fanOut, webhooks, usage })
-  const list = deliveryList(db)
-  const { redeliver, cancel } = redelivery(db, webhooks)
+  const cancel = cancellation(db, webhooks)
   const publishTo = publisherOf(db, webhooks)
   const cancelStale = staleDeliveries(db)
   const cancelOrphans = orphanedDeliveries(db)
   const purge = deliveryPurge(db)
   const erasePrincipal = principalDeliveries(db, webhooks)
   const activity = attemptActivity(db)
-  const backlog = deliveryBacklog(db)
   const releaseProbe = probeRelease(db, webhooks, HELD)
   const registerSender = senderRegister(db)
   const sql = prepare(db)
@@ -74,6 +78,7 @@ export function deliveryStore(
   }
 
   return {
+    ...deliveryLists(runnerOf(committer, perform, () => webhooks.changed())),
     claimDue: (query) => committer.write(() => claimDue(query)),
     registerSender: (sender) => committer.write(() => registerSender(sender)),
     recordAttempts: (records) => committer.write(() => records.map(recordAttempt)),
@@ -86,22 +91,28 @@ export function deliveryStore(
           : undefined
         return row && toDelivery(row)
       }),
-    redeliver: (filter, page, now, entry) =>
-      committer.write(() => audit.recordedRows(entry, redeliver(filter, page, now), 'count')),
     cancel: (projectId, deliveryId, now, entry) =>
       committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, 'operator'))),
     skip: (projectId, deliveryId, now, entry) =>
       committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, 'skipped'))),
     get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
-    list: (filter, page) => committer.read(() => list(filter, page)),
-    ofMessages: (query) => committer.read(() => deliveriesOfMessages(list, query)),
+    ofMessages: (query) =>
+      committer.read(() =>
+        query.messageIds.flatMap((messageId) => {
+          const { data } = perform(
+            listDeliveries,
+            { projectId: query.projectId, messageId },
+            { limit: query.limit },
+          )
+          return data.map((delivery) => ({ messageId, delivery }))
+        }),
+      ),
     cancelOrphans: (query) => committer.write(() => cancelOrphans(query)),
     cancelStale: (query) => committer.write(() => cancelStale(query)),
     purge: (query) => committer.write(() => purge(query)),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: (step) =>
       committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'deliveries')),
-    backlog: (now, limited) => committer.read(() => backlog(now, limited)),
     activity: (query) => committer.read(() => activity(query)),
   }
 }
@@ -131,7 +142,7 @@ function senderRegister(db: Database): (sender: SenderLease) => string[] {
 
 const prepare = (db: Database) => ({
   one: db.prepare<[string, string], DeliveryRowWithBody>(
-    `${selectDeliveryWithBody} where d.id = ? and d.project_id = ?`,
+    `select ${deliveryList(dialect)}, e.body, e.trace ${fromDeliveries(dialect)} where d.id = ? and d.project_id = ?`,
   ),
   attemptsOf: db.prepare<[number], AttemptRow>(`
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, url, outcome,

@@ -1,27 +1,22 @@
 import type { Database, Statement } from 'better-sqlite3'
 import {
   inputsColumn,
-  MESSAGE_COLUMNS,
-  MESSAGE_SESSION_COLUMNS,
   messageStateColumns,
-  selectList,
+  type MESSAGE_COLUMNS,
+  type MESSAGE_SESSION_COLUMNS,
   type MessageInput,
   type MessageRef,
   type MessageRow,
   type MessageState,
 } from '@org/agent-messaging-core/storage'
+import { selectMessage as messageSelect } from '@org/agent-messaging-sql-kit'
+import { dialect } from './operations.js'
 
 /**
- * Append a `where`. The join hides erased messages and messages of deleted agents, whose session
- * has no agent. Write `+?` for a bound value: with a plain `?`, this join costs ten times as much
- * in better-sqlite3 13 (docs/decisions/0028).
+ * Append a `where`. Write `+?` for a bound value: with a plain `?`, this join costs ten times as
+ * much in better-sqlite3 13 (docs/decisions/0028).
  */
-export const fromMessages =
-  'from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id'
-
-export const selectMessage = `
-  select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')}, a.project_id as projectId
-  ${fromMessages}`
+export const selectMessage = messageSelect(dialect)
 
 type Selected = readonly [...typeof MESSAGE_COLUMNS, ...typeof MESSAGE_SESSION_COLUMNS, 'projectId']
 type MessageValues = {

@@ -1,14 +1,8 @@
 import type { Database } from 'better-sqlite3'
-import {
-  toMessage,
-  type Instant,
-  type MessageRow,
-  type MessageStore,
-} from '@org/agent-messaging-core/storage'
-import { eraseSession, sweepErasures } from '@org/agent-messaging-sql-kit'
+import { toMessage, type MessageStore } from '@org/agent-messaging-core/storage'
+import { eraseSession, messageLists, sweepErasures } from '@org/agent-messaging-sql-kit'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
-import { messageBacklog } from './backlog.js'
 import { runnableClaims } from './claim-runnable.js'
 import { entryOf, type AuditRows } from './audit-rows.js'
 import type { Committer } from './committer.js'
@@ -17,14 +11,11 @@ import type { FanOut } from './fan-out.js'
 import { hookSweep } from './hook-sweep.js'
 import { heldRuns } from './held-runs.js'
 import { messageChanges } from './message-changes.js'
-import { messageCount, messageList } from './message-list.js'
-import { messageById, messageByRef, selectMessage } from './message-row.js'
-import type { Perform } from './operations.js'
+import { messageById, messageByRef } from './message-row.js'
+import { runnerOf, type Perform } from './operations.js'
 import { messagePurge } from './purge.js'
 import { searchInSteps } from './search-in-steps.js'
 import { sessionHistory } from './session-history.js'
-import { sessionList } from './session-list.js'
-import { atMost } from './statements.js'
 import type { SendBuckets } from './send-buckets.js'
 import type { SessionRows } from './session-rows.js'
 import type { UsageRows } from './usage-store.js'
@@ -48,28 +39,15 @@ export function messageStore(
   const held = heldRuns(db, { sessions, fanOut, usage })
   const changes = messageChanges(db, sessions, fanOut)
   const history = sessionHistory(db)
-  const list = messageList(db)
-  const count = messageCount(db)
   const purge = messagePurge(db)
   const erasePrincipal = principalMessages(db, sessions)
   const activity = messageActivity(db)
-  const backlog = messageBacklog(db)
-  const listSessions = sessionList(db)
   const sweepHooks = hookSweep(db)
   const byRef = messageByRef(db)
   const byId = messageById(db)
-  const ofIds = db.prepare<[string], MessageRow>(
-    `${selectMessage} where m.id in (select value from json_each(?))`,
-  )
-  const settledOnes = db.prepare<[string], MessageRow>(
-    `${selectMessage} where m.id in (select value from json_each(?)) and m.state in ('responded', 'failed', 'cancelled', 'input_required')`,
-  )
-
-  const dueInputs = db.prepare<[Instant, number], MessageRow>(
-    `${selectMessage} where m.input_due_at <= ? order by m.input_due_at ${atMost('?')}`,
-  )
 
   return {
+    ...messageLists(runnerOf(committer, perform)),
     accept: (message) => committer.write(() => accept(message)),
     claimRunnable: (query) => committer.write(() => claimRunnable(query)),
     extendLeases: (leases, until) =>
@@ -81,7 +59,6 @@ export function messageStore(
     ask: (asking) => committer.write(() => held.ask(asking)),
     changeInput: (change) =>
       committer.write(() => audit.recorded(change.audit, changes.changeInput(change))),
-    dueInputs: ({ now, limit }) => committer.read(() => dueInputs.all(now, limit).map(toMessage)),
     cancel: (cancellation) =>
       committer.write(() => audit.recorded(cancellation.audit, changes.cancel(cancellation))),
     retry: (retry) => committer.write(() => audit.recorded(retry.audit, changes.retry(retry))),
@@ -98,17 +75,9 @@ export function messageStore(
         const row = byId(messageId)
         return row && { message: toMessage(row), token: row.lease }
       }),
-    findSettled: (messageIds) =>
-      committer.read(() => settledOnes.all(JSON.stringify(messageIds)).map(toMessage)),
-    find: (messageIds) =>
-      committer.read(() => ofIds.all(JSON.stringify(messageIds)).map(toMessage)),
-    list: (filter, page) => committer.read(() => list(filter, page)),
-    count: (filter, most) => committer.read(() => count(filter, most)),
     search: searchInSteps(db, committer),
     purge: (query) => committer.write(() => purge(query)),
     activity: (query) => committer.read(() => activity(query)),
-    backlog: (now) => committer.read(() => backlog(now)),
-    listSessions: (agent, page) => committer.read(() => listSessions(agent, page)),
     erase: (session) => committer.write(() => perform(eraseSession, session)),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: (step) =>

@@ -17,6 +17,18 @@ export const dialect: Dialect = {
   not: (column) => `${column} = 0`,
   startsWith: (column, text) => `${column} glob '${text}*'`,
   oneOf: (column, list) => `${column} in (select value from json_each(@${list}))`,
+  is: (column) => `${column} = 1`,
+  plain: (column) => `+${column}`,
+  join: 'cross join',
+  json: (column, field) => `${column} ->> '${field}'`,
+  unanswered: "m.state <> 'responded'",
+  deliveryState: "iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state)",
+  pendingDelivery: "state = 'pending', is_claimed = 0",
+  records: (parameter, columns) =>
+    `(select ${Object.keys(columns)
+      .map((name) => `value ->> '${name}' as ${name}`)
+      .join(', ')}
+    from json_each(@${parameter}))`,
   each: (list) => `json_each(@${list})`,
   among: (column, select) => `${column} in (${select})`,
 }

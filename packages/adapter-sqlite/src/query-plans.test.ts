@@ -1,14 +1,14 @@
 import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
+import { deliveryListSql, lastReadSql, messageListSql } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { attemptActivitySql, messageActivitySql } from './activity.js'
 import { dueSql, nextWebhookSql } from './claim-due.js'
 import { Committer } from './committer.js'
 import { openConnection } from './connection.js'
-import { deliveryListSql, lastReadSql } from './delivery-list.js'
-import { messageListSql } from './message-list.js'
 import { lastSearchedSql, messageSearchSql, sessionSearchSql } from './message-search.js'
 import { migrate } from './migrate.js'
+import { dialect } from './operations.js'
 import { storesOf } from './stores.js'
 import { dueSessionsSql } from './session-rows.js'
 
@@ -116,11 +116,11 @@ it('activity counts find their rows by indexes, the newest first', () => {
 
 it('a list by state reads only unfinished rows', () => {
   const db = database()
-  expect(planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' }))).toContain(
-    'SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
-  )
   expect(
-    planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' })),
+    planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' })(dialect)),
+  ).toContain('SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)')
+  expect(
+    planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' })(dialect)),
   ).toContain('SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid>? AND rowid<?)')
 })
 
@@ -178,7 +178,9 @@ it.each([
 ])('the deliveries of %j are found by their events, in order', (filter, first) => {
   const db = database()
   for (const sqlOf of [deliveryListSql, lastReadSql]) {
-    const [step, ...others] = planOf(db, sqlOf(filter)).filter((one) => !one.includes('SUBQUERY'))
+    const [step, ...others] = planOf(db, sqlOf(filter)(dialect)).filter(
+      (one) => !one.includes('SUBQUERY'),
+    )
     expect(step?.replace('COVERING ', '')).toContain(first)
     expect(others.join()).toContain('SEARCH d USING INDEX deliveries_event (event_seq=?')
     expect(others.join()).not.toContain('TEMP B-TREE')
@@ -214,7 +216,9 @@ function listStatements(): string[] {
     { sessionId: 's', order: 'asc' },
   ] as const
   const messages = messageFilters.flatMap((filter) =>
-    places.map((session) => messageListSql({ projectId: '', agentId: '', ...filter, ...session })),
+    places.map((session) =>
+      messageListSql({ projectId: '', agentId: '', ...filter, ...session })(dialect),
+    ),
   )
   const deliveryFilters = [
     {},
@@ -226,7 +230,7 @@ function listStatements(): string[] {
   const deliveries = deliveryFilters.flatMap((filter) =>
     [{}, { webhookId: 'w' }].flatMap((webhook) =>
       [deliveryListSql, lastReadSql].map((sqlOf) =>
-        sqlOf({ projectId: '', ...filter, ...webhook }),
+        sqlOf({ projectId: '', ...filter, ...webhook })(dialect),
       ),
     ),
   )

@@ -7,6 +7,7 @@ import {
   findAgent,
   findKey,
   portalStore,
+  recoveryStore,
   webhookStore,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
@@ -18,7 +19,6 @@ import { fanOutOf } from './fan-out.js'
 import { messageStore } from './message-store.js'
 import { Times } from './move-times.js'
 import { performer, runnerOf } from './operations.js'
-import { recoveryStore } from './recovery-store.js'
 import { SendBuckets } from './send-buckets.js'
 import { SessionRows } from './session-rows.js'
 import { UsageRows, usageStore } from './usage-store.js'
@@ -30,6 +30,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   const webhooks = new WebhookRows(db)
   const perform = performer(db)
   const runner = runnerOf(committer, perform)
+  const ofWebhooks = runnerOf(committer, perform, () => webhooks.changed())
   const agents = new VersionedCache<string, Agent | undefined>(db)
   const keys = new VersionedCache<string, ApiKey | undefined>(db)
   const times = new Times(db, webhooks)
@@ -45,9 +46,9 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   return {
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
-    recoveries: recoveryStore(db, committer, parts),
+    recoveries: recoveryStore(ofWebhooks),
     events: eventStore(db, committer, parts.audit),
-    webhooks: webhookStore(runnerOf(committer, perform, () => webhooks.changed())),
+    webhooks: webhookStore(ofWebhooks),
     agents: {
       ...agentStore(runnerOf(committer, perform, () => agents.clear())),
       get: (projectId, idOrName) =>

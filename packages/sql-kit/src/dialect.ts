@@ -2,14 +2,36 @@
 export type Dialect = {
   /** Begins the name of a table, such as `agent_messaging.`. */
   readonly schema: string
-  /** Keeps the selected rows for this transaction. On SQLite, a transaction has the whole file. */
-  readonly lock: (strength: string) => string
+  /**
+   * Keeps the selected rows for this transaction, in an order if one is given. On SQLite, a
+   * transaction has the whole file.
+   */
+  readonly lock: (strength: string, order?: string) => string
+  /** The condition that a column of booleans is true. */
+  readonly is: (column: string) => string
   /** The condition that a column of booleans is false. */
   readonly not: (column: string) => string
   /** The condition that a text starts with a constant. */
   readonly startsWith: (column: string, text: string) => string
   /** The condition that a column of texts has a value of the parameter's list. */
   readonly oneOf: (column: string, list: string) => string
+  /** Keeps SQLite's planner from the indexes of a column. */
+  readonly plain: (column: string) => string
+  /** Joins a table after the ones before it. */
+  readonly join: string
+  /** The text of a field of a JSON object. */
+  readonly json: (column: string, field: string) => string
+  /**
+   * The condition that a message `m` has no answer, as its index has it. On PostgreSQL, a claim
+   * changes no column of an index.
+   */
+  readonly unanswered: string
+  /** The state of a delivery `d`. */
+  readonly deliveryState: string
+  /** Sets the state of a delivery that is not claimed. */
+  readonly pendingDelivery: string
+  /** A table of the parameter's objects, which are JSON, with the types of its columns. */
+  readonly records: (parameter: string, columns: Readonly<Record<string, string>>) => string
   /** A table of the parameter's elements, with the column `value`. */
   readonly each: (list: string) => string
   /**

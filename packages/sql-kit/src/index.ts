@@ -13,6 +13,16 @@ export {
   type Sql,
   type Step,
 } from './operation.js'
+export {
+  deliveryList,
+  deliveryListSql,
+  fromDeliveries,
+  lastReadSql,
+  listDeliveries,
+} from './delivery-lists.js'
+export { messageLists, messageListSql, selectMessage } from './message-lists.js'
 export { portalStore } from './portals.js'
+export { recoveryStore } from './recoveries.js'
+export { deliveryLists, makeReadyToProbe } from './redelivery.js'
 export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
 export { webhookStore } from './webhooks.js'

@@ -1,0 +1,143 @@
+import {
+  DELIVERY_COLUMNS,
+  selectList,
+  toDelivery,
+  toPage,
+  WAITING,
+  type DeliveryRow,
+  type Page,
+  type PageOf,
+  type RedeliverFilter,
+  type WebhookDelivery,
+} from '@org/agent-messaging-core/storage'
+import { atMost, type Dialect } from './dialect.js'
+import { all, one, sql, type Operation, type Sql } from './operation.js'
+
+/** The columns of a delivery `d` with its webhook `w` and its event `e`. */
+export const deliveryList = ({ schema, deliveryState }: Dialect): string => `
+  ${selectList(DELIVERY_COLUMNS, 'd')}, w.id as "webhookId", e.id as "eventId", e.name as event,
+  ${deliveryState} as state,
+  case when d.due_at = ${WAITING} then (
+    select first.id from ${schema}deliveries first
+    where first.order_key = d.order_key and first.due_at is not null and first.finished_at is null
+    order by first.seq limit 1) end as "blockedBy"`
+/** Append a `where`. */
+export const fromDeliveries = ({ schema }: Dialect): string => `
+  from ${schema}deliveries d join ${schema}events e on e.seq = d.event_seq
+    join ${schema}webhooks w on w.seq = d.webhook_seq`
+/** Reads the events first, in their order. */
+const fromEvents = ({ schema, join }: Dialect): string =>
+  `from ${schema}events e ${join} ${schema}deliveries d on d.event_seq = e.seq`
+
+/** `lock` locks the deliveries and leaves out deleted webhooks. */
+export type ListFilter = RedeliverFilter & { readonly lock?: true }
+type Place = { readonly seq: number; readonly eventSeq: number; readonly id: string }
+type Before = { readonly before: number; readonly beforeEvent: number }
+type Bounds = Before & { readonly last: number; readonly lastEvent: number }
+
+const EVERYWHERE: Before = {
+  before: Number.MAX_SAFE_INTEGER,
+  beforeEvent: Number.MAX_SAFE_INTEGER,
+}
+const NOWHERE: Before = { before: 0, beforeEvent: 0 }
+/** A cursor whose row was deleted counts by its id, a UUIDv7. */
+const startOf = sql<{ readonly cursor: string }, Before>(
+  ({ schema }) => `
+    select seq + case when id < @cursor then 1 else 0 end as before, event_seq as "beforeEvent"
+    from ${schema}deliveries where id <= @cursor order by id desc limit 1`,
+)
+
+/**
+ * A page reads this many deliveries at most, so that a rare match among millions does not block
+ * other operations.
+ */
+const MOST_READ = 10_000
+
+/**
+ * `DeliveryStore.list`. A filter for a status other than `delivered` reads only the few undelivered
+ * ones.
+ */
+export function* listDeliveries(
+  filter: ListFilter,
+  page: PageOf,
+  mostRead: number = MOST_READ,
+): Operation<Page<WebhookDelivery>> {
+  const { cursor, limit } = page
+  const start = cursor === undefined ? EVERYWHERE : ((yield* one(startOf, { cursor })) ?? NOWHERE)
+  const last = yield* one(lastReadSql(filter), { ...filter, ...start, skipped: mostRead - 1 })
+  const bounds = { ...start, last: last?.seq ?? 0, lastEvent: last?.eventSeq ?? 0 }
+  const rows = yield* all(deliveryListSql(filter), { ...filter, ...bounds, rows: limit + 1 })
+  const { data, nextCursor } = toPage(rows, limit, toDelivery)
+  return { data, nextCursor: nextCursor ?? last?.id ?? null }
+}
+
+/** Finds the last delivery that a page can read, if there are that many. */
+export const lastReadSql =
+  (filter: ListFilter): Sql<ListFilter & Before & { readonly skipped: number }, Place> =>
+  (d) =>
+    `
+    select d.seq, d.event_seq as "eventSeq", d.id
+    ${isByEvent(filter) ? fromEvents(d) : `from ${d.schema}deliveries d`}
+    where ${readBy(filter, d)} and ${behindStart(filter)}
+    ${newestFirst(filter)} limit 1 offset @skipped + 0`
+
+export const deliveryListSql =
+  (filter: ListFilter): Sql<ListFilter & Bounds & { readonly rows: number }, DeliveryRow> =>
+  (d) => {
+    const { webhookId, messageId, sessionId, event, status } = filter
+    const { createdAfter, createdBefore, lastAnswer, lock } = filter
+    const conditions = [readBy(filter, d), behindStart(filter), upToLast(filter)]
+    if (status !== undefined)
+      conditions.push(
+        status === 'pending' ? "d.state in ('pending', 'sending')" : 'd.state = @status',
+      )
+    if (webhookId !== undefined) conditions.push(`${d.plain('d.webhook_seq')} = ${webhook(d)}`)
+    if (messageId !== undefined) conditions.push('e.message_id = @messageId')
+    if (sessionId !== undefined) conditions.push(`${d.plain('e.session_id')} = @sessionId`)
+    if (event !== undefined) conditions.push('e.name = @event')
+    if (lock) conditions.push(d.not('w.is_deleted'))
+    if (createdAfter !== undefined) conditions.push('d.created_at >= @createdAfter')
+    if (createdBefore !== undefined) conditions.push('d.created_at < @createdBefore')
+    if (lastAnswer !== undefined) conditions.push(`@lastAnswer = ${lastAnswerOf(d)}`)
+    const from = isByEvent(filter)
+      ? `${fromEvents(d)} join ${d.schema}webhooks w on w.seq = d.webhook_seq`
+      : fromDeliveries(d)
+    return `select ${deliveryList(d)} ${from} where ${conditions.join(' and ')}
+      ${newestFirst(filter)} ${atMost('@rows')} ${lock ? d.lock('update of d') : ''}`
+  }
+
+/** The deliveries of a message or a session are found by its events, and come in their order. */
+const isByEvent = ({ deliveryId, messageId, sessionId }: ListFilter): boolean =>
+  deliveryId === undefined && (messageId !== undefined || sessionId !== undefined)
+
+const newestFirst = (filter: ListFilter): string =>
+  isByEvent(filter) ? 'order by e.seq desc, d.seq desc' : 'order by d.seq desc'
+const behindStart = (filter: ListFilter): string =>
+  isByEvent(filter)
+    ? 'e.seq <= @beforeEvent and (e.seq, d.seq) < (@beforeEvent, @before)'
+    : 'd.seq < @before'
+const upToLast = (filter: ListFilter): string =>
+  isByEvent(filter) ? '(e.seq, d.seq) >= (@lastEvent, @last)' : 'd.seq >= @last'
+
+const webhook = ({ schema }: Dialect): string =>
+  `(select seq from ${schema}webhooks where id = @webhookId and project_id = @projectId)`
+const lastAnswerOf = ({ schema, json }: Dialect): string => `(
+  select coalesce((cast(${json('t.outcome', 'statusCode')} as integer) / 100) || 'xx', 'none')
+  from ${schema}attempts t
+  where t.delivery_seq = d.seq and t.attempt_number = d.attempt_count)`
+
+/** Chooses the index with the fewest rows that gives the order. */
+function readBy(
+  { deliveryId, messageId, sessionId, status, webhookId }: ListFilter,
+  d: Dialect,
+): string {
+  if (deliveryId !== undefined) return 'd.id = @deliveryId and d.project_id = @projectId'
+  if (messageId !== undefined)
+    return `${d.is('e.has_deliveries')} and e.message_id = @messageId
+      and ${d.plain('e.project_id')} = @projectId`
+  if (sessionId !== undefined)
+    return `${d.is('e.has_deliveries')} and e.project_id = @projectId and e.session_id = @sessionId`
+  if (status !== undefined && status !== 'delivered')
+    return "d.project_id = @projectId and d.state <> 'delivered'"
+  return webhookId === undefined ? 'd.project_id = @projectId' : `d.webhook_seq = ${webhook(d)}`
+}

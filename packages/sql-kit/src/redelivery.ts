@@ -1,0 +1,77 @@
+import {
+  decideRedelivery,
+  keepsOrder,
+  type AuditEntry,
+  type DeliveryStore,
+  type Instant,
+  type PageOf,
+  type RedeliverFilter,
+  type Redelivered,
+} from '@org/agent-messaging-core/storage'
+import { record } from './audit.js'
+import { deliveryBacklog } from './backlogs.js'
+import { listDeliveries } from './delivery-lists.js'
+import { run, sql, type Operation, type Runner } from './operation.js'
+
+type Circuits = { readonly webhookIds: readonly string[]; readonly now: Instant }
+
+const lockCircuits = sql<Circuits>(
+  ({ schema, oneOf, lock }) => `
+    select 1 from ${schema}webhooks where ${oneOf('id', 'webhookIds')} and circuit_until > @now
+    ${lock('no key update', 'seq')}`,
+)
+/** Lets open circuits be probed now, like `readyToProbe` in core. */
+const readyToProbe = sql<Circuits>(
+  ({ schema, oneOf }) => `
+    update ${schema}webhooks set circuit_until = @now
+    where ${oneOf('id', 'webhookIds')} and circuit_until > @now`,
+)
+const makeDue = sql<{ readonly changes: string }>(
+  ({ schema, pendingDelivery, records }) => `
+    update ${schema}deliveries as d
+    set ${pendingDelivery}, step = next.step, due_at = next.due_at, resume_at = next.resume_at,
+      finished_at = null, cancelled_reason = null,
+      order_key = case when next.keeps_order then d.order_key end
+    from ${records('changes', {
+      id: 'text',
+      step: 'integer',
+      due_at: 'bigint',
+      resume_at: 'bigint',
+      keeps_order: 'boolean',
+    })} as next where d.id = next.id`,
+)
+
+export function* makeReadyToProbe(webhookIds: readonly string[], now: Instant): Operation<void> {
+  const circuits = { webhookIds, now }
+  if ((yield* run(lockCircuits, circuits)) > 0) yield* run(readyToProbe, circuits)
+}
+
+/** `DeliveryStore.redeliver`. */
+export function* redeliver(
+  filter: RedeliverFilter,
+  page: PageOf,
+  now: Instant,
+  audit?: AuditEntry,
+): Operation<Redelivered> {
+  const { data, nextCursor } = yield* listDeliveries({ ...filter, lock: true }, page)
+  yield* makeReadyToProbe([...new Set(data.map(({ webhookId }) => webhookId))], now)
+  const changed = data.flatMap(({ id, state }) => {
+    const next = decideRedelivery(state, now, filter.deliveryId !== undefined)
+    if (!next) return []
+    const { step, nextAttemptAt, resumeAt } = next
+    const keeps_order = keepsOrder(state)
+    return [{ id, step, due_at: nextAttemptAt, resume_at: resumeAt, keeps_order }]
+  })
+  yield* run(makeDue, { changes: JSON.stringify(changed) })
+  if (changed.length > 0) yield* record(audit)
+  return { matched: data.length, count: changed.length, nextCursor }
+}
+
+export const deliveryLists = ({
+  read,
+  write,
+}: Runner): Pick<DeliveryStore, 'list' | 'backlog' | 'redeliver'> => ({
+  list: read((filter, page) => listDeliveries(filter, page)),
+  backlog: read(deliveryBacklog),
+  redeliver: write(redeliver),
+})
