@@ -32,4 +32,13 @@ const storeWithKillPoints = <Store extends object>(
 
 /** Returns false for a claim or a purge that found no rows. */
 const changedRows = (value: unknown): boolean =>
-  value !== 0 && !(Array.isArray(value) && value.length === 0)
+  value !== 0 && !(Array.isArray(value) && value.length === 0) && !isNoClaim(value)
+
+/** A claim of deliveries has no kind. */
+const isNoClaim = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  !('kind' in value) &&
+  'deliveries' in value &&
+  Array.isArray(value.deliveries) &&
+  value.deliveries.length === 0

@@ -1,8 +1,9 @@
-import type {
-  AttemptRecord,
-  DeliveryStore,
-  MessageStore,
-  Storage,
+import {
+  NO_CLAIMS,
+  type AttemptRecord,
+  type DeliveryStore,
+  type MessageStore,
+  type Storage,
 } from '@org/agent-messaging-core/storage'
 import type { WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted } from '@org/agent-messaging-testing'
@@ -109,7 +110,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
           ? cancel(cancellation)
           : get(cancellation).map(
               (message) =>
-                message && { kind: 'cancelled', message, deliveries: [], sessionWaits: false },
+                message && { kind: 'cancelled', message, ...NO_CLAIMS, sessionWaits: false },
             ),
     }
   }),
@@ -151,13 +152,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
 
   'a retry sends other bytes': inDeliveries(({ claimDue }) => ({
     claimDue: (query) =>
-      claimDue(query).map((claimed) =>
-        claimed.map((claim) =>
+      claimDue(query).map((claimed) => ({
+        ...claimed,
+        deliveries: claimed.deliveries.map((claim) =>
           claim.delivery.attemptCount > 0
             ? { ...claim, body: claim.body.replace('"createdAt"', '"sentAt"') }
             : claim,
         ),
-      ),
+      })),
   })),
 
   'a timeout counts as a success': {

@@ -1,4 +1,9 @@
-import type { MoveResult, Storage, Stored } from '@org/agent-messaging-core/storage'
+import type {
+  ClaimedDeliveries,
+  MoveResult,
+  Storage,
+  Stored,
+} from '@org/agent-messaging-core/storage'
 import { err, ResultAsync, type Result } from 'neverthrow'
 import type { FaultLog } from './fault-log.js'
 import { latency, type FailureRates } from './failure-rates.js'
@@ -70,7 +75,8 @@ export function storageOf({
     value: unknown,
     isLost: boolean,
   ): void {
-    if (!READS.test(method) && !isNothing(value))
+    const found = method === 'deliveries.claimDue' ? (value as ClaimedDeliveries).deliveries : value
+    if (!READS.test(method) && !isNothing(found))
       timeline.note(
         `${name} ${method} ${brief(args)} -> ${brief(value)}${isLost ? ' (the answer was an error)' : ''}`,
       )

@@ -1,4 +1,5 @@
 import {
+  NO_CLAIMS,
   toAgent,
   type Agent,
   type AgentRow,
@@ -43,5 +44,5 @@ export const stateChange =
     write(async (db) => {
       const changed = await perform(db, changeAgentState, change)
       const { outgoing } = change
-      return { changed, deliveries: changed && outgoing ? await fanOut(db, outgoing) : [] }
+      return { changed, ...(changed && outgoing ? await fanOut(db, outgoing) : NO_CLAIMS) }
     })

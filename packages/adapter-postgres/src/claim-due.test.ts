@@ -53,7 +53,7 @@ async function scene(...dueAts: readonly number[]) {
     except: new Set<string>(),
   }
   const claim = async (now: number) =>
-    (await dueClaims.claim(watched, { now, until: now + 30_000, ...bounds })).length
+    (await dueClaims.claim(watched, { now, until: now + 30_000, ...bounds })).deliveries.length
   const circuit = (until: number) =>
     pool.query('update agent_messaging.webhooks set circuit_until = $1', [until])
   return {

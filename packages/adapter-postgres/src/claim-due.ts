@@ -5,6 +5,7 @@ import {
   toTrace,
   toWebhook,
   type ClaimDue,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type ClaimedDeliveryRow,
   type EventName,
@@ -94,15 +95,15 @@ export class DueClaims {
   /** The `seq` of the webhook that was served last. */
   #lastServed = 0
 
-  async claim(db: Queries, query: ClaimDue): Promise<ClaimedDelivery[]> {
-    const shares = await this.#share(db, query)
+  async claim(db: Queries, query: ClaimDue): Promise<ClaimedDeliveries> {
+    const budget = new ClaimBudget(query)
+    const shares = await this.#share(db, query, budget)
     this.#floors.set(shares, query.now)
-    return claimShares(db, shares, query)
+    return { deliveries: await claimShares(db, shares, query), skipped: budget.filled }
   }
 
   /** Shares the claim among webhooks. Visits each webhook once. */
-  async #share(db: Queries, query: ClaimDue): Promise<Share[]> {
-    const budget = new ClaimBudget(query)
+  async #share(db: Queries, query: ClaimDue, budget: ClaimBudget): Promise<Share[]> {
     const asked = {
       now: query.now,
       most: Math.min(query.perWebhook, query.limit),

@@ -6,6 +6,7 @@ import {
   orderKeyOf,
   traceColumn,
   WAITING,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type Instant,
   type MessageRow,
@@ -28,10 +29,10 @@ export type NewDelivery = {
   /** If a delivery with this key is open, this one waits. Its `dueAt` and `lease` do not count. */
   readonly orderKey: string | null
 }
-/** The events that have receivers, and the claimed ones among their deliveries as claims. */
+/** The events that have receivers, and the claims on their deliveries. */
 export type FanOut = {
   readonly events: readonly ReceivedEvent[]
-  readonly claimed: readonly ClaimedDelivery[]
+  readonly claims: ClaimedDeliveries
 }
 type ReceivedEvent = {
   readonly event: WebhookEvent
@@ -94,30 +95,32 @@ export async function fanOut(
   db: Queries,
   outgoing: Outgoing,
   message?: Pick<MessageRow, 'id' | 'hooks'>,
-): Promise<readonly ClaimedDelivery[]> {
+): Promise<ClaimedDeliveries> {
   const receivers = await readReceivers(db, topicsOf([outgoing]))
   const hooks = message && message.hooks !== null ? await readHooks(db, [message.id]) : NO_HOOKS
-  const { events, claimed } = fanOutTo(outgoing, receivers, hooks)
+  const { events, claims } = fanOutTo(outgoing, receivers, hooks)
   const waiting: string[] = []
   for (const { event, deliveries } of events) waiting.push(...(await insert(db, event, deliveries)))
-  return notWaiting(claimed, waiting)
+  return notWaiting(claims, waiting)
 }
 
-/** Returns the claimed deliveries, except those that turned out to wait in their order. */
+/** Returns the claims, except those of deliveries that turned out to wait in their order. */
 export const notWaiting = (
-  claimed: readonly ClaimedDelivery[],
+  { deliveries, skipped }: ClaimedDeliveries,
   waiting: readonly string[],
-): readonly ClaimedDelivery[] =>
-  waiting.length === 0 ? claimed : claimed.filter(({ delivery }) => !waiting.includes(delivery.id))
+): ClaimedDeliveries =>
+  waiting.length === 0
+    ? { deliveries, skipped }
+    : { deliveries: deliveries.filter(({ delivery }) => !waiting.includes(delivery.id)), skipped }
 
 /** Decides which deliveries each event gets. */
 export function fanOutTo(outgoing: Outgoing, receivers: Receivers, hooks: Hooks): FanOut {
-  const claimed: ClaimedDelivery[] = []
+  const claims = { deliveries: [], skipped: [] }
   const events = outgoing.events.map((event) => ({
     event,
-    deliveries: deliveriesOf(event, outgoing, receiversOf(event, receivers, hooks), claimed),
+    deliveries: deliveriesOf(event, outgoing, receiversOf(event, receivers, hooks), claims),
   }))
-  return { events, claimed }
+  return { events, claims }
 }
 
 function receiversOf(event: WebhookEvent, receivers: Receivers, hooks: Hooks): readonly Receiver[] {
@@ -128,18 +131,18 @@ function receiversOf(event: WebhookEvent, receivers: Receivers, hooks: Hooks): r
     : subscribed
 }
 
-/** Adds the deliveries that are created claimed to `claimed`. */
+/** Adds to `claims`. */
 function deliveriesOf(
   event: WebhookEvent,
   { nextDeliveryId, notTo, claim }: Outgoing,
   receivers: readonly Receiver[],
-  claimed: ClaimedDelivery[],
+  claims: { readonly deliveries: ClaimedDelivery[]; readonly skipped: string[] },
 ): NewDelivery[] {
   const deliveries: NewDelivery[] = []
   for (const { seq, webhook } of receivers) {
     if (webhook.id === notTo || !matchesFilter(webhook.filter, event)) continue
     const id = nextDeliveryId()
-    const until = newDeliveryClaim(webhook, claim)
+    const { until, skipped } = newDeliveryClaim(webhook, claim)
     deliveries.push({
       id,
       webhookSeq: seq,
@@ -147,7 +150,8 @@ function deliveriesOf(
       lease: until === undefined ? 0 : 1,
       orderKey: orderKeyOf(webhook, event) ?? null,
     })
-    if (until !== undefined) claimed.push(newClaimedDelivery(id, event, webhook, until))
+    if (until !== undefined) claims.deliveries.push(newClaimedDelivery(id, event, webhook, until))
+    if (skipped !== undefined) claims.skipped.push(skipped)
   }
   return deliveries
 }

@@ -97,13 +97,13 @@ export async function ask(
   await writeState(db, row.seq, row.attempt, state)
   await writeInputs(db, row.seq, inputs)
   await holdUntil(db, row.sessionSeq, WAITING)
-  const deliveries = await fanOut(db, outgoing, row)
+  const claims = await fanOut(db, outgoing, row)
   const counts = usage && usageParameters([{ usage }])
   if (counts) await db.run(addUsageSql, counts)
   return {
     kind: 'recorded',
     message: messageOf({ ...row, inputs: inputsColumn(inputs) }, state),
-    deliveries,
+    ...claims,
     sessionWaits: false,
   }
 }

@@ -251,7 +251,9 @@ async function roundOf(
     now: NOW,
     until: UNTIL,
   }
-  const [claimed = []] = await all([deliveries.claimDue(claims)])
+  const [claimed = []] = await all([
+    deliveries.claimDue(claims).map((claims) => [...claims.deliveries]),
+  ])
   expect([runs.length, claimed.length]).toEqual([1, 6])
   const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
   const state = { kind: 'delivered', deliveredAt: NOW } as const

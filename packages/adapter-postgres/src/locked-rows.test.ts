@@ -93,7 +93,8 @@ async function publish(count: number): Promise<readonly string[]> {
   return webhooks.map(({ id }) => id)
 }
 
-const claimDue = (): Promise<ClaimedDelivery[]> => done(storage.deliveries.claimDue(CLAIM_ALL))
+const claimDue = (): Promise<ClaimedDelivery[]> =>
+  done(storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]))
 
 it('a claim of messages skips a locked session', async () => {
   await send('first')

@@ -132,7 +132,9 @@ it('an answer that waits for a hook to be set reports to the hook', async () => 
         }),
       ),
   ])
-  const claimed = await done(one.deliveries.claimDue(CLAIM_ALL))
+  const claimed = await done(
+    one.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+  )
   expect(claimed.map(({ webhook }) => webhook)).toEqual([hook])
 })
 
@@ -172,7 +174,9 @@ it('concurrent failures of a webhook both count', async () => {
       }),
     )
   }
-  const claims = await done(one.deliveries.claimDue(CLAIM_ALL))
+  const claims = await done(
+    one.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+  )
   const record = ({ deliveries }: Storage, { delivery, lease }: ClaimedDelivery) =>
     done(
       deliveries.recordAttempts([

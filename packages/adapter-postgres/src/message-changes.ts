@@ -56,7 +56,7 @@ export async function cancel(
   return {
     kind: 'cancelled',
     message: { ...message, state },
-    deliveries: await fanOut(db, outgoing, row),
+    ...(await fanOut(db, outgoing, row)),
     sessionWaits,
   }
 }
@@ -126,7 +126,7 @@ export async function changeInput(
   return {
     kind: 'changed',
     message: messageOf({ ...row, inputs: inputsColumn(inputs) }, state),
-    deliveries: await fanOut(db, outgoing, row),
+    ...(await fanOut(db, outgoing, row)),
     sessionWaits,
   }
 }

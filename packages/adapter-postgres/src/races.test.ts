@@ -369,7 +369,9 @@ it('an erasure of deliveries during attempts and purges leaves nothing behind an
         outgoing,
       }),
     )
-    const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+    const claims = await done(
+      storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    )
     const attempt = { startedAt: NOW, durationMs: 1, outcome: refused() }
     const step = {
       projectId: PROJECT_ID,
@@ -429,7 +431,9 @@ it('concurrent purges of the deliveries of one event delete the event', async ()
   const agent = await newAgent()
   const before = await rows('events')
   await publish(agent, 10)
-  for (const { delivery } of await done(storage.deliveries.claimDue(CLAIM_ALL))) {
+  for (const { delivery } of await done(
+    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+  )) {
     await done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
   }
   expect([await rows('events'), await rows('deliveries')]).toEqual([before + 1, 10])
@@ -444,7 +448,9 @@ it('concurrent purges of the deliveries of one event delete the event', async ()
 /** Two deliveries after one refused attempt, with the claims of that attempt. */
 async function refusedOnce(): Promise<ClaimedDelivery[]> {
   await publish(await newAgent(), 2)
-  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  const claims = await done(
+    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+  )
   expect(claims).toHaveLength(2)
   await Promise.all(claims.map(refuse))
   return claims
@@ -476,7 +482,9 @@ it('a delivery that several operators redeliver at once is claimed once', async 
     const claims: string[] = []
     const claim = async () =>
       claims.push(
-        ...(await done(storage.deliveries.claimDue(CLAIM_ALL))).map(({ delivery }) => delivery.id),
+        ...(
+          await done(storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]))
+        ).map(({ delivery }) => delivery.id),
       )
     await Promise.all([
       redeliver(),
@@ -497,7 +505,9 @@ it('a delivery that several operators redeliver at once is claimed once', async 
 it('a cancelled delivery stays cancelled after a concurrent attempt', async () => {
   for (const _ of ROUNDS) {
     await publish(await newAgent(), 2)
-    const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+    const claims = await done(
+      storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    )
     const cancel = ({ delivery }: ClaimedDelivery) =>
       done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
     await Promise.all(claims.flatMap((claimed) => [refuse(claimed), cancel(claimed)]))
@@ -509,7 +519,9 @@ it('a cancelled delivery stays cancelled after a concurrent attempt', async () =
 
 it('concurrent attempts of a delivery get different numbers, and only a valid claim records a refusal', async () => {
   await publish(await newAgent(), 2)
-  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  const claims = await done(
+    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+  )
   const client = await pool.connect()
   await client.query(
     "begin; update agent_messaging.deliveries set attempt_count = 4, lease = lease + 1 where state = 'sending'",
@@ -546,7 +558,9 @@ it('concurrent attempts of a delivery get different numbers, and only a valid cl
 it('attempts that wait for their webhooks leave connections for sends', async () => {
   const agent = await newAgent()
   await publish(agent, 30)
-  const claims = await done(storage.deliveries.claimDue(CLAIM_ALL))
+  const claims = await done(
+    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+  )
   expect(claims).toHaveLength(30)
   const client = await pool.connect()
   await client.query('begin; select 1 from agent_messaging.webhooks for update')
@@ -597,7 +611,8 @@ it('a webhook that is enabled during a claim gets one probe', async () => {
   })
   await done(storage.webhooks.create(webhook, 1_000))
   for (let n = 0; n < 5; n++) await publish(agent, 0)
-  const claim = () => done(storage.deliveries.claimDue(CLAIM_ALL))
+  const claim = () =>
+    done(storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]))
   const host = await pool.connect()
   await host.query('begin; lock table agent_messaging.deliveries in access exclusive mode')
   const claimed = claim()

@@ -1,6 +1,7 @@
 import {
   messageOf,
   messageStateColumns,
+  NO_CLAIMS,
   traceColumn,
   type MessageFacts,
   type RecordedRun,
@@ -119,13 +120,13 @@ async function settle(
     return {
       kind: 'recorded',
       message: messageOf(row, state),
-      deliveries: notWaiting(fannedOut[at]?.claimed ?? [], row.waiting ?? []),
+      ...notWaiting(fannedOut[at]?.claims ?? NO_CLAIMS, row.waiting ?? []),
       sessionWaits: row.sessionWaits,
     }
   })
 }
 
-const NO_EVENTS: FanOut = { events: [], claimed: [] }
+const NO_EVENTS: FanOut = { events: [], claims: NO_CLAIMS }
 
 function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
   const states = runs.map(({ state }) => messageStateColumns(state))

@@ -3,6 +3,7 @@ import {
   ClaimBudget,
   leaseEnd,
   type ClaimDue,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
 } from '@org/agent-messaging-core/storage'
 import { rowClaims, type Events } from './claim-rows.js'
@@ -49,7 +50,7 @@ type Due = { readonly seq: number; readonly dueAt: number }
 export function dueClaims(
   db: Database,
   webhooks: WebhookRows,
-): (query: ClaimDue) => ClaimedDelivery[] {
+): (query: ClaimDue) => ClaimedDeliveries {
   const nextWebhook = db.prepare<{ after: number; now: number }, DueWebhook>(nextWebhookSql)
   const due = db.prepare<[number, 0 | 1, number, number], Due>(dueSql)
   const setCircuit = db.prepare<[number, number]>(
@@ -101,6 +102,6 @@ export function dueClaims(
       if (!query.except.has(webhook.id) && !query.except.has(webhook.projectId))
         claimed.push(...claimOf(webhook, query, budget, events))
     }
-    return claimed
+    return { deliveries: claimed, skipped: budget.filled }
   }
 }

@@ -150,7 +150,9 @@ const claimOne = {
 it('a delivery whose attempt cannot be recorded is not repeated, also after a restart', async () => {
   const path = await fileWithDamagedAttempts()
   const storage = openSqliteStorage({ path })
-  const [claimed] = (await storage.deliveries.claimDue(claimOne))._unsafeUnwrap()
+  const [claimed] = (
+    await storage.deliveries.claimDue(claimOne).map((claims) => [...claims.deliveries])
+  )._unsafeUnwrap()
   const record = {
     deliveryId: claimed?.delivery.id ?? '',
     token: claimed?.lease.token ?? 0,
@@ -159,14 +161,20 @@ it('a delivery whose attempt cannot be recorded is not repeated, also after a re
   } as const
   expect((await storage.deliveries.recordAttempts([record])).isErr()).toBe(true)
   const again = { ...claimOne, now: NOW + 2_000, until: NOW + 3_000 }
-  expect((await storage.deliveries.claimDue(again))._unsafeUnwrapErr().reason).toMatch(DAMAGED)
+  expect(
+    (
+      await storage.deliveries.claimDue(again).map((claims) => [...claims.deliveries])
+    )._unsafeUnwrapErr().reason,
+  ).toMatch(DAMAGED)
   await storage.close()
 
   const reported: string[] = []
   const restarted = openSqliteStorage({ path, onDamage: (sentence) => reported.push(sentence) })
   expect(reported).toEqual([expect.stringMatching(/is a damaged SQLite database \(.+\); restore/)])
   expect((await restarted.ping()).isErr()).toBe(true)
-  expect((await restarted.deliveries.claimDue(again)).isErr()).toBe(true)
+  expect(
+    (await restarted.deliveries.claimDue(again).map((claims) => [...claims.deliveries])).isErr(),
+  ).toBe(true)
   await restarted.close()
 })
 

@@ -7,6 +7,7 @@ import {
   orderKeyOf,
   traceColumn,
   WAITING,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type EventName,
   type Instant,
@@ -23,7 +24,7 @@ import type { Receiver, WebhookRows } from './webhook-rows.js'
  * the deliveries that are created claimed. `message` is the row of the events' message, if any: a
  * message without hooks needs no search for them.
  */
-export type FanOut = (outgoing: Outgoing, message?: Pick<MessageRow, 'hooks'>) => ClaimedDelivery[]
+export type FanOut = (outgoing: Outgoing, message?: Pick<MessageRow, 'hooks'>) => ClaimedDeliveries
 
 type Inserted = {
   readonly id: string
@@ -75,23 +76,31 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     event: WebhookEvent,
     { nextDeliveryId, notTo, claim }: Outgoing,
     hasHooks: boolean,
-  ): ClaimedDelivery[] => {
+    deliveries: ClaimedDelivery[],
+    skippedIds: string[],
+  ): void => {
     const receivers = receiversOf(event, notTo)
     if (hasHooks) receivers.push(...hooksFor(event))
     const eventSeq = insert.event(event, receivers.length === 0 ? 0 : 1)
-    return receivers.flatMap(({ seq: webhookSeq, webhook }) => {
+    for (const { seq: webhookSeq, webhook } of receivers) {
       const id = nextDeliveryId()
       const orderKey = orderKeyOf(webhook, event) ?? null
       const isWaiting = orderKey !== null && orders.hasOpen(orderKey)
-      const until = isWaiting ? undefined : newDeliveryClaim(webhook, claim)
+      const { until, skipped } = newDeliveryClaim(webhook, isWaiting ? undefined : claim)
       const row = until === undefined ? due(isWaiting ? WAITING : event.createdAt) : claimed(until)
       insert.delivery(event, { id, webhookSeq, eventSeq, ...row, orderKey })
-      return until === undefined ? [] : [newClaimedDelivery(id, event, webhook, until)]
-    })
+      if (until !== undefined) deliveries.push(newClaimedDelivery(id, event, webhook, until))
+      if (skipped !== undefined) skippedIds.push(skipped)
+    }
   }
 
-  return (outgoing, { hooks } = { hooks: null }) =>
-    outgoing.events.flatMap((event) => publish(event, outgoing, hooks !== null))
+  return (outgoing, { hooks } = { hooks: null }) => {
+    const deliveries: ClaimedDelivery[] = []
+    const skipped: string[] = []
+    for (const event of outgoing.events)
+      publish(event, outgoing, hooks !== null, deliveries, skipped)
+    return { deliveries, skipped }
+  }
 }
 
 /** `DeliveryStore.publishTo`, in a transaction. Returns false if the webhook does not exist. */

@@ -12,6 +12,7 @@ import {
   type RecordedRun,
   type RunRecord,
   type SessionMemory,
+  NO_CLAIMS,
 } from '@org/agent-messaging-core/storage'
 import type { FanOut } from './fan-out.js'
 import { inputsWriter, messageById, stateWriter } from './message-row.js'
@@ -67,7 +68,7 @@ export function heldRuns(db: Database, { sessions, fanOut, usage: counts }: Part
       writeInputs(row.seq, inputs)
       sessions.holdUntil(row.sessionSeq, WAITING)
       const message = messageOf({ ...row, inputs: inputsColumn(inputs) }, state)
-      return { kind: 'recorded', message, deliveries: fanOut(outgoing, row), sessionWaits: false }
+      return { kind: 'recorded', message, ...fanOut(outgoing, row), sessionWaits: false }
     },
     remember: ({ sessionState, ...held }) => {
       const row = find(held)
@@ -83,8 +84,9 @@ export function heldRuns(db: Database, { sessions, fanOut, usage: counts }: Part
       writeState(row.seq, row.attempt, state)
       if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
       const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)
-      const deliveries = outgoing ? fanOut(outgoing, row) : []
-      return { kind: 'recorded', message: messageOf(row, state), deliveries, sessionWaits }
+      const { deliveries, skipped } = outgoing ? fanOut(outgoing, row) : NO_CLAIMS
+      const message = messageOf(row, state)
+      return { kind: 'recorded', message, deliveries, skipped, sessionWaits }
     },
   }
 }

@@ -58,7 +58,7 @@ export function messageChanges(
       return {
         kind: 'cancelled',
         message: { ...message, state },
-        deliveries: fanOut(outgoing, row),
+        ...fanOut(outgoing, row),
         sessionWaits,
       }
     },
@@ -102,7 +102,7 @@ export function messageChanges(
       return {
         kind: 'changed',
         message: messageOf({ ...row, inputs: inputsColumn(inputs) }, state),
-        deliveries: fanOut(outgoing, row),
+        ...fanOut(outgoing, row),
         sessionWaits,
       }
     },

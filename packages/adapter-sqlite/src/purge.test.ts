@@ -38,7 +38,9 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
     rooms: new Map(),
     except: new Set<string>(),
   }
-  for (const { delivery, lease: held } of (await deliveries.claimDue(query))._unsafeUnwrap()) {
+  for (const { delivery, lease: held } of (
+    await deliveries.claimDue(query).map((claims) => [...claims.deliveries])
+  )._unsafeUnwrap()) {
     const attempt = {
       startedAt: NOW,
       durationMs: 1,

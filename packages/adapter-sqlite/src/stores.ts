@@ -1,4 +1,4 @@
-import type { Agent, ApiKey, Storage } from '@org/agent-messaging-core/storage'
+import { NO_CLAIMS, type Agent, type ApiKey, type Storage } from '@org/agent-messaging-core/storage'
 import {
   agentStore,
   auditStore,
@@ -60,7 +60,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
           agents.clear()
           const changed = perform(changeAgentState, change)
           const { outgoing } = change
-          return { changed, deliveries: changed && outgoing ? parts.fanOut(outgoing) : [] }
+          return { changed, ...(changed && outgoing ? parts.fanOut(outgoing) : NO_CLAIMS) }
         }),
     },
     credentials: {

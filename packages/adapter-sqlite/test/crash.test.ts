@@ -45,16 +45,18 @@ async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
     now,
     until,
   })
-  const deliveries = await storage.deliveries.claimDue({
-    now,
-    until,
-    limit: 100,
-    perWebhook: 100,
-    perProject: 100,
-    retries: 100,
-    rooms: new Map(),
-    except: new Set(),
-  })
+  const deliveries = await storage.deliveries
+    .claimDue({
+      now,
+      until,
+      limit: 100,
+      perWebhook: 100,
+      perProject: 100,
+      retries: 100,
+      rooms: new Map(),
+      except: new Set(),
+    })
+    .map((claims) => [...claims.deliveries])
   return { messages: messages._unsafeUnwrap(), deliveries: deliveries._unsafeUnwrap() }
 }
 

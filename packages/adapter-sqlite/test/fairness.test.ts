@@ -100,7 +100,9 @@ async function claim(
   query = {},
 ): Promise<{ claimed: ClaimedDelivery[]; rows: number }> {
   const before = rows()
-  const claimed = (await storage.deliveries.claimDue({ ...all, ...query }))._unsafeUnwrap()
+  const claimed = (
+    await storage.deliveries.claimDue({ ...all, ...query }).map((claims) => [...claims.deliveries])
+  )._unsafeUnwrap()
   return { claimed, rows: rows() - before }
 }
 

@@ -23,7 +23,7 @@ export async function changeState(
   const result = await storage.agents.changeState(change)
   if (result.isErr() || !result.value.changed) return undefined
   if (outgoing) eventNews.committed(projectId)
-  if (outgoing) deliverySender.take(result.value.deliveries, outgoing.claim)
+  if (outgoing) deliverySender.take(result.value, outgoing.claim)
   const error = to.kind === 'error' && { error: to.lastError.code, detail: to.lastError.message }
   telemetry.record({ name: 'agent.changed', agentId, projectId, from, to: to.kind, ...error })
   return { ...agent, state: to }

@@ -36,6 +36,17 @@ it.each([
   expect(share.retries).toBe(retries)
 })
 
+it('a claim names the webhooks that got as many deliveries as they have room for', () => {
+  const budget = new ClaimBudget({
+    ...NO_LIMITS,
+    rooms: new Map(Object.entries({ a: 2, b: 2, c: 1 })),
+  })
+  for (const id of ['a', 'b', 'none'])
+    budget.take({ ...webhook, id }, due(1), id === 'a' ? due(2) : [])
+  budget.take({ ...webhook, id: 'c', isHalfOpen: true }, due(1), [])
+  expect(budget.filled).toEqual(['a'])
+})
+
 it('a claim shares its limits between webhooks and projects', () => {
   const budget = new ClaimBudget({ limit: 5, retries: 3, perWebhook: 2, perProject: 3, rooms })
   const other = { ...webhook, projectId: 'q' }

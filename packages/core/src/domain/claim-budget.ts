@@ -32,6 +32,7 @@ export class ClaimBudget {
   #left: number
   #retriesLeft: number
   readonly #leftOfProject = new Map<string, number>()
+  readonly #filled: string[] = []
 
   constructor(limits: Limits) {
     this.#limits = limits
@@ -41,6 +42,11 @@ export class ClaimBudget {
 
   get left(): number {
     return Math.max(0, this.#left)
+  }
+
+  /** The webhooks that got as many deliveries as their `rooms` allow. */
+  get filled(): readonly string[] {
+    return this.#filled
   }
 
   /** The retries that a webhook with room for `deliveries` can get. */
@@ -69,7 +75,9 @@ export class ClaimBudget {
       .sort((a, b) => a.dueAt - b.dueAt)
       .slice(0, room)
     const retried = deliveries.filter((one) => allowed.has(one)).length
-    const { projectId } = webhook
+    const { id, projectId, isHalfOpen } = webhook
+    const roomOfWebhook = this.#limits.rooms.get(id) ?? Infinity
+    if (!isHalfOpen && deliveries.length >= roomOfWebhook) this.#filled.push(id)
     const ofProject = this.#leftOfProject.get(projectId) ?? this.#limits.perProject
     this.#left -= deliveries.length
     this.#retriesLeft -= retried

@@ -25,18 +25,18 @@ const disabled = { kind: 'disabled', reason: 'operator', at: 1 } as const
 const open = { ...untried, circuit: { kind: 'open', until: 1, trips: 1 } } as const
 
 it.each([
-  ['of an enabled webhook is claimed', {}, [], 9],
-  ['of a disabled webhook is not claimed', { status: disabled }, [], undefined],
-  ['of a paused webhook is not claimed', { isPaused: true }, [], undefined],
-  ['of a webhook with an open circuit is not claimed', { health: open }, [], undefined],
-  ['of an excepted webhook is not claimed', {}, ['w'], undefined],
-  ['of an excepted project is not claimed', {}, ['p'], undefined],
-  ['is claimed if other webhooks are excepted', {}, ['v'], 9],
-] as const)('a new delivery %s', (_, change, except, until) => {
+  ['of an enabled webhook is claimed', {}, [], { until: 9 }],
+  ['of a disabled webhook is not claimed', { status: disabled }, ['w'], {}],
+  ['of a paused webhook is not claimed', { isPaused: true }, [], {}],
+  ['of a webhook with an open circuit is not claimed', { health: open }, [], {}],
+  ['of an excepted webhook is skipped', {}, ['w'], { skipped: 'w' }],
+  ['of an excepted project is skipped', {}, ['p'], { skipped: 'p' }],
+  ['is claimed if other webhooks are excepted', {}, ['v'], { until: 9 }],
+] as const)('a new delivery %s', (_, change, except, expected) => {
   const claim = { until: 9, except: new Set<string>(except) }
-  expect(newDeliveryClaim({ ...webhook, ...change }, claim)).toBe(until)
+  expect(newDeliveryClaim({ ...webhook, ...change }, claim)).toEqual(expected)
 })
 
 it('a new delivery is not claimed if the caller claims no deliveries', () => {
-  expect(newDeliveryClaim(webhook, undefined)).toBeUndefined()
+  expect(newDeliveryClaim(webhook, undefined)).toEqual({})
 })

@@ -12,18 +12,25 @@ export const newMessageClaim = (
 ): Instant | undefined => (isHead ? claimUntil : undefined)
 
 /** A claim on new deliveries. `except` contains ids of webhooks and of projects. */
-type DeliveryClaim = LeaseTerms & { readonly except: Pick<ReadonlySet<string>, 'has'> }
+type DeliveryClaim = LeaseTerms & { readonly except: ReadonlySet<string> }
+/** `until`: the end of the claim. `skipped`: the id in `except` that prevented it. */
+type NewClaim = { readonly until?: Instant; readonly skipped?: string }
+const UNCLAIMED: NewClaim = {}
+/** The claims of a change without events. */
+export const NO_CLAIMS = { deliveries: [], skipped: [] } as const
 
 /**
- * Returns when the claim of a new delivery ends, or undefined if the delivery waits for a claim. A
- * webhook that is disabled, paused or has an open circuit gets no claimed deliveries.
+ * Returns the claim of a new delivery. Without `until` the delivery waits for a claim. A webhook
+ * that is disabled, paused or has an open circuit gets no claimed deliveries.
  */
 export function newDeliveryClaim(
   webhook: Pick<Webhook, 'id' | 'projectId' | 'status' | 'isPaused' | 'health' | 'sending'>,
   claim: DeliveryClaim | undefined,
-): Instant | undefined {
+): NewClaim {
   const { id, projectId, status, isPaused, health } = webhook
   const isReady = status.kind === 'enabled' && !isPaused && health.circuit.kind === 'closed'
-  if (!claim || !isReady || claim.except.has(id) || claim.except.has(projectId)) return undefined
-  return leaseEnd(claim, webhook)
+  if (!claim || !isReady) return UNCLAIMED
+  if (claim.except.has(id)) return { skipped: id }
+  if (claim.except.has(projectId)) return { skipped: projectId }
+  return { until: leaseEnd(claim, webhook) }
 }

@@ -50,6 +50,6 @@ export async function askPerson(
   telemetry.record({ name: 'run.finished', ...facts, projectId, durationMs, state: state.kind })
   signal.notify(recorded.message)
   eventNews.committed(projectId)
-  deliverySender.take(recorded.deliveries, outgoing.claim)
+  deliverySender.take(recorded, outgoing.claim)
   return ok(recorded)
 }

@@ -67,7 +67,7 @@ export const cancelFound = (
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
       d.signal.notify(cancelled.message)
       d.eventNews.committed(projectId)
-      d.deliverySender.take(cancelled.deliveries, outgoing.claim)
+      d.deliverySender.take(cancelled, outgoing.claim)
       if (cancelled.sessionWaits) d.dispatcher.wake(agentId)
       return cancelled
     })

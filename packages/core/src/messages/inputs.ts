@@ -203,7 +203,7 @@ export const changeInput = (
       d.telemetry.record({ name: 'input.changed', messageId, agentId, projectId, inputId, to })
       d.signal.notify(changed.message)
       d.eventNews.committed(projectId)
-      d.deliverySender.take(changed.deliveries, outgoing.claim)
+      d.deliverySender.take(changed, outgoing.claim)
       if (changed.sessionWaits) d.dispatcher.wake(agentId)
       return changed
     })

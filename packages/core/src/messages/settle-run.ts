@@ -78,7 +78,7 @@ export async function settleRun(
   })
   signal.notify(recorded.message)
   if (outgoing) eventNews.committed(message.projectId)
-  if (outgoing) deliverySender.take(recorded.deliveries, outgoing.claim)
+  if (outgoing) deliverySender.take(recorded, outgoing.claim)
   return ok(recorded)
 }
 

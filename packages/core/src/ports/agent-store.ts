@@ -1,7 +1,7 @@
 import type { Agent, AgentState } from '../domain/agent.js'
 import type { AuditEntry } from '../domain/audit.js'
 import type { Instant } from '../domain/instant.js'
-import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
+import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
 import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
 
 /** Agents, with their desired and their observed state. */
@@ -38,9 +38,7 @@ export interface AgentStore {
    * Sets the state if its kind is still `from`, and commits the event with it. Only one caller
    * gets `changed`, so each change is reported once.
    */
-  changeState(
-    change: StateChange,
-  ): Stored<{ readonly changed: boolean; readonly deliveries: readonly ClaimedDelivery[] }>
+  changeState(change: StateChange): Stored<{ readonly changed: boolean } & ClaimedDeliveries>
   /**
    * Leases to `owner`, until `until`, the given agents that no other owner holds past `now`.
    * Extends leases that `owner` has. Returns the ids of all agents that `owner` holds now.

@@ -35,9 +35,9 @@ export interface DeliveryStore {
    * Takes one delivery of
    * a webhook with a half-open circuit: the oldest due one with an earlier attempt, or else the
    * oldest due one. Moves the circuit's time to the end of that claim: one process probes at a
-   * time. The claimed webhook shows this.
+   * time. The claimed webhook shows this. Returns as `skipped` the webhooks whose `rooms` it filled.
    */
-  claimDue(query: ClaimDue): Stored<ClaimedDelivery[]>
+  claimDue(query: ClaimDue): Stored<ClaimedDeliveries>
   /**
    * Registers a process that sends, until `until`, and forgets the processes whose time is over.
    * With `until` at `now`, the process leaves. Returns the ids of all registered processes, sorted.
@@ -138,13 +138,13 @@ export interface DeliveryStore {
 /**
  * Events to commit, in this order, with the change that they report. With `claim`, their
  * deliveries to enabled webhooks with a closed circuit are born claimed, except for webhooks and
- * projects in `except`. The webhook `notTo` gets no delivery.
+ * projects in `except`, which are returned as `skipped`. The webhook `notTo` gets no delivery.
  */
 export type Outgoing = {
   readonly events: readonly WebhookEvent[]
   readonly nextDeliveryId: () => string
   readonly notTo?: string
-  readonly claim?: LeaseTerms & { readonly except: Pick<ReadonlySet<string>, 'has'> }
+  readonly claim?: LeaseTerms & { readonly except: ReadonlySet<string> }
 }
 
 /** Without `eventsBefore`, the age of an event does not matter. */
@@ -163,6 +163,12 @@ export type ClaimDue = LeaseTerms & {
 
 /** A process that sends counts as alive until `until`. */
 export type SenderLease = { readonly id: string; readonly now: Instant; readonly until: Instant }
+
+/** `skipped`: ids of webhooks and projects without more room, of which more can be due. */
+export type ClaimedDeliveries = {
+  readonly deliveries: readonly ClaimedDelivery[]
+  readonly skipped: readonly string[]
+}
 
 /** Everything that an attempt needs. */
 export type ClaimedDelivery = {

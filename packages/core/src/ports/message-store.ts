@@ -17,7 +17,7 @@ import type { MessageInput } from '../domain/message-input.js'
 import type { BucketLevel, TokenTake } from '../domain/send-limit.js'
 import type { Usage } from '../domain/usage.js'
 import type { ActivityQuery, MessageCount } from './activity.js'
-import type { ClaimedDelivery, Outgoing } from './delivery-store.js'
+import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
 import type {
   Audited,
   Caller,
@@ -286,12 +286,11 @@ export type ClaimedMessage = {
 }
 
 export type RecordedRun =
-  | {
+  | ({
       readonly kind: 'recorded'
       readonly message: Message
-      readonly deliveries: readonly ClaimedDelivery[]
       readonly sessionWaits: boolean
-    }
+    } & ClaimedDeliveries)
   | { readonly kind: 'lease_lost' }
 
 /**
@@ -299,21 +298,19 @@ export type RecordedRun =
  * can be claimed, now or later.
  */
 export type Cancelled =
-  | {
+  | ({
       readonly kind: 'cancelled'
       readonly message: Message
-      readonly deliveries: readonly ClaimedDelivery[]
       readonly sessionWaits: boolean
-    }
+    } & ClaimedDeliveries)
   | { readonly kind: 'already_final'; readonly message: Message }
 
 export type InputChanged =
-  | {
+  | ({
       readonly kind: 'changed'
       readonly message: Message
-      readonly deliveries: readonly ClaimedDelivery[]
       readonly sessionWaits: boolean
-    }
+    } & ClaimedDeliveries)
   | { readonly kind: 'not_waiting'; readonly message: Message }
 
 export type Retried =

@@ -20,7 +20,7 @@ export { orderKeyOf } from '../domain/delivery-order.js'
 export { openDeliveries, type DueDeliveries, type OpenQueue } from '../domain/backlog.js'
 export { ClaimBudget } from '../domain/claim-budget.js'
 export { attemptCounts, holdsRun } from '../domain/fencing.js'
-export { newDeliveryClaim, newMessageClaim } from '../domain/first-claim.js'
+export { newDeliveryClaim, newMessageClaim, NO_CLAIMS } from '../domain/first-claim.js'
 export { leaseEnd, type LeaseTerms, type SendingSettings } from '../domain/sending.js'
 export type { EventName, WebhookEvent } from '../domain/event.js'
 export { freezeEvent, isForEndUser } from '../domain/event.js'
@@ -87,6 +87,7 @@ export type {
   AttemptRecord,
   CancelStale,
   ClaimDue,
+  ClaimedDeliveries,
   ClaimedDelivery,
   DeliveriesOfMessages,
   DeliveryBacklog,

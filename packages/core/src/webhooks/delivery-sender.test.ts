@@ -21,6 +21,11 @@ import { DeliverySender } from './delivery-sender.js'
 
 /** The slots of a new webhook. */
 const MOST = firstSlots(defaultPolicy.deliver.maxInFlight)
+const born = (deliveries: readonly ClaimedDelivery[], ...skipped: string[]) => ({
+  deliveries,
+  skipped,
+})
+
 /** One webhook, and `claims` counts the claims. None finds a delivery. */
 async function worker(attempts?: AttemptMaker) {
   const platform = fakePlatform()
@@ -83,10 +88,10 @@ async function worker(attempts?: AttemptMaker) {
 
 it('claims the skipped deliveries of a full webhook once it has room, and not before', async () => {
   const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
-  deliveries.take(committed(3 * MOST), deliveries.admit())
+  deliveries.take(born(committed(3 * MOST)), deliveries.admit())
   const admission = deliveries.admit()
   expect(admission?.except.has(webhook.id)).toBe(true)
-  deliveries.take([], admission)
+  deliveries.take(born([], webhook.id), admission)
   await settled()
   expect(claimed()).toBe(0)
   sender.release()
@@ -96,13 +101,13 @@ it('claims the skipped deliveries of a full webhook once it has room, and not be
 
 it('looks for it too when there was room again before it was committed', async () => {
   const { webhook, deliveries, committed, claimed, sender, settled } = await worker()
-  deliveries.take(committed(3 * MOST), deliveries.admit())
+  deliveries.take(born(committed(3 * MOST)), deliveries.admit())
   const admission = deliveries.admit()
   expect(admission?.except.has(webhook.id)).toBe(true)
   sender.release()
   await settled()
   expect(claimed()).toBe(0)
-  deliveries.take([], admission)
+  deliveries.take(born([], webhook.id), admission)
   await settled()
   expect(claimed()).toBe(1)
 })
@@ -115,7 +120,7 @@ it('claims again at once when a webhook gets room during a claim that skipped it
     ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() =>
       claimDue(query),
     )
-  deliveries.take(committed(3 * MOST), deliveries.admit())
+  deliveries.take(born(committed(3 * MOST)), deliveries.admit())
   deliveries.wake()
   await settled()
   sender.release()
@@ -134,13 +139,11 @@ it('G6: limits a claim: per webhook to two rounds of its slots, per project to a
   const { prefetch } = defaultPolicy.deliver
   deliveries.wake()
   await settled()
-  deliveries.take(
-    committed(MOST + 3).map((one): ClaimedDelivery => ({
-      ...one,
-      delivery: { ...one.delivery, attemptCount: 1 },
-    })),
-    deliveries.admit(),
-  )
+  const retries = committed(MOST + 3).map((one): ClaimedDelivery => ({
+    ...one,
+    delivery: { ...one.delivery, attemptCount: 1 },
+  }))
+  deliveries.take(born(retries), deliveries.admit())
   deliveries.wake()
   await settled()
   const shares = { perWebhook: prefetch / 4, perProject: prefetch / 4 }
@@ -154,7 +157,7 @@ it('G6: limits a claim: per webhook to two rounds of its slots, per project to a
 
 it('looks for nothing when all were born claimed', async () => {
   const { deliveries, committed, claimed, sender, settled } = await worker()
-  deliveries.take(committed(3 * MOST), deliveries.admit())
+  deliveries.take(born(committed(3 * MOST)), deliveries.admit())
   sender.release()
   await settled()
   expect(sender.requests).toHaveLength(3 * MOST)
@@ -163,7 +166,7 @@ it('looks for nothing when all were born claimed', async () => {
 
 it('claims deliveries at once that were committed without a claim', async () => {
   const { deliveries, claimed, settled } = await worker()
-  deliveries.take([], undefined)
+  deliveries.take(born([]), undefined)
   await settled()
   expect(claimed()).toBe(1)
 })
@@ -176,7 +179,7 @@ it('continues with due retries after it held the most it can', async () => {
     const webhook = { ...one.webhook, id, projectId: `project ${n % 4}`, secret }
     return { ...one, webhook, delivery: { ...one.delivery, attemptCount: 1 } }
   })
-  deliveries.take(retries, deliveries.admit())
+  deliveries.take(born(retries), deliveries.admit())
   deliveries.wake() // as when a circuit closes, or another process says that there is work
   await settled()
   expect(claimed()).toBe(1)
@@ -199,7 +202,7 @@ it('releases a delivery that a thread started too late, without an attempt', asy
   let records = 0
   const { recordAttempts } = storage.deliveries
   storage.deliveries.recordAttempts = (all) => (records++, recordAttempts(all))
-  deliveries.take(committed(1), deliveries.admit())
+  deliveries.take(born(committed(1)), deliveries.admit())
   await settled()
   expect([records, deliveries.inFlight]).toEqual([0, 0])
 })
@@ -221,7 +224,7 @@ it('holds deliveries while the maker starts, where a change of their webhook rea
       }
     },
   })
-  deliveries.take(committed(2), deliveries.admit())
+  deliveries.take(born(committed(2)), deliveries.admit())
   await settled()
   expect([sent, deliveries.inFlight]).toEqual([[], 0])
   deliveries.webhookChanged({ ...webhook, url: 'https://new.example/' })
@@ -245,7 +248,7 @@ it('reports once that a webhook waits for its own limit for over a minute', asyn
     starting: () => undefined,
     make: () => new Promise(() => undefined),
   })
-  deliveries.take(committed(MOST + 1), deliveries.admit())
+  deliveries.take(born(committed(MOST + 1)), deliveries.admit())
   expect(deliveries.limitOf(webhook)).toEqual({ concurrency: MOST, reason: 'slots' })
   await clock.advance(59_000)
   expect(telemetry.named('webhook.waiting')).toEqual([])
@@ -262,11 +265,11 @@ it('releases waiting and later deliveries when it stops, and tells other process
   workSignal.onAnnounced(({ kind }) => announced.push(kind))
   const [first, late] = [committed(MOST + 2), committed(1)]
   const admission = deliveries.admit()
-  deliveries.take(first, deliveries.admit())
+  deliveries.take(born(first), deliveries.admit())
   const stopping = deliveries.stop(1_000)
   sender.release()
   await stopping
-  deliveries.take(late, admission)
+  deliveries.take(born(late), admission)
   expect(calls).toEqual(
     [first.slice(MOST), late].map((given) => given.map(({ delivery }) => delivery.id)),
   )
@@ -276,7 +279,7 @@ it('releases waiting and later deliveries when it stops, and tells other process
 it('leaves what it cannot give up to its lease, and says why', async () => {
   const { webhook, deliveries, committed, storage, telemetry, settled } = await worker()
   storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
-  deliveries.take(committed(MOST + 2), deliveries.admit())
+  deliveries.take(born(committed(MOST + 2)), deliveries.admit())
   deliveries.webhookDeleted(webhook.projectId, webhook.id)
   await settled()
   expect(telemetry.named('store.unavailable')).toMatchObject([{ reason: 'away' }])

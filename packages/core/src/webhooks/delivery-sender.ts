@@ -1,4 +1,5 @@
 import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
+import { NO_CLAIMS } from '../domain/first-claim.js'
 import type { Instant } from '../domain/instant.js'
 import {
   verdictOn,
@@ -12,7 +13,12 @@ import type { Webhook } from '../domain/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { Platform } from '../platform.js'
-import type { ClaimedDelivery, Outgoing, ReleasedClaim } from '../ports/delivery-store.js'
+import type {
+  ClaimedDeliveries,
+  ClaimedDelivery,
+  Outgoing,
+  ReleasedClaim,
+} from '../ports/delivery-store.js'
 import type { WaitingWork } from '../ports/work-signal.js'
 import { firstSlots } from './adaptive-limit.js'
 import {
@@ -23,8 +29,7 @@ import {
   type WebhookTransition,
 } from './attempt.js'
 import { AttemptRecords, mostWaitingRecords } from './attempt-records.js'
-import { canMoreBeDue, decideClaimBounds, shouldClaimAgain } from './claim-decisions.js'
-import { AskedRooms } from './asked-rooms.js'
+import { ClaimState } from './claim-state.js'
 import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
 import { LongWaits } from './long-waits.js'
@@ -32,13 +37,10 @@ import { Receivers } from './receivers.js'
 import { SenderShares } from './sender-shares.js'
 
 /**
- * The claim for deliveries about to be committed. `skipped`: webhooks and projects that had no
- * room. `since`: the number of changes of webhooks before it.
+ * The claim for deliveries about to be committed. `since`: the number of changes of webhooks before
+ * it.
  */
-export type Admission = NonNullable<Outgoing['claim']> & {
-  readonly skipped: readonly string[]
-  readonly since: number
-}
+export type Admission = NonNullable<Outgoing['claim']> & { readonly since: number }
 
 /**
  * Sends webhook deliveries.
@@ -54,6 +56,7 @@ export type Admission = NonNullable<Outgoing['claim']> & {
 export class DeliverySender {
   readonly #platform: Platform
   readonly #queue: FairQueue
+  readonly #claims: ClaimState
   readonly #loop: Loop
   /** Attempts that are not stored yet. */
   #attempts = 0
@@ -69,14 +72,9 @@ export class DeliverySender {
   readonly #withoutShare = new Map<string, WithoutShare>()
   /** Rings when a paced webhook can start its next request. */
   readonly #alarm: Alarm
-  /** Webhooks and projects that had no room when a delivery was committed or claimed. */
-  readonly #skipped = new Set<string>()
   /** Attempts with a free slot and a result that is not stored yet. */
   #unrecorded = 0
-  /** More deliveries can be due than this process holds. */
-  #moreDue = false
   #isMakerStarting = false
-  #claim: 'none' | 'running' | 'running, and a slot is free' = 'none'
   #phase: 'stopped' | 'running' | 'draining' = 'stopped'
   #stopListening = (): void => undefined
 
@@ -92,7 +90,10 @@ export class DeliverySender {
       ceilingOf: (webhook) => this.#shareOf(webhook) ?? {},
     })
     this.#shares = new SenderShares(platform, () => this.#sharesChanged())
-    this.#queue = new FairQueue(policy.deliver, this.#receivers, this.#steady)
+    this.#queue = new FairQueue(policy.deliver, this.#receivers, this.#steady, (id) =>
+      this.#claims.opened(id),
+    )
+    this.#claims = new ClaimState(policy.deliver, this.#queue)
     const limitOf = (webhook: Webhook): WebhookLimit => this.limitOf(webhook)
     this.#longWaits = new LongWaits({ ...platform, queue: this.#queue, limitOf })
     this.#alarm = new Alarm(clock, () => {
@@ -144,24 +145,18 @@ export class DeliverySender {
     const { leaseMs, deadlineMs: timeoutMs, maxInFlight } = policy.deliver
     const hasSlot = this.#queue.inFlight < maxInFlight && this.#queue.room > 0
     if (this.#phase !== 'running' || !hasSlot) return undefined
-    const skipped: string[] = []
-    const has = (id: string): boolean =>
-      this.#withoutShare.has(id) || (this.#queue.full.has(id) && skipped.push(id) > 0)
-    const since = this.#changed.count
-    return { until: clock.now() + leaseMs, timeoutMs, except: { has }, skipped, since }
+    const { except } = this.#queue
+    return { until: clock.now() + leaseMs, timeoutMs, except, since: this.#changed.count }
   }
 
-  /**
-   * Sends the deliveries that were committed with a claim. Remembers the ones that the admission
-   * skipped.
-   */
-  take(claimed: readonly ClaimedDelivery[], admission: Admission | undefined): void {
-    for (const one of this.#sendable(claimed, admission?.since ?? 0)) void this.#enqueue(one)
+  /** Sends the deliveries that were committed with a claim. */
+  take({ deliveries, skipped }: ClaimedDeliveries, admission: Admission | undefined): void {
+    for (const one of this.#sendable(deliveries, admission?.since ?? 0)) void this.#enqueue(one)
     this.#releaseIfDraining()
+    if (!admission) this.#claims.found()
+    this.#claims.skip(skipped)
     this.#startWaiting()
-    if (!admission) this.#moreDue = true
-    for (const id of admission?.skipped ?? []) this.#skipped.add(id)
-    if (this.#moreDue || this.#hasRoomForSkipped()) this.#onSlotFree()
+    if (this.#claims.isMoreDue) this.#onSlotFree()
     if (this.#phase !== 'running') this.wake()
   }
 
@@ -197,17 +192,10 @@ export class DeliverySender {
   async tick(): Promise<Promise<void>[]> {
     this.#longWaits.look()
     if (this.#phase === 'draining' || this.#queue.room <= 0) return []
-    this.#claim = 'running'
-    this.#moreDue = false
-    this.#skipped.clear()
-    for (const id of this.#queue.full) this.#skipped.add(id)
-    const rooms = new AskedRooms(this.#queue)
     const since = this.#changed.count
-    const claimed = await this.#claimDue(rooms)
-    const hasFreeSlot = this.#claim !== 'running'
-    this.#claim = 'none'
-    for (const id of rooms.filledBy(claimed)) this.#skipped.add(id)
-    const sends = this.#sendable(claimed, since).map((one) => this.#enqueue(one))
+    const { deliveries, skipped, hasFreeSlot } = await this.#claimDue()
+    const sends = this.#sendable(deliveries, since).map((one) => this.#enqueue(one))
+    this.#claims.skip(skipped)
     this.#releaseIfDraining()
     if (hasFreeSlot) this.#onSlotFree()
     else this.#startWaiting()
@@ -247,11 +235,6 @@ export class DeliverySender {
     return this.#phase === 'stopped' ? this.#shares.whole(webhook) : this.#shares.of(webhook)
   }
 
-  get #excepted(): ReadonlySet<string> {
-    const { full } = this.#queue
-    return this.#withoutShare.size === 0 ? full : new Set([...full, ...this.#withoutShare.keys()])
-  }
-
   #announceChange(projectId: string, webhookId: string): void {
     this.#platform.workSignal.announce({ kind: 'webhook', projectId, webhookId })
   }
@@ -259,7 +242,7 @@ export class DeliverySender {
   #applyChange(webhook: Webhook): void {
     this.#changed.note(webhook.id, webhook)
     this.#receivers.update(webhook)
-    this.#withoutShare.delete(webhook.id)
+    this.#hasShare(webhook.id)
     if (isHeld(webhook)) return this.#dropWaiting(webhook.id)
     if (this.#shareOf(webhook) === undefined) return this.#leaveToOthers(webhook)
     this.#queue.updateWebhook(webhook)
@@ -268,7 +251,7 @@ export class DeliverySender {
 
   #applyDeletion(webhookId: string): void {
     this.#changed.note(webhookId, 'deleted')
-    this.#withoutShare.delete(webhookId)
+    this.#hasShare(webhookId)
     this.#receivers.forget(webhookId)
     this.#dropWaiting(webhookId)
   }
@@ -299,9 +282,15 @@ export class DeliverySender {
     return this.#withShare(current)
   }
 
+  /** The webhook's limit can leave something to this process. */
+  #hasShare(webhookId: string): void {
+    if (this.#withoutShare.delete(webhookId)) this.#queue.open(webhookId)
+  }
+
   #leaveToOthers(webhook: Webhook): void {
     const until = this.#platform.clock.elapsed() + SHARE_KNOWN_MS
     this.#withoutShare.set(webhook.id, { webhook, until })
+    this.#queue.close(webhook.id)
     this.#dropWaiting(webhook.id)
   }
 
@@ -317,7 +306,7 @@ export class DeliverySender {
   #sharesChanged(): void {
     const now = this.#platform.clock.elapsed()
     for (const [id, { webhook, until }] of this.#withoutShare)
-      if (until <= now || this.#shareOf(webhook) !== undefined) this.#withoutShare.delete(id)
+      if (until <= now || this.#shareOf(webhook) !== undefined) this.#hasShare(id)
     for (const webhook of this.#queue.waitingWebhooks()) {
       if (this.#shareOf(webhook) === undefined) this.#leaveToOthers(webhook)
       else this.#queue.updateWebhook(webhook)
@@ -329,19 +318,19 @@ export class DeliverySender {
     return new Promise((done) => this.#queue.add({ claimed, done }))
   }
 
-  async #claimDue(rooms: AskedRooms): Promise<readonly ClaimedDelivery[]> {
+  async #claimDue(): Promise<ClaimedDeliveries & { readonly hasFreeSlot: boolean }> {
     const { clock, policy, storage, telemetry } = this.#platform
+    this.#claims.begin()
     await clock.jumping
-    const bounds = decideClaimBounds(policy.deliver, this.#queue)
+    const bounds = this.#claims.bounds
     const now = clock.now()
     const { leaseMs, deadlineMs: timeoutMs } = policy.deliver
-    const until = now + leaseMs
-    const due = { now, until, timeoutMs, rooms, except: this.#excepted, ...bounds }
-    const claims = await storage.deliveries.claimDue(due)
+    const { rooms, except } = this.#queue
+    const terms = { now, until: now + leaseMs, timeoutMs }
+    const claims = await storage.deliveries.claimDue({ ...terms, ...bounds, rooms, except })
     if (claims.isErr()) telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
-    const claimed = claims.unwrapOr([])
-    this.#moreDue ||= canMoreBeDue(bounds, claimed.length)
-    return claimed
+    const claimed = claims.unwrapOr(NO_CLAIMS)
+    return { ...claimed, hasFreeSlot: this.#claims.end(bounds, claimed.deliveries.length) }
   }
 
   #startWaiting(): void {
@@ -381,21 +370,10 @@ export class DeliverySender {
       : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
-  #hasRoomForSkipped(): boolean {
-    for (const id of this.#skipped) if (!this.#queue.full.has(id)) return true
-    return false
-  }
-
   #onSlotFree(): void {
     this.#startWaiting()
-    // A running claim does not know of this slot: look again after it.
-    if (this.#claim === 'running') this.#claim = 'running, and a slot is free'
-    this.#moreDue ||= this.#hasRoomForSkipped()
-    const isClaiming = this.#claim !== 'none'
-    const { waiting } = this.#queue
-    const { prefetch } = this.#platform.policy.deliver
-    if (shouldClaimAgain({ isClaiming, moreDue: this.#moreDue, waiting, prefetch }))
-      this.#loop.wake()
+    this.#claims.slotFreed()
+    if (this.#claims.isDue) this.#loop.wake()
   }
 
   async #send({ claimed, done }: Waiting): Promise<void> {
@@ -444,12 +422,12 @@ export class DeliverySender {
         this.#mostWaiting(finished),
       )
       this.#unrecorded--
-      this.#moreDue ||= nextIsDue === true || hasEvents
+      if (nextIsDue || hasEvents) this.#claims.found()
       return
     }
     const { webhook, nextIsDue } = await recordAttempt(this.#platform, finished, this.#records)
     this.#queue.end(claimed, answer)
-    this.#moreDue ||= nextIsDue === true || hasEvents
+    if (nextIsDue || hasEvents) this.#claims.found()
     if (webhook) this.#applyTransition(webhook)
   }
 

@@ -9,11 +9,12 @@ import { Receivers } from './receivers.js'
 const policy = { deadlineMs: 1, leaseMs: 1, maxInFlight: 8, prefetch: 16 }
 const ids = fakeIds()
 const clock = fakeClock()
+const opened: string[] = []
 
 /** A queue whose webhooks have two slots each. */
 function queueOf(own: DeliverPolicy = policy, ceiling: LimitCeiling = { concurrency: 2 }) {
   const options = { clock, mostSlots: own.maxInFlight, ceilingOf: () => ceiling }
-  return new FairQueue(own, new Receivers(options), clock)
+  return new FairQueue(own, new Receivers(options), clock, (id) => opened.push(id))
 }
 
 function claimed(
@@ -139,27 +140,38 @@ describe('FairQueue', () => {
   it('say of which webhooks and projects enough is waiting', () => {
     const queue = queueOf({ ...policy, maxInFlight: 12 })
     add(queue, 4, 'a')
-    expect([...queue.full]).toEqual(['a'])
+    expect([...queue.except]).toEqual(['a'])
     for (const id of ['b', 'c', 'd', 'e']) add(queue, 1, id)
-    expect([...queue.full]).toEqual(['a', 'project'])
+    expect([...queue.except]).toEqual(['a', 'project'])
     startAll(queue)
-    expect([...queue.full]).toEqual([])
+    expect([...queue.except]).toEqual([])
+  })
+  it('say when a webhook or project has room again, and keep a closed webhook out', () => {
+    opened.length = 0
+    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    add(queue, 8, 'a')
+    queue.close('a')
+    queue.drop('a')
+    expect([[...queue.except], opened]).toEqual([['a'], ['project']])
+    queue.open('a')
+    queue.open('a')
+    expect([[...queue.except], opened]).toEqual([[], ['project', 'a']])
   })
   it('say how many more deliveries of a webhook can wait: two rounds of its slots', () => {
     const queue = queueOf()
-    expect(queue.roomOf('unknown')).toBe(4)
+    expect(queue.rooms.get('unknown')).toBe(4)
     add(queue, 3, 'a')
-    expect(queue.roomOf('a')).toBe(1)
+    expect(queue.rooms.get('a')).toBe(1)
     add(queue, 3, 'a')
-    expect(queue.roomOf('a')).toBe(0)
+    expect(queue.rooms.get('a')).toBe(0)
   })
   it('keep a webhook full until half of its room is free', () => {
     const queue = queueOf()
     add(queue, 5, 'a')
     startAll(queue)
-    expect([queue.waiting, queue.full.has('a')]).toEqual([3, true])
+    expect([queue.waiting, queue.except.has('a')]).toEqual([3, true])
     queue.drop('a')
-    expect(queue.full.has('a')).toBe(false)
+    expect(queue.except.has('a')).toBe(false)
   })
   it('do not count a delivery that was not sent against the pace', () => {
     const queue = queueOf(policy, { requestsPerSecond: 10 })
@@ -204,7 +216,7 @@ describe('FairQueue', () => {
     expect(queue.waitingRetries).toBe(2)
     expect(queue.drop('a')).toHaveLength(4)
     expect(queue.drop('none')).toEqual([])
-    expect([queue.waiting, queue.waitingRetries, queue.full.size]).toEqual([1, 0, 0])
+    expect([queue.waiting, queue.waitingRetries, queue.except.size]).toEqual([1, 0, 0])
     expect(webhooks(startAll(queue))).toEqual(['b'])
   })
   it('come to all, each once, however starts and ends alternate', () => {
@@ -220,7 +232,7 @@ describe('FairQueue', () => {
       }
     }
     expect(seen.size).toBe(60)
-    expect([queue.waiting, queue.inFlight, queue.full.size]).toEqual([0, 0, 0])
+    expect([queue.waiting, queue.inFlight, queue.except.size]).toEqual([0, 0, 0])
   })
   it('gives waiting deliveries a changed webhook, and turns none into a probe', () => {
     const queue = queueOf()

@@ -2,7 +2,7 @@ import type { Instant } from '../domain/instant.js'
 import type { Answer } from '../domain/webhook-limit.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { DeliverPolicy } from '../policy.js'
-import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Clock } from '../ports/platform.js'
 import { withSettings } from './changed-webhooks.js'
 import { firstSlots, type AdaptiveLimit } from './adaptive-limit.js'
@@ -39,7 +39,8 @@ type ProjectQueue = {
 /** Retries get at most three quarters of `all`. */
 export const retryShare = (all: number): number => Math.ceil((all * 3) / 4)
 /** One webhook or project gets at most a quarter of the buffer by one claim. */
-export const claimShare = ({ prefetch }: DeliverPolicy): number => Math.ceil(prefetch / 4)
+export const claimShare = ({ prefetch }: Pick<DeliverPolicy, 'prefetch'>): number =>
+  Math.ceil(prefetch / 4)
 
 /**
  * The deliveries that this process holds, and the order in which they get slots.
@@ -69,14 +70,25 @@ export class FairQueue {
   /** Webhooks with a waiting delivery, a free slot, and a pace that demands a wait. */
   readonly #paced = new Map<WebhookQueue, Instant>()
   #nextStartAt: Instant = Infinity
+  /** Webhooks and projects that have enough waiting. */
   readonly #full = new Set<string>()
+  readonly #closed = new Set<string>()
+  readonly #except = new Set<string>()
+  readonly #opened: (id: string) => void
   readonly #limited = new Set<string>()
   readonly #waiting: Counts = { first: 0, retry: 0 }
   readonly #inFlight: Counts = { first: 0, retry: 0 }
   /** Waiting deliveries that count against `prefetch`. One project counts for at most half. */
   #buffered = 0
 
-  constructor(policy: DeliverPolicy, receivers: Receivers, clock: Pick<Clock, 'now'>) {
+  /** `opened` is called when an id leaves `except`. */
+  constructor(
+    policy: DeliverPolicy,
+    receivers: Receivers,
+    clock: Pick<Clock, 'now'>,
+    opened: (id: string) => void,
+  ) {
+    this.#opened = opened
     this.#policy = policy
     this.#receivers = receivers
     this.#clock = clock
@@ -99,9 +111,12 @@ export class FairQueue {
     return Math.max(this.#policy.prefetch - this.#buffered, this.#free)
   }
 
-  /** The ids of webhooks and projects that have enough waiting. A live view. */
-  get full(): ReadonlySet<string> {
-    return this.#full
+  /**
+   * The ids of webhooks and projects of which this process takes no more now: enough of them waits,
+   * or they are closed. A live view.
+   */
+  get except(): ReadonlySet<string> {
+    return this.#except
   }
 
   /** The ids of webhooks with a waiting delivery that their limit does not let start. */
@@ -114,11 +129,23 @@ export class FairQueue {
     return this.#nextStartAt
   }
 
-  /** How many more deliveries of the webhook can wait here. */
-  roomOf(webhookId: string): number {
-    const queue = this.#webhooks.get(webhookId)
-    const limit = queue?.limit ?? this.#receivers.find(webhookId)?.limit
-    return Math.max(0, this.#roomUnder(limit) - (queue ? waitingOf(queue) : 0))
+  /** How many more deliveries of each webhook can wait here. A live view. */
+  readonly rooms: ClaimDue['rooms'] = {
+    get: (webhookId) => {
+      const queue = this.#webhooks.get(webhookId)
+      const limit = queue?.limit ?? this.#receivers.find(webhookId)?.limit
+      return Math.max(0, this.#roomUnder(limit) - (queue ? waitingOf(queue) : 0))
+    },
+  }
+
+  /** Takes no more deliveries of the webhook until `open`. */
+  close(webhookId: string): void {
+    this.#closed.add(webhookId)
+    this.#except.add(webhookId)
+  }
+
+  open(webhookId: string): void {
+    if (this.#closed.delete(webhookId)) this.#updateExcept(webhookId)
   }
 
   add(waiting: Waiting): void {
@@ -279,8 +306,15 @@ export class FairQueue {
   }
 
   #markFull(id: string, isFull: boolean): void {
+    if (isFull === this.#full.has(id)) return
     if (isFull) this.#full.add(id)
     else this.#full.delete(id)
+    this.#updateExcept(id)
+  }
+
+  #updateExcept(id: string): void {
+    if (this.#full.has(id) || this.#closed.has(id)) this.#except.add(id)
+    else if (this.#except.delete(id)) this.#opened(id)
   }
 
   #queueOf({ webhook }: ClaimedDelivery): WebhookQueue {

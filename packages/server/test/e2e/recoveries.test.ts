@@ -45,7 +45,9 @@ async function addExhausted({ folder }: RealServer, webhookId: string): Promise<
     except: new Set<string>(),
     rooms: new Map<string, number>(),
   }
-  const claimed = (await deliveries.claimDue(claim))._unsafeUnwrap()
+  const claimed = (
+    await deliveries.claimDue(claim).map((claims) => [...claims.deliveries])
+  )._unsafeUnwrap()
   expect(claimed).toHaveLength(COUNT)
   const outcome = { kind: 'refused', statusCode: 500, responseBody: '' } as const
   await Promise.all(

@@ -134,6 +134,7 @@ const BUGS: readonly {
                     kind: 'recorded',
                     message: held.message,
                     deliveries: [],
+                    skipped: [],
                     sessionWaits: true,
                   } as const)
                 : messages.recordRun(run),

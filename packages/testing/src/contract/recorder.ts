@@ -138,7 +138,7 @@ export function createRecorder(): Recorder {
       return answer
     },
     claimDue: async (query) => {
-      const [claims, span] = await timed(() => deliveryStore.claimDue(query))
+      const [claims, span] = await timed(() => deliveryStore.claim(query))
       noteDeliveries(claims, query.now, span)
       return claims
     },

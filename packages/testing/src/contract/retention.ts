@@ -22,7 +22,7 @@ async function claimed(
   event?: Partial<WebhookEvent>,
 ): Promise<ClaimedDelivery[]> {
   await scene.publish(agent, event)
-  return storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
+  return storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
 }
 
 const record = (
@@ -116,7 +116,7 @@ export function deliveryRetentionSuite(it: StorageTest): void {
     ]
     await deliver(storage, [one])
     expect(await purgeAll(storage)).toEqual([1, 0])
-    const [again] = await storage.deliveries.claimDue({
+    const [again] = await storage.deliveries.claim({
       ...CLAIM_ALL,
       now: NOW + LEASE_MS,
       until: LATER,
@@ -157,7 +157,7 @@ export function deliveryRetentionSuite(it: StorageTest): void {
     expect(await purgeAll(storage)).toEqual([0, 0])
     await deliver(
       storage,
-      await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: LATER }),
+      await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: LATER }),
       NOW + MINUTE,
     )
     expect(await storage.deliveries.purge({ finishedBefore: NOW + MINUTE, limit: 9 })).toBe(0)

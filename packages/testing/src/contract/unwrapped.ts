@@ -1,5 +1,7 @@
 import type {
   AttemptRecord,
+  ClaimDue,
+  ClaimedDelivery,
   DeliveryStore,
   JumpReport,
   MoveResult,
@@ -30,7 +32,11 @@ type StoreName =
   | 'portals'
   | 'usage'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
-  readonly deliveries: { recordAttempt(record: AttemptRecord): Promise<RecordedAttempt> }
+  readonly deliveries: {
+    recordAttempt(record: AttemptRecord): Promise<RecordedAttempt>
+    /** The deliveries that `claimDue` claims. */
+    claim(query: ClaimDue): Promise<ClaimedDelivery[]>
+  }
   moveTimes(report: JumpReport): Promise<MoveResult>
 }
 
@@ -48,13 +54,14 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   moveTimes: async (report) => (await storage.moveTimes(report))._unsafeUnwrap(),
 })
 
-/** Has a method for one attempt, too. */
+/** Has methods for one attempt and for the claimed deliveries, too. */
 const unwrappedDeliveries = (store: DeliveryStore): UnwrappedStorage['deliveries'] => {
   const recordAttempt = (record: AttemptRecord) =>
     store.recordAttempts([record]).map(([recorded]) => recorded)
-  const one = { recordAttempt }
+  const claim = (query: ClaimDue) => store.claimDue(query).map(({ deliveries }) => deliveries)
+  const own = { recordAttempt, claim }
   return unwrappedStore(
-    new Proxy(store, { get: (target, name) => Reflect.get(name in one ? one : target, name) }),
+    new Proxy(store, { get: (target, name) => Reflect.get(name in own ? own : target, name) }),
   ) as UnwrappedStorage['deliveries']
 }
 

@@ -7,7 +7,7 @@ import {
   type AgentStore,
   type OwnRequest,
   type StateChange,
-  type ClaimedDelivery,
+  type ClaimedDeliveries,
   type Page,
   type PageOf,
   type ResealedRows,
@@ -74,12 +74,11 @@ export class MemoryAgents implements Immediate<AgentStore> {
 
   changeState({ agentId, from, to, outgoing }: StateChange): {
     changed: boolean
-    deliveries: ClaimedDelivery[]
-  } {
+  } & ClaimedDeliveries {
     const agent = this.#memory.agents.get(agentId)
-    if (agent?.state.kind !== from) return { changed: false, deliveries: [] }
+    if (agent?.state.kind !== from) return { changed: false, ...publish(this.#memory) }
     this.#memory.agents.set(agentId, { ...agent, state: to })
-    return { changed: true, deliveries: outgoing ? publish(this.#memory, outgoing) : [] }
+    return { changed: true, ...publish(this.#memory, outgoing) }
   }
 
   own({ owner, agentIds, now, until }: OwnRequest): string[] {

@@ -23,6 +23,7 @@ import {
   type AttemptRecord,
   type CancelStale,
   type ClaimDue,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type DeliveriesOfMessages,
   type DeliveryBacklog,
@@ -59,12 +60,13 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     this.#memory = memory
   }
 
-  claimDue(query: ClaimDue): ClaimedDelivery[] {
+  claimDue(query: ClaimDue): ClaimedDeliveries {
     const budget = new ClaimBudget(query)
-    return this.#webhooksInTurn()
+    const deliveries = this.#webhooksInTurn()
       .filter(({ id, projectId }) => !query.except.has(id) && !query.except.has(projectId))
       .filter((webhook) => isReady(webhook, query.now))
       .flatMap((webhook) => this.#claimOf(webhook, budget, query))
+    return { deliveries, skipped: budget.filled }
   }
 
   registerSender({ id, now, until }: SenderLease): string[] {

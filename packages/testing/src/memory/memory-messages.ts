@@ -139,9 +139,9 @@ export class MemoryMessages implements Immediate<MessageStore> {
     const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
     else removeOpen(session, row, now)
-    const deliveries = outgoing ? publish(this.#memory, outgoing) : []
+    const claims = publish(this.#memory, outgoing)
     const sessionWaits = session.open.length > 0
-    return { kind: 'recorded', message: row.message, deliveries, sessionWaits }
+    return { kind: 'recorded', message: row.message, ...claims, sessionWaits }
   }
 
   ask({ state, inputs, outgoing, usage, ...held }: Asking): RecordedRun {
@@ -150,8 +150,8 @@ export class MemoryMessages implements Immediate<MessageStore> {
     addUsage(this.#memory, usage)
     row.message = { ...row.message, state, inputs }
     sessionOf(this.#memory, row.message).dueAt = Infinity
-    const deliveries = publish(this.#memory, outgoing)
-    return { kind: 'recorded', message: row.message, deliveries, sessionWaits: false }
+    const claims = publish(this.#memory, outgoing)
+    return { kind: 'recorded', message: row.message, ...claims, sessionWaits: false }
   }
 
   changeInput(change: InputChange): InputChanged | undefined {
@@ -163,12 +163,12 @@ export class MemoryMessages implements Immediate<MessageStore> {
     const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
     if (state.kind === 'failed') removeOpen(session, row, now)
-    const deliveries = publish(this.#memory, outgoing)
+    const claims = publish(this.#memory, outgoing)
     const sessionWaits = state.kind !== 'input_required' && session.open.length > 0
     return recorded(this.#memory, change.audit, {
       kind: 'changed',
       message: row.message,
-      deliveries,
+      ...claims,
       sessionWaits,
     })
   }
@@ -188,12 +188,12 @@ export class MemoryMessages implements Immediate<MessageStore> {
     row.message = { ...row.message, state }
     const session = sessionOf(this.#memory, row.message)
     removeOpen(session, row, state.cancelledAt)
-    const deliveries = publish(this.#memory, outgoing)
+    const claims = publish(this.#memory, outgoing)
     const sessionWaits = session.open.length > 0
     return recorded(this.#memory, audit, {
       kind: 'cancelled',
       message: row.message,
-      deliveries,
+      ...claims,
       sessionWaits,
     })
   }

@@ -8,6 +8,7 @@ import {
   type HookOfMessage,
   matchesFilter,
   type Webhook,
+  type ClaimedDeliveries,
   type ClaimedDelivery,
   type Outgoing,
 } from '@org/agent-messaging-core/storage'
@@ -19,24 +20,29 @@ import type { DeliveryRow, Memory } from './memory.js'
  * Stores each event with one delivery for each subscribed webhook. Returns the deliveries that are
  * created claimed.
  */
-export const publish = (memory: Memory, outgoing: Outgoing): ClaimedDelivery[] =>
-  outgoing.events.flatMap((event) => publishEvent(memory, event, outgoing))
+export function publish(memory: Memory, outgoing?: Outgoing): ClaimedDeliveries {
+  const claims = { deliveries: [], skipped: [] }
+  if (outgoing) for (const event of outgoing.events) publishEvent(memory, event, outgoing, claims)
+  return claims
+}
 
 function publishEvent(
   memory: Memory,
   event: WebhookEvent,
   { nextDeliveryId, notTo, claim }: Outgoing,
-): ClaimedDelivery[] {
+  claims: { readonly deliveries: ClaimedDelivery[]; readonly skipped: string[] },
+): void {
   addToLog(memory, event)
   const subscribed = [...memory.webhooks.values()].filter(
     (webhook) => webhook.id !== notTo && isSubscribed(webhook, event),
   )
-  return subscribed.flatMap((webhook) => {
+  for (const webhook of subscribed) {
     const row = publishOne(memory, event, webhook, nextDeliveryId())
     const isWaiting = row.delivery.state.kind === 'waiting'
-    const until = isWaiting ? undefined : newDeliveryClaim(webhook, claim)
-    return until === undefined ? [] : [claimDelivery(memory, row, webhook, until)]
-  })
+    const { until, skipped } = newDeliveryClaim(webhook, isWaiting ? undefined : claim)
+    if (until !== undefined) claims.deliveries.push(claimDelivery(memory, row, webhook, until))
+    if (skipped !== undefined) claims.skipped.push(skipped)
+  }
 }
 
 /** Stores the event with one delivery for this webhook. */

@@ -43,7 +43,7 @@ const record = (
   })
 
 async function claimAgain({ deliveries }: UnwrappedStorage, now: number): Promise<ClaimedDelivery> {
-  const [claimed] = await deliveries.claimDue({
+  const [claimed] = await deliveries.claim({
     ...CLAIM_ALL,
     now,
     until: now + LEASE_MS,
@@ -129,7 +129,7 @@ export function attemptsSuite(it: StorageTest): void {
     const first = await sending(scene)
     await record(storage, first, unreachable(), pending)
     const claims = { ...CLAIM_ALL, until: NOW + LEASE_MS, limit: 1 }
-    expect(await storage.deliveries.claimDue({ ...claims, now: NOW + MINUTE - 1 })).toEqual([])
+    expect(await storage.deliveries.claim({ ...claims, now: NOW + MINUTE - 1 })).toEqual([])
 
     const second = await claimAgain(storage, NOW + MINUTE)
     expect(second).toMatchObject({

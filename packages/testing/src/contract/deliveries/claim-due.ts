@@ -10,7 +10,7 @@ const claimDue = (
   storage: UnwrappedStorage,
   query: Partial<ClaimDue> = {},
 ): Promise<ClaimedDelivery[]> =>
-  storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, ...query })
+  storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS, ...query })
 
 async function publishTimes(
   scene: Scene,
@@ -159,8 +159,17 @@ export function claimDueSuite(it: StorageTest): void {
     const ids = webhookIds(await claimDue(storage, { rooms, perWebhook: 4 }))
     expect(ids.filter((id) => id === narrow.id)).toHaveLength(2)
     expect(ids.filter((id) => id === wide.id)).toHaveLength(4)
+    const one = {
+      ...CLAIM_ALL,
+      rooms: new Map([
+        [narrow.id, 1],
+        [wide.id, 9],
+      ]),
+    }
+    const claimed = await storage.deliveries.claimDue({ ...one, now: NOW, until: NOW + LEASE_MS })
+    expect(claimed.skipped).toEqual([narrow.id])
     rooms.set(narrow.id, 0)
-    expect(webhookIds(await claimDue(storage, { rooms }))).toEqual([wide.id])
+    expect(webhookIds(await claimDue(storage, { rooms }))).toEqual([])
   })
 
   it('G6: a backlog of one webhook does not keep another waiting', async ({ storage, scene }) => {

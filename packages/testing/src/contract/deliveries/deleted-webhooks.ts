@@ -7,7 +7,7 @@ import type { StorageTest } from '../storage-test.js'
 import type { UnwrappedStorage } from '../unwrapped.js'
 
 const claimDue = ({ deliveries }: UnwrappedStorage, now = NOW): Promise<ClaimedDelivery[]> =>
-  deliveries.claimDue({ ...CLAIM_ALL, now, until: now + LEASE_MS })
+  deliveries.claim({ ...CLAIM_ALL, now, until: now + LEASE_MS })
 
 async function listAll({ deliveries }: UnwrappedStorage): Promise<readonly WebhookDelivery[]> {
   return (await deliveries.list({ projectId: PROJECT_ID }, { limit: 100 })).data

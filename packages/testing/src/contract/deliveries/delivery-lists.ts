@@ -79,7 +79,7 @@ export function deliveryListsSuite(it: StorageTest): void {
     const unreached = { kind: 'unreachable', error: 'connect', detail: '' } as const
     const found = []
     for (const outcome of [refused(404), refused(503), unreached]) {
-      const [claim] = await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
+      const [claim] = await deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
       const held = { deliveryId: claim?.delivery.id ?? '', token: claim?.lease.token ?? 0 }
       const attempt = { startedAt: NOW, durationMs: 1, outcome }
       await deliveries.recordAttempt({

@@ -49,7 +49,7 @@ const claim = (
   { deliveries }: UnwrappedStorage,
   now = NOW,
   until = now + LEASE_MS,
-): Promise<ClaimedDelivery[]> => deliveries.claimDue({ ...CLAIM_ALL, now, until })
+): Promise<ClaimedDelivery[]> => deliveries.claim({ ...CLAIM_ALL, now, until })
 
 async function claimOne(storage: UnwrappedStorage, now = NOW): Promise<ClaimedDelivery> {
   const [claimed, ...others] = await claim(storage, now)

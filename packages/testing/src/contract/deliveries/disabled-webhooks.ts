@@ -74,7 +74,7 @@ export function disabledWebhooksSuite(it: StorageTest): void {
   it('lose attempted deliveries before new ones', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent, { createdAt: NOW + 5 })
-    const [claim] = (await storage.deliveries.claimDue({
+    const [claim] = (await storage.deliveries.claim({
       ...CLAIM_ALL,
       now: NOW + 5,
       until: NOW + LEASE_MS,
@@ -95,7 +95,7 @@ export function disabledWebhooksSuite(it: StorageTest): void {
   it('keep deliveries that are not due or are being sent', async ({ storage, scene }) => {
     const [agent, webhook] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent)
-    await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
+    await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
     await disable(storage, webhook)
     await scene.publish(agent, { createdAt: NOW + MINUTE })
     const query = { now: NOW + 1, dueBefore: NOW + 1, keep: 0, limit: 9 }

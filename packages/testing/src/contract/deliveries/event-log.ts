@@ -313,7 +313,7 @@ function retentionSuite(it: StorageTest): void {
 
 async function deliverAll({ deliveries }: UnwrappedStorage): Promise<void> {
   const until = NOW + LEASE_MS
-  for (const { delivery, lease } of await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until }))
+  for (const { delivery, lease } of await deliveries.claim({ ...CLAIM_ALL, now: NOW, until }))
     await deliveries.recordAttempt({
       deliveryId: delivery.id,
       token: lease.token,

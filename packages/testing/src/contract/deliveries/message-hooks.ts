@@ -69,7 +69,7 @@ export function messageHooksSuite(it: StorageTest): void {
     const born = settled.deliveries.find(({ webhook: { id } }) => id === hook.id)
     expect(born).toMatchObject({ webhook: hook, lease: { until: NOW + LEASE_MS } })
     const later = { now: NOW + LEASE_MS, until: NOW + 2 * LEASE_MS }
-    const claimed = await storage.deliveries.claimDue({ ...CLAIM_ALL, ...later })
+    const claimed = await storage.deliveries.claim({ ...CLAIM_ALL, ...later })
     expect(claimed.find(({ webhook: { id } }) => id === hook.id)?.webhook).toEqual(hook)
   })
 
@@ -122,7 +122,7 @@ export function messageHooksSuite(it: StorageTest): void {
     await scene.cancel(message, outgoingOf(scene, message, 'message.cancelled'))
     expect(await receiversOf(storage, message)).toEqual([hook.id, hook.id, hook.id])
     // The deliveries keep their order.
-    const claimed = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + 1 })
+    const claimed = await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + 1 })
     expect(claimed.map(({ delivery: { event } }) => event)).toEqual(['message.input_required'])
   })
 
@@ -191,7 +191,7 @@ export function messageHooksSuite(it: StorageTest): void {
     const remove = () => storage.webhooks.deleteHook(refTo(message), hook.hook.name)
     expect([await remove(), await remove()]).toEqual([true, false])
     expect(await storage.webhooks.hooksOf(refTo(message))).toEqual([kept])
-    const claimed = await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + 1 })
+    const claimed = await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + 1 })
     expect(claimed.map(({ webhook: { id } }) => id)).toEqual([kept.id])
     await sweepAll(storage)
     expect(await receiversOf(storage, message)).toEqual([kept.id])

@@ -134,7 +134,7 @@ const claim =
   (limit: number): Step =>
   async (world) => {
     const { store, now } = world
-    start(world, await store.claimDue({ ...CLAIM_ALL, limit, now, until: now + LEASE_MS }))
+    start(world, await store.claim({ ...CLAIM_ALL, limit, now, until: now + LEASE_MS }))
   }
 
 const record =

@@ -10,6 +10,7 @@ import {
   SECOND,
   UNKNOWN_ID,
   heldBy,
+  refTo,
 } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
 
@@ -64,7 +65,7 @@ export function outboxSuite(it: StorageTest): void {
     await scene.webhook()
     const body = `{"z":1,"a":[1.0,1e2],"é\u{1F600}":"${'x'.repeat(100_000)}"}\n`
     await scene.publish(agent, { body })
-    const [claimed] = await deliveries.claimDue({
+    const [claimed] = await deliveries.claim({
       ...CLAIM_ALL,
       now: NOW,
       until: NOW + LEASE_MS,
@@ -96,12 +97,12 @@ export function outboxSuite(it: StorageTest): void {
       born[0]?.delivery,
     )
     const due = { ...CLAIM_ALL, until: NOW + MINUTE }
-    expect(await deliveries.claimDue({ ...due, now: NOW + LEASE_MS - 1 })).toEqual([])
-    expect(await deliveries.claimDue({ ...due, now: NOW + LEASE_MS })).toHaveLength(1)
+    expect(await deliveries.claim({ ...due, now: NOW + LEASE_MS - 1 })).toEqual([])
+    expect(await deliveries.claim({ ...due, now: NOW + LEASE_MS })).toHaveLength(1)
   })
 
-  it('leaves deliveries of excepted and of disabled webhooks unclaimed', async ({
-    storage: { deliveries },
+  it('leaves deliveries of excepted and of disabled webhooks unclaimed, and says which it skipped', async ({
+    storage: { messages, deliveries },
     scene,
   }) => {
     const agent = await scene.agent()
@@ -109,12 +110,20 @@ export function outboxSuite(it: StorageTest): void {
     const disabled = await scene.webhook({
       status: { kind: 'disabled', reason: 'operator', at: NOW },
     })
-    const born = await scene.publish(
-      agent,
-      {},
-      { until: NOW + LEASE_MS, except: new Set([excepted.id]) },
-    )
-    expect(born.map(({ webhook }) => webhook.id)).toEqual([claimed.id])
+    const except = new Set([excepted.id, disabled.id, UNKNOWN_ID])
+    const outgoing = scene.outgoing(anEvent(agent), { until: NOW + LEASE_MS, except })
+    const answered = await scene.answer(await scene.run(agent), NOW, outgoing)
+    if (answered.kind !== 'recorded') throw new Error('the run was not recorded')
+    expect(answered.deliveries.map(({ webhook }) => webhook.id)).toEqual([claimed.id])
+    expect(answered.skipped).toEqual([excepted.id])
+    const ofProject = { until: NOW + LEASE_MS, except: new Set([agent.projectId]) }
+    const published = scene.outgoing(anEvent(agent), ofProject)
+    const state = { kind: 'cancelled', cancelledAt: NOW } as const
+    const message = await scene.send(agent)
+    expect(await messages.cancel({ ...refTo(message), state, outgoing: published })).toMatchObject({
+      deliveries: [],
+      skipped: [agent.projectId, agent.projectId],
+    })
     const { data } = await deliveries.list({ projectId: agent.projectId }, { limit: 10 })
     const states = new Map(data.map(({ webhookId, state }) => [webhookId, state.kind]))
     expect([claimed, excepted, disabled].map(({ id }) => states.get(id))).toEqual([
@@ -194,7 +203,7 @@ export function outboxSuite(it: StorageTest): void {
     expect(await reached()).toEqual([other.id])
     expect(await deliveries.recordAttempt(record)).toMatchObject({ kind: 'lease_lost' })
     expect(await reached()).toEqual([other.id])
-    const due = await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
+    const due = await deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
     expect(due.map(({ body }) => body)).toEqual(['exhausted'])
   })
 
@@ -251,7 +260,7 @@ export function outboxSuite(it: StorageTest): void {
       event: 'webhook.test',
       state: { kind: 'pending', step: 0 },
     })
-    const claimed = await storage.deliveries.claimDue({
+    const claimed = await storage.deliveries.claim({
       ...CLAIM_ALL,
       now: NOW,
       until: NOW + LEASE_MS,

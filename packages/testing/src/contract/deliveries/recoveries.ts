@@ -14,7 +14,7 @@ async function exhausted(storage: UnwrappedStorage, scene: Scene, count: number)
   const webhook = await scene.webhook()
   const agent = await scene.agent()
   for (let n = 0; n < count; n++) await scene.publish(agent)
-  for (const { delivery, lease } of await storage.deliveries.claimDue({ ...claims, now: NOW }))
+  for (const { delivery, lease } of await storage.deliveries.claim({ ...claims, now: NOW }))
     await storage.deliveries.recordAttempt({
       deliveryId: delivery.id,
       token: lease.token,
@@ -45,7 +45,7 @@ async function advanceAll({ recoveries }: UnwrappedStorage, limit: number): Prom
 }
 
 const dueCount = async ({ deliveries }: UnwrappedStorage): Promise<number> =>
-  (await deliveries.claimDue({ ...claims, now: later + MINUTE })).length
+  (await deliveries.claim({ ...claims, now: later + MINUTE })).length
 
 export function recoveriesSuite(it: StorageTest): void {
   it('redelivers page by page, and stores its progress with each page', async ({

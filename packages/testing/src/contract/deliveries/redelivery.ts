@@ -19,7 +19,7 @@ const claims = { ...CLAIM_ALL, until: NOW + LEASE_MS }
 const project = { projectId: PROJECT_ID }
 
 async function claim({ deliveries }: UnwrappedStorage, now = NOW): Promise<ClaimedDelivery> {
-  const [claimed] = await deliveries.claimDue({ ...claims, now, until: now + LEASE_MS })
+  const [claimed] = await deliveries.claim({ ...claims, now, until: now + LEASE_MS })
   if (!claimed) throw new Error(`nothing is due at ${now}`)
   return claimed
 }
@@ -127,7 +127,7 @@ export function redeliverySuite(it: StorageTest): void {
     const agent = await scene.agent()
     const [one, other] = [await scene.webhook(), await scene.webhook()]
     for (let n = 0; n < 5; n++) await scene.publish(agent, { createdAt: NOW + n * SECOND })
-    for (const claimed of await storage.deliveries.claimDue({ ...claims, now: NOW + MINUTE }))
+    for (const claimed of await storage.deliveries.claim({ ...claims, now: NOW + MINUTE }))
       await record(storage, claimed, accepted())
     const filter = {
       ...project,
@@ -144,7 +144,7 @@ export function redeliverySuite(it: StorageTest): void {
       NOW + MINUTE,
     )
     expect(rest).toEqual({ matched: 1, count: 1, nextCursor: null })
-    const due = await storage.deliveries.claimDue({ ...claims, now: NOW + MINUTE })
+    const due = await storage.deliveries.claim({ ...claims, now: NOW + MINUTE })
     expect(due.map(({ webhook }) => webhook.id)).toEqual([one.id, one.id, one.id])
     expect(due.map(({ webhook }) => webhook.id)).not.toContain(other.id)
   })
@@ -174,7 +174,7 @@ export function redeliverySuite(it: StorageTest): void {
     expect(await storage.deliveries.cancel(PROJECT_ID, first.delivery.id, NOW + MINUTE)).toBe(
       'already_final',
     )
-    expect(await storage.deliveries.claimDue({ ...claims, now: NOW + 2 * MINUTE })).toEqual([])
+    expect(await storage.deliveries.claim({ ...claims, now: NOW + 2 * MINUTE })).toEqual([])
     expect((await reread(storage, first))?.state).toEqual(cancelled)
   })
 

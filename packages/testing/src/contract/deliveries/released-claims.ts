@@ -34,7 +34,7 @@ async function sending(scene: Scene, count: number): Promise<ClaimedDelivery[]> 
 }
 
 const claimAll = ({ deliveries }: UnwrappedStorage, now = NOW) =>
-  deliveries.claimDue({ ...CLAIM_ALL, now, until: now + LEASE_MS })
+  deliveries.claim({ ...CLAIM_ALL, now, until: now + LEASE_MS })
 
 const record = (
   { deliveries }: UnwrappedStorage,

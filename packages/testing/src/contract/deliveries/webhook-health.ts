@@ -30,7 +30,7 @@ const gone = { kind: 'disabled', reason: 'gone', at: NOW } as const
 const change: WebhookChange = { health: failing, status: gone, updatedAt: NOW + 7 }
 
 const claimDue = ({ deliveries }: UnwrappedStorage, now = NOW): Promise<ClaimedDelivery[]> =>
-  deliveries.claimDue({ ...CLAIM_ALL, now, until: now + LEASE_MS })
+  deliveries.claim({ ...CLAIM_ALL, now, until: now + LEASE_MS })
 
 async function claimOne(storage: UnwrappedStorage, scene: Scene): Promise<ClaimedDelivery> {
   await scene.publish(await scene.agent())

@@ -18,6 +18,7 @@ export function cancelSuite(it: StorageTest): void {
       kind: 'cancelled',
       message: { ...message, state: CANCELLED },
       deliveries: [],
+      skipped: [],
       sessionWaits: false,
     })
     expect(await scene.reread(message)).toEqual({ ...message, state: CANCELLED })

@@ -225,7 +225,7 @@ export function erasePrincipalSuite(it: StorageTest): void {
     const agent = await scene.agent()
     await scene.webhook()
     await publishAnswers(scene, agent, ['u', 'v', 'u', 'u', 'v'])
-    const claims = await deliveries.claimDue({
+    const claims = await deliveries.claim({
       ...CLAIM_ALL,
       limit: 2,
       now: NOW,
@@ -259,7 +259,7 @@ export function erasePrincipalSuite(it: StorageTest): void {
     }
     expect(await deliveries.recordAttempt(late)).toEqual({ kind: 'lease_lost' })
     expect(
-      await deliveries.claimDue({ ...CLAIM_ALL, now: NOW + MINUTE, until: NOW + 2 * MINUTE }),
+      await deliveries.claim({ ...CLAIM_ALL, now: NOW + MINUTE, until: NOW + 2 * MINUTE }),
     ).toEqual([])
   })
 

@@ -159,11 +159,13 @@ export function agentsSuite(it: StorageTest): void {
     expect(await agents.changeState({ ...change, from: 'starting' })).toEqual({
       changed: false,
       deliveries: [],
+      skipped: [],
     })
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual(agent)
     expect(await agents.changeState({ ...change, from: 'stopped' })).toEqual({
       changed: true,
       deliveries: [],
+      skipped: [],
     })
     expect(await agents.get(PROJECT_ID, agent.id)).toEqual({ ...agent, state: running })
     expect(
@@ -222,7 +224,7 @@ export function agentsSuite(it: StorageTest): void {
     })
     expect(await storage.agents.delete(PROJECT_ID, agent.id)).toBeUndefined()
     expect(
-      await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS }),
+      await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS }),
     ).toHaveLength(1)
   })
 

@@ -43,7 +43,7 @@ export function backlogSuite(it: StorageTest): void {
       due: 2,
       oldestDueAt: NOW + 1,
     })
-    await storage.deliveries.claimDue({ ...CLAIM_ALL, now: NOW + 1, until: NOW + LEASE_MS })
+    await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW + 1, until: NOW + LEASE_MS })
     expect(await storage.deliveries.backlog(NOW + 2)).toEqual({
       ...NO_DELIVERIES,
       open: 3,

@@ -36,7 +36,7 @@ export function clockJumpSuite(it: StorageTest): void {
       await storage.moveTimes(jump)
       const now = jump.to
       const due = { ...CLAIM_ALL, now, until: now + LEASE_MS }
-      expect(await storage.deliveries.claimDue(due)).toHaveLength(1)
+      expect(await storage.deliveries.claim(due)).toHaveLength(1)
       const [claimed] = await scene.claim(agent, now)
       expect(claimed?.message.id).toBe(message.id)
     })
@@ -75,7 +75,7 @@ export function clockJumpSuite(it: StorageTest): void {
       })
       await storage.moveTimes(jump)
       const due = { ...CLAIM_ALL, until: jump.to + HOUR }
-      const claimAt = (now: number) => storage.deliveries.claimDue({ ...due, now })
+      const claimAt = (now: number) => storage.deliveries.claim({ ...due, now })
       const { projectId, id } = webhook
       const kept = await storage.webhooks.get(projectId, id)
       expect(kept?.health.circuit).toEqual({ ...circuit, until: jump.to + MINUTE })
@@ -173,6 +173,6 @@ export function clockJumpSuite(it: StorageTest): void {
     const to = AT - HOUR
     await storage.moveTimes({ from: AT, to, lastMove: 0 })
     const due = { ...CLAIM_ALL, now: to, until: to + LEASE_MS }
-    expect(await storage.deliveries.claimDue(due)).toHaveLength(1)
+    expect(await storage.deliveries.claim(due)).toHaveLength(1)
   })
 }

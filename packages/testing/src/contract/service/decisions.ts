@@ -162,7 +162,7 @@ export function decisionsSuite(it: StorageTest): void {
     for (const except of [...excepted.map((ids) => new Set(ids)), undefined]) {
       const claim = except && { until: UNTIL, except }
       const claimed = await scene.publish(agent, {}, claim)
-      const expected = webhooks.filter((webhook) => newDeliveryClaim(webhook, claim) !== undefined)
+      const expected = webhooks.filter((webhook) => newDeliveryClaim(webhook, claim).until)
       expect(claimed.map(({ webhook }) => webhook.id).sort()).toEqual(
         expected.map(({ id }) => id).sort(),
       )

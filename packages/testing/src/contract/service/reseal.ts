@@ -73,7 +73,7 @@ export function resealSuite(it: StorageTest): void {
     const { secret } = await scene.webhook()
     await scene.publish(await scene.agent())
     await walk(webhooks.reseal, (webhook) => ({ ...webhook, secret: anew(webhook.secret) }))
-    const [claimed] = await deliveries.claimDue({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
+    const [claimed] = await deliveries.claim({ ...CLAIM_ALL, now: NOW, until: NOW + LEASE_MS })
     expect(claimed?.webhook.secret).toBe(anew(secret))
   })
 

@@ -209,7 +209,7 @@ export function webhooksSuite(it: StorageTest): void {
       previousUntil: NOW + 60 * MINUTE,
       updatedAt: NOW,
     })
-    const [claimed] = await storage.deliveries.claimDue({
+    const [claimed] = await storage.deliveries.claim({
       ...CLAIM_ALL,
       now: NOW,
       until: NOW + LEASE_MS,
