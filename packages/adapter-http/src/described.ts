@@ -32,7 +32,7 @@ export const answerFields = <Input extends object>(settings: Described<Input>) =
 const mapped = (settings: Readonly<Record<string, Setting>>, field: (of: Setting) => z.ZodType) =>
   Object.fromEntries(Object.entries(settings).map(([name, setting]) => [name, field(setting)]))
 
-const TEXTS = 'required|clearable|default|description|unset|examples|label'
+const TEXTS = 'required|clearable|default|description|unset|unit|examples|label'
 const texts = new RegExp(`^(${TEXTS})$`)
 const textsAndLimits = new RegExp(`^(${TEXTS}|m(in|ax).*)$`)
 

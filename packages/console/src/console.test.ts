@@ -836,7 +836,7 @@ it('a waiting delivery links to the one that blocks it, which can be skipped', a
   expect(await page(`deliveries/${second}`)).toMatch(new RegExp(`Waits for[^]*${link}`))
   const path = `/console/deliveries/${first}/skip`
   expect(await page(`deliveries/${first}`)).toContain(`action="${path}"`)
-  expect(await page(`webhooks/${webhook.id}`)).toContain('by session')
+  expect(await page(`webhooks/${webhook.id}`)).toContain('session in order</dt><dd>session')
   const skipped = await post(path, {}, { origin: ORIGIN, cookie })
   expect(skipped.headers.get('location')).toBe(`/console/deliveries/${first}?notice=skipped`)
   expect(await page(`deliveries/${first}`)).toContain('skipped, so that the next delivery')

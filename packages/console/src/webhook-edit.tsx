@@ -1,4 +1,5 @@
 import type { Webhook } from '@org/agent-messaging-core'
+import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { textIn, webhookRef, byActor } from './input.js'
@@ -7,15 +8,10 @@ import { show, showError } from './layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { problemText } from './problem.js'
+import { textsOf } from './setting-fields.js'
 import { need } from './sign-in.js'
 import { filterTexts, readFilter } from './webhook-filter-form.js'
-import {
-  fieldsIn,
-  sendingTexts,
-  settingsOf,
-  WebhookForm,
-  type WebhookDraft,
-} from './webhook-form.js'
+import { fieldsIn, settingsOf, WebhookForm, type WebhookDraft } from './webhook-form.js'
 
 /**
  * Changes a webhook, except its secret and headers. A URL on another origin requires that
@@ -67,18 +63,12 @@ async function shownAgent(
   return agent.isOk() ? agent.value.name : agentId
 }
 
-const draftOf = (
-  { url, description = '', events, filter = {}, disableOnGone, ordering, sending = {} }: Webhook,
-  agent: string,
-): WebhookDraft => ({
-  url,
-  description,
-  events,
-  disableOnGone,
-  ordering,
+const draftOf = (webhook: Webhook, agent: string): WebhookDraft => ({
+  url: webhook.url,
+  events: webhook.events,
+  texts: textsOf(webhookSettings, { ...webhook, ...webhook.sending }),
   hasFilter: true,
-  ...filterTexts(filter, agent),
-  ...sendingTexts(sending),
+  ...filterTexts(webhook.filter, agent),
 })
 
 const editPage = (c: Context<Env>, id: string, draft: WebhookDraft) =>

@@ -15,7 +15,7 @@ export const NO_FILTER: FilterTexts = { filterAgent: '', filterSessions: '', fil
 
 /** Returns the texts of the form for a filter. `agent` is the name or the id to show. */
 export const filterTexts = (
-  { sessionIdPrefix = '', metadata = [] }: WebhookFilter,
+  { sessionIdPrefix = '', metadata = [] }: WebhookFilter = {},
   agent: string,
 ): FilterTexts => ({
   filterAgent: agent,

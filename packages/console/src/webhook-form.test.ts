@@ -1,24 +1,29 @@
-import { NO_FILTER } from './webhook-filter-form.js'
+import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import { expect, it } from 'vitest'
-import { sendingTexts, settingsOf } from './webhook-form.js'
+import { settingsIn, textsOf } from './setting-fields.js'
 
-const OTHERS = {
-  url: 'https://mine.example/',
-  description: '',
-  events: ['*'],
+const CLEARED = {
+  description: null,
   disableOnGone: false,
   ordering: 'none',
-  hasFilter: true,
-  ...NO_FILTER,
-} as const
+  maxConcurrency: null,
+  requestsPerSecond: null,
+  timeoutMs: null,
+  retrySchedule: null,
+}
 
 it.each([
-  [undefined, '', null],
-  [[], 'none', []],
-  [[5_000, 60_000], '5000, 60000', [5_000, 60_000]],
-])('the form shows the retry schedule %j as %j, and saves it unchanged', (given, text, saved) => {
-  const texts = sendingTexts({ ...(given && { retrySchedule: given }) })
-  expect(texts.retrySchedule).toBe(text)
-  const { retrySchedule } = settingsOf({ ...OTHERS, events: [...OTHERS.events], ...texts })
-  expect(retrySchedule).toEqual(saved)
+  [{}, {}],
+  [{ retrySchedule: [] }, { retrySchedule: 'none' }],
+  [{ retrySchedule: [5_000, 60_000] }, { retrySchedule: '5000, 60000' }],
+  [
+    { disableOnGone: true, ordering: 'session' },
+    { disableOnGone: 'yes', ordering: 'session' },
+  ],
+  [{ requestsPerSecond: 0.5 }, { requestsPerSecond: '0.5' }],
+  [{ description: 'mine' }, { description: 'mine' }],
+])('the form of a webhook shows %j as %j, and saves it unchanged', (given, shown) => {
+  const texts = textsOf(webhookSettings, given)
+  expect(texts).toMatchObject(shown)
+  expect(settingsIn(webhookSettings, texts)).toEqual({ ...CLEARED, ...given })
 })

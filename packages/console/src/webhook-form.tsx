@@ -1,23 +1,17 @@
-import { EVENT_NAMES, type Webhook, type WebhookSettings } from '@org/agent-messaging-core'
-import type { Ordering } from '@org/agent-messaging-core/runtime'
+import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
+import { sendingSettings, webhookSettings } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { textIn, type Form } from './input.js'
 import { Problem } from './parts.js'
+import { SettingFields, settingsIn, textsIn, type Texts } from './setting-fields.js'
 import { WebhookFilterFields, NO_FILTER, type FilterTexts } from './webhook-filter-form.js'
 
 type Fields = FilterTexts & {
   /** True if the form has the fields of a filter. */
   readonly hasFilter: boolean
   readonly url: string
-  readonly description: string
   readonly events: readonly string[]
-  readonly disableOnGone: boolean
-  readonly ordering: Ordering
-  /** Texts of the form. An empty text clears the setting. */
-  readonly maxConcurrency: string
-  readonly requestsPerSecond: string
-  readonly timeoutMs: string
-  readonly retrySchedule: string
+  readonly texts: Texts
 }
 
 /** The contents of the form, and the reason if they were refused. */
@@ -29,95 +23,30 @@ export type WebhookDraft = Fields & {
 
 export const NEW_WEBHOOK: WebhookDraft = {
   url: '',
-  description: '',
   events: ['*'],
-  disableOnGone: false,
-  ordering: 'none',
+  texts: {},
   hasFilter: true,
   ...NO_FILTER,
-  ...sendingTexts({}),
 }
 
-export function fieldsIn(form: Form): Fields {
-  const text = (name: string): string => textIn(form, name).trim()
-  const events = [form['events'] ?? []].flat().map(String)
-  return {
-    url: text('url'),
-    description: text('description'),
-    events,
-    disableOnGone: text('disableOnGone') === 'yes',
-    ordering: text('ordering') === 'session' ? 'session' : 'none',
-    hasFilter: 'filterMetadata' in form,
-    filterAgent: text('filterAgent'),
-    filterSessions: textIn(form, 'filterSessions'),
-    filterMetadata: textIn(form, 'filterMetadata'),
-    maxConcurrency: text('maxConcurrency'),
-    requestsPerSecond: text('requestsPerSecond'),
-    timeoutMs: text('timeoutMs'),
-    retrySchedule: text('retrySchedule'),
-  }
-}
-
-/** The text of an empty retry schedule. An empty text clears the setting. */
-const NO_RETRIES = 'none'
-
-/** The texts of the form for these settings. */
-export function sendingTexts(settings: NonNullable<Webhook['sending']>) {
-  const { maxConcurrency = '', requestsPerSecond = '', timeoutMs = '', retrySchedule } = settings
-  return {
-    maxConcurrency: String(maxConcurrency),
-    requestsPerSecond: String(requestsPerSecond),
-    timeoutMs: String(timeoutMs),
-    retrySchedule: retrySchedule?.length === 0 ? NO_RETRIES : (retrySchedule?.join(', ') ?? ''),
-  }
-}
-
-/** `null` clears the setting. The service refuses a text that is no number. */
-const numberIn = (text: string): number | null => (text === '' ? null : Number(text))
-
-function delaysIn(text: string): number[] | null {
-  if (text === '') return null
-  return text === NO_RETRIES ? [] : text.split(',').map(Number)
-}
-
-/** The service checks the names of the events. */
-export const settingsOf = ({
-  url,
-  description,
-  events,
-  disableOnGone,
-  ordering,
-  ...sending
-}: Fields) => ({
-  url,
-  disableOnGone,
-  ordering,
-  maxConcurrency: numberIn(sending.maxConcurrency),
-  requestsPerSecond: numberIn(sending.requestsPerSecond),
-  timeoutMs: numberIn(sending.timeoutMs),
-  retrySchedule: delaysIn(sending.retrySchedule),
-  events: events as WebhookSettings['events'],
-  description: description === '' ? null : description,
+export const fieldsIn = (form: Form): Fields => ({
+  url: textIn(form, 'url').trim(),
+  events: [form['events'] ?? []].flat().map(String),
+  texts: textsIn(webhookSettings, form),
+  hasFilter: 'filterMetadata' in form,
+  filterAgent: textIn(form, 'filterAgent').trim(),
+  filterSessions: textIn(form, 'filterSessions'),
+  filterMetadata: textIn(form, 'filterMetadata'),
 })
 
-const SENDING_FIELDS = [
-  {
-    name: 'maxConcurrency',
-    label: 'Most requests at a time',
-    placeholder: 'adapts to the receiver',
-  },
-  {
-    name: 'requestsPerSecond',
-    label: 'Most requests per second',
-    placeholder: 'adapts to the receiver',
-  },
-  { name: 'timeoutMs', label: 'Timeout in milliseconds', placeholder: 'the server’s setting' },
-  {
-    name: 'retrySchedule',
-    label: 'Delays between attempts in milliseconds, or none',
-    placeholder: '5000, 60000, 600000',
-  },
-] as const
+/** The service checks the names of the events. */
+export const settingsOf = ({ url, events, texts }: Fields) => ({
+  ...settingsIn(webhookSettings, texts),
+  url,
+  events: events as WebhookSettings['events'],
+})
+
+const { description, disableOnGone, ordering } = webhookSettings
 
 type FormProps = {
   readonly action: string
@@ -142,12 +71,7 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
           placeholder="https://example.com/hooks"
         />
       </div>
-      <div>
-        <label for="description">
-          Description <span class="muted">(optional)</span>
-        </label>
-        <input id="description" name="description" maxlength={500} value={draft.description} />
-      </div>
+      <SettingFields settings={{ description }} texts={draft.texts} />
       <fieldset>
         <legend>Events</legend>
         {['*', ...EVENT_NAMES].map((event) => (
@@ -162,29 +86,12 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
           </label>
         ))}
       </fieldset>
-      <label class="check">
-        <input type="checkbox" name="disableOnGone" value="yes" checked={draft.disableOnGone} />
-        Disable this webhook if it answers 410 Gone
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          name="ordering"
-          value="session"
-          checked={draft.ordering === 'session'}
-        />
-        Send the deliveries of each session in order
-      </label>
+      <SettingFields settings={{ disableOnGone, ordering }} texts={draft.texts} />
       <WebhookFilterFields {...draft} />
       <details>
         <summary>Limits, timeout and retries</summary>
         <div class="stack">
-          {SENDING_FIELDS.map(({ name, label, placeholder }) => (
-            <div>
-              <label for={name}>{label}</label>
-              <input id={name} name={name} value={draft[name]} placeholder={placeholder} />
-            </div>
-          ))}
+          <SettingFields settings={sendingSettings} texts={draft.texts} />
         </div>
       </details>
       {draft.hasHeaders === true && (

@@ -5,10 +5,12 @@ import {
   type WebhookFilter,
   type WebhookLimit,
 } from '@org/agent-messaging-core'
+import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { DeliveryTable } from './delivery-table.js'
 import { BASE } from './options.js'
-import { Empty, Id, refreshed, span, Status, Time, WholeId } from './parts.js'
+import { Empty, Id, refreshed, Status, Time, WholeId } from './parts.js'
+import { textsOf, titleOf } from './setting-fields.js'
 import { ActivitySections, type WebhookActivity } from './webhook-activity.js'
 import { healthOf, limitText } from './wording.js'
 
@@ -112,32 +114,28 @@ function Facts({ webhook, limit, now }: Pick<WebhookPageProps, 'webhook' | 'limi
   )
 }
 
-const SettingFacts = ({
-  webhook: { filter, url, events, description, headers, disableOnGone, ordering, sending = {} },
-}: Pick<WebhookPageProps, 'webhook'>) => (
-  <>
-    {description !== undefined && (
-      <Fact name="URL">
-        <span class="url">{url}</span>
-      </Fact>
-    )}
-    <Fact name="Events">{events.includes('*') ? 'all' : events.join(', ')}</Fact>
-    {filter && <FilterFacts {...filter} />}
-    {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
-    {disableOnGone && <Fact name="On 410 Gone">disable</Fact>}
-    {ordering === 'session' && <Fact name="Order">by session</Fact>}
-    {sending.maxConcurrency !== undefined && (
-      <Fact name="Parallel requests">at most {sending.maxConcurrency}</Fact>
-    )}
-    {sending.requestsPerSecond !== undefined && (
-      <Fact name="Requests per second">at most {sending.requestsPerSecond}</Fact>
-    )}
-    {sending.timeoutMs !== undefined && <Fact name="Timeout">{sending.timeoutMs} ms</Fact>}
-    {sending.retrySchedule && (
-      <Fact name="Retries after">{sending.retrySchedule.map(span).join(', ') || 'no retries'}</Fact>
-    )}
-  </>
-)
+const SettingFacts = ({ webhook }: Pick<WebhookPageProps, 'webhook'>) => {
+  const { filter, url, events, description, headers, sending } = webhook
+  const texts = textsOf(others, { ...webhook, ...sending })
+  return (
+    <>
+      {description !== undefined && (
+        <Fact name="URL">
+          <span class="url">{url}</span>
+        </Fact>
+      )}
+      <Fact name="Events">{events.includes('*') ? 'all' : events.join(', ')}</Fact>
+      {filter && <FilterFacts {...filter} />}
+      {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
+      {Object.entries(others).map(
+        ([name, setting]) => texts[name] && <Fact name={titleOf(setting)}>{texts[name]}</Fact>,
+      )}
+    </>
+  )
+}
+
+/** The title of the page is the description. */
+const { description: _, ...others } = webhookSettings
 
 const FilterFacts = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilter) => (
   <>

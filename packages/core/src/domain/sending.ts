@@ -46,6 +46,7 @@ export const sendingSettings = {
     minimum: 100,
     maximum: 300_000,
     clearable: true,
+    unit: 'milliseconds',
     label: 'time limit of an attempt',
     description: 'The time limit of one attempt.',
     unset: 'the server’s setting',
@@ -55,6 +56,7 @@ export const sendingSettings = {
     items: { type: 'integer', minimum: 1, maximum: 30 * DAY_MS },
     maxItems: 50,
     clearable: true,
+    unit: 'milliseconds',
     label: 'delays between attempts',
     description:
       'The delays between the attempts of a delivery, in milliseconds. An empty list allows one ' +

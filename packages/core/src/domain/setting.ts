@@ -13,6 +13,7 @@ export type Setting = {
   readonly minItems?: number
   readonly maxItems?: number
   readonly format?: 'uri'
+  readonly unit?: 'milliseconds'
   readonly default?: string | number | boolean
   readonly required?: true
   /** Null in a change clears the setting. */

@@ -14,8 +14,8 @@ import type { WebhookFilter } from './webhook-filter.js'
 import { readyToProbe, type WebhookHealth } from './webhook-health.js'
 
 /** `session`: the deliveries of one session are attempted in the order of their events. */
-export const ORDERINGS = ['none', 'session'] as const
-export type Ordering = (typeof ORDERINGS)[number]
+const ORDERINGS = ['none', 'session'] as const
+type Ordering = (typeof ORDERINGS)[number]
 
 /** A registered receiver. */
 export type Webhook = {

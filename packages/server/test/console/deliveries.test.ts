@@ -165,7 +165,9 @@ describe(
         await page.getByLabel('Most requests at a time').fill('3')
         await page.getByRole('button', { name: 'Save' }).click()
         await page.getByText('The changes were saved').waitFor()
-        expect(await text(page)).toMatch(/The second one[^]*agent\.error[^]*at most 3/)
+        expect(await text(page)).toMatch(
+          /The second one[^]*agent\.error[^]*Most requests at a time\s*3/,
+        )
         await page.getByRole('link', { name: 'Rotate secret' }).click()
         await page.getByText('must know the new secret').waitFor()
         await page.getByRole('button', { name: 'Rotate secret' }).click()
