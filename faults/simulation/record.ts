@@ -94,8 +94,8 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
       if (recovery) redelivered.push({ at: timeline.elapsed, of: recovery.filter.webhookId })
     },
     // A request of the cancelled delivery can still arrive without a record.
-    'deliveries.cancel': () => faults.record('a delivery is cancelled', 0),
-    'deliveries.skip': () => faults.record('a delivery is skipped', 0),
+    'deliveries.cancel': ([, , , , reason]: Params<DeliveryStore, 'cancel'>) =>
+      faults.record(reason === 'skipped' ? 'a delivery is skipped' : 'a delivery is cancelled', 0),
   }
 
   return {

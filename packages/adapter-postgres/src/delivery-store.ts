@@ -119,14 +119,8 @@ export function deliveryStore(database: Database): DeliveryStore {
           : undefined
         return row && toDelivery(row)
       }),
-    cancel: (projectId, deliveryId, now, audit) =>
-      write((db) =>
-        recorded(db, audit, end(db, { projectId, deliveryId, now, reason: 'operator' })),
-      ),
-    skip: (projectId, deliveryId, now, audit) =>
-      write((db) =>
-        recorded(db, audit, end(db, { projectId, deliveryId, now, reason: 'skipped' })),
-      ),
+    cancel: (projectId, deliveryId, now, audit, reason = 'operator') =>
+      write((db) => recorded(db, audit, end(db, { projectId, deliveryId, now, reason }))),
     get: (projectId, deliveryId) => read((db) => getDetail(db, { projectId, deliveryId })),
     ofMessages: (query) =>
       read(async (db) =>

@@ -91,10 +91,8 @@ export function deliveryStore(
           : undefined
         return row && toDelivery(row)
       }),
-    cancel: (projectId, deliveryId, now, entry) =>
-      committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, 'operator'))),
-    skip: (projectId, deliveryId, now, entry) =>
-      committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, 'skipped'))),
+    cancel: (projectId, deliveryId, now, entry, reason = 'operator') =>
+      committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, reason))),
     get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
     ofMessages: (query) =>
       committer.read(() =>

@@ -90,10 +90,6 @@ export function* findKey(digest: string): Operation<ApiKey | undefined> {
   return row && toApiKey(row)
 }
 
-function* readSetting(name: string): Operation<string | undefined> {
-  return (yield* one(setting, { name }))?.value
-}
-
 /** The adapters read the key of each request in their own way. */
 export const credentialStore = ({
   read,
@@ -138,10 +134,9 @@ export const credentialStore = ({
     yield* run(deleteSignIns, { now: toIso(now) })
     yield* run(putSetting, { name: ENDED_SIGN_IN + id, value: toIso(until) })
   }),
-  isSignInEnded: read(function* (id) {
-    return (yield* readSetting(ENDED_SIGN_IN + id)) !== undefined
+  readSetting: read(function* (name) {
+    return (yield* one(setting, { name }))?.value
   }),
-  readSetting: read(readSetting),
   replaceSetting: write(function* (name, from, value) {
     const replaced =
       from === undefined

@@ -11,7 +11,7 @@ import { auditEntry, type ByActor } from '../domain/audit.js'
 import type { SendLimit, SendLimits } from '../domain/send-limit.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
-import type { Project, SignIn } from '../ports/credential-store.js'
+import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import type { Recent } from '../domain/recent.js'
 import type { Platform } from '../platform.js'
@@ -219,7 +219,9 @@ export const endSignIn =
 export const isSignInOver =
   (d: Platform) =>
   ({ id, until }: SignIn): Stored<boolean> =>
-    until <= d.clock.now() ? okAsync(true) : d.storage.credentials.isSignInEnded(id)
+    until <= d.clock.now()
+      ? okAsync(true)
+      : d.storage.credentials.readSetting(ENDED_SIGN_IN + id).map((end) => end !== undefined)
 
 function keyRules(
   { name, permissions, expiresAt, key }: CreateKeyInput,

@@ -14,6 +14,9 @@ export type Project = {
 export type ProjectChange = { readonly sendLimits: SendLimits }
 
 /** A person's visit to the console, begun with an API key. The visit ends at `until`. */
+/** Begins the name of a setting that has the end of a visit which ended early. */
+export const ENDED_SIGN_IN = 'ended-sign-in/'
+
 export type SignIn = { readonly id: string; readonly until: Instant }
 
 /** Projects and API keys. The store knows a key only by its digest (SHA-256, hex). */
@@ -49,10 +52,11 @@ export interface CredentialStore {
     now: Instant,
     audit?: AuditEntry,
   ): Stored<'revoked' | 'already_revoked' | undefined>
-  /** Ends a visit early. Every process knows it until the visit's time has passed. */
+  /**
+   * Ends a visit early. Puts its end into the setting `ENDED_SIGN_IN` with the id behind, and deletes
+   * the settings of visits whose time has passed.
+   */
   endSignIn(signIn: SignIn, now: Instant): Stored<void>
-  /** Returns true if the visit was ended early. */
-  isSignInEnded(id: string): Stored<boolean>
   /**
    * Reads a value that the service keeps about the database, such as the check of the master key.
    */

@@ -4,6 +4,7 @@ import type {
   AfterAttempt,
   DeliveryAttempt,
   DeliveryStatus,
+  OperatorReason,
   SendingDelivery,
   WebhookDelivery,
 } from '../domain/delivery.js'
@@ -84,20 +85,15 @@ export interface DeliveryStore {
   ): Stored<Redelivered>
   /**
    * Ends an open delivery. A running attempt can still arrive, and counts only if it was recorded
-   * before. A circuit that this delivery holds open, as its probe, is half-open.
+   * before. A circuit that this delivery holds open, as its probe, is half-open. The reason is
+   * `operator` if none is given.
    */
   cancel(
     projectId: string,
     deliveryId: string,
     now: Instant,
     audit?: AuditEntry,
-  ): Stored<WebhookDelivery | 'already_final' | undefined>
-  /** Does the same with the reason `skipped`. */
-  skip(
-    projectId: string,
-    deliveryId: string,
-    now: Instant,
-    audit?: AuditEntry,
+    reason?: OperatorReason,
   ): Stored<WebhookDelivery | 'already_final' | undefined>
   get(projectId: string, deliveryId: string): Stored<DeliveryDetail | undefined>
   /**

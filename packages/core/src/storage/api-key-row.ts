@@ -30,8 +30,3 @@ export const apiKeyColumns = (key: ApiKey): ApiKeyRow => ({
   expiresAt: key.expiresAt ?? null,
   revokedAt: key.revokedAt ?? null,
 })
-
-/**
- * Ended sign-ins are few. Each is a setting, whose value is the time when the row can be deleted.
- */
-export const ENDED_SIGN_IN = 'ended-sign-in/'

@@ -82,6 +82,7 @@ export type { AuditFilter, AuditStore } from '../ports/audit-store.js'
 export type { PortalStore } from '../ports/portal-store.js'
 export { canOpen, type PortalSession } from '../domain/portal.js'
 export { limitsColumn, toProject, type ProjectRow } from './project-row.js'
+export { ENDED_SIGN_IN } from '../ports/credential-store.js'
 export type { CredentialStore, Project, ProjectChange, SignIn } from '../ports/credential-store.js'
 export type {
   AttemptRecord,
@@ -187,13 +188,7 @@ export {
   type AgentColumns,
   type AgentRow,
 } from './agent-row.js'
-export {
-  API_KEY_COLUMNS,
-  apiKeyColumns,
-  ENDED_SIGN_IN,
-  toApiKey,
-  type ApiKeyRow,
-} from './api-key-row.js'
+export { API_KEY_COLUMNS, apiKeyColumns, toApiKey, type ApiKeyRow } from './api-key-row.js'
 export {
   AUDIT_COLUMNS,
   auditColumns,

@@ -1,6 +1,6 @@
 import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
 import { auditEntry, type AuditEntry, type ByActor } from '../domain/audit.js'
-import type { WebhookDelivery } from '../domain/delivery.js'
+import type { OperatorReason, WebhookDelivery } from '../domain/delivery.js'
 import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
 import type { Invalid } from '../domain/input-rules.js'
@@ -63,22 +63,17 @@ export const redeliver =
 
 /**
  * Cancels an open delivery. An attempt in flight, or one that another process has claimed, can
- * still arrive.
+ * still arrive. The reason is `skipped` if the delivery blocks the others of its session.
  */
 export const cancelDelivery =
-  (d: WebhooksContext) =>
-  (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> =>
-    d.storage.deliveries
-      .cancel(ref.projectId, ref.deliveryId, d.clock.now(), entryOf(d, ref, 'delivery.cancelled'))
+  (d: WebhooksContext, reason: OperatorReason) =>
+  (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> => {
+    const { projectId, deliveryId } = ref
+    const entry = entryOf(d, ref, 'delivery.cancelled')
+    return d.storage.deliveries
+      .cancel(projectId, deliveryId, d.clock.now(), entry, reason)
       .andThen((cancelled) => ended(d, cancelled))
-
-/** Cancels an open delivery because it blocks the other deliveries of its session. */
-export const skipDelivery =
-  (d: WebhooksContext) =>
-  (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> =>
-    d.storage.deliveries
-      .skip(ref.projectId, ref.deliveryId, d.clock.now(), entryOf(d, ref, 'delivery.cancelled'))
-      .andThen((skipped) => ended(d, skipped))
+  }
 
 const entryOf = (
   d: Platform,

@@ -4,13 +4,7 @@ import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
 import { DeliverySender } from './delivery-sender.js'
 import { EventReaders } from './event-readers.js'
-import {
-  cancelDelivery,
-  getDelivery,
-  listDeliveries,
-  redeliver,
-  skipDelivery,
-} from './manage-deliveries.js'
+import { cancelDelivery, getDelivery, listDeliveries, redeliver } from './manage-deliveries.js'
 import {
   createWebhook,
   deleteWebhook,
@@ -61,8 +55,8 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       get: shared(getDelivery(context)),
       list: shared(listDeliveries(context)),
       redeliver: redeliver(context),
-      cancel: cancelDelivery(context),
-      skip: skipDelivery(context),
+      cancel: cancelDelivery(context, 'operator'),
+      skip: cancelDelivery(context, 'skipped'),
     },
     recoveries: {
       start: startRecovery(context),

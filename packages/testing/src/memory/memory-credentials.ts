@@ -1,4 +1,6 @@
 import {
+  ENDED_SIGN_IN,
+  toIso,
   type ApiKey,
   type AuditEntry,
   type Instant,
@@ -84,13 +86,10 @@ export class MemoryCredentials implements Immediate<CredentialStore> {
   }
 
   endSignIn({ id, until }: SignIn, now: Instant): void {
-    const { endedSignIns } = this.#memory
-    for (const [ended, end] of endedSignIns) if (end <= now) endedSignIns.delete(ended)
-    endedSignIns.set(id, until)
-  }
-
-  isSignInEnded(id: string): boolean {
-    return this.#memory.endedSignIns.has(id)
+    const { settings } = this.#memory
+    for (const [name, end] of settings)
+      if (name.startsWith(ENDED_SIGN_IN) && end <= toIso(now)) settings.delete(name)
+    settings.set(ENDED_SIGN_IN + id, toIso(until))
   }
 
   readSetting(name: string): string | undefined {

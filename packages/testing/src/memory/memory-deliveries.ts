@@ -116,17 +116,9 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     deliveryId: string,
     now: Instant,
     audit?: AuditEntry,
+    reason: OperatorReason = 'operator',
   ): WebhookDelivery | 'already_final' | undefined {
-    return recorded(this.#memory, audit, this.#end(projectId, deliveryId, now, 'operator'))
-  }
-
-  skip(
-    projectId: string,
-    deliveryId: string,
-    now: Instant,
-    audit?: AuditEntry,
-  ): WebhookDelivery | 'already_final' | undefined {
-    return recorded(this.#memory, audit, this.#end(projectId, deliveryId, now, 'skipped'))
+    return recorded(this.#memory, audit, this.#end(projectId, deliveryId, now, reason))
   }
 
   get(projectId: string, deliveryId: string): DeliveryDetail | undefined {

@@ -23,7 +23,6 @@ import type {
 export type Memory = {
   readonly projects: Map<string, Project>
   readonly apiKeys: Map<string, { key: ApiKey; readonly digest: string }>
-  readonly endedSignIns: Map<string, Instant>
   readonly senders: Map<string, Instant>
   readonly settings: Map<string, string>
   readonly agents: Map<string, Agent>
@@ -82,7 +81,6 @@ export type DeliveryRow = {
 export const newMemory = (): Memory => ({
   projects: new Map(),
   apiKeys: new Map(),
-  endedSignIns: new Map(),
   senders: new Map(),
   settings: new Map(),
   agents: new Map(),

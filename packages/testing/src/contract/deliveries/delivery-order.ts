@@ -222,24 +222,25 @@ export function deliveryOrderSuite(it: StorageTest): void {
     expect(await statesOf(storage, ids)).toEqual(['delivered', 'pending', 'waits for 1'])
   })
 
-  it.for(['cancel', 'skip'] as const)(
-    'goes on after the first is ended by %s, also during its attempt',
-    async (action, { storage, scene }) => {
+  it.for(['operator', 'skipped'] as const)(
+    'goes on after the first is cancelled with the reason %s, also during its attempt',
+    async (reason, { storage, scene }) => {
       const { ids } = await chain(storage, scene)
-      const reason = action === 'skip' ? 'skipped' : 'operator'
+      const cancel = () =>
+        storage.deliveries.cancel(PROJECT_ID, ids[0] ?? '', NOW, undefined, reason)
       const first = await claimOne(storage)
-      const ended = await storage.deliveries[action](PROJECT_ID, ids[0] ?? '', NOW)
+      const ended = await cancel()
       expect(ended).toMatchObject({ state: { kind: 'cancelled', cancelledAt: NOW, reason } })
       expect(await statesOf(storage, ids)).toEqual([reason, 'pending', 'waits for 1'])
       expect(await record(storage, first, delivered)).toEqual({ kind: 'lease_lost' })
-      expect(await storage.deliveries[action](PROJECT_ID, ids[0] ?? '', NOW)).toBe('already_final')
+      expect(await cancel()).toBe('already_final')
       expect((await claimOne(storage)).delivery.id).toBe(ids[1])
     },
   )
 
   it('passes over waiting deliveries that were ended', async ({ storage, scene }) => {
     const { ids } = await chain(storage, scene)
-    await storage.deliveries.skip(PROJECT_ID, ids[1] ?? '', NOW)
+    await storage.deliveries.cancel(PROJECT_ID, ids[1] ?? '', NOW, undefined, 'skipped')
     expect(await statesOf(storage, ids)).toEqual(['pending', 'skipped', 'waits for 0'])
     await record(storage, await claimOne(storage), delivered)
     expect(await statesOf(storage, ids)).toEqual(['delivered', 'skipped', 'pending'])

@@ -6,6 +6,7 @@ import type {
   WebhookDelivery,
   Instant,
   ClaimedDelivery,
+  OperatorReason,
 } from '@org/agent-messaging-core/storage'
 import { PROJECT_ID } from '../../builders.js'
 import { accepted, refused } from '../../fakes/fake-sender.js'
@@ -150,10 +151,10 @@ const record =
   }
 
 const end =
-  (pick: number, action: 'cancel' | 'skip'): Step =>
+  (pick: number, reason: OperatorReason): Step =>
   async (world) => {
     const delivery = oneOf(await allOf(world), pick)
-    if (delivery) await world.store[action](PROJECT_ID, delivery.id, world.now)
+    if (delivery) await world.store.cancel(PROJECT_ID, delivery.id, world.now, undefined, reason)
   }
 
 const redeliver =
@@ -240,7 +241,7 @@ const anyStep = fc.oneof(
   ...often,
   ...often,
   ...often,
-  step('end', end, pick, fc.constantFrom('cancel', 'skip')),
+  step('end', end, pick, fc.constantFrom('operator', 'skipped')),
   step('redeliver', redeliver, pick),
   step('recover', () => recover),
   step('release', release, pick),

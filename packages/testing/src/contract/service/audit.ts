@@ -206,7 +206,7 @@ const CHANGES: readonly [string, Change][] = [
   [
     'deliveries.skip',
     async ({ deliveries }, audit, scene) =>
-      deliveries.skip(PROJECT_ID, await delivery(scene), NOW, audit),
+      deliveries.cancel(PROJECT_ID, await delivery(scene), NOW, audit, 'skipped'),
   ],
   [
     'an erasure of a principal, once for all of its steps',
@@ -314,7 +314,7 @@ const REFUSED: readonly [string, Change][] = [
       await deliveries.redeliver(filter, { limit: 1 }, NOW, audit)
       await deliveries.cancel(PROJECT_ID, id, NOW)
       await deliveries.cancel(PROJECT_ID, id, NOW, audit)
-      await deliveries.skip(PROJECT_ID, id, NOW, audit)
+      await deliveries.cancel(PROJECT_ID, id, NOW, audit, 'skipped')
     },
   ],
   [
