@@ -17,7 +17,7 @@ const ROUNDS = 5
 /** Messages of a round, by the size of the groups. */
 const MESSAGES = { 1: 500, 64: 6_400 }
 const CALLS = {
-  accept: 'Accept (`accept_messages`, `accept_independent`)',
+  accept: 'Accept (`accept_messages`)',
   settle: 'Settle a run with its event and one delivery (`settle_runs`)',
   claim: 'Claim a delivery (`due_webhooks`, `claim_deliveries`)',
   record: 'Record an attempt (`record_attempts`)',

@@ -9,23 +9,9 @@ import {
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { selectMessage } from './message-row.js'
-import { call, sql } from './sql.js'
-import { counting, usageParameters, type UsageParameters } from './usage-store.js'
+import { jsonRows, sql } from './sql.js'
+import { countingCall } from './usage-store.js'
 
-type Nullable = readonly (string | null)[]
-type Columns = {
-  readonly [
-    C in 'projectIds' | 'agentIds' | 'sessionIds' | 'ids' | 'texts' | 'principals'
-  ]: readonly string[]
-} & {
-  readonly [
-    C in 'keys' | 'fingerprints' | 'metadatas' | 'traces' | 'earlierTurns' | 'apiKeyIds'
-  ]: Nullable
-} & {
-  readonly nows: readonly number[]
-  readonly claimUntils: readonly (number | null)[]
-  readonly agentsUpdatedAt: readonly (number | null)[]
-}
 /** The result for the message at `place`. An accepted message has its session's `token`. */
 type Result = {
   readonly place: number
@@ -35,20 +21,10 @@ type Result = {
   readonly sessionState: string | null
 }
 
-const acceptText = (name: 'accept_messages' | 'accept_independent') => `
-  select * from agent_messaging.${name}(@projectIds, @agentIds, @sessionIds, @ids, @keys,
-    @fingerprints, @texts, @metadatas, @principals, @traces, @earlierTurns, @nows, @claimUntils,
-    @apiKeyIds, @agentsUpdatedAt)`
-const acceptSql = (name: 'accept_messages' | 'accept_independent') => {
-  const text = acceptText(name)
-  const counted = counting(text, "r.kind in ('created', 'claimed')")
-  return {
-    plain: call<Columns, Result>(text),
-    counting: call<Columns & UsageParameters, Result>(counted),
-  }
-}
-const acceptEach = acceptSql('accept_messages')
-const acceptIndependent = acceptSql('accept_independent')
+const acceptCall = countingCall<{ readonly rounds: string }, Result>(
+  'select * from agent_messaging.accept_messages(@rounds)',
+  "r.kind in ('created', 'claimed')",
+)
 const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
   `${selectMessage} where m.seq = any(@seqs::bigint[])`,
 )
@@ -62,12 +38,7 @@ export async function acceptAll(
   all: readonly NewMessage[],
   isOfHost = false,
 ): Promise<Accepted[]> {
-  const statement = areIndependent(all) ? acceptIndependent : acceptEach
-  const columns = columnsOf(all)
-  const usage = usageParameters(all, isOfHost)
-  const results = usage
-    ? await db.all(statement.counting, { ...columns, ...usage })
-    : await db.all(statement.plain, columns)
+  const results = await acceptCall(db, { rounds: jsonRows(roundsOf(all)) }, all, isOfHost)
   const seqs = results.flatMap(({ existingSeq }) => existingSeq ?? [])
   const rows = seqs.length === 0 ? [] : await db.all(existingSql, { seqs })
   const existing = new Map(rows.map((row) => [row.seq, row]))
@@ -79,19 +50,20 @@ export async function acceptAll(
   return accepted
 }
 
-/** Up to this many messages are accepted as fast one after the other. */
-const FEW = 2
-
-/**
- * Returns whether the messages have different sessions and keys, and are enough for one statement.
- */
-function areIndependent(all: readonly NewMessage[]): boolean {
-  if (all.length <= FEW) return false
-  const sessions = new Set(all.map(({ agentId, sessionId }) => `${agentId} ${sessionId}`))
-  const keys = all.flatMap(({ agentId, idempotencyKey }) =>
-    idempotencyKey === undefined ? [] : [`${agentId} ${idempotencyKey}`],
-  )
-  return sessions.size === all.length && new Set(keys).size === keys.length
+/** Puts messages of one session, and messages with one key, into different rounds, in their order. */
+function roundsOf(all: readonly NewMessage[]): object[][] {
+  const rounds: object[][] = []
+  /** How many rounds have a message of the session, or with the key. */
+  const used = new Map<string, number>()
+  for (const [at, message] of all.entries()) {
+    const { agentId, sessionId, idempotencyKey = message.id } = message
+    const names = [`session ${agentId} ${sessionId}`, `key ${agentId} ${idempotencyKey}`]
+    const round = Math.max(...names.map((name) => used.get(name) ?? 0))
+    for (const name of names) used.set(name, round + 1)
+    const inRound = (rounds[round] ??= [])
+    inRound.push(rowOf(message, at + 1))
+  }
+  return rounds
 }
 
 function acceptedOf(
@@ -112,22 +84,23 @@ function acceptedOf(
   }
 }
 
-const columnsOf = (all: readonly NewMessage[]): Columns => ({
-  projectIds: all.map(({ projectId }) => projectId),
-  agentIds: all.map(({ agentId }) => agentId),
-  sessionIds: all.map(({ sessionId }) => sessionId),
-  ids: all.map(({ id }) => id),
-  keys: all.map(({ idempotencyKey }) => idempotencyKey ?? null),
-  fingerprints: all.map(({ fingerprint }) => fingerprint ?? null),
-  texts: all.map(({ message }) => message),
-  metadatas: all.map(({ metadata }) => (metadata === undefined ? null : JSON.stringify(metadata))),
-  principals: all.map(({ executionPrincipal }) => JSON.stringify(executionPrincipal)),
-  traces: all.map(({ trace }) => traceColumn(trace)),
-  earlierTurns: all.map(({ earlierTurns }) =>
-    earlierTurns === undefined ? null : JSON.stringify(earlierTurns),
-  ),
-  nows: all.map(({ now }) => now),
-  claimUntils: all.map(({ claimUntil }) => claimUntil ?? null),
-  apiKeyIds: all.map(({ readEarlier }) => readEarlier?.apiKeyId ?? null),
-  agentsUpdatedAt: all.map(({ readEarlier }) => readEarlier?.agentUpdatedAt ?? null),
+const rowOf = (message: NewMessage, place: number) => ({
+  place,
+  projectId: message.projectId,
+  agentId: message.agentId,
+  sessionId: message.sessionId,
+  id: message.id,
+  idempotencyKey: message.idempotencyKey,
+  fingerprint: message.fingerprint,
+  message: message.message,
+  metadata: jsonText(message.metadata),
+  principal: jsonText(message.executionPrincipal),
+  trace: traceColumn(message.trace),
+  earlierTurns: jsonText(message.earlierTurns),
+  now: message.now,
+  claimUntil: message.claimUntil,
+  apiKeyId: message.readEarlier?.apiKeyId,
+  agentUpdatedAt: message.readEarlier?.agentUpdatedAt,
 })
+
+const jsonText = (value: unknown): string | undefined => JSON.stringify(value)

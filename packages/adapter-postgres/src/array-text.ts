@@ -1,6 +1,6 @@
 /**
  * Returns an array in PostgreSQL's syntax. The driver would escape each element with two regular
- * expressions, also numbers, and the three statements of a send have 56 arrays.
+ * expressions, also numbers.
  */
 export const arrayText = (elements: readonly unknown[]): string =>
   `{${elements.map(elementText).join(',')}}`
@@ -19,7 +19,7 @@ function elementText(element: unknown): string {
 }
 
 /** In quotes, only quotes and backslashes are special. */
-export const quoted = (text: string): string =>
+const quoted = (text: string): string =>
   text.includes('"') || text.includes('\\')
     ? `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`
     : `"${text}"`

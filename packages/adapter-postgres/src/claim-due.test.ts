@@ -38,8 +38,8 @@ async function scene(...dueAts: readonly number[]) {
   const watched: Queries = {
     ...db,
     all: async (statement, parameters) => {
-      if ('floorWebhooks' in parameters) floors.push(Reflect.get(parameters, 'floors') as number[])
-      if ('halfOpen' in parameters) await beforeClaim()
+      if ('floors' in parameters) floors.push(floorsIn(String(parameters.floors)))
+      if ('shares' in parameters) await beforeClaim()
       return db.all(statement, parameters)
     },
   }
@@ -64,6 +64,9 @@ async function scene(...dueAts: readonly number[]) {
     meanwhile: (step: () => Promise<unknown>) => (beforeClaim = async () => void (await step())),
   }
 }
+
+const floorsIn = (rows: string): number[] =>
+  (JSON.parse(rows) as { readonly floor: number }[]).map(({ floor }) => floor)
 
 it('a claim starts at the oldest delivery of the previous claim for a second', async () => {
   const { claim, floors } = await scene(

@@ -14,7 +14,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { webhookList } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
-import { call, sql } from './sql.js'
+import { call, jsonRows, sql } from './sql.js'
 
 /**
  * Webhooks that one claim looks at. Bounds a claim when thousands of webhooks have due deliveries
@@ -37,7 +37,8 @@ type DueQuery = {
 }
 /** Ranges of webhooks, each behind `after` and up to `upTo`. */
 type Ranges = { readonly afters: readonly number[]; readonly upTos: readonly number[] }
-type Floors = { readonly floorWebhooks: readonly number[]; readonly floors: readonly Instant[] }
+/** Rows of webhooks with their floors. */
+type Floors = { readonly floors: string }
 /** A number of deliveries of one webhook to claim, all first attempts or all retries. */
 type Share = {
   readonly webhook: DueWebhook
@@ -59,19 +60,11 @@ const dueSql = sql<DueQuery & Ranges & Floors, DueWebhook>(`
       from unnest(@afters::bigint[], @upTos::bigint[])
           with ordinality as range (after, up_to, place)
         cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostWebhooks, @most,
-          @except, @floorWebhooks, @floors) found
+          @except, @floors) found
       limit @mostWebhooks) due on due.seq = w.seq
   where w.disabled_at is null and not w.paused and (w.circuit_until is null or w.circuit_until <= @now)
   order by due.place, w.seq`)
 
-type Shares = {
-  readonly webhooks: readonly number[]
-  readonly areRetries: readonly boolean[]
-  readonly counts: readonly number[]
-  readonly floors: readonly Instant[]
-  readonly halfOpen: readonly number[]
-  readonly untils: readonly Instant[]
-}
 type ClaimedRow = ClaimedDeliveryRow & {
   readonly seq: number
   readonly webhookSeq: number
@@ -81,9 +74,9 @@ type ClaimedRow = ClaimedDeliveryRow & {
   readonly trace: string | null
   readonly wasDueAt: Instant
 }
-const claimSql = call<Shares & { readonly now: Instant }, ClaimedRow>(`
-  select * from agent_messaging.claim_deliveries(@webhooks, @areRetries, @counts, @floors,
-    @halfOpen, @now, @untils)`)
+const claimSql = call<{ readonly shares: string; readonly now: Instant }, ClaimedRow>(
+  'select * from agent_messaging.claim_deliveries(@shares, @now)',
+)
 
 /**
  * `DeliveryStore.claimDue`. A claim visits the webhooks that have due deliveries in a circle, and
@@ -150,7 +143,7 @@ class DueFloors {
 
   at(now: Instant): Floors {
     if (Math.abs(now - this.#since) >= FLOORS_LAST_MS) this.#floors.clear()
-    return { floorWebhooks: [...this.#floors.keys()], floors: [...this.#floors.values()] }
+    return { floors: jsonRows([...this.#floors].map(([seq, floor]) => ({ seq, floor }))) }
   }
 
   set(shares: readonly Share[], now: Instant): void {
@@ -188,15 +181,15 @@ async function claimShares(
     shares.map(({ webhook }) => [webhook.seq, leaseEnd(query, toWebhook(webhook))]),
   )
   const endOf = ({ seq }: DueWebhook): Instant => ends.get(seq) ?? query.until
-  const rows = await db.all(claimSql, {
-    webhooks: shares.map(({ webhook }) => webhook.seq),
-    areRetries: shares.map(({ isRetry }) => isRetry),
-    counts: shares.map(({ count }) => count),
-    floors: shares.map(({ floor }) => floor),
-    halfOpen: shares.filter(({ webhook }) => isHalfOpen(webhook)).map(({ webhook }) => webhook.seq),
-    now: query.now,
-    untils: shares.map(({ webhook }) => endOf(webhook)),
-  })
+  const asked = shares.map(({ webhook, isRetry, count, floor }) => ({
+    webhookSeq: webhook.seq,
+    isHalfOpen: isHalfOpen(webhook),
+    isRetry,
+    count,
+    floor,
+    until: endOf(webhook),
+  }))
+  const rows = await db.all(claimSql, { shares: jsonRows(asked), now: query.now })
   const webhooks = new Map(shares.map(({ webhook }) => [webhook.seq, webhook]))
   const rowsOf = new Map<number, ClaimedRow[]>([...webhooks.keys()].map((seq) => [seq, []]))
   for (const row of rows.sort((a, b) => a.wasDueAt - b.wasDueAt || a.seq - b.seq))

@@ -7,12 +7,11 @@ import {
   type MessageStateKind,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
-import { call } from './sql.js'
+import { call, jsonRows } from './sql.js'
 
 type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
 type Claims = {
-  readonly agentIds: readonly string[]
-  readonly free: readonly number[]
+  readonly lanes: string
   readonly now: Instant
   readonly until: Instant
 }
@@ -25,7 +24,7 @@ type Claim = MessageFacts & {
 }
 
 const claimSql = call<Claims, Claim>(
-  'select * from agent_messaging.claim_messages(@agentIds, @free, @now, @until)',
+  'select * from agent_messaging.claim_messages(@lanes, @now, @until)',
 )
 
 /** `MessageStore.claimRunnable`. A lane without due messages costs one descent of an index. */
@@ -33,9 +32,7 @@ export async function claimRunnable(
   db: Queries,
   { lanes, now, until }: Query,
 ): Promise<ClaimedMessage[]> {
-  const agentIds = lanes.map(({ agentId }) => agentId)
-  const free = lanes.map((lane) => Math.max(0, lane.free))
-  const claims = await db.all(claimSql, { agentIds, free, now, until })
+  const claims = await db.all(claimSql, { lanes: jsonRows(lanes), now, until })
   return claims.map(({ token, sessionState, was, isExhausted, ...facts }) => {
     const lost = was === 'running' || was === 'deferred' ? was : undefined
     return {

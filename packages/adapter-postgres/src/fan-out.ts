@@ -18,16 +18,16 @@ import type { Queries } from './database.js'
 import { NO_HOOKS, readHooks, type Hooks } from './hooks.js'
 import { readReceivers, topicOf, topicsOf, type Receiver, type Receivers } from './receivers.js'
 import { perform } from './operations.js'
-import { sql } from './sql.js'
+import { jsonRows, sql } from './sql.js'
 
 /** A delivery to insert. With lease 1 the delivery is claimed, with lease 0 the delivery is due. */
-export type NewDelivery = {
+type NewDelivery = {
   readonly id: string
   readonly webhookSeq: number
   readonly dueAt: Instant
   readonly lease: 0 | 1
   /** If a delivery with this key is open, this one waits. Its `dueAt` and `lease` do not count. */
-  readonly orderKey: string | null
+  readonly orderKey: string | undefined
 }
 /** The events that have receivers, and the claims on their deliveries. */
 export type FanOut = {
@@ -43,12 +43,7 @@ type InsertedColumns = {
   readonly projectId: string
   readonly eventSeq: number
   readonly createdAt: Instant
-} & {
-  readonly ids: readonly string[]
-  readonly webhookSeqs: readonly number[]
-  readonly dueAts: readonly Instant[]
-  readonly leases: readonly number[]
-  readonly orderKeys: readonly (string | null)[]
+  readonly deliveries: string
 }
 type EventColumns = Pick<WebhookEvent, 'id' | 'projectId' | 'name' | 'body' | 'createdAt'> & {
   readonly hasDeliveries: boolean
@@ -72,18 +67,17 @@ const insertDeliveriesSql = sql<InsertedColumns, { readonly id: string; readonly
   insert into agent_messaging.deliveries
     (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, order_key,
       created_at)
-  select id, @projectId, webhook_seq, @eventSeq,
-    case when lease = 0 or is_waiting then 'pending' else 'sending' end, 0, 0,
-    case when is_waiting then ${WAITING} else due_at end, case when is_waiting then 0 else lease end,
-    order_key, @createdAt
-  from unnest(@ids::text[], @webhookSeqs::bigint[], @dueAts::bigint[], @leases::bigint[],
-      @orderKeys::text[])
-    with ordinality as given (id, webhook_seq, due_at, lease, order_key, place)
-    cross join lateral (select given.order_key is not null and exists (
+  select id, @projectId, "webhookSeq", @eventSeq,
+    case when lease = 0 or waits then 'pending' else 'sending' end, 0, 0,
+    case when waits then ${WAITING} else "dueAt" end, case when waits then 0 else lease end,
+    "orderKey", @createdAt
+  from rows from (jsonb_to_recordset(@deliveries::jsonb) as (id text, "webhookSeq" bigint,
+      "dueAt" bigint, lease bigint, "orderKey" text)) with ordinality as given
+    cross join lateral (select given."orderKey" is not null and exists (
       select 1 from agent_messaging.deliveries d
-      where d.order_key = given.order_key and d.finished_at is null) as is_waiting) ordered
-  order by place returning id, due_at as "dueAt"`)
-const lockOrdersSql = sql<{ readonly orderKeys: readonly (string | null)[] }>(
+      where d.order_key = given."orderKey" and d.finished_at is null) as waits) ordered
+  order by ordinality returning id, due_at as "dueAt"`)
+const lockOrdersSql = sql<{ readonly orderKeys: readonly string[] }>(
   'select agent_messaging.lock_orders(@orderKeys)',
 )
 
@@ -101,17 +95,17 @@ export async function fanOut(
   const { events, claims } = fanOutTo(outgoing, receivers, hooks)
   const waiting: string[] = []
   for (const { event, deliveries } of events) waiting.push(...(await insert(db, event, deliveries)))
-  return notWaiting(claims, waiting)
+  return notWaiting(claims, new Set(waiting))
 }
 
 /** Returns the claims, except those of deliveries that turned out to wait in their order. */
 export const notWaiting = (
   { deliveries, skipped }: ClaimedDeliveries,
-  waiting: readonly string[],
+  waiting: ReadonlySet<string>,
 ): ClaimedDeliveries =>
-  waiting.length === 0
+  waiting.size === 0
     ? { deliveries, skipped }
-    : { deliveries: deliveries.filter(({ delivery }) => !waiting.includes(delivery.id)), skipped }
+    : { deliveries: deliveries.filter(({ delivery }) => !waiting.has(delivery.id)), skipped }
 
 /** Decides which deliveries each event gets. */
 export function fanOutTo(outgoing: Outgoing, receivers: Receivers, hooks: Hooks): FanOut {
@@ -148,7 +142,7 @@ function deliveriesOf(
       webhookSeq: seq,
       dueAt: until ?? event.createdAt,
       lease: until === undefined ? 0 : 1,
-      orderKey: orderKeyOf(webhook, event) ?? null,
+      orderKey: orderKeyOf(webhook, event),
     })
     if (until !== undefined) claims.deliveries.push(newClaimedDelivery(id, event, webhook, until))
     if (skipped !== undefined) claims.skipped.push(skipped)
@@ -167,7 +161,13 @@ export async function publishTo(
   if (!webhook) return false
   await perform(db, makeReadyToProbe, [webhookId], event.createdAt)
   await insert(db, event, [
-    { id: deliveryId, webhookSeq: webhook.seq, dueAt: event.createdAt, lease: 0, orderKey: null },
+    {
+      id: deliveryId,
+      webhookSeq: webhook.seq,
+      dueAt: event.createdAt,
+      lease: 0,
+      orderKey: undefined,
+    },
   ])
   return true
 }
@@ -192,17 +192,13 @@ async function insert(
   })
   if (!row) throw new Error('the insert of an event returned no row')
   if (deliveries.length === 0) return []
-  const orderKeys = deliveries.map(({ orderKey }) => orderKey)
-  if (orderKeys.some((key) => key !== null)) await db.run(lockOrdersSql, { orderKeys })
+  const orderKeys = deliveries.flatMap(({ orderKey }) => orderKey ?? [])
+  if (orderKeys.length > 0) await db.run(lockOrdersSql, { orderKeys })
   const inserted = await db.all(insertDeliveriesSql, {
     projectId,
     eventSeq: row.seq,
     createdAt,
-    ids: deliveries.map((delivery) => delivery.id),
-    webhookSeqs: deliveries.map(({ webhookSeq }) => webhookSeq),
-    dueAts: deliveries.map(({ dueAt }) => dueAt),
-    leases: deliveries.map(({ lease }) => lease),
-    orderKeys,
+    deliveries: jsonRows(deliveries),
   })
   return inserted.flatMap(({ id: one, dueAt }) => (dueAt === WAITING ? one : []))
 }

@@ -16,7 +16,7 @@ import { fanOut } from './fan-out.js'
 import { messageById, writeInputs, writeState } from './message-row.js'
 import { holdUntil, lockSessionsOf, remember } from './sessions.js'
 import { sql } from './sql.js'
-import { addUsageSql, usageParameters } from './usage-store.js'
+import { addUsage } from './usage-store.js'
 
 // Changes by the holder of a lease, besides the outcome of its run. All run within a transaction.
 
@@ -98,8 +98,7 @@ export async function ask(
   await writeInputs(db, row.seq, inputs)
   await holdUntil(db, row.sessionSeq, WAITING)
   const claims = await fanOut(db, outgoing, row)
-  const counts = usage && usageParameters([{ usage }])
-  if (counts) await db.run(addUsageSql, counts)
+  await addUsage(db, { usage })
   return {
     kind: 'recorded',
     message: messageOf({ ...row, inputs: inputsColumn(inputs) }, state),

@@ -7,6 +7,7 @@ import {
 import {
   accepted,
   anAgent,
+  anApiKey,
   anEvent,
   aProject,
   aWebhook,
@@ -27,6 +28,7 @@ const MANY = 2_000
 const FEW = 50
 const UNTIL = NOW + 30_000
 const ids = fakeIds()
+const key = anApiKey()
 
 let postgres: TestPostgres
 beforeAll(async () => {
@@ -116,7 +118,7 @@ it.each<[string, Past]>([
       stepsOf(plan.Plan).map((step) => ({ ...step, of: plan['Query Text'] })),
     )
     expect(new Set(steps.map((step) => step['Relation Name']))).toEqual(
-      new Set([...NAMES, 'api_keys', 'webhooks', 'subscriptions', undefined]),
+      new Set([...NAMES, 'api_keys', 'webhooks', 'subscriptions', 'erasures', undefined]),
     )
     expect(steps.filter((step) => rowsOf(step) > FEW).map(described)).toEqual([])
     // A scan without a condition on the first column reads the whole index.
@@ -191,6 +193,7 @@ async function scene({ nested = true } = {}) {
   const agent = anAgent()
   await storage.credentials.createProject(aProject())
   await storage.agents.create(agent, 1_000)
+  await storage.credentials.createKey(key, 'ab'.repeat(32), 10)
   await storage.webhooks.create(aWebhook(), 10)
   await storage.webhooks.create(aWebhook({ ordering: 'session' }), 10)
   const client = await pool.connect()
@@ -221,7 +224,12 @@ async function roundOf(
 ): Promise<void> {
   const drafts = [1, 2, 3].map((n) => {
     const id = ids.next()
-    return newMessage(agent, { sessionId: `${id} ${n}`, idempotencyKey: id, claimUntil: UNTIL })
+    return newMessage(agent, {
+      sessionId: `${id} ${n}`,
+      idempotencyKey: id,
+      claimUntil: UNTIL,
+      readEarlier: { apiKeyId: key.id, agentUpdatedAt: agent.updatedAt },
+    })
   })
   const answer = (messageId: string, token: number) =>
     messages.recordRun({
@@ -302,10 +310,13 @@ function rowsOf(step: Step): number {
   return (step['Actual Rows'] + removed) * step['Actual Loops']
 }
 
-/** Agents are few, so a plan can read them in the order of an index to join them. */
+/**
+ * Agents are few, so a plan can read them in the order of an index to join them. Of erasures, one
+ * row is enough.
+ */
 const isEntered = (step: Step, firstColumns: ReadonlyMap<string, string>): boolean =>
   step['Index Name'] === undefined ||
-  step['Relation Name'] === 'agents' ||
+  ['agents', 'erasures'].includes(step['Relation Name'] ?? '') ||
   step['Index Cond']?.includes(firstColumns.get(step['Index Name']) ?? '?') === true
 
 const described = (step: Step & { readonly of: string }): string =>

@@ -1,6 +1,5 @@
 import {
   toWebhook,
-  type EventName,
   type Outgoing,
   type Webhook,
   type WebhookEvent,
@@ -8,7 +7,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { webhookList } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
-import { sql } from './sql.js'
+import { jsonRows, sql } from './sql.js'
 
 /** An event of a project. */
 type Topic = Pick<WebhookEvent, 'projectId' | 'name'>
@@ -20,15 +19,12 @@ type TopicReceivers = Topic & {
 export type Receiver = { readonly seq: number; readonly webhook: Webhook }
 export type Receivers = ReadonlyMap<string, TopicReceivers>
 
-type Topics = {
-  readonly projectIds: readonly string[]
-  readonly names: readonly EventName[]
-}
-type Subscribed = WebhookRow & { readonly topic: number; readonly version: string }
+/** A webhook of the topic at `place`. */
+type Subscribed = WebhookRow & { readonly place: number; readonly version: string }
 
-const subscribedSql = sql<Topics, Subscribed>(`
-  select topic, version, ${webhookList}
-  from agent_messaging.subscribers(@projectIds, @names) subscriber,
+const subscribedSql = sql<{ readonly topics: string }, Subscribed>(`
+  select place, version, ${webhookList}
+  from agent_messaging.subscribers(@topics) subscriber,
     lateral (select (subscriber.webhook).*) w`)
 
 export const topicOf = ({ projectId, name }: Topic): string => `${projectId} ${name}`
@@ -45,13 +41,10 @@ export async function readReceivers(
   topics: ReadonlyMap<string, Topic>,
 ): Promise<Receivers> {
   if (topics.size === 0) return new Map()
-  const asked = [...topics.values()]
-  const rows = await db.all(subscribedSql, {
-    projectIds: asked.map(({ projectId }) => projectId),
-    names: asked.map(({ name }) => name),
-  })
+  const asked = [...topics.values()].map(({ projectId, name }) => ({ projectId, name }))
   const found = asked.map((): Subscribed[] => [])
-  for (const row of rows) found[row.topic]?.push(row)
+  for (const row of await db.all(subscribedSql, { topics: jsonRows(asked) }))
+    found[row.place - 1]?.push(row)
   return new Map(
     [...topics].map(([key, { projectId, name }], at) => {
       const own = found[at] ?? []

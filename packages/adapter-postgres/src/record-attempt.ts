@@ -11,8 +11,8 @@ import type { Database, Queries } from './database.js'
 import { fanOut } from './fan-out.js'
 import { headerNames, type HeaderNames } from './header-names.js'
 import { OneAtATime } from './one-at-a-time.js'
-import { call } from './sql.js'
-import { addUsageSql, counting, usageParameters, type UsageParameters } from './usage-store.js'
+import { jsonRows } from './sql.js'
+import { addUsage, countingCall } from './usage-store.js'
 import { updateHealth, wouldChangeHealth, type DecideHealth } from './webhook-health.js'
 
 type Recorded = {
@@ -21,12 +21,9 @@ type Recorded = {
   readonly nextIsDue: boolean
 }
 
-const recordText = `
-  select * from agent_messaging.record_attempts(@deliveryIds, @tokens, @areAccepted, @startedAts,
-    @durations, @urls, @outcomes, @headerNames, @headerValues, @states, @steps, @dueAts, @finishedAts)`
-type Columns = Awaited<ReturnType<typeof columnsOf>>
-const recordSql = call<Columns, Recorded>(recordText)
-const countingRecordSql = call<Columns & UsageParameters, Recorded>(counting(recordText))
+const recordCall = countingCall<{ readonly attempts: string }, Recorded>(
+  'select * from agent_messaging.record_attempts(@attempts)',
+)
 
 const MAX_BATCH_SIZE = 256
 /** Each record with health holds a connection while it waits for the row of its webhook. */
@@ -81,11 +78,7 @@ async function recordAttempts(
   names: HeaderNames,
   records: readonly AttemptRecord[],
 ): Promise<RecordedAttempt[]> {
-  const columns = await columnsOf(db, names, records)
-  const usage = usageParameters(records)
-  const recorded = usage
-    ? await db.all(countingRecordSql, { ...columns, ...usage })
-    : await db.all(recordSql, columns)
+  const recorded = await recordCall(db, await rowsOf(db, names, records), records)
   const places = new Map(recorded.map((row) => [row.place, row]))
   return records.map((_, at) => {
     const row = places.get(at + 1)
@@ -99,38 +92,34 @@ async function recordWithHealth(
   names: HeaderNames,
   record: AttemptRecord,
 ): Promise<RecordedAttempt> {
-  const recorded = await db.one(recordSql, await columnsOf(db, names, [record]))
+  const [recorded] = await recordCall(db, await rowsOf(db, names, [record]), [])
   if (!recorded) return { kind: 'lease_lost' }
   const { decideHealth, outgoing } = record
   if (outgoing) await fanOut(db, outgoing)
   const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
-  const usage = usageParameters([record])
-  if (usage) await db.run(addUsageSql, usage)
+  await addUsage(db, record)
   return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
 }
 
 const recordedAttempt = ({ nextIsDue }: Recorded): { kind: 'recorded'; nextIsDue?: true } =>
   nextIsDue ? { kind: 'recorded', nextIsDue } : { kind: 'recorded' }
 
-async function columnsOf(db: Queries, names: HeaderNames, records: readonly AttemptRecord[]) {
+async function rowsOf(db: Queries, names: HeaderNames, records: readonly AttemptRecord[]) {
   const headers = await names.columnsOf(
     db,
     records.map(({ attempt }) => attempt.requestHeaders),
   )
-  const columns = records.map(({ state }) => afterAttemptColumns(state))
-  return {
-    deliveryIds: records.map(({ deliveryId }) => deliveryId),
-    tokens: records.map(({ token }) => token),
-    areAccepted: records.map(({ attempt }) => attempt.outcome.kind === 'accepted'),
-    startedAts: records.map(({ attempt }) => attempt.startedAt),
-    durations: records.map(({ attempt }) => attempt.durationMs),
-    urls: records.map(({ attempt }) => attempt.url ?? null),
-    outcomes: records.map(({ attempt }) => JSON.stringify(attempt.outcome)),
-    headerNames: headers.map(({ headerNamesSeq }) => headerNamesSeq),
-    headerValues: headers.map(({ headerValues }) => headerValues),
-    states: records.map(({ state }) => state.kind),
-    steps: columns.map(({ step }) => step),
-    dueAts: columns.map(({ dueAt }) => dueAt),
-    finishedAts: columns.map(({ finishedAt }) => finishedAt),
-  }
+  const rows = records.map(({ deliveryId, token, attempt, state }, at) => ({
+    deliveryId,
+    token,
+    isAccepted: attempt.outcome.kind === 'accepted',
+    startedAt: attempt.startedAt,
+    durationMs: attempt.durationMs,
+    url: attempt.url,
+    outcome: JSON.stringify(attempt.outcome),
+    state: state.kind,
+    ...afterAttemptColumns(state),
+    ...headers[at],
+  }))
+  return { attempts: jsonRows(rows) }
 }

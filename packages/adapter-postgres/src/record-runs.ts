@@ -7,35 +7,24 @@ import {
   type RecordedRun,
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
-import { quoted } from './array-text.js'
 import type { Queries } from './database.js'
-import { fanOutTo, notWaiting, type FanOut, type NewDelivery } from './fan-out.js'
+import { fanOutTo, notWaiting, type FanOut } from './fan-out.js'
 import { NO_HOOKS, readHooks, type Hooks } from './hooks.js'
 import { readReceivers, topicsOf, type KnownReceivers, type Receivers } from './receivers.js'
-import { call } from './sql.js'
-import { counting, usageParameters, type UsageParameters } from './usage-store.js'
+import { jsonRows } from './sql.js'
+import { countingCall } from './usage-store.js'
 
 type Settled = MessageFacts & {
-  readonly place: number
+  /** Null in a row that has only `waiting`. */
+  readonly place: number | null
   readonly sessionWaits: boolean
-  /** The ids of deliveries that wait in their order. Null if none has an order. */
+  /** The ids of deliveries that wait in their order. */
   readonly waiting: readonly string[] | null
 }
 
-type TopicColumns = {
-  readonly [C in 'topicProjects' | 'topicNames' | 'topicVersions']: readonly string[]
-}
-
-const settleText = `
-  select * from agent_messaging.settle_runs(@messageIds, @tokens, @states, @notBefores,
-    @finishedAts, @responseTimes, @responses, @errors, @runUsages, @nows, @eventRuns, @eventIds,
-    @eventMessages, @eventSessions, @eventNames, @bodies, @traces, @toldAts, @projectIds,
-    @deliveryIds, @webhookSeqs, @dueAts, @leases, @orderKeys, @topicProjects, @topicNames,
-    @topicVersions, @hookVersions)`
-type SettleColumns = ReturnType<typeof columnsOf> &
-  TopicColumns & { readonly hookVersions: readonly (number | null)[] | null }
-const settleSql = call<SettleColumns, Settled>(settleText)
-const countingSettleSql = call<SettleColumns & UsageParameters, Settled>(counting(settleText))
+const settleCall = countingCall<{ readonly runs: string; readonly topics: string }, Settled>(
+  'select * from agent_messaging.settle_runs(@runs, @topics)',
+)
 
 /** The place of the only row if a webhook or a hook has changed. Then nothing is written. */
 const CHANGED = { 0: 'webhooks changed', [-1]: 'hooks changed' } as const
@@ -99,28 +88,22 @@ async function settle(
     outgoing ? fanOutTo(outgoing, receivers, hooks) : NO_EVENTS,
   )
   const topics = mustMatch ? [...receivers.values()] : []
-  const usage = usageParameters(runs)
-  const columns = {
-    topicProjects: topics.map(({ projectId }) => projectId),
-    topicNames: topics.map(({ name }) => name),
-    topicVersions: topics.map(({ version }) => version),
-    hookVersions:
-      hooks.size === 0 ? null : runs.map(({ messageId }) => hooks.get(messageId)?.version ?? null),
-    ...columnsOf(runs, fannedOut),
+  const parameters = {
+    runs: jsonRows(runs.map((run, at) => rowOf(run, fannedOut[at] ?? NO_EVENTS, hooks))),
+    topics: jsonRows(topics.map(({ projectId, name, version }) => ({ projectId, name, version }))),
   }
-  const rows = usage
-    ? await db.all(countingSettleSql, { ...columns, ...usage })
-    : await db.all(settleSql, columns)
+  const rows = await settleCall(db, parameters, runs)
   const place = rows[0]?.place
   if (place === 0 || place === -1) return CHANGED[place]
-  const settled = new Map(rows.map((row) => [row.place - 1, row]))
+  const waiting = new Set(rows.at(-1)?.waiting)
+  const settled = new Map(rows.map((row) => [row.place, row]))
   return runs.map(({ state }, at) => {
-    const row = settled.get(at)
+    const row = settled.get(at + 1)
     if (!row) return { kind: 'lease_lost' }
     return {
       kind: 'recorded',
       message: messageOf(row, state),
-      ...notWaiting(fannedOut[at]?.claims ?? NO_CLAIMS, row.waiting ?? []),
+      ...notWaiting(fannedOut[at]?.claims ?? NO_CLAIMS, waiting),
       sessionWaits: row.sessionWaits,
     }
   })
@@ -128,55 +111,21 @@ async function settle(
 
 const NO_EVENTS: FanOut = { events: [], claims: NO_CLAIMS }
 
-function columnsOf(runs: readonly RunRecord[], fannedOut: readonly FanOut[]) {
-  const states = runs.map(({ state }) => messageStateColumns(state))
-  const told = fannedOut.flatMap(({ events }, at) =>
-    events.map(({ event, deliveries }) => ({ run: at + 1, event, deliveries })),
-  )
-  const events = told.map(({ event }) => event)
-  const deliveries = told.map((one) => one.deliveries)
-  return {
-    messageIds: runs.map(({ messageId }) => messageId),
-    tokens: runs.map(({ token }) => token),
-    states: states.map(({ state }) => state),
-    notBefores: states.map(({ notBefore }) => notBefore),
-    finishedAts: states.map(({ finishedAt }) => finishedAt),
-    responseTimes: states.map(({ responseTimeMs }) => responseTimeMs),
-    responses: states.map(({ response }) => response),
-    errors: states.map(({ error }) => error),
-    runUsages: states.map(({ usage }) => usage),
-    nows: runs.map(({ now }) => now),
-    eventRuns: told.map(({ run }) => run),
-    eventIds: events.map(({ id }) => id),
-    eventMessages: events.map(({ messageId }) => messageId ?? null),
-    eventSessions: events.map(({ sessionId }) => sessionId ?? null),
-    eventNames: events.map(({ name }) => name),
-    bodies: events.map(({ body }) => body),
-    traces: events.map(({ trace }) => traceColumn(trace)),
-    toldAts: events.map(({ createdAt }) => createdAt),
-    projectIds: events.map(({ projectId }) => projectId),
-    deliveryIds: deliveries.map((some) => arrayOf(some, 'id')),
-    webhookSeqs: deliveries.map((some) => arrayOf(some, 'webhookSeq')),
-    dueAts: deliveries.map((some) => arrayOf(some, 'dueAt')),
-    leases: deliveries.map((some) => arrayOf(some, 'lease')),
-    orderKeys: deliveries.some((some) => some.some(hasOrder)) ? deliveries.map(orderKeysOf) : null,
-  }
-}
-
-/**
- * Writes an array in PostgreSQL's syntax, because inner arrays of an array cannot differ in length.
- * Ids and numbers need no quotes.
- */
-const arrayOf = (
-  deliveries: readonly NewDelivery[],
-  column: Exclude<keyof NewDelivery, 'orderKey'>,
-): string => `{${deliveries.map((one) => one[column]).join(',')}}`
-
-const hasOrder = ({ orderKey }: NewDelivery): boolean => orderKey !== null
-
-/** Quotes the order keys, because a session's id contains any characters. */
-const orderKeysOf = (deliveries: readonly NewDelivery[]): string | null =>
-  deliveries.some(hasOrder) ? `{${deliveries.map(quotedOrderKey).join(',')}}` : null
-
-const quotedOrderKey = ({ orderKey }: NewDelivery): string =>
-  orderKey === null ? 'NULL' : quoted(orderKey)
+const rowOf = ({ messageId, token, now, state }: RunRecord, { events }: FanOut, hooks: Hooks) => ({
+  messageId,
+  token,
+  now,
+  ...messageStateColumns(state),
+  hookVersion: hooks.get(messageId)?.version,
+  events: events.map(({ event, deliveries }) => ({
+    id: event.id,
+    projectId: event.projectId,
+    messageId: event.messageId,
+    sessionId: event.sessionId,
+    name: event.name,
+    body: event.body,
+    trace: traceColumn(event.trace),
+    createdAt: event.createdAt,
+    deliveries,
+  })),
+})

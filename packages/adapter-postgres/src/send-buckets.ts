@@ -6,13 +6,9 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { acceptAll } from './accept-message.js'
 import type { Queries } from './database.js'
-import { sql } from './sql.js'
+import { jsonRows, sql } from './sql.js'
 
 type Ids = { readonly ids: readonly string[] }
-type Keys = Ids & {
-  readonly agentIds: readonly string[]
-  readonly keys: readonly (string | null)[]
-}
 
 const createSql = sql<Ids>(`
   insert into agent_messaging.send_buckets (id, full_at) select id, 0 from unnest(@ids::text[]) as id
@@ -20,16 +16,15 @@ const createSql = sql<Ids>(`
 const lockSql = sql<Ids, { readonly id: string; readonly fullAt: number }>(`
   select id, full_at as "fullAt" from agent_messaging.send_buckets where id = any(@ids::text[])
   order by id for update`)
-const storeSql = sql<Ids & { readonly fullAts: readonly number[] }>(`
-  update agent_messaging.send_buckets b set full_at = g.full_at
-  from unnest(@ids::text[], @fullAts::bigint[]) as g (id, full_at) where b.id = g.id`)
-const knownSql = sql<Keys, { readonly place: number }>(`
-  select g.place
-  from unnest(@ids::text[], @agentIds::text[], @keys::text[])
-    with ordinality as g (id, agent_id, key, place)
+const storeSql = sql<{ readonly buckets: string }>(`
+  update agent_messaging.send_buckets b set full_at = g."fullAt"
+  from jsonb_to_recordset(@buckets::jsonb) as g (id text, "fullAt" bigint) where b.id = g.id`)
+const knownSql = sql<{ readonly messages: string }, { readonly id: string }>(`
+  select g.id
+  from jsonb_to_recordset(@messages::jsonb) as g (id text, "agentId" text, "idempotencyKey" text)
   where exists (select from agent_messaging.messages m where m.id = g.id)
     or exists (select from agent_messaging.messages m
-      where m.agent_id = g.agent_id and m.idempotency_key = g.key)`)
+      where m.agent_id = g."agentId" and m.idempotency_key = g."idempotencyKey")`)
 
 /**
  * `MessageStore.accept` for a batch of messages with `takes`, in a transaction. The locks on the
@@ -41,24 +36,22 @@ export async function acceptLimited(db: Queries, all: readonly NewMessage[]): Pr
   ].sort()
   const full = await lockBuckets(db, ids)
   const known = await db.all(knownSql, {
-    ids: all.map(({ id }) => id),
-    agentIds: all.map(({ agentId }) => agentId),
-    keys: all.map(({ idempotencyKey }) => idempotencyKey ?? null),
+    messages: jsonRows(
+      all.map(({ id, agentId, idempotencyKey }) => ({ id, agentId, idempotencyKey })),
+    ),
   })
-  const replays = new Set(known.map(({ place }) => place - 1))
-  const places = all.map((message, at) => {
-    const { takes = [], now } = message
-    if (replays.has(at)) return { message }
-    const { isTaken, levels, fullTimes } = takeTokens(takes, full, now)
+  const replays = new Set(known.map(({ id }) => id))
+  const asked = all.map((message) => {
+    if (replays.has(message.id)) return { message, isTaken: true }
+    const { isTaken, levels, fullTimes } = takeTokens(message.takes ?? [], full, message.now)
     for (const [bucket, fullAt] of fullTimes) full.set(bucket, fullAt)
-    return isTaken ? { message, levels } : { levels }
+    return { message, isTaken, levels }
   })
-  const accepted = await acceptAll(
-    db,
-    places.flatMap(({ message }) => message ?? []),
-  )
-  const results = places.map(({ message, levels }): Accepted => {
-    const result = message && accepted.shift()
+  const sent = asked.flatMap(({ message, isTaken }) => (isTaken ? message : []))
+  const accepted = await acceptAll(db, sent)
+  const acceptedById = new Map(sent.map(({ id }, at) => [id, accepted[at]]))
+  const results = asked.map(({ message, levels }): Accepted => {
+    const result = acceptedById.get(message.id)
     if (!result) return { kind: 'rate_limited', levels: levels ?? [] }
     if (!levels) return result
     if (result.kind === 'created' || result.kind === 'claimed') return { ...result, levels }
@@ -67,7 +60,8 @@ export async function acceptLimited(db: Queries, all: readonly NewMessage[]): Pr
       full.set(bucket, (full.get(bucket) ?? 0) - tokenMicros(limit))
     return result
   })
-  await db.run(storeSql, { ids, fullAts: ids.map((id) => full.get(id) ?? 0) })
+  const buckets = jsonRows(ids.map((id) => ({ id, fullAt: full.get(id) ?? 0 })))
+  await db.run(storeSql, { buckets })
   return results
 }
 

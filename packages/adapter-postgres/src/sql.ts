@@ -25,6 +25,18 @@ export function sql<Parameters extends object = object, Row = unknown>(
 }
 
 /**
+ * Returns rows as a parameter for `jsonb_to_recordset`. An undefined column is null. A lone
+ * surrogate becomes U+FFFD, because `jsonb` refuses it.
+ */
+export function jsonRows(rows: readonly object[]): string {
+  const text = JSON.stringify(rows)
+  return text.includes(String.raw`\ud`) ? JSON.stringify(rows, wellFormed) : text
+}
+
+const wellFormed = (_: string, value: unknown): unknown =>
+  typeof value === 'string' ? value.toWellFormed() : value
+
+/**
  * Makes a statement that calls a function and reads no table. Its plan is always right, so each
  * connection parses and plans it once.
  */

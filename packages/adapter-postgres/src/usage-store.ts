@@ -6,8 +6,8 @@ import {
   type UsageQuery,
   type UsageStore,
 } from '@org/agent-messaging-core/storage'
-import type { Database } from './database.js'
-import { sql } from './sql.js'
+import type { Database, Queries } from './database.js'
+import { call, sql } from './sql.js'
 
 const columnOf = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -21,7 +21,7 @@ const SLOTS = 16
 /** A host's transaction can be long, so it uses other rows than the batches of this service. */
 const HOST_SLOTS = SLOTS
 
-export type UsageParameters = {
+type UsageParameters = {
   /** JSON: the counts of each write that has some, with the place of the write in its batch. */
   readonly usage: string
   readonly firstSlot: number
@@ -32,7 +32,7 @@ export type UsageParameters = {
  * writes for which `takesEffect` holds, in the commit of the same statement. The rows of the counts
  * are locked last and in one order, so two batches cannot deadlock.
  */
-export const counting = (statement: string, takesEffect = 'true'): string => `
+const counting = (statement: string, takesEffect = 'true'): string => `
   with result as materialized (${statement}),
   counted as (
     insert into agent_messaging.usage as u (project_id, day, slot, ${columns.join(', ')})
@@ -46,12 +46,12 @@ export const counting = (statement: string, takesEffect = 'true'): string => `
       ${columns.map((name) => `${name} = u.${name} + excluded.${name}`).join(', ')})
   select * from result`
 
-type Counted = { readonly usage?: Usage }
+type Counted = { readonly usage?: Usage | undefined }
 
-/** Returns undefined if no write of the batch has counts. Then the plain statement runs. */
-export function usageParameters(
+/** Returns undefined if no write of the batch has counts. */
+function usageParameters(
   writes: readonly Counted[],
-  isOfHost = false,
+  isOfHost: boolean,
 ): UsageParameters | undefined {
   const rows = writes.flatMap(({ usage }, at) =>
     usage ? [{ place: at + 1, projectId: usage.projectId, day: usage.day, ...usage.counts }] : [],
@@ -60,8 +60,36 @@ export function usageParameters(
   return { usage: JSON.stringify(rows), firstSlot: isOfHost ? HOST_SLOTS : 0 }
 }
 
-/** Adds counts in a transaction. The parameter is one write. */
-export const addUsageSql = sql<UsageParameters>(counting('select 1::bigint as place'))
+type CountingCall<Parameters, Row> = (
+  db: Queries,
+  parameters: Parameters,
+  writes: readonly Counted[],
+  isOfHost?: boolean,
+) => Promise<Row[]>
+
+/**
+ * Makes a call of a function that writes a batch. The call returns the rows of the function, and
+ * adds the counts of the writes, which come in the order of the batch.
+ */
+export function countingCall<Parameters extends object, Row>(
+  text: string,
+  takesEffect?: string,
+): CountingCall<Parameters, Row> {
+  const plain = call<Parameters, Row>(text)
+  const counted = call<Parameters & UsageParameters, Row>(counting(text, takesEffect))
+  return (db, parameters, writes, isOfHost = false) => {
+    const usage = usageParameters(writes, isOfHost)
+    return usage ? db.all(counted, { ...parameters, ...usage }) : db.all(plain, parameters)
+  }
+}
+
+const addSql = sql<UsageParameters>(counting('select 1::bigint as place'))
+
+/** Adds the counts of a write in its transaction. */
+export async function addUsage(db: Queries, write: Counted): Promise<void> {
+  const usage = usageParameters([write], false)
+  if (usage) await db.run(addSql, usage)
+}
 
 const readSql = sql<UsageQuery, UsageCounts & { readonly day: number }>(`
   select day, ${USAGE_COUNTS.map((name) => `sum(${columnOf(name)})::bigint as "${name}"`).join(', ')}

@@ -1,16 +1,5 @@
 import { createHash } from 'node:crypto'
-import { acceptIndependent } from './functions/accept-independent.js'
-import { acceptMessages } from './functions/accept-messages.js'
-import { advanceOrders } from './functions/advance-orders.js'
-import { claimDeliveries } from './functions/claim-deliveries.js'
-import { claimMessages } from './functions/claim-messages.js'
-import { dueWebhooks } from './functions/due-webhooks.js'
-import { endHooks } from './functions/end-hooks.js'
-import { lockOrders } from './functions/lock-orders.js'
-import { recordAttempts } from './functions/record-attempts.js'
-import { requireReadCommitted } from './functions/require-read-committed.js'
-import { settleRuns } from './functions/settle-runs.js'
-import { subscribers } from './functions/subscribers.js'
+import { functions } from './functions.generated.js'
 import { tables } from './tables.js'
 
 /** The database schema of a release. Its version is the number of migrations. */
@@ -27,23 +16,7 @@ export type Schema = {
   readonly functions: Readonly<Record<string, string>>
 }
 
-export const schema: Schema = {
-  migrations: [tables],
-  functions: {
-    require_read_committed: requireReadCommitted,
-    accept_messages: acceptMessages,
-    accept_independent: acceptIndependent,
-    claim_messages: claimMessages,
-    settle_runs: settleRuns,
-    due_webhooks: dueWebhooks,
-    claim_deliveries: claimDeliveries,
-    end_hooks: endHooks,
-    lock_orders: lockOrders,
-    advance_orders: advanceOrders,
-    record_attempts: recordAttempts,
-    subscribers,
-  },
-}
+export const schema: Schema = { migrations: [tables], functions }
 
 /** Identifies the text of a migration or a function. The database keeps the hash of each. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')

@@ -1,5 +1,3 @@
-import { endHooks } from './functions/end-hooks.js'
-
 /**
  * The tables, in a schema beside the tables of a host.
  *
@@ -207,9 +205,6 @@ create index webhooks_message on agent_messaging.webhooks (message_id)
   where message_id is not null;
 create index webhooks_unhealthy on agent_messaging.webhooks (seq)
   where not is_deleted and (disabled_at is not null or circuit_until is not null);
-
-${endHooks}create trigger messages_hooks after delete on agent_messaging.messages
-  for each row when (old.hooks is not null) execute function agent_messaging.end_hooks();
 
 create table agent_messaging.subscriptions (
   project_id text collate "C" not null,

@@ -1,8 +1,5 @@
-/**
- * Fails unless the transaction is READ COMMITTED. Only then does each statement of a function see
- * rows that were committed before the previous statement got its locks.
- */
-export const requireReadCommitted = `
+-- Fails unless the transaction is READ COMMITTED. Only then does each statement of a function see
+-- rows that were committed before the previous statement got its locks.
 create or replace function agent_messaging.require_read_committed() returns void
 language plpgsql as $$
 begin
@@ -11,4 +8,3 @@ begin
       using errcode = 'invalid_transaction_state';
   end if;
 end $$;
-`

@@ -1,20 +1,19 @@
-import { HOT, LOCK_TIMEOUT, NO_SORT } from '../hot-function.js'
-
-/**
- * Returns webhooks that are enabled, not paused and have due deliveries, in the order of their
- * `seq`, at most `most_webhooks`. For each webhook returns the due times of its oldest first
- * attempts and retries.
- *
- * The step from one webhook to the next is one descent of an index. Reads at most `most` deliveries
- * of each webhook. A floor is the oldest due time of a webhook at an earlier look: the scan starts
- * there and skips dead rows that a long snapshot keeps in the index.
- */
-export const dueWebhooks = `
+-- Returns webhooks that are enabled, not paused and have due deliveries, in the order of their
+-- `seq`, at most `most_webhooks`. For each webhook returns the due times of its oldest first
+-- attempts and retries.
+--
+-- The step from one webhook to the next is one descent of an index. Reads at most `most` deliveries
+-- of each webhook. A floor is the oldest due time of a webhook at an earlier look: the scan starts
+-- there and skips dead rows that a long snapshot keeps in the index.
 create or replace function agent_messaging.due_webhooks(
   after bigint, up_to bigint, at bigint, most_webhooks bigint, most bigint, except_ids text[],
-  floor_webhooks bigint[], floors bigint[])
+  floors jsonb)
 returns table (seq bigint, firsts json, retries json) rows 16
-${HOT} ${NO_SORT} ${LOCK_TIMEOUT} as $$
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_memoize = off set jit = off
+  set plan_cache_mode = force_generic_plan
+  set enable_sort = off set enable_incremental_sort = off
+  set lock_timeout = '10s' as $$
 #variable_conflict use_column
 declare
   -- The planner would turn constants into conditions that the index does not have.
@@ -36,7 +35,8 @@ begin
     from webhook
       cross join lateral
         (select * from agent_messaging.webhooks w where w.seq = webhook.seq offset 0) w
-      left join unnest(floor_webhooks, floors) as known (seq, floor) on known.seq = webhook.seq
+      left join jsonb_to_recordset(floors) as known (seq bigint, floor bigint)
+        on known.seq = webhook.seq
       cross join lateral (select
         array(select d.due_at from agent_messaging.deliveries d
           where d.webhook_seq = webhook.seq and (d.attempt_count > 0) = a_first
@@ -52,4 +52,3 @@ begin
       and cardinality(due.firsts) + cardinality(due.retries) > 0
     limit most_webhooks;
 end $$;
-`

@@ -1,30 +1,29 @@
-import { HOT, LOCK_TIMEOUT, NO_SORT } from '../hot-function.js'
-
-/**
- * Claims the heads of due sessions under new leases, for each agent the longest due ones first.
- * Skips sessions that another transaction has locked. Returns all facts that a run needs, because a
- * separate statement costs more than the claim. Most of its time goes into planning.
- */
-export const claimMessages = `
-create or replace function agent_messaging.claim_messages(
-  agent_ids text[], free bigint[], at bigint, until bigint)
+-- Claims the heads of due sessions under new leases, for each agent the longest due ones first.
+-- Skips sessions that another transaction has locked. Returns all facts that a run needs, because a
+-- separate statement costs more than the claim. Most of its time goes into planning.
+create or replace function agent_messaging.claim_messages(lanes jsonb, at bigint, until bigint)
 returns table (
   id text, "projectId" text, "agentId" text, "sessionId" text, message text, metadata text,
-  principal text, fingerprint text, trace text, attempt integer, inputs text, "createdAt" bigint, token bigint,
-  "sessionState" text, was text, "isExhausted" boolean)
-${HOT} ${NO_SORT} ${LOCK_TIMEOUT} as $$
+  principal text, fingerprint text, trace text, attempt integer, inputs text, "createdAt" bigint,
+  token bigint, "sessionState" text, was text, "isExhausted" boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_memoize = off set jit = off
+  set plan_cache_mode = force_generic_plan
+  set enable_sort = off set enable_incremental_sort = off
+  set lock_timeout = '10s' as $$
 #variable_conflict use_column
 declare
   sessions bigint[];
 begin
   perform agent_messaging.require_read_committed();
   with due as materialized (
-    select s.seq, s.due_at, lane.place
-    from unnest(agent_ids, free) with ordinality as lane (agent_id, free, place)
+    select s.seq, s.due_at, lane.ordinality as place
+    from rows from (jsonb_to_recordset(lanes) as ("agentId" text, free bigint))
+        with ordinality as lane
     cross join lateral (
       select q.seq, q.due_at from agent_messaging.sessions q
-      where q.agent_id = lane.agent_id and q.due_at <= at
-      order by q.due_at limit lane.free for update skip locked) s),
+      where q.agent_id = lane."agentId" and q.due_at <= at
+      order by q.due_at limit greatest(lane.free, 0) for update skip locked) s),
   claimed as (
     update agent_messaging.sessions s set due_at = until, lease = s.lease + 1
     from due where s.seq = any(array[due.seq])
@@ -53,8 +52,7 @@ begin
         started_at = at, not_before = null, deadline_at = null
       from heads where m.id = any(array[heads.id]))
     select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.metadata, h.principal,
-      h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at, h.lease, h.session_state, h.state,
-      h.is_exhausted
+      h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at, h.lease, h.session_state,
+      h.state, h.is_exhausted
     from heads h order by h.place;
 end $$;
-`

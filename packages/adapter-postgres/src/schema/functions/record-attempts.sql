@@ -1,0 +1,57 @@
+-- Numbers and stores attempts, each of another delivery, and moves the deliveries to their next
+-- state. Locks deliveries in the order in which operators lock them. Any process can record that a
+-- receiver accepted a delivery. Only the holder of the claim can record anything else. Decides like
+-- `attemptCounts` of core. The contract compares the two.
+--
+-- A second statement makes the next delivery due after each delivery with an order key that ended.
+create or replace function agent_messaging.record_attempts(attempts jsonb)
+returns table (place bigint, "webhookSeq" bigint, "nextIsDue" boolean)
+language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+  set enable_mergejoin = off set enable_memoize = off set jit = off
+  set plan_cache_mode = force_generic_plan
+  set lock_timeout = '1s' as $$
+#variable_conflict use_column
+declare
+  places bigint[];
+  webhook_seqs bigint[];
+  -- The order keys of deliveries that ended. Null for any other delivery.
+  ended text[];
+  ended_at bigint;
+  advanced text[];
+begin
+  perform agent_messaging.require_read_committed();
+  -- Reads the locked rows as they are now, even if they changed after this statement began.
+  with locked as materialized (
+    select g.*, d.seq, d.webhook_seq, d.state as was, d.lease, d.order_key,
+      d.attempt_count + 1 as attempt_number
+    from rows from (jsonb_to_recordset(attempts) as ("deliveryId" text, token bigint,
+        "isAccepted" boolean, "startedAt" bigint, "durationMs" bigint, url text, outcome text,
+        "headerNamesSeq" bigint, "headerValues" text, state text, step int, "dueAt" bigint,
+        "finishedAt" bigint)) with ordinality as g
+      join agent_messaging.deliveries d on d.id = any(array[g."deliveryId"])
+    order by -d.seq for update of d),
+  counted as materialized (
+    select * from locked where was in ('sending', 'pending')
+      and ("isAccepted" or (was = 'sending' and lease = token))),
+  kept as (
+    insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms,
+      url, outcome, header_names_seq, header_values)
+    select seq, attempt_number, "startedAt", "durationMs", url, outcome, "headerNamesSeq",
+      "headerValues"
+    from counted),
+  moved as (
+    update agent_messaging.deliveries d set state = c.state, step = coalesce(c.step, d.step),
+      due_at = c."dueAt", resume_at = null, finished_at = c."finishedAt",
+      attempt_count = c.attempt_number
+    from counted c where d.id = any(array[c."deliveryId"]))
+  select array_agg(c.ordinality), array_agg(c.webhook_seq),
+    array_agg(case when c."finishedAt" is not null then c.order_key end), max(c."finishedAt")
+  into places, webhook_seqs, ended, ended_at from counted c;
+  if cardinality(array_remove(ended, null)) > 0 then
+    advanced := array(
+      select agent_messaging.advance_orders(array_remove(ended, null), ended_at));
+  end if;
+  return query
+    select recorded.place, recorded.webhook_seq, coalesce(recorded.ended = any(advanced), false)
+    from unnest(places, webhook_seqs, ended) as recorded (place, webhook_seq, ended);
+end $$;
