@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { until, createSandbox, type Program, type Sandbox } from './sandbox.js'
 
@@ -13,21 +13,19 @@ const AGENTS = `export default {
   slow: () => new Promise(() => undefined),
 }`
 
-let sandbox: Sandbox
-let env: Record<string, string>
-let server: Program
-beforeEach(async () => {
-  sandbox = createSandbox()
+type Server = { readonly program: Program; readonly env: Record<string, string> }
+
+async function startIn(sandbox: Sandbox): Promise<Server> {
   const file = sandbox.write('agents.mjs', AGENTS)
-  server = sandbox.cli(['start', '--agents', file], {
+  const program = sandbox.cli(['start', '--agents', file], {
     ...ENV,
     PORT: '0',
     SERVICE_BOOTSTRAP_API_KEY: KEY,
     SERVICE_IDEMPOTENCY_MISMATCH: 'reject',
     SERVICE_SHUTDOWN_GRACE_MS: '100',
   })
-  const { url } = JSON.parse(await server.find(/^.*"msg":"listening"}$/m)) as { url: string }
-  env = { ...ENV, SERVICE_PUBLIC_URL: url, SERVICE_BOOTSTRAP_API_KEY: KEY }
+  const { url } = JSON.parse(await program.find(/^.*"msg":"listening"}$/m)) as { url: string }
+  const env = { ...ENV, SERVICE_PUBLIC_URL: url, SERVICE_BOOTSTRAP_API_KEY: KEY }
   const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
   for (const handler of ['echo', 'who', 'fail', 'count', 'slow']) {
     const body = JSON.stringify({
@@ -37,8 +35,16 @@ beforeEach(async () => {
     })
     expect((await fetch(`${url}/v1/agents`, { method: 'POST', headers, body })).status).toBe(201)
   }
+  return { program, env }
+}
+
+let sandbox: Sandbox
+let env: Record<string, string>
+beforeAll(async () => {
+  sandbox = createSandbox()
+  env = (await startIn(sandbox)).env
 })
-afterEach(() => sandbox.dispose())
+afterAll(() => sandbox.dispose())
 const { cli, json } = commandLine(() => sandbox)
 
 describe('send', SLOWLY, () => {
@@ -101,15 +107,18 @@ describe('send', SLOWLY, () => {
   it.each(['', ' --stream'])(
     'reports the accepted message when the server stops during the wait%s',
     async (option) => {
-      const sending = cli(`send slow Hello${option}`, env)
+      const another = createSandbox()
+      onTestFinished(another.dispose)
+      const server = await startIn(another)
+      const sending = cli(`send slow Hello${option}`, server.env)
       const asked = () =>
-        fetch(`${env['SERVICE_PUBLIC_URL']}/v1/agents/slow/messages`, {
+        fetch(`${server.env['SERVICE_PUBLIC_URL']}/v1/agents/slow/messages`, {
           headers: { authorization: `Bearer ${KEY}` },
         })
       await until(
         async () => ((await (await asked()).json()) as { data: unknown[] }).data.length > 0,
       )
-      server.signal('SIGTERM')
+      server.program.signal('SIGTERM')
       const said =
         /^message \S+ has no answer yet, and the connection is lost; the agent continues, and webhooks receive the result\n$/
       expect(await sending).toEqual({ code: 1, stdout: '', stderr: expect.stringMatching(said) })
