@@ -35,7 +35,11 @@ export function createSandbox(): Sandbox {
   const run: Sandbox['run'] = (command, args, env = {}) => {
     const child = spawn(command, args, {
       cwd: directory,
-      env: { PATH: process.env['PATH'] ?? '', ...env },
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        ...env,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     children.push(child)

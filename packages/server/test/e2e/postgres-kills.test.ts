@@ -92,7 +92,8 @@ describe('two processes on one PostgreSQL, one of which is killed', () => {
     expect(next).toEqual({ pid: expect.any(Number), parent: survivor.pid(), runs: 1 })
   })
 
-  it('lose nothing over 4 kills at random moments under load (G1-G5)', async () => {
+  const slowly = { timeout: 180_000 }
+  it('lose nothing over 4 kills at random moments under load (G1-G5)', slowly, async () => {
     const postgres = await testPostgres()
     onTestFinished(() => postgres.close())
     const env = { SERVICE_DATABASE_URL: await postgres.database() }

@@ -60,6 +60,7 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
   async function start(): Promise<void> {
     const env = {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       PORT: String(port),
       SERVICE_DATABASE_URL: `file:${path.join(folder, 'service.db')}`,
       SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -127,10 +128,13 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
   }
 }
 
-/** Checks the condition every 20 ms. Returns false if it stays false until the limit. */
+/**
+ * Checks the condition every 20 ms. Returns false if it stays false until the limit, which is for a
+ * busy machine.
+ */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  limitMs = 20_000,
+  limitMs = 50_000,
 ): Promise<boolean> {
   for (const end = Date.now() + limitMs; Date.now() < end;) {
     if (await condition()) return true
