@@ -191,7 +191,7 @@ const loadOf = (
   waitingReaders: eventReaders.size,
   runs: dispatcher.running,
   attempts: deliverySender.inFlight,
-  limits: deliverySender.limits,
+  limits: deliverySender.receivers.reasons,
 })
 
 function platformOf(

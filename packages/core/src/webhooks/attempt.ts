@@ -38,6 +38,9 @@ export type WebhookTransition = NonNullable<
   Extract<RecordedAttempt, { kind: 'recorded' }>['webhook']
 >
 
+/** `nextIsDue`: the next delivery of the session is due. */
+export type Recorded = { readonly webhook?: WebhookTransition; readonly nextIsDue?: true }
+
 /** Makes one attempt and decides the delivery's next state. Never rejects. */
 export async function makeAttempt(
   platform: Platform,
@@ -124,7 +127,7 @@ export async function recordAttempt(
   finished: FinishedAttempt,
   records: AttemptRecords,
   mostWaiting?: number,
-): Promise<{ readonly webhook?: WebhookTransition; readonly nextIsDue?: true }> {
+): Promise<Recorded> {
   const { telemetry } = platform
   const { span } = finished
   const recorded = await tracedCommit(platform.tracing, span, 'recordAttempts', () =>

@@ -249,7 +249,7 @@ it('reports once that a webhook waits for its own limit for over a minute', asyn
     make: () => new Promise(() => undefined),
   })
   deliveries.take(born(committed(MOST + 1)), deliveries.admit())
-  expect(deliveries.limitOf(webhook)).toEqual({ concurrency: MOST, reason: 'slots' })
+  expect(deliveries.receivers.limitOf(webhook)).toEqual({ concurrency: MOST, reason: 'slots' })
   await clock.advance(59_000)
   expect(telemetry.named('webhook.waiting')).toEqual([])
   await clock.advance(120_000)

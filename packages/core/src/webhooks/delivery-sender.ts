@@ -1,16 +1,11 @@
-import { isInterrupted, type WebhookDelivery } from '../domain/delivery.js'
+import type { WebhookDelivery } from '../domain/delivery.js'
 import { NO_CLAIMS } from '../domain/first-claim.js'
 import type { Instant } from '../domain/instant.js'
-import {
-  verdictOn,
-  type Answer,
-  type LimitCeiling,
-  type LimitReason,
-  type WebhookLimit,
-} from '../domain/webhook-limit.js'
+import { verdictOn, type Answer } from '../domain/webhook-limit.js'
 import { circuitAt, retryAfterOf } from '../domain/webhook-health.js'
 import type { Webhook } from '../domain/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
+import { within } from '../pacing/deadline.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { Platform } from '../platform.js'
 import type {
@@ -20,21 +15,13 @@ import type {
   ReleasedClaim,
 } from '../ports/delivery-store.js'
 import type { WaitingWork } from '../ports/work-signal.js'
-import { firstSlots } from './adaptive-limit.js'
-import {
-  endAttempt,
-  makeAttempt,
-  recordAttempt,
-  type FinishedAttempt,
-  type WebhookTransition,
-} from './attempt.js'
-import { AttemptRecords, mostWaitingRecords } from './attempt-records.js'
+import type { FinishedAttempt, WebhookTransition } from './attempt.js'
+import { Attempts, type AttemptState, type SenderPhase } from './attempts.js'
 import { ClaimState } from './claim-state.js'
 import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
 import { LongWaits } from './long-waits.js'
 import { Receivers } from './receivers.js'
-import { SenderShares } from './sender-shares.js'
 
 /**
  * The claim for deliveries about to be committed. `since`: the number of changes of webhooks before
@@ -50,52 +37,34 @@ export type Admission = NonNullable<Outgoing['claim']> & { readonly since: numbe
  *   needed.
  * - `tick`: the store hands out deliveries whose time has come.
  *
- * Waiting deliveries share the slots fairly over projects and webhooks (see `FairQueue`). A result
- * is stored after its slot is free again, so a slow store does not slow the receiver.
+ * `ClaimState` decides when the process claims, `FairQueue` which waiting delivery gets the next
+ * slot, and `Attempts` makes and stores attempts. A result is stored after its slot is free again,
+ * so a slow store does not slow the receiver.
  */
 export class DeliverySender {
+  readonly receivers: Receivers
   readonly #platform: Platform
   readonly #queue: FairQueue
   readonly #claims: ClaimState
   readonly #loop: Loop
-  /** Attempts that are not stored yet. */
-  #attempts = 0
-  readonly #onIdle: (() => void)[] = []
-  readonly #receivers: Receivers
-  readonly #shares: SenderShares
+  readonly #attempts: Attempts
   readonly #changed: ChangedWebhooks
   readonly #longWaits: LongWaits
-  readonly #records: AttemptRecords
-  /** The time for limits and paces. A changed time of day does not move it. */
-  readonly #steady: { readonly now: () => number }
-  /** Webhooks whose limit leaves nothing to this process. */
-  readonly #withoutShare = new Map<string, WithoutShare>()
   /** Rings when a paced webhook can start its next request. */
   readonly #alarm: Alarm
-  /** Attempts with a free slot and a result that is not stored yet. */
-  #unrecorded = 0
-  #isMakerStarting = false
-  #phase: 'stopped' | 'running' | 'draining' = 'stopped'
+  #phase: SenderPhase = 'stopped'
   #stopListening = (): void => undefined
 
   constructor(platform: Platform) {
     const { clock, policy } = platform
     this.#platform = platform
     this.#changed = new ChangedWebhooks(clock)
-    this.#records = new AttemptRecords(platform)
-    this.#steady = { now: () => clock.elapsed() }
-    this.#receivers = new Receivers({
-      clock: this.#steady,
-      mostSlots: policy.deliver.maxInFlight,
-      ceilingOf: (webhook) => this.#shareOf(webhook) ?? {},
-    })
-    this.#shares = new SenderShares(platform, () => this.#sharesChanged())
-    this.#queue = new FairQueue(policy.deliver, this.#receivers, this.#steady, (id) =>
-      this.#claims.opened(id),
-    )
+    const phase = (): SenderPhase => this.#phase
+    this.#attempts = new Attempts(platform, phase)
+    this.receivers = new Receivers(platform, phase, () => this.#sharesChanged())
+    this.#queue = new FairQueue(platform, this.receivers, (id) => this.#claims.opened(id))
     this.#claims = new ClaimState(policy.deliver, this.#queue)
-    const limitOf = (webhook: Webhook): WebhookLimit => this.limitOf(webhook)
-    this.#longWaits = new LongWaits({ ...platform, queue: this.#queue, limitOf })
+    this.#longWaits = new LongWaits(platform, this.#queue, this.receivers)
     this.#alarm = new Alarm(clock, () => {
       this.#queue.resume()
       this.#onSlotFree()
@@ -113,29 +82,6 @@ export class DeliverySender {
     return this.#queue.limited
   }
 
-  /** Counts the webhooks that this process sent to, by the reason of their limits. */
-  get limits(): Record<LimitReason, number> {
-    const counts = { growing: 0, refusals: 0, slots: 0, setting: 0, circuit: 0 }
-    for (const { limit } of this.#receivers.all()) counts[limit.snapshot().reason]++
-    counts.setting += this.#withoutShare.size
-    return counts
-  }
-
-  /** Returns the limit of a webhook in this process. */
-  limitOf({ id, health, sending }: Webhook): WebhookLimit {
-    const { maxInFlight, maxConcurrency = Infinity } = this.#platform.policy.deliver
-    const first = firstSlots(maxInFlight)
-    const set = sending?.maxConcurrency ?? maxConcurrency
-    const unused: WebhookLimit = {
-      concurrency: Math.min(first, set),
-      reason: set < first ? 'setting' : 'growing',
-    }
-    const shown = this.#withoutShare.has(id)
-      ? ({ concurrency: 0, reason: 'setting' } as const)
-      : (this.#receivers.find(id)?.limit.snapshot() ?? unused)
-    return health.circuit.kind === 'open' ? { ...shown, reason: 'circuit' } : shown
-  }
-
   /**
    * Returns the claim for deliveries about to be committed, or undefined if this process has no
    * room.
@@ -150,12 +96,9 @@ export class DeliverySender {
   }
 
   /** Sends the deliveries that were committed with a claim. */
-  take({ deliveries, skipped }: ClaimedDeliveries, admission: Admission | undefined): void {
-    for (const one of this.#sendable(deliveries, admission?.since ?? 0)) void this.#enqueue(one)
-    this.#releaseIfDraining()
+  take(claims: ClaimedDeliveries, admission: Admission | undefined): void {
+    void this.#hold(claims, admission?.since ?? 0)
     if (!admission) this.#claims.found()
-    this.#claims.skip(skipped)
-    this.#startWaiting()
     if (this.#claims.isMoreDue) this.#onSlotFree()
     if (this.#phase !== 'running') this.wake()
   }
@@ -193,12 +136,9 @@ export class DeliverySender {
     this.#longWaits.look()
     if (this.#phase === 'draining' || this.#queue.room <= 0) return []
     const since = this.#changed.count
-    const { deliveries, skipped, hasFreeSlot } = await this.#claimDue()
-    const sends = this.#sendable(deliveries, since).map((one) => this.#enqueue(one))
-    this.#claims.skip(skipped)
-    this.#releaseIfDraining()
+    const { hasFreeSlot, ...claims } = await this.#claimDue()
+    const sends = this.#hold(claims, since)
     if (hasFreeSlot) this.#onSlotFree()
-    else this.#startWaiting()
     return sends
   }
 
@@ -218,21 +158,13 @@ export class DeliverySender {
    */
   async stop(graceMs: number): Promise<void> {
     this.#phase = 'draining'
-    this.#records.flush()
     this.#stopListening()
     this.#alarm.stop()
     await this.#loop.stop()
-    const ended = new AbortController()
     const released = this.#releaseWaiting(this.#queue.clear())
-    void Promise.all([released, this.#idle()]).then(() => ended.abort('ended'))
-    await this.#platform.clock.sleep(graceMs, ended.signal)
+    await within(this.#platform.clock, graceMs, Promise.all([released, this.#attempts.idle()]))
     // Another process takes over the share when no request uses it any more.
-    await this.#shares.stop()
-  }
-
-  /** A pass of a host without timers counts as the only process. */
-  #shareOf(webhook: Webhook): LimitCeiling | undefined {
-    return this.#phase === 'stopped' ? this.#shares.whole(webhook) : this.#shares.of(webhook)
+    await this.receivers.stop()
   }
 
   #announceChange(projectId: string, webhookId: string): void {
@@ -241,18 +173,18 @@ export class DeliverySender {
 
   #applyChange(webhook: Webhook): void {
     this.#changed.note(webhook.id, webhook)
-    this.#receivers.update(webhook)
-    this.#hasShare(webhook.id)
+    this.receivers.update(webhook)
+    this.#open(webhook.id)
     if (isHeld(webhook)) return this.#dropWaiting(webhook.id)
-    if (this.#shareOf(webhook) === undefined) return this.#leaveToOthers(webhook)
+    if (this.#close(webhook)) return
     this.#queue.updateWebhook(webhook)
     this.#startWaiting()
   }
 
   #applyDeletion(webhookId: string): void {
     this.#changed.note(webhookId, 'deleted')
-    this.#hasShare(webhookId)
-    this.#receivers.forget(webhookId)
+    this.#open(webhookId)
+    this.receivers.forget(webhookId)
     this.#dropWaiting(webhookId)
   }
 
@@ -271,51 +203,51 @@ export class DeliverySender {
   }
 
   /** Releases deliveries of webhooks that a change stopped, and those without a share. */
-  #sendable(claimed: readonly ClaimedDelivery[], since: number): readonly ClaimedDelivery[] {
-    const stopped: ClaimedDelivery[] = []
-    const current = claimed.flatMap((one) => {
-      const applied = this.#changed.apply(one, since)
-      if (!applied) stopped.push(one)
-      return applied ?? []
+  #sendable(claimed: readonly ClaimedDelivery[], since: number): ClaimedDelivery[] {
+    const released: ClaimedDelivery[] = []
+    const sendable = claimed.flatMap((one) => {
+      const current = this.#changed.apply(one, since)
+      if (current && !this.#close(current.webhook)) return current
+      released.push(one)
+      return []
     })
-    void this.#release(stopped)
-    return this.#withShare(current)
+    void this.#release(released)
+    return sendable
   }
 
   /** The webhook's limit can leave something to this process. */
-  #hasShare(webhookId: string): void {
-    if (this.#withoutShare.delete(webhookId)) this.#queue.open(webhookId)
+  #open(webhookId: string): void {
+    this.receivers.open(webhookId)
+    this.#queue.updateExcept(webhookId)
   }
 
-  #leaveToOthers(webhook: Webhook): void {
-    const until = this.#platform.clock.elapsed() + SHARE_KNOWN_MS
-    this.#withoutShare.set(webhook.id, { webhook, until })
-    this.#queue.close(webhook.id)
-    this.#dropWaiting(webhook.id)
-  }
-
-  /** Releases deliveries of webhooks whose limit leaves nothing to this process. */
-  #withShare(claimed: readonly ClaimedDelivery[]): readonly ClaimedDelivery[] {
-    const without = claimed.filter(({ webhook }) => this.#shareOf(webhook) === undefined)
-    if (without.length === 0) return claimed
-    for (const { webhook } of without) this.#leaveToOthers(webhook)
-    void this.#release(without)
-    return claimed.filter((one) => !without.includes(one))
+  /** Leaves the webhook to others if its limit leaves nothing to this process. */
+  #close(webhook: Webhook): boolean {
+    const isClosed = this.receivers.close(webhook)
+    if (isClosed) {
+      this.#queue.updateExcept(webhook.id)
+      this.#dropWaiting(webhook.id)
+    }
+    return isClosed
   }
 
   #sharesChanged(): void {
-    const now = this.#platform.clock.elapsed()
-    for (const [id, { webhook, until }] of this.#withoutShare)
-      if (until <= now || this.#shareOf(webhook) !== undefined) this.#hasShare(id)
-    for (const webhook of this.#queue.waitingWebhooks()) {
-      if (this.#shareOf(webhook) === undefined) this.#leaveToOthers(webhook)
-      else this.#queue.updateWebhook(webhook)
-    }
+    for (const id of this.receivers.reopened()) this.#open(id)
+    for (const webhook of this.#queue.waitingWebhooks())
+      if (!this.#close(webhook)) this.#queue.updateWebhook(webhook)
     if (this.#phase === 'running') this.#loop.wake()
   }
 
-  #enqueue(claimed: ClaimedDelivery): Promise<void> {
-    return new Promise((done) => this.#queue.add({ claimed, done }))
+  /** Returns a promise per delivery that this process sends. */
+  #hold({ deliveries, skipped }: ClaimedDeliveries, since: number): Promise<void>[] {
+    const sends = this.#sendable(deliveries, since).map(
+      (claimed) => new Promise<void>((done) => this.#queue.add({ claimed, done })),
+    )
+    this.#claims.skip(skipped)
+    // These were committed or claimed during a stop.
+    if (this.#phase === 'draining') void this.#releaseWaiting(this.#queue.clear())
+    this.#startWaiting()
+    return sends
   }
 
   async #claimDue(): Promise<ClaimedDeliveries & { readonly hasFreeSlot: boolean }> {
@@ -333,41 +265,19 @@ export class DeliverySender {
     return { ...claimed, hasFreeSlot: this.#claims.end(bounds, claimed.deliveries.length) }
   }
 
-  #startWaiting(): void {
-    const { maxInFlight } = this.#platform.policy.deliver
-    while (this.#phase !== 'draining' && this.#unrecorded < maxInFlight && this.#canMake()) {
-      const next = this.#queue.start()
+  readonly #startWaiting = (): void => {
+    while (this.#phase !== 'draining' && this.#queue.waiting > 0) {
+      const next = this.#attempts.canBegin(this.#startWaiting) && this.#queue.start()
       if (!next) break
-      this.#attempts++
+      this.#attempts.begin()
       void this.#send(next).then(this.#attemptEnded)
     }
     this.#alarm.set(this.#queue.nextStartAt)
   }
 
-  /** False while the maker starts. A delivery that it held would miss changes of its webhook. */
-  #canMake(): boolean {
-    const starting = this.#queue.waiting > 0 && this.#platform.attempts.starting()
-    if (!starting) return true
-    if (!this.#isMakerStarting)
-      void starting.then(() => {
-        this.#isMakerStarting = false
-        this.#startWaiting()
-      })
-    this.#isMakerStarting = true
-    return false
-  }
-
-  readonly #attemptEnded = (): void => {
-    this.#attempts--
-    if (this.#attempts === 0) for (const tell of this.#onIdle.splice(0)) tell()
+  readonly #attemptEnded = (state: AttemptState): void => {
+    this.#attempts.end(state)
     this.#onSlotFree()
-  }
-
-  /** Resolves when no attempt is under way. */
-  #idle(): Promise<void> {
-    return this.#attempts === 0
-      ? Promise.resolve()
-      : new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
   #onSlotFree(): void {
@@ -376,67 +286,37 @@ export class DeliverySender {
     if (this.#claims.isDue) this.#loop.wake()
   }
 
-  async #send({ claimed, done }: Waiting): Promise<void> {
-    const { clock, policy } = this.#platform
-    const startedAt = this.#steady.now()
-    const timeoutMs = claimed.webhook.sending?.timeoutMs ?? policy.deliver.deadlineMs
-    const isLeaseTooShort = claimed.lease.until < clock.now() + timeoutMs
-    const { recent } = this.#receivers.of(claimed.webhook)
-    const finished = isLeaseTooShort
-      ? undefined
-      : await makeAttempt(this.#platform, claimed, recent)
-    if (finished && !this.#wasInterruptedByUs(finished))
-      await this.#record(finished, answerOf(finished, startedAt))
-    else {
-      if (finished) endAttempt(finished)
+  async #send({ claimed, done }: Waiting): Promise<AttemptState> {
+    const startedAt = this.#platform.clock.elapsed()
+    const { recent } = this.receivers.of(claimed.webhook)
+    const finished = await this.#attempts.make(claimed, recent)
+    const state = finished ? await this.#record(finished, startedAt) : 'making'
+    if (!finished) {
       this.#queue.end(claimed)
       await this.#release([claimed])
     }
     done()
-  }
-
-  /**
-   * An interruption by a stop or an ended lease costs neither the webhook's health nor a step of
-   * the schedule.
-   */
-  #wasInterruptedByUs({ claimed, record: { attempt } }: FinishedAttempt): boolean {
-    const isOurs = this.#phase === 'draining' || attempt.startedAt >= claimed.lease.until
-    return isOurs && isInterrupted(attempt.outcome)
+    return state
   }
 
   /**
    * Frees the slot before the record, unless the outcome can change the webhook: then no request
    * can overtake it.
    */
-  async #record(finished: FinishedAttempt, answer: Answer | undefined): Promise<void> {
+  async #record(finished: FinishedAttempt, startedAt: Instant): Promise<AttemptState> {
     const { claimed, record } = finished
-    const hasEvents = record.outgoing !== undefined
-    if (!record.decideHealth) {
+    const answer = answerOf(finished, startedAt)
+    const state = record.decideHealth ? 'making' : 'recording'
+    if (state === 'recording') {
       this.#queue.end(claimed, answer)
-      this.#unrecorded++
+      this.#attempts.slotFreed()
       this.#onSlotFree()
-      const { nextIsDue } = await recordAttempt(
-        this.#platform,
-        finished,
-        this.#records,
-        this.#mostWaiting(finished),
-      )
-      this.#unrecorded--
-      if (nextIsDue || hasEvents) this.#claims.found()
-      return
     }
-    const { webhook, nextIsDue } = await recordAttempt(this.#platform, finished, this.#records)
-    this.#queue.end(claimed, answer)
-    if (nextIsDue || hasEvents) this.#claims.found()
+    const { webhook, nextIsDue } = await this.#attempts.record(finished, this.#queue.inFlight)
+    if (state === 'making') this.#queue.end(claimed, answer)
+    if (nextIsDue || record.outgoing) this.#claims.found()
     if (webhook) this.#applyTransition(webhook)
-  }
-
-  /** The next delivery of an order, and a stop, wait for the record. */
-  #mostWaiting({ claimed, record }: FinishedAttempt): number | undefined {
-    const mustHurry = record.outgoing !== undefined || claimed.delivery.orderKey !== undefined
-    return mustHurry || this.#phase !== 'running'
-      ? undefined
-      : mostWaitingRecords(this.#queue.inFlight)
+    return state
   }
 
   #applyTransition({ before, after }: WebhookTransition): void {
@@ -444,7 +324,7 @@ export class DeliverySender {
     const wasOpen = before.health.circuit.kind === 'open'
     const circuit = circuitAt(after.health, now)
     if (!wasOpen && circuit === 'open')
-      this.#receivers.of(after).limit.restart(this.#steady.now(), 'circuit')
+      this.receivers.of(after).limit.restart(this.#platform.clock.elapsed(), 'circuit')
     if (after.status.kind === 'disabled') this.webhookChanged(after)
     else if (circuit === 'open') this.#dropWaiting(after.id)
     const isReady = wasOpen && circuit !== 'open'
@@ -453,11 +333,6 @@ export class DeliverySender {
 
   #dropWaiting(webhookId: string): void {
     void this.#releaseWaiting(this.#queue.drop(webhookId))
-  }
-
-  /** Releases deliveries that were committed or claimed during a stop. */
-  #releaseIfDraining(): void {
-    if (this.#phase === 'draining') void this.#releaseWaiting(this.#queue.clear())
   }
 
   async #releaseWaiting(waiting: readonly Waiting[]): Promise<void> {
@@ -475,16 +350,12 @@ export class DeliverySender {
     const released = await storage.deliveries.release(claims.map(releasedClaim), clock.now())
     if (released.isErr())
       return telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
-    if (released.value > 0 && (this.#phase === 'draining' || this.#withoutShare.size > 0))
+    if (released.value > 0 && (this.#phase === 'draining' || this.receivers.hasClosed))
       workSignal.announce({ kind: 'deliveries' })
   }
 }
 
 type ChangedWebhook = Extract<WaitingWork, { kind: 'webhook' }>
-
-/** The webhook is looked at again after `until`: news of a change can get lost. */
-type WithoutShare = { readonly webhook: Webhook; readonly until: number }
-const SHARE_KNOWN_MS = 60_000
 
 /** Returns undefined if the outcome says nothing about the receiver. */
 function answerOf({ record }: FinishedAttempt, startedAt: Instant): Answer | undefined {

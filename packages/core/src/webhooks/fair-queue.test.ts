@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { fakeIds, aWebhook, BUILT_AT, fakeClock } from '@org/agent-messaging-testing'
+import { fakeIds, aWebhook, BUILT_AT, fakeClock, fakePlatform } from '@org/agent-messaging-testing'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { LimitCeiling } from '../domain/webhook-limit.js'
-import type { DeliverPolicy } from '../policy.js'
+import { defaultPolicy, type DeliverPolicy } from '../policy.js'
+import type { SenderPhase } from './attempts.js'
 import { FairQueue } from './fair-queue.js'
 import { Receivers } from './receivers.js'
 
@@ -13,8 +14,14 @@ const opened: string[] = []
 
 /** A queue whose webhooks have two slots each. */
 function queueOf(own: DeliverPolicy = policy, ceiling: LimitCeiling = { concurrency: 2 }) {
-  const options = { clock, mostSlots: own.maxInFlight, ceilingOf: () => ceiling }
-  return new FairQueue(own, new Receivers(options), clock, (id) => opened.push(id))
+  const { concurrency: maxConcurrency, requestsPerSecond } = ceiling
+  const deliver = { ...own, maxConcurrency, requestsPerSecond }
+  const platform = { ...fakePlatform(), clock, policy: { ...defaultPolicy, deliver } }
+  const phase = { now: 'stopped' } as { now: SenderPhase }
+  const changed = (): void => undefined
+  const receivers = new Receivers(platform, () => phase.now, changed)
+  const queue = new FairQueue(platform, receivers, (id) => opened.push(id))
+  return { queue, receivers, phase }
 }
 
 function claimed(
@@ -57,13 +64,13 @@ const webhooks = (started: readonly ClaimedDelivery[]) => started.map(({ webhook
 
 describe('FairQueue', () => {
   it('go round the webhooks, each with its limit', () => {
-    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    const { queue } = queueOf({ ...policy, maxInFlight: 12 })
     for (const id of ['a', 'b', 'c']) add(queue, 5, id)
     expect(webhooks(startAll(queue))).toEqual(['a', 'b', 'c', 'a', 'b', 'c'])
     expect([queue.inFlight, queue.waiting]).toEqual([6, 9])
   })
   it('name the webhooks whose limit keeps a delivery waiting', () => {
-    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    const { queue } = queueOf({ ...policy, maxInFlight: 12 })
     add(queue, 2, 'a')
     add(queue, 3, 'b')
     expect([...queue.limited]).toEqual([])
@@ -73,7 +80,7 @@ describe('FairQueue', () => {
     expect([...queue.limited]).toEqual([])
   })
   it('go to the webhook with the fewest in flight when one ends', () => {
-    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    const { queue } = queueOf({ ...policy, maxInFlight: 12 })
     for (const id of ['a', 'b', 'c']) add(queue, 5, id)
     const started = startAll(queue)
     const ofB = started.filter(({ webhook }) => webhook.id === 'b')
@@ -81,14 +88,14 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['b', 'b'])
   })
   it('leave a quarter of the slots to other projects', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     for (let n = 0; n < 10; n++) add(queue, 1, `hanging ${n}`, { projectId: 'large' })
     expect(startAll(queue)).toHaveLength(6)
     add(queue, 1, 'small', { projectId: 'small' })
     expect(webhooks(startAll(queue))).toEqual(['small'])
   })
   it('leave a slot to one more project, however many have receivers that hang and fill the buffer', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     for (const projectId of ['p', 'q', 'r'])
       for (let n = 0; n < 10; n++) add(queue, 1, `${projectId} ${n}`, { projectId })
     startAll(queue)
@@ -98,7 +105,7 @@ describe('FairQueue', () => {
     expect(queue.room).toBe(0)
   })
   it('go to the project with the fewest in flight', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     for (let n = 0; n < 10; n++) add(queue, 1, `large ${n}`, { projectId: 'large' })
     for (const id of ['small 1', 'small 2', 'small 3']) add(queue, 1, id, { projectId: 'small' })
     const started = webhooks(startAll(queue))
@@ -106,7 +113,7 @@ describe('FairQueue', () => {
     expect(started).toHaveLength(7)
   })
   it('leave a quarter of the slots to first attempts', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     for (const projectId of ['p', 'q'])
       for (let n = 0; n < 9; n++) add(queue, 1, `${projectId} ${n}`, { projectId, attemptCount: 1 })
     expect(startAll(queue)).toHaveLength(6)
@@ -114,7 +121,7 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['new']) // and one for a project that has none
   })
   it('share the slots between retries and first attempts where both wait', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     for (const projectId of ['p', 'q'])
       for (let n = 0; n < 9; n++)
         add(queue, 1, `${projectId} ${n}`, { projectId, attemptCount: n % 2 })
@@ -123,12 +130,12 @@ describe('FairQueue', () => {
     expect(attempts).toHaveLength(7)
   })
   it('leave slots to other webhooks of the project', () => {
-    const queue = queueOf({ ...policy, maxInFlight: 64, prefetch: 512 }, {})
+    const { queue } = queueOf({ ...policy, maxInFlight: 64, prefetch: 512 }, {})
     add(queue, 200, 'large')
     // The limit grows with each accepted request.
     const inFlight = startAll(queue)
     for (let n = 0; n < 60; n++) {
-      const answer = { verdict: 'accepted', startedAt: clock.now(), retryAfterMs: 0 } as const
+      const answer = { verdict: 'accepted', startedAt: clock.elapsed(), retryAfterMs: 0 } as const
       const ended = inFlight.shift()
       if (ended) queue.end(ended, answer)
       inFlight.push(...startAll(queue))
@@ -138,7 +145,7 @@ describe('FairQueue', () => {
     expect(startAll(queue)).toHaveLength(4)
   })
   it('say of which webhooks and projects enough is waiting', () => {
-    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    const { queue } = queueOf({ ...policy, maxInFlight: 12 })
     add(queue, 4, 'a')
     expect([...queue.except]).toEqual(['a'])
     for (const id of ['b', 'c', 'd', 'e']) add(queue, 1, id)
@@ -148,17 +155,19 @@ describe('FairQueue', () => {
   })
   it('say when a webhook or project has room again, and keep a closed webhook out', () => {
     opened.length = 0
-    const queue = queueOf({ ...policy, maxInFlight: 12 })
+    const { queue, receivers, phase } = queueOf({ ...policy, maxInFlight: 12 })
     add(queue, 8, 'a')
-    queue.close('a')
+    phase.now = 'running' // and the shares of this process are not known
+    expect(receivers.close(aWebhook({ id: 'a' }))).toBe(true)
     queue.drop('a')
     expect([[...queue.except], opened]).toEqual([['a'], ['project']])
-    queue.open('a')
-    queue.open('a')
+    receivers.open('a')
+    queue.updateExcept('a')
+    queue.updateExcept('a')
     expect([[...queue.except], opened]).toEqual([[], ['project', 'a']])
   })
   it('say how many more deliveries of a webhook can wait: two rounds of its slots', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     expect(queue.rooms.get('unknown')).toBe(4)
     add(queue, 3, 'a')
     expect(queue.rooms.get('a')).toBe(1)
@@ -166,7 +175,7 @@ describe('FairQueue', () => {
     expect(queue.rooms.get('a')).toBe(0)
   })
   it('keep a webhook full until half of its room is free', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     add(queue, 5, 'a')
     startAll(queue)
     expect([queue.waiting, queue.except.has('a')]).toEqual([3, true])
@@ -174,31 +183,31 @@ describe('FairQueue', () => {
     expect(queue.except.has('a')).toBe(false)
   })
   it('do not count a delivery that was not sent against the pace', () => {
-    const queue = queueOf(policy, { requestsPerSecond: 10 })
+    const { queue } = queueOf(policy, { requestsPerSecond: 10 })
     add(queue, 2, 'a')
     const [first] = startAll(queue)
     if (first) queue.end(first)
     expect(startAll(queue)).toHaveLength(1)
   })
-  it('start the deliveries of a paced webhook one after the other', () => {
-    const queue = queueOf(policy, { requestsPerSecond: 10 })
+  it('start the deliveries of a paced webhook one after the other', async () => {
+    const { queue } = queueOf(policy, { requestsPerSecond: 10 })
     add(queue, 3, 'a')
     const [first] = startAll(queue)
-    expect([first?.webhook.id, queue.nextStartAt - clock.now()]).toEqual(['a', 100])
-    const answer = { verdict: 'accepted', startedAt: clock.now(), retryAfterMs: 0 } as const
+    expect([first?.webhook.id, queue.nextStartAt - clock.elapsed()]).toEqual(['a', 100])
+    const answer = { verdict: 'accepted', startedAt: clock.elapsed(), retryAfterMs: 0 } as const
     if (first) queue.end(first, answer)
     queue.resume()
     expect(startAll(queue)).toHaveLength(0)
-    clock.set(clock.now() + 100)
+    await clock.advance(100)
     queue.resume()
     expect(startAll(queue)).toHaveLength(1)
-    expect(queue.nextStartAt - clock.now()).toBe(100)
+    expect(queue.nextStartAt - clock.elapsed()).toBe(100)
     queue.drop('a')
     queue.resume()
     expect(queue.nextStartAt).toBe(Infinity)
   })
   it('count one project for half of the buffer at most, so that there is room for others', () => {
-    const queue = queueOf({ ...policy, maxInFlight: 1 })
+    const { queue } = queueOf({ ...policy, maxInFlight: 1 })
     add(queue, 3, 'a')
     expect(queue.room).toBe(13)
     add(queue, 30, 'b')
@@ -209,7 +218,7 @@ describe('FairQueue', () => {
     expect(queue.room).toBe(10)
   })
   it('drop what waits for one webhook, and go on with the others', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     add(queue, 2, 'a')
     add(queue, 2, 'a', { attemptCount: 1 })
     add(queue, 1, 'b')
@@ -220,7 +229,7 @@ describe('FairQueue', () => {
     expect(webhooks(startAll(queue))).toEqual(['b'])
   })
   it('come to all, each once, however starts and ends alternate', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     for (let n = 0; n < 60; n++)
       add(queue, 1, `w${n % 7}`, { projectId: `p${(n % 7) % 3}`, attemptCount: n % 2 })
     const seen = new Set<string>()
@@ -235,7 +244,7 @@ describe('FairQueue', () => {
     expect([queue.waiting, queue.inFlight, queue.except.size]).toEqual([0, 0, 0])
   })
   it('gives waiting deliveries a changed webhook, and turns none into a probe', () => {
-    const queue = queueOf()
+    const { queue } = queueOf()
     add(queue, 1, 'a')
     const circuit = { kind: 'open', until: BUILT_AT, trips: 1 } as const
     queue.updateWebhook({

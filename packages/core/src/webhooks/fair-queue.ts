@@ -1,6 +1,7 @@
 import type { Instant } from '../domain/instant.js'
 import type { Answer } from '../domain/webhook-limit.js'
 import type { Webhook } from '../domain/webhook.js'
+import type { Platform } from '../platform.js'
 import type { DeliverPolicy } from '../policy.js'
 import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Clock } from '../ports/platform.js'
@@ -59,7 +60,8 @@ export const claimShare = ({ prefetch }: Pick<DeliverPolicy, 'prefetch'>): numbe
 export class FairQueue {
   readonly #policy: DeliverPolicy
   readonly #receivers: Receivers
-  readonly #clock: Pick<Clock, 'now'>
+  /** Limits and paces follow the elapsed time: a changed time of day does not move them. */
+  readonly #clock: Pick<Clock, 'elapsed'>
   readonly #webhooks = new Map<string, WebhookQueue>()
   readonly #projects = new Map<string, ProjectQueue>()
   /** Projects with a webhook that can start a waiting delivery. */
@@ -72,7 +74,6 @@ export class FairQueue {
   #nextStartAt: Instant = Infinity
   /** Webhooks and projects that have enough waiting. */
   readonly #full = new Set<string>()
-  readonly #closed = new Set<string>()
   readonly #except = new Set<string>()
   readonly #opened: (id: string) => void
   readonly #limited = new Set<string>()
@@ -83,15 +84,14 @@ export class FairQueue {
 
   /** `opened` is called when an id leaves `except`. */
   constructor(
-    policy: DeliverPolicy,
+    { clock, policy }: Pick<Platform, 'clock' | 'policy'>,
     receivers: Receivers,
-    clock: Pick<Clock, 'now'>,
     opened: (id: string) => void,
   ) {
-    this.#opened = opened
-    this.#policy = policy
+    this.#policy = policy.deliver
     this.#receivers = receivers
     this.#clock = clock
+    this.#opened = opened
   }
 
   get waiting(): number {
@@ -138,14 +138,10 @@ export class FairQueue {
     },
   }
 
-  /** Takes no more deliveries of the webhook until `open`. */
-  close(webhookId: string): void {
-    this.#closed.add(webhookId)
-    this.#except.add(webhookId)
-  }
-
-  open(webhookId: string): void {
-    if (this.#closed.delete(webhookId)) this.#updateExcept(webhookId)
+  /** Call it when the webhook was closed or opened. */
+  updateExcept(id: string): void {
+    if (this.#full.has(id) || this.#receivers.isClosed(id)) this.#except.add(id)
+    else if (this.#except.delete(id)) this.#opened(id)
   }
 
   add(waiting: Waiting): void {
@@ -167,14 +163,14 @@ export class FairQueue {
   /** Frees the slot of a delivery. Without an answer, nothing was sent. */
   end(claimed: ClaimedDelivery, answer?: Answer): void {
     const queue = this.#queueOf(claimed)
-    queue.limit.ended(this.#clock.now(), answer)
+    queue.limit.ended(this.#clock.elapsed(), answer)
     this.#countInFlight(queue, kindOf(claimed), -1)
     this.#reposition(queue)
   }
 
   /** Looks again at the webhooks whose pace demanded a wait. */
   resume(): void {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     for (const [queue, at] of this.#paced) if (at <= now) this.#reposition(queue)
     this.#nextStartAt = Math.min(Infinity, ...this.#paced.values())
   }
@@ -234,7 +230,7 @@ export class FairQueue {
     if (kind === 'retry' && project.retriesInFlight > 3 * (free - 1)) return undefined
     const next = queue.waiting[kind].shift()
     if (!next) return undefined
-    queue.limit.started(this.#clock.now())
+    queue.limit.started(this.#clock.elapsed())
     this.#countWaiting(queue, kind, -1)
     this.#countInFlight(queue, kind, 1)
     this.#reposition(queue)
@@ -276,7 +272,7 @@ export class FairQueue {
   }
 
   #canStart(queue: WebhookQueue): boolean {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     const waitMs = queue.limit.waitMs(now)
     this.#paced.delete(queue)
     if (waitMs > 0 && waitMs < Infinity) {
@@ -309,12 +305,7 @@ export class FairQueue {
     if (isFull === this.#full.has(id)) return
     if (isFull) this.#full.add(id)
     else this.#full.delete(id)
-    this.#updateExcept(id)
-  }
-
-  #updateExcept(id: string): void {
-    if (this.#full.has(id) || this.#closed.has(id)) this.#except.add(id)
-    else if (this.#except.delete(id)) this.#opened(id)
+    this.updateExcept(id)
   }
 
   #queueOf({ webhook }: ClaimedDelivery): WebhookQueue {

@@ -1,14 +1,17 @@
 import { expect, it } from 'vitest'
-import { aWebhook } from '@org/agent-messaging-testing'
+import { aWebhook, fakePlatform } from '@org/agent-messaging-testing'
+import { defaultPolicy } from '../policy.js'
 import { Receivers } from './receivers.js'
 
 it('a webhook with another URL loses the limit that refusals gave it', () => {
   let now = 0
-  const receivers = new Receivers({
-    clock: { now: () => now },
-    mostSlots: 64,
-    ceilingOf: () => ({}),
-  })
+  const platform = fakePlatform()
+  const clock = { ...platform.clock, elapsed: () => now }
+  const receivers = new Receivers(
+    { ...platform, clock, policy: defaultPolicy },
+    () => 'stopped',
+    () => undefined,
+  )
   const webhook = aWebhook()
   const { limit } = receivers.of(webhook)
   for (let request = 0; request < 200; request++) {

@@ -1,8 +1,9 @@
-import type { LimitCeiling } from '../domain/webhook-limit.js'
+import type { LimitCeiling, LimitReason, WebhookLimit } from '../domain/webhook-limit.js'
 import type { Webhook } from '../domain/webhook.js'
-import type { Clock } from '../ports/platform.js'
-import { AdaptiveLimit } from './adaptive-limit.js'
+import { AdaptiveLimit, firstSlots } from './adaptive-limit.js'
+import type { SenderPhase } from './attempts.js'
 import { RecentAttempts } from './recent-attempts.js'
+import { SenderShares, type SharesPlatform } from './sender-shares.js'
 
 /** The findings of this process about the receiver of one webhook. */
 export type Receiver = {
@@ -15,32 +16,63 @@ export type Receiver = {
 /** More webhooks than one process sends to at a time. Beyond that, old receivers are forgotten. */
 const MOST_RECEIVERS = 10_000
 
-type Options = {
-  readonly clock: Pick<Clock, 'now'>
-  readonly mostSlots: number
-  readonly ceilingOf: (webhook: Webhook) => LimitCeiling
-}
+/** The webhook is looked at again after `until`: news of a change can get lost. */
+type Closed = { readonly webhook: Webhook; readonly until: number }
+const CLOSED_MS = 60_000
 
-/** The receivers that this process sends to, by webhook. */
+/**
+ * The receivers that this process sends to, by webhook, with their limits: the share of this process
+ * of what people set, and what the receiver takes. A webhook is closed if its limit leaves nothing
+ * to this process.
+ */
 export class Receivers {
-  readonly #options: Options
+  readonly #platform: SharesPlatform
+  readonly #phase: () => SenderPhase
+  readonly #shares: SenderShares
   /** Receivers that were unused for long come first. */
   readonly #receivers = new Map<string, Receiver>()
+  readonly #closed = new Map<string, Closed>()
 
-  constructor(options: Options) {
-    this.#options = options
+  /** `changed` is called when the shares of this process can have changed. */
+  constructor(platform: SharesPlatform, phase: () => SenderPhase, changed: () => void) {
+    this.#platform = platform
+    this.#phase = phase
+    this.#shares = new SenderShares(platform, changed)
+  }
+
+  /** Counts the webhooks that this process sent to, by the reason of their limits. */
+  get reasons(): Record<LimitReason, number> {
+    const counts = { growing: 0, refusals: 0, slots: 0, setting: 0, circuit: 0 }
+    for (const { limit } of this.#receivers.values()) counts[limit.snapshot().reason]++
+    counts.setting += this.#closed.size
+    return counts
+  }
+
+  /** Returns the limit of a webhook in this process. */
+  limitOf({ id, health, sending }: Webhook): WebhookLimit {
+    const { maxInFlight, maxConcurrency = Infinity } = this.#platform.policy.deliver
+    const first = firstSlots(maxInFlight)
+    const set = sending?.maxConcurrency ?? maxConcurrency
+    const unused: WebhookLimit = {
+      concurrency: Math.min(first, set),
+      reason: set < first ? 'setting' : 'growing',
+    }
+    const shown = this.#closed.has(id)
+      ? ({ concurrency: 0, reason: 'setting' } as const)
+      : (this.find(id)?.limit.snapshot() ?? unused)
+    return health.circuit.kind === 'open' ? { ...shown, reason: 'circuit' } : shown
   }
 
   /** Returns the receiver, under the present settings of its webhook. */
   of(webhook: Webhook): Receiver {
-    const { clock, mostSlots, ceilingOf } = this.#options
+    const { clock, policy } = this.#platform
     const known = this.#receivers.get(webhook.id)
     const receiver = known ?? {
-      limit: new AdaptiveLimit(mostSlots, clock.now()),
+      limit: new AdaptiveLimit(policy.deliver.maxInFlight, clock.elapsed()),
       recent: new RecentAttempts(),
       url: webhook.url,
     }
-    receiver.limit.ceiling = ceilingOf(webhook)
+    receiver.limit.ceiling = this.#shareOf(webhook) ?? {}
     // The order counts only when many are known. Each change of the order copies a table.
     if (this.#receivers.size > MOST_RECEIVERS / 2) this.#receivers.delete(webhook.id)
     if (!this.#receivers.has(webhook.id)) this.#receivers.set(webhook.id, receiver)
@@ -53,19 +85,53 @@ export class Receivers {
     const receiver = this.#receivers.get(id)
     if (!receiver || receiver.url === url) return
     receiver.url = url
-    receiver.limit.restart(this.#options.clock.now(), 'receiver')
+    receiver.limit.restart(this.#platform.clock.elapsed(), 'receiver')
   }
 
   find(webhookId: string): Receiver | undefined {
     return this.#receivers.get(webhookId)
   }
 
-  all(): Iterable<Receiver> {
-    return this.#receivers.values()
-  }
-
   forget(webhookId: string): void {
     this.#receivers.delete(webhookId)
+  }
+
+  get hasClosed(): boolean {
+    return this.#closed.size > 0
+  }
+
+  isClosed(webhookId: string): boolean {
+    return this.#closed.has(webhookId)
+  }
+
+  /** Closes the webhook if its limit leaves nothing to this process. Returns whether it did. */
+  close(webhook: Webhook): boolean {
+    if (this.#shareOf(webhook) !== undefined) return false
+    const until = this.#platform.clock.elapsed() + CLOSED_MS
+    this.#closed.set(webhook.id, { webhook, until })
+    return true
+  }
+
+  open(webhookId: string): void {
+    this.#closed.delete(webhookId)
+  }
+
+  /** Returns the closed webhooks whose limit can leave something to this process by now. */
+  reopened(): string[] {
+    const now = this.#platform.clock.elapsed()
+    return [...this.#closed].flatMap(([id, { webhook, until }]) =>
+      until <= now || this.#shareOf(webhook) !== undefined ? id : [],
+    )
+  }
+
+  /** Leaves the shares to other processes. */
+  stop(): Promise<void> {
+    return this.#shares.stop()
+  }
+
+  /** A pass of a host without timers counts as the only process. */
+  #shareOf(webhook: Webhook): LimitCeiling | undefined {
+    return this.#phase() === 'stopped' ? this.#shares.whole(webhook) : this.#shares.of(webhook)
   }
 
   #forgetOldest(): void {

@@ -10,12 +10,14 @@ const LEASE_MS = 15_000
 /** All other processes know of a process that has joined them after this time. */
 const JOIN_MS = LEASE_MS
 
+export type SharesPlatform = Pick<Platform, 'clock' | 'ids' | 'policy' | 'storage' | 'telemetry'>
+
 /**
  * Shares the limits that people set among all processes that send. A process registers when it
  * first meets a webhook with such a limit.
  */
 export class SenderShares {
-  readonly #platform: Platform
+  readonly #platform: SharesPlatform
   readonly #onBeat: () => void
   readonly #loop: Loop
   readonly #id: string
@@ -27,7 +29,7 @@ export class SenderShares {
   #phase: 'unused' | 'running' | 'stopped' = 'unused'
 
   /** `onBeat` is called when the shares can have changed. */
-  constructor(platform: Platform, onBeat: () => void) {
+  constructor(platform: SharesPlatform, onBeat: () => void) {
     this.#platform = platform
     this.#onBeat = onBeat
     this.#id = platform.ids.next()

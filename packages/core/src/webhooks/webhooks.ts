@@ -49,7 +49,7 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       list: shared(listWebhooks(context)),
       sendTestEvent: sendTestEvent(context),
       /** Returns the limit of the webhook in this process, which adapts to the receiver. */
-      limitOf: (webhook: Webhook): WebhookLimit => deliverySender.limitOf(webhook),
+      limitOf: (webhook: Webhook): WebhookLimit => deliverySender.receivers.limitOf(webhook),
     },
     deliveries: {
       get: shared(getDelivery(context)),

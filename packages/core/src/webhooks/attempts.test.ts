@@ -1,0 +1,95 @@
+import { okAsync } from 'neverthrow'
+import { expect, it } from 'vitest'
+import { localSignal } from '../messages/local-signal.js'
+import { defaultPolicy } from '../policy.js'
+import { fakePlatform, memoryWorkSignal } from '@org/agent-messaging-testing'
+import type { AttemptMaker } from '../ports/attempt-maker.js'
+import { eventNews } from '../pacing/event-news.js'
+import { Attempts } from './attempts.js'
+
+const MOST = 2
+
+/** At most two records wait. `start` ends the start of the maker. */
+function attemptsOf({ isStarting = false } = {}) {
+  const maker = Promise.withResolvers<void>()
+  let isReady = !isStarting
+  const make: AttemptMaker['make'] = () => new Promise(() => undefined)
+  const starting = () => (isReady ? undefined : maker.promise)
+  const workSignal = memoryWorkSignal()
+  const deliver = { ...defaultPolicy.deliver, maxInFlight: MOST }
+  const attempts = new Attempts(
+    {
+      ...fakePlatform(),
+      workSignal,
+      eventNews: eventNews(workSignal),
+      signal: localSignal(),
+      leaseKeeper: { hold: () => undefined, release: () => undefined },
+      runtimes: new Map(),
+      checkMasterKey: () => okAsync(undefined),
+      shared: (read) => read,
+      byCode: (read) => read(),
+      stopping: new AbortController().signal,
+      attempts: { starting, make },
+      policy: { ...defaultPolicy, deliver },
+      stopDeadline: new AbortController().signal,
+    },
+    () => 'running',
+  )
+  let isIdle = false
+  const start = () => {
+    isReady = true
+    maker.resolve()
+  }
+  return {
+    attempts,
+    start,
+    watch: () => void attempts.idle().then(() => (isIdle = true)),
+    state: async () => {
+      await Promise.resolve()
+      await Promise.resolve()
+      return { canBegin: attempts.canBegin(() => undefined), isIdle }
+    },
+  }
+}
+
+const begin = (attempts: Attempts) => attempts.begin()
+const free = (attempts: Attempts) => attempts.slotFreed()
+const endMaking = (attempts: Attempts) => attempts.end('making')
+const endRecording = (attempts: Attempts) => attempts.end('recording')
+
+it.each<[string, { canBegin: boolean; isIdle: boolean }, ((attempts: Attempts) => void)[]]>([
+  ['none began', { canBegin: true, isIdle: true }, []],
+  ['one is made', { canBegin: true, isIdle: false }, [begin]],
+  ['one is recorded', { canBegin: true, isIdle: false }, [begin, free]],
+  ['as many are made as can wait', { canBegin: true, isIdle: false }, [begin, begin]],
+  [
+    'as many are recorded as can wait',
+    { canBegin: false, isIdle: false },
+    [begin, begin, free, free],
+  ],
+  [
+    'one of them ended',
+    { canBegin: true, isIdle: false },
+    [begin, begin, free, free, endRecording],
+  ],
+  ['one ended without a record', { canBegin: true, isIdle: true }, [begin, endMaking]],
+  ['all ended', { canBegin: true, isIdle: true }, [begin, begin, free, endMaking, endRecording]],
+])('after %s: %j', async (_, expected, steps) => {
+  const { attempts, watch, state } = attemptsOf()
+  attempts.begin()
+  watch()
+  for (const step of steps) step(attempts)
+  attempts.end('making')
+  expect(await state()).toEqual(expected)
+})
+
+it('no attempt begins while the maker starts, and the sender is told once when it has', async () => {
+  const { attempts, start } = attemptsOf({ isStarting: true })
+  let told = 0
+  const tell = () => void told++
+  expect([attempts.canBegin(tell), attempts.canBegin(tell)]).toEqual([false, false])
+  start()
+  await Promise.resolve()
+  await Promise.resolve()
+  expect([told, attempts.canBegin(tell)]).toEqual([1, true])
+})

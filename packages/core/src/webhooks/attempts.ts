@@ -1,0 +1,110 @@
+import { isInterrupted } from '../domain/delivery.js'
+import type { Platform } from '../platform.js'
+import type { ClaimedDelivery } from '../ports/delivery-store.js'
+import {
+  endAttempt,
+  makeAttempt,
+  recordAttempt,
+  type FinishedAttempt,
+  type Recorded,
+} from './attempt.js'
+import { AttemptRecords, mostWaitingRecords } from './attempt-records.js'
+import type { RecentAttempts } from './recent-attempts.js'
+
+/** `making`: the attempt has a slot. `recording`: its slot is free, and its record is not stored. */
+export type AttemptState = 'making' | 'recording'
+export type SenderPhase = 'stopped' | 'running' | 'draining'
+
+/**
+ * The attempts of this process. An attempt begins as `making` and ends after its record. If it can
+ * change its webhook, it stays `making` until then, so that no request overtakes the change.
+ */
+export class Attempts {
+  readonly #platform: Platform
+  readonly #phase: () => SenderPhase
+  readonly #records: AttemptRecords
+  readonly #counts: Record<AttemptState, number> = { making: 0, recording: 0 }
+  #maker: 'ready' | 'starting' = 'ready'
+  readonly #onIdle: (() => void)[] = []
+
+  constructor(platform: Platform, phase: () => SenderPhase) {
+    this.#platform = platform
+    this.#phase = phase
+    this.#records = new AttemptRecords(platform)
+  }
+
+  /**
+   * True if an attempt can begin. Calls `ready` when the maker has started: a delivery that it held
+   * before would miss changes of its webhook.
+   */
+  canBegin(ready: () => void): boolean {
+    const { attempts, policy } = this.#platform
+    if (this.#counts.recording >= policy.deliver.maxInFlight) return false
+    const starting = attempts.starting()
+    if (!starting) return true
+    if (this.#maker === 'ready')
+      void starting.then(() => {
+        this.#maker = 'ready'
+        ready()
+      })
+    this.#maker = 'starting'
+    return false
+  }
+
+  begin(): void {
+    this.#counts.making++
+  }
+
+  slotFreed(): void {
+    this.#counts.making--
+    this.#counts.recording++
+  }
+
+  end(state: AttemptState): void {
+    this.#counts[state]--
+    if (this.#isIdle) for (const tell of this.#onIdle.splice(0)) tell()
+  }
+
+  /** Resolves when no attempt is under way. Records do not wait for others any more. */
+  idle(): Promise<void> {
+    this.#records.flush()
+    return this.#isIdle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
+  }
+
+  get #isIdle(): boolean {
+    return this.#counts.making + this.#counts.recording === 0
+  }
+
+  /**
+   * Returns undefined if the delivery must be released: its lease is too short, or a stop or the end
+   * of the lease interrupted the attempt. That costs neither the webhook's health nor a step of the
+   * schedule.
+   */
+  async make(
+    claimed: ClaimedDelivery,
+    recent: RecentAttempts,
+  ): Promise<FinishedAttempt | undefined> {
+    const { clock, policy } = this.#platform
+    const { lease, webhook } = claimed
+    const timeoutMs = webhook.sending?.timeoutMs ?? policy.deliver.deadlineMs
+    if (lease.until < clock.now() + timeoutMs) return undefined
+    const finished = await makeAttempt(this.#platform, claimed, recent)
+    const { outcome, startedAt } = finished.record.attempt
+    const isOurs = this.#phase() === 'draining' || startedAt >= lease.until
+    if (!isOurs || !isInterrupted(outcome)) return finished
+    endAttempt(finished)
+    return undefined
+  }
+
+  /** Stores the attempt. The webhook, a next delivery or a stop can wait for the record. */
+  record(finished: FinishedAttempt, inFlight: number): Promise<Recorded> {
+    const { claimed, record } = finished
+    const isAwaited =
+      record.decideHealth !== undefined ||
+      record.outgoing !== undefined ||
+      claimed.delivery.orderKey !== undefined ||
+      this.#phase() !== 'running'
+    const mostWaiting = isAwaited ? undefined : mostWaitingRecords(inFlight)
+    return recordAttempt(this.#platform, finished, this.#records, mostWaiting)
+  }
+}
