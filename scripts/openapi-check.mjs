@@ -5,6 +5,9 @@
 // `go` needs Go, and `python` and `schemathesis` need Python with venv. The check of a language
 // makes a client, compiles it, and runs the program of `checks/openapi` that calls the server. The
 // checks `generator-…` do the same with OpenAPI Generator, which needs Java 17 and Maven.
+//
+// The check `typescript` also fails if the types of our client are not current. With `--write` it
+// writes them.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -23,6 +26,8 @@ import { fileURLToPath } from 'node:url'
 import { createServer } from '@org/agent-messaging-server'
 
 const CHECKS = fileURLToPath(new URL('../checks/openapi/', import.meta.url))
+const CONFIG = fileURLToPath(new URL('../.oxfmtrc.jsonc', import.meta.url))
+const isWriting = process.argv.includes('--write')
 const KEY = 'the-api-key-of-this-check'
 const OPERATOR_KEY = 'the-operator-key-of-this-check'
 const EXPECTED = 'Hello\nu-17\nNOT_FOUND\n'
@@ -83,10 +88,54 @@ async function lint({ cwd }) {
 
 async function typescript({ cwd, env }) {
   await run({ cwd }, 'npm', 'ci', '--ignore-scripts', '--loglevel=error')
+  await typesOfTheClient(cwd)
   const made = ['openapi-typescript', 'openapi.json', '-o', 'agent-messaging.d.ts']
   await run({ cwd }, 'npx', ...made)
   await run({ cwd }, 'npx', 'tsc')
   assert.equal(await run({ cwd, env }, process.execPath, 'main.js'), EXPECTED)
+}
+
+const TYPES = fileURLToPath(new URL('../packages/client/src/api.generated.ts', import.meta.url))
+const GENERATED = `// Made by: node scripts/openapi-check.mjs typescript --write
+import type { Json, JsonObject } from './webhooks/json.js'
+`
+
+/** Makes the types of our client of the schemas alone. */
+async function typesOfTheClient(cwd) {
+  const { openapi, info, components } = JSON.parse(
+    readFileSync(path.join(cwd, 'openapi.json'), 'utf8'),
+  )
+  const { schemas } = components
+  const condition = ['EqualsCondition', 'ExistsCondition'].map((name) => ({
+    $ref: `#/components/schemas/${name}`,
+  }))
+  Object.assign(schemas, {
+    // Later versions have other events, and a host has other runtimes.
+    Subscription: { type: 'string' },
+    EventType: { type: 'string' },
+    Runtime: schemas.ShownRuntime,
+    MetadataCondition: { oneOf: condition },
+  })
+  const document = { openapi, info, paths: {}, components: { schemas } }
+  writeFileSync(path.join(cwd, 'schemas.json'), JSON.stringify(document))
+  const options = [
+    '--immutable',
+    '--empty-objects-unknown',
+    '--default-non-nullable=false',
+    '-o',
+    'types.ts',
+  ]
+  await run({ cwd }, 'npx', 'openapi-typescript', 'schemas.json', ...options)
+  const types = path.join(cwd, 'types.ts')
+  const made = readFileSync(types, 'utf8')
+    .replaceAll('Record<string, unknown>', 'JsonObject')
+    .replaceAll(': unknown;', ': Json;')
+    .replaceAll(/^export type .*\n/gm, '')
+  writeFileSync(types, GENERATED + made)
+  await run({ cwd: path.dirname(CHECKS) }, 'npx', 'oxfmt', '-c', CONFIG, types)
+  if (isWriting) cpSync(types, TYPES)
+  assert.equal(readFileSync(types, 'utf8'), readFileSync(TYPES, 'utf8'), `${TYPES} is not current`)
+  rmSync(types)
 }
 
 async function python({ cwd, env }) {
@@ -233,7 +282,7 @@ async function createAgent(url) {
   assert.equal(answer.status, 201)
 }
 
-const wanted = process.argv.slice(2)
+const wanted = process.argv.slice(2).filter((word) => word !== '--write')
 if (wanted.length === 0 || wanted.some((name) => !(name in checks)))
   throw new Error(`usage: node scripts/openapi-check.mjs ${Object.keys(checks).join('|')}`)
 for (const name of wanted) await check(name)
