@@ -128,9 +128,3 @@ export const pageOf = ({
   limit,
   ...(cursor !== undefined && { cursor }),
 })
-
-/** Removes fields that are undefined. An absent field does not filter. */
-export const defined = <T extends object>(fields: T) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>
-  }

@@ -1,5 +1,5 @@
 import { EVENT_NAMES } from '@org/agent-messaging-core'
-import { isUuid, toIso } from '@org/agent-messaging-core/runtime'
+import { given, isUuid, toIso } from '@org/agent-messaging-core/runtime'
 import type { DeliveryFilter } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import { instantIn, localIso } from './zone.js'
@@ -83,14 +83,11 @@ export function fieldsOf({
   to,
   ...others
 }: Partial<ListFilter>): Readonly<Record<string, string>> {
-  const fields = {
+  return given({
     ...others,
     from: from === undefined ? undefined : toIso(from),
     to: to === undefined ? undefined : toIso(to),
-  }
-  return Object.fromEntries(
-    Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
-  )
+  })
 }
 
 /** Returns the address of the list of the deliveries that match. */

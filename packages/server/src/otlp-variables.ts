@@ -1,3 +1,4 @@
+import { given } from '@org/agent-messaging-core/runtime'
 import {
   AlwaysOffSampler,
   AlwaysOnSampler,
@@ -36,13 +37,12 @@ const ratioOf = (variables: Variables): number =>
 
 /** Returns the `OTEL_BSP_*` variables. Throws an OperatorError if a value is not a number. */
 export function batchOf(variables: Variables): Omit<BatchSpanProcessorOptions, 'exporter'> {
-  const options: [keyof BatchSpanProcessorOptions, number | undefined][] = [
-    ['scheduledDelayMillis', numberOf(variables, 'OTEL_BSP_SCHEDULE_DELAY')],
-    ['exportTimeoutMillis', numberOf(variables, 'OTEL_BSP_EXPORT_TIMEOUT')],
-    ['maxQueueSize', numberOf(variables, 'OTEL_BSP_MAX_QUEUE_SIZE')],
-    ['maxExportBatchSize', numberOf(variables, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE')],
-  ]
-  return Object.fromEntries(options.filter(([, value]) => value !== undefined))
+  return given({
+    scheduledDelayMillis: numberOf(variables, 'OTEL_BSP_SCHEDULE_DELAY'),
+    exportTimeoutMillis: numberOf(variables, 'OTEL_BSP_EXPORT_TIMEOUT'),
+    maxQueueSize: numberOf(variables, 'OTEL_BSP_MAX_QUEUE_SIZE'),
+    maxExportBatchSize: numberOf(variables, 'OTEL_BSP_MAX_EXPORT_BATCH_SIZE'),
+  })
 }
 
 /** Returns the times of the metrics export. Throws an OperatorError if one is not a number. */

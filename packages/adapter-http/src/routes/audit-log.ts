@@ -1,4 +1,5 @@
 import { ACTOR_KINDS, AUDIT_ACTIONS } from '@org/agent-messaging-core'
+import { given } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import type { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -7,7 +8,7 @@ import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { defined, id, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
+import { id, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import { actorKindSchema, auditActionSchema, auditBody, auditEntrySchema } from '../wire/audit.js'
 import { pageBody, pageSchema } from '../wire/page.js'
@@ -47,13 +48,13 @@ export const auditRoutes = (d: HttpDeps) => {
 
     .get('/v1/operator/audit-log', about.all, authorizeOperator(d), validQuery(listOfAll), (c) => {
       const asked = c.req.valid('query')
-      const filter = { ...defined({ projectId: asked.projectId }), ...filterOf(asked) }
+      const filter = { ...given({ projectId: asked.projectId }), ...filterOf(asked) }
       return answer(c, 200, service.auditLog.list(filter, pageOf(asked)), pageBody(auditBody))
     })
 }
 
 const filterOf = ({ action, actor, targetId }: z.output<typeof list>) =>
-  defined({ action, actorKind: actor, targetId })
+  given({ action, actorKind: actor, targetId })
 
 const tag = 'Audit log'
 const page = { description: 'One page', body: pageSchema(auditEntrySchema) }

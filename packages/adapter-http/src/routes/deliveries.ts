@@ -1,3 +1,4 @@
+import { given } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
@@ -5,7 +6,7 @@ import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn, byActor } from '../path-id.js'
-import { defined, id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
+import { id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import {
   deliveryBody,
@@ -47,7 +48,7 @@ export const deliveryRoutes = ({ service }: HttpDeps) => {
     .get('/v1/deliveries', about.list, mayManage, validQuery(list), (c) => {
       const { limit, cursor, ...filter } = c.req.valid('query')
       const found = service.deliveries.list(
-        { projectId: c.get('projectId'), ...defined(filter) },
+        { projectId: c.get('projectId'), ...given(filter) },
         pageOf({ limit, cursor }),
       )
       return answer(c, 200, found, pageBody(deliveryBody))

@@ -1,4 +1,4 @@
-import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
+import { given, MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { reply } from '../answer.js'
 import { authorize } from '../authorize.js'
@@ -10,7 +10,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
-import { defined, id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
+import { id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
 import { validQuery } from '../validate.js'
 import {
   foundMessageBody,
@@ -74,7 +74,7 @@ export const messageRoutes = ({ service }: HttpDeps) =>
         const { limit, cursor, ...wanted } = c.req.valid('query')
         const found = service.messages.search({
           projectId: c.get('projectId'),
-          ...defined(wanted),
+          ...given(wanted),
           page: pageOf({ limit, cursor }),
           abort: new Caller(c),
         })

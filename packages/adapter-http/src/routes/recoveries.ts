@@ -1,3 +1,4 @@
+import { given } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
@@ -6,7 +7,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { idIn, byActor } from '../path-id.js'
 import { readJsonIfSent } from '../read-json.js'
-import { defined, fieldsOf, id, nullAsAbsent, oneOf, pageOf, paging, query } from '../schemas.js'
+import { fieldsOf, id, nullAsAbsent, oneOf, pageOf, paging, query } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -40,7 +41,7 @@ export const recoveryRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
       readJsonIfSent(maxBodyBytes),
       validBody(newRecovery),
       (c) => {
-        const filter = defined(c.req.valid('json'))
+        const filter = given(c.req.valid('json'))
         const started = service.recoveries.start(
           byActor(c, { projectId: c.get('projectId'), filter }),
         )

@@ -1,5 +1,6 @@
 import type { JsonScalar, Webhook, WebhookFilter, WebhookSettings } from '@org/agent-messaging-core'
 import {
+  given,
   customHeadersSchema,
   HEADER_LIMITS,
   isJsonObject,
@@ -17,17 +18,7 @@ import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { webhookRef, byActor } from '../path-id.js'
 import { readJson } from '../read-json.js'
-import {
-  boolean,
-  defined,
-  fieldsOf,
-  id,
-  nullAsAbsent,
-  pageOf,
-  paging,
-  query,
-  text,
-} from '../schemas.js'
+import { boolean, fieldsOf, id, nullAsAbsent, pageOf, paging, query, text } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
 import { pageBody, pageSchema } from '../wire/page.js'
 import {
@@ -75,7 +66,7 @@ const filter = fieldsOf(
     metadata: z.array(condition, 'must be an array of conditions').optional(),
   }),
   'must be an object with agentId, sessionIdPrefix or metadata',
-).transform((given) => defined(given) as WebhookFilter)
+).transform((sent) => given(sent) as WebhookFilter)
 
 const described = requestFields<WebhookSettings>(webhookSettings)
 const settings = fieldsOf({

@@ -7,9 +7,9 @@ import {
 } from '../domain/agent.js'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
+import { given } from '../domain/given.js'
 import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
-import type { AgentChange } from '../ports/agent-store.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 import {
   agentRules,
@@ -76,7 +76,7 @@ export function changeAgent(
       maxQueued: decideMaxQueued(onBusy, settings.maxQueued ?? agent.maxQueued),
     }
     const change = {
-      ...withoutUndefined({ ...rest, ...queue }),
+      ...given({ ...rest, ...queue }),
       ...(configured && { runtime: configured.runtime }),
       // Tells each version of the agent from the one before.
       updatedAt: Math.max(d.clock.now(), agent.updatedAt + 1),
@@ -182,6 +182,3 @@ function signingSecretOf(d: Platform, { id, runtime }: Agent): string | undefine
   const { signingSecret } = JSON.parse(sealed) as { signingSecret?: string }
   return signingSecret
 }
-
-const withoutUndefined = (settings: Omit<AgentChanges, 'onBusy'>): Partial<AgentChange> =>
-  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))

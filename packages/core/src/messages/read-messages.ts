@@ -1,6 +1,7 @@
 import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
+import { given } from '../domain/given.js'
 import { newestThatFit, turnsOf, type HistoryLimit, type Turn } from '../domain/history.js'
 import { broken, required, type Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -184,7 +185,7 @@ const findMessages =
     ...search
   }: SearchMessagesInput): ResultAsync<Page<FoundMessage>, Unavailable | Invalid> =>
     safeTry(async function* () {
-      const wanted = defined(search)
+      const wanted = given(search) as MessageSearch
       const found = yield* await pageOfText(page, (part) =>
         abort?.aborted ? errAsync(CALLER_LEFT) : d.storage.messages.search(wanted, part, abort),
       )
@@ -201,12 +202,6 @@ const findMessages =
       }))
       return ok({ data, nextCursor: found.nextCursor })
     })
-
-/** Removes fields that are undefined. An absent field does not filter. */
-const defined = (search: Omit<SearchMessagesInput, 'page' | 'abort'>): MessageSearch =>
-  Object.fromEntries(
-    Object.entries(search).filter(([, value]) => value !== undefined),
-  ) as MessageSearch
 
 /**
  * UTF-16 units. A page of the longest answers would have a hundred times as many, and block other

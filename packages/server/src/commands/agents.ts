@@ -1,4 +1,5 @@
 import type { Agent, AgentChange, CreatedAgent } from '@org/agent-messaging-client'
+import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
 import {
@@ -12,7 +13,6 @@ import {
 } from './agent-settings.js'
 import { firstOf, type Backend } from './backend.js'
 import { addApiCommand } from './command.js'
-import { given } from './given.js'
 import type { BackendOptions } from './options.js'
 import { fieldTable, table } from './output.js'
 

@@ -1,10 +1,9 @@
 import type { FoundMessage, Message, MessageState } from '@org/agent-messaging-client'
-import { toIso } from '@org/agent-messaging-core/runtime'
+import { given, toIso } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from './backend.js'
 import { Reason } from './client-error.js'
 import { addApiCommand } from './command.js'
-import { given } from './given.js'
 import { instant, wholeNumber, type BackendOptions } from './options.js'
 import { fieldTable, table } from './output.js'
 

@@ -1,7 +1,7 @@
+import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import type { Backend } from './backend.js'
 import { addApiCommand, ID } from './command.js'
-import { given } from './given.js'
 import { duration, type BackendOptions } from './options.js'
 import { withSecret, type SecretOptions } from './secret.js'
 
