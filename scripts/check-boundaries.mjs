@@ -42,10 +42,17 @@ const CORE_PACKAGES_OF = {
 }
 
 /** Packages that also load without Node, and packages that wire adapters together. */
-const WITHOUT_NODE = ['core', 'testing', 'sql-kit', 'adapter-http']
+const WITHOUT_NODE = ['core', 'testing', 'sql-kit', 'http-kit', 'adapter-http']
 const WIRING = ['node', 'server']
 /** What a package can import beside core. */
-const KITS = { 'adapter-sqlite': 'sql-kit', 'adapter-postgres': 'sql-kit' }
+const KITS = {
+  'adapter-sqlite': 'sql-kit',
+  'adapter-postgres': 'sql-kit',
+  'adapter-http': 'http-kit',
+  'endpoint-a2a': 'http-kit',
+  'endpoint-mcp': 'http-kit',
+  'endpoint-openai': 'http-kit',
+}
 
 /** Returns `file:line  sentence` for each import that breaks a rule. */
 export function boundaryViolations(root) {

@@ -46,6 +46,9 @@ describe('the boundary check', () => {
     ['adapter-http/src/app.ts', `import { fail } from '../../core/src/domain/fail.js'`],
     ['adapter-http/test/app.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
     ['adapter-http/src/app.ts', `import { webhookStore } from '@org/agent-messaging-sql-kit'`],
+    ['adapter-sqlite/src/open.ts', `import { Caller } from '@org/agent-messaging-http-kit'`],
+    ['http-kit/src/caller.ts', `import { createServer } from 'node:http'`],
+    ['http-kit/src/caller.ts', `import { app } from '@org/agent-messaging-http'`],
     ['adapter-sqlite/src/open.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
   ])('refuses in %s: %s', (file, source) => {
     expect(violationsOf(file, `// a line before\n${source}\n`)).toEqual([
@@ -86,6 +89,7 @@ describe('the boundary check', () => {
       'adapter-http/src/app.ts',
       `/** import { open } from '@org/agent-messaging-sqlite' */\nconst text = "from 'node:fs'"`,
     ],
+    ['endpoint-mcp/src/call.ts', `import { Caller } from '@org/agent-messaging-http-kit'`],
     [
       'adapter-sqlite/src/open.test.ts',
       `import { storageContract } from '@org/agent-messaging-testing/contract'`,

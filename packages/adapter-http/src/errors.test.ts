@@ -1,6 +1,7 @@
+import type { HttpError } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
-import { refuse, type HttpError } from './errors.js'
+import { refuse } from './errors.js'
 import type { Env } from './env.js'
 
 const issues = [{ path: 'name', message: 'must be a slug' }]

@@ -1,6 +1,6 @@
 import type { EndpointService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
-import type { ErrorCode } from './wire/error.js'
+import type { ErrorCode } from '@org/agent-messaging-http-kit'
 
 export type HttpOptions = {
   readonly service: EndpointService

@@ -1,7 +1,8 @@
 import { bodyTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
+import type { HttpError } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { annotated } from './document/describe-route.js'
-import { refuse, type HttpError } from './errors.js'
+import { refuse } from './errors.js'
 import type { Env } from './env.js'
 
 const BYTE_ORDER_MARK = 0xfeff

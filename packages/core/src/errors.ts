@@ -29,6 +29,7 @@ export function entryFor<E extends AnyError, T>(
   return typeof entry === 'function' ? (entry as (error: E) => T)(error) : (entry as T)
 }
 
+/** Callers can compare this text, so it stays as it is. */
 const END_USER_ID_REQUIRED = 'endUserId is required when the agent default principal is end_user'
 
 /** The reasons of `unavailable` that are not for the operator alone. */

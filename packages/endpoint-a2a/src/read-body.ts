@@ -1,7 +1,7 @@
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors'
 import { bodyTextLimits, parseJsonText, type Json } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
-import { Caller } from './caller.js'
+import { Caller } from '@org/agent-messaging-http-kit'
 import type { Env } from './env.js'
 import { bodyTooLarge } from './errors.js'
 

@@ -1,5 +1,5 @@
 import type { Permission, SendingKey } from '@org/agent-messaging-core'
-import type { Caller } from './caller.js'
+import type { Caller } from '@org/agent-messaging-http-kit'
 
 /** The request that calls a tool. */
 export type Call = {

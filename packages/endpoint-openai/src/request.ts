@@ -1,7 +1,7 @@
 import { isJsonObject, parseJsonText, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import { Caller } from './caller.js'
+import { Caller } from '@org/agent-messaging-http-kit'
 import type { Env } from './env.js'
 import type { EndpointError, Problem } from './errors.js'
 import { problem } from './fields.js'

@@ -3,7 +3,7 @@ import { isAgentName, isSettled, isUuid, type JsonObject } from '@org/agent-mess
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
 import { refuseRevoked, refuseUnauthorized } from './access.js'
-import { Caller } from './caller.js'
+import { Caller } from '@org/agent-messaging-http-kit'
 import type { Env } from './env.js'
 import { refuse, type EndpointError } from './errors.js'
 import { problem } from './fields.js'

@@ -1,8 +1,8 @@
 import type { MessagingService } from '@org/agent-messaging-core'
+import type { HttpError } from '@org/agent-messaging-http-kit'
 import type { MiddlewareHandler } from 'hono'
 import type { ResultAsync } from 'neverthrow'
 import type { z } from 'zod'
-import type { HttpError } from '../errors.js'
 import type { AnswerHeader, RequestHeader } from './headers.js'
 
 const bearer = (description: string) => ({ type: 'http', scheme: 'bearer', description })

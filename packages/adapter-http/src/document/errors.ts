@@ -1,5 +1,5 @@
-import { refusalOf, type HttpError } from '../errors.js'
-import { statuses, type ErrorCode } from '../wire/error.js'
+import { errorCodes, type ErrorCode, type HttpError } from '@org/agent-messaging-http-kit'
+import { errorBody } from '../errors.js'
 import { headerRefs } from './headers.js'
 
 type Kind = HttpError['kind']
@@ -35,14 +35,14 @@ const facts: Facts = {
 }
 
 // TypeScript cannot see that each kind gets the facts for its kind.
-const exampleOf = (kind: Kind) =>
-  refusalOf({ kind, ...(facts as { [K in Kind]?: object })[kind] } as HttpError)
+export const exampleOf = (kind: Kind) =>
+  errorBody({ kind, ...(facts as { [K in Kind]?: object })[kind] } as HttpError)
 
 /** The errors that an operation can answer with, by status. */
 export const errorsOf = (kinds: readonly Kind[]) =>
   [...new Set(kinds)]
     .map(exampleOf)
-    .map(({ code, message }) => ({ status: statuses[code], code, message }))
+    .map(({ code, message }) => ({ status: errorCodes[code].status, code, message }))
     .toSorted((one, other) => one.status - other.status)
 
 /** An error of each code, for the examples. */
@@ -87,7 +87,7 @@ export const errorResponse = () => ({
   },
 })
 
-function exampleBody(kind: Kind) {
-  const { headers: _, ...error } = exampleOf(kind)
-  return { error, requestId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d' }
-}
+const exampleBody = (kind: Kind) => ({
+  error: exampleOf(kind),
+  requestId: '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d',
+})

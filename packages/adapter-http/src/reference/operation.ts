@@ -1,5 +1,5 @@
 import { html } from 'hono/html'
-import { errorAnchor } from '../wire/error-help.js'
+import { errorAnchor } from '../wire/error.js'
 import { fieldRow, fieldsOf, typeOf } from './schema.js'
 import {
   resolved,

@@ -1,5 +1,6 @@
+import { errorCodes } from '@org/agent-messaging-http-kit'
 import { html } from 'hono/html'
-import { errorAnchor, errorHelp } from '../wire/error-help.js'
+import { errorAnchor } from '../wire/error.js'
 import { eventSection, operationSection, type Place } from './operation.js'
 import { namedSchema } from './schema.js'
 import type { Document } from './shapes.js'
@@ -31,7 +32,7 @@ export function referencePage(
         <h2 id="events">Webhook events</h2>
         ${each(Object.entries(doc.webhooks), ([name, { post }]) => eventSection(name, post, doc))}
         <h2 id="errors">Errors</h2>
-        ${each(Object.entries(errorHelp), ([code, help]) => errorSection(code, help))}
+        ${each(Object.entries(errorCodes), ([code, help]) => errorSection(code, help))}
         <h2 id="schemas">Schemas</h2>
         ${each(Object.entries(doc.components.schemas), ([name, schema]) => namedSchema(name, schema))}
       </main>`,

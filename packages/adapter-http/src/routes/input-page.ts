@@ -1,13 +1,13 @@
 import type { LinkedInput } from '@org/agent-messaging-core'
 import { answerFields, answerOfForm, type AnswerField } from '@org/agent-messaging-core/runtime'
+import { errorCodes, type HttpError } from '@org/agent-messaging-http-kit'
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { html } from 'hono/html'
 import type { Env } from '../env.js'
-import { refusalOf, refuse } from '../errors.js'
+import { errorBody, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { document, each, nothing, type Html } from '../reference/text.js'
-import { statuses } from '../wire/error.js'
 
 const MAX_BYTES = 64 * 1024
 
@@ -92,9 +92,9 @@ const message = (title: string, text: string): Html => shell(title, html`<p>${te
 const shell = (title: string, body: Html): Html =>
   document(title, '../../docs/style.css', html`<main id="main"><h1>${title}</h1>${body}</main>`)
 
-function refusePage(c: Context<Env>, error: Parameters<typeof refusalOf>[0]) {
-  const { code, message: text } = refusalOf(error)
-  return replyPage(c, statuses[code], message('No answer possible', `${text}.`))
+function refusePage(c: Context<Env>, error: HttpError) {
+  const { code, message: text } = errorBody(error)
+  return replyPage(c, errorCodes[code].status, message('No answer possible', `${text}.`))
 }
 
 const replyPage = async (c: Context<Env>, status: number, page: Html) =>

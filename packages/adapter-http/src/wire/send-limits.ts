@@ -30,7 +30,3 @@ export function rateLimitHeaders(levels: readonly BucketLevel[]): Record<string,
   )
   return { 'RateLimit-Policy': policies.join(', '), RateLimit: states.join(', ') }
 }
-
-/** Returns the seconds until every bucket has a token. */
-export const retryAfterOf = (levels: readonly BucketLevel[]): number =>
-  Math.max(1, ...levels.map(({ retryInMs }) => Math.ceil(retryInMs / 1_000)))

@@ -1,16 +1,18 @@
 import type { Context } from 'hono'
-import type { Env } from './env.js'
 
 /** The bindings of @hono/node-server. */
 type NodeBindings = {
   readonly incoming?: { readonly socket?: { readonly destroyed: boolean } | null }
 }
 
-/** Tells whether the caller has left. On Node, its socket costs less than an abort signal. */
+/**
+ * Tells whether the caller has left. On Node, its socket tells: an abort signal would cost one more
+ * kilobyte for every waiting caller.
+ */
 export class Caller {
-  readonly #c: Context<Env>
+  readonly #c: Pick<Context, 'env' | 'req'>
 
-  constructor(c: Context<Env>) {
+  constructor(c: Pick<Context, 'env' | 'req'>) {
     this.#c = c
   }
 

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { expect, it } from 'vitest'
-import { openScene } from '../../test/scene.js'
-import { errorHelp } from './error-help.js'
+import { openScene } from '../test/scene.js'
 
 const linkOf = ({ headers }: { readonly headers: Headers }): string | null => headers.get('link')
 
@@ -30,15 +28,4 @@ it('an error links to the base path of the host', async () => {
   expect(linkOf(await ask('GET', '/v1/agents/nobody'))).toBe(
     '</messaging/docs#error-NOT_FOUND>; rel="help"',
   )
-})
-
-it('docs/errors.md explains each code with the same text', () => {
-  const url = new URL('../../../../docs/errors.md', import.meta.url)
-  const page = readFileSync(url, 'utf8').replaceAll(/\s+/g, ' ')
-  const codes = [...page.matchAll(/ ## ([A-Z_]+)/g)].map(([, code]) => code)
-  expect(codes).toEqual(Object.keys(errorHelp))
-  for (const { cause, remedy } of Object.values(errorHelp)) {
-    expect(page).toContain(cause)
-    expect(page).toContain(remedy)
-  }
 })
