@@ -1,8 +1,8 @@
-import type { MessagingService, Permission, RunError } from '@org/agent-messaging-core'
-import { jsonTextRule, OVERLOAD, retrySecondsOf, textOf } from '@org/agent-messaging-core/runtime'
+import type { RunError } from '@org/agent-messaging-core'
+import { entryFor, OVERLOAD, type ByKind } from '@org/agent-messaging-core/runtime'
+import { codeByKind, refusalOf as refusalOfAll, type HttpError } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { ResultAsync } from 'neverthrow'
 import type { Env } from './env.js'
 import { reply } from './reply.js'
 
@@ -14,134 +14,107 @@ export type Problem = {
   readonly code: 'invalid_value' | 'unknown_parameter' | 'unsupported_parameter'
 }
 
-type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
-type Messages = MessagingService['messages']
-type ServiceError =
-  | ErrorOf<Messages['send' | 'get' | 'stream' | 'cancel' | 'setMetadata']>
-  | ErrorOf<MessagingService['agents']['get' | 'list']>
-  | ErrorOf<MessagingService['keys']['authenticate']>
-
-/** The errors of the service's use cases, read off their signatures, and errors of this layer. */
-export type EndpointError =
-  | ServiceError
+type OwnError =
   | Problem
-  | { readonly kind: 'forbidden'; readonly permission: Permission }
-  | { readonly kind: 'body_too_large'; readonly maxBytes: number }
   | { readonly kind: 'reference_not_found'; readonly param: string }
   | { readonly kind: 'run_failed'; readonly error: RunError }
-  | {
-      readonly kind: 'body_malformed' | 'route_not_found' | 'internal' | 'no_answer_yet'
-    }
+  | { readonly kind: 'no_answer_yet' }
+export type EndpointError = HttpError | OwnError
 
-type ErrorType = 'invalid_request_error' | 'server_error' | 'rate_limit_error'
 /** The fields of OpenAI's error object, with the HTTP status. */
-export type Refusal = {
+type Refusal = {
   readonly status: ContentfulStatusCode
-  readonly type: ErrorType
+  readonly type?: 'invalid_request_error' | 'server_error' | 'rate_limit_error'
   readonly code: string
   readonly message: string
-  readonly param?: string
-  readonly retryAfterSeconds?: number
+  readonly param?: string | undefined
+  readonly retryAfterSeconds?: number | undefined
 }
-
-const invalid = (
-  status: ContentfulStatusCode,
-  code: string,
-  message: string,
-  param?: string,
-): Refusal => ({
-  status,
-  type: 'invalid_request_error',
-  code,
-  message,
-  ...(param !== undefined && { param }),
-})
-const rateLimited = (code: string, message: string): Refusal => ({
-  status: 429,
-  type: 'rate_limit_error',
-  code,
-  message,
-  retryAfterSeconds: 1,
-})
-const failed = (status: ContentfulStatusCode, code: string, message: string): Refusal => ({
-  status,
-  type: 'server_error',
-  code,
-  message,
-})
 
 const OVERLOADED = 'overloaded'
-const END_USER = 'The agent runs on behalf of an end user. Send the id of the user in `user`'
+const NO_RESPONSE = { status: 404, code: 'response_not_found' } as const
 
-/** The answer to every error. Errors become OpenAI's shape in this table and nowhere else. */
-const refusals: {
-  readonly [K in EndpointError['kind']]: (error: EndpointError & { kind: K }) => Refusal
-} = {
-  problem: ({ code, message, param }) => invalid(400, code, `${param} ${message}`, param),
-  body_malformed: () =>
-    invalid(400, 'invalid_json', `The body must be a JSON object with ${jsonTextRule}`),
-  body_too_large: ({ maxBytes }) =>
-    invalid(413, 'request_too_large', `The body must have at most ${maxBytes} bytes`),
-  invalid: ({ issues }) =>
-    invalid(
-      400,
-      'invalid_value',
-      issues.map(({ path, message }) => `${path} ${message}`).join('; '),
-      issues[0]?.path,
-    ),
-  end_user_id_required: () => invalid(400, 'missing_required_parameter', END_USER, 'user'),
-  principal_invalid: ({ reason }) =>
-    invalid(400, 'invalid_value', `user is invalid: ${reason}`, 'user'),
-  unauthorized: () => invalid(401, 'invalid_api_key', 'Send a valid API key of the project'),
-  forbidden: ({ permission }) =>
-    invalid(403, 'insufficient_permissions', `The API key lacks the permission ${permission}`),
-  route_not_found: () => invalid(404, 'unknown_url', 'This endpoint has no such route'),
-  agent_not_found: () =>
-    invalid(404, 'model_not_found', 'The project has no agent with this name', 'model'),
-  message_not_found: () =>
-    invalid(404, 'response_not_found', 'The project has no response with this id'),
-  reference_not_found: ({ param }) =>
-    invalid(404, 'response_not_found', `${param} names no response of the project`, param),
-  message_final: () => invalid(400, 'response_final', 'The response is final. Read it instead'),
-  agent_not_running: ({ state, retryInMs }) => ({
-    ...failed(503, 'agent_not_running', `The agent is not running: its state is ${state}`),
-    ...(retryInMs !== undefined && { retryAfterSeconds: Math.ceil(retryInMs / 1_000) }),
+const own: ByKind<OwnError, Refusal> = {
+  problem: ({ code, message, param }) => ({
+    status: 400,
+    code,
+    message: `${param} ${message}`,
+    param,
   }),
-  idempotency_mismatch: () =>
-    invalid(
-      422,
-      'idempotency_mismatch',
-      'The Idempotency-Key was already used with a different request',
-    ),
-  session_full: () =>
-    rateLimited('session_full', 'Too many messages of this conversation are waiting'),
-  rate_limited: ({ levels }) => ({
-    ...rateLimited('rate_limit_exceeded', 'The limit of requests is reached. Try again later'),
-    retryAfterSeconds: Math.max(...levels.map(({ retryInMs }) => Math.ceil(retryInMs / 1_000))),
-  }),
-  too_many_streams: () =>
-    rateLimited('too_many_streams', 'The project has reached its limit of open streams'),
-  unavailable: (error) => ({
-    ...failed(503, error.reason === OVERLOAD ? OVERLOADED : 'unavailable', textOf(error)),
-    retryAfterSeconds: retrySecondsOf(error),
+  reference_not_found: ({ param }) => ({
+    ...NO_RESPONSE,
+    message: `${param} names no response of the project`,
+    param,
   }),
   // Clients repeat a request after a 5xx, and the agent would run again.
-  run_failed: ({ error: { code, message } }) =>
-    failed(422, code, `The agent did not answer: ${message}`),
-  no_answer_yet: () =>
-    failed(
-      504,
-      'no_answer_yet',
+  run_failed: ({ error: { code, message } }) => ({
+    status: 422,
+    type: 'server_error',
+    code,
+    message: `The agent did not answer: ${message}`,
+  }),
+  no_answer_yet: {
+    status: 504,
+    code: 'no_answer_yet',
+    message:
       'The agent has not answered yet and continues. Repeat the request with the same ' +
-        'Idempotency-Key to wait for the same answer',
-    ),
-  internal: () => failed(500, 'internal_error', 'The service failed unexpectedly'),
+      'Idempotency-Key to wait for the same answer',
+  },
 }
 
-export function refusalOf(error: EndpointError): Refusal {
-  // TypeScript cannot see that each entry gets an error of the matching kind.
-  const describe = refusals[error.kind] as (error: EndpointError) => Refusal
-  return describe(error)
+/** What this API says in other words than every protocol. */
+const differences: Partial<ByKind<HttpError, Partial<Refusal>>> = {
+  body_malformed: { code: 'invalid_json' },
+  body_too_large: { code: 'request_too_large' },
+  invalid: ({ issues }) => ({ code: 'invalid_value', param: issues[0]?.path }),
+  end_user_id_required: {
+    code: 'missing_required_parameter',
+    message: 'The agent runs on behalf of an end user. Send the id of the user in `user`',
+    param: 'user',
+  },
+  principal_invalid: ({ reason }) => ({
+    code: 'invalid_value',
+    message: `user is invalid: ${reason}`,
+    param: 'user',
+  }),
+  unauthorized: { code: 'invalid_api_key', message: 'Send a valid API key of the project' },
+  forbidden: { code: 'insufficient_permissions' },
+  route_not_found: { code: 'unknown_url', message: 'This endpoint has no such route' },
+  agent_not_found: {
+    code: 'model_not_found',
+    message: 'The project has no agent with this name',
+    param: 'model',
+  },
+  message_not_found: { ...NO_RESPONSE, message: 'The project has no response with this id' },
+  message_final: {
+    status: 400,
+    code: 'response_final',
+    message: 'The response is final. Read it instead',
+  },
+  agent_not_running: { status: 503 },
+  session_full: { message: 'Too many messages of this conversation are waiting' },
+  rate_limited: {
+    code: 'rate_limit_exceeded',
+    message: 'The limit of requests is reached. Try again later',
+  },
+  too_many_streams: { message: 'The project has reached its limit of open streams' },
+  unavailable: ({ reason }) => (reason === OVERLOAD ? { code: OVERLOADED } : {}),
+  internal: { code: 'internal_error' },
+}
+
+/** Returns the answer to an error. Its code is the kind, if OpenAI has no code for it. */
+export function refusalOf(error: EndpointError): Required<Refusal> {
+  const refusal = isOwn(error)
+    ? (entryFor(own, error) as Refusal)
+    : { ...refusalOfAll(error), code: error.kind, ...entryFor(differences, error) }
+  return { type: typeOf(refusal.status), param: undefined, retryAfterSeconds: undefined, ...refusal }
+}
+
+const isOwn = (error: EndpointError): error is OwnError => !Object.hasOwn(codeByKind, error.kind)
+
+function typeOf(status: number) {
+  if (status === 429) return 'rate_limit_error'
+  return status < 500 ? 'invalid_request_error' : 'server_error'
 }
 
 /** Returns OpenAI's error object. */
@@ -150,7 +123,7 @@ export const errorObject = ({
   code,
   message,
   param,
-}: Pick<Refusal, 'type' | 'code' | 'message' | 'param'>) => ({
+}: Pick<Required<Refusal>, 'type' | 'code' | 'message'> & Pick<Refusal, 'param'>) => ({
   message,
   type,
   param: param ?? null,

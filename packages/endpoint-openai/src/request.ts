@@ -1,4 +1,9 @@
-import { isJsonObject, parseJsonText, type JsonObject } from '@org/agent-messaging-core/runtime'
+import {
+  isJsonObject,
+  jsonTextRule,
+  parseJsonText,
+  type JsonObject,
+} from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
 import { Caller } from '@org/agent-messaging-http-kit'
@@ -6,6 +11,10 @@ import type { Env } from './env.js'
 import type { EndpointError, Problem } from './errors.js'
 import { problem } from './fields.js'
 
+const MALFORMED = {
+  kind: 'body_malformed',
+  reason: `must be a JSON object with ${jsonTextRule}`,
+} as const
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Reads the body as a JSON object, up to the limit of bytes. */
@@ -19,9 +28,9 @@ export async function readBody(
   if (bytes === undefined) return err(tooLarge)
   try {
     const body = parseJsonText(decoder.decode(bytes))
-    return isJsonObject(body) ? ok(body) : err({ kind: 'body_malformed' })
+    return isJsonObject(body) ? ok(body) : err(MALFORMED)
   } catch {
-    return err({ kind: 'body_malformed' })
+    return err(MALFORMED)
   }
 }
 
