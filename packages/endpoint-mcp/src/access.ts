@@ -1,6 +1,6 @@
 import type { ApiKey, EndpointService, SendingKey } from '@org/agent-messaging-core'
 import { err, ok, type Result } from 'neverthrow'
-import type { HttpError } from './errors.js'
+import type { HttpError } from '@org/agent-messaging-http-kit'
 
 const BEARER = /^bearer ([!-+\--~]+)$/i
 

@@ -1,5 +1,5 @@
 import { localhostAllowedOrigins, originValidationResponse } from '@modelcontextprotocol/server'
-import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { isJsonObject, jsonTextRule, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { routePath } from 'hono/route'
@@ -15,6 +15,7 @@ import { SEND_MESSAGE } from './tools.js'
 const ROOT = '/mcp'
 /** The revision of MCP that the SDK assumes if a request names none. */
 const LAST_WITH_BATCHES = '2025-03-26'
+const NOT_JSON = { kind: 'body_malformed', reason: `must be JSON with ${jsonTextRule}` } as const
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 /**
@@ -33,7 +34,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
     .use(ROOT, exchange(d), refuseOtherOrigins(d))
     .use(ROOT, limitBody(d.maxBodyBytes))
     .post(ROOT, (c) => answerPost(c, d))
-    .all(ROOT, (c) => refuse(c, { kind: 'method_refused' }))
+    .all(ROOT, (c) => refuse(c, { kind: 'method_not_allowed', allow: ['POST'] }))
   // A host does not see the variables of the routes.
   return app as unknown as Hono
 }
@@ -98,9 +99,7 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   if (!mayCallTools(call)) return refuse(c, (await access.confirm()) ?? { kind: 'no_tools' })
   const onError = (error: unknown) => d.onError?.(error, c.get('requestId'))
   const response =
-    body === undefined
-      ? refuse(c, { kind: 'body_malformed' })
-      : await serveMcp(c.req.raw, body, d, call, onError)
+    body === undefined ? refuse(c, NOT_JSON) : await serveMcp(c.req.raw, body, d, call, onError)
   if (!isSend || call.isKeySettled) return response
   // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
   const revoked = await access.confirm()

@@ -10,7 +10,7 @@ import {
 import type { Message, MessagingService } from '@org/agent-messaging-core'
 import { isAgentName, isUuid, openInput, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Call } from './call.js'
-import { refusal } from './errors.js'
+import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'
 import type { Deps } from './options.js'
 import { answerOf, formOf } from './question-form.js'
@@ -46,7 +46,7 @@ export class MessageTools {
     const state = ctx.requestState<string>()
     if (state !== undefined) {
       const ref = refOf(state)
-      return ref ? this.get({ ...input, ...ref }, ctx) : refusal({ kind: 'request_state_invalid' })
+      return ref ? this.get({ ...input, ...ref }, ctx) : failure(FOREIGN_STATE)
     }
     const { service } = this.#d
     const { caller: abort, projectId, sentBy } = this.#call
@@ -156,6 +156,7 @@ function traceOf({ traceparent, tracestate }: Call, { _meta = {} }: ToolContext)
 
 type ProjectRef = MessageRef & { readonly projectId: string }
 
+const FOREIGN_STATE = 'request_state_invalid: requestState was not created by this server'
 const DECLINED =
   'The user did not answer. The question stays open. Answer it later with answer_input.'
 

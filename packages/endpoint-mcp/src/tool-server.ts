@@ -1,10 +1,6 @@
-import {
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type CallToolResult,
-} from '@modelcontextprotocol/server'
+import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
 import type { Call } from './call.js'
+import { failure } from './errors.js'
 import type { Deps } from './options.js'
 import { toolsFor } from './tools.js'
 
@@ -14,11 +10,6 @@ const INSTRUCTIONS =
   'the answer for a bounded time. If the state is not final, call get_message later: the agent ' +
   'continues. If the state is input_required, ask your user and call answer_input.'
 const OPTIONS = { capabilities: { tools: { listChanged: false } }, instructions: INSTRUCTIONS }
-
-const FAILED: CallToolResult = {
-  content: [{ type: 'text', text: 'internal: The service failed unexpectedly' }],
-  isError: true,
-}
 
 /**
  * Creates the MCP server of one request, with the tools that the API key can use. An exception of a
@@ -35,7 +26,7 @@ export function toolServer(d: Deps, call: Call, onError: (error: unknown) => voi
       return await tool.run(d, call, params.arguments, mcpReq)
     } catch (error) {
       onError(error)
-      return FAILED
+      return failure('internal: The service failed unexpectedly')
     }
   })
   return server
