@@ -1,5 +1,5 @@
 import type { ApiKey, EndpointService, SendingKey } from '@org/agent-messaging-core'
-import { a2aError, forbidden, unauthorized } from './errors.js'
+import { a2aError } from './errors.js'
 
 const BEARER = /^bearer ([!-+\--~]+)$/i
 const PERMISSION = 'project:message'
@@ -29,13 +29,14 @@ export class Access {
   /** Throws if the header has no valid key with the permission `project:message`. */
   static async of(service: EndpointService, authorization: string | undefined): Promise<Access> {
     const apiKey = BEARER.exec(authorization ?? '')?.[1]
-    if (apiKey === undefined) throw unauthorized()
+    if (apiKey === undefined) throw a2aError({ kind: 'unauthorized' })
     const recalled = service.keys.recall(apiKey)
     if (recalled?.permissions.includes(PERMISSION))
       return new Access(service, apiKey, recalled, true)
     const found = await service.keys.authenticate(apiKey)
     if (found.isErr()) throw a2aError(found.error)
-    if (!found.value.permissions.includes(PERMISSION)) throw forbidden(PERMISSION)
+    if (!found.value.permissions.includes(PERMISSION))
+      throw a2aError({ kind: 'forbidden', permission: PERMISSION })
     return new Access(service, apiKey, found.value, false)
   }
 
@@ -49,7 +50,7 @@ export class Access {
     const found = await this.#service.keys.authenticate(this.#apiKey)
     if (found.isOk() || found.error.kind !== 'unauthorized') return
     this.#isRevoked = true
-    throw unauthorized()
+    throw a2aError({ kind: 'unauthorized' })
   }
 
   /**

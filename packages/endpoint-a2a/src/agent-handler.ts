@@ -29,11 +29,12 @@ import {
   type Sent,
 } from '@org/agent-messaging-core'
 import { isStorableText, isUuid, openInput } from '@org/agent-messaging-core/runtime'
+import type { HttpError } from '@org/agent-messaging-http-kit'
 import type { Result } from 'neverthrow'
 import type { Access } from './access.js'
 import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
-import { a2aError, internal, interrupted, type ServiceError } from './errors.js'
+import { a2aError, interrupted } from './errors.js'
 import { historyLengthOf, readInput, type Input } from './input.js'
 import { configOf, hookOf } from './push-config.js'
 import { listTasks } from './list-tasks.js'
@@ -181,7 +182,7 @@ export class AgentHandler implements A2ARequestHandler {
   known(error: unknown): A2AError {
     if (error instanceof A2AError) return error
     this.#deps.onError?.(error, this.#options.requestId)
-    return internal()
+    return a2aError({ kind: 'internal' })
   }
 
   /** Ends an open stream. */
@@ -321,7 +322,7 @@ export class AgentHandler implements A2ARequestHandler {
   }
 }
 
-function valueOrThrow<T>(result: Result<T, ServiceError>): T {
+function valueOrThrow<T>(result: Result<T, HttpError>): T {
   if (result.isErr()) throw a2aError(result.error)
   return result.value
 }

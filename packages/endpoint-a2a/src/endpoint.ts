@@ -1,5 +1,4 @@
 import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
-import { restStatusFor } from '@a2a-js/sdk/errors'
 import type { Agent } from '@org/agent-messaging-core'
 import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
@@ -9,7 +8,7 @@ import { AgentHandler, type Sender } from './agent-handler.js'
 import { Caller } from '@org/agent-messaging-http-kit'
 import { cardOf } from './card.js'
 import type { Env } from './env.js'
-import { a2aError, internal, noAgent, noRoute, Refusal } from './errors.js'
+import { a2aError, Refusal } from './errors.js'
 import { answerJsonRpc } from './json-rpc.js'
 import { withDefaults, type A2aEndpointOptions, type Deps } from './options.js'
 import { refuse, reply } from './reply.js'
@@ -29,7 +28,7 @@ export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
   app.onError((error, c) => {
     if (error instanceof Refusal) return refuse(c, error, error.statusCode)
     d.onError?.(error, c.get('requestId'))
-    return refuse(c, internal(), restStatusFor(internal()))
+    return refuse(c, a2aError({ kind: 'internal' }), 500)
   })
   app
     .use(`${ROOT}/*`, exchange(d), findAgent(d))
@@ -37,7 +36,7 @@ export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
     .post(ROOT, (c) => answerJsonRpc(c, d))
     .post(`${ROOT}/`, (c) => answerJsonRpc(c, d))
     .route(ROOT, restRoutes(d))
-    .all(`${ROOT}/*`, (c) => refuse(c, noRoute(), 404))
+    .all(`${ROOT}/*`, (c) => refuse(c, a2aError({ kind: 'route_not_found' }), 404))
   // A host does not see the variables of the routes.
   return app as unknown as Hono
 }
@@ -72,7 +71,7 @@ const findAgent =
     const agent = await publishedAgent(d, projectId, name)
     if (!agent) {
       await access.confirm()
-      throw noAgent()
+      throw a2aError({ kind: 'agent_not_found' })
     }
     const card = cardOf(agent, `${originOf(c, d)}/a2a/${name}`)
     const options = { agent, access, card, sender: senderOf(c), requestId: c.get('requestId') }

@@ -3,7 +3,7 @@ import { JsonRpcTransportHandler, type ServerCallContext } from '@a2a-js/sdk/ser
 import { bodyTextRule, isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
-import { unauthorized } from './errors.js'
+import { a2aError } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
 import { parseBody, readBody } from './read-body.js'
@@ -35,7 +35,7 @@ export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response>
   let id: Id = null
   const refuseCall = async (error: unknown, headers = {}): Promise<Response> =>
     (await handler.access.isRevoked())
-      ? refuse(c, unauthorized(), 401)
+      ? refuse(c, a2aError({ kind: 'unauthorized' }), 401)
       : reply(c, 200, { jsonrpc: '2.0', id, error }, headers)
   try {
     const request = parseBody(await readBody(c, d.maxBodyBytes, ['application/json']))

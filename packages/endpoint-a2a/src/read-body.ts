@@ -3,7 +3,7 @@ import { bodyTextLimits, parseJsonText, type Json } from '@org/agent-messaging-c
 import type { Context } from 'hono'
 import { Caller } from '@org/agent-messaging-http-kit'
 import type { Env } from './env.js'
-import { bodyTooLarge } from './errors.js'
+import { a2aError } from './errors.js'
 
 /** The codes of errors for a body that is not UTF-8, and for a caller that has left. */
 const UNREADABLE: ReadonlySet<unknown> = new Set([
@@ -24,7 +24,8 @@ export async function readBody(
   const type = req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
   if (type !== undefined && !types.includes(type))
     throw new ContentTypeNotSupportedError(`Send the body as ${types.join(' or ')}, not ${type}`)
-  if (Number(req.header('content-length') ?? 0) > maxBytes) throw bodyTooLarge(maxBytes)
+  if (Number(req.header('content-length') ?? 0) > maxBytes)
+    throw a2aError({ kind: 'body_too_large', maxBytes })
   try {
     return await textOf(req, maxBytes)
   } catch (error) {
@@ -41,7 +42,7 @@ async function textOf(req: Context<Env>['req'], maxBytes: number): Promise<strin
   let length = 0
   for await (const chunk of req.raw.body ?? []) {
     length += chunk.length
-    if (length > maxBytes) throw bodyTooLarge(maxBytes)
+    if (length > maxBytes) throw a2aError({ kind: 'body_too_large', maxBytes })
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()

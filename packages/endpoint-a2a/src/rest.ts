@@ -13,7 +13,7 @@ import { bodyTextRule, isJsonObject } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import type { AgentHandler } from './agent-handler.js'
 import type { Env } from './env.js'
-import { noRoute, unauthorized } from './errors.js'
+import { a2aError } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
 import { parseBody, readBody } from './read-body.js'
@@ -61,7 +61,7 @@ export const restRoutes = (d: Deps) => {
     .post('/tasks/:task', (c) => {
       const id = c.req.param('task')
       if (id.endsWith(SUBSCRIBE)) return answerRest(c, subscription(c, id))
-      if (!id.endsWith(CANCEL)) return refuse(c, noRoute(), 404)
+      if (!id.endsWith(CANCEL)) return refuse(c, a2aError({ kind: 'route_not_found' }), 404)
       return answerRest(c, async (handler) => {
         const request = { tenant: '', id: id.slice(0, -CANCEL.length), metadata: undefined }
         return reply(c, 200, Task.toJSON(await handler.cancelTask(request)), TYPE)
@@ -123,7 +123,9 @@ async function answerRest(c: Context<Env>, operation: Operation): Promise<Respon
     await callOf(c, 'HTTP+JSON')
     return await operation(handler)
   } catch (error) {
-    const known = (await handler.access.isRevoked()) ? unauthorized() : handler.known(error)
+    const known = (await handler.access.isRevoked())
+      ? a2aError({ kind: 'unauthorized' })
+      : handler.known(error)
     return refuse(c, known, restStatusFor(known))
   }
 }
