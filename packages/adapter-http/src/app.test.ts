@@ -1,7 +1,7 @@
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../test/scene.js'
-import type { RequestFacts } from './options.js'
+import type { RequestFacts } from '@org/agent-messaging-http-kit'
 
 describe('paths and methods', () => {
   it.each([

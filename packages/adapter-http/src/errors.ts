@@ -1,10 +1,15 @@
 import type { Issue } from '@org/agent-messaging-core'
 import { entryFor, type ByKind } from '@org/agent-messaging-core/runtime'
-import { refusalHeaders, refusalOf, type HttpError } from '@org/agent-messaging-http-kit'
+import {
+  refusalHeaders,
+  refusalOf,
+  type HttpError,
+  reply,
+  type JsonAnswer,
+} from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { ResultAsync } from 'neverthrow'
-import { reply, type JsonAnswer } from './answer.js'
 import type { Env } from './env.js'
 import { errorAnchor, type ErrorBody } from './wire/error.js'
 import { rateLimitHeaders } from './wire/send-limits.js'

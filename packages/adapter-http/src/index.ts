@@ -1,5 +1,6 @@
+export type { ErrorCode, RequestFacts } from '@org/agent-messaging-http-kit'
 export { createHttpApp } from './app.js'
-export type { HttpOptions, MetricsText, PortalPages, RequestFacts } from './options.js'
+export type { HttpOptions, MetricsText, PortalPages } from './options.js'
 export { agentBody, createdAgentBody } from './wire/agent.js'
 export { deliveryBody, deliveryDetailBody } from './wire/delivery.js'
 export type { ErrorBody } from './wire/error.js'

@@ -1,21 +1,19 @@
 import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
 import type { Agent } from '@org/agent-messaging-core'
 import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
+import { Caller, exchange, withDefaults, reply } from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
-import { routePath } from 'hono/route'
 import { Access } from './access.js'
 import { AgentHandler, type Sender } from './agent-handler.js'
-import { Caller } from '@org/agent-messaging-http-kit'
 import { cardOf } from './card.js'
 import type { Env } from './env.js'
 import { a2aError, Refusal } from './errors.js'
 import { answerJsonRpc } from './json-rpc.js'
-import { withDefaults, type A2aEndpointOptions, type Deps } from './options.js'
-import { refuse, reply } from './reply.js'
+import type { A2aEndpointOptions, Deps } from './options.js'
+import { refuse } from './reply.js'
 import { restRoutes } from './rest.js'
 
 const ROOT = '/a2a/:agent'
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const CARD_AGE_SECONDS = 60
 
 /**
@@ -40,25 +38,6 @@ export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
   // A host does not see the variables of the routes.
   return app as unknown as Hono
 }
-
-/** Gives the request its id, and reports the request when its answer is ready. */
-const exchange =
-  ({ newId, now, onRequest }: Deps): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    const startedAt = now()
-    const sent = c.req.header('x-request-id')
-    c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newId())
-    await next()
-    const projectId = c.get('projectId') as string | undefined
-    onRequest?.({
-      method: c.req.method,
-      route: routePath(c),
-      status: c.res.status,
-      durationMs: now() - startedAt,
-      requestId: c.get('requestId'),
-      ...(projectId !== undefined && { projectId }),
-    })
-  }
 
 /** Checks the API key, and finds the agent. Agents that are not published count as missing. */
 const findAgent =

@@ -1,11 +1,9 @@
+import type { KitEnv } from '@org/agent-messaging-http-kit'
 import type { AgentHandler } from './agent-handler.js'
 
 /** The variables that the handlers of one request share. */
 export type Env = {
-  Variables: {
-    requestId: string
-    /** Set when the API key is authorized. */
-    projectId: string
+  Variables: KitEnv['Variables'] & {
     /** The agent of the path, when it is found. */
     handler: AgentHandler
   }

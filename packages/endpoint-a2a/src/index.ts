@@ -1,2 +1,2 @@
 export { createA2aEndpoint } from './endpoint.js'
-export type { A2aEndpointOptions, A2aRequestFacts } from './options.js'
+export type { A2aEndpointOptions } from './options.js'

@@ -1,24 +1,9 @@
 import { toRestErrorBody } from '@a2a-js/sdk/errors'
+import { reply } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Env } from './env.js'
 import { Refusal } from './errors.js'
-
-/** Answers with JSON. A plain record of headers is faster on Node than `c.json`. */
-export const reply = (
-  c: Context<Env>,
-  status: number,
-  body: unknown,
-  headers?: Readonly<Record<string, string>>,
-): Response =>
-  new Response(JSON.stringify(body), {
-    status,
-    headers: {
-      'Content-Type': 'application/json',
-      'Cache-Control': 'no-store',
-      'x-request-id': c.get('requestId'),
-      ...headers,
-    },
-  })
 
 const STATUS_NAMES: Readonly<Record<number, string>> = {
   401: 'UNAUTHENTICATED',
@@ -49,4 +34,4 @@ export function errorHeaders(error: unknown): Record<string, string> {
 
 /** Answers with an error that has its own status. */
 export const refuse = (c: Context<Env>, error: unknown, status: number): Response =>
-  reply(c, status, errorBody(error, status), errorHeaders(error))
+  reply(c, status as ContentfulStatusCode, errorBody(error, status), errorHeaders(error))

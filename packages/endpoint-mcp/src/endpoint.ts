@@ -1,14 +1,12 @@
 import { localhostAllowedOrigins, originValidationResponse } from '@modelcontextprotocol/server'
 import { isJsonObject, jsonTextRule, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { Caller, exchange, withDefaults, type KitEnv } from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { routePath } from 'hono/route'
 import { Access } from './access.js'
 import type { Call } from './call.js'
-import { Caller } from '@org/agent-messaging-http-kit'
-import type { Env } from './env.js'
 import { refuse } from './errors.js'
-import { withDefaults, type Deps, type McpEndpointOptions } from './options.js'
+import type { Deps, McpEndpointOptions } from './options.js'
 import { serveMcp } from './serve.js'
 import { SEND_MESSAGE } from './tools.js'
 
@@ -16,7 +14,6 @@ const ROOT = '/mcp'
 /** The revision of MCP that the SDK assumes if a request names none. */
 const LAST_WITH_BATCHES = '2025-03-26'
 const NOT_JSON = { kind: 'body_malformed', reason: `must be JSON with ${jsonTextRule}` } as const
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 
 /**
  * Creates the route `/mcp`, for clients of MCP. Serve its `fetch`, or mount the app in a Hono app
@@ -24,14 +21,14 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
  */
 export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   const d = withDefaults(options)
-  const app = new Hono<Env>()
+  const app = new Hono<KitEnv>()
   app.onError((error, c) => {
     d.onError?.(error, c.get('requestId'))
     return refuse(c, { kind: 'internal' })
   })
   app.notFound((c) => refuse(c, { kind: 'route_not_found' }))
   app
-    .use(ROOT, exchange(d), refuseOtherOrigins(d))
+    .use(ROOT, exchange(d), addHeaders, refuseOtherOrigins(d))
     .use(ROOT, limitBody(d.maxBodyBytes))
     .post(ROOT, (c) => answerPost(c, d))
     .all(ROOT, (c) => refuse(c, { kind: 'method_not_allowed', allow: ['POST'] }))
@@ -39,30 +36,16 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   return app as unknown as Hono
 }
 
-/** Gives the request its id, and reports the request when its answer is ready. */
-const exchange =
-  ({ newId, now, onRequest }: Deps): MiddlewareHandler<Env> =>
-  async (c, next) => {
-    const startedAt = now()
-    const sent = c.req.header('x-request-id')
-    c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newId())
-    await next()
-    c.res.headers.set('Cache-Control', 'no-store')
-    c.res.headers.set('x-request-id', c.get('requestId'))
-    const projectId = c.get('projectId') as string | undefined
-    onRequest?.({
-      method: c.req.method,
-      route: routePath(c),
-      status: c.res.status,
-      durationMs: now() - startedAt,
-      requestId: c.get('requestId'),
-      ...(projectId !== undefined && { projectId }),
-    })
-  }
+/** The SDK makes most answers, without the headers that every answer has. */
+const addHeaders: MiddlewareHandler<KitEnv> = async (c, next) => {
+  await next()
+  c.res.headers.set('Cache-Control', 'no-store')
+  c.res.headers.set('x-request-id', c.get('requestId'))
+}
 
 /** Refuses pages of other origins, as MCP asks. Programs send no `Origin`. */
 const refuseOtherOrigins =
-  ({ publicUrl }: Deps): MiddlewareHandler<Env> =>
+  ({ publicUrl }: Deps): MiddlewareHandler<KitEnv> =>
   async (c, next) => {
     if (c.req.header('origin') === undefined) return next()
     const url = publicUrl?.()
@@ -74,8 +57,8 @@ const refuseOtherOrigins =
   }
 
 /** `bodyLimit` reads the body from a stream. Bodies of a known length are read without one. */
-function limitBody(maxBytes: number): MiddlewareHandler<Env> {
-  const tooLarge = (c: Context<Env>) => refuse(c, { kind: 'body_too_large', maxBytes })
+function limitBody(maxBytes: number): MiddlewareHandler<KitEnv> {
+  const tooLarge = (c: Context<KitEnv>) => refuse(c, { kind: 'body_too_large', maxBytes })
   const limit = bodyLimit({ maxSize: maxBytes, onError: tooLarge })
   return (c, next) => {
     const length = c.req.header('content-length')
@@ -84,7 +67,7 @@ function limitBody(maxBytes: number): MiddlewareHandler<Env> {
   }
 }
 
-async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
+async function answerPost(c: Context<KitEnv>, d: Deps): Promise<Response> {
   const found = await Access.of(d.service, c.req.header('authorization'))
   if (found.isErr()) return refuse(c, found.error)
   const access = found.value
@@ -106,7 +89,7 @@ async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   return revoked ? refuse(c, revoked) : response
 }
 
-const callOf = (c: Context<Env>, { key, sentBy }: Access): Call => ({
+const callOf = (c: Context<KitEnv>, { key, sentBy }: Access): Call => ({
   projectId: key.projectId,
   permissions: key.permissions,
   sentBy,
@@ -116,7 +99,7 @@ const callOf = (c: Context<Env>, { key, sentBy }: Access): Call => ({
   isKeySettled: false,
 })
 
-async function bodyOf(c: Context<Env>): Promise<unknown> {
+async function bodyOf(c: Context<KitEnv>): Promise<unknown> {
   try {
     return parseJsonText(await c.req.text())
   } catch {
@@ -125,7 +108,7 @@ async function bodyOf(c: Context<Env>): Promise<unknown> {
 }
 
 /** The SDK answers batches of all revisions, and only one of the requests with the same id. */
-function batchProblem({ req }: Context<Env>, batch: readonly unknown[]) {
+function batchProblem({ req }: Context<KitEnv>, batch: readonly unknown[]) {
   const version = req.header('mcp-protocol-version')
   if (version !== undefined && version > LAST_WITH_BATCHES) return 'batch_refused'
   const ids = batch.flatMap((one) => (isJsonObject(one) && 'id' in one ? [one['id']] : []))

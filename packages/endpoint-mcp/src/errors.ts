@@ -6,10 +6,10 @@ import {
   refusalHeaders,
   refusalOf,
   type HttpError,
+  type KitEnv,
 } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Env } from './env.js'
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1_000)} s`
 
@@ -92,7 +92,7 @@ const differences: Partial<ByKind<HttpError, Partial<Refusal>>> = {
 }
 
 /** Answers with an error of JSON-RPC. */
-export function refuse(c: Context<Env>, error: RefusedRequest): Response {
+export function refuse(c: Context<KitEnv>, error: RefusedRequest): Response {
   const { status, code = SERVER_ERROR, message, headers } = responseTo(error)
   const body = { jsonrpc: '2.0', id: null, error: { code, message } }
   return new Response(JSON.stringify(body), {

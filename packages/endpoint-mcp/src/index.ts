@@ -1,2 +1,2 @@
 export { createMcpEndpoint } from './endpoint.js'
-export type { McpEndpointOptions, McpRequestFacts } from './options.js'
+export type { McpEndpointOptions } from './options.js'

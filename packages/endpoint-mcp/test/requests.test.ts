@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
-import { createMcpEndpoint, type McpRequestFacts } from '../src/index.js'
+import type { RequestFacts } from '@org/agent-messaging-http-kit'
+import { createMcpEndpoint } from '../src/index.js'
 import { callTool, ERAS, legacyCall, MODERN, openScene } from './scene.js'
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
@@ -264,7 +265,7 @@ describe('a request', () => {
   })
 
   it('has an id, which its answer and its report name', async () => {
-    const reported: McpRequestFacts[] = []
+    const reported: RequestFacts[] = []
     const { projectId, request } = await openScene({
       onRequest: (facts) => void reported.push(facts),
     })

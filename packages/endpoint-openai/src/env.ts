@@ -1,11 +1,9 @@
 import type { SendingKey } from '@org/agent-messaging-core'
+import type { KitEnv } from '@org/agent-messaging-http-kit'
 
 /** The variables that the handlers of one request share. */
 export type Env = {
-  Variables: {
-    requestId: string
-    /** Set when the API key is authorized. */
-    projectId: string
+  Variables: KitEnv['Variables'] & {
     apiKey: string
     /** The key, for the send. A recalled key is not read again. */
     sentBy: SendingKey

@@ -1,10 +1,14 @@
 import type { RunError } from '@org/agent-messaging-core'
 import { entryFor, OVERLOAD, type ByKind } from '@org/agent-messaging-core/runtime'
-import { codeByKind, refusalOf as refusalOfAll, type HttpError } from '@org/agent-messaging-http-kit'
+import {
+  reply,
+  codeByKind,
+  refusalOf as refusalOfAll,
+  type HttpError,
+} from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Env } from './env.js'
-import { reply } from './reply.js'
 
 /** A field that is refused. `param` is its path, such as `input[0].content`. */
 export type Problem = {
@@ -107,7 +111,12 @@ export function refusalOf(error: EndpointError): Required<Refusal> {
   const refusal = isOwn(error)
     ? (entryFor(own, error) as Refusal)
     : { ...refusalOfAll(error), code: error.kind, ...entryFor(differences, error) }
-  return { type: typeOf(refusal.status), param: undefined, retryAfterSeconds: undefined, ...refusal }
+  return {
+    type: typeOf(refusal.status),
+    param: undefined,
+    retryAfterSeconds: undefined,
+    ...refusal,
+  }
 }
 
 const isOwn = (error: EndpointError): error is OwnError => !Object.hasOwn(codeByKind, error.kind)

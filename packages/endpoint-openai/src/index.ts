@@ -1,2 +1,2 @@
 export { createOpenAiEndpoint } from './endpoint.js'
-export type { OpenAiEndpointOptions, OpenAiRequestFacts } from './options.js'
+export type { OpenAiEndpointOptions } from './options.js'

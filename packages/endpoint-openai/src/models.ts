@@ -1,11 +1,11 @@
 import type { Agent } from '@org/agent-messaging-core'
 import { isAgentName } from '@org/agent-messaging-core/runtime'
+import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { refuseUnauthorized } from './access.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import type { Deps } from './options.js'
-import { reply } from './reply.js'
 
 const PAGE = 100
 

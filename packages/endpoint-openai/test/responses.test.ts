@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import { describe, expect, it, vi } from 'vitest'
-import type { OpenAiRequestFacts } from '../src/index.js'
+import type { RequestFacts } from '@org/agent-messaging-http-kit'
 import { errorOf } from './error-of.js'
 import { openScene } from './scene.js'
 
@@ -372,7 +372,7 @@ describe('errors', () => {
 
 describe('requests', () => {
   it('are reported with their route, and keep the id of the caller', async () => {
-    const facts: OpenAiRequestFacts[] = []
+    const facts: RequestFacts[] = []
     const { app, key } = await openScene({ onRequest: (fact) => void facts.push(fact) })
     const headers = { authorization: `Bearer ${key}`, 'x-request-id': 'r-1' }
     const answer = await app.request('/openai/v1/responses/resp_1', { headers })

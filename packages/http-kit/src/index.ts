@@ -8,3 +8,6 @@ export {
   type Refusal,
   type RequestError,
 } from './errors.js'
+export { exchange, type Exchanged, type KitEnv } from './exchange.js'
+export { withDefaults, type EndpointOptions, type RequestFacts } from './options.js'
+export { reply, type JsonAnswer } from './reply.js'

@@ -4,9 +4,10 @@ import {
   isJsonObject,
   type DefaultExecutionPrincipal,
 } from '@org/agent-messaging-core/runtime'
+import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { basePathOf, reply, replyEmpty } from '../answer.js'
+import { basePathOf, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'

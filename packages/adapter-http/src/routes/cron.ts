@@ -1,6 +1,6 @@
+import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { reply } from '../answer.js'
 import { bearerToken } from '../authorize.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'

@@ -1,6 +1,6 @@
+import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { reply } from '../answer.js'
 import { describeRoute } from '../document/describe-route.js'
 import { answer } from '../errors.js'
 import type { Env } from '../env.js'

@@ -1,5 +1,6 @@
+import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
-import { reply, replyEmpty } from '../answer.js'
+import { replyEmpty } from '../answer.js'
 import { authorizeOperator } from '../authorize-operator.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { answer, refuse } from '../errors.js'

@@ -1,4 +1,5 @@
 import type { Message } from '@org/agent-messaging-core'
+import { reply } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
 import type { Env } from '../env.js'
@@ -6,7 +7,6 @@ import { refuse, type Problem } from '../errors.js'
 import { problem } from '../fields.js'
 import { inputItemId } from '../ids.js'
 import type { Deps } from '../options.js'
-import { reply } from '../reply.js'
 import { MOST_TURNS } from './place.js'
 
 const DEFAULT_LIMIT = 20

@@ -1,8 +1,0 @@
-/** The variables that the handlers of one request share. */
-export type Env = {
-  Variables: {
-    requestId: string
-    /** Set when the API key is authorized. */
-    projectId: string
-  }
-}

@@ -1,0 +1,48 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import { routePath } from 'hono/route'
+import type { RequestFacts } from './options.js'
+
+/** The variables that every request has. */
+export type KitEnv = {
+  Variables: {
+    requestId: string
+    /** Set when the API key is authorized. */
+    projectId: string
+    refusal?: Pick<RequestFacts, 'errorCode' | 'reason'>
+  }
+}
+
+/** A context of Hono, whatever else its variables are. */
+export type Exchanged = { get(name: 'requestId'): string }
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
+
+type Exchange = {
+  readonly newId: () => string
+  readonly now: () => number
+  readonly onRequest?: ((facts: RequestFacts) => void) | undefined
+}
+
+/** Gives the request its id, and reports the request when its answer is ready. */
+export const exchange =
+  ({ newId, now, onRequest }: Exchange): MiddlewareHandler =>
+  async (c, next) => {
+    const startedAt = now()
+    const sent = c.req.header('x-request-id')
+    c.set('requestId', sent !== undefined && REQUEST_ID.test(sent) ? sent : newId())
+    await next()
+    onRequest?.(factsOf(c, now() - startedAt))
+  }
+
+function factsOf(c: Context<KitEnv>, durationMs: number): RequestFacts {
+  const projectId = c.get('projectId') as string | undefined
+  return {
+    method: c.req.method,
+    route: routePath(c),
+    status: c.res.status,
+    durationMs,
+    requestId: c.get('requestId'),
+    ...(projectId !== undefined && { projectId }),
+    ...c.get('refusal'),
+  }
+}
