@@ -1,6 +1,6 @@
 import type { Actor } from '@org/agent-messaging-core'
+import { bearerToken } from '@org/agent-messaging-http-kit'
 import type { MiddlewareHandler } from 'hono'
-import { bearerToken } from './authorize.js'
 import { annotated } from './document/describe-route.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
@@ -16,7 +16,7 @@ export const authorizeOperator = ({
 }: Pick<HttpDeps, 'crypto' | 'operatorKey'>): MiddlewareHandler<Env> =>
   annotated(
     async (c, next) => {
-      const sent = bearerToken(c.req.header('authorization')) ?? ''
+      const sent = bearerToken(c.req.raw) ?? ''
       if (!operatorKey || !crypto.equal(sent, operatorKey))
         return refuse(c, { kind: 'operator_unauthorized' })
       c.set('actor', (c.get('actor') as Actor | undefined) ?? { kind: 'operator' })

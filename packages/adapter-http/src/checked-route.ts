@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler, TypedResponse } from 'hono'
+import { refuseRevoked } from './authorize.js'
 import { annotatedAs } from './document/describe-route.js'
 import type { Env } from './env.js'
 
@@ -36,9 +37,9 @@ async function refusalBy(check: MiddlewareHandler, c: Context<Env>): Promise<unk
     const refusal = await check(c as Context, async () => {
       isAccepted = true
     })
-    return isAccepted ? ACCEPTED : ((await c.get('refuseRevoked')?.()) ?? refusal)
+    return isAccepted ? ACCEPTED : ((await refuseRevoked(c)) ?? refusal)
   } catch (error) {
-    const revoked = await c.get('refuseRevoked')?.()
+    const revoked = await refuseRevoked(c)
     if (revoked) return revoked
     throw error
   }

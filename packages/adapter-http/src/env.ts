@@ -1,4 +1,4 @@
-import type { Actor, SendingKey } from '@org/agent-messaging-core'
+import type { Actor } from '@org/agent-messaging-core'
 import type { KitEnv } from '@org/agent-messaging-http-kit'
 
 /** The variables that the handlers of one request share. */
@@ -8,10 +8,6 @@ export type Env = {
     basePath: string | undefined
     /** The caller that the audit log names. Set with `projectId`, unless the host has set it. */
     actor: Actor
-    /** The API key, for the send. Set with `projectId`. A recalled key is not read again. */
-    sentBy: SendingKey
-    /** Set for a recalled key. Reads the key, and returns a refusal if it is not valid. */
-    refuseRevoked?: () => Promise<Response | undefined>
     /** Set on the route for late answers, which takes a run token instead of an API key. */
     runToken: string
   }

@@ -29,14 +29,14 @@ import {
   type Sent,
 } from '@org/agent-messaging-core'
 import { isStorableText, isUuid, openInput } from '@org/agent-messaging-core/runtime'
-import type { HttpError } from '@org/agent-messaging-http-kit'
+import { revocationCheck, type HttpError } from '@org/agent-messaging-http-kit'
 import type { Result } from 'neverthrow'
-import type { Access } from './access.js'
 import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
 import { a2aError, interrupted } from './errors.js'
 import { historyLengthOf, readInput, type Input } from './input.js'
 import { configOf, hookOf } from './push-config.js'
+import type { KeyCheck } from './key-check.js'
 import { listTasks } from './list-tasks.js'
 import type { Deps } from './options.js'
 import { taskOf, type TaskView } from './task.js'
@@ -51,7 +51,7 @@ export type Sender = {
 
 type HandlerOptions = {
   readonly agent: Agent
-  readonly access: Access
+  readonly key: KeyCheck
   readonly card: AgentCard
   readonly sender: Sender
   readonly requestId: string
@@ -59,7 +59,7 @@ type HandlerOptions = {
 
 /** The operations of A2A on one agent, for one request. Both bindings call it. */
 export class AgentHandler implements A2ARequestHandler {
-  readonly access: Access
+  readonly key: KeyCheck
   /** Called when a stream has been quiet for a while. */
   onQuiet: (() => void) | undefined
   readonly #deps: Deps
@@ -67,7 +67,7 @@ export class AgentHandler implements A2ARequestHandler {
   #stream: AnswerStream | undefined
 
   constructor(deps: Deps, options: HandlerOptions) {
-    this.access = options.access
+    this.key = options.key
     this.#deps = deps
     this.#options = options
   }
@@ -109,7 +109,7 @@ export class AgentHandler implements A2ARequestHandler {
         projectId,
         agent,
         messageId,
-        actor: this.#actor,
+        actor: this.key.access.actor,
       })
       if (cancelled.isErr()) throw a2aError(cancelled.error)
       return taskOf(cancelled.value)
@@ -118,8 +118,8 @@ export class AgentHandler implements A2ARequestHandler {
 
   async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
     return this.#reporting(async () => {
-      await this.access.confirm()
-      const place = { projectId: this.access.projectId, agent: this.#options.agent.id }
+      await this.key.confirm()
+      const place = { projectId: this.key.access.projectId, agent: this.#options.agent.id }
       return listTasks(this.#deps.service, place, request)
     })
   }
@@ -191,7 +191,7 @@ export class AgentHandler implements A2ARequestHandler {
   }
 
   async #send(input: Input, waitMs: number): Promise<Message> {
-    const { access } = this
+    const { access } = this.key
     const { agent, sender } = this.#options
     const { messageId, message, metadata, executionPrincipal, taskId } = input
     const key = sender.idempotencyKey ?? keyOf(agent, messageId)
@@ -214,7 +214,7 @@ export class AgentHandler implements A2ARequestHandler {
       sentBy: access.sentBy,
     })
     if (sent.isOk()) return originalOf(sent.value, input)
-    access.sendRefused(sent.error.kind)
+    this.key.sendRefused(sent.error.kind)
     throw a2aError(sent.error)
   }
 
@@ -222,11 +222,6 @@ export class AgentHandler implements A2ARequestHandler {
   #newContext(key: string | undefined, principal: unknown): string {
     const { crypto, newId } = this.#deps
     return `a2a-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, principal]))}`
-  }
-
-  /** The key, as the audit log names it. */
-  get #actor() {
-    return { kind: 'key', id: this.access.sentBy.id } as const
   }
 
   /** Answers the question of a task. Throws if the task asks nothing. */
@@ -241,7 +236,7 @@ export class AgentHandler implements A2ARequestHandler {
         await this.#deps.service.hooks.set({ projectId, agent, messageId, ...given.hook }),
       )
     const answered = await this.#deps.service.inputs.answer({
-      actor: this.#actor,
+      actor: this.key.access.actor,
       projectId,
       agent,
       messageId,
@@ -268,9 +263,9 @@ export class AgentHandler implements A2ARequestHandler {
   }
 
   async #refTo(taskId: string) {
-    await this.access.confirm()
+    await this.key.confirm()
     if (!isUuid(taskId)) throw new TaskNotFoundError('The agent has no task with this id')
-    const { projectId } = this.access
+    const { projectId } = this.key.access
     return { projectId, agent: this.#options.agent.id, messageId: taskId }
   }
 
@@ -299,7 +294,7 @@ export class AgentHandler implements A2ARequestHandler {
     view: TaskView,
     knownInputId?: string,
   ): AsyncGenerator<StreamResponse, void, undefined> {
-    const { service, now } = this.#deps
+    const { service } = this.#deps
     const { projectId, agentId: agent, id: messageId } = message
     const opened = await service.messages.stream({ projectId, agent, messageId })
     if (opened.isErr()) throw a2aError(opened.error)
@@ -307,12 +302,9 @@ export class AgentHandler implements A2ARequestHandler {
     if (!opened.value) throw interrupted()
     this.#stream = opened.value
     const events = new AnswerEvents(message, view)
-    let checkedAt = now()
+    const isRevoked = revocationCheck(this.key.access, this.#deps)
     for await (const event of opened.value) {
-      if (now() - checkedAt >= service.policy.stream.keyCheckMs) {
-        checkedAt = now()
-        await this.access.reread()
-      }
+      if (await isRevoked()) this.key.refuse()
       if (event.kind === 'heartbeat') this.onQuiet?.()
       yield* events.of(event)
       if (event.kind === 'message') return

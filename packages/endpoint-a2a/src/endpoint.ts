@@ -1,19 +1,27 @@
 import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
 import type { Agent } from '@org/agent-messaging-core'
 import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
-import { Caller, exchange, withDefaults, reply } from '@org/agent-messaging-http-kit'
+import {
+  byApiKey,
+  refusalOfAccess,
+  Caller,
+  exchange,
+  withDefaults,
+  reply,
+} from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
-import { Access } from './access.js'
 import { AgentHandler, type Sender } from './agent-handler.js'
 import { cardOf } from './card.js'
 import type { Env } from './env.js'
 import { a2aError, Refusal } from './errors.js'
 import { answerJsonRpc } from './json-rpc.js'
 import type { A2aEndpointOptions, Deps } from './options.js'
+import { KeyCheck } from './key-check.js'
 import { refuse } from './reply.js'
 import { restRoutes } from './rest.js'
 
 const ROOT = '/a2a/:agent'
+const NEEDED = { permission: 'project:message', recalls: true } as const
 const CARD_AGE_SECONDS = 60
 
 /**
@@ -43,17 +51,18 @@ export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
 const findAgent =
   (d: Deps): MiddlewareHandler<Env> =>
   async (c, next) => {
-    const access = await Access.of(d.service, c.req.header('authorization'))
-    const { projectId } = access
-    c.set('projectId', projectId)
+    const refusal = await refusalOfAccess(c, byApiKey(d.service.keys), NEEDED)
+    if (refusal) throw a2aError(refusal)
+    const access = c.get('access')
+    const key = new KeyCheck(access)
     const name = c.req.param('agent') ?? ''
-    const agent = await publishedAgent(d, projectId, name)
+    const agent = await publishedAgent(d, access.projectId, name)
     if (!agent) {
-      await access.confirm()
+      await key.confirm()
       throw a2aError({ kind: 'agent_not_found' })
     }
     const card = cardOf(agent, `${originOf(c, d)}/a2a/${name}`)
-    const options = { agent, access, card, sender: senderOf(c), requestId: c.get('requestId') }
+    const options = { agent, key, card, sender: senderOf(c), requestId: c.get('requestId') }
     c.set('handler', new AgentHandler(d, options))
     await next()
   }
@@ -87,7 +96,7 @@ function senderOf(c: Context<Env>): Sender {
 
 async function answerCard(c: Context<Env>, { crypto }: Deps): Promise<Response> {
   const handler = c.get('handler')
-  await handler.access.confirm()
+  await handler.key.confirm()
   const card = await handler.getAgentCard()
   const body = AgentCard.toJSON(card)
   const etag = `"${crypto.sha256(JSON.stringify(body)).slice(0, 32)}"`

@@ -35,7 +35,7 @@ export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response>
   const handler = c.get('handler')
   let id: Id = null
   const refuseCall = async (error: unknown, headers = {}): Promise<Response> =>
-    (await handler.access.isRevoked())
+    (await handler.key.isRevoked())
       ? refuse(c, a2aError({ kind: 'unauthorized' }), 401)
       : reply(c, 200, { jsonrpc: '2.0', id, error }, headers)
   try {

@@ -124,7 +124,7 @@ async function answerRest(c: Context<Env>, operation: Operation): Promise<Respon
     await callOf(c, 'HTTP+JSON')
     return await operation(handler)
   } catch (error) {
-    const known = (await handler.access.isRevoked())
+    const known = (await handler.key.isRevoked())
       ? a2aError({ kind: 'unauthorized' })
       : handler.known(error)
     return refuse(c, known, restStatusFor(known))

@@ -1,11 +1,7 @@
-import type { Permission, SendingKey } from '@org/agent-messaging-core'
-import type { Caller } from '@org/agent-messaging-http-kit'
+import type { Access, Caller } from '@org/agent-messaging-http-kit'
 
 /** The request that calls a tool. */
-export type Call = {
-  readonly projectId: string
-  readonly permissions: readonly Permission[]
-  readonly sentBy: SendingKey
+export type Call = Pick<Access, 'projectId' | 'permissions' | 'actor' | 'sentBy'> & {
   readonly caller: Caller
   readonly traceparent: string | undefined
   readonly tracestate: string | undefined

@@ -1,9 +1,16 @@
 import { localhostAllowedOrigins, originValidationResponse } from '@modelcontextprotocol/server'
 import { isJsonObject, jsonTextRule, parseJsonText } from '@org/agent-messaging-core/runtime'
-import { Caller, exchange, withDefaults, type KitEnv } from '@org/agent-messaging-http-kit'
+import {
+  Caller,
+  exchange,
+  withDefaults,
+  type KitEnv,
+  byApiKey,
+  refusalOfAccess,
+  type Access,
+} from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { Access } from './access.js'
 import type { Call } from './call.js'
 import { refuse } from './errors.js'
 import type { Deps, McpEndpointOptions } from './options.js'
@@ -68,11 +75,10 @@ function limitBody(maxBytes: number): MiddlewareHandler<KitEnv> {
 }
 
 async function answerPost(c: Context<KitEnv>, d: Deps): Promise<Response> {
-  const found = await Access.of(d.service, c.req.header('authorization'))
-  if (found.isErr()) return refuse(c, found.error)
-  const access = found.value
+  const refusal = await refusalOfAccess(c, byApiKey(d.service.keys), { recalls: true })
+  if (refusal) return refuse(c, refusal)
+  const access = c.get('access')
   const call = callOf(c, access)
-  c.set('projectId', call.projectId)
   const body = await bodyOf(c)
   const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
   if (problem) return refuse(c, (await access.confirm()) ?? { kind: problem })
@@ -89,9 +95,10 @@ async function answerPost(c: Context<KitEnv>, d: Deps): Promise<Response> {
   return revoked ? refuse(c, revoked) : response
 }
 
-const callOf = (c: Context<KitEnv>, { key, sentBy }: Access): Call => ({
-  projectId: key.projectId,
-  permissions: key.permissions,
+const callOf = (c: Context<KitEnv>, { projectId, permissions, actor, sentBy }: Access): Call => ({
+  projectId,
+  permissions,
+  actor,
   sentBy,
   caller: new Caller(c),
   traceparent: c.req.header('traceparent'),

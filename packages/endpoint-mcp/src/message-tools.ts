@@ -93,8 +93,7 @@ export class MessageTools {
 
   /** Answers in the name of the key. */
   #answer(answer: Parameters<MessagingService['inputs']['answer']>[0]) {
-    const { id } = this.#call.sentBy
-    return this.#d.service.inputs.answer({ ...answer, actor: { kind: 'key', id } })
+    return this.#d.service.inputs.answer({ ...answer, actor: this.#call.actor })
   }
 
   async #read(ref: ProjectRef, input: Reading, ctx: ToolContext): Promise<Outcome> {

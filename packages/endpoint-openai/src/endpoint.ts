@@ -1,7 +1,6 @@
-import { exchange, withDefaults } from '@org/agent-messaging-http-kit'
+import { exchange, withDefaults, type KitEnv } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { chatRoutes } from './chat/routes.js'
-import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import { modelRoutes } from './models.js'
 import type { OpenAiEndpointOptions } from './options.js'
@@ -15,7 +14,7 @@ const ROOT = '/openai/v1'
  */
 export function createOpenAiEndpoint(options: OpenAiEndpointOptions): Hono {
   const d = withDefaults(options)
-  const app = new Hono<Env>()
+  const app = new Hono<KitEnv>()
   app.onError((error, c) => {
     d.onError?.(error, c.get('requestId'))
     return refuse(c, { kind: 'internal' })

@@ -5,10 +5,10 @@ import {
   codeByKind,
   refusalOf as refusalOfAll,
   type HttpError,
+  type KitEnv,
 } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Env } from './env.js'
 
 /** A field that is refused. `param` is its path, such as `input[0].content`. */
 export type Problem = {
@@ -149,7 +149,7 @@ const AFTER_STORING: ReadonlySet<EndpointError['kind']> = new Set([
 ])
 
 /** Answers with an error in OpenAI's shape. */
-export function refuse(c: Context<Env>, error: EndpointError): Response {
+export function refuse(c: Context<KitEnv>, error: EndpointError): Response {
   const refusal = refusalOf(error)
   const { status, code, retryAfterSeconds } = refusal
   // The official clients repeat a request after a 429 or a 5xx. Without a key, the repetition would

@@ -1,6 +1,6 @@
 import type { AnswerStream, StreamEvent } from '@org/agent-messaging-core'
+import { revocationCheck, type KitEnv } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
-import type { Env } from './env.js'
 import { errorObject, refuse, refusalOf } from './errors.js'
 import type { MessageRef } from './ids.js'
 import type { Deps } from './options.js'
@@ -26,7 +26,7 @@ const INTERRUPTED = errorObject({
 
 /** Answers with the events of the message, from its first one. */
 export async function replyStream(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   ref: MessageRef,
   writer: EventWriter,
@@ -35,7 +35,7 @@ export async function replyStream(
   if (opened.isErr()) return refuse(c, opened.error)
   // Undefined only for a reader that has seen the final message.
   if (!opened.value) return refuse(c, { kind: 'message_not_found' })
-  return new Response(bytesOf(opened.value, writer, keyCheck(c, d)), {
+  return new Response(bytesOf(opened.value, writer, revocationCheck(c.get('access'), d)), {
     headers: {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-store',
@@ -81,15 +81,3 @@ function bytesOf(
 
 const textOf = (event: StreamEvent, writer: EventWriter): string =>
   event.kind === 'heartbeat' ? ': heartbeat\n\n' : writer.write(event)
-
-/** Reads the key again at most once per `keyCheckMs`. An unavailable storage ends no stream. */
-function keyCheck(c: Context<Env>, { service, now }: Deps): () => Promise<boolean> {
-  const apiKey = c.get('apiKey')
-  let checkedAt = now()
-  return async () => {
-    if (now() - checkedAt < service.policy.stream.keyCheckMs) return false
-    checkedAt = now()
-    const found = await service.keys.authenticate(apiKey)
-    return found.isErr() && found.error.kind === 'unauthorized'
-  }
-}

@@ -1,9 +1,8 @@
 import type { Agent } from '@org/agent-messaging-core'
 import { isAgentName } from '@org/agent-messaging-core/runtime'
-import { reply } from '@org/agent-messaging-http-kit'
+import { reply, type KitEnv } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { refuseUnauthorized } from './access.js'
-import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import type { Deps } from './options.js'
 
@@ -19,7 +18,7 @@ const modelOf = ({ name, createdAt }: Agent) => ({
 /** `/models`: the agents of the project. */
 export const modelRoutes = ({ service }: Deps) => {
   const access = { service, permission: 'project:agents' } as const
-  return new Hono<Env>()
+  return new Hono<KitEnv>()
     .get('/models', async (c) => {
       const refusal = await refuseUnauthorized(c, access)
       if (refusal) return refusal

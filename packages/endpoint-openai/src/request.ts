@@ -6,8 +6,7 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import { Caller } from '@org/agent-messaging-http-kit'
-import type { Env } from './env.js'
+import { Caller, type KitEnv } from '@org/agent-messaging-http-kit'
 import type { EndpointError, Problem } from './errors.js'
 import { problem } from './fields.js'
 
@@ -19,7 +18,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Reads the body as a JSON object, up to the limit of bytes. */
 export async function readBody(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   maxBytes: number,
 ): Promise<Result<JsonObject, EndpointError>> {
   const tooLarge = { kind: 'body_too_large', maxBytes } as const
@@ -35,14 +34,14 @@ export async function readBody(
 }
 
 /** A caller that leaves is no failure of the service. */
-function emptyIfSenderGone(c: Context<Env>, error: unknown): Uint8Array {
+function emptyIfSenderGone(c: Context<KitEnv>, error: unknown): Uint8Array {
   const isReset = error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
   if (isReset || new Caller(c).aborted) return new Uint8Array()
   throw error
 }
 
 /** Returns undefined if the body is longer. A body with a length is read at once. */
-async function bytesOf({ req }: Context<Env>, maxBytes: number) {
+async function bytesOf({ req }: Context<KitEnv>, maxBytes: number) {
   if (req.header('content-length') !== undefined) return new Uint8Array(await req.arrayBuffer())
   const chunks: Uint8Array[] = []
   let length = 0

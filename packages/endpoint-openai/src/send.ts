@@ -2,9 +2,8 @@ import type { Message } from '@org/agent-messaging-core'
 import { isAgentName, isSettled, isUuid, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import { refuseRevoked, refuseUnauthorized } from './access.js'
-import { Caller } from '@org/agent-messaging-http-kit'
-import type { Env } from './env.js'
+import { refuseUnauthorized } from './access.js'
+import { Caller, type KitEnv } from '@org/agent-messaging-http-kit'
 import { refuse, type EndpointError } from './errors.js'
 import { problem } from './fields.js'
 import type { Input } from './input.js'
@@ -26,7 +25,7 @@ export type Asked = {
 
 /** Stores the message, and waits up to `waitMs` for its answer. */
 export async function sendAsked(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   asked: Asked,
   waitMs: number,
@@ -51,7 +50,7 @@ export async function sendAsked(
     tracestate: c.req.header('tracestate'),
     waitMs,
     abort,
-    sentBy: c.get('sentBy'),
+    sentBy: c.get('access').sentBy,
   })
   if (sent.isErr()) return err(withFieldsOf(asked.fields, sent.error))
   const { message, attached } = sent.value
@@ -73,16 +72,16 @@ function withFieldsOf({ session, input }: FieldNames, error: EndpointError): End
 
 /** Answers a request that sends. */
 export async function answerSend(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
-  answer: (c: Context<Env>, d: Deps, body: JsonObject) => Promise<Response>,
+  answer: (c: Context<KitEnv>, d: Deps, body: JsonObject) => Promise<Response>,
 ): Promise<Response> {
   const { service } = d
   const access = { service, permission: 'project:message', recalls: true } as const
   const refusal = await refuseUnauthorized(c, access)
   if (refusal) return refusal
   const body = await readBody(c, d.maxBodyBytes)
-  return body.isErr() ? refuseSend(c, d, body.error) : answer(c, d, body.value)
+  return body.isErr() ? refuseSend(c, body.error) : answer(c, d, body.value)
 }
 
 /** Tells that an earlier request with the same key stored the message. */
@@ -93,13 +92,9 @@ export const replayed = (attached: boolean): Record<string, string> =>
  * Refuses a request, or the revoked key that it was sent with. A storage that is not available does
  * not say whether the key is revoked.
  */
-export const refuseSend = async (
-  c: Context<Env>,
-  d: Deps,
-  error: EndpointError,
-): Promise<Response> => {
-  const revoked = error.kind === 'unavailable' ? undefined : await refuseRevoked(c, d.service)
-  return revoked ?? refuse(c, error)
+export const refuseSend = async (c: Context<KitEnv>, error: EndpointError): Promise<Response> => {
+  const revoked = error.kind === 'unavailable' ? undefined : await c.get('access').confirm()
+  return refuse(c, revoked ?? error)
 }
 
 /** A repeated request has the same session. With another text it is of another conversation. */

@@ -1,12 +1,15 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
+import type { Access } from './access.js'
 import type { RequestFacts } from './options.js'
 
 /** The variables that every request has. */
 export type KitEnv = {
   Variables: {
     requestId: string
-    /** Set when the API key is authorized. */
+    /** Set when the request is authenticated. */
+    access: Access
+    /** Set with `access`. */
     projectId: string
     refusal?: Pick<RequestFacts, 'errorCode' | 'reason'>
   }

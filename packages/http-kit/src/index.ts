@@ -1,3 +1,11 @@
+export {
+  bearerToken,
+  byApiKey,
+  refusalOfAccess,
+  revocationCheck,
+  type Access,
+  type Authenticate,
+} from './access.js'
 export { Caller } from './caller.js'
 export { errorCodes, type ErrorCode } from './error-codes.js'
 export {

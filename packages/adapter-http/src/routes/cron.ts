@@ -1,7 +1,6 @@
-import { reply } from '@org/agent-messaging-http-kit'
+import { reply, bearerToken } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { bearerToken } from '../authorize.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
@@ -24,7 +23,7 @@ export const cronRoutes = ({ service, crypto, cronSecret, cronBudgetMs }: HttpDe
   new Hono<Env>().all('/api/cron/webhooks', about.pass, async (c) => {
     if (c.req.method !== 'GET' && c.req.method !== 'POST')
       return refuse(c, { kind: 'method_not_allowed', allow: ['GET', 'POST'] })
-    const sent = bearerToken(c.req.header('authorization')) ?? ''
+    const sent = bearerToken(c.req.raw) ?? ''
     if (!cronSecret || !crypto.equal(sent, cronSecret))
       return refuse(c, { kind: 'cron_unauthorized' })
     const pass: BodyOf<typeof passSchema> = await service.tick({ budgetMs: cronBudgetMs })

@@ -1,7 +1,7 @@
 import type { EventsOfLog } from '@org/agent-messaging-core'
-import { Hono, type Context } from 'hono'
+import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize, bearerToken } from '../authorize.js'
+import { authorize } from '../authorize.js'
 import { Caller, reply } from '@org/agent-messaging-http-kit'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
@@ -49,7 +49,9 @@ export const eventRoutes = ({ service }: HttpDeps) =>
           abort: caller,
         })
         if (found.isErr()) return refuse(c, found.error)
-        if (waitMs > 0 && (await isRevoked(c, service))) return refuse(c, { kind: 'unauthorized' })
+        // The key can be revoked or expire while its request waits.
+        if (waitMs > 0 && (await c.get('access').isRevoked()))
+          return refuse(c, { kind: 'unauthorized' })
         const { data, nextCursor } = found.value
         cursor = nextCursor
         if (data.length > 0 || leftMs === 0 || caller.aborted)
@@ -57,13 +59,6 @@ export const eventRoutes = ({ service }: HttpDeps) =>
       }
     },
   )
-
-/** The key can be revoked or expire while its request waits. */
-async function isRevoked(c: Context<Env>, service: HttpDeps['service']): Promise<boolean> {
-  const key = bearerToken(c.req.header('authorization')) ?? ''
-  const found = await service.keys.authenticate(key)
-  return found.isErr() && found.error.kind === 'unauthorized'
-}
 
 const pageBody = ({ data, nextCursor }: EventsOfLog) => ({
   data: data.map(({ cursor, body }) => ({ cursor, event: JSON.parse(body) as unknown })),

@@ -1,6 +1,7 @@
+import { revocationCheck } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { replyEmpty } from '../answer.js'
-import { authorize, bearerToken } from '../authorize.js'
+import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import { replyEvents } from '../event-stream.js'
@@ -26,8 +27,8 @@ export const messageStreamRoutes = ({ service, now }: HttpDeps) =>
       if (opened.isErr()) return refuse(c, opened.error)
       // 204 tells an EventSource not to reconnect: the stream has no more events.
       if (!opened.value) return replyEmpty(c)
-      const key = bearerToken(c.req.header('authorization')) ?? ''
-      return replyEvents(c, whileAuthorized(opened.value, { service, key, now }))
+      const isRevoked = revocationCheck(c.get('access'), { service, now })
+      return replyEvents(c, whileAuthorized(opened.value, isRevoked))
     },
   )
 

@@ -1,6 +1,6 @@
+import { bearerToken } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { bearerToken } from '../authorize.js'
 import { describeRoute } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
@@ -11,7 +11,7 @@ export function metricsRoutes({ metrics, crypto }: HttpDeps) {
   const routes = new Hono<Env>()
   if (!metrics) return routes
   return routes.get('/metrics', aboutMetrics(metrics.token !== undefined), async (c) => {
-    const sent = bearerToken(c.req.header('authorization'))
+    const sent = bearerToken(c.req.raw)
     // An empty token, such as from an unset variable, accepts no request.
     if (metrics.token !== undefined && (sent === undefined || !crypto.equal(sent, metrics.token)))
       return refuse(c, { kind: 'metrics_unauthorized' })

@@ -8,10 +8,10 @@ import {
   type AskingRun,
   type EndedRun,
 } from '@org/agent-messaging-core/runtime'
+import { bearerToken } from '@org/agent-messaging-http-kit'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
 import { replyEmpty } from '../answer.js'
-import { bearerToken } from '../authorize.js'
 import { annotated, describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
@@ -110,7 +110,7 @@ export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
 const withRunToken = (service: EndpointService): MiddlewareHandler<Env> =>
   annotated<MiddlewareHandler<Env>>(
     async (c, next) => {
-      const runToken = bearerToken(c.req.header('authorization')) ?? ''
+      const runToken = bearerToken(c.req.raw) ?? ''
       const messageId = idIn(c.req.param('messageId'))
       if (!service.messages.isRunToken({ messageId, runToken }))
         return refuse(c, { kind: 'run_token_invalid' })

@@ -2,7 +2,7 @@ import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { Hono, type Context } from 'hono'
 import { z } from 'zod'
 import { basePathOf } from '../answer.js'
-import { authorize } from '../authorize.js'
+import { authorize, refuseRevoked } from '../authorize.js'
 import { Caller, reply } from '@org/agent-messaging-http-kit'
 import { checkedRoute } from '../checked-route.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
@@ -69,7 +69,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
           tracestate: c.req.header('tracestate'),
           waitMs: waitMsOf(preferences),
           abort: new Caller(c),
-          sentBy: c.get('sentBy'),
+          sentBy: c.get('access').sentBy,
         })
         return sending.match(
           ({ message, attached, levels = [] }) => {
@@ -87,7 +87,7 @@ export const sendRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) =>
           async (error) => {
             // A storage that is not available does not say whether the key is revoked.
             const asksForKey = error.kind !== 'unavailable'
-            const revoked = asksForKey ? await c.get('refuseRevoked')?.() : undefined
+            const revoked = asksForKey ? await refuseRevoked(c) : undefined
             return revoked ?? refuse(c, error)
           },
         )

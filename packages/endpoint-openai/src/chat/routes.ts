@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
-import { reply } from '@org/agent-messaging-http-kit'
+import { reply, type KitEnv } from '@org/agent-messaging-http-kit'
 import { Hono, type Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import type { Env } from '../env.js'
 import { refuse, type Problem } from '../errors.js'
 import { replyStream } from '../event-stream.js'
 import { CHAT_FIELDS, fieldProblem } from '../fields.js'
@@ -17,11 +16,11 @@ const FIELDS = { session: 'metadata.session_id', input: 'messages' }
 
 /** `/chat/completions`: sends a message and waits for its answer. */
 export const chatRoutes = (d: Deps) =>
-  new Hono<Env>().post('/chat/completions', (c) => answerSend(c, d, complete))
+  new Hono<KitEnv>().post('/chat/completions', (c) => answerSend(c, d, complete))
 
-async function complete(c: Context<Env>, d: Deps, body: JsonObject): Promise<Response> {
+async function complete(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
   const read = readChatRequest(body)
-  if (read.isErr()) return refuseSend(c, d, read.error)
+  if (read.isErr()) return refuseSend(c, read.error)
   const { agent, stream, includeUsage, ...request } = read.value
   const sent = await sendAsked(
     c,
@@ -29,7 +28,7 @@ async function complete(c: Context<Env>, d: Deps, body: JsonObject): Promise<Res
     { fields: FIELDS, agent, ...request },
     stream ? 0 : d.maxWaitMs,
   )
-  if (sent.isErr()) return refuseSend(c, d, sent.error)
+  if (sent.isErr()) return refuseSend(c, sent.error)
   const { message, attached } = sent.value
   if (stream) {
     const ref = { agent: message.agentId, messageId: message.id }

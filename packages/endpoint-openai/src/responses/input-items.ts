@@ -1,8 +1,7 @@
 import type { Message } from '@org/agent-messaging-core'
-import { reply } from '@org/agent-messaging-http-kit'
+import { reply, type KitEnv } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import type { Env } from '../env.js'
 import { refuse, type Problem } from '../errors.js'
 import { problem } from '../fields.js'
 import { inputItemId } from '../ids.js'
@@ -14,7 +13,7 @@ const MAX_LIMIT = 100
 
 /** Lists the message of a response, and before it the turns that the agent can read. */
 export async function listInputItems(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   { service }: Deps,
   message: Message,
 ): Promise<Response> {
@@ -68,7 +67,7 @@ type ItemPage = {
   readonly after: string | undefined
 }
 
-function readPage(c: Context<Env>): Result<ItemPage, Problem> {
+function readPage(c: Context<KitEnv>): Result<ItemPage, Problem> {
   const { limit: given = String(DEFAULT_LIMIT), order = 'desc', after } = c.req.query()
   const limit = /^\d{1,3}$/.test(given) ? Number(given) : 0
   if (limit < 1 || limit > MAX_LIMIT)

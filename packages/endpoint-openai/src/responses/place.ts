@@ -1,6 +1,6 @@
+import { type KitEnv } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import type { Env } from '../env.js'
 import type { EndpointError } from '../errors.js'
 import { problem } from '../fields.js'
 import type { Input } from '../input.js'
@@ -25,7 +25,7 @@ const PREVIOUS = 'previous_response_id'
  * response.
  */
 export async function placeOf(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   { agent, input, previous, sessionId }: ResponseRequest,
 ): Promise<Result<Place, EndpointError>> {

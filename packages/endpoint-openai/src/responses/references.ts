@@ -1,7 +1,7 @@
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
+import { type KitEnv } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import type { Env } from '../env.js'
 import type { EndpointError } from '../errors.js'
 import { problem } from '../fields.js'
 import { parseItemId } from '../ids.js'
@@ -15,7 +15,7 @@ const MOST_REFERENCES = 1_000
 
 /** Reads the answers that the item references of an input name. Refuses a missing answer. */
 export async function readReferences(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   input: unknown,
 ): Promise<Result<Answers, EndpointError>> {
@@ -43,7 +43,7 @@ function referencesIn(input: unknown): Reference[] {
 }
 
 async function readAnswer(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   { id, param }: Reference,
 ): Promise<Result<Answer, EndpointError>> {

@@ -1,10 +1,9 @@
 import { type Agent, type Message } from '@org/agent-messaging-core'
 import { type JsonObject } from '@org/agent-messaging-core/runtime'
-import { reply } from '@org/agent-messaging-http-kit'
+import { reply, type KitEnv } from '@org/agent-messaging-http-kit'
 import { Hono, type Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
 import { refuseUnauthorized } from '../access.js'
-import type { Env } from '../env.js'
 import { refuse, type EndpointError } from '../errors.js'
 import { replyStream } from '../event-stream.js'
 import { problem } from '../fields.js'
@@ -23,7 +22,7 @@ const FIELDS = { session: 'conversation', input: 'input' }
 
 /** `/responses`: sends a message, reads and cancels it. */
 export const responseRoutes = (d: Deps) =>
-  new Hono<Env>()
+  new Hono<KitEnv>()
     .post('/responses', (c) => answerSend(c, d, createResponse))
     .get('/responses/:id', (c) => withResponse(c, d, (found) => readResponse(c, d, found)))
     .delete('/responses/:id', (c) => withResponse(c, d, (found) => deleteResponse(c, d, found)))
@@ -33,8 +32,7 @@ export const responseRoutes = (d: Deps) =>
     .post('/responses/:id/cancel', (c) =>
       withResponse(c, d, async (found) => {
         const { projectId, agentId: agent, id: messageId } = found.message
-        const { id } = c.get('sentBy')
-        const actor = { kind: 'key', id } as const
+        const { actor } = c.get('access')
         const cancelled = await d.service.messages.cancel({ projectId, agent, messageId, actor })
         return cancelled.match(
           (message) => reply(c, 200, responseBody(message, found.agent.name)),
@@ -43,14 +41,14 @@ export const responseRoutes = (d: Deps) =>
       }),
     )
 
-async function createResponse(c: Context<Env>, d: Deps, body: JsonObject): Promise<Response> {
+async function createResponse(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
   const answers = await readReferences(c, d, body['input'])
-  if (answers.isErr()) return refuseSend(c, d, answers.error)
+  if (answers.isErr()) return refuseSend(c, answers.error)
   const read = readResponseRequest(body, answers.value)
-  if (read.isErr()) return refuseSend(c, d, read.error)
+  if (read.isErr()) return refuseSend(c, read.error)
   const request = read.value
   const place = await placeOf(c, d, request)
-  if (place.isErr()) return refuseSend(c, d, place.error)
+  if (place.isErr()) return refuseSend(c, place.error)
   const { agent, endUserId, background } = request
   const waitMs = background || request.stream ? 0 : d.maxWaitMs
   const metadata = metadataOf(request.metadata, keptOf(request))
@@ -61,7 +59,7 @@ async function createResponse(c: Context<Env>, d: Deps, body: JsonObject): Promi
   // A repeated request finds its first message behind the previous one, which looks like a branch.
   if (sent.isErr() && sent.error.kind === 'idempotency_mismatch' && original)
     sent = await send(original)
-  if (sent.isErr()) return refuseSend(c, d, sent.error)
+  if (sent.isErr()) return refuseSend(c, sent.error)
   const { message, attached } = sent.value
   if (isDeleted(message)) return refuse(c, { kind: 'message_not_found' })
   if (request.stream) return streamResponse(c, d, message, agent)
@@ -77,7 +75,7 @@ type Found = { readonly message: Message; readonly agent: Agent }
 
 /** Finds the response that the path names. Another project's response counts as missing. */
 async function withResponse(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   answer: (found: Found) => Promise<Response> | Response,
 ): Promise<Response> {
@@ -91,7 +89,7 @@ async function withResponse(
 }
 
 async function find(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   ref: MessageRef,
 ): Promise<Result<Found, EndpointError>> {
@@ -104,7 +102,7 @@ async function find(
 
 /** Hides the response from this endpoint. The message stays. */
 async function deleteResponse(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   { service }: Deps,
   { message }: Found,
 ): Promise<Response> {
@@ -120,7 +118,7 @@ async function deleteResponse(
 
 /** `?stream=true` reads all events from the first one. */
 async function readResponse(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   { message, agent }: Found,
 ): Promise<Response> {
@@ -136,7 +134,7 @@ async function readResponse(
 }
 
 const streamResponse = (
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   { agentId, id }: Message,
   model: string,

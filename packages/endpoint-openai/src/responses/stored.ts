@@ -1,7 +1,7 @@
 import type { Message } from '@org/agent-messaging-core'
+import { type KitEnv } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import type { Env } from '../env.js'
 import type { EndpointError } from '../errors.js'
 import type { MessageRef } from '../ids.js'
 import type { Deps } from '../options.js'
@@ -9,7 +9,7 @@ import { isDeleted } from './body.js'
 
 /** Reads the message of a response. One of another project, or deleted, counts as missing. */
 export async function readStored(
-  c: Context<Env>,
+  c: Context<KitEnv>,
   { service }: Deps,
   ref: MessageRef,
 ): Promise<Result<Message, EndpointError>> {
@@ -23,7 +23,7 @@ export async function readStored(
 
 /** Reads the message of a response that the field `param` of a request names. */
 export const readNamed = async (
-  c: Context<Env>,
+  c: Context<KitEnv>,
   d: Deps,
   ref: MessageRef,
   param: string,
