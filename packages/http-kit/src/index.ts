@@ -16,6 +16,14 @@ export {
   type Refusal,
   type RequestError,
 } from './errors.js'
+export {
+  eventsOf,
+  HEARTBEAT,
+  replyEvents,
+  type EventSource,
+  type EventText,
+  type EventWriter,
+} from './event-stream.js'
 export { exchange, type Exchanged, type KitEnv } from './exchange.js'
 export { withDefaults, type EndpointOptions, type RequestFacts } from './options.js'
 export { reply, type JsonAnswer } from './reply.js'

@@ -1,14 +1,13 @@
-import { revocationCheck } from '@org/agent-messaging-http-kit'
+import { eventsOf, replyEvents, revocationCheck } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
-import { replyEvents } from '../event-stream.js'
+import { writer } from '../event-stream.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { messageRef } from '../path-id.js'
-import { whileAuthorized } from '../while-authorized.js'
 import { streamEventSchema } from '../wire/stream.js'
 
 /** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
@@ -28,7 +27,7 @@ export const messageStreamRoutes = ({ service, now }: HttpDeps) =>
       // 204 tells an EventSource not to reconnect: the stream has no more events.
       if (!opened.value) return replyEmpty(c)
       const isRevoked = revocationCheck(c.get('access'), { service, now })
-      return replyEvents(c, whileAuthorized(opened.value, isRevoked))
+      return replyEvents(c, eventsOf(opened.value, { writer, isRevoked, end: () => '' }))
     },
   )
 

@@ -1,7 +1,7 @@
 import type { StreamEvent } from '@org/agent-messaging-core'
 import { AnswerText, type TextStep } from '../answer-text.js'
 import { errorObject, refusalOf } from '../errors.js'
-import { DONE, type EventWriter } from '../event-stream.js'
+import { DONE, type StreamWriter } from '../event-stream.js'
 import { completionUsage } from '../usage.js'
 import { answerOf, endOf, headOf } from './body.js'
 
@@ -17,7 +17,7 @@ const SUPERSEDED = errorObject({
 })
 
 /** Writes the chunks of the Chat Completions API. Text that was sent cannot be taken back. */
-export class ChatEvents implements EventWriter {
+export class ChatEvents implements StreamWriter {
   readonly #model: string
   readonly #includeUsage: boolean
   readonly #answer = new AnswerText()

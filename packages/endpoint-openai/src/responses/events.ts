@@ -1,7 +1,7 @@
 import type { Message, StreamEvent } from '@org/agent-messaging-core'
 import { AnswerText, type TextStep } from '../answer-text.js'
 import type { errorObject } from '../errors.js'
-import { DONE, type EventWriter } from '../event-stream.js'
+import { DONE, type StreamWriter } from '../event-stream.js'
 import { itemId } from '../ids.js'
 import { questionOf } from '../question.js'
 import { openBody, outputItem, responseBody, textPart } from './body.js'
@@ -12,7 +12,7 @@ type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
  * Writes the events of the Responses API. A text that becomes void ends as an incomplete item, and
  * the next item has the answer. The response itself contains only the answer.
  */
-export class ResponseEvents implements EventWriter {
+export class ResponseEvents implements StreamWriter {
   readonly #model: string
   readonly #answer = new AnswerText()
   #sequence = 0
