@@ -1,5 +1,5 @@
 import { bodyTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
-import type { HttpError } from '@org/agent-messaging-http-kit'
+import { type HttpError, readBytes } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler, Next } from 'hono'
 import { annotated } from './document/describe-route.js'
 import { refuse } from './errors.js'
@@ -23,7 +23,7 @@ export function readJson(maxBytes: number): MiddlewareHandler<Env> {
   return annotated(read, { errors: refusals })
 
   async function read(c: Context<Env>, next: Next) {
-    const problem = headerProblem(c, maxBytes)
+    const problem = headerProblem(c)
     if (problem) return refuse(c, problem)
     const cached = { ...c.req.bodyCache }
     const text = await readText(c, maxBytes)
@@ -59,7 +59,7 @@ const isBodyless = ({ req }: Context<Env>): boolean => {
   return length === undefined ? req.header('content-type') === undefined : Number(length) === 0
 }
 
-function headerProblem(c: Context<Env>, maxBytes: number): HttpError | undefined {
+function headerProblem(c: Context<Env>): HttpError | undefined {
   const type = c.req.header('content-type')
   if (type === undefined || !isJson(type))
     return {
@@ -69,9 +69,7 @@ function headerProblem(c: Context<Env>, maxBytes: number): HttpError | undefined
   const encoding = c.req.header('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity')
     return { kind: 'media_type_unsupported', reason: 'Send the body without Content-Encoding' }
-  return Number(c.req.header('content-length')) > maxBytes
-    ? { kind: 'body_too_large', maxBytes }
-    : undefined
+  return undefined
 }
 
 /**
@@ -107,57 +105,4 @@ async function readText(c: Context<Env>, maxBytes: number): Promise<string | Htt
   } catch {
     return { kind: 'body_malformed', reason: 'is not valid UTF-8' }
   }
-}
-
-async function readBytes({ req }: Context<Env>, maxBytes: number): Promise<Uint8Array | HttpError> {
-  /** A middleware of the host has read the body, and Hono keeps it. */
-  const isCached = Object.keys(req.bodyCache).length > 0
-  const hasLength =
-    Number(req.header('content-length')) >= 0 && req.header('transfer-encoding') === undefined
-  if (req.raw.bodyUsed && !isCached) return { kind: 'body_consumed' }
-  try {
-    const bytes =
-      isCached || hasLength
-        ? new Uint8Array(await req.arrayBuffer())
-        : await readUpTo(req.raw.body, maxBytes)
-    return bytes === undefined || bytes.length > maxBytes
-      ? { kind: 'body_too_large', maxBytes }
-      : bytes
-  } catch (error) {
-    // A TypeError means that other code has read the body. Any other error means that the sender
-    // left.
-    const isConsumed = error instanceof TypeError && !req.raw.signal.aborted
-    return isConsumed
-      ? { kind: 'body_consumed' }
-      : { kind: 'body_malformed', reason: 'ended early' }
-  }
-}
-
-/** Returns undefined if the body is longer. */
-async function readUpTo(
-  body: ReadableStream<Uint8Array> | null,
-  maxBytes: number,
-): Promise<Uint8Array | undefined> {
-  const reader = body?.getReader()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
-    chunks.push(next.value)
-    length += next.value.length
-    if (length > maxBytes) {
-      await reader?.cancel()
-      return undefined
-    }
-  }
-  return joined(chunks, length)
-}
-
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }

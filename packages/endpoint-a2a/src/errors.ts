@@ -65,6 +65,7 @@ const reasons: Partial<ByKind<HttpError, string | undefined>> = {
   input_restricted: 'FORBIDDEN',
   body_too_large: 'REQUEST_TOO_LARGE',
   internal: 'INTERNAL_ERROR',
+  body_consumed: 'INTERNAL_ERROR',
   unavailable: ({ reason }) => (reason === OVERLOAD ? 'OVERLOADED' : undefined),
 }
 

@@ -8,9 +8,9 @@ import {
   byApiKey,
   refusalOfAccess,
   type Access,
+  readBytes,
 } from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import type { Call } from './call.js'
 import { refuse } from './errors.js'
 import type { Deps, McpEndpointOptions } from './options.js'
@@ -20,6 +20,8 @@ import { SEND_MESSAGE } from './tools.js'
 const ROOT = '/mcp'
 /** The revision of MCP that the SDK assumes if a request names none. */
 const LAST_WITH_BATCHES = '2025-03-26'
+type Env = { Variables: KitEnv['Variables'] & { body?: Uint8Array } }
+
 const NOT_JSON = { kind: 'body_malformed', reason: `must be JSON with ${jsonTextRule}` } as const
 
 /**
@@ -28,7 +30,7 @@ const NOT_JSON = { kind: 'body_malformed', reason: `must be JSON with ${jsonText
  */
 export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   const d = withDefaults(options)
-  const app = new Hono<KitEnv>()
+  const app = new Hono<Env>()
   app.onError((error, c) => {
     d.onError?.(error, c.get('requestId'))
     return refuse(c, { kind: 'internal' })
@@ -36,7 +38,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   app.notFound((c) => refuse(c, { kind: 'route_not_found' }))
   app
     .use(ROOT, exchange(d), addHeaders, refuseOtherOrigins(d))
-    .use(ROOT, limitBody(d.maxBodyBytes))
+    .use(ROOT, readBody(d))
     .post(ROOT, (c) => answerPost(c, d))
     .all(ROOT, (c) => refuse(c, { kind: 'method_not_allowed', allow: ['POST'] }))
   // A host does not see the variables of the routes.
@@ -44,7 +46,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
 }
 
 /** The SDK makes most answers, without the headers that every answer has. */
-const addHeaders: MiddlewareHandler<KitEnv> = async (c, next) => {
+const addHeaders: MiddlewareHandler<Env> = async (c, next) => {
   await next()
   c.res.headers.set('Cache-Control', 'no-store')
   c.res.headers.set('x-request-id', c.get('requestId'))
@@ -52,7 +54,7 @@ const addHeaders: MiddlewareHandler<KitEnv> = async (c, next) => {
 
 /** Refuses pages of other origins, as MCP asks. Programs send no `Origin`. */
 const refuseOtherOrigins =
-  ({ publicUrl }: Deps): MiddlewareHandler<KitEnv> =>
+  ({ publicUrl }: Deps): MiddlewareHandler<Env> =>
   async (c, next) => {
     if (c.req.header('origin') === undefined) return next()
     const url = publicUrl?.()
@@ -63,23 +65,22 @@ const refuseOtherOrigins =
       : next()
   }
 
-/** `bodyLimit` reads the body from a stream. Bodies of a known length are read without one. */
-function limitBody(maxBytes: number): MiddlewareHandler<KitEnv> {
-  const tooLarge = (c: Context<KitEnv>) => refuse(c, { kind: 'body_too_large', maxBytes })
-  const limit = bodyLimit({ maxSize: maxBytes, onError: tooLarge })
-  return (c, next) => {
-    const length = c.req.header('content-length')
-    if (length === undefined) return limit(c, next)
-    return Number(length) > maxBytes ? Promise.resolve(tooLarge(c)) : next()
+/** Refuses a body that is too long, before the key is read. */
+const readBody =
+  ({ maxBodyBytes }: Deps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const bytes = await readBytes(c, maxBodyBytes)
+    if (bytes instanceof Uint8Array) c.set('body', bytes)
+    else if (bytes.kind === 'body_too_large') return refuse(c, bytes)
+    return next()
   }
-}
 
-async function answerPost(c: Context<KitEnv>, d: Deps): Promise<Response> {
+async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
   const refusal = await refusalOfAccess(c, byApiKey(d.service.keys), { recalls: true })
   if (refusal) return refuse(c, refusal)
   const access = c.get('access')
   const call = callOf(c, access)
-  const body = await bodyOf(c)
+  const body = bodyOf(c.get('body'))
   const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
   if (problem) return refuse(c, (await access.confirm()) ?? { kind: problem })
   const isSend = isJsonObject(body) && isSendRequest(body)
@@ -95,7 +96,7 @@ async function answerPost(c: Context<KitEnv>, d: Deps): Promise<Response> {
   return revoked ? refuse(c, revoked) : response
 }
 
-const callOf = (c: Context<KitEnv>, { projectId, permissions, actor, sentBy }: Access): Call => ({
+const callOf = (c: Context<Env>, { projectId, permissions, actor, sentBy }: Access): Call => ({
   projectId,
   permissions,
   actor,
@@ -106,16 +107,17 @@ const callOf = (c: Context<KitEnv>, { projectId, permissions, actor, sentBy }: A
   isKeySettled: false,
 })
 
-async function bodyOf(c: Context<KitEnv>): Promise<unknown> {
+/** Returns undefined for a body that is not JSON. */
+function bodyOf(bytes: Uint8Array | undefined): unknown {
   try {
-    return parseJsonText(await c.req.text())
+    return parseJsonText(new TextDecoder().decode(bytes))
   } catch {
     return undefined
   }
 }
 
 /** The SDK answers batches of all revisions, and only one of the requests with the same id. */
-function batchProblem({ req }: Context<KitEnv>, batch: readonly unknown[]) {
+function batchProblem({ req }: Context<Env>, batch: readonly unknown[]) {
   const version = req.header('mcp-protocol-version')
   if (version !== undefined && version > LAST_WITH_BATCHES) return 'batch_refused'
   const ids = batch.flatMap((one) => (isJsonObject(one) && 'id' in one ? [one['id']] : []))

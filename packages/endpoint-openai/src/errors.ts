@@ -104,6 +104,7 @@ const differences: Partial<ByKind<HttpError, Partial<Refusal>>> = {
   too_many_streams: { message: 'The project has reached its limit of open streams' },
   unavailable: ({ reason }) => (reason === OVERLOAD ? { code: OVERLOADED } : {}),
   internal: { code: 'internal_error' },
+  body_consumed: { code: 'internal_error' },
 }
 
 /** Returns the answer to an error. Its code is the kind, if OpenAI has no code for it. */

@@ -6,7 +6,7 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import { Caller, type KitEnv } from '@org/agent-messaging-http-kit'
+import { type KitEnv, readBytes } from '@org/agent-messaging-http-kit'
 import type { EndpointError, Problem } from './errors.js'
 import { problem } from './fields.js'
 
@@ -21,42 +21,15 @@ export async function readBody(
   c: Context<KitEnv>,
   maxBytes: number,
 ): Promise<Result<JsonObject, EndpointError>> {
-  const tooLarge = { kind: 'body_too_large', maxBytes } as const
-  if (Number(c.req.header('content-length') ?? 0) > maxBytes) return err(tooLarge)
-  const bytes = await bytesOf(c, maxBytes).catch((error: unknown) => emptyIfSenderGone(c, error))
-  if (bytes === undefined) return err(tooLarge)
+  const bytes = await readBytes(c, maxBytes)
+  if (!(bytes instanceof Uint8Array))
+    return err(bytes.kind === 'body_malformed' ? MALFORMED : bytes)
   try {
     const body = parseJsonText(decoder.decode(bytes))
     return isJsonObject(body) ? ok(body) : err(MALFORMED)
   } catch {
     return err(MALFORMED)
   }
-}
-
-/** A caller that leaves is no failure of the service. */
-function emptyIfSenderGone(c: Context<KitEnv>, error: unknown): Uint8Array {
-  const isReset = error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
-  if (isReset || new Caller(c).aborted) return new Uint8Array()
-  throw error
-}
-
-/** Returns undefined if the body is longer. A body with a length is read at once. */
-async function bytesOf({ req }: Context<KitEnv>, maxBytes: number) {
-  if (req.header('content-length') !== undefined) return new Uint8Array(await req.arrayBuffer())
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of req.raw.body ?? []) {
-    length += chunk.length
-    if (length > maxBytes) return undefined
-    chunks.push(chunk)
-  }
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes
 }
 
 /** The fields that both APIs have. */

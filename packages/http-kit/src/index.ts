@@ -6,6 +6,7 @@ export {
   type Access,
   type Authenticate,
 } from './access.js'
+export { readBytes } from './body.js'
 export { Caller } from './caller.js'
 export { errorCodes, type ErrorCode } from './error-codes.js'
 export {

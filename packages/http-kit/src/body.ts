@@ -1,0 +1,65 @@
+import type { Context } from 'hono'
+import { Caller } from './caller.js'
+import type { RequestError } from './errors.js'
+
+/**
+ * Reads the body, up to the limit. A body whose `Content-Length` is too large is not read at all.
+ */
+export async function readBytes(
+  c: Pick<Context, 'env' | 'req'>,
+  maxBytes: number,
+): Promise<Uint8Array | RequestError> {
+  const { req } = c
+  const tooLarge = { kind: 'body_too_large', maxBytes } as const
+  if (Number(req.header('content-length')) > maxBytes) return tooLarge
+  /** A middleware of the host has read the body, and Hono keeps it. */
+  const isCached = Object.keys(req.bodyCache).length > 0
+  const hasLength =
+    Number(req.header('content-length')) >= 0 && req.header('transfer-encoding') === undefined
+  if (req.raw.bodyUsed && !isCached) return unreadable(c, true)
+  try {
+    const bytes =
+      isCached || hasLength
+        ? new Uint8Array(await req.arrayBuffer())
+        : await readUpTo(req.raw.body, maxBytes)
+    return bytes === undefined || bytes.length > maxBytes ? tooLarge : bytes
+  } catch (error) {
+    // A TypeError means that other code has read the body. Any other error means that the sender
+    // left.
+    return unreadable(c, error instanceof TypeError)
+  }
+}
+
+const unreadable = (c: Pick<Context, 'env' | 'req'>, isRead: boolean): RequestError =>
+  isRead && !new Caller(c).aborted
+    ? { kind: 'body_consumed' }
+    : { kind: 'body_malformed', reason: 'ended early' }
+
+/** Returns undefined if the body is longer. */
+async function readUpTo(
+  body: ReadableStream<Uint8Array> | null,
+  maxBytes: number,
+): Promise<Uint8Array | undefined> {
+  const reader = body?.getReader()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for (let next = await reader?.read(); next?.value; next = await reader?.read()) {
+    chunks.push(next.value)
+    length += next.value.length
+    if (length > maxBytes) {
+      await reader?.cancel()
+      return undefined
+    }
+  }
+  return joined(chunks, length)
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
