@@ -1,7 +1,8 @@
 import { createAgents } from './agents/agents.js'
 import { createMaintenance } from './maintenance/maintenance.js'
 import { masterKeyCheck } from './maintenance/master-key.js'
-import type { SendingKey, SendInput } from './messages/draft-message.js'
+import type { SendInput } from './messages/draft-message.js'
+import type { SendingKey } from './messages/earlier-reads.js'
 import { localSignal } from './messages/local-signal.js'
 import { createMessages, type Messages } from './messages/messages.js'
 import { createOperations } from './operations/operations.js'
@@ -97,7 +98,7 @@ export function createService(options: ServiceOptions) {
   const messages = createMessages(platform, webhooks)
   const agents = createAgents(platform, maintenance, messages, webhooks)
   const { deliverySender, recoveryRunner } = webhooks
-  const { answerStreams, dispatcher, inputDeadlines, waitingRoom } = messages
+  const { answerStreams, dispatcher, earlierReads, inputDeadlines, waitingRoom } = messages
 
   const { supervisor } = agents
   return {
@@ -107,6 +108,7 @@ export function createService(options: ServiceOptions) {
       deliverySender,
       recoveryRunner,
       dispatcher,
+      earlierReads,
       inputDeadlines,
       waitingRoom,
       supervisor,

@@ -11,17 +11,15 @@ import {
   type JsonObject,
 } from '../domain/json.js'
 import type { Limits } from '../domain/limits.js'
-import {
-  resolvePrincipal,
-  type ExecutionPrincipal,
-  type PrincipalError,
-} from '../domain/principal.js'
-import type { TraceContext } from '../domain/trace.js'
+import { resolvePrincipal, type PrincipalError } from '../domain/principal.js'
+import { parseTrace } from '../domain/trace.js'
 import { usageOfMessage } from '../domain/usage.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Platform } from '../platform.js'
+import type { SendingKey } from './earlier-reads.js'
 import { newHook, type HookInput } from './message-hooks.js'
 import type { Caller } from '../ports/stored.js'
+import type { ActiveSpan } from '../ports/tracing.js'
 
 export type SendInput = {
   readonly projectId: string
@@ -53,49 +51,41 @@ export type SendInput = {
   readonly sentBy?: SendingKey | undefined
 }
 
-export type SendingKey = {
-  readonly id: string
-  /** `keys.recall` returned the key. The send fails if the key is revoked. */
-  readonly isRecalled: boolean
-}
-
 /** Checks the fields that do not depend on the agent. */
 export const checkInput = (input: SendInput, limits: Limits): Result<void, Invalid> =>
   broken(sendRules(input, limits)) ?? ok(undefined)
+
+/** The message to store, and the span of its send, which the commit ends. */
+export type Draft = { readonly span: ActiveSpan; readonly born: NewMessage }
 
 /** Creates the message to store. Resolves the principal. */
 export function draftMessage(
   d: Platform,
   input: SendInput,
   agent: Agent,
-  trace: TraceContext | undefined,
-): Result<NewMessage, PrincipalError> {
-  const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
-  if (principal.isErr()) return err(principal.error)
-  return ok(newMessage(d, input, { agent, trace, executionPrincipal: principal.value }))
-}
-
-type Resolved = {
-  readonly agent: Agent
-  readonly trace: TraceContext | undefined
-  readonly executionPrincipal: ExecutionPrincipal
-}
-
-function newMessage(
-  d: Platform,
-  input: SendInput,
-  { agent, trace, executionPrincipal }: Resolved,
-): NewMessage {
+): Result<Draft, PrincipalError> {
   const { projectId, sessionId, message, metadata, idempotencyKey, earlierTurns = [] } = input
+  const span = d.tracing.start({
+    name: 'message.send',
+    parent: parseTrace(input.traceparent, input.tracestate),
+    details: { projectId, sessionId, agentId: agent.id },
+  })
+  const principal = resolvePrincipal(input.executionPrincipal, agent.defaultExecutionPrincipal)
+  if (principal.isErr()) {
+    span.end({ error: principal.error.kind })
+    return err(principal.error)
+  }
+  // Runs and deliveries belong to the trace that the message stores.
+  const { trace } = span
   const now = d.clock.now()
   const id = d.ids.next()
-  return {
+  const born = {
     id,
     projectId,
     agentId: agent.id,
     sessionId,
     message,
-    executionPrincipal,
+    executionPrincipal: principal.value,
     now,
     ...(metadata && { metadata }),
     ...(trace && { trace }),
@@ -104,6 +94,7 @@ function newMessage(
     ...(input.hook && { hook: newHook(d, { projectId, messageId: id }, input.hook) }),
     ...(d.policy.quotas && { usage: usageOfMessage(input, now) }),
   }
+  return ok({ span, born })
 }
 
 /** Returns equal texts for equal requests, in any order of their keys. */

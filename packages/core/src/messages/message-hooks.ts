@@ -98,7 +98,7 @@ export const setHook =
 
 /** Sets the hook of a repeated send, unless the message has a hook with its name. */
 export async function keepHook(
-  d: MessagesContext,
+  d: Platform,
   message: Message,
   input: HookInput,
 ): Promise<Result<void, Invalid | Unavailable>> {

@@ -1,6 +1,4 @@
-import type { Agent } from '../domain/agent.js'
 import { ProjectLimits } from './project-limits.js'
-import { Recent } from '../domain/recent.js'
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
 import { TurnQueue } from '../pacing/turn-queue.js'
@@ -9,6 +7,7 @@ import { answerByLink, readByLink } from './answer-by-link.js'
 import { answerRun, isRunToken } from './answer-run.js'
 import { cancelMessage, retryMessage, setMetadata } from './change-messages.js'
 import { Dispatcher } from './dispatcher.js'
+import { EarlierReads } from './earlier-reads.js'
 import { InputDeadlines } from './input-deadlines.js'
 import { answerInput, listInputs, withdrawInput } from './inputs.js'
 import { deleteHook, listHooks, setHook } from './message-hooks.js'
@@ -24,7 +23,6 @@ import { AnswerStreams } from './stream/answer-streams.js'
 import { streamMessage } from './stream/stream-message.js'
 import { WaitingRoom } from './waiting-room.js'
 
-const MOST_RECENT_AGENTS = 1_000
 /**
  * `places`: sends that the storage has at once, see decision 22. A send that the storage has not
  * confirmed after `maxRunMs` is answered.
@@ -42,6 +40,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
   const waitingRoom = new WaitingRoom(platform)
   const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams })
   const agentStarts = new AgentStarts(platform)
+  const earlierReads = new EarlierReads(platform)
   const context = {
     ...platform,
     deliverySender,
@@ -49,18 +48,19 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
     dispatcher,
     waitingRoom,
     agentStarts,
+    earlierReads,
     sendQueue: new TurnQueue(platform.clock, {
       ...SEND_PLACES,
       ...platform.policy.sendQueue,
       stopped: platform.stopDeadline,
     }),
-    recentAgents: new Recent<Agent>(MOST_RECENT_AGENTS),
     projectLimits: new ProjectLimits(platform),
   }
   return {
     answerStreams,
     waitingRoom,
     dispatcher,
+    earlierReads,
     inputDeadlines: new InputDeadlines(context),
     /** Questions of agents to people. */
     inputs: {

@@ -4,19 +4,18 @@ import { fail } from '../domain/fail.js'
 import type { Invalid } from '../domain/input-rules.js'
 import { canReturn, type Message } from '../domain/message.js'
 import type { PrincipalError } from '../domain/principal.js'
-import { tokenTakes, type BucketLevel, type TokenTake } from '../domain/send-limit.js'
-import type { NewMessage } from '../ports/message-store.js'
+import { tokenTakes, type BucketLevel } from '../domain/send-limit.js'
+import { tracedCommit } from '../pacing/traced-commit.js'
+import type { Platform } from '../platform.js'
+import type { NewMessage, ReadEarlier } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { ActiveSpan } from '../ports/tracing.js'
-import type { MessagesContext } from './context.js'
+import type { Needs } from './context.js'
 import type { Slot } from './dispatcher.js'
-import type { Platform } from '../platform.js'
-import type { QuotaPolicy } from '../policy.js'
+import { checkInput, draftMessage, type Draft, type SendInput } from './draft-message.js'
+import { readAgent } from './earlier-reads.js'
 import { checkHook, keepHook } from './message-hooks.js'
-import { checkInput, draftMessage, type SendInput } from './draft-message.js'
-import { endSend, startSend, type Decided } from './send-span.js'
-import { tracedCommit } from '../pacing/traced-commit.js'
+import { endSend, type Decided } from './send-span.js'
 
 /** `attached`: an earlier send with the same key stored the message. */
 export type Sent = {
@@ -39,11 +38,106 @@ export type SendError =
 
 /** Stores the message durably, once per key, and waits a bounded time for its answer. */
 export const sendMessage =
-  (d: MessagesContext) =>
-  (input: SendInput): ResultAsync<Sent, SendError> => {
-    const waitMs = Math.min(input.waitMs ?? d.policy.syncWaitMs, d.policy.syncWaitMs)
-    return new ResultAsync(send(d, input, d.clock.elapsed() + waitMs))
+  (d: Sending) =>
+  (input: SendInput): ResultAsync<Sent, SendError> =>
+    new ResultAsync(send(d, input))
+
+type Sending = Platform &
+  Needs<
+    'agentStarts' | 'dispatcher' | 'earlierReads' | 'projectLimits' | 'sendQueue' | 'waitingRoom'
+  >
+
+async function send(d: Sending, input: SendInput): Promise<Result<Sent, SendError>> {
+  const { clock, policy, stopping } = d
+  const { projectId, agent, hook, abort: caller } = input
+  const waitMs = Math.min(input.waitMs ?? policy.syncWaitMs, policy.syncWaitMs)
+  let deadline = clock.elapsed() + waitMs
+  const checked = checkInput(input, policy.limits)
+  if (checked.isErr()) return err(checked.error)
+  const checkedHook = hook && (await checkHook(d, projectId, hook))
+  if (checkedHook?.isErr()) return err(checkedHook.error)
+
+  const turn = { group: projectId, caller, bytes: () => bytesOf(input) }
+  const acceptInTurn = () =>
+    d.sendQueue.run(
+      turn,
+      () => d.earlierReads.accept(input, (agent, earlier) => accept(d, input, agent, earlier)),
+      (late) => late.map((stored) => begin(d, stored)),
+    )
+  let accepted = await acceptInTurn()
+  // The message is not stored before the agent runs.
+  while (accepted.isErr() && isStarting(accepted.error) && clock.elapsed() < deadline) {
+    await d.agentStarts.wait({ projectId, agent }, deadline, caller)
+    const hasTime = clock.elapsed() < deadline && !stopping.aborted && !caller?.aborted
+    if (!hasTime) deadline = -Infinity
+    accepted = await acceptInTurn()
   }
+  if (accepted.isErr()) return err(accepted.error)
+
+  const { attached, message, levels } = accepted.value.sent
+  const kept = attached && hook && (await keepHook(d, message, hook))
+  if (kept && kept.isErr()) return err(kept.error)
+  // Listens before the run can end.
+  const answer = d.waitingRoom.wait(message, deadline, caller)
+  begin(d, accepted.value)
+  // An await would keep this frame in memory for the whole wait.
+  return answer.then((seen) => ok({ attached, message: seen, ...(levels && { levels }) }))
+}
+
+const isStarting = (error: SendError): boolean =>
+  error.kind === 'agent_not_running' && error.state === 'starting'
+
+const bytesOf = ({ message, metadata, earlierTurns }: SendInput): number =>
+  message.length + JSON.stringify([metadata, earlierTurns]).length
+
+type Acceptance = {
+  readonly agent: Agent
+  /** Undefined if the agent does not run here or has no free slot: then the message is queued. */
+  readonly slot: Slot | undefined
+  readonly accepted: Decided
+  readonly sent: Sent
+}
+
+/** Drafts the message for the agent and stores it, claimed if this process can run it now. */
+async function accept(
+  d: Platform & Needs<'dispatcher' | 'projectLimits'>,
+  input: SendInput,
+  agent: Agent,
+  readEarlier: ReadEarlier,
+): Promise<Result<Acceptance, SendError>> {
+  const drafted = draftMessage(d, input, agent)
+  if (drafted.isErr()) return err(drafted.error)
+  const { span, born } = drafted.value
+  const { quotas, runLeaseMs } = d.policy
+  const { projectId, sentBy } = input
+  const takes = quotas
+    ? (await d.projectLimits.of(projectId)).map((own) =>
+        tokenTakes(quotas, own, { projectId, apiKeyId: sentBy?.id }),
+      )
+    : ok([])
+  if (takes.isErr()) {
+    span.end({ error: takes.error.kind })
+    return err(takes.error)
+  }
+  const slot = d.dispatcher.reserve(agent.id, born.sessionId)
+  const message = {
+    readEarlier,
+    ...(slot && { claimUntil: born.now + runLeaseMs }),
+    ...(takes.value.length > 0 && { takes: takes.value }),
+    ...born,
+  }
+  const stored = await commit(d, d.storage, { span, born: message })
+  if (stored.isErr() || stored.value.kind !== 'claimed') slot?.release()
+  if (stored.isErr()) return err(stored.error)
+  const accepted = stored.value
+  return sentOf(d, agent, born, accepted).map((sent) => ({ agent, slot, accepted, sent }))
+}
+
+/** Starts the run of a new message, here or at another process. */
+function begin(d: Needs<'dispatcher'>, { agent, slot, accepted }: Acceptance): void {
+  if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
+  if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
+}
 
 /**
  * Accepts the message in a transaction of the host, such as the one that writes the order which
@@ -67,161 +161,17 @@ async function enqueue(
   if (checked.isErr()) return err(checked.error)
   const agent = await readAgent(stores, input)
   if (agent.isErr()) return err(agent.error)
-  const span = startSend(d, input, agent.value)
-  const drafted = draftMessage(d, input, agent.value, span.trace)
-  if (drafted.isErr()) {
-    span.end({ error: drafted.error.kind })
-    return err(drafted.error)
-  }
-  const { value: born } = drafted
-  const accepted = await commit(d, stores, born, span)
-  if (accepted.isErr()) return err(accepted.error)
-  return sentOf(d, agent.value, born, accepted.value)
-}
-
-/** `deadline` is in elapsed time. */
-async function send(
-  d: MessagesContext,
-  input: SendInput,
-  deadline: number,
-): Promise<Result<Sent, SendError>> {
-  const checked = checkInput(input, d.policy.limits)
-  if (checked.isErr()) return err(checked.error)
-  if (input.hook) {
-    const hook = await checkHook(d, input.projectId, input.hook)
-    if (hook.isErr()) return err(hook.error)
-  }
-  const { projectId: group, abort: caller } = input
-  const bytes = (): number => bytesOf(input)
-  const result = await d.sendQueue.run(
-    { group, caller, bytes },
-    () => accept(d, input),
-    (late) => late.map((acceptance) => begin(d, acceptance)),
-  )
-  if (result.isErr()) return err(result.error)
-  const { agent, accepted, sent } = result.value
-  if (sent.isErr()) {
-    const isStarting = accepted.kind === 'agent_not_running' && agent.state.kind === 'starting'
-    if (isStarting && d.clock.elapsed() < deadline) return sendAfterStart(d, input, agent, deadline)
-    return err(sent.error)
-  }
-
-  const { attached, message, levels } = sent.value
-  if (attached && input.hook) {
-    const kept = await keepHook(d, message, input.hook)
-    if (kept.isErr()) return err(kept.error)
-  }
-  // Listens before the run can end.
-  const answer = d.waitingRoom.wait(message, deadline, input.abort)
-  begin(d, result.value)
-  // An await would keep this frame in memory for the whole wait.
-  return answer.then((seen) => ok({ attached, message: seen, ...(levels && { levels }) }))
-}
-
-/**
- * Waits for the agent's start within the caller's wait, and sends again. The message is not stored
- * before the agent runs.
- */
-async function sendAfterStart(
-  d: MessagesContext,
-  input: SendInput,
-  agent: Agent,
-  deadline: number,
-): Promise<Result<Sent, SendError>> {
-  await d.agentStarts.wait(agent, deadline, input.abort)
-  const hasTime = d.clock.elapsed() < deadline && !d.stopping.aborted && !input.abort?.aborted
-  return hasTime ? send(d, input, deadline) : send(d, input, -Infinity)
-}
-
-const bytesOf = ({ message, metadata, earlierTurns }: SendInput): number =>
-  message.length + JSON.stringify([metadata, earlierTurns]).length
-
-type Acceptance = {
-  readonly agent: Agent
-  /** Undefined if the agent does not run here or has no free slot: then the message is queued. */
-  readonly slot: Slot | undefined
-  readonly accepted: Decided
-  readonly sent: Result<Sent, SendError>
-}
-
-/** Starts the run of a new message, here or at another process. */
-function begin(d: MessagesContext, { agent, slot, accepted }: Acceptance): void {
-  if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
-  if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
-}
-
-/**
- * Takes the agent as an earlier send read it. The store accepts the message only for that version
- * of the agent. With another version, or none, the agent is read now.
- */
-async function accept(
-  d: MessagesContext,
-  input: SendInput,
-): Promise<Result<Acceptance, SendError>> {
-  const ref = `${input.projectId} ${input.agent}`
-  const recent = d.recentAgents.get(ref)
-  const early = recent && (await acceptFor(d, input, recent, recent.updatedAt))
-  if (early && !dependsOnAgent(early)) return early
-  d.recentAgents.delete(ref)
-  const read = await readAgent(d.storage, input)
-  if (read.isErr()) return err(read.error)
-  const agent = read.value
-  if (agent.state.kind === 'running') d.recentAgents.set(ref, agent)
-  return acceptFor(d, input, agent, undefined)
-}
-
-/** Returns whether a later version of the agent can make another result. */
-function dependsOnAgent(result: Result<Acceptance, SendError>): boolean {
-  if (result.isErr()) return result.error.kind !== 'unavailable'
-  return AGENT_REFUSALS.has(result.value.accepted.kind)
-}
-
-const AGENT_REFUSALS: ReadonlySet<Decided['kind']> = new Set([
-  'agent_not_found',
-  'agent_not_running',
-  'agent_changed',
-])
-
-async function acceptFor(
-  d: MessagesContext,
-  input: SendInput,
-  agent: Agent,
-  agentUpdatedAt: number | undefined,
-): Promise<Result<Acceptance, SendError>> {
-  const span = startSend(d, input, agent)
-  const drafted = draftMessage(d, input, agent, span.trace)
-  if (drafted.isErr()) {
-    span.end({ error: drafted.error.kind })
-    return err(drafted.error)
-  }
-  const { quotas } = d.policy
-  const takes = quotas ? await takesOf(d, quotas, input) : ok([])
-  if (takes.isErr()) {
-    span.end({ error: takes.error.kind })
-    return err(takes.error)
-  }
-  const born = drafted.value
-  const { sentBy } = input
-  const slot = d.dispatcher.reserve(agent.id, born.sessionId)
-  const message = {
-    readEarlier: { apiKeyId: sentBy?.isRecalled ? sentBy.id : undefined, agentUpdatedAt },
-    ...(slot && { claimUntil: born.now + d.policy.runLeaseMs }),
-    ...(takes.value.length > 0 && { takes: takes.value }),
-    ...born,
-  }
-  const stored = await commit(d, d.storage, message, span)
-  if (stored.isErr() || stored.value.kind !== 'claimed') slot?.release()
-  if (stored.isErr()) return err(stored.error)
-  const accepted = stored.value
-  return ok({ agent, slot, accepted, sent: sentOf(d, agent, born, accepted) })
+  const drafted = draftMessage(d, input, agent.value)
+  if (drafted.isErr()) return err(drafted.error)
+  const stored = await commit(d, stores, drafted.value)
+  return stored.andThen((accepted) => sentOf(d, agent.value, drafted.value.born, accepted))
 }
 
 /** The store's result, without a message that the send must not get. */
 async function commit(
-  d: Platform,
+  d: Needs<'tracing' | 'policy'>,
   { messages }: Pick<AcceptStores, 'messages'>,
-  born: NewMessage,
-  span: ActiveSpan,
+  { span, born }: Draft,
 ): Promise<Result<Decided, Unavailable | Invalid>> {
   const stored = await tracedCommit(d.tracing, span, 'accept', () => messages.accept(born))
   const decided = stored.map((accepted): Decided => {
@@ -233,26 +183,8 @@ async function commit(
   return decided
 }
 
-async function takesOf(
-  d: MessagesContext,
-  quotas: QuotaPolicy,
-  { projectId, sentBy }: SendInput,
-): Promise<Result<TokenTake[], Unavailable>> {
-  const own = await d.projectLimits.of(projectId)
-  return own.map((limits) => tokenTakes(quotas, limits, { projectId, apiKeyId: sentBy?.id }))
-}
-
-async function readAgent(
-  { agents }: Pick<AcceptStores, 'agents'>,
-  { projectId, agent }: SendInput,
-): Promise<Result<Agent, SendError>> {
-  const found = await agents.get(projectId, agent)
-  if (found.isErr()) return err(found.error)
-  return found.value ? ok(found.value) : fail('agent_not_found')
-}
-
 function sentOf(
-  d: Platform,
+  d: Needs<'telemetry'>,
   agent: Agent,
   born: NewMessage,
   accepted: Decided,

@@ -1,25 +1,9 @@
 import type { Result } from 'neverthrow'
-import type { Agent } from '../domain/agent.js'
-import { parseTrace } from '../domain/trace.js'
-import type { Platform } from '../platform.js'
 import type { Accepted } from '../ports/message-store.js'
 import { errorOf } from '../pacing/traced-commit.js'
 import type { Invalid } from '../domain/input-rules.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
-import type { SendInput } from './draft-message.js'
-
-/** The message stores the span's trace, so runs and deliveries belong to this trace. */
-export const startSend = (
-  { tracing }: Pick<Platform, 'tracing'>,
-  { traceparent, tracestate, projectId, sessionId }: SendInput,
-  { id: agentId }: Agent,
-): ActiveSpan =>
-  tracing.start({
-    name: 'message.send',
-    parent: parseTrace(traceparent, tracestate),
-    details: { projectId, sessionId, agentId },
-  })
 
 /** The store's result, after core has looked at the message of the key. */
 export type Decided = Accepted | { readonly kind: 'idempotency_mismatch' }

@@ -1,4 +1,5 @@
 import type { AgentsContext } from '../agents/context.js'
+import type { EarlierReads } from '../messages/earlier-reads.js'
 import type { InputDeadlines } from '../messages/input-deadlines.js'
 import type { WebhooksContext } from '../webhooks/context.js'
 
@@ -8,4 +9,5 @@ import type { WebhooksContext } from '../webhooks/context.js'
 export type OperationsContext = AgentsContext &
   Pick<WebhooksContext, 'recoveryRunner'> & {
     readonly inputDeadlines: InputDeadlines
+    readonly earlierReads: EarlierReads
   }

@@ -1,4 +1,4 @@
-import { err, errAsync, ok, okAsync, ResultAsync, safeTry, type Result } from 'neverthrow'
+import { errAsync, ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
 import {
   isBootstrapKey,
   isMistyped,
@@ -13,7 +13,6 @@ import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
-import type { Recent } from '../domain/recent.js'
 import type { Platform } from '../platform.js'
 import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
 import { required, textRule } from '../domain/input-rules.js'
@@ -164,50 +163,6 @@ export const revokeKey =
         auditEntry(d, { projectId, action: 'key.revoked', targetId: keyId, actor }),
       )
       .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
-
-/**
- * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
- * same error.
- */
-export const authenticate =
-  (d: KeysContext) =>
-  (key: string): ResultAsync<ApiKey, AuthenticateError> =>
-    new ResultAsync(authenticated(d, key))
-
-/**
- * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
- * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
- * in the commit, and authenticate before you answer anything else.
- */
-export const recallKey =
-  (d: KeysContext) =>
-  (key: string): ApiKey | undefined => {
-    const apiKey = d.recentKeys.get(d.crypto.sha256(key))
-    return apiKey && isValid(apiKey, d.clock.now()) ? apiKey : undefined
-  }
-
-export type KeysContext = Platform & { readonly recentKeys: Recent<ApiKey> }
-type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
-
-async function authenticated(
-  d: KeysContext,
-  key: string,
-): Promise<Result<ApiKey, AuthenticateError>> {
-  if (isMistyped(key)) return fail('unauthorized')
-  const digest = d.crypto.sha256(key)
-  const found = await d.storage.credentials.findByDigest(digest)
-  if (found.isErr()) return err(found.error)
-  const apiKey = found.value
-  if (apiKey && isValid(apiKey, d.clock.now())) {
-    d.recentKeys.set(digest, apiKey)
-    return ok(apiKey)
-  }
-  d.recentKeys.delete(digest)
-  return fail('unauthorized')
-}
-
-const isValid = ({ revokedAt, expiresAt = Infinity }: ApiKey, now: number): boolean =>
-  revokedAt === undefined && expiresAt > now
 
 /** Ends a person's visit to the console early, in every process. */
 export const endSignIn =

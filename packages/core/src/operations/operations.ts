@@ -1,9 +1,6 @@
-import type { ApiKey } from '../domain/api-key.js'
-import { Recent } from '../domain/recent.js'
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
 import type { OperationsContext } from './context.js'
 import {
-  authenticate,
   createKey,
   createProject,
   endSignIn,
@@ -11,7 +8,6 @@ import {
   isSignInOver,
   listKeys,
   listProjects,
-  recallKey,
   revokeKey,
   updateProject,
 } from './manage-credentials.js'
@@ -30,11 +26,9 @@ import { readBacklog } from './read-backlog.js'
 import { readUsage } from './read-usage.js'
 import { resealSecrets } from './reseal-secrets.js'
 
-const MOST_RECENT_KEYS = 1_000
-
 /** Calls of operators: projects, keys, erasure, counts, the bounded pass. */
 export function createOperations(context: OperationsContext) {
-  const keysContext = { ...context, recentKeys: new Recent<ApiKey>(MOST_RECENT_KEYS) }
+  const { authenticate, recall } = context.earlierReads
   return {
     principals: { count: countPrincipal(context), erase: erasePrincipal(context) },
     projects: {
@@ -47,8 +41,8 @@ export function createOperations(context: OperationsContext) {
       create: createKey(context),
       list: context.shared(listKeys(context)),
       revoke: revokeKey(context),
-      authenticate: authenticate(keysContext),
-      recall: recallKey(keysContext),
+      authenticate,
+      recall,
     },
     portals: {
       create: createPortal(context),

@@ -200,7 +200,7 @@ export type NewMessage = Omit<Message, 'attempt' | 'inputs' | 'state' | 'created
  * snapshot, and before it looks for the idempotency key. A repeated call with the same id still
  * finds its message after a change of the agent.
  */
-type ReadEarlier = {
+export type ReadEarlier = {
   readonly apiKeyId?: string | undefined
   readonly agentUpdatedAt?: Instant | undefined
 }

@@ -1,0 +1,115 @@
+import { err, ok, ResultAsync, type Result } from 'neverthrow'
+import type { Agent } from '../domain/agent.js'
+import { isMistyped, type ApiKey } from '../domain/api-key.js'
+import { fail } from '../domain/fail.js'
+import { Recent } from '../domain/recent.js'
+import type { Platform } from '../platform.js'
+import type { ReadEarlier } from '../ports/message-store.js'
+import type { AcceptStores } from '../ports/storage.js'
+import type { Unavailable } from '../ports/stored.js'
+import type { Invalid } from '../domain/input-rules.js'
+
+/** Keys, and agents by project and id or name. */
+const MOST_KEPT = 1_000
+
+/** Refusals that do not depend on the version of the agent. */
+const OF_ANY_VERSION: ReadonlySet<string> = new Set([
+  'unavailable',
+  'unauthorized',
+  'session_full',
+  'rate_limited',
+  'idempotency_mismatch',
+])
+
+export type SendingKey = {
+  readonly id: string
+  /** `keys.recall` returned the key. The send fails if the key is revoked. */
+  readonly isRecalled: boolean
+}
+
+export type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
+type AgentRef = { readonly projectId: string; readonly agent: string }
+type ReadAgentError = Unavailable | Invalid | { readonly kind: 'agent_not_found' }
+
+/**
+ * Lets a send commit without a read before it. The send takes the key and the agent as earlier
+ * requests of this process read them, and its commit checks both (`NewMessage.readEarlier`).
+ */
+export class EarlierReads {
+  readonly #platform: Pick<Platform, 'storage' | 'crypto' | 'clock'>
+  readonly #keys = new Recent<ApiKey>(MOST_KEPT)
+  readonly #agents = new Recent<Agent>(MOST_KEPT)
+
+  constructor(platform: Pick<Platform, 'storage' | 'crypto' | 'clock'>) {
+    this.#platform = platform
+  }
+
+  /**
+   * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
+   * same error.
+   */
+  authenticate = (key: string): ResultAsync<ApiKey, AuthenticateError> =>
+    new ResultAsync(this.#authenticated(key))
+
+  /**
+   * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
+   * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
+   * in the commit, and authenticate before you answer anything else.
+   */
+  recall = (key: string): ApiKey | undefined => {
+    const { crypto } = this.#platform
+    const apiKey = this.#keys.get(crypto.sha256(key))
+    return apiKey && this.#isValid(apiKey) ? apiKey : undefined
+  }
+
+  /**
+   * Calls `store` with the agent as an earlier send read it. If there is none, or another version
+   * of the agent can make another result, reads the agent and calls `store` again.
+   */
+  async accept<T, E extends { readonly kind: string }>(
+    { projectId, agent: name, sentBy }: AgentRef & { readonly sentBy?: SendingKey | undefined },
+    store: (agent: Agent, readEarlier: ReadEarlier) => Promise<Result<T, E>>,
+  ): Promise<Result<T, E | ReadAgentError>> {
+    const apiKeyId = sentBy?.isRecalled ? sentBy.id : undefined
+    const ref = `${projectId} ${name}`
+    const earlier = this.#agents.get(ref)
+    if (earlier) {
+      const stored = await store(earlier, { apiKeyId, agentUpdatedAt: earlier.updatedAt })
+      if (stored.isOk() || OF_ANY_VERSION.has(stored.error.kind)) return stored
+      this.#agents.delete(ref)
+    }
+    const read = await readAgent(this.#platform.storage, { projectId, agent: name })
+    if (read.isErr()) return err(read.error)
+    const agent = read.value
+    if (agent.state.kind === 'running') this.#agents.set(ref, agent)
+    return store(agent, { apiKeyId, agentUpdatedAt: undefined })
+  }
+
+  async #authenticated(key: string): Promise<Result<ApiKey, AuthenticateError>> {
+    if (isMistyped(key)) return fail('unauthorized')
+    const { storage, crypto } = this.#platform
+    const digest = crypto.sha256(key)
+    const found = await storage.credentials.findByDigest(digest)
+    if (found.isErr()) return err(found.error)
+    const apiKey = found.value
+    if (apiKey && this.#isValid(apiKey)) {
+      this.#keys.set(digest, apiKey)
+      return ok(apiKey)
+    }
+    this.#keys.delete(digest)
+    return fail('unauthorized')
+  }
+
+  #isValid({ revokedAt, expiresAt = Infinity }: ApiKey): boolean {
+    return revokedAt === undefined && expiresAt > this.#platform.clock.now()
+  }
+}
+
+export async function readAgent(
+  { agents }: Pick<AcceptStores, 'agents'>,
+  { projectId, agent }: AgentRef,
+): Promise<Result<Agent, ReadAgentError>> {
+  const found = await agents.get(projectId, agent)
+  if (found.isErr()) return err(found.error)
+  return found.value ? ok(found.value) : fail('agent_not_found')
+}
