@@ -19,6 +19,7 @@ const SUBJECTS = [
   'messages',
   'agents',
   'operations',
+  'messaging-service',
   'service',
 ]
 const upTo = (subject) => SUBJECTS.slice(0, SUBJECTS.indexOf(subject) + 1)

@@ -1,6 +1,6 @@
 import type { ResultAsync } from 'neverthrow'
 import { OVERLOAD, UNCONFIRMED } from './ports/stored.js'
-import type { MessagingService } from './service.js'
+import type { MessagingService } from './messaging-service.js'
 
 type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
 type ErrorsOf<Group> = Group extends object

@@ -76,7 +76,8 @@ export type { Page, PageOf, Unavailable } from './ports/stored.js'
 export type { Ask, AskOptions } from './runtimes/asking.js'
 export type { AgentFunction, FunctionRuntimeOptions } from './runtimes/function-runtime.js'
 export { functionRuntime } from './runtimes/function-runtime.js'
-export type { EndpointService, MessagingService, RuntimeKind, ServiceOptions } from './service.js'
+export type { EndpointService, MessagingService, RuntimeKind } from './messaging-service.js'
+export type { ServiceOptions } from './service.js'
 export { createService } from './service.js'
 export type {
   EventOfLog,

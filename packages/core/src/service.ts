@@ -1,9 +1,8 @@
 import { createAgents } from './agents/agents.js'
 import { createMaintenance } from './maintenance/maintenance.js'
 import { masterKeyCheck } from './maintenance/master-key.js'
-import type { SendInput } from './messages/draft-message.js'
-import type { SendingKey } from './messages/earlier-reads.js'
 import { localSignal } from './messages/local-signal.js'
+import type { Load, MessagingService, RuntimeKind } from './messaging-service.js'
 import { createMessages, type Messages } from './messages/messages.js'
 import { createOperations } from './operations/operations.js'
 import { JumpFollower } from './pacing/clock-jump.js'
@@ -32,7 +31,7 @@ export type ServiceOptions = {
   readonly storage: Storage
   readonly sender: WebhookSender
   readonly runtimes: readonly AgentRuntime[]
-  /** The next four come from `nodePlatform` in `./node`, or from `./testing`. */
+  /** The next four come from `nodePlatform` in `./node`, or from `fakePlatform`. */
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
@@ -60,21 +59,6 @@ export type ServiceOptions = {
 }
 
 /**
- * The service, to embed in a host or to put behind HTTP. Every call returns a neverthrow Result
- * with a closed union of errors.
- */
-export type MessagingService = ReturnType<typeof createService>
-
-/** The service of an endpoint, which must name the API key of each send: the key has a limit. */
-export type EndpointService = Omit<MessagingService, 'messages'> & {
-  readonly messages: Omit<Messages['messages'], 'send'> & {
-    readonly send: (
-      input: SendInput & { readonly sentBy: SendingKey },
-    ) => ReturnType<Messages['messages']['send']>
-  }
-}
-
-/**
  * After the grace period, a stop spends this long on storing the outcomes of runs, aborted ones
  * too.
  */
@@ -86,7 +70,7 @@ const LAST_TRIES_MS = 2_000
  * master key.
  * Throws a `TypeError` or a `RangeError` if the policy has a wrong setting, or allows no delivery.
  */
-export function createService(options: ServiceOptions) {
+export function createService(options: ServiceOptions): MessagingService {
   const stopping = new AbortController()
   const stopDeadline = new AbortController()
   const clock = new SteadyClock(options.clock, (jump) => follower.follow(jump))
@@ -123,29 +107,17 @@ export function createService(options: ServiceOptions) {
     recoveries: webhooks.recoveries,
     events: webhooks.events,
     policy: platform.policy,
-    /** The kinds of agents that this process knows, with their options. */
     runtimeKinds: () => options.runtimes.map(runtimeKindOf),
     load: () => loadOf(messages, webhooks),
-    /** The clock that the service uses. */
     now: () => clock.now(),
-    /**
-     * Starts the workers, once the storage is there. Resolves after the first look at the agents.
-     * A stopped service cannot start again.
-     */
-    async start(): Promise<void> {
+    async start() {
       if (!(await isReady(platform, follower))) return
       const workers = [deliverySender, dispatcher, inputDeadlines, maintenance, recoveryRunner]
       for (const worker of workers) worker.start()
       await supervisor.tick()
       supervisor.start()
     },
-    /**
-     * Drains: waiting callers get their message as it is, streams end, and no new work begins.
-     * Runs and attempts in flight get `graceMs`. After it, runs are aborted and released for
-     * another process or the next start. If the storage is unavailable, outcomes get a few more
-     * tries. The storage stays open.
-     */
-    async stop({ graceMs = 10_000 }: { readonly graceMs?: number } = {}): Promise<void> {
+    async stop({ graceMs = 10_000 } = {}) {
       const end = clock.elapsed() + graceMs
       const stopped = new AbortController()
       const lastTries = clock.sleep(graceMs + LAST_TRIES_MS, stopped.signal)
@@ -173,22 +145,15 @@ async function isReady(platform: Platform, follower: JumpFollower): Promise<bool
   return checked.isOk()
 }
 
-/** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */
-export type RuntimeKind = Pick<AgentRuntime, 'kind' | 'optionsSchema'>
-
 const runtimeKindOf = (runtime: AgentRuntime): RuntimeKind => ({
   kind: runtime.kind,
   ...(runtime.optionsSchema && { optionsSchema: () => runtime.optionsSchema?.() ?? {} }),
 })
 
-/**
- * The work of this process: waiting callers and readers of the event log, runs and attempts in
- * flight, limits by reason.
- */
 const loadOf = (
   { waitingRoom, dispatcher }: Pick<Messages, 'waitingRoom' | 'dispatcher'>,
   { deliverySender, eventReaders }: Pick<Webhooks, 'deliverySender' | 'eventReaders'>,
-) => ({
+): Load => ({
   waitingCallers: waitingRoom.size,
   waitingReaders: eventReaders.size,
   runs: dispatcher.running,

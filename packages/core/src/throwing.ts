@@ -1,7 +1,7 @@
 import type { Result, ResultAsync } from 'neverthrow'
 import { isReasonOfStorage, textOf, type ServiceError } from './errors.js'
 import { CLOSED } from './ports/stored.js'
-import type { MessagingService } from './service.js'
+import type { MessagingService } from './messaging-service.js'
 
 /**
  * A refused call. `kind` and `details` come from the error of the Result. `stopped` is a call after

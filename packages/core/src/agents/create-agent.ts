@@ -55,10 +55,6 @@ export type CreateAgentError =
 /** `signingSecret` is set for a runtime that signs requests. It is shown only once. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
-/**
- * Creates an agent and starts it, unless `desiredState` is `stopped`. Resolves when the first
- * start has succeeded or failed, after 10 seconds at most. A slower start goes on.
- */
 export const createAgent =
   (d: AgentsContext) =>
   (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>

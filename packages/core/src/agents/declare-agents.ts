@@ -36,13 +36,6 @@ type Refusal = CreateAgentError | UpdateAgentError
 /** `agent` is the name of the agent whose declaration failed. */
 export type DeclareAgentsError = Refusal & { readonly agent?: string }
 
-/**
- * Creates and starts each agent once, and writes the settings that the code has changed since it
- * last set them. A running agent restarts with them when its runs have ended. An agent that a
- * person stopped or deleted stays so. A setting that a person changed stays too, and the telemetry
- * gets a warning if the code has changed since. Agents of earlier declarations run on, with a
- * warning.
- */
 export const declareAgents =
   (d: AgentsContext) =>
   ({ projectId, agents }: DeclareAgentsInput): ResultAsync<void, DeclareAgentsError> =>

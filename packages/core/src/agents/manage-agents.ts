@@ -45,10 +45,6 @@ export type UpdateAgentError =
   | NotFound
   | { readonly kind: 'name_taken' | 'agent_not_stopped' }
 
-/**
- * Changes the given fields. The runtime can change only while the agent is stopped. The agent
- * keeps its signing secret.
- */
 export const updateAgent =
   (d: AgentsContext) =>
   (input: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
@@ -132,18 +128,11 @@ const want =
       return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
     })
 
-/** Starts the agent, now and after every start of a server. An agent in error is tried at once. */
 export const startAgent = want('running')
-/** Stops the agent. Its runs end normally, and queued messages wait for the next start. */
 export const stopAgent = want('stopped')
 
 export type DeleteAgentInput = AgentRef & ByActor & { readonly force?: boolean | undefined }
 
-/**
- * Deletes the agent, its sessions and its messages. Returns `agent_busy` if messages are open,
- * unless `force` is true: then they are cancelled first, with their events. A forced deletion is
- * `agent_busy` only if messages arrive faster than they are cancelled.
- */
 export const deleteAgent =
   (d: AgentsContext) =>
   ({

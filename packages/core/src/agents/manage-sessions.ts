@@ -13,7 +13,6 @@ import { getAgent, type AgentRef } from './manage-agents.js'
 type NotFound = { readonly kind: 'agent_not_found' }
 export type ListSessionsInput = AgentRef & { readonly page: PageOf }
 
-/** Lists an agent's sessions, the one with the newest message first. */
 export const listSessions =
   (d: Platform) =>
   ({
@@ -36,12 +35,6 @@ export type EraseSessionError =
   | NotFound
   | { readonly kind: 'session_not_found' | 'session_busy' }
 
-/**
- * Erases a session with all its messages. Nothing finds them after the commit, and a later message
- * starts the session afresh. Returns `session_busy` if messages are open, unless `force` is true:
- * then they are cancelled first, with their events. A forced erasure is `session_busy` only if
- * messages arrive faster than they are cancelled.
- */
 export const eraseSession =
   (d: AgentsContext) =>
   ({

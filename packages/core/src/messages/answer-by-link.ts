@@ -9,17 +9,16 @@ import type { CancelContext } from './change-messages.js'
 import { isCode } from './input-link.js'
 import { answerFound, type AnswerInputError } from './inputs.js'
 
-type Link = { readonly messageId: string; readonly token: string }
+export type InputLink = { readonly messageId: string; readonly token: string }
 
 export type LinkedInput = { readonly message: Message; readonly input: MessageInput }
 
-/** Returns the question of a one-time link, also after its answer. Changes nothing. */
 export const readByLink =
   (d: Pick<Platform, 'storage' | 'crypto' | 'byCode'>) =>
   ({
     messageId,
     token,
-  }: Link): ResultAsync<LinkedInput, Unavailable | { readonly kind: 'input_not_found' }> =>
+  }: InputLink): ResultAsync<LinkedInput, Unavailable | { readonly kind: 'input_not_found' }> =>
     safeTry(async function* () {
       if (!isUuid(messageId) || !isCode(token)) return fail('input_not_found')
       const id = messageId.toLowerCase()
@@ -31,13 +30,12 @@ export const readByLink =
       return found && input ? ok({ message: found.message, input }) : fail('input_not_found')
     })
 
-/** Answers the question of a one-time link, as the principal of its message. */
 export const answerByLink =
   (d: CancelContext) =>
   ({
     value,
     ...link
-  }: Link & { readonly value: unknown }): ResultAsync<Message, AnswerInputError> =>
+  }: InputLink & { readonly value: unknown }): ResultAsync<Message, AnswerInputError> =>
     safeTry(async function* () {
       const { message, input } = yield* readByLink(d)(link)
       const { executionPrincipal } = message

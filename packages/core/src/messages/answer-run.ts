@@ -23,20 +23,11 @@ export type AnswerError =
   | Unavailable
   | { readonly kind: 'run_token_invalid' | 'message_not_found' | 'run_superseded' }
 
-/**
- * Returns true if the token belongs to this message, so that a forged one is refused before any
- * read. The run can still be superseded.
- */
 export const isRunToken =
   (d: Platform) =>
   ({ messageId, runToken }: Pick<AnswerInput, 'messageId' | 'runToken'>): boolean =>
     readRunToken(d.crypto, messageId, runToken) !== undefined
 
-/**
- * Stores a deferred answer, from the runtime's callback. The same answer or failure can be
- * repeated. Another one, or one of an earlier run, is refused. An invalid answer changes nothing,
- * so the runtime can send a better one.
- */
 export const answerRun =
   (d: MessagesContext) =>
   ({ agent: name, messageId, runToken, run }: AnswerInput): ResultAsync<Message, AnswerError> =>

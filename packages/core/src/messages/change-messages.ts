@@ -19,11 +19,6 @@ type MessageInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'>
 
 export type CancelMessageError = GetMessageError | { readonly kind: 'message_final' }
 
-/**
- * Ends an open message. Waiting callers are answered at once, its run is aborted and its answer
- * refused, and webhooks get `message.cancelled`, and `agent.error` with the code CANCELLED. A
- * repeated call returns the same.
- */
 export const cancelMessage =
   (d: MessagesContext) =>
   ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, CancelMessageError> =>
@@ -78,11 +73,6 @@ export type RetryMessageError =
   | NotRunning
   | { readonly kind: 'message_not_retryable' | 'session_full' }
 
-/**
- * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0.
- * The agent must run and the session must have room, as for a new message. The message keeps its
- * id, its principal and its idempotency key.
- */
 export const retryMessage =
   (d: MessagesContext) =>
   ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, RetryMessageError> =>
@@ -110,7 +100,6 @@ export const retryMessage =
 
 export type SetMetadataInput = MessageInput & { readonly metadata: JsonObject }
 
-/** Replaces the metadata of a message. Events that were committed before keep theirs. */
 export const setMetadata =
   (d: MessagesContext) =>
   ({ metadata, ...input }: SetMetadataInput): ResultAsync<Message, GetMessageError | Invalid> =>

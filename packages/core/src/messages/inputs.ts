@@ -25,7 +25,7 @@ import type { CancelContext } from './change-messages.js'
 import type { MessagesContext } from './context.js'
 import { getMessage, pageOfText, type GetMessageError } from './read-messages.js'
 
-type InputRef = {
+export type InputRef = {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
@@ -46,10 +46,6 @@ export type AnswerInputError =
   | Extract<PrincipalError, { kind: 'principal_invalid' }>
   | { readonly kind: 'input_restricted' }
 
-/**
- * Answers a question of an agent. The next run of the message gets the answer. A repeated call with
- * the same value returns the message. Another answer is refused with `input_closed`.
- */
 export const answerInput =
   (d: MessagesContext) =>
   ({
@@ -115,10 +111,6 @@ function refusalOf(
   }
 }
 
-/**
- * Withdraws a question. Its message fails with `INPUT_WITHDRAWN`. A repeated call has the same
- * result.
- */
 export const withdrawInput =
   (d: MessagesContext) =>
   ({
@@ -150,19 +142,20 @@ export const withdrawInput =
 const isWithdrawn = ({ state, inputs }: Message, { id }: MessageInput): boolean =>
   state.kind === 'failed' && state.error.code === 'INPUT_WITHDRAWN' && inputs?.at(-1)?.id === id
 
-/** Lists the messages of a project that wait for an answer, newest first. */
+export type ListInputsInput = {
+  readonly projectId: string
+  /** Only messages of this end user. */
+  readonly endUserId?: string | undefined
+  readonly page: PageOf
+}
+
 export const listInputs =
   (d: MessagesContext) =>
   ({
     projectId,
     endUserId,
     page,
-  }: {
-    readonly projectId: string
-    /** Only messages of this end user. */
-    readonly endUserId?: string | undefined
-    readonly page: PageOf
-  }): ResultAsync<Page<Message>, Unavailable | Invalid> =>
+  }: ListInputsInput): ResultAsync<Page<Message>, Unavailable | Invalid> =>
     pageOfText(page, (part) =>
       d.storage.messages.search(
         { projectId, state: 'input_required', ...(endUserId !== undefined && { endUserId }) },

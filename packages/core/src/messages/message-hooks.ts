@@ -73,10 +73,6 @@ export function newHook(
   }
 }
 
-/**
- * Sets a hook of a message. The message's next event gets a delivery for the hook. A hook with the
- * same name is changed, and its waiting deliveries go to the new URL.
- */
 export const setHook =
   (d: MessagesContext) =>
   (input: SetHookInput): ResultAsync<HookOfMessage, GetMessageError | Invalid> =>
@@ -110,13 +106,11 @@ export async function keepHook(
     : ok(undefined)
 }
 
-/** Lists the hooks of a message, oldest first. */
 export const listHooks =
   (d: MessagesContext) =>
   (input: MessageInput): ResultAsync<readonly HookOfMessage[], GetMessageError> =>
     getMessage(d)(input).andThen((message) => d.storage.webhooks.hooksOf(refOf(message)))
 
-/** Deletes a hook with its deliveries. Returns false if the message has none with this name. */
 export const deleteHook =
   (d: MessagesContext) =>
   ({

@@ -21,7 +21,7 @@ import {
 import type { MessagesContext } from './context.js'
 import type { Platform } from '../platform.js'
 
-type MessageRef = {
+export type MessageRef = {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
@@ -36,7 +36,6 @@ export type GetMessageError =
   | Unavailable
   | { readonly kind: 'agent_not_found' | 'message_not_found' }
 
-/** Returns a message in its present state. */
 export const getMessage =
   (d: MessagesContext) =>
   ({ waitMs = 0, abort, ...ref }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
@@ -63,10 +62,6 @@ const readMessage = (d: MessagesContext) =>
 export type ReadHistoryInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'> &
   HistoryLimit
 
-/**
- * Returns the answered turns of the session up to the message, with the message, oldest first.
- * Drops the oldest ones that do not fit.
- */
 export const readHistory =
   (d: MessagesContext) =>
   ({
@@ -101,10 +96,6 @@ export type CountMessagesInput = Omit<MessagesOf, 'order'> & { readonly most: nu
 
 type ListError = Unavailable | Invalid | { readonly kind: 'agent_not_found' }
 
-/**
- * Lists an agent's messages, newest first by default. Messages of one session come in the order of
- * their places. A page with much text ends before its limit.
- */
 export const listMessages =
   (d: Platform) =>
   ({ page, ...messages }: ListMessagesInput): ResultAsync<Page<Message>, ListError> =>
@@ -115,7 +106,6 @@ export const listMessages =
       return pageOfText(page, (part) => d.storage.messages.list(filter, part))
     })
 
-/** Counts an agent's messages, up to `most`. */
 export const countMessages =
   (d: Platform) =>
   ({ most, ...messages }: CountMessagesInput): ResultAsync<number, ListError> =>
@@ -161,11 +151,6 @@ const TEXT_TOO_LONG: Invalid = {
   issues: [{ path: 'text', message: `must have at most ${MAX_SEARCHED_TEXT} characters` }],
 }
 
-/**
- * Finds messages over all agents of the project, newest first. A page can have fewer messages than
- * its limit, or none, and still a `nextCursor`. Searches for a text wait in a separate queue,
- * because they take long.
- */
 export function searchMessages(
   d: Platform,
 ): (input: SearchMessagesInput) => ResultAsync<Page<FoundMessage>, Unavailable | Invalid> {

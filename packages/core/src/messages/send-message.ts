@@ -36,7 +36,6 @@ export type SendError =
   /** The recalled key is revoked. */
   | { readonly kind: 'unauthorized' }
 
-/** Stores the message durably, once per key, and waits a bounded time for its answer. */
 export const sendMessage =
   (d: Sending) =>
   (input: SendInput): ResultAsync<Sent, SendError> =>
@@ -139,11 +138,6 @@ function begin(d: Needs<'dispatcher'>, { agent, slot, accepted }: Acceptance): v
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
 }
 
-/**
- * Accepts the message in a transaction of the host, such as the one that writes the order which
- * the message is about. Both commit, or neither. The message is queued, and the next poll of a
- * process that runs the agent finds it. The call does not wait for the answer.
- */
 export const enqueueMessage =
   (d: Platform) =>
   (

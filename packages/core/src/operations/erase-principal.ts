@@ -46,19 +46,11 @@ type Place =
 type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
 type Walk = CountPrincipalInput & Pick<MessageErasure, 'force' | 'countOnly' | 'audit'>
 
-/** Counts the rows that `erasePrincipal` would erase without `force`. */
 export const countPrincipal =
   (d: OperationsContext) =>
   (input: CountPrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
     walk(d, { ...input, force: false, countOnly: true })
 
-/**
- * Erases the messages on behalf of an end user, with answers, keys, the runtime's state of their
- * sessions, and the deliveries of their events with all attempts. Messages of other users in the
- * same sessions stay. Open messages stay unless `force` is true. Messages sent during the walk can
- * stay. A call does a bounded part, and writes one entry of the audit log if it erases a row. A
- * repeated call, from the cursor or from the beginning, does the rest.
- */
 export const erasePrincipal =
   (d: OperationsContext) =>
   ({

@@ -49,7 +49,6 @@ export type UpdateProjectInput = ByActor & {
 }
 type UpdateProjectError = Invalid | Unavailable | { readonly kind: 'project_not_found' }
 
-/** Changes the limits of a project's sends. */
 export const updateProject =
   (d: Platform) =>
   ({
@@ -147,7 +146,6 @@ export const listKeys =
 
 export type KeyRef = { readonly projectId: string; readonly keyId: string }
 
-/** Revokes a key for all new requests. A revoked key can be revoked again. */
 export const revokeKey =
   (d: Platform) =>
   ({
@@ -164,13 +162,11 @@ export const revokeKey =
       )
       .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
-/** Ends a person's visit to the console early, in every process. */
 export const endSignIn =
   (d: Platform) =>
   (signIn: SignIn): Stored<void> =>
     d.storage.credentials.endSignIn(signIn, d.clock.now())
 
-/** Returns true if the visit has ended. */
 export const isSignInOver =
   (d: Platform) =>
   ({ id, until }: SignIn): Stored<boolean> =>

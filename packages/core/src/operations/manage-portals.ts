@@ -36,7 +36,6 @@ export type CreatePortalError =
   | Unavailable
   | { readonly kind: 'project_not_found' | 'too_many_portals' }
 
-/** Creates a session of a customer, and the code of the link that opens it. */
 export const createPortal =
   (d: Platform) =>
   (input: CreatePortalInput): ResultAsync<CreatedPortal, CreatePortalError> =>
@@ -65,7 +64,6 @@ export const createPortal =
 /** The link of a code, and whether the link can still open its session. */
 export type PortalLink = { readonly session: PortalSession; readonly isUsable: boolean }
 
-/** Reads the link of a code. The link stays usable. */
 export const findPortalLink =
   (d: Platform) =>
   (code: string): ResultAsync<PortalLink, Unavailable | { readonly kind: 'portal_not_found' }> =>
@@ -74,7 +72,6 @@ export const findPortalLink =
       isUsable: canOpen(session, d.clock.now()),
     }))
 
-/** Opens the session of a link. A second call with the same code fails. */
 export const openPortal =
   (d: Platform) =>
   (code: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
@@ -92,7 +89,6 @@ const byCode = (
         .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
     : errAsync({ kind: 'portal_not_found' })
 
-/** Returns a session that was opened and has not ended. */
 export const findOpenPortal =
   (d: Platform) =>
   (id: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
@@ -104,7 +100,6 @@ export const findOpenPortal =
 
 export type PortalRef = { readonly projectId: string; readonly portalId: string }
 
-/** Ends a session, or makes its unopened link unusable. A second call changes nothing. */
 export const endPortal =
   (d: Platform) =>
   ({

@@ -20,13 +20,6 @@ const MAINTAINED: Maintained = {
 /** Each round starts what there is room for. */
 const MOST_ROUNDS = 1_000
 
-/**
- * Does one bounded pass of all due work: agents, messages, deliveries, and maintenance until it is
- * done. A finished run or attempt makes room for the next one, so nothing slow holds up the rest.
- * The pass ends when nothing is left, or the budget or the rounds are used up. Its runs and
- * attempts then continue under their leases. Any number of passes can run at once, in any number
- * of processes, because claims keep them apart.
- */
 export const runPass =
   (d: OperationsContext) =>
   async ({ budgetMs }: { readonly budgetMs: number }): Promise<Pass> => {

@@ -29,7 +29,6 @@ export type Activity = {
 /** A bound that keeps the overview of a busy project fast: charts then show its newest part. */
 const MOST_LOOKED_AT = 5_000
 
-/** Returns a project's recent activity: the last `buckets` intervals of `bucketMs`. */
 export const readActivity =
   (d: Platform) =>
   ({ projectId, bucketMs, buckets }: ReadActivityInput): Stored<Activity> =>

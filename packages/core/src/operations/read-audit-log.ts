@@ -6,7 +6,6 @@ import type { Platform } from '../platform.js'
 import type { AuditFilter } from '../ports/audit-store.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 
-/** Lists changes, newest first. Without `projectId`, those of all projects. */
 export const readAuditLog =
   (d: Platform) =>
   (filter: AuditFilter, page: PageOf): ResultAsync<Page<AuditEntry>, Unavailable | Invalid> =>

@@ -24,7 +24,6 @@ export type ProjectUsage = {
 const DEFAULT_DAYS = 30
 const MOST_DAYS = 366
 
-/** Returns what a project used, by day (UTC). */
 export const readUsage =
   (d: Platform) =>
   ({ projectId, from, to }: ReadUsageInput): ResultAsync<ProjectUsage, Invalid | Unavailable> =>

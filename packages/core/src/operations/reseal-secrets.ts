@@ -26,13 +26,6 @@ export type ResealedSecrets = {
 /** Rows per commit. Other writes run between two commits. */
 const STEP = 100
 
-/**
- * Reseals, with the present master key, the secrets and headers of webhooks and the secrets of
- * agents. The last step writes the digests of declared agents again. A secret that no key opens
- * stays as it is. A call does one step. A repeated call, from any position, does the rest. After
- * the last step only the present key opens the storage, unless the walk found a secret that no key
- * opens.
- */
 export const resealSecrets =
   (d: Platform) =>
   ({ of, after, unopened: before }: ResealPlace = START): Stored<ResealedSecrets> =>

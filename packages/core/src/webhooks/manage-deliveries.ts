@@ -15,7 +15,6 @@ export type DeliveryRef = { readonly projectId: string; readonly deliveryId: str
 type DeliveryCall = DeliveryRef & ByActor
 type NotFound = { readonly kind: 'delivery_not_found' }
 
-/** Returns one delivery with its body, without a one-time link, and every attempt. */
 export const getDelivery =
   (d: Platform) =>
   ({ projectId, deliveryId }: DeliveryRef): ResultAsync<DeliveryDetail, Unavailable | NotFound> =>
@@ -25,7 +24,6 @@ export const getDelivery =
         found ? ok({ ...found, body: withoutInputUrl(found.body) }) : fail('delivery_not_found'),
       )
 
-/** Lists deliveries, newest first. */
 export const listDeliveries =
   (d: Platform) =>
   (
@@ -34,12 +32,6 @@ export const listDeliveries =
   ): ResultAsync<Page<WebhookDelivery>, Unavailable | Invalid> =>
     ofPage(page, (checked) => d.storage.deliveries.list(filter, checked))
 
-/**
- * Sends the delivery again now. An open delivery gets one extra attempt and keeps its schedule. A
- * final one, or one that waits in an order, starts a new schedule out of order. A due delivery
- * stays as it is. Returns `delivery_busy` during an attempt. If the webhook's circuit is open, its
- * longest due delivery is sent first.
- */
 export const redeliver =
   (d: WebhooksContext) =>
   (
@@ -61,10 +53,7 @@ export const redeliver =
       return ok((yield* getDelivery(d)(ref)).delivery)
     })
 
-/**
- * Cancels an open delivery. An attempt in flight, or one that another process has claimed, can
- * still arrive. The reason is `skipped` if the delivery blocks the others of its session.
- */
+/** The reason is `skipped` if the delivery blocks the others of its session. */
 export const cancelDelivery =
   (d: WebhooksContext, reason: OperatorReason) =>
   (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> => {

@@ -96,13 +96,6 @@ export const listWebhooks =
 
 export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
 
-/**
- * Changes the given fields. A URL on another origin keeps the custom headers only if the call
- * gives them again: a caller has not seen their values and could otherwise send them anywhere. The
- * change applies to the next event and the next attempt. Other processes learn of the change by the
- * work signal. Enabling sends the stored deliveries: one first, and the rest after that one is
- * accepted.
- */
 export const updateWebhook =
   (d: WebhooksContext) =>
   ({
@@ -133,11 +126,9 @@ export const updateWebhook =
       return ok(updated)
     })
 
-/** Enables the webhook. */
 export const enableWebhook = (d: WebhooksContext) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: true } })
 
-/** Disables the webhook. Its deliveries are stored, and sent after it is enabled. */
 export const disableWebhook = (d: WebhooksContext) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: false } })
 
@@ -153,11 +144,6 @@ export type RotateSecretInput = WebhookCall & {
 const DEFAULT_GRACE_MS = 24 * 3_600_000
 const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
 
-/**
- * Rotates the secret, and shows the new one once. During the grace period, the header with the
- * prefix is signed with the old secret, and the Standard Webhooks header has both signatures. A
- * second rotation within the period drops the oldest secret.
- */
 export const rotateSecret =
   (d: WebhooksContext) =>
   ({
@@ -194,7 +180,6 @@ export const rotateSecret =
       return ok({ webhook, secret })
     })
 
-/** Ends the grace period of a rotation now. */
 export const finishRotation =
   (d: WebhooksContext) =>
   ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<Webhook, Unavailable | NotFound> =>
@@ -210,10 +195,6 @@ export const finishRotation =
       return ok(webhook)
     })
 
-/**
- * Sends a `webhook.test` event to this webhook only, subscribed or not. Its delivery is retried as
- * any other.
- */
 export const sendTestEvent =
   (d: WebhooksContext) =>
   ({
@@ -239,7 +220,6 @@ export const sendTestEvent =
       return ok(delivery)
     })
 
-/** Deletes the webhook and cancels its open deliveries. Its history stays. */
 export const deleteWebhook =
   (d: WebhooksContext) =>
   ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<void, Unavailable | NotFound> =>

@@ -31,10 +31,6 @@ export type ReadEventsError = Unavailable | Invalid | { readonly kind: 'event_cu
 const MOST_WAIT_MS = 60_000
 const DEFAULT_LIMIT = 100
 
-/**
- * Reads the project's events in the order of their log, after a cursor. A reader that continues
- * from `nextCursor` gets each event once. With `waitMs`, waits for the first event.
- */
 export const readEvents =
   (d: Platform & { readonly eventReaders: EventReaders }) =>
   ({

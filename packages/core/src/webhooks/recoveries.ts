@@ -20,10 +20,6 @@ type NotFound = { readonly kind: 'recovery_not_found' }
 
 const MOST_RUNNING = 20
 
-/**
- * Starts a task that redelivers all matching deliveries that exist now, newest first. The task
- * survives crashes. Each of its pages is done once, by any process.
- */
 export const startRecovery =
   (d: WebhooksContext) =>
   ({
@@ -66,13 +62,11 @@ export const getRecovery =
       .get(projectId, recoveryId)
       .andThen((found) => (found ? ok(found) : fail('recovery_not_found')))
 
-/** Lists recoveries, newest first. */
 export const listRecoveries =
   (d: Platform) =>
   (projectId: string, page: PageOf): ResultAsync<Page<Recovery>, Unavailable | Invalid> =>
     ofPage(page, (checked) => d.storage.recoveries.list(projectId, checked))
 
-/** Ends a running recovery. Deliveries that it has made due stay due. */
 export const cancelRecovery =
   (d: Platform) =>
   ({

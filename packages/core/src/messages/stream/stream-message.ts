@@ -16,9 +16,6 @@ export type StreamMessageInput = {
 }
 export type StreamMessageError = GetMessageError | { readonly kind: 'too_many_streams' }
 
-/**
- * Streams a message until it is final. Returns undefined if the caller has seen the final message.
- */
 export const streamMessage =
   (context: MessagesContext) =>
   ({

@@ -1,0 +1,500 @@
+import type { ResultAsync } from 'neverthrow'
+import type { CreateAgentError, CreateAgentInput, CreatedAgent } from './agents/create-agent.js'
+import type { DeclareAgentsError, DeclareAgentsInput } from './agents/declare-agents.js'
+import type {
+  AgentRef,
+  DeleteAgentInput,
+  UpdateAgentError,
+  UpdateAgentInput,
+} from './agents/manage-agents.js'
+import type {
+  EraseSessionError,
+  EraseSessionInput,
+  ListSessionsInput,
+} from './agents/manage-sessions.js'
+import type { Agent } from './domain/agent.js'
+import type { ApiKey } from './domain/api-key.js'
+import type { AuditEntry, ByActor } from './domain/audit.js'
+import type { WebhookDelivery } from './domain/delivery.js'
+import type { Turn } from './domain/history.js'
+import type { Invalid } from './domain/input-rules.js'
+import type { Instant } from './domain/instant.js'
+import type { HookOfMessage } from './domain/message-hook.js'
+import type { Message } from './domain/message.js'
+import type { PortalSession } from './domain/portal.js'
+import type { Webhook } from './domain/webhook.js'
+import type { LimitReason, WebhookLimit } from './domain/webhook-limit.js'
+import type { InputLink, LinkedInput } from './messages/answer-by-link.js'
+import type { AnswerError, AnswerInput } from './messages/answer-run.js'
+import type {
+  CancelMessageError,
+  RetryMessageError,
+  SetMetadataInput,
+} from './messages/change-messages.js'
+import type { SendInput } from './messages/draft-message.js'
+import type { AuthenticateError, SendingKey } from './messages/earlier-reads.js'
+import type {
+  AnswerInputError,
+  AnswerInputInput,
+  InputRef,
+  ListInputsInput,
+} from './messages/inputs.js'
+import type { SetHookInput } from './messages/message-hooks.js'
+import type {
+  CountMessagesInput,
+  FoundMessage,
+  GetMessageError,
+  GetMessageInput,
+  ListMessagesInput,
+  MessageRef,
+  ReadHistoryInput,
+  SearchMessagesInput,
+} from './messages/read-messages.js'
+import type { SendError, Sent } from './messages/send-message.js'
+import type { AnswerStream } from './messages/stream/stream-feed.js'
+import type { StreamMessageError, StreamMessageInput } from './messages/stream/stream-message.js'
+import type {
+  CountPrincipalInput,
+  ErasePrincipalInput,
+  PrincipalTraces,
+} from './operations/erase-principal.js'
+import type {
+  CreatedKey,
+  CreateKeyError,
+  CreateKeyInput,
+  KeyRef,
+  UpdateProjectInput,
+} from './operations/manage-credentials.js'
+import type {
+  CreatedPortal,
+  CreatePortalError,
+  CreatePortalInput,
+  PortalLink,
+  PortalRef,
+} from './operations/manage-portals.js'
+import type { Pass } from './operations/pass.js'
+import type { Activity, ReadActivityInput } from './operations/read-activity.js'
+import type { Backlog } from './operations/read-backlog.js'
+import type { ProjectUsage, ReadUsageInput } from './operations/read-usage.js'
+import type { ResealedSecrets, ResealPlace } from './operations/reseal-secrets.js'
+import type { Policy } from './policy.js'
+import type { AgentRuntime } from './ports/agent-runtime.js'
+import type { AuditFilter } from './ports/audit-store.js'
+import type { Project, SignIn } from './ports/credential-store.js'
+import type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
+import type { SessionSummary } from './ports/message-store.js'
+import type { Recovery } from './ports/recovery-store.js'
+import type { AcceptStores } from './ports/storage.js'
+import type { Page, PageOf, Stored, Unavailable } from './ports/stored.js'
+import type { DeliveryRef } from './webhooks/manage-deliveries.js'
+import type {
+  CreatedWebhook,
+  CreateWebhookError,
+  CreateWebhookInput,
+  RotateSecretInput,
+  UpdateWebhookInput,
+  WebhookRef,
+} from './webhooks/manage-webhooks.js'
+import type { EventsOfLog, ReadEventsError, ReadEventsInput } from './webhooks/read-events.js'
+import type { RecoveryRef, StartRecoveryInput } from './webhooks/recoveries.js'
+
+type Refusal<Kind extends string> = { readonly kind: Kind }
+/** The result of a call that can also fail because the storage is unavailable. */
+type Answer<Value, Refused = never> = ResultAsync<Value, Refused | Unavailable>
+type Paged<Row, Refused = never> = Answer<Page<Row>, Refused | Invalid>
+
+/**
+ * The service, to embed in a host or to put behind HTTP. Every call returns a neverthrow Result
+ * with a closed union of errors. The audit log records the calls that have an `actor`.
+ */
+export interface MessagingService {
+  readonly messages: MessageCalls
+  readonly hooks: HookCalls
+  readonly inputs: InputCalls
+  readonly agents: AgentCalls
+  readonly sessions: SessionCalls
+  readonly webhooks: WebhookCalls
+  readonly deliveries: DeliveryCalls
+  readonly recoveries: RecoveryCalls
+  readonly events: EventCalls
+  readonly principals: PrincipalCalls
+  readonly projects: ProjectCalls
+  readonly keys: KeyCalls
+  readonly portals: PortalCalls
+  readonly signIns: SignInCalls
+  readonly usage: {
+    /** Returns what a project used, by day (UTC). */
+    read(input: ReadUsageInput): Answer<ProjectUsage, Invalid>
+  }
+  readonly auditLog: {
+    /** Lists changes, newest first. Without `projectId`, those of all projects. */
+    list(filter: AuditFilter, page: PageOf): Paged<AuditEntry>
+  }
+  readonly secrets: {
+    /**
+     * Reseals, with the present master key, the secrets and headers of webhooks and the secrets of
+     * agents. The last step writes the digests of declared agents again. A secret that no key opens
+     * stays as it is. A call does one step. A repeated call, from any position, does the rest. After
+     * the last step only the present key opens the storage, unless the walk found a secret that no key
+     * opens.
+     */
+    reseal(from?: ResealPlace): Stored<ResealedSecrets>
+  }
+  readonly policy: Policy
+  /**
+   * Checks that the storage can be read and written. A check costs a commit and needs no permission,
+   * so concurrent calls share one.
+   */
+  ping(): Stored<void>
+  /** Returns the open work of all projects, for every process. */
+  backlog(): Stored<Backlog>
+  /** Returns a project's recent activity: the last `buckets` intervals of `bucketMs`. */
+  activity(input: ReadActivityInput): Stored<Activity>
+  /** Returns the kinds of agents that this process knows, with their options. */
+  runtimeKinds(): readonly RuntimeKind[]
+  /** Returns the work of this process. */
+  load(): Load
+  /** Returns the time of the clock that the service uses. */
+  now(): Instant
+  /**
+   * Does one bounded pass of all due work: agents, messages, deliveries, and maintenance until it is
+   * done. A finished run or attempt makes room for the next one, so nothing slow holds up the rest.
+   * The pass ends when nothing is left, or the budget or the rounds are used up. Its runs and
+   * attempts then continue under their leases. Any number of passes can run at once, in any number
+   * of processes, because claims keep them apart.
+   */
+  tick(budget: { readonly budgetMs: number }): Promise<Pass>
+  /**
+   * Starts the workers, once the storage is there. Resolves after the first look at the agents.
+   * A stopped service cannot start again.
+   */
+  start(): Promise<void>
+  /**
+   * Drains: waiting callers get their message as it is, streams end, and no new work begins.
+   * Runs and attempts in flight get `graceMs`, by default 10 seconds. After it, runs are aborted and
+   * released for another process or the next start. If the storage is unavailable, outcomes get a
+   * few more tries. The storage stays open.
+   */
+  stop(grace?: { readonly graceMs?: number }): Promise<void>
+}
+
+interface MessageCalls {
+  /** Stores the message durably, once per key, and waits a bounded time for its answer. */
+  send(input: SendInput): ResultAsync<Sent, SendError>
+  /**
+   * Accepts the message in a transaction of the host, such as the one that writes the order which
+   * the message is about. Both commit, or neither. The message is queued, and the next poll of a
+   * process that runs the agent finds it. The call does not wait for the answer.
+   */
+  enqueue(
+    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook'>,
+    transaction: AcceptStores,
+  ): ResultAsync<Sent, SendError>
+  /** Returns a message in its present state. */
+  get(input: GetMessageInput): ResultAsync<Message, GetMessageError>
+  /**
+   * Returns the answered turns of the session up to the message, with the message, oldest first.
+   * Drops the oldest ones that do not fit.
+   */
+  history(input: ReadHistoryInput): ResultAsync<readonly Turn[], GetMessageError>
+  /**
+   * Lists an agent's messages, newest first by default. Messages of one session come in the order of
+   * their places. A page with much text ends before its limit.
+   */
+  list(input: ListMessagesInput): Paged<Message, Refusal<'agent_not_found'>>
+  /** Counts an agent's messages, up to `most`. */
+  count(input: CountMessagesInput): Answer<number, Invalid | Refusal<'agent_not_found'>>
+  /**
+   * Finds messages over all agents of the project, newest first. A page can have fewer messages than
+   * its limit, or none, and still a `nextCursor`. Searches for a text wait in a separate queue,
+   * because they take long.
+   */
+  search(input: SearchMessagesInput): Paged<FoundMessage>
+  /**
+   * Streams a message until it is final. Returns undefined if the caller has seen the final message.
+   */
+  stream(input: StreamMessageInput): ResultAsync<AnswerStream | undefined, StreamMessageError>
+  /**
+   * Ends an open message. Waiting callers are answered at once, its run is aborted and its answer
+   * refused, and webhooks get `message.cancelled`, and `agent.error` with the code CANCELLED. A
+   * repeated call returns the same.
+   */
+  cancel(ref: MessageRef & ByActor): ResultAsync<Message, CancelMessageError>
+  /**
+   * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0.
+   * The agent must run and the session must have room, as for a new message. The message keeps its
+   * id, its principal and its idempotency key.
+   */
+  retry(ref: MessageRef & ByActor): ResultAsync<Message, RetryMessageError>
+  /** Replaces the metadata of a message. Events that were committed before keep theirs. */
+  setMetadata(input: SetMetadataInput): ResultAsync<Message, GetMessageError | Invalid>
+  /**
+   * Stores a deferred answer, from the runtime's callback. The same answer or failure can be
+   * repeated. Another one, or one of an earlier run, is refused. An invalid answer changes nothing,
+   * so the runtime can send a better one.
+   */
+  answer(input: AnswerInput): ResultAsync<Message, AnswerError>
+  /**
+   * Returns true if the token belongs to this message, so that a forged one is refused before any
+   * read. The run can still be superseded.
+   */
+  isRunToken(token: Pick<AnswerInput, 'messageId' | 'runToken'>): boolean
+}
+
+/** Receivers of the events of one message, in the form of A2A's push notifications. */
+interface HookCalls {
+  /**
+   * Sets a hook of a message. The message's next event gets a delivery for the hook. A hook with the
+   * same name is changed, and its waiting deliveries go to the new URL.
+   */
+  set(input: SetHookInput): ResultAsync<HookOfMessage, GetMessageError | Invalid>
+  /** Lists the hooks of a message, oldest first. */
+  list(ref: MessageRef): ResultAsync<readonly HookOfMessage[], GetMessageError>
+  /** Deletes a hook with its deliveries. Returns false if the message has none with this name. */
+  delete(ref: MessageRef & { readonly name: string }): ResultAsync<boolean, GetMessageError>
+}
+
+/** Questions of agents to people. */
+interface InputCalls {
+  /** Lists the messages of a project that wait for an answer, newest first. */
+  list(input: ListInputsInput): Paged<Message>
+  /**
+   * Answers a question of an agent. The next run of the message gets the answer. A repeated call with
+   * the same value returns the message. Another answer is refused with `input_closed`.
+   */
+  answer(input: AnswerInputInput): ResultAsync<Message, AnswerInputError>
+  /**
+   * Withdraws a question. Its message fails with `INPUT_WITHDRAWN`. A repeated call has the same
+   * result.
+   */
+  withdraw(
+    ref: InputRef & ByActor,
+  ): ResultAsync<Message, GetMessageError | Refusal<'input_not_found' | 'input_closed'>>
+  /** Returns the question of a one-time link, also after its answer. Changes nothing. */
+  readByLink(link: InputLink): Answer<LinkedInput, Refusal<'input_not_found'>>
+  /** Answers the question of a one-time link, as the principal of its message. */
+  answerByLink(
+    answer: InputLink & { readonly value: unknown },
+  ): ResultAsync<Message, AnswerInputError>
+}
+
+interface AgentCalls {
+  /**
+   * Creates an agent and starts it, unless `desiredState` is `stopped`. Resolves when the first
+   * start has succeeded or failed, after 10 seconds at most. A slower start goes on.
+   */
+  create(input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError>
+  /**
+   * Changes the given fields. The runtime can change only while the agent is stopped. The agent
+   * keeps its signing secret.
+   */
+  update(input: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError>
+  /**
+   * Deletes the agent, its sessions and its messages. Returns `agent_busy` if messages are open,
+   * unless `force` is true: then they are cancelled first, with their events. A forced deletion is
+   * `agent_busy` only if messages arrive faster than they are cancelled.
+   */
+  delete(input: DeleteAgentInput): Answer<void, Refusal<'agent_not_found' | 'agent_busy'>>
+  /** Starts the agent, now and after every start of a server. An agent in error is tried at once. */
+  start(ref: AgentRef & ByActor): Answer<Agent, Refusal<'agent_not_found'>>
+  /** Stops the agent. Its runs end normally, and queued messages wait for the next start. */
+  stop(ref: AgentRef & ByActor): Answer<Agent, Refusal<'agent_not_found'>>
+  /**
+   * Creates and starts each agent once, and writes the settings that the code has changed since it
+   * last set them. A running agent restarts with them when its runs have ended. An agent that a
+   * person stopped or deleted stays so. A setting that a person changed stays too, and the telemetry
+   * gets a warning if the code has changed since. Agents of earlier declarations run on, with a
+   * warning.
+   */
+  declare(input: DeclareAgentsInput): ResultAsync<void, DeclareAgentsError>
+  get(ref: AgentRef): Answer<Agent, Refusal<'agent_not_found'>>
+  list(projectId: string, page: PageOf): Paged<Agent>
+}
+
+interface SessionCalls {
+  /** Lists an agent's sessions, the one with the newest message first. */
+  list(input: ListSessionsInput): Paged<SessionSummary, Refusal<'agent_not_found'>>
+  /**
+   * Erases a session with all its messages. Nothing finds them after the commit, and a later message
+   * starts the session afresh. Returns `session_busy` if messages are open, unless `force` is true:
+   * then they are cancelled first, with their events. A forced erasure is `session_busy` only if
+   * messages arrive faster than they are cancelled.
+   */
+  erase(input: EraseSessionInput): ResultAsync<void, EraseSessionError>
+}
+
+interface WebhookCalls {
+  /** Creates a webhook. The result has its secret, which is shown only once. */
+  create(input: CreateWebhookInput): ResultAsync<CreatedWebhook, CreateWebhookError>
+  /**
+   * Changes the given fields. A URL on another origin keeps the custom headers only if the call
+   * gives them again: a caller has not seen their values and could otherwise send them anywhere. The
+   * change applies to the next event and the next attempt. Other processes learn of the change by the
+   * work signal. Enabling sends the stored deliveries: one first, and the rest after that one is
+   * accepted.
+   */
+  update(input: UpdateWebhookInput): Answer<Webhook, Invalid | Refusal<'webhook_not_found'>>
+  /** Enables the webhook. */
+  enable(ref: WebhookRef & ByActor): Answer<Webhook, Invalid | Refusal<'webhook_not_found'>>
+  /** Disables the webhook. Its deliveries are stored, and sent after it is enabled. */
+  disable(ref: WebhookRef & ByActor): Answer<Webhook, Invalid | Refusal<'webhook_not_found'>>
+  /** Deletes the webhook and cancels its open deliveries. Its history stays. */
+  delete(ref: WebhookRef & ByActor): Answer<void, Refusal<'webhook_not_found'>>
+  /**
+   * Rotates the secret, and shows the new one once. During the grace period, the header with the
+   * prefix is signed with the old secret, and the Standard Webhooks header has both signatures. A
+   * second rotation within the period drops the oldest secret.
+   */
+  rotateSecret(
+    input: RotateSecretInput,
+  ): Answer<CreatedWebhook, Invalid | Refusal<'webhook_not_found'>>
+  /** Ends the grace period of a rotation now. */
+  finishRotation(ref: WebhookRef & ByActor): Answer<Webhook, Refusal<'webhook_not_found'>>
+  get(ref: WebhookRef): Answer<Webhook, Refusal<'webhook_not_found'>>
+  list(projectId: string, page: PageOf): Paged<Webhook>
+  /**
+   * Sends a `webhook.test` event to this webhook only, subscribed or not. Its delivery is retried as
+   * any other.
+   */
+  sendTestEvent(
+    ref: WebhookRef,
+  ): Answer<WebhookDelivery, Refusal<'webhook_not_found' | 'webhook_disabled'>>
+  /** Returns the limit of the webhook in this process, which adapts to the receiver. */
+  limitOf(webhook: Webhook): WebhookLimit
+}
+
+interface DeliveryCalls {
+  /** Returns one delivery with its body, without a one-time link, and every attempt. */
+  get(ref: DeliveryRef): Answer<DeliveryDetail, Refusal<'delivery_not_found'>>
+  /** Lists deliveries, newest first. */
+  list(filter: DeliveryFilter, page: PageOf): Paged<WebhookDelivery>
+  /**
+   * Sends the delivery again now. An open delivery gets one extra attempt and keeps its schedule. A
+   * final one, or one that waits in an order, starts a new schedule out of order. A due delivery
+   * stays as it is. Returns `delivery_busy` during an attempt. If the webhook's circuit is open, its
+   * longest due delivery is sent first.
+   */
+  redeliver(
+    ref: DeliveryRef & ByActor,
+  ): Answer<WebhookDelivery, Refusal<'delivery_not_found' | 'delivery_busy' | 'webhook_not_found'>>
+  /**
+   * Cancels an open delivery. An attempt in flight, or one that another process has claimed, can
+   * still arrive.
+   */
+  cancel(
+    ref: DeliveryRef & ByActor,
+  ): Answer<WebhookDelivery, Refusal<'delivery_not_found' | 'delivery_final'>>
+  /** Cancels an open delivery because it blocks the other deliveries of its session. */
+  skip(
+    ref: DeliveryRef & ByActor,
+  ): Answer<WebhookDelivery, Refusal<'delivery_not_found' | 'delivery_final'>>
+}
+
+interface RecoveryCalls {
+  /**
+   * Starts a task that redelivers all matching deliveries that exist now, newest first. The task
+   * survives crashes. Each of its pages is done once, by any process.
+   */
+  start(
+    input: StartRecoveryInput,
+  ): Answer<Recovery, Refusal<'webhook_not_found' | 'too_many_recoveries'>>
+  /** Ends a running recovery. Deliveries that it has made due stay due. */
+  cancel(
+    ref: RecoveryRef & ByActor,
+  ): Answer<Recovery, Refusal<'recovery_not_found' | 'recovery_final'>>
+  get(ref: RecoveryRef): Answer<Recovery, Refusal<'recovery_not_found'>>
+  /** Lists recoveries, newest first. */
+  list(projectId: string, page: PageOf): Paged<Recovery>
+  /** Does a page of a running recovery. Returns undefined if this process finds no page to do. */
+  advance(): Stored<Recovery | undefined>
+}
+
+interface EventCalls {
+  /**
+   * Reads the project's events in the order of their log, after a cursor. A reader that continues
+   * from `nextCursor` gets each event once. With `waitMs`, waits for the first event.
+   */
+  read(input: ReadEventsInput): ResultAsync<EventsOfLog, ReadEventsError>
+}
+
+interface PrincipalCalls {
+  /** Counts the rows that `erasePrincipal` would erase without `force`. */
+  count(input: CountPrincipalInput): Answer<PrincipalTraces, Invalid>
+  /**
+   * Erases the messages on behalf of an end user, with answers, keys, the runtime's state of their
+   * sessions, and the deliveries of their events with all attempts. Messages of other users in the
+   * same sessions stay. Open messages stay unless `force` is true. Messages sent during the walk can
+   * stay. A call does a bounded part, and writes one entry of the audit log if it erases a row. A
+   * repeated call, from the cursor or from the beginning, does the rest.
+   */
+  erase(input: ErasePrincipalInput): Answer<PrincipalTraces, Invalid>
+}
+
+interface ProjectCalls {
+  create(input: ByActor & { readonly name: string }): Answer<Project, Invalid>
+  /** Changes the limits of a project's sends. */
+  update(input: UpdateProjectInput): Answer<Project, Invalid | Refusal<'project_not_found'>>
+  get(id: string): Answer<Project, Refusal<'project_not_found'>>
+  list(page: PageOf): Paged<Project>
+}
+
+interface KeyCalls {
+  create(input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError>
+  list(projectId: string, page: PageOf): Paged<ApiKey>
+  /** Revokes a key for all new requests. A revoked key can be revoked again. */
+  revoke(ref: KeyRef & ByActor): Answer<void, Refusal<'key_not_found'>>
+  /**
+   * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
+   * same error.
+   */
+  authenticate(key: string): ResultAsync<ApiKey, AuthenticateError>
+  /**
+   * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
+   * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
+   * in the commit, and authenticate before you answer anything else.
+   */
+  recall(key: string): ApiKey | undefined
+}
+
+/** Sessions of customers, and the links that open them. */
+interface PortalCalls {
+  /** Creates a session of a customer, and the code of the link that opens it. */
+  create(input: CreatePortalInput): ResultAsync<CreatedPortal, CreatePortalError>
+  /** Reads the link of a code. The link stays usable. */
+  findLink(code: string): Answer<PortalLink, Refusal<'portal_not_found'>>
+  /** Opens the session of a link. A second call with the same code fails. */
+  open(code: string): Answer<PortalSession, Refusal<'portal_not_found'>>
+  /** Returns a session that was opened and has not ended. */
+  findOpen(id: string): Answer<PortalSession, Refusal<'portal_not_found'>>
+  /** Ends a session, or makes its unopened link unusable. A second call changes nothing. */
+  end(ref: PortalRef & ByActor): Answer<void, Refusal<'portal_not_found'>>
+}
+
+/** Visits of people to the console. */
+interface SignInCalls {
+  /** Ends a person's visit to the console early, in every process. */
+  end(signIn: SignIn): Stored<void>
+  /** Returns true if the visit has ended. */
+  isOver(signIn: SignIn): Stored<boolean>
+}
+
+/** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */
+export type RuntimeKind = Pick<AgentRuntime, 'kind' | 'optionsSchema'>
+
+/** Waiting callers and readers of the event log, runs and attempts in flight, limits by reason. */
+export type Load = {
+  readonly waitingCallers: number
+  readonly waitingReaders: number
+  readonly runs: number
+  readonly attempts: number
+  readonly limits: Readonly<Record<LimitReason, number>>
+}
+
+/** The service of an endpoint, which must name the API key of each send: the key has a limit. */
+export type EndpointService = Omit<MessagingService, 'messages'> & {
+  readonly messages: Omit<MessageCalls, 'send'> & {
+    readonly send: (
+      input: SendInput & { readonly sentBy: SendingKey },
+    ) => ReturnType<MessageCalls['send']>
+  }
+}
