@@ -1,10 +1,15 @@
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { WaitingRoom } from '../messages/waiting-room.js'
+import type { Platform } from '../platform.js'
 import type { LifecycleContext } from './agent-lifecycle.js'
 import type { Supervisor } from './supervisor.js'
 
-export type AgentsContext = LifecycleContext & {
+/** What works behind the calls of agents. */
+export type Parts = Omit<LifecycleContext, keyof Platform> & {
   readonly maintenance: Maintenance
   readonly waitingRoom: WaitingRoom
   readonly supervisor: Supervisor
 }
+
+/** The ports, and the parts that a use case names. */
+export type With<Part extends keyof Parts> = Platform & Pick<Parts, Part>

@@ -17,7 +17,7 @@ import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../doma
 import { newSecret } from '../domain/signature.js'
 import type { Unavailable } from '../ports/stored.js'
 import { within } from '../pacing/deadline.js'
-import type { AgentsContext } from './context.js'
+import type { With } from './context.js'
 import type { Platform } from '../platform.js'
 import {
   broken,
@@ -56,7 +56,7 @@ export type CreateAgentError =
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
 export const createAgent =
-  (d: AgentsContext) =>
+  (d: With<'supervisor'>) =>
   (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
     safeTry(async function* () {
       const { projectId, name, runtime: wanted, actor } = input
@@ -106,7 +106,7 @@ const CHANGE_MS = 2_000
  * only once.
  */
 export async function settleAgent(
-  d: AgentsContext,
+  d: With<'supervisor'>,
   agent: Agent,
   ms: number = CHANGE_MS,
 ): Promise<Agent> {

@@ -1,3 +1,4 @@
+import type { Platform } from '../platform.js'
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { Agent } from '../domain/agent.js'
 import {
@@ -11,7 +12,7 @@ import {
 } from '../domain/declared-agent.js'
 import type { Json } from '../domain/json.js'
 import type { Stored } from '../ports/stored.js'
-import type { AgentsContext } from './context.js'
+import type { With } from './context.js'
 import {
   createAgent,
   parsedRuntime,
@@ -37,7 +38,7 @@ type Refusal = CreateAgentError | UpdateAgentError
 export type DeclareAgentsError = Refusal & { readonly agent?: string }
 
 export const declareAgents =
-  (d: AgentsContext) =>
+  (d: With<'supervisor'>) =>
   ({ projectId, agents }: DeclareAgentsInput): ResultAsync<void, DeclareAgentsError> =>
     safeTry(async function* () {
       for (const settings of agents) {
@@ -49,7 +50,7 @@ export const declareAgents =
     })
 
 const declareAgent = (
-  d: AgentsContext,
+  d: With<'supervisor'>,
   projectId: string,
   settings: AgentSettings,
 ): ResultAsync<void, Refusal> =>
@@ -78,7 +79,7 @@ const declareAgent = (
 
 /** Returns the agent of another process if that process was faster. */
 const create = (
-  d: AgentsContext,
+  d: With<'supervisor'>,
   projectId: string,
   settings: AgentSettings,
 ): ResultAsync<Agent | undefined, Refusal> =>
@@ -96,7 +97,7 @@ type Comparison = {
 
 /** Writes the fields that the code has changed, and warns of the ones that a person has. */
 const write = (
-  d: AgentsContext,
+  d: With<'supervisor'>,
   agent: Agent,
   settings: AgentSettings,
   comparison: Comparison,
@@ -141,7 +142,7 @@ function mergedRuntime(
 }
 
 function newDigests(
-  d: AgentsContext,
+  d: Platform,
   key: string,
   record: DeclaredDigests | undefined,
   declared: AgentFields,
@@ -158,7 +159,7 @@ function newDigests(
 
 /** Another program, or another version of this one, can still need the agents. */
 const warnOfUndeclared = (
-  d: AgentsContext,
+  d: Platform,
   projectId: string,
   declared: ReadonlySet<string>,
 ): Stored<void> =>

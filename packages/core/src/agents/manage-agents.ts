@@ -18,7 +18,7 @@ import {
   type AgentChanges,
   type CreatedAgent,
 } from './create-agent.js'
-import type { AgentsContext } from './context.js'
+import type { With } from './context.js'
 import type { Platform } from '../platform.js'
 import { broken, type Invalid } from '../domain/input-rules.js'
 
@@ -46,13 +46,13 @@ export type UpdateAgentError =
   | { readonly kind: 'name_taken' | 'agent_not_stopped' }
 
 export const updateAgent =
-  (d: AgentsContext) =>
+  (d: With<'supervisor'>) =>
   (input: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
     changeAgent(d, { ...input, restarts: false })
 
 /** With `restarts`, a running agent restarts with its new runtime, in every process. */
 export function changeAgent(
-  d: AgentsContext,
+  d: With<'supervisor'>,
   {
     change: { runtime, ...settings },
     restarts,
@@ -103,7 +103,7 @@ export function changeAgent(
 /** Stores the desired state. The result shows the observed state after a short wait. */
 const want =
   (desiredState: Agent['desiredState']) =>
-  (d: AgentsContext) =>
+  (d: With<'supervisor'>) =>
   ({ actor, ...ref }: AgentRef & ByActor): ResultAsync<Agent, Unavailable | NotFound> =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
@@ -134,7 +134,7 @@ export const stopAgent = want('stopped')
 export type DeleteAgentInput = AgentRef & ByActor & { readonly force?: boolean | undefined }
 
 export const deleteAgent =
-  (d: AgentsContext) =>
+  (d: With<'supervisor' | 'waitingRoom' | 'maintenance' | 'deliverySender' | 'dispatcher'>) =>
   ({
     force = false,
     actor,

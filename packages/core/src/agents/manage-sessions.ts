@@ -6,7 +6,7 @@ import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { SessionSummary } from '../ports/message-store.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
-import type { AgentsContext } from './context.js'
+import type { With } from './context.js'
 import type { Platform } from '../platform.js'
 import { getAgent, type AgentRef } from './manage-agents.js'
 
@@ -36,7 +36,7 @@ export type EraseSessionError =
   | { readonly kind: 'session_not_found' | 'session_busy' }
 
 export const eraseSession =
-  (d: AgentsContext) =>
+  (d: With<'waitingRoom' | 'maintenance' | 'deliverySender' | 'dispatcher'>) =>
   ({
     sessionId,
     force = false,

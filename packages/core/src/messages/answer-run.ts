@@ -4,7 +4,7 @@ import type { Message, RunningMessage } from '../domain/message.js'
 import { isSameQuestion, parseQuestion } from '../domain/message-input.js'
 import type { EndedRun } from '../domain/run.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { MessagesContext } from './context.js'
+import type { With } from './context.js'
 import type { Platform } from '../platform.js'
 import { invalid, type Invalid } from '../domain/input-rules.js'
 import { readRunToken } from './run-token.js'
@@ -29,7 +29,7 @@ export const isRunToken =
     readRunToken(d.crypto, messageId, runToken) !== undefined
 
 export const answerRun =
-  (d: MessagesContext) =>
+  (d: With<'answerStreams' | 'deliverySender' | 'dispatcher'>) =>
   ({ agent: name, messageId, runToken, run }: AnswerInput): ResultAsync<Message, AnswerError> =>
     safeTry(async function* () {
       const token = readRunToken(d.crypto, messageId, runToken)

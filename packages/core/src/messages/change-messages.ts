@@ -6,7 +6,7 @@ import type { JsonObject } from '../domain/json.js'
 import { decideCancellation, type Message } from '../domain/message.js'
 import type { Cancelled } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { MessagesContext } from './context.js'
+import type { With } from './context.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { Platform } from '../platform.js'
 import type { DeliverySender } from '../webhooks/delivery-sender.js'
@@ -20,7 +20,7 @@ type MessageInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'>
 export type CancelMessageError = GetMessageError | { readonly kind: 'message_final' }
 
 export const cancelMessage =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
   ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, CancelMessageError> =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
@@ -74,7 +74,7 @@ export type RetryMessageError =
   | { readonly kind: 'message_not_retryable' | 'session_full' }
 
 export const retryMessage =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom' | 'dispatcher'>) =>
   ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, RetryMessageError> =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
@@ -101,7 +101,7 @@ export const retryMessage =
 export type SetMetadataInput = MessageInput & { readonly metadata: JsonObject }
 
 export const setMetadata =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom'>) =>
   ({ metadata, ...input }: SetMetadataInput): ResultAsync<Message, GetMessageError | Invalid> =>
     safeTry(async function* () {
       yield* broken({ metadata: metadataRule(metadata, d.policy.limits) }) ?? ok(undefined)

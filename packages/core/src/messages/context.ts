@@ -4,9 +4,11 @@ import type { Dispatcher } from './dispatcher.js'
 import type { EarlierReads } from './earlier-reads.js'
 import type { ProjectLimits } from './project-limits.js'
 import type { RunContext } from './run-context.js'
+import type { Platform } from '../platform.js'
 import type { WaitingRoom } from './waiting-room.js'
 
-export type MessagesContext = RunContext & {
+/** What works behind the calls of messages. */
+type Parts = Pick<RunContext, 'deliverySender' | 'answerStreams'> & {
   readonly dispatcher: Dispatcher
   readonly waitingRoom: WaitingRoom
   readonly agentStarts: AgentStarts
@@ -16,5 +18,5 @@ export type MessagesContext = RunContext & {
   readonly sendQueue: TurnQueue
 }
 
-/** The ports and the parts that a use case or a helper needs. */
-export type Needs<K extends keyof MessagesContext> = Pick<MessagesContext, K>
+/** The ports, and the parts that a use case names. */
+export type With<Part extends keyof Parts> = Platform & Pick<Parts, Part>

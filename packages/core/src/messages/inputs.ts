@@ -1,3 +1,4 @@
+import type { Platform } from '../platform.js'
 import { err, ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
 import { auditEntry, type AuditAction, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
@@ -22,7 +23,7 @@ import type { AfterInput, InputChanged } from '../ports/message-store.js'
 import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { CancelContext } from './change-messages.js'
-import type { MessagesContext } from './context.js'
+import type { With } from './context.js'
 import { getMessage, pageOfText, type GetMessageError } from './read-messages.js'
 
 export type InputRef = {
@@ -47,7 +48,7 @@ export type AnswerInputError =
   | { readonly kind: 'input_restricted' }
 
 export const answerInput =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
   ({
     executionPrincipal = { type: 'service' },
     ...input
@@ -112,7 +113,7 @@ function refusalOf(
 }
 
 export const withdrawInput =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
   ({
     inputId,
     actor,
@@ -150,7 +151,7 @@ export type ListInputsInput = {
 }
 
 export const listInputs =
-  (d: MessagesContext) =>
+  (d: Platform) =>
   ({
     projectId,
     endUserId,

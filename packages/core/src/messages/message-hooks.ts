@@ -10,7 +10,7 @@ import { fail } from '../domain/fail.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { checkWebhook, secretRule } from '../webhooks/check-webhook.js'
-import type { MessagesContext } from './context.js'
+import type { With } from './context.js'
 import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
 
 export type HookInput = {
@@ -74,7 +74,7 @@ export function newHook(
 }
 
 export const setHook =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom' | 'deliverySender'>) =>
   (input: SetHookInput): ResultAsync<HookOfMessage, GetMessageError | Invalid> =>
     safeTry(async function* () {
       yield* await checkHook(d, input.projectId, input)
@@ -107,12 +107,12 @@ export async function keepHook(
 }
 
 export const listHooks =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom'>) =>
   (input: MessageInput): ResultAsync<readonly HookOfMessage[], GetMessageError> =>
     getMessage(d)(input).andThen((message) => d.storage.webhooks.hooksOf(refOf(message)))
 
 export const deleteHook =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom' | 'deliverySender'>) =>
   ({
     name,
     ...input

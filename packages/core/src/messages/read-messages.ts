@@ -18,7 +18,7 @@ import {
   type Stored,
   type Unavailable,
 } from '../ports/stored.js'
-import type { MessagesContext } from './context.js'
+import type { With } from './context.js'
 import type { Platform } from '../platform.js'
 
 export type MessageRef = {
@@ -37,7 +37,7 @@ export type GetMessageError =
   | { readonly kind: 'agent_not_found' | 'message_not_found' }
 
 export const getMessage =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom'>) =>
   ({ waitMs = 0, abort, ...ref }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
     safeTry(async function* () {
       const message = yield* readMessage(d)(ref)
@@ -48,7 +48,7 @@ export const getMessage =
       return readMessage(d)(ref)
     })
 
-const readMessage = (d: MessagesContext) =>
+const readMessage = (d: Platform) =>
   d.shared(
     ({ projectId, agent: name, messageId }: MessageRef): ResultAsync<Message, GetMessageError> =>
       safeTry(async function* () {
@@ -63,7 +63,7 @@ export type ReadHistoryInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'me
   HistoryLimit
 
 export const readHistory =
-  (d: MessagesContext) =>
+  (d: With<'waitingRoom'>) =>
   ({
     maxTurns,
     maxLength,

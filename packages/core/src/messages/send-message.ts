@@ -10,7 +10,7 @@ import type { Platform } from '../platform.js'
 import type { NewMessage, ReadEarlier } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { Needs } from './context.js'
+import type { With } from './context.js'
 import type { Slot } from './dispatcher.js'
 import { checkInput, draftMessage, type Draft, type SendInput } from './draft-message.js'
 import { readAgent } from './earlier-reads.js'
@@ -41,10 +41,9 @@ export const sendMessage =
   (input: SendInput): ResultAsync<Sent, SendError> =>
     new ResultAsync(send(d, input))
 
-type Sending = Platform &
-  Needs<
-    'agentStarts' | 'dispatcher' | 'earlierReads' | 'projectLimits' | 'sendQueue' | 'waitingRoom'
-  >
+type Sending = With<
+  'agentStarts' | 'dispatcher' | 'earlierReads' | 'projectLimits' | 'sendQueue' | 'waitingRoom'
+>
 
 async function send(d: Sending, input: SendInput): Promise<Result<Sent, SendError>> {
   const { clock, policy, stopping } = d
@@ -99,7 +98,7 @@ type Acceptance = {
 
 /** Drafts the message for the agent and stores it, claimed if this process can run it now. */
 async function accept(
-  d: Platform & Needs<'dispatcher' | 'projectLimits'>,
+  d: With<'dispatcher' | 'projectLimits'>,
   input: SendInput,
   agent: Agent,
   readEarlier: ReadEarlier,
@@ -133,7 +132,7 @@ async function accept(
 }
 
 /** Starts the run of a new message, here or at another process. */
-function begin(d: Needs<'dispatcher'>, { agent, slot, accepted }: Acceptance): void {
+function begin(d: With<'dispatcher'>, { agent, slot, accepted }: Acceptance): void {
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
 }
@@ -163,7 +162,7 @@ async function enqueue(
 
 /** The store's result, without a message that the send must not get. */
 async function commit(
-  d: Needs<'tracing' | 'policy'>,
+  d: Platform,
   { messages }: Pick<AcceptStores, 'messages'>,
   { span, born }: Draft,
 ): Promise<Result<Decided, Unavailable | Invalid>> {
@@ -178,7 +177,7 @@ async function commit(
 }
 
 function sentOf(
-  d: Needs<'telemetry'>,
+  d: Platform,
   agent: Agent,
   born: NewMessage,
   accepted: Decided,

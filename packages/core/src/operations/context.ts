@@ -1,13 +1,15 @@
-import type { AgentsContext } from '../agents/context.js'
+import type { Parts as PartsOfAgents } from '../agents/context.js'
 import type { EarlierReads } from '../messages/earlier-reads.js'
 import type { InputDeadlines } from '../messages/input-deadlines.js'
-import type { WebhooksContext } from '../webhooks/context.js'
+import type { Platform } from '../platform.js'
+import type { RecoveryRunner } from '../webhooks/recovery-runner.js'
 
-/**
- * Operations reach every subject: a pass runs each worker once, an erasure frees waiting callers.
- */
-export type OperationsContext = AgentsContext &
-  Pick<WebhooksContext, 'recoveryRunner'> & {
-    readonly inputDeadlines: InputDeadlines
-    readonly earlierReads: EarlierReads
-  }
+/** What works behind the calls of all subjects. */
+export type Parts = PartsOfAgents & {
+  readonly recoveryRunner: RecoveryRunner
+  readonly inputDeadlines: InputDeadlines
+  readonly earlierReads: EarlierReads
+}
+
+/** The ports, and the parts that a use case names. */
+export type With<Part extends keyof Parts> = Platform & Pick<Parts, Part>

@@ -4,7 +4,8 @@ import type { Message } from '../domain/message.js'
 import { MAX_END_USER_ID } from '../domain/principal.js'
 import type { MessageErasure } from '../ports/message-store.js'
 import type { PrincipalStep, Unavailable } from '../ports/stored.js'
-import type { OperationsContext } from './context.js'
+import type { Platform } from '../platform.js'
+import type { With } from './context.js'
 import { broken, type Invalid } from '../domain/input-rules.js'
 import { textRule } from '../domain/input-rules.js'
 
@@ -44,15 +45,16 @@ type Place =
   | { readonly kind: 'deliveries' | 'events'; readonly after: number }
 
 type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
+type Erasing = With<'dispatcher' | 'deliverySender' | 'waitingRoom'>
 type Walk = CountPrincipalInput & Pick<MessageErasure, 'force' | 'countOnly' | 'audit'>
 
 export const countPrincipal =
-  (d: OperationsContext) =>
+  (d: Erasing) =>
   (input: CountPrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
     walk(d, { ...input, force: false, countOnly: true })
 
 export const erasePrincipal =
-  (d: OperationsContext) =>
+  (d: Erasing) =>
   ({
     force = false,
     actor,
@@ -71,7 +73,7 @@ export const erasePrincipal =
     })
 
 const walk = (
-  d: OperationsContext,
+  d: Erasing,
   { cursor, ...of }: Walk,
 ): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
   safeTry(async function* () {
@@ -115,7 +117,7 @@ const isOf =
 const start: Place = { kind: 'agents', behind: '' }
 
 function stepFrom(
-  { storage, clock }: OperationsContext,
+  { storage, clock }: Platform,
   { projectId, endUserId, countOnly, force, audit }: Omit<Walk, 'cursor'>,
   place: Place,
 ) {

@@ -1,5 +1,6 @@
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
-import type { OperationsContext } from './context.js'
+import type { Platform } from '../platform.js'
+import type { Parts } from './context.js'
 import {
   createKey,
   createProject,
@@ -27,7 +28,7 @@ import { readUsage } from './read-usage.js'
 import { resealSecrets } from './reseal-secrets.js'
 
 /** Calls of operators: projects, keys, erasure, counts, the bounded pass. */
-export function createOperations(context: OperationsContext) {
+export function createOperations(context: Platform & Parts) {
   const { authenticate, recall } = context.earlierReads
   return {
     principals: { count: countPrincipal(context), erase: erasePrincipal(context) },

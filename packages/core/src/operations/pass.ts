@@ -1,4 +1,4 @@
-import type { OperationsContext } from './context.js'
+import type { With } from './context.js'
 import type { Maintained } from '../maintenance/maintenance.js'
 
 /** The work of one pass: started runs and attempts, cancelled deliveries, deleted rows. */
@@ -21,7 +21,16 @@ const MAINTAINED: Maintained = {
 const MOST_ROUNDS = 1_000
 
 export const runPass =
-  (d: OperationsContext) =>
+  (
+    d: With<
+      | 'supervisor'
+      | 'maintenance'
+      | 'recoveryRunner'
+      | 'inputDeadlines'
+      | 'dispatcher'
+      | 'deliverySender'
+    >,
+  ) =>
   async ({ budgetMs }: { readonly budgetMs: number }): Promise<Pass> => {
     const end = d.clock.elapsed() + budgetMs
     const underWay = new Set<Promise<void>>()

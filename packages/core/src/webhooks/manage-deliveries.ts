@@ -8,7 +8,7 @@ import { ofPage } from '../domain/page-rules.js'
 import type { DeliveryDetail, DeliveryFilter } from '../ports/delivery-store.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
-import type { WebhooksContext } from './context.js'
+import type { With } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
@@ -33,7 +33,7 @@ export const listDeliveries =
     ofPage(page, (checked) => d.storage.deliveries.list(filter, checked))
 
 export const redeliver =
-  (d: WebhooksContext) =>
+  (d: With<'deliverySender'>) =>
   (
     ref: DeliveryCall,
   ): ResultAsync<
@@ -55,7 +55,7 @@ export const redeliver =
 
 /** The reason is `skipped` if the delivery blocks the others of its session. */
 export const cancelDelivery =
-  (d: WebhooksContext, reason: OperatorReason) =>
+  (d: With<'deliverySender'>, reason: OperatorReason) =>
   (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> => {
     const { projectId, deliveryId } = ref
     const entry = entryOf(d, ref, 'delivery.cancelled')
@@ -73,7 +73,7 @@ const entryOf = (
 type EndError = Unavailable | NotFound | { readonly kind: 'delivery_final' }
 
 function ended(
-  { deliverySender }: WebhooksContext,
+  { deliverySender }: With<'deliverySender'>,
   delivery: WebhookDelivery | 'already_final' | undefined,
 ): Result<WebhookDelivery, Exclude<EndError, Unavailable>> {
   if (delivery === undefined) return fail('delivery_not_found')

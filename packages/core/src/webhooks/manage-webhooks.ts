@@ -21,7 +21,7 @@ import { resumed, untried } from '../domain/webhook-health.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 
 import type { Platform } from '../platform.js'
-import type { WebhooksContext } from './context.js'
+import type { With } from './context.js'
 import { broken, integerRule, invalid, required, type Invalid } from '../domain/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
 import { checkWebhook, secretRule } from './check-webhook.js'
@@ -97,7 +97,7 @@ export const listWebhooks =
 export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
 
 export const updateWebhook =
-  (d: WebhooksContext) =>
+  (d: With<'deliverySender'>) =>
   ({
     projectId,
     webhookId,
@@ -126,10 +126,10 @@ export const updateWebhook =
       return ok(updated)
     })
 
-export const enableWebhook = (d: WebhooksContext) => (ref: WebhookCall) =>
+export const enableWebhook = (d: With<'deliverySender'>) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: true } })
 
-export const disableWebhook = (d: WebhooksContext) => (ref: WebhookCall) =>
+export const disableWebhook = (d: With<'deliverySender'>) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: false } })
 
 export type RotateSecretInput = WebhookCall & {
@@ -145,7 +145,7 @@ const DEFAULT_GRACE_MS = 24 * 3_600_000
 const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
 
 export const rotateSecret =
-  (d: WebhooksContext) =>
+  (d: With<'deliverySender'>) =>
   ({
     projectId,
     webhookId,
@@ -181,7 +181,7 @@ export const rotateSecret =
     })
 
 export const finishRotation =
-  (d: WebhooksContext) =>
+  (d: With<'deliverySender'>) =>
   ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<Webhook, Unavailable | NotFound> =>
     safeTry(async function* () {
       const webhook = yield* d.storage.webhooks.update(
@@ -196,7 +196,7 @@ export const finishRotation =
     })
 
 export const sendTestEvent =
-  (d: WebhooksContext) =>
+  (d: With<'deliverySender'>) =>
   ({
     projectId,
     webhookId,
@@ -221,7 +221,7 @@ export const sendTestEvent =
     })
 
 export const deleteWebhook =
-  (d: WebhooksContext) =>
+  (d: With<'deliverySender' | 'maintenance'>) =>
   ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<void, Unavailable | NotFound> =>
     safeTry(async function* () {
       const audit = entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.deleted' })

@@ -7,7 +7,7 @@ import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { Recovery } from '../ports/recovery-store.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
-import type { WebhooksContext } from './context.js'
+import type { With } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 
 export type StartRecoveryInput = ByActor & {
@@ -21,7 +21,7 @@ type NotFound = { readonly kind: 'recovery_not_found' }
 const MOST_RUNNING = 20
 
 export const startRecovery =
-  (d: WebhooksContext) =>
+  (d: With<'recoveryRunner'>) =>
   ({
     projectId,
     filter = {},

@@ -2,7 +2,7 @@ import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { fail } from '../../domain/fail.js'
 import { isFinal } from '../../domain/message.js'
 import { readPosition } from '../../domain/stream-position.js'
-import type { MessagesContext } from '../context.js'
+import type { With } from '../context.js'
 import { getMessage, type GetMessageError } from '../read-messages.js'
 import type { AnswerStream } from './stream-feed.js'
 
@@ -17,7 +17,7 @@ export type StreamMessageInput = {
 export type StreamMessageError = GetMessageError | { readonly kind: 'too_many_streams' }
 
 export const streamMessage =
-  (context: MessagesContext) =>
+  (context: With<'waitingRoom' | 'answerStreams'>) =>
   ({
     lastEventId = '',
     ...ref
