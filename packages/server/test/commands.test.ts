@@ -51,6 +51,13 @@ describe('the commands on the database', SLOWLY, () => {
         })
       ).status
     expect(await statusOf()).toBe(404)
+
+    const { key: auditor } = await json('keys create --permission project:audit auditor')
+    const headers = { authorization: `Bearer ${String(auditor)}` }
+    const log = await (await fetch(`${url}/v1/audit-log`, { headers })).json()
+    const byCli = { actor: { kind: 'cli' }, action: 'key.created' }
+    expect(log).toMatchObject({ data: [byCli, byCli, { actor: { kind: 'cli' } }] })
+
     expect(await json(`keys revoke ${String(shown['id'])}`)).toEqual({
       id: shown['id'],
       revoked: true,
