@@ -1,4 +1,4 @@
-import type { ApiKey, Permission } from '@org/agent-messaging-core'
+import type { ApiKey, Permission, ServiceError } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
@@ -11,7 +11,7 @@ import { QuestionCount } from './open-questions.js'
 import { BASE } from './options.js'
 import { isPortalPath, isPortalRequest, ReturnLink } from './portal-pages.js'
 import { zoneOf, ZoneContext } from './zone.js'
-import { problemStatus, problemText, type Problem } from './problem.js'
+import { problemStatus, problemText } from './problem.js'
 
 export type Page = {
   readonly title: string
@@ -123,7 +123,7 @@ export const showProblem = (
   )
 
 /** Shows the error of a use case as a page. */
-export const showError = (c: Context<Env>, error: Problem): Promise<Response> =>
+export const showError = (c: Context<Env>, error: ServiceError): Promise<Response> =>
   showProblem(c, problemStatus(error), problemText(error))
 
 const Notice = ({ text }: { readonly text: string | undefined }) =>

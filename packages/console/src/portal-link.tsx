@@ -1,4 +1,4 @@
-import type { PortalSession } from '@org/agent-messaging-core'
+import type { PortalSession, ServiceError } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
@@ -8,7 +8,6 @@ import { show, showError } from './layout.js'
 import { BASE } from './options.js'
 import { firstPage, overPage, remember } from './portal.js'
 import { PORTAL } from './portal-pages.js'
-import type { Problem } from './problem.js'
 import { projectNameOf, signedIn, type SignedIn } from './session.js'
 
 /** Opens the session of a link, and asks first if the browser has another session. */
@@ -62,9 +61,9 @@ const openSessions = (c: Context<Env>, d: ConsoleDeps) =>
     return ok<Sessions>({ portal, operator: yield* unlessOver(signedIn(c, d)) })
   })
 
-const unlessOver = <T,>(found: ResultAsync<T, Problem>) =>
+const unlessOver = <T,>(found: ResultAsync<T, ServiceError>) =>
   found.orElse((error) =>
-    error.kind === 'unavailable' ? err<undefined, Problem>(error) : ok(undefined),
+    error.kind === 'unavailable' ? err<undefined, ServiceError>(error) : ok(undefined),
   )
 
 type Question = {

@@ -1,4 +1,4 @@
-import type { ApiKey, MessagingService } from '@org/agent-messaging-core'
+import type { ApiKey, MessagingService, Unavailable } from '@org/agent-messaging-core'
 import type { Sealed, SignIn } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
@@ -92,7 +92,7 @@ export type SignedIn = { readonly apiKey?: ApiKey; readonly isOperator: boolean 
 
 /** Returns the credentials of the request's session, if it has not ended and one is valid. */
 export const signedIn = (c: Context, d: Parts) =>
-  safeTry<SignedIn, { readonly kind: 'unauthorized' | 'unavailable' }>(async function* () {
+  safeTry<SignedIn, Unavailable | { readonly kind: 'unauthorized' }>(async function* () {
     const session = sessionIn(c, d)
     if (session === undefined || (yield* d.service.signIns.isOver(session)))
       return errAsync({ kind: 'unauthorized' as const })
