@@ -29,7 +29,12 @@ import {
   type Sent,
 } from '@org/agent-messaging-core'
 import { isStorableText, isUuid, openInput } from '@org/agent-messaging-core/runtime'
-import { revocationCheck, type HttpError } from '@org/agent-messaging-http-kit'
+import {
+  revocationCheck,
+  type HttpError,
+  newSession,
+  untilSettled,
+} from '@org/agent-messaging-http-kit'
 import type { Result } from 'neverthrow'
 import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
@@ -85,7 +90,9 @@ export class AgentHandler implements A2ARequestHandler {
       const input = readInput(request)
       const waitMs = input.waits ? this.#deps.maxWaitMs : 0
       const deadline = this.#deps.now() + waitMs
-      return taskOf(await this.#untilFinal(await this.#send(input, waitMs), deadline), input)
+      const sent = await this.#send(input, waitMs)
+      const wait = { deadline, abort: this.#options.sender }
+      return taskOf(await untilSettled(this.#deps, sent, wait), input)
     })
   }
 
@@ -201,7 +208,7 @@ export class AgentHandler implements A2ARequestHandler {
     const sent = await this.#deps.service.messages.send({
       projectId: access.projectId,
       agent: agent.id,
-      sessionId: input.contextId ?? this.#newContext(key, executionPrincipal),
+      sessionId: input.contextId ?? newSession(this.#deps, 'a2a', key, executionPrincipal),
       message,
       metadata,
       executionPrincipal,
@@ -216,12 +223,6 @@ export class AgentHandler implements A2ARequestHandler {
     if (sent.isOk()) return originalOf(sent.value, input)
     this.key.sendRefused(sent.error.kind)
     throw a2aError(sent.error)
-  }
-
-  /** A repeated send for one principal names the same session, so that it is the same request. */
-  #newContext(key: string | undefined, principal: unknown): string {
-    const { crypto, newId } = this.#deps
-    return `a2a-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, principal]))}`
   }
 
   /** Answers the question of a task. Throws if the task asks nothing. */
@@ -269,26 +270,6 @@ export class AgentHandler implements A2ARequestHandler {
     return { projectId, agent: this.#options.agent.id, messageId: taskId }
   }
 
-  /**
-   * Waits longer than one call of the service can. A call that ends early means that the service
-   * stops, that too many callers wait, or that the caller has left: then the wait ends.
-   */
-  async #untilFinal(sent: Message, deadline: number): Promise<Message> {
-    const { service, now } = this.#deps
-    const { sender: abort } = this.#options
-    const { projectId, agentId: agent, id: messageId } = sent
-    let message = sent
-    while (!isSettled(message) && now() < deadline && !abort.aborted) {
-      const startedAt = now()
-      const waitMs = Math.min(deadline - startedAt, service.policy.syncWaitMs)
-      const found = await service.messages.get({ projectId, agent, messageId, waitMs, abort })
-      if (found.isErr()) return message
-      message = found.value
-      if (now() - startedAt < waitMs / 2) return message
-    }
-    return message
-  }
-
   async *#eventsOf(
     message: Message,
     view: TaskView,
@@ -318,10 +299,6 @@ function valueOrThrow<T>(result: Result<T, HttpError>): T {
   if (result.isErr()) throw a2aError(result.error)
   return result.value
 }
-
-/** True if the task is final or asks a question, so that a wait ends. */
-const isSettled = (message: Message): boolean =>
-  isFinal(message.state) || openInput(message) !== undefined
 
 function asksAnew(message: Message, knownInputId: string | undefined): boolean {
   const open = openInput(message)

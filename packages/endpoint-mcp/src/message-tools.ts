@@ -9,6 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Message, MessagingService } from '@org/agent-messaging-core'
 import { isAgentName, isUuid, openInput, type JsonObject } from '@org/agent-messaging-core/runtime'
+import { newSession } from '@org/agent-messaging-http-kit'
 import type { Call } from './call.js'
 import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'
@@ -55,7 +56,7 @@ export class MessageTools {
     const sent = await service.messages.send({
       projectId,
       agent,
-      sessionId: input.sessionId ?? newSession(this.#d, idempotencyKey, endUserId, message),
+      sessionId: input.sessionId ?? newSession(this.#d, 'mcp', idempotencyKey, endUserId, message),
       message,
       metadata: metadata as JsonObject | undefined,
       executionPrincipal: principalOf(endUserId),
@@ -199,10 +200,3 @@ const isMessage = ({ agent, messageId }: MessageRef): boolean => isAgent(agent) 
 
 const principalOf = (endUserId: string | undefined) =>
   endUserId === undefined ? undefined : { type: 'end_user', endUserId }
-
-/** A repeated call has the same session. With another message it is of another conversation. */
-const newSession = (
-  { crypto, newId }: Deps,
-  key: string | undefined,
-  ...call: readonly [endUserId: string | undefined, message: string]
-): string => `mcp-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, ...call]))}`

@@ -1,9 +1,9 @@
 import type { Message } from '@org/agent-messaging-core'
-import { isAgentName, isSettled, isUuid, type JsonObject } from '@org/agent-messaging-core/runtime'
+import { isAgentName, isUuid, type JsonObject } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
 import { refuseUnauthorized } from './access.js'
-import { Caller, type KitEnv } from '@org/agent-messaging-http-kit'
+import { Caller, type KitEnv, newSession, untilSettled } from '@org/agent-messaging-http-kit'
 import { refuse, type EndpointError } from './errors.js'
 import { problem } from './fields.js'
 import type { Input } from './input.js'
@@ -40,7 +40,7 @@ export async function sendAsked(
   const sent = await d.service.messages.send({
     projectId: c.get('projectId'),
     agent,
-    sessionId: asked.sessionId ?? newSession(d, idempotencyKey, endUserId, input),
+    sessionId: asked.sessionId ?? newSession(d, 'openai', idempotencyKey, endUserId, input),
     message: input.message,
     earlierTurns: input.earlierTurns,
     metadata,
@@ -54,7 +54,6 @@ export async function sendAsked(
   })
   if (sent.isErr()) return err(withFieldsOf(asked.fields, sent.error))
   const { message, attached } = sent.value
-  if (isSettled(message.state) || waitMs === 0) return ok({ message, attached })
   return ok({ message: await untilSettled(d, message, { deadline, abort }), attached })
 }
 
@@ -95,34 +94,4 @@ export const replayed = (attached: boolean): Record<string, string> =>
 export const refuseSend = async (c: Context<KitEnv>, error: EndpointError): Promise<Response> => {
   const revoked = error.kind === 'unavailable' ? undefined : await c.get('access').confirm()
   return refuse(c, revoked ?? error)
-}
-
-/** A repeated request has the same session. With another text it is of another conversation. */
-const newSession = (
-  { crypto, newId }: Deps,
-  key: string | undefined,
-  ...request: readonly [endUserId: string | undefined, input: Input]
-): string =>
-  `openai-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, ...request]))}`
-
-/**
- * Waits longer than one call of the service can. A call that ends early means that the service
- * stops, that too many callers wait, or that the caller has left: then the wait ends.
- */
-async function untilSettled(
-  { service, now }: Deps,
-  sent: Message,
-  { deadline, abort }: { readonly deadline: number; readonly abort: Caller },
-): Promise<Message> {
-  const { projectId, agentId: agent, id: messageId } = sent
-  let message = sent
-  for (let left = deadline - now(); left > 0 && !abort.aborted; left = deadline - now()) {
-    const startedAt = now()
-    const waitMs = Math.min(left, service.policy.syncWaitMs)
-    const found = await service.messages.get({ projectId, agent, messageId, waitMs, abort })
-    if (found.isErr()) return message
-    message = found.value
-    if (isSettled(message.state) || now() - startedAt < waitMs / 2) return message
-  }
-  return message
 }

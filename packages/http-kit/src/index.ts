@@ -28,3 +28,4 @@ export {
 export { exchange, type Exchanged, type KitEnv } from './exchange.js'
 export { withDefaults, type EndpointOptions, type RequestFacts } from './options.js'
 export { reply, type JsonAnswer } from './reply.js'
+export { newSession, untilSettled } from './send.js'

@@ -1,0 +1,40 @@
+import type { EndpointService, Message } from '@org/agent-messaging-core'
+import { isSettled } from '@org/agent-messaging-core/runtime'
+import type { Caller } from './caller.js'
+import type { EndpointOptions } from './options.js'
+
+type Wait = { readonly deadline: number; readonly abort: Pick<Caller, 'aborted'> }
+
+/**
+ * Waits longer than one call of the service can. A call that ends early means that the service
+ * stops, that too many callers wait, or that the caller has left: then the wait ends.
+ */
+export async function untilSettled(
+  { service, now }: { readonly service: EndpointService; readonly now: () => number },
+  sent: Message,
+  { deadline, abort }: Wait,
+): Promise<Message> {
+  const { projectId, agentId: agent, id: messageId } = sent
+  let message = sent
+  while (!isSettled(message.state) && now() < deadline && !abort.aborted) {
+    const startedAt = now()
+    const waitMs = Math.min(deadline - startedAt, service.policy.syncWaitMs)
+    const found = await service.messages.get({ projectId, agent, messageId, waitMs, abort })
+    if (found.isErr()) return message
+    message = found.value
+    if (now() - startedAt < waitMs / 2) return message
+  }
+  return message
+}
+
+/**
+ * Names the session of a request that names none. A repeated request has the same session. With
+ * other content, `given`, it is of another conversation.
+ */
+export const newSession = (
+  { crypto, newId }: Pick<EndpointOptions, 'crypto' | 'newId'>,
+  prefix: string,
+  key: string | undefined,
+  ...given: readonly unknown[]
+): string =>
+  `${prefix}-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, ...given]))}`
