@@ -8,11 +8,13 @@ import {
   type PrincipalStep,
   WAITING,
 } from '@org/agent-messaging-core/storage'
+import { advance, lockSessionsOf, skip } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
 import { advanceOrders } from './delivery-order.js'
+import { perform } from './operations.js'
 import { releaseProbesSql } from './probe-readiness.js'
 import { eraseDeliveries } from './purge.js'
-import { advance, forget, skip, lockSessionsOf } from './sessions.js'
+import { forget } from './sessions.js'
 import { sql } from './sql.js'
 
 /** A step looks at the rows behind `after` up to `last`. */
@@ -66,7 +68,7 @@ export async function erasePrincipalMessages(
   const ids = (await db.all(principalMessagesSql, { ...step, ...bounds })).map(({ id }) => id)
   if (!step.countOnly) {
     await db.run(shortLockTimeoutSql, {})
-    await lockSessionsOf(db, ...ids)
+    await perform(db, lockSessionsOf, ...ids)
   }
   const rows = await db.all(foundSql, { ids })
   const erased = step.force ? rows : rows.filter(({ isOpen }) => !isOpen)
@@ -90,8 +92,8 @@ async function erase(
   now: number,
 ): Promise<void> {
   await db.run(removeSql, { seq })
-  if (isOpen && position === headPosition) await advance(db, sessionSeq, now)
-  else if (isOpen) await skip(db, sessionSeq)
+  if (isOpen && position === headPosition) await perform(db, advance, sessionSeq, now)
+  else if (isOpen) await perform(db, skip, sessionSeq)
 }
 
 const lastDeliverySql = sql<PrincipalStep & Skipped, Seq>(`

@@ -11,10 +11,12 @@ import {
   type RecordedRun,
   type SessionMemory,
 } from '@org/agent-messaging-core/storage'
+import { holdUntil, lockSessionsOf, writeInputs, writeState } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
 import { fanOut } from './fan-out.js'
-import { messageById, writeInputs, writeState } from './message-row.js'
-import { holdUntil, lockSessionsOf, remember } from './sessions.js'
+import { messageById } from './message-row.js'
+import { perform } from './operations.js'
+import { remember } from './sessions.js'
 import { sql } from './sql.js'
 import { addUsage } from './usage-store.js'
 
@@ -31,7 +33,7 @@ async function lockHeld(
   db: Queries,
   { messageId, token }: HeldRun,
 ): Promise<MessageRow | undefined> {
-  await lockSessionsOf(db, messageId)
+  await perform(db, lockSessionsOf, messageId)
   const row = await db.one(messageById, { messageId })
   if (!row) return undefined
   const { state, lease, position, headPosition } = row
@@ -54,7 +56,7 @@ export async function extendLeases(
   until: Instant,
 ): Promise<string[]> {
   const messageIds = leases.map(({ messageId }) => messageId)
-  await lockSessionsOf(db, ...messageIds)
+  await perform(db, lockSessionsOf, ...messageIds)
   const extended = await db.all(extendSql, {
     messageIds,
     tokens: leases.map(({ token }) => token),
@@ -71,8 +73,8 @@ export async function defer(
 ): Promise<'deferred' | 'lease_lost'> {
   const row = await lockHeld(db, held)
   if (!row) return 'lease_lost'
-  await writeState(db, row.seq, row.attempt, state)
-  await holdUntil(db, row.sessionSeq, state.deadlineAt)
+  await perform(db, writeState, row.seq, row.attempt, state)
+  await perform(db, holdUntil, row.sessionSeq, state.deadlineAt)
   return 'deferred'
 }
 
@@ -94,9 +96,9 @@ export async function ask(
 ): Promise<RecordedRun> {
   const row = await lockHeld(db, held)
   if (!row) return { kind: 'lease_lost' }
-  await writeState(db, row.seq, row.attempt, state)
-  await writeInputs(db, row.seq, inputs)
-  await holdUntil(db, row.sessionSeq, WAITING)
+  await perform(db, writeState, row.seq, row.attempt, state)
+  await perform(db, writeInputs, row.seq, inputs)
+  await perform(db, holdUntil, row.sessionSeq, WAITING)
   const claims = await fanOut(db, outgoing, row)
   await addUsage(db, { usage })
   return {

@@ -6,7 +6,17 @@ import {
   type RecordedRun,
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
-import { eraseSession, insertHook, messageLists, sweepErasures } from '@org/agent-messaging-sql-kit'
+import {
+  cancelMessage,
+  changeInput,
+  eraseSession,
+  insertHook,
+  messageChanges,
+  messageLists,
+  sweepErasures,
+  type Changed,
+  type Operate,
+} from '@org/agent-messaging-sql-kit'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { recorded } from './recorded.js'
@@ -15,11 +25,11 @@ import { MAX_LOCK_FAILURES } from './batch.js'
 import type { Database, Queries } from './database.js'
 import { earlyAnalyze } from './early-analyze.js'
 import { erasePrincipalMessages } from './erase-principal.js'
+import { fanOut } from './fan-out.js'
 import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
-import { cancel, changeInput, retry, setMetadata } from './message-changes.js'
 import { sweepHooks } from './hooks.js'
 import { searchMessages } from './message-search.js'
-import { messageById, messageByRef } from './message-row.js'
+import { messageById } from './message-row.js'
 import { perform, runnerOf } from './operations.js'
 import { purgeMessages } from './purge.js'
 import { KnownReceivers } from './receivers.js'
@@ -38,6 +48,7 @@ const IN_SESSIONS = {
 
 export function messageStore(database: Database): MessageStore {
   const { read, write, call, grouped } = database
+  const runner = runnerOf(database)
   const countAccepted = earlyAnalyze({ read })
   const receivers = new KnownReceivers()
   /** Accepts messages that have more to store, such as tokens of limits and hooks. */
@@ -62,7 +73,10 @@ export function messageStore(database: Database): MessageStore {
     },
   })
   return {
-    ...messageLists(runnerOf(database)),
+    ...messageLists(runner),
+    ...messageChanges(runner),
+    cancel: (cancellation) => write((db) => published(db, cancelMessage, cancellation)),
+    changeInput: (change) => write((db) => published(db, changeInput, change)),
     accept: (message) => (message.takes || message.hook ? acceptInTransaction : accept)(message),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
     extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
@@ -73,18 +87,8 @@ export function messageStore(database: Database): MessageStore {
       flush: (db, runs) => recordRuns(db, runs, receivers),
     }),
     ask: (asking) => write((db) => ask(db, asking)),
-    changeInput: (change) => write((db) => recorded(db, change.audit, changeInput(db, change))),
-    cancel: (cancellation) =>
-      write((db) => recorded(db, cancellation.audit, cancel(db, cancellation))),
-    retry: (message) => write((db) => recorded(db, message.audit, retry(db, message))),
-    setMetadata: (change) => write((db) => setMetadata(db, change)),
     rememberSession: (memory) => write((db) => rememberSession(db, memory)),
     history: (query) => read((db) => sessionHistory(db, query)),
-    get: (ref) =>
-      read(async (db) => {
-        const row = await db.one(messageByRef, ref)
-        return row && toMessage(row)
-      }),
     getHeld: (messageId) =>
       read(async (db) => {
         const row = await db.one(messageById, { messageId })
@@ -107,6 +111,15 @@ export function messageStore(database: Database): MessageStore {
         async (db) => (await perform(db, sweepErasures, limit)) + (await sweepHooks(db, limit)),
       ),
   }
+}
+
+async function published<In, T>(
+  db: Queries,
+  change: Operate<[In], Changed<T>>,
+  input: In,
+): Promise<T> {
+  const { result, event } = await perform(db, change, input)
+  return event ? { ...result, ...(await fanOut(db, ...event)) } : result
 }
 
 const isNew = (accepted: Accepted | undefined): boolean =>

@@ -1,11 +1,10 @@
-import type { Database, Statement } from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import {
   inputsColumn,
   messageStateColumns,
   type MESSAGE_COLUMNS,
   type MESSAGE_SESSION_COLUMNS,
   type MessageInput,
-  type MessageRef,
   type MessageRow,
   type MessageState,
 } from '@org/agent-messaging-core/storage'
@@ -67,11 +66,6 @@ const toRow = (values: MessageValues): MessageRow => ({
   lease: values[26],
   projectId: values[27],
 })
-
-export const messageByRef = (db: Database): Statement<[MessageRef], MessageRow> =>
-  db.prepare(
-    `${selectMessage} where m.id = +@messageId and m.agent_id = +@agentId and a.project_id = +@projectId`,
-  )
 
 /** Moves a message to another state. Binding values by place is faster than by name. */
 export function stateWriter(

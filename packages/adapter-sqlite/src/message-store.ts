@@ -1,6 +1,14 @@
 import type { Database } from 'better-sqlite3'
 import { toMessage, type MessageStore } from '@org/agent-messaging-core/storage'
-import { eraseSession, messageLists, sweepErasures } from '@org/agent-messaging-sql-kit'
+import {
+  cancelMessage,
+  changeInput,
+  eraseSession,
+  messageChanges,
+  messageLists,
+  sweepErasures,
+  type Changed,
+} from '@org/agent-messaging-sql-kit'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { runnableClaims } from './claim-runnable.js'
@@ -10,8 +18,7 @@ import { principalMessages } from './erase-principal.js'
 import type { FanOut } from './fan-out.js'
 import { hookSweep } from './hook-sweep.js'
 import { heldRuns } from './held-runs.js'
-import { messageChanges } from './message-changes.js'
-import { messageById, messageByRef } from './message-row.js'
+import { messageById } from './message-row.js'
 import { runnerOf, type Perform } from './operations.js'
 import { messagePurge } from './purge.js'
 import { searchInSteps } from './search-in-steps.js'
@@ -37,17 +44,24 @@ export function messageStore(
   const accept = acceptance(db, sessions, { usage, buckets, perform })
   const claimRunnable = runnableClaims(db, sessions)
   const held = heldRuns(db, { sessions, fanOut, usage })
-  const changes = messageChanges(db, sessions, fanOut)
   const history = sessionHistory(db)
   const purge = messagePurge(db)
   const erasePrincipal = principalMessages(db, sessions)
   const activity = messageActivity(db)
   const sweepHooks = hookSweep(db)
-  const byRef = messageByRef(db)
   const byId = messageById(db)
 
+  const runner = runnerOf(committer, perform)
+
+  const published = <T>({ result, event }: Changed<T>): T =>
+    event ? { ...result, ...fanOut(...event) } : result
+
   return {
-    ...messageLists(runnerOf(committer, perform)),
+    ...messageLists(runner),
+    ...messageChanges(runner),
+    cancel: (cancellation) =>
+      committer.write(() => published(perform(cancelMessage, cancellation))),
+    changeInput: (change) => committer.write(() => published(perform(changeInput, change))),
     accept: (message) => committer.write(() => accept(message)),
     claimRunnable: (query) => committer.write(() => claimRunnable(query)),
     extendLeases: (leases, until) =>
@@ -57,19 +71,8 @@ export function messageStore(
     defer: (deferral) => committer.write(() => held.defer(deferral)),
     recordRun: (run) => committer.write(() => held.record(run)),
     ask: (asking) => committer.write(() => held.ask(asking)),
-    changeInput: (change) =>
-      committer.write(() => audit.recorded(change.audit, changes.changeInput(change))),
-    cancel: (cancellation) =>
-      committer.write(() => audit.recorded(cancellation.audit, changes.cancel(cancellation))),
-    retry: (retry) => committer.write(() => audit.recorded(retry.audit, changes.retry(retry))),
-    setMetadata: (change) => committer.write(() => changes.setMetadata(change)),
     rememberSession: (memory) => committer.write(() => held.remember(memory)),
     history: (query) => committer.read(() => history(query)),
-    get: (ref) =>
-      committer.read(() => {
-        const row = byRef.get(ref)
-        return row && toMessage(row)
-      }),
     getHeld: (messageId) =>
       committer.read(() => {
         const row = byId(messageId)

@@ -4,11 +4,12 @@ import {
   toWebhook,
   webhookColumns,
   type HookOfMessage,
-  type MessageRef,
   type WebhookRow,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
+import { messageByRef } from './message-lists.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
+import { lockSessionsOf } from './sessions.js'
 import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './webhook-rows.js'
 
 // Hooks of messages are rows of `webhooks`. A change of a hook locks the session of its message, as
@@ -21,18 +22,6 @@ type StoredHook = {
   readonly isDeleted: boolean | number
 }
 
-const lockSession = sql<Id>(
-  ({ schema, lock }) => `
-    select 1 from ${schema}sessions
-    where seq = (select session_seq from ${schema}messages where id = @messageId) ${lock('update')}`,
-)
-/** The joins hide messages whose session has no agent. */
-const message = sql<MessageRef>(
-  ({ schema }) => `
-    select 1 from ${schema}messages m join ${schema}sessions s on s.seq = m.session_seq
-      join ${schema}agents a on a.id = s.agent_id
-    where m.id = @messageId and m.agent_id = @agentId and a.project_id = @projectId`,
-)
 const stored = sql<Id, StoredHook>(
   ({ schema }) => `
     select id, hook_name as name, is_deleted as "isDeleted" from ${schema}webhooks
@@ -66,8 +55,8 @@ export const hookMethods = ({
       projectId,
       hook: { messageId },
     } = hook
-    yield* run(lockSession, { messageId })
-    if (!(yield* one(message, { projectId, agentId, messageId }))) return 'message_not_found'
+    yield* lockSessionsOf(messageId)
+    if (!(yield* one(messageByRef, { projectId, agentId, messageId }))) return 'message_not_found'
     const known = yield* all(stored, { messageId })
     const hooks = known.map((one) => ({ ...one, isDeleted: Boolean(one.isDeleted) }))
     const decided = decideHook(hooks, hook, limit)
@@ -77,11 +66,11 @@ export const hookMethods = ({
     return 'set'
   }),
   hooksOf: read(function* (ref) {
-    if (!(yield* one(message, ref))) return []
+    if (!(yield* one(messageByRef, ref))) return []
     return (yield* all(present, ref)).map(toWebhook).filter(isHook)
   }),
   deleteHook: write(function* (ref, name) {
-    if (!(yield* one(message, ref))) return false
+    if (!(yield* one(messageByRef, ref))) return false
     return (yield* run(erase, { ...ref, name })) > 0
   }),
 })

@@ -5,6 +5,9 @@ export { atMost, type Dialect } from './dialect.js'
 export { eraseSession, sweepErasures } from './erasures.js'
 export { insertHook } from './hooks.js'
 export {
+  all,
+  one,
+  run,
   STATEMENTS,
   type Answer,
   type Operate,
@@ -20,9 +23,18 @@ export {
   lastReadSql,
   listDeliveries,
 } from './delivery-lists.js'
+export {
+  cancelMessage,
+  changeInput,
+  messageChanges,
+  writeInputs,
+  writeState,
+  type Changed,
+} from './message-changes.js'
 export { messageLists, messageListSql, selectMessage } from './message-lists.js'
 export { portalStore } from './portals.js'
 export { recoveryStore } from './recoveries.js'
 export { deliveryLists, makeReadyToProbe } from './redelivery.js'
+export { advance, holdUntil, lockSessionsOf, skip } from './sessions.js'
 export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
 export { webhookStore } from './webhooks.js'

@@ -11,6 +11,7 @@ import {
   type Message,
   type MessageBounds,
   type MessageFilter,
+  type MessageRef,
   type MessageRow,
   type MessageStore,
   type SessionsOf,
@@ -31,6 +32,14 @@ const fromMessages = ({ schema }: Dialect): string => `
 export const selectMessage = (d: Dialect): string => `
   select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
     a.project_id as "projectId" ${fromMessages(d)}`
+
+export const messageByRef = sql<MessageRef, MessageRow>((d) => {
+  const [messageId, agentId, projectId] = ['messageId', 'agentId', 'projectId'].map((name) =>
+    d.plain(`@${name}`),
+  )
+  return `${selectMessage(d)}
+    where m.id = ${messageId} and m.agent_id = ${agentId} and a.project_id = ${projectId}`
+})
 
 const placeOf = sql<{ readonly cursor: string }, CursorPlace>(
   ({ schema }) => `
@@ -118,9 +127,21 @@ function* found<P extends object>(
   return (yield* all<P, MessageRow>(statement, parameters)).map(toMessage)
 }
 
-type Lists = 'find' | 'findSettled' | 'dueInputs' | 'list' | 'count' | 'listSessions' | 'backlog'
+type Lists =
+  | 'get'
+  | 'find'
+  | 'findSettled'
+  | 'dueInputs'
+  | 'list'
+  | 'count'
+  | 'listSessions'
+  | 'backlog'
 
 export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
+  get: read(function* (ref) {
+    const row = yield* one(messageByRef, ref)
+    return row && toMessage(row)
+  }),
   find: read((ids) => found(byIds, { ids })),
   findSettled: read((ids) => found(settled, { ids })),
   dueInputs: read((due) => found(dueInputs, due)),
