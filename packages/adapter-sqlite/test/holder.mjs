@@ -6,7 +6,7 @@ const [path, agentId, now, until] = process.argv.slice(2)
 const storage = openSqliteStorage({ path })
 const query = { now: Number(now), until: Number(until) }
 const messages = await storage.messages.claimRunnable({ lanes: [{ agentId, free: 100 }], ...query })
-const deliveries = await storage.deliveries.claimDue({
+const claimed = await storage.deliveries.claimDue({
   limit: 100,
   perWebhook: 100,
   perProject: 100,
@@ -20,6 +20,6 @@ process.on('disconnect', () => process.exit())
 setInterval(() => globalThis.gc?.(), 10)
 process.send({
   alone: storage.alone,
-  messages: messages.unwrapOr([]).map(({ message }) => message.id),
-  deliveries: deliveries.unwrapOr([]).map(({ delivery }) => delivery.id),
+  messages: messages._unsafeUnwrap().map(({ message }) => message.id),
+  deliveries: claimed._unsafeUnwrap().deliveries.map(({ delivery }) => delivery.id),
 })
