@@ -41,7 +41,10 @@ const LONG = {
   'measures for twenty seconds; core tests the shares': [
     'packages/server/test/e2e/shared-limits.test.ts',
   ],
-  'tests of the test tools': ['faults/simulation/mutations.test.ts'],
+  'tests of the test tools': [
+    'faults/simulation/mutations.test.ts',
+    'scripts/left-out-reporter.test.ts',
+  ],
   'tools that measure, without a promise of the product': ['benchmarks/bench.test.ts'],
 }
 const long = Object.values(LONG).flat()
