@@ -97,7 +97,7 @@ async function round({ messages, deliveries }, group) {
   const claimed = await measured('claim', () => claimAll(deliveries, group, count))
   const attempts = claimed.map(attemptOf)
   await measured('record', () =>
-    inGroups(group, attempts, (one) => deliveries.recordAttempt(one, 0)),
+    inGroups(group, attempts, (one) => deliveries.recordAttempts([one])),
   )
   return costs
 }
@@ -114,7 +114,7 @@ async function inGroups(size, inputs, call) {
 async function claimAll(deliveries, group, count) {
   const claimed = []
   while (claimed.length < count) {
-    const more = (await deliveries.claimDue(claimOf(group)))._unsafeUnwrap()
+    const { deliveries: more } = (await deliveries.claimDue(claimOf(group)))._unsafeUnwrap()
     if (more.length === 0) throw new Error('too few deliveries are due')
     claimed.push(...more)
   }

@@ -87,7 +87,7 @@ async function settle({ message, lease }, { now, data }) {
       outgoing,
     }),
   )
-  for (const { delivery, lease: held } of recorded.deliveries) {
+  const attempts = recorded.deliveries.map(({ delivery, lease: held }) => {
     const attempt = {
       startedAt: now,
       durationMs: 2,
@@ -95,14 +95,8 @@ async function settle({ message, lease }, { now, data }) {
       outcome: { kind: 'accepted', statusCode: 204 },
     }
     const delivered = { kind: 'delivered', deliveredAt: now }
-    must(
-      await storage.deliveries.recordAttempt({
-        deliveryId: delivery.id,
-        token: held.token,
-        attempt,
-        state: delivered,
-      }),
-    )
-  }
+    return { deliveryId: delivery.id, token: held.token, attempt, state: delivered }
+  })
+  must(await storage.deliveries.recordAttempts(attempts))
 }
 answer({}, { fill })
