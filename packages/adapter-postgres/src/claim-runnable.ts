@@ -2,14 +2,18 @@ import {
   messageOf,
   type ClaimedMessage,
   type Instant,
-  type Lane,
+  type FreeSlots,
   type MessageFacts,
   type MessageStateKind,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from './database.js'
 import { call, jsonRows } from './sql.js'
 
-type Query = { readonly lanes: readonly Lane[]; readonly now: Instant; readonly until: Instant }
+type Query = {
+  readonly lanes: readonly FreeSlots[]
+  readonly now: Instant
+  readonly until: Instant
+}
 type Claims = {
   readonly lanes: string
   readonly now: Instant

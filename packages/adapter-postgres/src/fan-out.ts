@@ -16,7 +16,13 @@ import {
 import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
 import { NO_HOOKS, readHooks, type Hooks } from './hooks.js'
-import { readReceivers, topicOf, topicsOf, type Receiver, type Receivers } from './receivers.js'
+import {
+  readReceivers,
+  topicOf,
+  topicsOf,
+  type StoredWebhook,
+  type Receivers,
+} from './receivers.js'
 import { perform } from './operations.js'
 import { jsonRows, sql } from './sql.js'
 
@@ -117,7 +123,11 @@ export function fanOutTo(outgoing: Outgoing, receivers: Receivers, hooks: Hooks)
   return { events, claims }
 }
 
-function receiversOf(event: WebhookEvent, receivers: Receivers, hooks: Hooks): readonly Receiver[] {
+function receiversOf(
+  event: WebhookEvent,
+  receivers: Receivers,
+  hooks: Hooks,
+): readonly StoredWebhook[] {
   const subscribed = receivers.get(topicOf(event))?.webhooks ?? []
   const own = event.messageId === undefined ? undefined : hooks.get(event.messageId)
   return own
@@ -129,7 +139,7 @@ function receiversOf(event: WebhookEvent, receivers: Receivers, hooks: Hooks): r
 function deliveriesOf(
   event: WebhookEvent,
   { nextDeliveryId, notTo, claim }: Outgoing,
-  receivers: readonly Receiver[],
+  receivers: readonly StoredWebhook[],
   claims: { readonly deliveries: ClaimedDelivery[]; readonly skipped: string[] },
 ): NewDelivery[] {
   const deliveries: NewDelivery[] = []

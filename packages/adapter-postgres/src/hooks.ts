@@ -2,7 +2,7 @@ import { toWebhook, type WebhookRow } from '@org/agent-messaging-core/storage'
 import { webhookList } from '@org/agent-messaging-sql-kit'
 import type { Queries } from './database.js'
 import { removeDeliveries } from './purge.js'
-import type { Receiver } from './receivers.js'
+import type { StoredWebhook } from './receivers.js'
 import { sql } from './sql.js'
 
 // Hooks of messages are rows of `webhooks`. A change of a hook locks the session of its message, as
@@ -10,7 +10,7 @@ import { sql } from './sql.js'
 
 /** The hooks of some messages. The version of a message changes with each change of its hooks. */
 export type Hooks = ReadonlyMap<string, HooksOfMessage>
-type HooksOfMessage = { readonly version: number; readonly receivers: readonly Receiver[] }
+type HooksOfMessage = { readonly version: number; readonly receivers: readonly StoredWebhook[] }
 export const NO_HOOKS: Hooks = new Map()
 
 type Ids = { readonly messageIds: readonly string[] }
@@ -36,7 +36,7 @@ const removeSql = sql<Seq>('delete from agent_messaging.webhooks where seq = @se
 
 /** Reads the hooks and their versions with one statement. */
 export async function readHooks(db: Queries, messageIds: readonly string[]): Promise<Hooks> {
-  const hooks = new Map<string, { version: number; receivers: Receiver[] }>()
+  const hooks = new Map<string, { version: number; receivers: StoredWebhook[] }>()
   for (const { of, version, ...row } of await db.all(hooksSql, { messageIds })) {
     const known = hooks.get(of) ?? { version, receivers: [] }
     hooks.set(of, known)

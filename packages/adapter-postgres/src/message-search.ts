@@ -19,13 +19,13 @@ import { messageById, selectMessage } from './message-row.js'
 import { sql, type Sql } from './sql.js'
 
 /** `at` orders before `seq`. It is 0 unless the time orders the messages. */
-type Place = { readonly id: string; readonly seq: number; readonly at: number }
+type PageStart = { readonly id: string; readonly seq: number; readonly at: number }
 type Before = { readonly before: number; readonly beforeAt: number }
 type Bounds = Before & { readonly last: number; readonly lastAt: number; readonly rows: number }
 type InSession = { readonly sessionSeq: number; readonly position: number }
 type Session = InSession & { readonly toSeq: number }
 type SessionEnd = { readonly lastSessionSeq: number; readonly lastPosition: number }
-type CursorRow = Place & InSession
+type CursorRow = PageStart & InSession
 /** What a page reads at most: rows, without the last one, and bytes of texts. */
 type Most = { readonly skipped: number; readonly mostBytes: number }
 
@@ -115,7 +115,7 @@ async function lastOf(
   start: Before,
   { limit }: PageOf,
   lookAt: number,
-): Promise<Place | undefined> {
+): Promise<PageStart | undefined> {
   const { agents = 0 } = (await db.one(countAgentsSql, { projectId: search.projectId })) ?? {}
   const share = Math.max(limit + 1, Math.floor(lookAt / Math.max(1, agents)))
   const statement = lastSearchedSql(search, searchPath(search))
@@ -190,7 +190,7 @@ const ofProject = 'agent_messaging.agents owner'
 const lastSearchedSql = (
   search: MessageSearch,
   path: SearchPath,
-): Sql<MessageSearch & Before & Most, Place> => {
+): Sql<MessageSearch & Before & Most, PageStart> => {
   const rows = `from agent_messaging.messages m
     where ${onPath(search, path)} ${newestFirst(path)}`
   const last =

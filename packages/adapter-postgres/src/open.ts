@@ -28,7 +28,7 @@ import { requireFittingServer } from './server-check.js'
 import { sql } from './sql.js'
 import { usageStore } from './usage-store.js'
 
-export type PostgresOptions = ClockOptions & Place
+export type PostgresOptions = ClockOptions & ConnectionSource
 
 type ClockOptions = {
   /** This machine's clock. Default: the system's. */
@@ -37,7 +37,7 @@ type ClockOptions = {
   readonly onSkew?: (byMs: number) => void
 }
 
-type Place =
+type ConnectionSource =
   | {
       /**
        * For example `postgres://user:password@host:5432/name`, or

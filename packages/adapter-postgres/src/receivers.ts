@@ -14,9 +14,9 @@ type Topic = Pick<WebhookEvent, 'projectId' | 'name'>
 /** The webhooks that subscribe to a topic, and the versions of all their rows as one text. */
 type TopicReceivers = Topic & {
   readonly version: string
-  readonly webhooks: readonly Receiver[]
+  readonly webhooks: readonly StoredWebhook[]
 }
-export type Receiver = { readonly seq: number; readonly webhook: Webhook }
+export type StoredWebhook = { readonly seq: number; readonly webhook: Webhook }
 export type Receivers = ReadonlyMap<string, TopicReceivers>
 
 /** A webhook of the topic at `place`. */

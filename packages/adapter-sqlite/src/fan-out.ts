@@ -17,7 +17,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { DeliveryOrders } from './delivery-order.js'
 import { probeReadiness } from './probe-readiness.js'
-import type { Receiver, WebhookRows } from './webhook-rows.js'
+import type { StoredWebhook, WebhookRows } from './webhook-rows.js'
 
 /**
  * Stores events with their deliveries, in the transaction of the change that they report. Returns
@@ -64,12 +64,12 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
   const insert = insertsOf(db)
   const orders = new DeliveryOrders(db)
 
-  const receiversOf = (event: WebhookEvent, notTo: string | undefined): Receiver[] =>
+  const receiversOf = (event: WebhookEvent, notTo: string | undefined): StoredWebhook[] =>
     webhooks
       .subscribed(event.projectId, event.name)
       .filter(({ webhook }) => webhook.id !== notTo && matchesFilter(webhook.filter, event))
 
-  const hooksFor = (event: WebhookEvent): Receiver[] =>
+  const hooksFor = (event: WebhookEvent): StoredWebhook[] =>
     webhooks.hooksOf(event.messageId ?? '').filter(({ webhook }) => hookGets(webhook, event))
 
   const publish = (

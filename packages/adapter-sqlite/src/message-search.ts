@@ -15,7 +15,7 @@ import { messageById, selectMessage } from './message-row.js'
 import { atMost, preparedOnce } from './statements.js'
 
 /** `at` orders before `seq`. It is 0 unless the time orders the messages. */
-export type Place = { readonly id: string; readonly seq: number; readonly at: number }
+export type PageStart = { readonly id: string; readonly seq: number; readonly at: number }
 type Bounds = {
   readonly agentId: string
   readonly before: number
@@ -45,7 +45,7 @@ export const MOST_READ = 10_000
 const MAX = Number.MAX_SAFE_INTEGER
 
 /** The places that a page can have, newest first, and the last row that it reached. */
-type Found = { readonly places: readonly Place[]; readonly endId: string | null }
+type Found = { readonly places: readonly PageStart[]; readonly endId: string | null }
 /** `rows`: how many it read at most. */
 type Reached = Found & { readonly rows: number }
 export type Searcher = {
@@ -67,8 +67,8 @@ export function messageSearch(db: Database): Searcher {
   const cursorOf = db.prepare<[string], CursorRow>(
     'select id, seq, created_at as at, session_seq as sessionSeq, position from messages where id <= ? order by id desc limit 1',
   )
-  const places = preparedOnce<MessageSearch & Bounds & { rows: number }, Place>(db)
-  const lasts = preparedOnce<MessageSearch & Bounds & MostOfAgent, Place>(db)
+  const places = preparedOnce<MessageSearch & Bounds & { rows: number }, PageStart>(db)
+  const lasts = preparedOnce<MessageSearch & Bounds & MostOfAgent, PageStart>(db)
 
   function pageOf({ places: found, endId }: Found, limit: number): Page<Message> {
     const { data, nextCursor } = toPage(found, limit, (place) => place)
@@ -96,8 +96,8 @@ export function messageSearch(db: Database): Searcher {
     const beforeAt = cursor === undefined ? MAX : (row?.at ?? 0)
     const agents = agentsOf.all(search.projectId)
     const share = Math.max(limit + 1, Math.floor(most.rows / Math.max(1, agents.length)))
-    const found: Place[] = []
-    let end: Place | undefined
+    const found: PageStart[] = []
+    let end: PageStart | undefined
     for (const agentId of agents) {
       const bounds = { ...search, agentId, before, beforeAt, last: 0, lastAt: 0 }
       const last = isRejecting(search, path)
@@ -137,7 +137,7 @@ function sessionSearch(
       'select s.seq from agents a join sessions s on s.agent_id = a.id and s.session_id = ? where a.project_id = ?',
     )
     .pluck()
-  const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, Place>(db)
+  const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, PageStart>(db)
   const lastInSession = preparedOnce<
     Omit<SessionBounds, 'fromPosition'> & MostOfAgent,
     { readonly id: string; readonly position: number }
@@ -147,7 +147,7 @@ function sessionSearch(
     const isInPlace = row?.id === cursor && sessions.includes(row?.sessionSeq ?? 0)
     const toSeq = cursor === undefined || isInPlace ? MAX : (row?.seq ?? 0)
     const share = Math.max(limit + 1, Math.floor(most.rows / Math.max(1, sessions.length)))
-    const found: Place[] = []
+    const found: PageStart[] = []
     let endId: string | undefined
     for (const sessionSeq of sessions.toSorted((a, b) => b - a)) {
       if (isInPlace && row && sessionSeq > row.sessionSeq) continue
@@ -168,7 +168,8 @@ function sessionSearch(
   }
 }
 
-const isNewer = (a: Place, b: Place): boolean => a.at > b.at || (a.at === b.at && a.seq > b.seq)
+const isNewer = (a: PageStart, b: PageStart): boolean =>
+  a.at > b.at || (a.at === b.at && a.seq > b.seq)
 
 const INDEX: Readonly<Record<Exclude<SearchPath, 'message' | 'session'>, string>> = {
   correlation: 'messages_correlation',

@@ -12,7 +12,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { err, ok, safeTry } from 'neverthrow'
 import type { Committer } from './committer.js'
-import { messageSearch, MOST_READ, type Place } from './message-search.js'
+import { messageSearch, MOST_READ, type PageStart } from './message-search.js'
 import { TextScan } from './text-scan.js'
 
 type Texts = { readonly message: Buffer; readonly response: Buffer | null }
@@ -40,7 +40,7 @@ export function searchInSteps(
     { limit, cursor }: PageOf,
   ): Generator<void, Page<Message>> {
     const scan = new TextScan(search.text)
-    const found: Place[] = []
+    const found: PageStart[] = []
     let endId: string | null = cursor ?? null
     let rows = mostRead
     let bytes = MOST_TEXT_BYTES

@@ -9,14 +9,14 @@ import type { Database, Statement } from 'better-sqlite3'
 import { dialect } from './operations.js'
 import { VersionedCache } from './versioned-cache.js'
 
-export type Receiver = { readonly seq: number; readonly webhook: Webhook }
+export type StoredWebhook = { readonly seq: number; readonly webhook: Webhook }
 
 /**
  * Caches webhooks for events and claims. A webhook is read and parsed again only after a change.
  */
 export class WebhookRows {
   readonly #webhooks: VersionedCache<number, Webhook>
-  readonly #receivers: VersionedCache<string, readonly Receiver[]>
+  readonly #receivers: VersionedCache<string, readonly StoredWebhook[]>
   readonly #one: Statement<[number], WebhookRow>
   readonly #subscribed: Statement<[string, EventName], number>
   readonly #hooks: Statement<[string], WebhookRow>
@@ -40,14 +40,14 @@ export class WebhookRows {
   }
 
   /** Returns the webhooks that subscribe to the event, with any filter. */
-  subscribed(projectId: string, event: EventName): readonly Receiver[] {
+  subscribed(projectId: string, event: EventName): readonly StoredWebhook[] {
     return this.#receivers.get(`${projectId} ${event}`, () =>
       this.#subscribed.all(projectId, event).map((seq) => ({ seq, webhook: this.bySeq(seq) })),
     )
   }
 
   /** Returns the hooks of a message, oldest first. The cache does not keep them. */
-  hooksOf(messageId: string): readonly Receiver[] {
+  hooksOf(messageId: string): readonly StoredWebhook[] {
     return this.#hooks.all(messageId).map((row) => ({ seq: row.seq, webhook: toWebhook(row) }))
   }
 

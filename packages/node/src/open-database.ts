@@ -33,7 +33,7 @@ export type OpenOptions = {
 }
 
 /** The storage, with the helpers that the kind of database provides. */
-export type Database = {
+export type OpenedDatabase = {
   readonly storage: Storage
   /** The clock that all processes on this database share. */
   readonly clock?: Clock
@@ -45,7 +45,7 @@ export type Database = {
 }
 
 /** Opens the database and migrates its schema. Rejects with an `SetupError`. */
-export const openDatabase = (database: string, options: OpenOptions): Promise<Database> =>
+export const openDatabase = (database: string, options: OpenOptions): Promise<OpenedDatabase> =>
   asSetupError(() =>
     isPostgresUrl(database) ? openPostgres(database, options) : openSqlite(database, options),
   )
@@ -81,7 +81,7 @@ async function asSetupError<T>(work: () => T | Promise<T>): Promise<T> {
 /** Loads the adapter only when it is needed. */
 const postgres = () => import('@org/agent-messaging-postgres')
 
-async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
+async function openPostgres(url: string, options: OpenOptions): Promise<OpenedDatabase> {
   const { directUrl: connectionString = url, maxConnections, leaseMs, onError } = options
   const { onSkew, clock } = options
   const { openPostgresStorage, postgresLeaseKeeper, postgresSignal } = await postgres()
@@ -118,7 +118,7 @@ async function openPostgres(url: string, options: OpenOptions): Promise<Database
 async function openSqlite(
   path: string,
   { leaseMs, onError, onDamage }: OpenOptions,
-): Promise<Database> {
+): Promise<OpenedDatabase> {
   const storage = openSqliteStorage({ path, ...(onDamage && { onDamage }) })
   const leaseKeeper = sqliteLeaseKeeper({
     path,

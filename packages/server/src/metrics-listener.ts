@@ -4,11 +4,11 @@ import { waysToSet } from './environment.js'
 import { openListener, type Listener } from './http-listener.js'
 import type { Metrics } from './metrics.js'
 
-type Place = { readonly host: string; readonly port: number | undefined }
+type Address = { readonly host: string; readonly port: number | undefined }
 
 /** Serves only `/metrics` on its own port, without authentication. */
 export async function openMetricsListener(
-  { host, port }: Place,
+  { host, port }: Address,
   service: MessagingService,
   metrics: Metrics | undefined,
 ): Promise<Listener | undefined> {

@@ -31,7 +31,7 @@ const fromEvents = ({ schema, join }: Dialect): string =>
 
 /** `lock` locks the deliveries and leaves out deleted webhooks. */
 export type ListFilter = RedeliverFilter & { readonly lock?: true }
-type Place = { readonly seq: number; readonly eventSeq: number; readonly id: string }
+type PageStart = { readonly seq: number; readonly eventSeq: number; readonly id: string }
 type Before = { readonly before: number; readonly beforeEvent: number }
 type Bounds = Before & { readonly last: number; readonly lastEvent: number }
 
@@ -73,7 +73,7 @@ export function* listDeliveries(
 
 /** Finds the last delivery that a page can read, if there are that many. */
 export const lastReadSql =
-  (filter: ListFilter): Sql<ListFilter & Before & { readonly skipped: number }, Place> =>
+  (filter: ListFilter): Sql<ListFilter & Before & { readonly skipped: number }, PageStart> =>
   (d) =>
     `
     select d.seq, d.event_seq as "eventSeq", d.id

@@ -12,14 +12,14 @@ import {
 } from './shapes.js'
 import { each, inline, json, nothing, paragraphs, type Html } from './text.js'
 
-export type Place = {
+export type DocumentedRoute = {
   readonly method: string
   readonly path: string
   readonly operation: Operation
 }
 
 export function operationSection(
-  { method, path, operation }: Place,
+  { method, path, operation }: DocumentedRoute,
   { components }: Document,
 ): Html {
   const { operationId, summary, description = '', parameters, requestBody, responses } = operation

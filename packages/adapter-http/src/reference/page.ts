@@ -1,7 +1,7 @@
 import { errorCodes } from '@org/agent-messaging-http-kit'
 import { html } from 'hono/html'
 import { errorAnchor } from '../wire/error.js'
-import { eventSection, operationSection, type Place } from './operation.js'
+import { eventSection, operationSection, type DocumentedRoute } from './operation.js'
 import { namedSchema } from './schema.js'
 import type { Document } from './shapes.js'
 import { document, each, inline, paragraphs, type Html } from './text.js'
@@ -15,7 +15,11 @@ export function referencePage(
   links: { readonly style: string; readonly source: string },
 ): Html {
   const places = Object.entries(doc.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]): Place => ({ method, path, operation })),
+    Object.entries(methods).map(([method, operation]): DocumentedRoute => ({
+      method,
+      path,
+      operation,
+    })),
   )
   const groups = [...Map.groupBy(places, ({ operation }) => operation.tags[0] ?? '')]
   return document(
@@ -57,7 +61,7 @@ const errorSection = (
 
 const navigation = (
   { webhooks, components }: Document,
-  groups: readonly (readonly [string, readonly Place[]])[],
+  groups: readonly (readonly [string, readonly DocumentedRoute[]])[],
 ): Html =>
   html`<nav aria-label="Contents">
     <p><a href="#access">Access</a></p>

@@ -1,7 +1,7 @@
 import type { Agent } from '../domain/agent.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { RunningAgent } from '../ports/agent-runtime.js'
-import type { ClaimedMessage, Lane as FreeSlots } from '../ports/message-store.js'
+import type { ClaimedMessage, FreeSlots } from '../ports/message-store.js'
 import { Lane } from './lane.js'
 import type { RunContext } from './run-context.js'
 import { RunLeases } from './run-leases.js'

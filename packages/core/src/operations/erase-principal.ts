@@ -39,12 +39,12 @@ const MOST_STEPS = 100
  * The walk visits the messages of each agent, then the project's deliveries with their events, and
  * then events without deliveries. An event that commits during the walk is there by then.
  */
-type Place =
+type WalkStep =
   | { readonly kind: 'agents'; readonly behind: string }
   | { readonly kind: 'messages'; readonly agentId: string; readonly after: number }
   | { readonly kind: 'deliveries' | 'events'; readonly after: number }
 
-type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Place | undefined }
+type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: WalkStep | undefined }
 type Erasing = With<'dispatcher' | 'deliverySender' | 'waitingRoom'>
 type Walk = CountPrincipalInput & Pick<MessageErasure, 'force' | 'countOnly' | 'audit'>
 
@@ -114,12 +114,12 @@ const isOf =
   ({ projectId: project, executionPrincipal: principal }: Message): boolean =>
     project === projectId && principal.type === 'end_user' && principal.endUserId === endUserId
 
-const start: Place = { kind: 'agents', behind: '' }
+const start: WalkStep = { kind: 'agents', behind: '' }
 
 function stepFrom(
   { storage, clock }: Platform,
   { projectId, endUserId, countOnly, force, audit }: Omit<Walk, 'cursor'>,
-  place: Place,
+  place: WalkStep,
 ) {
   const step = (after: number): PrincipalStep => ({
     projectId,
@@ -160,21 +160,21 @@ function stepFrom(
   }
 }
 
-const messagesOf = (agentId: string, after = 0): Place => ({ kind: 'messages', agentId, after })
+const messagesOf = (agentId: string, after = 0): WalkStep => ({ kind: 'messages', agentId, after })
 
-const behindMessages = (agentId: string, next: number | undefined): Place =>
+const behindMessages = (agentId: string, next: number | undefined): WalkStep =>
   next === undefined ? { kind: 'agents', behind: agentId } : messagesOf(agentId, next)
 
 /** `<agent>.<seq>`. Each part can be missing. `events` stands for the walk over events. */
 const CURSOR = /^(events|[0-9a-f-]{36})?\.(\d{1,15})?$/
 
-function cursorOf(place: Place): string {
+function cursorOf(place: WalkStep): string {
   if (place.kind === 'agents') return `${place.behind}.`
   if (place.kind === 'events') return `events.${place.after}`
   return `${place.kind === 'messages' ? place.agentId : ''}.${place.after}`
 }
 
-function placeAt(cursor: string): Place | undefined {
+function placeAt(cursor: string): WalkStep | undefined {
   const found = CURSOR.exec(cursor)
   if (!found) return undefined
   const [, agentId = '', after] = found

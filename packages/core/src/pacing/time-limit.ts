@@ -4,7 +4,7 @@ import type { Clock } from '../ports/platform.js'
 import { UNCONFIRMED, type Unavailable } from '../ports/stored.js'
 import { Alarm } from './alarm.js'
 
-type Caller = { readonly deadline: number; readonly giveUp: () => void }
+type TimedCaller = { readonly deadline: number; readonly giveUp: () => void }
 
 /**
  * Answers callers whose work has not ended within a time. The work continues. One timer serves all
@@ -14,7 +14,7 @@ export class TimeLimit {
   readonly #clock: Clock
   readonly #limitMs: number
   /** By number, in the order of their deadlines. */
-  readonly #callers = new ShortLivedMap<number, Caller>()
+  readonly #callers = new ShortLivedMap<number, TimedCaller>()
   readonly #alarm: Alarm
   #lastNumber = 0
 

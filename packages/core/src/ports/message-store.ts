@@ -222,7 +222,7 @@ export type Accepted =
   | { readonly kind: 'agent_changed' }
 
 /** An agent that this process runs, and its free run slots. */
-export type Lane = { readonly agentId: string; readonly free: number }
+export type FreeSlots = { readonly agentId: string; readonly free: number }
 export type HeldRun = { readonly messageId: string; readonly token: number }
 export type MessageRef = {
   readonly projectId: string
@@ -230,7 +230,7 @@ export type MessageRef = {
   readonly messageId: string
 }
 export type ClaimRunnable = {
-  readonly lanes: readonly Lane[]
+  readonly lanes: readonly FreeSlots[]
   readonly now: Instant
   readonly until: Instant
 }

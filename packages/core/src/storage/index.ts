@@ -132,7 +132,7 @@ export type {
   HistoryOf,
   InputChange,
   InputChanged,
-  Lane,
+  FreeSlots,
   MessageBacklog,
   MessageErasure,
   MessageFilter,

@@ -7,7 +7,7 @@ import type {
   ReleasedClaim,
   ClaimedMessage,
   HeldRun,
-  Lane,
+  FreeSlots,
   MessageStore,
   NewMessage,
   RecordedRun,
@@ -28,7 +28,7 @@ export type Recorder = {
 export type RecordedCalls = {
   accept(message: NewMessage): Promise<ClaimedMessage | undefined>
   claimRunnable(query: {
-    lanes: readonly Lane[]
+    lanes: readonly FreeSlots[]
     now: Instant
     until: Instant
   }): Promise<ClaimedMessage[]>
