@@ -13,6 +13,11 @@ const TEXTS = [
   '%_*?[a]',
   'x'.repeat(65_536),
 ]
+/** Characters that core refuses, but a host's program can pass to a storage. */
+const ODD_TEXTS = [
+  { what: 'a lone surrogate', text: 'a\ud800b', stored: ['a\uFFFDb'] },
+  { what: 'NUL', text: 'a\0b', stored: ['a\0b', undefined] },
+]
 const METADATA =
   '{"__proto__":{"a":1},"channel":null,"nested":[{"deep":[true,1.5,-1e21]}],"":"","ключ":"\\u2028"}'
 
@@ -75,6 +80,45 @@ export function acceptSuite(it: StorageTest): void {
     await messages.accept(sent)
     expect(await scene.reread(sent)).toMatchObject({ message: text, sessionId: sent.sessionId })
   })
+
+  it.for(ODD_TEXTS)(
+    'stores the messages that come with a message that contains $what',
+    async ({ text, stored }, { storage: { messages }, scene }) => {
+      const agent = await scene.agent()
+      const sent = ['before', text, 'after'].map((message, n) =>
+        newMessage(agent, { message, sessionId: `${n}` }),
+      )
+      await Promise.allSettled(sent.map((message) => messages.accept(message)))
+      const kept = await Promise.all(sent.map((message) => scene.reread(message)))
+      const [before, odd, after] = kept.map((message) => message?.message.toWellFormed())
+      expect([before, after]).toEqual(['before', 'after'])
+      expect(stored).toContain(odd)
+    },
+  )
+
+  it.for(ODD_TEXTS)(
+    'stores the answers that come with an answer that contains $what',
+    async ({ text, stored }, { storage: { messages }, scene }) => {
+      const agent = await scene.agent()
+      const runs = await Promise.all(
+        ['before', text, 'after'].map(async (response, n) => ({
+          ...heldBy(await scene.run(agent, { sessionId: `${n}` })),
+          state: { kind: 'responded', response, respondedAt: NOW, responseTimeMs: 1 } as const,
+          now: NOW,
+        })),
+      )
+      await Promise.allSettled(runs.map((run) => messages.recordRun(run)))
+      const { projectId, id: agentId } = agent
+      const kept = await Promise.all(
+        runs.map(({ messageId: id }) => scene.reread({ id, projectId, agentId })),
+      )
+      const [before, odd, after] = kept.map((message) =>
+        message?.state.kind === 'responded' ? message.state.response.toWellFormed() : undefined,
+      )
+      expect([before, after]).toEqual(['before', 'after'])
+      expect(stored).toContain(odd)
+    },
+  )
 
   it('is born running under a lease when the session is idle and the caller wants to run it', async ({
     storage: { messages },
