@@ -483,12 +483,12 @@ export interface components {
       readonly maxAttempts?: number | null
       /** @description A message is refused if more messages of its session are ahead of it. Initially 100. */
       readonly maxQueued?: number | null
-      readonly a2a?: components['schemas']['NewA2aSetting'] | null
       /**
-       * @description `reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree.
+       * @description `reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree. Initially queue.
        * @enum {string|null}
        */
       readonly onBusy?: 'queue' | 'reject' | null
+      readonly a2a?: components['schemas']['NewA2aSetting'] | null
       /**
        * @description `running`, the default, starts the agent. The response waits up to 10 seconds for the start, and shows its result.
        * @enum {string|null}
@@ -499,8 +499,20 @@ export interface components {
       /** Format: uuid */
       readonly id: string
       readonly name: string
-      readonly defaultExecutionPrincipal: components['schemas']['DefaultExecutionPrincipal']
       readonly runtime: components['schemas']['ShownRuntime']
+      readonly defaultExecutionPrincipal: components['schemas']['DefaultExecutionPrincipal']
+      /** @description Runs at the same time, in each process. Initially 16. */
+      readonly concurrency: number
+      /** @description The most runs of a message, including crashed ones. Initially 3. */
+      readonly maxAttempts: number
+      /** @description A message is refused if more messages of its session are ahead of it. Initially 100. */
+      readonly maxQueued: number
+      /**
+       * @description `reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree. Initially queue.
+       * @enum {string}
+       */
+      readonly onBusy: 'queue' | 'reject'
+      readonly a2a?: components['schemas']['A2aSetting']
       /**
        * @description The state that the service keeps the agent in, also after a restart.
        * @enum {string}
@@ -516,18 +528,6 @@ export interface components {
        * @description The next start in state `error`. Absent if a person must start the agent.
        */
       readonly retryAt?: string
-      /** @description Runs at the same time, in each process. */
-      readonly concurrency: number
-      /** @description The most runs of a message, including crashed ones. */
-      readonly maxAttempts: number
-      /** @description A message is refused if more messages of its session are ahead of it. */
-      readonly maxQueued: number
-      /**
-       * @description `reject` if `maxQueued` is 0, else `queue`.
-       * @enum {string}
-       */
-      readonly onBusy: 'queue' | 'reject'
-      readonly a2a?: components['schemas']['A2aSetting']
       /** Format: date-time */
       readonly createdAt: string
       /** Format: date-time */
@@ -541,8 +541,6 @@ export interface components {
     } & {
       readonly [key: string]: Json
     }
-    /** @enum {string} */
-    readonly AgentState: 'stopped' | 'starting' | 'running' | 'stopping' | 'error'
     readonly A2aSetting: {
       /** @description Publishes the agent at the A2A endpoint. */
       readonly enabled: boolean
@@ -551,6 +549,8 @@ export interface components {
       /** @description The skills on the agent card. Initially one, named like the agent. */
       readonly skills?: readonly components['schemas']['A2aSkill'][]
     }
+    /** @enum {string} */
+    readonly AgentState: 'stopped' | 'starting' | 'running' | 'stopping' | 'error'
     readonly AgentPage: {
       readonly data: readonly components['schemas']['Agent'][]
       /** @description Send it as `?cursor=`. Null on the last page. */
@@ -560,8 +560,20 @@ export interface components {
       /** Format: uuid */
       readonly id: string
       readonly name: string
-      readonly defaultExecutionPrincipal: components['schemas']['DefaultExecutionPrincipal']
       readonly runtime: components['schemas']['ShownRuntime']
+      readonly defaultExecutionPrincipal: components['schemas']['DefaultExecutionPrincipal']
+      /** @description Runs at the same time, in each process. Initially 16. */
+      readonly concurrency: number
+      /** @description The most runs of a message, including crashed ones. Initially 3. */
+      readonly maxAttempts: number
+      /** @description A message is refused if more messages of its session are ahead of it. Initially 100. */
+      readonly maxQueued: number
+      /**
+       * @description `reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree. Initially queue.
+       * @enum {string}
+       */
+      readonly onBusy: 'queue' | 'reject'
+      readonly a2a?: components['schemas']['A2aSetting']
       /**
        * @description The state that the service keeps the agent in, also after a restart.
        * @enum {string}
@@ -577,18 +589,6 @@ export interface components {
        * @description The next start in state `error`. Absent if a person must start the agent.
        */
       readonly retryAt?: string
-      /** @description Runs at the same time, in each process. */
-      readonly concurrency: number
-      /** @description The most runs of a message, including crashed ones. */
-      readonly maxAttempts: number
-      /** @description A message is refused if more messages of its session are ahead of it. */
-      readonly maxQueued: number
-      /**
-       * @description `reject` if `maxQueued` is 0, else `queue`.
-       * @enum {string}
-       */
-      readonly onBusy: 'queue' | 'reject'
-      readonly a2a?: components['schemas']['A2aSetting']
       /** Format: date-time */
       readonly createdAt: string
       /** Format: date-time */
@@ -620,12 +620,12 @@ export interface components {
       readonly maxAttempts?: number
       /** @description A message is refused if more messages of its session are ahead of it. Initially 100. */
       readonly maxQueued?: number
-      readonly a2a?: components['schemas']['NewA2aSetting']
       /**
-       * @description `reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree.
+       * @description `reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree. Initially queue.
        * @enum {string}
        */
       readonly onBusy?: 'queue' | 'reject'
+      readonly a2a?: components['schemas']['NewA2aSetting']
     }
     /**
      * @description Has at least one field.

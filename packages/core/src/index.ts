@@ -1,11 +1,6 @@
-export type {
-  AgentChanges,
-  AgentSettings,
-  CreateAgentError,
-  CreatedAgent,
-} from './agents/create-agent.js'
+export type { CreateAgentError, CreatedAgent } from './agents/create-agent.js'
 export type { A2aSetting, A2aSkill } from './domain/a2a-card.js'
-export type { Agent, OnBusy } from './domain/agent.js'
+export type { Agent, AgentChanges, AgentSettings, OnBusy } from './domain/agent.js'
 export type { HoldCause } from './domain/backlog.js'
 export { HOLD_CAUSES } from './domain/backlog.js'
 export type { ApiKey, Permission } from './domain/api-key.js'

@@ -3,7 +3,7 @@ export { TurnQueue } from './pacing/turn-queue.js'
 export { entryFor, textOf, wordsOf, type ByKind, type ErrorWords } from './errors.js'
 export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agent.js'
-export { agentDefaults, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
+export { agentDefaults, agentSettings, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
 export { isBootstrapKey, isMistyped, newApiKey } from './domain/api-key.js'
 export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.js'
 export {

@@ -1,6 +1,6 @@
 import { type A2aSetting, type AgentSettings } from '@org/agent-messaging-core'
 import {
-  agentDefaults,
+  agentSettings,
   isJsonObject,
   type DefaultExecutionPrincipal,
 } from '@org/agent-messaging-core/runtime'
@@ -9,6 +9,7 @@ import { Hono } from 'hono'
 import { z } from 'zod'
 import { basePathOf, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
+import { requestFields } from '../described.js'
 import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
 import { answer, refuse } from '../errors.js'
@@ -20,12 +21,10 @@ import {
   forced,
   jsonObject,
   nullAsAbsent,
-  number,
   oneOf,
   pageOf,
   paging,
   query,
-  text,
   withoutNulls,
 } from '../schemas.js'
 import { validBody, validQuery } from '../validate.js'
@@ -35,16 +34,11 @@ import { pageBody, pageSchema } from '../wire/page.js'
 import { defaultPrincipalSchema } from '../wire/principal.js'
 import { runtimeRef } from '../wire/runtime.js'
 
-// No `default`: in a change it would look like a reset.
-const whole = (minimum: number, maximum: number, description: string) =>
-  number.optional().meta({ shown: { type: 'integer', minimum, maximum }, description })
-
+const NAME = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$'
+const described = requestFields<AgentSettings>(agentSettings)
 const settings = fieldsOf({
-  name: text.meta({
-    pattern: '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$',
-    description: 'Unique in the project. 1 to 63 characters of a-z, 0-9 and -. Not a UUID.',
-    examples: ['support'],
-  }),
+  ...described,
+  name: described.name.meta({ shown: { type: 'string', pattern: NAME } }),
   runtime: jsonObject
     .refine((sent): sent is AgentSettings['runtime'] => typeof sent['kind'] === 'string', {
       path: ['kind'],
@@ -61,31 +55,11 @@ const settings = fieldsOf({
     )
     .meta({ shown: defaultPrincipalSchema })
     .optional(),
-  concurrency: whole(
-    1,
-    1_000,
-    `Runs at the same time, in each process. Initially ${agentDefaults.concurrency}.`,
-  ),
-  maxAttempts: whole(
-    1,
-    100,
-    `The most runs of a message, including crashed ones. Initially ${agentDefaults.maxAttempts}.`,
-  ),
-  maxQueued: whole(
-    0,
-    100_000,
-    'A message is refused if more messages of its session are ahead of it. ' +
-      `Initially ${agentDefaults.maxQueued}.`,
-  ),
   // The service checks the fields.
   a2a: jsonObject
     .transform((sent) => withoutNulls(sent) as unknown as A2aSetting)
     .meta({ shown: newA2aSchema })
     .optional(),
-  onBusy: oneOf(['queue', 'reject']).optional().meta({
-    description:
-      '`reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree.',
-  }),
 })
 const desiredState = oneOf(['running', 'stopped'])
   .optional()

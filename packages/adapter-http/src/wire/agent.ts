@@ -1,11 +1,13 @@
-import { type Agent, type CreatedAgent } from '@org/agent-messaging-core'
+import { type Agent, type AgentSettings, type CreatedAgent } from '@org/agent-messaging-core'
 import {
+  agentSettings,
   onBusyOf,
   toIso,
   type AgentState,
   type FailedAgent,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
+import { answerFields } from '../described.js'
 import { a2aSchema } from './a2a.js'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { defaultPrincipalSchema } from './principal.js'
@@ -22,9 +24,12 @@ const states = [
 
 const agentStateSchema = z.enum(states).meta({ id: 'AgentState' })
 
+const described = answerFields<AgentSettings>(agentSettings)
+
 export const agentSchema = z
   .object({
     id: uuid,
+    ...described,
     name: z.string(),
     defaultExecutionPrincipal: defaultPrincipalSchema,
     runtime: shownRuntimeSchema,
@@ -39,16 +44,6 @@ export const agentSchema = z
     retryAt: at.optional().meta({
       description: 'The next start in state `error`. Absent if a person must start the agent.',
     }),
-    concurrency: count.meta({ description: 'Runs at the same time, in each process.' }),
-    maxAttempts: count.meta({
-      description: 'The most runs of a message, including crashed ones.',
-    }),
-    maxQueued: count.meta({
-      description: 'A message is refused if more messages of its session are ahead of it.',
-    }),
-    onBusy: z
-      .enum(['queue', 'reject'])
-      .meta({ description: '`reject` if `maxQueued` is 0, else `queue`.' }),
     a2a: a2aSchema.optional(),
     createdAt: at,
     updatedAt: at,

@@ -1,46 +1,31 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import {
   agentDefaults,
+  agentSettings,
   decideMaxQueued,
   isAgentName,
   onBusyOf,
   runtimeSecretsContext,
   type Agent,
+  type AgentChanges,
   type AgentRuntimeConfig,
+  type AgentSettings,
   type OnBusy,
 } from '../domain/agent.js'
-import { a2aProblem, type A2aSetting } from '../domain/a2a-card.js'
+import { a2aProblem } from '../domain/a2a-card.js'
 import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
-import { jsonProblem, type JsonObject } from '../domain/json.js'
-import { defaultPrincipalProblem, type DefaultExecutionPrincipal } from '../domain/principal.js'
+import { jsonProblem } from '../domain/json.js'
+import { defaultPrincipalProblem } from '../domain/principal.js'
+import { rulesOf } from '../domain/setting.js'
 import { newSecret } from '../domain/signature.js'
 import type { Unavailable } from '../ports/stored.js'
 import { within } from '../pacing/deadline.js'
 import type { With } from './context.js'
 import type { Platform } from '../platform.js'
-import {
-  broken,
-  integerRule,
-  invalid,
-  required,
-  type Invalid,
-  type Rule,
-} from '../domain/input-rules.js'
+import { broken, invalid, required, type Invalid, type Rule } from '../domain/input-rules.js'
 import { requireProject, type ProjectNotFound } from '../webhooks/require-project.js'
 
-export type AgentSettings = {
-  readonly name: string
-  readonly runtime: { readonly kind: string } & JsonObject
-  readonly defaultExecutionPrincipal?: DefaultExecutionPrincipal | undefined
-  readonly concurrency?: number | undefined
-  readonly maxAttempts?: number | undefined
-  readonly maxQueued?: number | undefined
-  /** `reject` is `maxQueued: 0`. */
-  readonly onBusy?: OnBusy | undefined
-  /** Publishes the agent at the A2A endpoint. */
-  readonly a2a?: A2aSetting | undefined
-}
 export type CreateAgentInput = AgentSettings &
   ByActor & {
     readonly projectId: string
@@ -115,41 +100,28 @@ export async function settleAgent(
   return (await d.storage.agents.get(projectId, id)).unwrapOr(undefined) ?? agent
 }
 
-export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }
-
+/** The rules of the settings, except that the runtime's adapter checks the options. */
 export function agentRules(settings: AgentChanges): Record<string, Rule> {
-  const {
-    name,
-    defaultExecutionPrincipal: principal,
-    concurrency,
-    maxAttempts,
-    maxQueued,
-    onBusy,
-    a2a,
-  } = settings
-  const optional = (value: unknown, rule: Rule): Rule => (value === undefined ? undefined : rule)
+  const { name, defaultExecutionPrincipal: principal, maxQueued, onBusy, a2a } = settings
+  const rules = rulesOf(agentSettings, settings)
   return {
-    name: optional(
-      name,
-      isAgentName(name ?? '')
-        ? undefined
-        : 'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID',
-    ),
-    defaultExecutionPrincipal: optional(principal, defaultPrincipalProblem(principal)),
-    concurrency: optional(concurrency, integerRule(concurrency, 1, 1_000)),
-    maxAttempts: optional(maxAttempts, integerRule(maxAttempts, 1, 100)),
-    maxQueued: optional(maxQueued, integerRule(maxQueued, 0, 100_000)),
-    onBusy: optional(onBusy, onBusyRule(onBusy, maxQueued)),
-    a2a: optional(a2a, a2aProblem(a2a)),
+    ...rules,
+    ...(name !== undefined && { name: isAgentName(name) ? undefined : NAME_RULE }),
+    ...(principal !== undefined && {
+      defaultExecutionPrincipal: defaultPrincipalProblem(principal),
+    }),
+    onBusy:
+      rules['onBusy'] ??
+      (contradicts(onBusy, maxQueued) ? `contradicts maxQueued ${maxQueued}` : undefined),
+    ...(a2a !== undefined && { a2a: a2aProblem(a2a) }),
   }
 }
 
-function onBusyRule(onBusy: unknown, maxQueued: number | undefined): Rule {
-  if (onBusy !== 'queue' && onBusy !== 'reject') return 'must be queue or reject'
-  return maxQueued === undefined || onBusyOf({ maxQueued }) === onBusy
-    ? undefined
-    : `contradicts maxQueued ${maxQueued}`
-}
+const NAME_RULE =
+  'must be 1 to 63 of a-z, 0-9 and -, begin and end with one of a-z, 0-9, and not be a UUID'
+
+const contradicts = (onBusy: OnBusy | undefined, maxQueued: number | undefined): boolean =>
+  onBusy !== undefined && maxQueued !== undefined && onBusyOf({ maxQueued }) !== onBusy
 
 const MAX_OPTIONS_DEPTH = 8
 

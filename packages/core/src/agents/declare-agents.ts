@@ -1,6 +1,6 @@
 import type { Platform } from '../platform.js'
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
-import type { Agent } from '../domain/agent.js'
+import type { Agent, AgentSettings } from '../domain/agent.js'
 import {
   decideFields,
   fieldsOfAgent,
@@ -13,13 +13,7 @@ import {
 import type { Json } from '../domain/json.js'
 import type { Stored } from '../ports/stored.js'
 import type { With } from './context.js'
-import {
-  createAgent,
-  parsedRuntime,
-  withDefaults,
-  type AgentSettings,
-  type CreateAgentError,
-} from './create-agent.js'
+import { createAgent, parsedRuntime, withDefaults, type CreateAgentError } from './create-agent.js'
 import {
   changeDeclared,
   declaredKey,

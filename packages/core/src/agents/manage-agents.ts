@@ -4,6 +4,7 @@ import {
   mayChangeRuntime,
   runtimeSecretsContext,
   type Agent,
+  type AgentChanges,
 } from '../domain/agent.js'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
@@ -11,13 +12,7 @@ import { given } from '../domain/given.js'
 import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { Page, PageOf, Unavailable } from '../ports/stored.js'
-import {
-  agentRules,
-  runtimeConfig,
-  settleAgent,
-  type AgentChanges,
-  type CreatedAgent,
-} from './create-agent.js'
+import { agentRules, runtimeConfig, settleAgent, type CreatedAgent } from './create-agent.js'
 import type { With } from './context.js'
 import type { Platform } from '../platform.js'
 import { broken, type Invalid } from '../domain/input-rules.js'

@@ -5,6 +5,7 @@ import type { JsonObject } from './json.js'
 import type { DefaultExecutionPrincipal } from './principal.js'
 import type { RunError } from './run.js'
 import type { Reseal, Sealed } from './sealed.js'
+import type { SettingsOf } from './setting.js'
 
 /** An addressable worker. Agents of one project have different names. */
 export type Agent = {
@@ -26,6 +27,67 @@ export type Agent = {
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
+
+/** The settings that people give. */
+export type AgentSettings = {
+  readonly name: string
+  readonly runtime: { readonly kind: string } & JsonObject
+  readonly defaultExecutionPrincipal?: DefaultExecutionPrincipal | undefined
+  readonly concurrency?: number | undefined
+  readonly maxAttempts?: number | undefined
+  readonly maxQueued?: number | undefined
+  /** `reject` is `maxQueued: 0`. */
+  readonly onBusy?: OnBusy | undefined
+  /** Publishes the agent at the A2A endpoint. */
+  readonly a2a?: A2aSetting | undefined
+}
+export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }
+
+export const agentDefaults = { concurrency: 16, maxAttempts: 3, maxQueued: 100 } as const
+
+export const agentSettings = {
+  name: {
+    type: 'string',
+    required: true,
+    description: 'Unique in the project. 1 to 63 characters of a-z, 0-9 and -. Not a UUID.',
+    examples: ['support'],
+  },
+  runtime: { type: 'object', required: true },
+  defaultExecutionPrincipal: { type: 'object' },
+  concurrency: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 1_000,
+    default: agentDefaults.concurrency,
+    description: 'Runs at the same time, in each process.',
+    label: 'maximum simultaneous runs in each process',
+  },
+  maxAttempts: {
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: agentDefaults.maxAttempts,
+    description: 'The most runs of a message, including crashed ones.',
+    label: 'maximum runs of one message',
+  },
+  maxQueued: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 100_000,
+    default: agentDefaults.maxQueued,
+    description: 'A message is refused if more messages of its session are ahead of it.',
+    label: 'maximum messages that can wait ahead of a new one in its session',
+  },
+  onBusy: {
+    type: 'string',
+    enum: ['queue', 'reject'],
+    default: 'queue',
+    description:
+      '`reject` means a `maxQueued` of 0, `queue` any other. If you send both, they must agree.',
+    label: 'short form of --max-queued: reject means 0, queue means more',
+  },
+  a2a: { type: 'object', label: 'setting a2a for clients of A2A' },
+} as const satisfies SettingsOf<AgentSettings>
 
 /**
  * The runtime's adapter checks `options`. `secrets` is an encrypted JSON object that is never
@@ -79,8 +141,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export const isUuid = (text: string): boolean => UUID.test(text)
 export const isAgentName = (text: string): boolean => SLUG.test(text) && !isUuid(text)
-
-export const agentDefaults = { concurrency: 16, maxAttempts: 3, maxQueued: 100 } as const
 
 /** Pauses before the first restarts of a failed agent, in ms. Later pauses are a minute. */
 const RESTART_DELAYS_MS: readonly number[] = [1_000, 5_000, 30_000]

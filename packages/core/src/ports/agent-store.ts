@@ -54,17 +54,7 @@ export interface AgentStore {
 
 /** An absent field stays as it is. */
 export type AgentChange = Partial<
-  Pick<
-    Agent,
-    | 'name'
-    | 'defaultExecutionPrincipal'
-    | 'runtime'
-    | 'desiredState'
-    | 'concurrency'
-    | 'maxAttempts'
-    | 'maxQueued'
-    | 'a2a'
-  >
+  Omit<Agent, 'id' | 'projectId' | 'state' | 'createdAt' | 'updatedAt'>
 > & { readonly updatedAt: Instant }
 
 export type OwnRequest = {

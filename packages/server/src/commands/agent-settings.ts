@@ -1,8 +1,10 @@
-import type { A2aSetting, AgentSettings, JsonObject } from '@org/agent-messaging-core'
-import type { DefaultExecutionPrincipal } from '@org/agent-messaging-core/runtime'
+import type { AgentChange } from '@org/agent-messaging-client'
+import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
+import { agentSettings, type DefaultExecutionPrincipal } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { OperatorError } from '../operator-error.js'
-import { agentsOption, jsonFile, wholeNumber } from './options.js'
+import { agentsOption, jsonFile } from './options.js'
+import { settingOptions } from './setting-options.js'
 
 export type RuntimeOptions = {
   readonly handler?: string
@@ -15,14 +17,7 @@ export type RuntimeOptions = {
   readonly runtime?: JsonObject
   readonly agents?: string
 }
-export type SettingOptions = {
-  readonly principal?: DefaultExecutionPrincipal['type']
-  readonly concurrency?: number
-  readonly maxAttempts?: number
-  readonly maxQueued?: number
-  readonly onBusy?: AgentSettings['onBusy']
-  readonly card?: JsonObject
-}
+export type SettingOptions = { readonly principal?: DefaultExecutionPrincipal['type'] }
 
 export const RUNTIME_FLAGS = '--handler, --program, --url, --openai, --acp, --a2a or --runtime'
 
@@ -46,32 +41,22 @@ export function withRuntime(command: Command): Command {
   return command.option('--model <name>', 'model for --openai').addOption(agentsOption())
 }
 
+const settings = settingOptions(agentSettings, {
+  a2a: {
+    flags: '--card <file>',
+    example: '{"enabled":true}: JSON file, - for stdin',
+    parse: jsonFile,
+  },
+})
+
 export const withSettings = (command: Command): Command =>
-  command
+  settings
+    .addTo(command)
     .addOption(
       new Option('--principal <type>', 'default execution principal').choices([
         'service',
         'end_user',
       ]),
-    )
-    .option('--concurrency <number>', 'maximum simultaneous runs in each process', wholeNumber(0))
-    .option('--max-attempts <number>', 'maximum runs of one message', wholeNumber(0))
-    .option(
-      '--max-queued <number>',
-      'maximum messages that can wait ahead of a new one in its session',
-      wholeNumber(0),
-    )
-    .addOption(
-      new Option(
-        '--on-busy <action>',
-        'short form of --max-queued: reject means 0, queue means more',
-      ).choices(['queue', 'reject']),
-    )
-    .addOption(
-      new Option(
-        '--card <file>',
-        'setting a2a for clients of A2A, such as {"enabled":true}: JSON file, - for stdin',
-      ).argParser(jsonFile),
     )
 
 /** The selected runtime, or undefined. */
@@ -106,19 +91,7 @@ function withKind({ kind, ...options }: JsonObject): AgentSettings['runtime'] {
 }
 
 /** The given settings. Settings that were not given are undefined. */
-export const settingsOf = ({
-  principal,
-  concurrency,
-  maxAttempts,
-  maxQueued,
-  onBusy,
-  card,
-}: SettingOptions) => ({
-  concurrency,
-  maxAttempts,
-  maxQueued,
-  onBusy,
-  // The service checks the fields.
-  ...(card && { a2a: card as unknown as A2aSetting }),
-  ...(principal && { defaultExecutionPrincipal: { type: principal } as DefaultExecutionPrincipal }),
+export const settingsOf = ({ principal: type, ...options }: SettingOptions): AgentChange => ({
+  ...settings.read(options),
+  ...(type && { defaultExecutionPrincipal: { type } }),
 })

@@ -10,7 +10,8 @@ export function settingOptions(settings: Settings, own: Readonly<Record<string, 
     .filter(([, { label }]) => label)
     .map(([name, setting]) => ({ name, option: optionOf(name, setting, own[name]) }))
   return {
-    addTo: (command: Command) => options.forEach(({ option }) => command.addOption(option)),
+    addTo: (command: Command) =>
+      options.reduce((added, { option }) => added.addOption(option), command),
     /** Returns the settings in the parsed options of a command. Others are undefined. */
     read: (parsed: object) => {
       const values = new Map<string, unknown>(Object.entries(parsed))
