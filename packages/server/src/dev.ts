@@ -6,11 +6,11 @@ import {
   type AgentFunctions as Agents,
   type Programs,
 } from '@org/agent-messaging-node/wiring'
-import type { Config } from './config.js'
-import { devAddresses, devFiles, readOrCreateDevSettings } from './dev-files.js'
-import { logProgram, type Logger } from './logging.js'
+import type { Config } from './settings/config.js'
+import { devAddresses, devFiles, readOrCreateDevSettings } from './settings/dev-files.js'
+import { logProgram, type Logger } from './telemetry/logging.js'
 import { projectNamed } from './lookup.js'
-import { otlpExports } from './otlp-setting.js'
+import { otlpExports } from './settings/otlp-setting.js'
 import { createServer, type RunningServer } from './server.js'
 import { shownDatabase } from './urls.js'
 import { welcome, type Welcome } from './welcome.js'

@@ -1,4 +1,4 @@
-import type { Logger } from './logging.js'
+import type { Logger } from './telemetry/logging.js'
 import type { RunningServer } from './server.js'
 
 /** Under npm, one Ctrl-C sends two signals. Signals within this time count as one. */

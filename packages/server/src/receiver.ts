@@ -1,5 +1,5 @@
 import { catchWebhook, type SignatureCheck } from '@org/agent-messaging-console/catch-webhook'
-import { openListener, type Listener } from './http-listener.js'
+import { openListener, type Listener } from './listener/http-listener.js'
 import { printable } from './terminal.js'
 
 export type ReceiverOptions = {

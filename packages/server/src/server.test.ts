@@ -10,7 +10,7 @@ import { type Telemetry } from '@org/agent-messaging-core/runtime'
 import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { freePort } from '../../../scripts/free-port.mjs'
-import { silentLogger, type Logger } from './logging.js'
+import { silentLogger, type Logger } from './telemetry/logging.js'
 import { OperatorError } from './operator-error.js'
 import { createServer, type RunningServer, type ServerOptions } from './server.js'
 

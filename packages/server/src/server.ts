@@ -8,15 +8,15 @@ import { isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp, type RequestFacts } from '@org/agent-messaging-http'
 import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
-import { CredentialThrottle } from './credential-throttle.js'
-import { openEndpoints, type EndpointName } from './endpoints.js'
-import { waysToSet } from './environment.js'
-import { openListener, type Listener } from './http-listener.js'
-import { logProgram, logTelemetry, silentLogger, type Logger } from './logging.js'
-import { OutageLog } from './outage-log.js'
-import type { Metrics } from './metrics.js'
-import { openMetricsListener } from './metrics-listener.js'
-import type { TraceExport } from './otlp-traces.js'
+import { CredentialThrottle } from './listener/credential-throttle.js'
+import { openEndpoints, type EndpointName } from './listener/endpoints.js'
+import { waysToSet } from './settings/environment.js'
+import { openListener, type Listener } from './listener/http-listener.js'
+import { logProgram, logTelemetry, silentLogger, type Logger } from './telemetry/logging.js'
+import { OutageLog } from './telemetry/outage-log.js'
+import type { Metrics } from './telemetry/metrics.js'
+import { openMetricsListener } from './telemetry/metrics-listener.js'
+import type { TraceExport } from './telemetry/otlp-traces.js'
 import { wire, type Wiring, type WiringOptions } from '@org/agent-messaging-node/wiring'
 
 export type ServerOptions = WiringOptions & {
@@ -213,9 +213,9 @@ async function metricsOf(
 ): Promise<Metrics | undefined> {
   const isRead = openMetrics || metricsToken !== undefined || metricsPort !== undefined
   if (!isRead && !exportsMetrics) return undefined
-  const { createMetrics } = await import('./metrics.js')
+  const { createMetrics } = await import('./telemetry/metrics.js')
   if (!exportsMetrics) return createMetrics()
-  const { exportMetrics } = await import('./otlp-metrics.js')
+  const { exportMetrics } = await import('./telemetry/otlp-metrics.js')
   const onFailure = (reason: string) => logger.warn({ reason }, 'metrics were not exported')
   return createMetrics(exportMetrics(onFailure))
 }
@@ -226,7 +226,7 @@ async function tracesOf(
   logger: Logger,
 ): Promise<TraceExport | undefined> {
   if (!exportsTraces) return undefined
-  const { exportTraces } = await import('./otlp-traces.js')
+  const { exportTraces } = await import('./telemetry/otlp-traces.js')
   return exportTraces((reason) => logger.warn({ reason }, 'spans were not exported'))
 }
 

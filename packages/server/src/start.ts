@@ -1,9 +1,9 @@
 import type { AgentFunctions as Agents, Programs } from '@org/agent-messaging-node/wiring'
-import type { Config } from './config.js'
-import { allowedValue, type VariableName } from './environment.js'
-import type { Logger } from './logging.js'
+import type { Config } from './settings/config.js'
+import { allowedValue, type VariableName } from './settings/environment.js'
+import type { Logger } from './telemetry/logging.js'
 import { OperatorError } from './operator-error.js'
-import { otlpExports } from './otlp-setting.js'
+import { otlpExports } from './settings/otlp-setting.js'
 import { createServer, type RunningServer } from './server.js'
 
 export type StartOptions = {

@@ -1,8 +1,8 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import { builtInAgents, loadAgents, noAgentsFile } from '../agents-file.js'
-import type { Config } from '../config.js'
-import { devAddresses, existingDevDatabase } from '../dev-files.js'
-import { loadConfig } from '../load-config.js'
+import type { Config } from '../settings/config.js'
+import { devAddresses, existingDevDatabase } from '../settings/dev-files.js'
+import { loadConfig } from '../settings/load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { shownDatabase } from '../urls.js'
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { profilesFile } from '../profiles.js'
+import { profilesFile } from '../settings/profiles.js'
 import { serverOf } from './backend.js'
 
 let home: string

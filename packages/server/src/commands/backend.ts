@@ -4,10 +4,10 @@ import { PERMISSIONS, type Actor, type MessagingService } from '@org/agent-messa
 import { createHttpApp } from '@org/agent-messaging-http'
 import { Hono } from 'hono'
 import { okAsync } from 'neverthrow'
-import { publicUrl } from '../config-values.js'
+import { publicUrl } from '../settings/config-values.js'
 import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
-import { profilesFile, readProfile, type Profile } from '../profiles.js'
+import { profilesFile, readProfile, type Profile } from '../settings/profiles.js'
 import { onDatabase } from './admin.js'
 import type { BackendOptions } from './options.js'
 

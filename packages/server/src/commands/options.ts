@@ -3,8 +3,8 @@ import { type JsonObject } from '@org/agent-messaging-core'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { InvalidArgumentError, Option, type Command } from 'commander'
 import { z } from 'zod'
-import { duration as durationText, publicUrl } from '../config-values.js'
-import { allowedValue } from '../environment.js'
+import { duration as durationText, publicUrl } from '../settings/config-values.js'
+import { allowedValue } from '../settings/environment.js'
 
 export const jsonOption = () => new Option('--json', 'print JSON in the format of the HTTP API')
 export const agentsOption = () =>

@@ -4,7 +4,7 @@ import { createHttpApp } from '@org/agent-messaging-http'
 import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { chromiumOptions } from '../../../../scripts/chromium.mjs'
-import { openListener } from '../../src/http-listener.js'
+import { openListener } from '../../src/listener/http-listener.js'
 import { playDemo } from './demo.mjs'
 
 /** A browser is slow on a busy machine. */

@@ -1,12 +1,12 @@
 import type { Message, NewInputAnswer, OpenInput } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import { firstOf, type Backend } from './backend.js'
-import { Reason } from './client-error.js'
-import { addApiCommand, ID } from './command.js'
+import { firstOf, type Backend } from '../backend.js'
+import { Reason } from '../client-error.js'
+import { addApiCommand, ID } from '../command.js'
 import { messageWith, nowIn } from './messages.js'
-import { wholeNumber, type BackendOptions } from './options.js'
-import { table } from './output.js'
+import { wholeNumber, type BackendOptions } from '../options.js'
+import { table } from '../output.js'
 
 type ListOptions = BackendOptions & { readonly endUser?: string; readonly limit: number }
 type AnswerOptions = BackendOptions & { readonly endUser?: string }

@@ -1,9 +1,9 @@
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import type { Backend } from './backend.js'
-import { addApiCommand, ID } from './command.js'
-import { duration, type BackendOptions } from './options.js'
-import { withSecret, type SecretOptions } from './secret.js'
+import type { Backend } from '../backend.js'
+import { addApiCommand, ID } from '../command.js'
+import { duration, type BackendOptions } from '../options.js'
+import { withSecret, type SecretOptions } from '../secret.js'
 
 type RotateOptions = BackendOptions & SecretOptions & { readonly grace?: number }
 

@@ -1,11 +1,11 @@
 import type { Project, SendLimits } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import { OperatorError } from '../operator-error.js'
-import { firstOf, type Backend } from './backend.js'
-import { addApiCommand } from './command.js'
-import { wholeNumber, type BackendOptions } from './options.js'
-import { table } from './output.js'
+import { OperatorError } from '../../operator-error.js'
+import { firstOf, type Backend } from '../backend.js'
+import { addApiCommand } from '../command.js'
+import { wholeNumber, type BackendOptions } from '../options.js'
+import { table } from '../output.js'
 
 type LimitOptions = BackendOptions & {
   readonly projectPerMinute?: number

@@ -7,7 +7,7 @@ import { openTelemetryTracing } from './open-telemetry-tracing.js'
 import { closing, sometimes } from './otlp-failures.js'
 import { SERVICE, serviceResource } from './otlp-resource.js'
 import { batchOf, samplerOf } from './otlp-variables.js'
-import { version } from './version.js'
+import { version } from '../version.js'
 
 export type TraceExport = {
   readonly tracing: Tracing

@@ -1,9 +1,9 @@
 import type { LoggedEvent } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
-import type { Backend } from './backend.js'
-import { addApiCommand } from './command.js'
-import { instant, type BackendOptions } from './options.js'
-import { forStdout } from './output.js'
+import type { Backend } from '../backend.js'
+import { addApiCommand } from '../command.js'
+import { instant, type BackendOptions } from '../options.js'
+import { forStdout } from '../output.js'
 
 type TailOptions = BackendOptions & {
   readonly after?: string

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { NewRecovery, Recovery } from '@org/agent-messaging-client'
-import { OperatorError, orFail } from '../operator-error.js'
-import type { Backend } from './backend.js'
-import { orRefusal } from './client-error.js'
-import { loggedProgress } from './output.js'
+import { OperatorError, orFail } from '../../operator-error.js'
+import type { Backend } from '../backend.js'
+import { orRefusal } from '../client-error.js'
+import { loggedProgress } from '../output.js'
 
 /** The time between two looks at a recovery that another process works on. */
 const LOOK_MS = 500

@@ -7,7 +7,7 @@ import {
   type LevelWithSilent,
   type Logger as PinoLogger,
 } from 'pino'
-import { printable } from './terminal.js'
+import { printable } from '../terminal.js'
 
 /** The part of pino's interface that the server uses. */
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> &

@@ -22,7 +22,7 @@ it.each(['grafana/dashboard.json', 'prometheus/alerts.yaml'])(
     const known = [...text.matchAll(/^# TYPE (\w+) (\w+)/gm)].flatMap(([, name = '', kind]) =>
       kind === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
     )
-    const used = readFileSync(new URL(`../../../deploy/${file}`, import.meta.url), 'utf8')
+    const used = readFileSync(new URL(`../../../../deploy/${file}`, import.meta.url), 'utf8')
     const names = used.match(/\b(?:agent_messaging|nodejs|process)_[a-z0-9_]+/g) ?? []
     expect(names.length).toBeGreaterThan(5)
     expect(names.filter((name) => !known.includes(name))).toEqual([])

@@ -7,7 +7,7 @@ import {
   type BatchSpanProcessorOptions,
   type Sampler,
 } from '@opentelemetry/sdk-trace'
-import { OperatorError } from './operator-error.js'
+import { OperatorError } from '../operator-error.js'
 
 /** The longest time of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1

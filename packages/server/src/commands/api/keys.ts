@@ -2,10 +2,10 @@ import type { ApiKey, Permission } from '@org/agent-messaging-client'
 import { PERMISSIONS } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import { firstOf, type Backend } from './backend.js'
-import { addApiCommand } from './command.js'
-import { instant, repeatable, type BackendOptions } from './options.js'
-import { table } from './output.js'
+import { firstOf, type Backend } from '../backend.js'
+import { addApiCommand } from '../command.js'
+import { instant, repeatable, type BackendOptions } from '../options.js'
+import { table } from '../output.js'
 
 type CreateOptions = BackendOptions & {
   readonly permission: readonly (Permission | 'all')[]

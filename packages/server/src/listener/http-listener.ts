@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { ShortLivedMap } from '@org/agent-messaging-core/runtime'
 import { Intake } from './intake.js'
-import { OperatorError } from './operator-error.js'
-import { ownUrl } from './urls.js'
+import { OperatorError } from '../operator-error.js'
+import { ownUrl } from '../urls.js'
 
 export type Listener = {
   /** Contains the actual port. */

@@ -1,4 +1,4 @@
-import { OperatorError } from './operator-error.js'
+import { OperatorError } from '../operator-error.js'
 
 type Variables = Readonly<Record<string, string | undefined>>
 

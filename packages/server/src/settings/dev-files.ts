@@ -6,7 +6,7 @@ import { newApiKey, newSecret, type Crypto } from '@org/agent-messaging-core/run
 import type { AddressPolicy } from '@org/agent-messaging-outbound'
 import type { Config } from './config.js'
 import { masterKey as masterKeyText } from './config-values.js'
-import { OperatorError } from './operator-error.js'
+import { OperatorError } from '../operator-error.js'
 import { createPrivateDirectory, readOrCreateText } from '@org/agent-messaging-node/wiring'
 
 const DIRECTORY = 'data'

@@ -1,7 +1,7 @@
 import type { Agent, AgentChange, CreatedAgent } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import { OperatorError } from '../operator-error.js'
+import { OperatorError } from '../../operator-error.js'
 import {
   RUNTIME_FLAGS,
   runtimeOf,
@@ -11,10 +11,10 @@ import {
   type RuntimeOptions,
   type SettingOptions,
 } from './agent-settings.js'
-import { firstOf, type Backend } from './backend.js'
-import { addApiCommand } from './command.js'
-import type { BackendOptions } from './options.js'
-import { fieldTable, table } from './output.js'
+import { firstOf, type Backend } from '../backend.js'
+import { addApiCommand } from '../command.js'
+import type { BackendOptions } from '../options.js'
+import { fieldTable, table } from '../output.js'
 
 type CreateOptions = BackendOptions & RuntimeOptions & SettingOptions & { readonly stopped?: true }
 type UpdateOptions = BackendOptions & RuntimeOptions & SettingOptions & { readonly name?: string }

@@ -1,6 +1,6 @@
 import type { Agent, Client, Delivery, Webhook } from '@org/agent-messaging-client'
-import { firstOf } from './backend.js'
-import { table } from './output.js'
+import { firstOf } from '../backend.js'
+import { table } from '../output.js'
 import { webhookRow } from './webhook-row.js'
 
 type CountedState = 'queued' | 'running' | 'deferred' | 'input_required' | 'failed'

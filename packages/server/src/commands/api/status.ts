@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { version } from '../version.js'
-import { addApiCommand } from './command.js'
+import { version } from '../../version.js'
+import { addApiCommand } from '../command.js'
 import { readStatus, statusText } from './project-status.js'
 
 export const addStatus = (program: Command): Command =>

@@ -1,11 +1,11 @@
 import type { FoundMessage, Message, MessageState } from '@org/agent-messaging-client'
 import { given, toIso } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
-import { firstOf, type Backend } from './backend.js'
-import { Reason } from './client-error.js'
-import { addApiCommand } from './command.js'
-import { instant, wholeNumber, type BackendOptions } from './options.js'
-import { fieldTable, table } from './output.js'
+import { firstOf, type Backend } from '../backend.js'
+import { Reason } from '../client-error.js'
+import { addApiCommand } from '../command.js'
+import { instant, wholeNumber, type BackendOptions } from '../options.js'
+import { fieldTable, table } from '../output.js'
 
 type ListOptions = BackendOptions & {
   readonly session?: string

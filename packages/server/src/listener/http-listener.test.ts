@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { openListener, type Listener, type ListenerOptions } from './http-listener.js'
-import { OperatorError } from './operator-error.js'
+import { OperatorError } from '../operator-error.js'
 
 const open: Listener[] = []
 afterEach(async () => {

@@ -1,5 +1,5 @@
 import type { Webhook } from '@org/agent-messaging-client'
-import type { Row } from './output.js'
+import type { Row } from '../output.js'
 
 /** A line of `webhooks list`. */
 export const webhookRow = (webhook: Webhook): Row => ({

@@ -2,10 +2,10 @@ import type { Delivery, DeliveryAttempt, DeliveryStatus } from '@org/agent-messa
 import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { given, toIso } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
-import { firstOf, type Backend } from './backend.js'
-import { addApiCommand, ID } from './command.js'
-import { instant, wholeNumber, type BackendOptions } from './options.js'
-import { fieldTable, table } from './output.js'
+import { firstOf, type Backend } from '../backend.js'
+import { addApiCommand, ID } from '../command.js'
+import { instant, wholeNumber, type BackendOptions } from '../options.js'
+import { fieldTable, table } from '../output.js'
 import { recovered, recoveryText } from './recover.js'
 
 type Filters = {

@@ -1,10 +1,10 @@
 import type { Message, Session } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
-import { firstOf, type Backend } from './backend.js'
-import { Reason } from './client-error.js'
-import { addApiCommand } from './command.js'
-import { wholeNumber, type BackendOptions } from './options.js'
-import { table } from './output.js'
+import { firstOf, type Backend } from '../backend.js'
+import { Reason } from '../client-error.js'
+import { addApiCommand } from '../command.js'
+import { wholeNumber, type BackendOptions } from '../options.js'
+import { table } from '../output.js'
 
 type Context = Backend & { readonly options: BackendOptions & { readonly limit: number } }
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { agent, type ForceOptions } from './agents.js'
-import type { Backend } from './backend.js'
-import { addApiCommand } from './command.js'
-import { progress } from './output.js'
+import type { Backend } from '../backend.js'
+import { addApiCommand } from '../command.js'
+import { progress } from '../output.js'
 
 type Context = Backend & { readonly options: ForceOptions & { readonly dryRun?: true } }
 

@@ -1,7 +1,7 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import { waysToSet } from './environment.js'
-import { openListener, type Listener } from './http-listener.js'
+import { waysToSet } from '../settings/environment.js'
+import { openListener, type Listener } from '../listener/http-listener.js'
 import type { Metrics } from './metrics.js'
 
 type Address = { readonly host: string; readonly port: number | undefined }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { parseEnv } from 'node:util'
 import type { Result } from 'neverthrow'
 import { readConfig, type Config, type Variables } from './config.js'
-import { OperatorError } from './operator-error.js'
+import { OperatorError } from '../operator-error.js'
 import { withSettingFiles } from './setting-files.js'
 import { envFileProblems, unknownVariables, unsupportedLogs } from './setting-warnings.js'
 

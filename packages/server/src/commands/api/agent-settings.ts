@@ -2,8 +2,8 @@ import type { AgentChange } from '@org/agent-messaging-client'
 import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
 import { agentSettings, type DefaultExecutionPrincipal } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
-import { OperatorError } from '../operator-error.js'
-import { agentsOption, jsonFile } from './options.js'
+import { OperatorError } from '../../operator-error.js'
+import { agentsOption, jsonFile } from '../options.js'
 import { settingOptions } from './setting-options.js'
 
 export type RuntimeOptions = {

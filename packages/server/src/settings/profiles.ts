@@ -3,8 +3,8 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import { z } from 'zod'
 import { publicUrl } from './config-values.js'
-import { OperatorError } from './operator-error.js'
-import { shellWord } from './terminal.js'
+import { OperatorError } from '../operator-error.js'
+import { shellWord } from '../terminal.js'
 
 /** A server, and the API key of one of its projects. */
 export type Profile = { readonly server: string; readonly apiKey?: string | undefined }
