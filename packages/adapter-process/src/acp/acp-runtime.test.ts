@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url'
 import type { RunError, RunningAgent, RunRequest } from '@org/agent-messaging-core/runtime'
 import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-testing'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { isAlive } from '../test/processes.js'
+import { isAlive } from '../../test/processes.js'
 import { acpRuntime, type AcpProgram, type AcpRuntimeOptions } from './acp-runtime.js'
 
 const testProgram = (file: string, ...args: string[]): AcpProgram => ({
   command: process.execPath,
-  args: [fileURLToPath(new URL(`../test/${file}`, import.meta.url)), ...args],
+  args: [fileURLToPath(new URL(`../../test/${file}`, import.meta.url)), ...args],
 })
 
 type Setting = Partial<Omit<AcpRuntimeOptions, 'programs'>> & {

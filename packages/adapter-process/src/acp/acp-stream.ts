@@ -8,7 +8,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { fieldsOf } from './acp-long-message.js'
-import { readLines } from './lines.js'
+import { readLines } from '../lines.js'
 
 export type AgentPipes = { readonly stdin: Writable; readonly stdout: Readable }
 

@@ -2,8 +2,8 @@ import { defaultLimits, type AgentRuntime } from '@org/agent-messaging-core/runt
 import { err, ok } from 'neverthrow'
 import type { AcpLimits } from './acp-agent.js'
 import type { PermissionPolicy } from './acp-permissions.js'
-import { namedPrograms, type ProgramOptions } from './named-programs.js'
-import type { Program } from './program.js'
+import { namedPrograms, type ProgramOptions } from '../named-programs.js'
+import type { Program } from '../program.js'
 
 /** A program that speaks the Agent Client Protocol. */
 export type AcpProgram = Program & {

@@ -17,7 +17,7 @@ type Setting = { readonly limits?: Partial<AcpLimits>; readonly permissions?: Pe
 /** Starts an agent that is built on the SDK. By default a person decides on all its tools. */
 async function running({ limits = {}, permissions = 'ask' }: Setting = {}) {
   const log: string[] = []
-  const script = fileURLToPath(new URL('../test/acp-agent.mjs', import.meta.url))
+  const script = fileURLToPath(new URL('../../test/acp-agent.mjs', import.meta.url))
   const runtime = acpRuntime({
     programs: { coder: { command: process.execPath, args: [script], permissions } },
     environment: process.env,

@@ -15,8 +15,8 @@ import { AcpSessions } from './acp-sessions.js'
 import { MessageTooLong } from './acp-stream.js'
 import { startTurn, type AcpTurn } from './acp-turn.js'
 import { WaitingTurns } from './acp-waiting-turns.js'
-import type { Child } from './child.js'
-import { within } from './within.js'
+import type { Child } from '../child.js'
+import { within } from '../within.js'
 
 export type AcpLimits = {
   /** From the start to the end of the handshake. By default `npx` has time to fetch a package. */
