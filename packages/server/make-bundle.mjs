@@ -22,7 +22,7 @@ const input = {
   index: 'server/src/index.ts',
   'postgres-lease-keeper-thread': 'adapter-postgres/src/postgres-lease-keeper-thread.js',
   'sqlite-lease-keeper-thread': 'adapter-sqlite/src/sqlite-lease-keeper-thread.js',
-  'webhook-thread-entry': 'adapter-outbound/src/webhook-thread-entry.js',
+  'webhook-thread-entry': 'adapter-outbound/src/webhooks/webhook-thread-entry.js',
 }
 /** `better-sqlite3` is native, and `pg` loads `pg-native` only where a user installed it. */
 const external = ['better-sqlite3', 'pg-native']

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { HttpMethod } from './exchange.js'
 import { Fault } from './fault.js'
 import type { OutboundHttp } from './outbound-http.js'
-import { errorOf, type HttpStream } from './streamed-response.js'
+import { errorOf, type HttpStream } from './models/streamed-response.js'
 
 export type FetchLimits = {
   /** Limits the body of a response. */

@@ -7,7 +7,11 @@ import { OriginPools } from './origin-pools.js'
 import { proxyTunnel } from './proxy.js'
 import { hostResolver } from './resolve-host.js'
 import { CollectedResponse, type HttpOutcome, type ResponseHandler } from './response.js'
-import { StreamedResponse, type HttpStream, type StreamRequest } from './streamed-response.js'
+import {
+  StreamedResponse,
+  type HttpStream,
+  type StreamRequest,
+} from './models/streamed-response.js'
 
 /**
  * Sends all outgoing requests. The guard checks every address at the dial. Redirects are returned,

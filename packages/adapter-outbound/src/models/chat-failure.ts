@@ -1,8 +1,8 @@
 import { failedRun, type RunOutcome } from '@org/agent-messaging-core/runtime'
-import { ABORTED } from './exchange.js'
-import { Fault } from './fault.js'
+import { ABORTED } from '../exchange.js'
+import { Fault } from '../fault.js'
 import { ModelError } from './model-error.js'
-import { retryIn, unreachedRun } from './run-outcome.js'
+import { retryIn, unreachedRun } from '../run-outcome.js'
 import { TooLarge } from './streamed-response.js'
 
 /** A retry after one of these statuses can succeed. The same holds for every 5xx. */

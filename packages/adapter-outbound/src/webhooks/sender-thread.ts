@@ -6,9 +6,9 @@ import {
   type Clock,
   type MadeAttempt,
 } from '@org/agent-messaging-core/runtime'
-import type { AddressPolicy } from './address-guard.js'
-import { unreachable } from './fault.js'
-import type { OutboundOptions } from './outbound-http.js'
+import type { AddressPolicy } from '../address-guard.js'
+import { unreachable } from '../fault.js'
+import type { OutboundOptions } from '../outbound-http.js'
 
 /** Enough for the few objects that the thread holds. Node's default of 48 MiB would stay empty. */
 const YOUNG_GENERATION_MIB = 12

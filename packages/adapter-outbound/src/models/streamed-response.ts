@@ -1,7 +1,7 @@
-import { CappedBody } from './capped-body.js'
-import type { HttpRequest } from './exchange.js'
-import { Fault, unreachable, type Unreachable } from './fault.js'
-import type { Flow, Head, ResponseHandler } from './response.js'
+import { CappedBody } from '../capped-body.js'
+import type { HttpRequest } from '../exchange.js'
+import { Fault, unreachable, type Unreachable } from '../fault.js'
+import type { Flow, Head, ResponseHandler } from '../response.js'
 
 export type StreamRequest = HttpRequest & {
   /** Replaces `maxBodyBytes` for an event stream, whose reader holds only one event at a time. */

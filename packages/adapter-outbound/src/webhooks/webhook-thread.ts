@@ -6,8 +6,8 @@ import type {
   MadeAttempt,
 } from '@org/agent-messaging-core/runtime'
 import { systemClock } from '@org/agent-messaging-core/node'
-import type { AddressPolicy } from './address-guard.js'
-import type { OutboundOptions } from './outbound-http.js'
+import type { AddressPolicy } from '../address-guard.js'
+import type { OutboundOptions } from '../outbound-http.js'
 import { SenderThread, THREAD_ENDED, unsent, type ThreadData } from './sender-thread.js'
 
 export type WebhookThreadOptions = {

@@ -8,12 +8,12 @@ import {
   type RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
-import { Calls } from './calls.js'
+import { Calls } from '../calls.js'
 import { chatFailure } from './chat-failure.js'
 import { ChatReply } from './chat-reply.js'
 import { chatHeaders, chatResponse, withTrace } from './chat-request.js'
 import { eventData } from './event-stream.js'
-import { Fault } from './fault.js'
+import { Fault } from '../fault.js'
 import { parsedJson } from './model-error.js'
 import {
   openaiOptionsSchema,
@@ -21,8 +21,8 @@ import {
   separateSecrets,
   type OpenaiOptions,
 } from './openai-options.js'
-import type { OutboundHttp } from './outbound-http.js'
-import { Workload } from './workload.js'
+import type { OutboundHttp } from '../outbound-http.js'
+import { Workload } from '../workload.js'
 
 export type OpenaiRuntimeOptions = {
   /** Sends all requests and decides which addresses they can reach. Use `guardedFetch`. */

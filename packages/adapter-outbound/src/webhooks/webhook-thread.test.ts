@@ -9,8 +9,8 @@ import {
 import { nodeCrypto } from '@org/agent-messaging-core/node'
 import { Webhook } from 'standardwebhooks'
 import { expect, it, onTestFinished } from 'vitest'
-import { eventually } from '../test/eventually.js'
-import { http, rawServer } from '../test/raw-server.js'
+import { eventually } from '../../test/eventually.js'
+import { http, rawServer } from '../../test/raw-server.js'
 import { webhookThread, type WebhookThreadOptions } from './webhook-thread.js'
 
 const masterKey = Buffer.alloc(32, 7)

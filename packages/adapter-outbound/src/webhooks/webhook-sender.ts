@@ -1,7 +1,7 @@
 import type { Outcome, SendRequest, WebhookSender } from '@org/agent-messaging-core/runtime'
-import type { OutboundHttp } from './outbound-http.js'
-import type { HttpResponse } from './response.js'
-import { parseRetryAfter } from './retry-after.js'
+import type { OutboundHttp } from '../outbound-http.js'
+import type { HttpResponse } from '../response.js'
+import { parseRetryAfter } from '../retry-after.js'
 
 /** How much of a receiver's response is stored. */
 const MAX_BODY_BYTES = 16 * 1024

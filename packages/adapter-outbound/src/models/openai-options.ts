@@ -13,7 +13,7 @@ import {
   optionsSchemaOf,
   timeoutMs,
   wholeNumber,
-} from './option-rules.js'
+} from '../option-rules.js'
 
 const MAX_MODEL_LENGTH = 256
 const MAX_KEY_LENGTH = 8 * 1024
