@@ -1,8 +1,8 @@
 import { defaultLimits, type Agent, type Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
-import { agentRef, pageOf, byActor } from './input.js'
-import { show, showError } from './layout.js'
+import { agentRef, pageOf, byActor } from './parts/input.js'
+import { show, showError } from './parts/layout.js'
 import { BASE } from './options.js'
 import {
   Command,
@@ -14,9 +14,9 @@ import {
   refreshed,
   Status,
   Time,
-} from './parts.js'
-import { need } from './sign-in.js'
-import { agentTones } from './wording.js'
+} from './parts/parts.js'
+import { need } from './access/sign-in.js'
+import { agentTones } from './parts/wording.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:agents')

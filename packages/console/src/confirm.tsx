@@ -4,11 +4,11 @@ import { Hono } from 'hono'
 import type { Child } from 'hono/jsx'
 import { ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from './context.js'
-import { countMatching, countText, type Count } from './count.js'
-import { webhookRef } from './input.js'
-import { show, showError } from './layout.js'
+import { countMatching, countText, type Count } from './parts/count.js'
+import { webhookRef } from './parts/input.js'
+import { show, showError } from './parts/layout.js'
 import { BASE } from './options.js'
-import { need } from './sign-in.js'
+import { need } from './access/sign-in.js'
 
 /**
  * Asks before an action that is hard to take back. Each page lists the consequences, the number of

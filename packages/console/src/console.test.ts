@@ -5,7 +5,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../test/scene.js'
 import { createConsole } from './console.js'
 import { isConsolePath } from './options.js'
-import { localIso } from './zone.js'
+import { localIso } from './parts/zone.js'
 
 const HOUR = 3_600_000
 

@@ -1,8 +1,8 @@
 import type { Actor, ApiKey, PortalSession } from '@org/agent-messaging-core'
-import type { Catcher } from './catcher.js'
-import type { Count } from './count.js'
+import type { Catcher } from './webhooks/catcher.js'
+import type { Count } from './parts/count.js'
 import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
-import type { SignInLinks } from './sign-in-links.js'
+import type { SignInLinks } from './access/sign-in-links.js'
 
 /** The dependencies that all pages share. */
 export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl' | 'portal'> & {

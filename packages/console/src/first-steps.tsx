@@ -1,6 +1,6 @@
 import type { Agent } from '@org/agent-messaging-core'
 import { BASE } from './options.js'
-import { Command, Empty } from './parts.js'
+import { Command, Empty } from './parts/parts.js'
 
 /** Explains the first message to a project without messages and webhooks. */
 export function FirstSteps({

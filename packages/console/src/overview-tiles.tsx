@@ -1,11 +1,11 @@
 import type { Agent, Instant, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
-import { deliveriesPath } from './filter.js'
-import { holdsDeliveries } from './held.js'
-import { messagesPath } from './message-filter.js'
-import type { Numbers } from './numbers.js'
+import { deliveriesPath } from './parts/filter.js'
+import { holdsDeliveries } from './webhooks/held.js'
+import { messagesPath } from './messages/message-filter.js'
+import type { Numbers } from './parts/numbers.js'
 import { BASE } from './options.js'
-import { span } from './parts.js'
+import { span } from './parts/parts.js'
 
 type Total = Numbers['total']
 

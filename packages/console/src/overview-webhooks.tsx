@@ -1,10 +1,10 @@
 import type { Instant, Webhook } from '@org/agent-messaging-core'
-import { Sparkline } from './charts.js'
-import { deliveriesPath } from './filter.js'
-import { sumOf, type Numbers } from './numbers.js'
-import { Status } from './parts.js'
-import { WebhookName } from './webhook-name.js'
-import { healthOf } from './wording.js'
+import { Sparkline } from './parts/charts.js'
+import { deliveriesPath } from './parts/filter.js'
+import { sumOf, type Numbers } from './parts/numbers.js'
+import { Status } from './parts/parts.js'
+import { WebhookName } from './webhooks/webhook-name.js'
+import { healthOf } from './parts/wording.js'
 
 type StatusCodesProps = Pick<Numbers, 'codes'> & { readonly since: Instant }
 

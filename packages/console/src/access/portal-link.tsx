@@ -1,0 +1,122 @@
+import type { PortalSession, ServiceError } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import type { ConsoleDeps, Env } from '../context.js'
+import { textIn } from '../parts/input.js'
+import { show, showError } from '../parts/layout.js'
+import { BASE } from '../options.js'
+import { firstPage, overPage, remember } from './portal.js'
+import { PORTAL } from './portal-pages.js'
+import { projectNameOf, signedIn, type SignedIn } from './session.js'
+
+/** Opens the session of a link, and asks first if the browser has another session. */
+export const portalRoutes = (d: ConsoleDeps) =>
+  new Hono<Env>()
+    .get(PORTAL, async (c) => {
+      // Link previews and scanners send HEAD. Such a request must not use up the link.
+      if (c.req.method === 'HEAD') return c.body(null, 200)
+      return followLink(c, d, { code: c.req.query('code') ?? '', isAgreed: false })
+    })
+    .post(PORTAL, async (c) =>
+      followLink(c, d, { code: textIn(await c.req.parseBody(), 'code'), isAgreed: true }),
+    )
+
+type Followed = { readonly code: string; readonly isAgreed: boolean }
+
+async function followLink(c: Context<Env>, d: ConsoleDeps, { code, isAgreed }: Followed) {
+  const found = await safeTry(async function* () {
+    const link = yield* d.service.portals.findLink(code)
+    return ok({ ...link, others: yield* openSessions(c, d) })
+  })
+  if (found.isErr())
+    return found.error.kind === 'unavailable' ? showError(c, found.error) : overPage(c)
+  const { session, isUsable, others } = found.value
+  const { portal, operator } = others
+  const isSameCustomer = portal?.projectId === session.projectId
+  if (isUsable) {
+    const mustAsk = !isSameCustomer && (portal ?? operator) !== undefined
+    if (mustAsk && !isAgreed) return askPage(c, d, { code, session, others })
+    const opened = await d.service.portals.open(code)
+    if (opened.isOk()) {
+      remember(c, d, opened.value)
+      return c.redirect(firstPage(opened.value), 303)
+    }
+    if (opened.error.kind === 'unavailable') return showError(c, opened.error)
+  }
+  // A used link still works in a browser that has a session of its customer.
+  return portal && isSameCustomer ? c.redirect(firstPage(portal), 303) : overPage(c)
+}
+
+/** The open sessions of a browser. */
+type Sessions = {
+  readonly portal: PortalSession | undefined
+  readonly operator: SignedIn | undefined
+}
+
+const openSessions = (c: Context<Env>, d: ConsoleDeps) =>
+  safeTry(async function* () {
+    const id = c.get('portalId')
+    const portal = id === undefined ? undefined : yield* unlessOver(d.service.portals.findOpen(id))
+    return ok<Sessions>({ portal, operator: yield* unlessOver(signedIn(c, d)) })
+  })
+
+const unlessOver = <T,>(found: ResultAsync<T, ServiceError>) =>
+  found.orElse((error) =>
+    error.kind === 'unavailable' ? err<undefined, ServiceError>(error) : ok(undefined),
+  )
+
+type Question = {
+  readonly code: string
+  readonly session: PortalSession
+  readonly others: Sessions
+}
+
+/** Asks before the link replaces a session or hides the console. */
+async function askPage(c: Context<Env>, d: ConsoleDeps, { code, session, others }: Question) {
+  const customer = await projectNameOf(d, session.projectId)
+  const { portal, operator } = others
+  return show(
+    c,
+    { title: 'Open the portal?' },
+    <form method="post" action={PORTAL} class="narrow card stack">
+      <h1>
+        Open the portal of <bdi>{customer}</bdi>?
+      </h1>
+      <p>This browser has another session:</p>
+      <ul class="consequences">
+        {portal && (
+          <li>
+            The portal of <bdi>{await projectNameOf(d, portal.projectId)}</bdi>. You leave it if you
+            continue.
+          </li>
+        )}
+        {operator && (
+          <li>
+            The console of operators, {await operatorName(d, operator)}. You cannot use it until you
+            leave the portal.
+          </li>
+        )}
+      </ul>
+      <input type="hidden" name="code" value={code} />
+      <p class="buttons">
+        <button class="primary">
+          Act for <bdi>{customer}</bdi>
+        </button>
+        <a class="button" href={BASE}>
+          Cancel
+        </a>
+      </p>
+    </form>,
+  )
+}
+
+async function operatorName(d: ConsoleDeps, { apiKey }: SignedIn) {
+  if (!apiKey) return <>signed in with the operator key</>
+  return (
+    <>
+      with the API key <bdi>{apiKey.name}</bdi> of the project{' '}
+      <bdi>{await projectNameOf(d, apiKey.projectId)}</bdi>
+    </>
+  )
+}

@@ -1,0 +1,31 @@
+import type { PortalSession } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import type { Env } from '../context.js'
+import { BASE } from '../options.js'
+
+export const PORTAL = `${BASE}/portal`
+
+/** The pages that each permission opens, by the first part of the path behind `BASE`. */
+const PAGES: Readonly<Record<PortalSession['permissions'][number], readonly string[]>> = {
+  'project:webhooks': ['webhooks', 'deliveries', 'recover', 'recoveries', 'search'],
+  'project:message': ['sessions', 'messages', 'questions', 'search'],
+}
+/** Only the platform decides to erase a customer's data. */
+const NEVER = /^\/console\/sessions\/[^/]+\/erase$/
+
+/** Tells whether a portal session can open a page. A new page is closed until `PAGES` names it. */
+export const isPortalPath = (path: string, permissions: PortalSession['permissions']): boolean => {
+  const [page = ''] = path.slice(BASE.length + 1).split('/')
+  return !NEVER.test(path) && permissions.some((one) => PAGES[one].includes(page))
+}
+
+/** Returns true if the request belongs to an open or ended portal session, or opens a session. */
+export const isPortalRequest = (c: Context<Env>): boolean =>
+  c.get('portalId') !== undefined || c.req.path === PORTAL
+
+/** In a frame, the link replaces the page that contains the frame. */
+export const ReturnLink = ({ to }: { readonly to: string }) => (
+  <a href={to} target="_top">
+    Back to {new URL(to).host}
+  </a>
+)

@@ -1,0 +1,475 @@
+import type { PortalPermission } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { cookieOf, ORIGIN, scene } from '../../test/scene.js'
+import { pageRoutes } from '../console.js'
+import type { ConsoleDeps } from '../context.js'
+
+const HOUR = 3_600_000
+const ID = '01a2087e-bb88-712b-ac6f-8ca626ef0ec3'
+const HTTPS = 'https://msg.example'
+const APP = 'https://app.example'
+
+type Options = Parameters<typeof scene>[0]
+
+/** A scene with a link for the permissions, and a way to open it. */
+async function portal(permissions: readonly PortalPermission[], options: Options = {}) {
+  const s = await scene(options)
+  const link = async (returnUrl?: string) => {
+    const made = await s.service.portals.create({ projectId: s.projectId, permissions, returnUrl })
+    const { session, code } = made._unsafeUnwrap()
+    return { session, path: `/console/portal?code=${code}` }
+  }
+  const enter = async (returnUrl?: string) => {
+    const { session, path } = await link(returnUrl)
+    const opened = await s.get(path)
+    return { session, opened, cookie: cookieOf(opened) }
+  }
+  const send = (path: string, form: Record<string, string>, cookie: string) =>
+    s.post(path, form, { origin: ORIGIN, cookie })
+  return { ...s, link, enter, send }
+}
+
+type Scene = Awaited<ReturnType<typeof portal>>
+
+/** The routes that each permission opens. A route that no list has fails the test below. */
+const ROUTES: Readonly<Record<PortalPermission | 'either' | 'none', readonly string[]>> = {
+  'project:webhooks': [
+    'GET /console/webhooks',
+    'POST /console/webhooks',
+    'GET /console/webhooks/:id',
+    'GET /console/webhooks/:id/:action{rotate|disable|delete}',
+    'POST /console/webhooks/:id/:action{test|pause|resume|disable|enable|finish}',
+    'POST /console/webhooks/:id/delete',
+    'POST /console/webhooks/:id/rotate',
+    'GET /console/webhooks/:id/edit',
+    'POST /console/webhooks/:id/edit',
+    'GET /console/deliveries',
+    'GET /console/deliveries/:id',
+    'POST /console/deliveries/:id/:action{redeliver|cancel|skip}',
+    'GET /console/recover',
+    'POST /console/recover',
+    'GET /console/recoveries/:id',
+    'POST /console/recoveries/:id/cancel',
+  ],
+  'project:message': [
+    'GET /console/sessions',
+    'POST /console/sessions',
+    'GET /console/sessions/:agent',
+    'POST /console/sessions/:agent',
+    'GET /console/sessions/:agent/live',
+    'GET /console/messages',
+    'GET /console/messages/:id',
+    'GET /console/questions',
+    'GET /console/questions/:id',
+    'POST /console/questions/:id',
+    'GET /console/questions/:id/withdraw',
+    'POST /console/questions/:id/withdraw',
+    'POST /console/messages/:agent/:message/:action{retry|cancel}',
+  ],
+  either: ['GET /console', 'GET /console/search'],
+  none: [
+    'GET /console/agents',
+    'POST /console/agents/:agent/:action{start|stop}',
+    'GET /console/agents/:agent/delete',
+    'POST /console/agents/:agent/delete',
+    'GET /console/sessions/:agent/erase',
+    'POST /console/sessions/:agent/erase',
+    'ALL /console/catcher/*',
+    'GET /console/catcher',
+    'POST /console/catcher/register',
+    'POST /console/catcher/answer',
+    'POST /console/catcher/clear',
+    'GET /console/keys',
+    'POST /console/keys',
+    'GET /console/keys/:key/revoke',
+    'POST /console/keys/:key/revoke',
+    'GET /console/audit-log',
+    'GET /console/project',
+    'POST /console/switch',
+    'ALL /console/projects',
+    'ALL /console/projects/*',
+    'GET /console/projects',
+    'POST /console/projects',
+    'GET /console/projects/:project/keys',
+    'POST /console/projects/:project/keys',
+    'GET /console/projects/:project/keys/:key/revoke',
+    'POST /console/projects/:project/keys/:key/revoke',
+    'GET /console/projects/:project/audit-log',
+    'GET /console/projects/audit-log',
+  ],
+}
+const classOf = (route: string) =>
+  Object.entries(ROUTES).find(([, listed]) => listed.includes(route))?.[0]
+
+const NOTHING = { service: {}, catcher: {} } as unknown as ConsoleDeps
+const routes = [
+  ...new Set(pageRoutes(NOTHING).routes.map(({ method, path }) => `${method} ${path}`)),
+]
+
+/** An address that the route matches. */
+const pathIn = (pattern: string): string =>
+  pattern
+    .replace(/:action\{(\w+)[^}]*\}/, '$1')
+    .replace(/:agent\b/, 'bot')
+    .replaceAll(/:\w+/g, ID)
+    .replace('*', 'page')
+
+describe('the pages of a portal session', () => {
+  it.each(routes)('open by the right permission: %s', async (route) => {
+    const [method, pattern = ''] = route.split(' ')
+    const opens = async (permissions: readonly PortalPermission[]): Promise<boolean> => {
+      const { enter, send, get } = await portal(permissions)
+      const { cookie } = await enter()
+      const path = pathIn(pattern)
+      const answer = await (method === 'POST' ? send(path, {}, cookie) : get(path, cookie))
+      return !(answer.status === 404 && (await answer.text()).includes('<h1>Page not found</h1>'))
+    }
+    const listed = classOf(route)
+    expect(listed, 'name the new route in ROUTES').toBeDefined()
+    expect([
+      await opens(['project:webhooks']),
+      await opens(['project:message']),
+      await opens(['project:webhooks', 'project:message']),
+    ]).toEqual([
+      listed === 'project:webhooks' || listed === 'either',
+      listed === 'project:message' || listed === 'either',
+      listed !== 'none',
+    ])
+  })
+
+  it('search for no text of more than 100 characters', async () => {
+    const { enter, get } = await portal(['project:message'])
+    const answer = await get(`/console/messages?text=${'x'.repeat(101)}`, (await enter()).cookie)
+    expect(answer.status).toBe(400)
+    expect(await answer.text()).toContain('text must have at most 100 characters')
+  })
+
+  it('name no API key, command or test receiver to a customer without webhooks', async () => {
+    const { enter, get } = await portal(['project:webhooks'])
+    const page = await (await get('/console/webhooks', (await enter()).cookie)).text()
+    expect(page).toContain('No webhooks yet')
+    expect(page).not.toMatch(/curl|catcher|API key/)
+  })
+
+  it('are no other project’s', async () => {
+    const { enter, get, service } = await portal(['project:webhooks'])
+    const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const webhook = (
+      await service.webhooks.create({
+        projectId: other.id,
+        url: 'https://other.example/hook',
+        events: ['*'],
+      })
+    )._unsafeUnwrap().webhook
+    const { cookie } = await enter()
+    expect((await get(`/console/webhooks/${webhook.id}`, cookie)).status).toBe(404)
+    expect(await (await get('/console/webhooks', cookie)).text()).not.toContain('other.example')
+  })
+
+  it('name the customer’s project, also on a page that does not exist', async () => {
+    const { enter, get } = await portal(['project:webhooks', 'project:message'])
+    const { cookie } = await enter()
+    for (const path of ['/webhooks', '/deliveries', '/sessions', '/questions', '/search', '/keys'])
+      expect(await (await get(`/console${path}`, cookie)).text(), path).toContain(
+        'For <bdi>test</bdi>',
+      )
+  })
+
+  it('name the platform, show its logo and colours, and lead back to it', async () => {
+    const svg = new TextEncoder().encode('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    const look = {
+      name: 'Acme <Cloud>',
+      logo: { type: 'image/svg+xml', bytes: svg },
+      accent: { light: '#007744', dark: '#55ddaa' },
+    } as const
+    const { enter, get } = await portal(['project:webhooks'], { portal: { look } })
+    const { cookie } = await enter(`${APP}/settings`)
+    const page = await (await get('/console/webhooks', cookie)).text()
+    expect(page).toContain('<span>Acme &lt;Cloud&gt;</span>')
+    expect(page).toContain(`href="${APP}/settings" target="_top">Back to app.example</a>`)
+    expect(page).not.toMatch(/href="\/console\/(agents|sessions|keys|project|audit-log)/)
+    const logo = await get(/<img src="([^"]*)"/.exec(page)?.[1] ?? '', cookie)
+    expect(logo.headers.get('content-type')).toBe('image/svg+xml')
+    const style = await get(/href="(\/console\/portal\/style[^"]*)"/.exec(page)?.[1] ?? '')
+    expect(await style.text()).toContain('light-dark(#007744, #55ddaa)')
+    const signIn = await (await get('/console/sign-in')).text()
+    expect(signIn).not.toContain('Acme')
+  })
+
+  it('show a new secret once, and never an old one', async () => {
+    const { enter, get, send } = await portal(['project:webhooks'])
+    const { cookie } = await enter()
+    const form = { url: 'https://a.example/hook', events: 'message.responded' }
+    const created = await (await send('/console/webhooks', form, cookie)).text()
+    const secret = /whsec_[\w+/=]+/.exec(created)?.[0] ?? ''
+    expect(secret).not.toBe('')
+    const list = await (await get('/console/webhooks', cookie)).text()
+    const path = /\/console\/webhooks\/[0-9a-f-]{36}/.exec(list)?.[0] ?? ''
+    const rotated = await (await send(`${path}/rotate`, {}, cookie)).text()
+    const next = /whsec_[\w+/=]+/.exec(rotated)?.[0] ?? ''
+    expect([next === '', next === secret]).toEqual([false, false])
+    for (const page of [path, `${path}/edit`, `${path}/rotate`])
+      expect(await (await get(page, cookie)).text()).not.toMatch(/whsec_/)
+  })
+
+  it('record its changes in the audit log', async () => {
+    const { enter, send, service, projectId } = await portal(['project:webhooks'])
+    const { cookie, session } = await enter()
+    const form = { url: 'https://a.example/hook', events: 'message.responded' }
+    await send('/console/webhooks', form, cookie)
+    await send('/console/sign-out', {}, cookie)
+    const { data } = (await service.auditLog.list({ projectId }, { limit: 2 }))._unsafeUnwrap()
+    const actor = { kind: 'portal', id: session.id }
+    expect(data).toMatchObject([
+      { action: 'portal.ended', actor, targetId: session.id },
+      { action: 'webhook.created', actor },
+    ])
+  })
+})
+
+describe('a portal link', () => {
+  it('opens the first page once, also after a look by a scanner', async () => {
+    const { link, get, pages } = await portal(['project:message'])
+    const { path } = await link()
+    const head = await pages.fetch(new Request(ORIGIN + path, { method: 'HEAD' }))
+    expect([head.status, head.headers.get('set-cookie')]).toEqual([200, null])
+    const opened = await get(path)
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/console/sessions'])
+    expect(opened.headers.get('set-cookie')).toMatch(
+      /^agent_messaging_portal=\S+; Max-Age=3600; Path=\/console; HttpOnly; SameSite=Lax$/,
+    )
+    const again = await get(path)
+    expect([again.status, again.headers.get('set-cookie')]).toEqual([401, null])
+    expect((await get(path, cookieOf(opened))).headers.get('location')).toBe('/console/sessions')
+  })
+
+  it('replaces a session of the same customer without a question', async () => {
+    const { enter, link, get, signIn } = await portal(['project:webhooks'])
+    const cookie = `${await signIn()}; ${(await enter()).cookie}`
+    const { path } = await link()
+    const opened = await get(path, cookie)
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/console/webhooks'])
+    expect(cookieOf(opened)).toMatch(/^agent_messaging_portal=/)
+  })
+
+  it.each(['', '?code=', '?code=unknown'])('that is wrong opens nothing: %s', async (query) => {
+    const { get, link } = await portal(['project:webhooks'])
+    await link()
+    const answer = await get(`/console/portal${query}`)
+    expect([answer.status, answer.headers.get('set-cookie')]).toEqual([401, null])
+    expect(await answer.text()).not.toContain('API key')
+  })
+
+  it('expires after 15 minutes', async () => {
+    const { link, get, jump } = await portal(['project:webhooks'])
+    const { path } = await link()
+    await jump(HOUR / 4)
+    expect((await get(path)).status).toBe(401)
+  })
+})
+
+describe('the end of a portal session', () => {
+  it('comes with its time, and shows no sign-in form', async () => {
+    const { enter, get, jump } = await portal(['project:webhooks'])
+    const { cookie } = await enter()
+    await jump(HOUR - 1)
+    expect((await get('/console/webhooks', cookie)).status).toBe(200)
+    await jump(1)
+    const over = await get('/console/webhooks', cookie)
+    expect(over.status).toBe(401)
+    expect(await over.text()).not.toContain('API key')
+  })
+
+  it('comes with a deletion, and a part of a page loads the whole page', async () => {
+    const { enter, service, projectId, pages } = await portal(['project:webhooks'])
+    const { cookie, session } = await enter()
+    await service.portals.end({ projectId, portalId: session.id })
+    const part = await pages.fetch(
+      new Request(`${ORIGIN}/console/webhooks`, { headers: { cookie, 'hx-request': 'true' } }),
+    )
+    expect([part.status, part.headers.get('hx-refresh')]).toEqual([200, 'true'])
+  })
+
+  it('comes when the customer leaves, for copies of the cookie too', async () => {
+    const { enter, get, send } = await portal(['project:webhooks'])
+    const { cookie } = await enter(`${APP}/settings`)
+    const left = await send('/console/sign-out', {}, cookie)
+    expect(left.headers.get('set-cookie')).toContain('agent_messaging_portal=; Max-Age=0')
+    expect(await left.text()).toContain('Back to app.example')
+    expect((await get('/console/webhooks', cookie)).status).toBe(401)
+  })
+
+  it('comes with a sign-in by API key in the same browser', async () => {
+    const { enter, send, key } = await portal(['project:webhooks'])
+    const { cookie } = await enter()
+    const signedIn = await send('/console/sign-in', { key }, cookie)
+    expect(signedIn.headers.getSetCookie().join('\n')).toContain(
+      'agent_messaging_portal=; Max-Age=0',
+    )
+  })
+
+  it('is not assumed while the storage is unavailable', async () => {
+    const { enter, get, link, storage } = await portal(['project:webhooks'])
+    const { cookie } = await enter()
+    storage.fail('portals.find')
+    expect((await get('/console/webhooks', cookie)).status).toBe(503)
+    expect((await get('/console/webhooks', cookie)).status).toBe(200)
+    const { path } = await link()
+    storage.fail('portals.open')
+    expect([(await get(path)).status, (await get(path)).status]).toEqual([503, 303])
+  })
+})
+
+describe('a portal link in a browser with another session', () => {
+  const linkOf = async ({ service }: Pick<Scene, 'service'>, name = 'Other <Ltd>') => {
+    const { id: projectId } = (await service.projects.create({ name }))._unsafeUnwrap()
+    const { code } = (await service.portals.create({ projectId }))._unsafeUnwrap()
+    return { code, path: `/console/portal?code=${code}` }
+  }
+
+  it('names both customers, asks, and is used up by the answer only', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie } = await s.enter()
+    const { code, path } = await linkOf(s)
+    for (const _ of ['first', 'again']) {
+      const asked = await s.get(path, cookie)
+      expect([asked.status, asked.headers.get('set-cookie')]).toEqual([200, null])
+      const page = await asked.text()
+      expect(page).toContain('Open the portal of <bdi>Other &lt;Ltd&gt;</bdi>?')
+      expect(page).toContain('The portal of <bdi>test</bdi>')
+    }
+    const opened = await s.send('/console/portal', { code }, cookie)
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/console/webhooks'])
+    const shown = await (await s.get('/console/webhooks', cookieOf(opened))).text()
+    expect(shown).toContain('For <bdi>Other &lt;Ltd&gt;</bdi>')
+    expect((await s.get(path)).status).toBe(401)
+    expect((await s.send('/console/portal', { code }, cookie)).status).toBe(401)
+  })
+
+  it('names the API key and the project of a console session', async () => {
+    const s = await portal(['project:webhooks'])
+    const page = await (await s.get((await linkOf(s)).path, await s.signIn())).text()
+    expect(page).toContain('Open the portal of <bdi>Other &lt;Ltd&gt;</bdi>?')
+    expect(page).toContain('the API key <bdi>mine</bdi> of the project <bdi>test</bdi>')
+    const own = await s.get((await s.link()).path, await s.signIn())
+    expect(await own.text()).toContain('Open the portal of <bdi>test</bdi>?')
+  })
+
+  it('names the session of the operator key, and both sessions of a browser', async () => {
+    const operatorKey = 'operator'.repeat(4)
+    const s = await portal(['project:webhooks'], { operatorKey })
+    const cookie = `${await s.signIn(operatorKey)}; ${(await s.enter()).cookie}`
+    const page = await (await s.get((await linkOf(s)).path, cookie)).text()
+    expect(page).toContain('signed in with the operator key')
+    expect(page).toContain('The portal of <bdi>test</bdi>')
+  })
+
+  it.each([
+    ['another site', { origin: 'https://evil.example' }],
+    ['an unknown site', {}],
+  ])('stays usable after a form of %s', async (_, origin: Record<string, string>) => {
+    const s = await portal(['project:webhooks'])
+    const { code, path } = await linkOf(s)
+    const refused = await s.post('/console/portal', { code }, { ...origin, cookie: '' })
+    expect([refused.status, refused.headers.get('set-cookie')]).toEqual([403, null])
+    expect((await s.get(path)).status).toBe(303)
+  })
+
+  it('does not ask about a session that has ended', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie, session } = await s.enter()
+    await s.service.portals.end({ projectId: s.projectId, portalId: session.id })
+    expect((await s.get((await linkOf(s)).path, cookie)).status).toBe(303)
+  })
+
+  it('that is used shows no page of the other session', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie } = await s.enter()
+    const { path } = await linkOf(s)
+    await s.get(path)
+    expect((await s.get(path, cookie)).status).toBe(401)
+  })
+
+  it('opens nothing while the storage is unavailable', async () => {
+    const s = await portal(['project:webhooks'])
+    const { cookie } = await s.enter()
+    const { path } = await linkOf(s)
+    for (const call of ['portals.findByDigest', 'portals.find'] as const) {
+      s.storage.fail(call)
+      expect((await s.get(path, cookie)).status, call).toBe(503)
+    }
+    expect((await s.get(path, cookie)).status).toBe(200)
+  })
+})
+
+describe('a console session in the same browser', () => {
+  it('waits until the portal session is over', async () => {
+    const { enter, get, signIn } = await portal(['project:webhooks'])
+    const both = `${await signIn()}; ${(await enter()).cookie}`
+    expect((await get('/console/keys', both)).status).toBe(404)
+  })
+})
+
+describe('frames', () => {
+  const options = { publicUrl: HTTPS, portal: { frameOrigins: [APP] } }
+  const frameOf = ({ headers }: Response) => [
+    /frame-ancestors [^;]*/.exec(headers.get('content-security-policy') ?? '')?.[0],
+    headers.get('x-frame-options'),
+  ]
+
+  it('of allowed origins show the portal, with a cookie for frames', async () => {
+    const { enter, get } = await portal(['project:webhooks'], options)
+    const { opened, cookie } = await enter()
+    expect(opened.headers.get('set-cookie')).toMatch(
+      /; HttpOnly; Secure; SameSite=None; Partitioned$/,
+    )
+    const allowed = [`frame-ancestors 'self' ${APP}`, null]
+    expect(frameOf(opened)).toEqual(allowed)
+    expect(frameOf(await get('/console/webhooks', cookie))).toEqual(allowed)
+  })
+
+  it('show no page of the console', async () => {
+    const { get, signIn } = await portal(['project:webhooks'], options)
+    const closed = ["frame-ancestors 'none'", 'DENY']
+    expect(frameOf(await get('/console/sign-in'))).toEqual(closed)
+    const cookie = await signIn()
+    expect(frameOf(await get('/console', cookie))).toEqual(closed)
+    const junk = await get('/console', `${cookie}; agent_messaging_portal=junk`)
+    expect([junk.status, frameOf(junk)]).toEqual([200, closed])
+  })
+
+  it('show no used link to a browser without a session', async () => {
+    const { link, get } = await portal(['project:webhooks'], options)
+    const { path } = await link()
+    await get(path)
+    expect(frameOf(await get(path))).toEqual(["frame-ancestors 'none'", 'DENY'])
+  })
+
+  it('show that a session has ended', async () => {
+    const { enter, get, service, projectId } = await portal(['project:webhooks'], options)
+    const { cookie, session } = await enter()
+    await service.portals.end({ projectId, portalId: session.id })
+    const over = await get('/console/webhooks', cookie)
+    expect([over.status, frameOf(over)]).toEqual([401, [`frame-ancestors 'self' ${APP}`, null]])
+  })
+
+  it('show the question for another portal session only', async () => {
+    const { enter, get, signIn, service } = await portal(['project:webhooks'], options)
+    const { cookie } = await enter()
+    const { id: projectId } = (await service.projects.create({ name: 'b' }))._unsafeUnwrap()
+    const { code } = (await service.portals.create({ projectId }))._unsafeUnwrap()
+    const path = `/console/portal?code=${code}`
+    expect(frameOf(await get(path, cookie))).toEqual([`frame-ancestors 'self' ${APP}`, null])
+    expect(frameOf(await get(path, await signIn()))).toEqual(["frame-ancestors 'none'", 'DENY'])
+  })
+
+  it('show no portal without the setting', async () => {
+    const { enter, get } = await portal(['project:webhooks'], { publicUrl: HTTPS })
+    const { cookie, opened } = await enter()
+    expect(opened.headers.get('set-cookie')).toMatch(/; HttpOnly; Secure; SameSite=Lax$/)
+    expect(frameOf(await get('/console/webhooks', cookie))).toEqual([
+      "frame-ancestors 'none'",
+      'DENY',
+    ])
+  })
+})

@@ -1,0 +1,214 @@
+import type { ApiKey, Project } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { auditLogPage } from './audit-log.js'
+import type { ConsoleDeps, Env } from '../context.js'
+import { idIn, pageOf, textIn } from '../parts/input.js'
+import { createKey, keysPage, revokeKey, revokePage, type KeysOf } from './keys.js'
+import { show, showError, showProblem } from '../parts/layout.js'
+import { BASE } from '../options.js'
+import { Empty, Id, Next, Problem, Time } from '../parts/parts.js'
+import { problemText } from '../parts/problem.js'
+import { keysOfSession, switchProject } from './session.js'
+import { needOperator } from './sign-in.js'
+
+const PROJECTS = `${BASE}/projects`
+const OPERATOR = { kind: 'operator' } as const
+
+/** The project of this session, its other projects, and all projects for the operator. */
+export const projectRoutes = (d: ConsoleDeps) => {
+  const keysOf = (c: Context<Env>): KeysOf => {
+    const projectId = idIn(c.req.param('project'))
+    return { projectId, path: `${PROJECTS}/${projectId}/keys`, actor: OPERATOR }
+  }
+  return new Hono<Env>()
+    .get(`${BASE}/project`, (c) => projectPage(c, d))
+
+    .post(`${BASE}/switch`, async (c) => {
+      const projectId = idIn(textIn(await c.req.parseBody(), 'project'))
+      return (await switchProject(c, d, projectId))
+        ? c.redirect(BASE, 303)
+        : showProblem(c, 404, 'Your session has no valid key of this project')
+    })
+
+    .use(PROJECTS, needOperator)
+    .use(`${PROJECTS}/*`, needOperator)
+    .get(PROJECTS, (c) => projectsPage(c, d))
+
+    .post(PROJECTS, async (c) => {
+      const name = textIn(await c.req.parseBody(), 'name').trim()
+      const created = await d.service.projects.create({ name, actor: OPERATOR })
+      return created.isErr()
+        ? projectsPage(c, d, { name, problem: problemText(created.error) })
+        : c.redirect(`${PROJECTS}/${created.value.id}/keys`, 303)
+    })
+
+    .get(`${PROJECTS}/:project/keys`, async (c) => {
+      const of = keysOf(c)
+      const found = await d.service.projects.get(of.projectId)
+      return found.isErr() ? showError(c, found.error) : keysPage(c, d, of)
+    })
+    .post(`${PROJECTS}/:project/keys`, (c) => createKey(c, d, keysOf(c)))
+    .get(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokePage(c, d, keysOf(c)))
+    .post(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokeKey(c, d, keysOf(c)))
+
+    .get(`${PROJECTS}/audit-log`, (c) =>
+      auditLogPage(c, d, { path: `${PROJECTS}/audit-log`, canOpen: false }),
+    )
+    .get(`${PROJECTS}/:project/audit-log`, (c) => {
+      const projectId = idIn(c.req.param('project'))
+      const path = `${PROJECTS}/${projectId}/audit-log`
+      return auditLogPage(c, d, { projectId, path, canOpen: false })
+    })
+}
+
+async function projectPage(c: Context<Env>, d: ConsoleDeps) {
+  const { projectId, name, permissions } = c.get('apiKey')
+  const others = (await keysOfSession(c, d)).filter((key) => key.projectId !== projectId)
+  return show(
+    c,
+    { title: c.get('projectName') },
+    <>
+      <h1>
+        <bdi>{c.get('projectName')}</bdi>
+      </h1>
+      <div class="card stack">
+        <p>
+          Project <code>{projectId}</code>
+        </p>
+        <p>
+          You are signed in with the API key <bdi>{name}</bdi>: {permissions.join(', ')}.
+        </p>
+        <p class="buttons">
+          {permissions.includes('project:admin') && (
+            <a class="button" href={`${BASE}/keys`}>
+              API keys
+            </a>
+          )}
+          {permissions.includes('project:audit') && (
+            <a class="button" href={`${BASE}/audit-log`}>
+              Audit log
+            </a>
+          )}
+        </p>
+      </div>
+      <section class="card stack" aria-labelledby="others">
+        <h2 id="others">Other projects</h2>
+        {await otherProjects(d, others)}
+        <form method="post" action={`${BASE}/sign-in`} class="stack">
+          <div>
+            <label for="key">API key of another project</label>
+            <input id="key" name="key" type="password" required autocomplete="off" />
+          </div>
+          <input type="hidden" name="add" value="yes" />
+          <p class="buttons">
+            <button>Open project</button>
+          </p>
+        </form>
+      </section>
+    </>,
+  )
+}
+
+async function otherProjects({ service }: ConsoleDeps, keys: readonly ApiKey[]) {
+  const rows = keys.map(async ({ projectId, name }) => {
+    const found = await service.projects.get(projectId)
+    return (
+      <form method="post" action={`${BASE}/switch`} class="buttons">
+        <button name="project" value={projectId}>
+          Switch to <bdi>{found.map((project) => project.name).unwrapOr(projectId)}</bdi>
+        </button>
+        <span class="muted">
+          with the key <bdi>{name}</bdi>
+        </span>
+      </form>
+    )
+  })
+  return Promise.all(rows)
+}
+
+type Draft = { readonly name: string; readonly problem?: string }
+
+async function projectsPage(
+  c: Context<Env>,
+  { service }: ConsoleDeps,
+  draft: Draft = { name: '' },
+) {
+  const found = await service.projects.list(pageOf(c))
+  if (found.isErr()) return showError(c, found.error)
+  const { data, nextCursor } = found.value
+  return show(
+    c,
+    { title: 'Projects', ...(draft.problem !== undefined && { status: 400 }) },
+    <>
+      <div class="heading">
+        <h1>Projects</h1>
+        <a class="button" href={`${PROJECTS}/audit-log`}>
+          Audit log of all projects
+        </a>
+      </div>
+      {data.length === 0 ? (
+        <Empty title="No projects yet">
+          <p>Create the first one below.</p>
+        </Empty>
+      ) : (
+        <ProjectTable projects={data} now={service.now()} />
+      )}
+      <Next c={c} cursor={nextCursor} label="Newer" />
+      <form method="post" action={PROJECTS} class="narrow card stack">
+        <h2>Create a project</h2>
+        <Problem text={draft.problem} />
+        <div>
+          <label for="name">Name</label>
+          <input id="name" name="name" required maxlength={100} value={draft.name} />
+        </div>
+        <p class="buttons">
+          <button class="primary">Create project</button>
+        </p>
+      </form>
+    </>,
+  )
+}
+
+const ProjectTable = ({
+  projects,
+  now,
+}: {
+  readonly projects: readonly Project[]
+  readonly now: number
+}) => (
+  <div class="scroll card flush" role="region" aria-label="Projects" tabindex={0}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Project</th>
+          <th scope="col">Created</th>
+          <th scope="col">Open</th>
+        </tr>
+      </thead>
+      <tbody>
+        {projects.map(({ id, name, createdAt }) => (
+          <tr>
+            <th scope="row" class="any">
+              <bdi>{name}</bdi>
+              <div>
+                <Id id={id} />
+              </div>
+            </th>
+            <td data-label="Created">
+              <Time at={createdAt} now={now} />
+            </td>
+            <td data-label="Open">
+              <a href={`${PROJECTS}/${id}/keys`} aria-label={`API keys of ${name}`}>
+                API keys
+              </a>{' '}
+              <a href={`${PROJECTS}/${id}/audit-log`} aria-label={`Audit log of ${name}`}>
+                Audit log
+              </a>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)

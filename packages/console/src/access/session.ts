@@ -1,0 +1,133 @@
+import type { ApiKey, MessagingService, Unavailable } from '@org/agent-messaging-core'
+import type { Sealed, SignIn } from '@org/agent-messaging-core/storage'
+import type { Context } from 'hono'
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
+import { errAsync, ok, okAsync, safeTry } from 'neverthrow'
+import { z } from 'zod'
+import type { ConsoleDeps } from '../context.js'
+import { BASE } from '../options.js'
+
+const NAME = 'agent_messaging_console'
+const PURPOSE = 'console/session'
+/** The longest session after a sign-in. */
+const SESSION_MS = 12 * 3_600_000
+/** A cookie has room for this many. */
+const MAX_KEYS = 10
+
+const contents = z.object({
+  id: z.string(),
+  until: z.number(),
+  /** The keys of different projects. The pages show the project of the first one. */
+  keys: z.array(z.string()),
+  operatorKey: z.string().optional(),
+})
+type Session = SignIn & z.output<typeof contents>
+
+type Parts = Pick<ConsoleDeps, 'service' | 'crypto' | 'publicUrl' | 'operatorKey'>
+
+/** A key of a project, or the operator's. */
+export type Credential = { readonly key: string } | { readonly operatorKey: string }
+
+/**
+ * Starts a session: a cookie with the credential, sealed with the master key. Every process of the
+ * service can read the cookie. Each request checks the credentials again, so a revoked key ends
+ * its sessions.
+ */
+export function beginSession(c: Context, d: Parts, credential: Credential): void {
+  const id = Buffer.from(d.crypto.randomBytes(16)).toString('base64url')
+  write(c, d, withCredential({ id, until: d.service.now() + SESSION_MS, keys: [] }, credential))
+}
+
+/** Adds the credential to the session, or starts one. The session ends at the same time. */
+export async function addToSession(c: Context, d: Parts, credential: Credential): Promise<void> {
+  const session = sessionIn(c, d)
+  const isOver = session === undefined || (await d.service.signIns.isOver(session)).unwrapOr(true)
+  if (isOver) beginSession(c, d, credential)
+  else write(c, d, withCredential(session, credential))
+}
+
+const withCredential = (session: Session, credential: Credential): Session =>
+  'key' in credential
+    ? { ...session, keys: [...new Set([credential.key, ...session.keys])].slice(0, MAX_KEYS) }
+    : { ...session, operatorKey: credential.operatorKey }
+
+/** Shows another project of this session. Returns false if no valid key opens the project. */
+export async function switchProject(c: Context, d: Parts, projectId: string): Promise<boolean> {
+  const session = sessionIn(c, d)
+  const found = (await keysIn(session, d.service)).find(
+    ({ apiKey }) => apiKey.projectId === projectId,
+  )
+  if (session && found) write(c, d, withCredential(session, found))
+  return found !== undefined
+}
+
+/** Returns the valid keys of the request's session. The first one is of the shown project. */
+export const keysOfSession = (c: Context, d: Parts): Promise<readonly ApiKey[]> =>
+  keysIn(sessionIn(c, d), d.service).then((found) => found.map(({ apiKey }) => apiKey))
+
+async function keysIn(session: Session | undefined, { keys }: MessagingService) {
+  const found = (session?.keys ?? []).map(async (key) =>
+    (await keys.authenticate(key)).map((apiKey) => ({ key, apiKey })).unwrapOr(undefined),
+  )
+  return (await Promise.all(found)).flatMap((one) => one ?? [])
+}
+
+/**
+ * Ends the session in this browser by deleting the cookie, and for copies of the cookie by a record
+ * in the storage.
+ */
+export function endSession(c: Context, d: Parts): ReturnType<Parts['service']['signIns']['end']> {
+  const session = sessionIn(c, d)
+  forgetSession(c, d)
+  return session === undefined ? okAsync() : d.service.signIns.end(session)
+}
+
+/** Deletes the cookie of this browser only. */
+export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'>): void => {
+  deleteCookie(c, NAME, cookieOptions(c, publicUrl()))
+}
+
+/** Who is signed in: a key of a project, the operator, or both. */
+export type SignedIn = { readonly apiKey?: ApiKey; readonly isOperator: boolean }
+
+/** Returns the credentials of the request's session, if it has not ended and one is valid. */
+export const signedIn = (c: Context, d: Parts) =>
+  safeTry<SignedIn, Unavailable | { readonly kind: 'unauthorized' }>(async function* () {
+    const session = sessionIn(c, d)
+    if (session === undefined || (yield* d.service.signIns.isOver(session)))
+      return errAsync({ kind: 'unauthorized' as const })
+    const isOperator = isOperatorKey(d, session.operatorKey)
+    const [key] = session.keys
+    if (key === undefined)
+      return isOperator ? ok({ isOperator }) : errAsync({ kind: 'unauthorized' as const })
+    return d.service.keys.authenticate(key).map((apiKey) => ({ apiKey, isOperator }))
+  })
+
+/** Returns the name of a project, or its id if the storage is unavailable. */
+export const projectNameOf = async (
+  { service }: Pick<Parts, 'service'>,
+  projectId: string,
+): Promise<string> =>
+  (await service.projects.get(projectId)).map(({ name }) => name).unwrapOr(projectId)
+
+export const isOperatorKey = (
+  { crypto, operatorKey }: Pick<Parts, 'crypto' | 'operatorKey'>,
+  text: string | undefined,
+): boolean => !!operatorKey && text !== undefined && crypto.equal(text, operatorKey)
+
+function sessionIn(c: Context, { crypto }: Pick<Parts, 'crypto'>): Session | undefined {
+  const sealed = Buffer.from(getCookie(c, NAME) ?? '', 'base64url').toString()
+  const text = crypto.unseal(sealed as Sealed, PURPOSE)
+  return text === undefined ? undefined : contents.safeParse(JSON.parse(text)).data
+}
+
+function write(c: Context, { service, crypto, publicUrl }: Parts, session: Session): void {
+  const sealed = crypto.seal(JSON.stringify(session), PURPOSE)
+  setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), {
+    ...cookieOptions(c, publicUrl()),
+    maxAge: Math.max(1, Math.floor((session.until - service.now()) / 1_000)),
+  })
+}
+
+const cookieOptions = (c: Context, publicUrl = c.req.url) =>
+  ({ path: BASE, httpOnly: true, sameSite: 'Lax', secure: publicUrl.startsWith('https:') }) as const

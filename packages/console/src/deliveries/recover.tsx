@@ -1,0 +1,128 @@
+import type { DeliveryFilter } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import { Hono } from 'hono'
+import { ok, safeTry } from 'neverthrow'
+import { countMatching } from '../parts/count.js'
+import { deliveryFilter, filterIn, type Filter } from '../parts/filter.js'
+import { recoveryRef, textIn, byActor } from '../parts/input.js'
+import { show, showError, showProblem } from '../parts/layout.js'
+import type { ConsoleDeps, Env } from '../context.js'
+import { BASE } from '../options.js'
+import { pathOf } from '../parts/parts.js'
+import { RecoverForm, RecoverPreview, Recoveries } from './recover-form.js'
+import { RecoveryPage } from './recover-page.js'
+import { need } from '../access/sign-in.js'
+import { zoneOf } from '../parts/zone.js'
+
+const MAX_WEBHOOKS = 100
+const MAX_RECOVERIES = 10
+
+/**
+ * Redelivers the deliveries that match a filter, of one webhook or of all. The first page shows how
+ * many match. A button starts the recovery, whose page shows its progress.
+ */
+export const recoverRoutes = (d: ConsoleDeps) => {
+  const { service } = d
+  const mayManage = need('project:webhooks')
+  return new Hono<Env>()
+    .get(`${BASE}/recover`, mayManage, (c) => recoverPage(c, d))
+
+    .post(`${BASE}/recover`, mayManage, async (c) => {
+      const { projectId } = c.get('apiKey')
+      const form = await c.req.parseBody()
+      const filter = recoverFilter(form, zoneOf(c))
+      const lost = lostField(form, filter)
+      if (lost !== undefined)
+        return showProblem(c, 400, `The field ${lost} cannot select deliveries. Count them again`)
+      const started = await service.recoveries.start({
+        actor: c.get('actor'),
+        projectId,
+        filter: recoveryFilter(projectId, filter),
+      })
+      if (started.isErr()) return showError(c, started.error)
+      const total = textIn(form, 'total')
+      const query = /^\d{1,9}$/.test(total) ? `?total=${total}` : ''
+      return c.redirect(`${BASE}/recoveries/${started.value.id}${query}`, 303)
+    })
+
+    .get(`${BASE}/recoveries/:id`, mayManage, async (c) => {
+      const found = await service.recoveries.get(recoveryRef(c))
+      if (found.isErr()) return showError(c, found.error)
+      const total = Number(c.req.query('total'))
+      return show(
+        c,
+        { title: 'Recovery', section: 'Deliveries' },
+        <RecoveryPage
+          recovery={found.value}
+          total={Number.isSafeInteger(total) && total > 0 ? total : undefined}
+          now={service.now()}
+          path={pathOf(c)}
+        />,
+      )
+    })
+
+    .post(`${BASE}/recoveries/:id/cancel`, mayManage, async (c) => {
+      const ref = recoveryRef(c)
+      const cancelled = await service.recoveries.cancel(byActor(c, ref))
+      if (cancelled.isErr()) return showError(c, cancelled.error)
+      return c.redirect(`${BASE}/recoveries/${ref.recoveryId}?notice=cancelled`, 303)
+    })
+}
+
+async function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
+  const { projectId } = c.get('apiKey')
+  const filter = recoverFilter(c.req.query(), zoneOf(c))
+  const found = await safeTry(async function* () {
+    const chosen =
+      filter.webhook === undefined
+        ? undefined
+        : yield* service.webhooks.get({ projectId, webhookId: filter.webhook })
+    const { data } = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+    const others = data.filter(({ id }) => id !== chosen?.id)
+    return ok({
+      webhooks: chosen ? [chosen, ...others] : data,
+      matching: yield* countMatching(service, deliveryFilter(projectId, filter)),
+      recoveries: yield* service.recoveries.list(projectId, { limit: MAX_RECOVERIES }),
+    })
+  })
+  if (found.isErr()) return showError(c, found.error)
+  const { webhooks, matching, recoveries } = found.value
+  return show(
+    c,
+    { title: 'Recover deliveries', section: 'Deliveries' },
+    <>
+      <h1>Recover deliveries</h1>
+      <p class="muted">
+        Sends old deliveries again after a receiver was fixed. They keep their ids and bodies.
+      </p>
+      <RecoverForm filter={filter} webhooks={webhooks} />
+      <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
+      <Recoveries recoveries={recoveries.data} webhooks={webhooks} now={service.now()} />
+    </>,
+  )
+}
+
+/** Selects exhausted deliveries by default. */
+const recoverFilter = (fields: Readonly<Record<string, unknown>>, zone: string): Filter => {
+  const filter = filterIn({ ...fields, message: undefined }, zone)
+  return { ...filter, status: filter.status ?? 'exhausted' }
+}
+
+const SELECTING = ['webhook', 'message', 'event', 'answer', 'from', 'to'] as const
+
+/**
+ * Returns a field that the filter ignores, so that a recovery never sends more than the form names.
+ * The form of the preview always has a status.
+ */
+function lostField(
+  form: Readonly<Record<string, unknown>>,
+  filter: Filter,
+): keyof Filter | undefined {
+  if (form['status'] !== filter.status) return 'status'
+  return SELECTING.find((name) => (form[name] ?? '') !== '' && filter[name] === undefined)
+}
+
+const recoveryFilter = (projectId: string, filter: Filter): Omit<DeliveryFilter, 'projectId'> => {
+  const { projectId: _, ...others } = deliveryFilter(projectId, filter)
+  return others
+}

@@ -1,0 +1,40 @@
+import type { MiddlewareHandler } from 'hono'
+import type { ConsoleDeps, Env } from '../context.js'
+import type { Count } from '../parts/count.js'
+import { BASE } from '../options.js'
+import { isPortalPath } from '../access/portal-pages.js'
+
+/** One read of a store returns this many. */
+const MOST_COUNTED = 20
+
+/** Lets the navigation count the open questions of the project, if the session can open them. */
+export const countsQuestions =
+  ({ service }: ConsoleDeps): MiddlewareHandler<Env> =>
+  async (c, next) => {
+    const portal = c.get('portal')
+    c.set('openQuestions', async () => {
+      const { projectId, permissions } = c.get('apiKey')
+      const isOpen = !portal || isPortalPath(`${BASE}/questions`, portal.permissions)
+      if (!isOpen || !permissions.includes('project:message')) return undefined
+      const found = await service.inputs.list({ projectId, page: { limit: MOST_COUNTED } })
+      return found
+        .map(({ data, nextCursor }) => ({ count: data.length, isAll: nextCursor === null }))
+        .unwrapOr(undefined)
+    })
+    await next()
+  }
+
+/** Shows the number beside the name of the section. Screen readers say that they are open. */
+export function QuestionCount({ open }: { readonly open: Count | undefined }) {
+  if (!open || open.count === 0) return null
+  const { count, isAll } = open
+  return (
+    <>
+      {' '}
+      <span class="number">
+        {isAll ? count : `${count}+`}
+        <span class="unseen"> open</span>
+      </span>
+    </>
+  )
+}

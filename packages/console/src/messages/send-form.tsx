@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto'
+import { type Agent, type SendInput } from '@org/agent-messaging-core'
+import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { textIn, type Form } from '../parts/input.js'
+import { Problem } from '../parts/parts.js'
+import type { ConsoleDeps } from '../context.js'
+import { problemText } from '../parts/problem.js'
+
+/** The contents of the form, and the reason if the message was not sent. */
+export type Draft = {
+  readonly agent: string
+  readonly sessionId: string
+  readonly message: string
+  readonly endUserId: string
+  readonly metadata: string
+  /** The same for every press of the button on one page. */
+  readonly formId: string
+  readonly problem?: string
+}
+
+/** Sends the message of the form without waiting for its answer. */
+export async function sendFrom(
+  { service, crypto }: ConsoleDeps,
+  to: Pick<SendInput, 'projectId' | 'agent' | 'sessionId'>,
+  form: Form,
+): Promise<Draft> {
+  const draft = {
+    ...to,
+    message: textIn(form, 'message'),
+    endUserId: textIn(form, 'endUserId').trim(),
+    metadata: textIn(form, 'metadata').trim(),
+    formId: textIn(form, 'formId'),
+  }
+  const metadata = parseObject(draft.metadata)
+  if (metadata === undefined)
+    return { ...draft, problem: 'Metadata must be a JSON object, such as {"channel": "web"}' }
+  const sent = await service.messages.send({
+    ...to,
+    message: draft.message,
+    metadata: draft.metadata === '' ? undefined : metadata,
+    waitMs: 0,
+    // A changed text is another message, also from the same form.
+    idempotencyKey:
+      draft.formId === '' ? undefined : `console-${crypto.sha256(JSON.stringify(draft))}`,
+    ...(draft.endUserId !== '' && {
+      executionPrincipal: { type: 'end_user', endUserId: draft.endUserId },
+    }),
+  })
+  return sent.isErr() ? { ...draft, problem: problemText(sent.error) } : draft
+}
+
+function parseObject(text: string) {
+  try {
+    const value = parseJsonText(text === '' ? '{}' : text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type FormProps = {
+  readonly action: string
+  readonly agent: Agent
+  readonly draft?: Draft | undefined
+  /** The suggested session. Without it, the form has no field for the session. */
+  readonly session?: string
+}
+
+export function SendForm({ action, agent, draft, session }: FormProps) {
+  const needsUser = agent.defaultExecutionPrincipal.type === 'end_user'
+  return (
+    <form method="post" action={action} class="stack">
+      <Problem text={draft?.problem} />
+      <input type="hidden" name="agent" value={agent.name} />
+      <input type="hidden" name="formId" value={draft?.formId || randomUUID()} autocomplete="off" />
+      {session !== undefined && (
+        <div>
+          <label for="sessionId">Session</label>
+          <input
+            id="sessionId"
+            name="sessionId"
+            required
+            maxlength={256}
+            value={draft?.sessionId ?? session}
+            placeholder="any name"
+            autocomplete="off"
+          />
+        </div>
+      )}
+      <div>
+        <label for="message">Message</label>
+        <textarea id="message" name="message" required rows={3}>
+          {draft?.message ?? ''}
+        </textarea>
+      </div>
+      <div>
+        <label for="endUserId">
+          End user{' '}
+          <span class="muted">
+            {needsUser ? '(required: this agent acts for end users)' : '(empty: the service)'}
+          </span>
+        </label>
+        <input
+          id="endUserId"
+          name="endUserId"
+          required={needsUser}
+          value={draft?.endUserId ?? ''}
+          autocomplete="off"
+        />
+      </div>
+      <details open={draft !== undefined && draft.metadata !== ''}>
+        <summary>Metadata</summary>
+        <label for="metadata">JSON object, included in webhooks</label>
+        <textarea
+          id="metadata"
+          name="metadata"
+          rows={3}
+          placeholder={'{"channel": "web"}'}
+          spellcheck={false}
+        >
+          {draft?.metadata ?? ''}
+        </textarea>
+      </details>
+      <p class="buttons">
+        <button class="primary">Send</button>
+        {agent.state.kind === 'running' ? null : (
+          <span class="muted">
+            {agent.name} is {agent.state.kind} and accepts no messages.
+          </span>
+        )}
+      </p>
+    </form>
+  )
+}

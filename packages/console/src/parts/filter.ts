@@ -1,0 +1,99 @@
+import { EVENT_NAMES } from '@org/agent-messaging-core'
+import { given, isUuid, toIso } from '@org/agent-messaging-core/runtime'
+import type { DeliveryFilter } from '@org/agent-messaging-core'
+import { z } from 'zod'
+import { instantIn, localIso } from './zone.js'
+import { BASE } from '../options.js'
+
+export const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
+export const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
+export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
+
+/** An empty or illegal field does not filter. People type addresses by hand too. */
+export const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)
+/** No row is older or newer. Outside of these years, local times have no plain ISO form. */
+const FIRST_YEAR = 1970
+const LAST_YEAR = 9998
+
+/** The value of a `datetime-local` field in the viewer's zone, or a whole instant. */
+export const instantOf = (zone: string) =>
+  z.iso
+    .datetime({ local: true })
+    .or(z.iso.datetime({ local: true, precision: -1 }))
+    .refine((at) => {
+      const year = Number(at.slice(0, 4))
+      return year >= FIRST_YEAR && year <= LAST_YEAR
+    })
+    .transform((at) => (at.endsWith('Z') ? Date.parse(at) : instantIn(zone, at)))
+
+const filterSchema = (zone: string) =>
+  z.object({
+    status: optional(z.enum(STATUSES)),
+    webhook: optional(z.string().refine(isUuid).toLowerCase()),
+    message: optional(z.string().refine(isUuid).toLowerCase()),
+    event: optional(z.enum(EVENTS)),
+    answer: optional(z.enum(ANSWERS)),
+    /** Only pending deliveries of webhooks that keep theirs. No other field applies. */
+    held: optional(z.literal('yes')),
+    from: optional(instantOf(zone)),
+    to: optional(instantOf(zone)),
+  })
+
+/** The deliveries that an address or a form selects. */
+export type Filter = z.output<ReturnType<typeof filterSchema>>
+
+/** The filter of a list, which can also ask for every answer but an accepted one. */
+export type ListFilter = Omit<Filter, 'answer'> & {
+  readonly answer?: Filter['answer'] | 'failed'
+}
+const FAILED_ANSWERS = ANSWERS.filter((answer) => answer !== '2xx')
+
+export const filterIn = (fields: Readonly<Record<string, unknown>>, zone: string): Filter =>
+  filterSchema(zone).parse(fields)
+
+export const deliveryFilter = (
+  projectId: string,
+  { status, webhook, message, event, answer, from, to }: Filter,
+): DeliveryFilter => ({
+  projectId,
+  ...(status && { status }),
+  ...(webhook !== undefined && { webhookId: webhook }),
+  ...(message !== undefined && { messageId: message }),
+  ...(event && { event }),
+  ...(answer && { lastAnswer: answer }),
+  ...(from !== undefined && { createdAfter: from }),
+  ...(to !== undefined && { createdBefore: to }),
+})
+
+export const listFilterIn = (
+  fields: Readonly<Record<string, unknown>>,
+  zone: string,
+): ListFilter => ({
+  ...filterIn(fields, zone),
+  ...(fields['answer'] === 'failed' && { answer: 'failed' }),
+})
+
+/** Returns the filters that match together. The stores know one kind of answer at a time. */
+export const filtersOf = ({ answer, ...others }: ListFilter): readonly Filter[] =>
+  (answer === 'failed' ? FAILED_ANSWERS : [answer]).map((one) => ({ ...others, answer: one }))
+
+/** Returns the filter as the fields of a form or an address. */
+export function fieldsOf({
+  from,
+  to,
+  ...others
+}: Partial<ListFilter>): Readonly<Record<string, string>> {
+  return given({
+    ...others,
+    from: from === undefined ? undefined : toIso(from),
+    to: to === undefined ? undefined : toIso(to),
+  })
+}
+
+/** Returns the address of the list of the deliveries that match. */
+export const deliveriesPath = (filter: Partial<ListFilter>): string =>
+  `${BASE}/deliveries?${new URLSearchParams(fieldsOf(filter)).toString()}`
+
+/** Returns the value for a `datetime-local` field. */
+export const fieldTime = (at: number | undefined, zone: string): string =>
+  at === undefined ? '' : localIso(at, zone).slice(0, 16)

@@ -1,0 +1,69 @@
+import type { PageOf } from '@org/agent-messaging-core'
+import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
+import type { Env } from '../context.js'
+
+const PAGE_LENGTH = 25
+/** No row has this id. An illegal id is replaced by it, so that no odd text reaches a store. */
+const UNUSED_ID = '00000000-0000-0000-0000-000000000000'
+
+/** The fields of a form or of a query. */
+export type Form = Readonly<Record<string, unknown>>
+
+/** Returns a field as text with plain line ends. An absent field or a file gives an empty text. */
+export function textIn(form: Form, name: string): string {
+  const value = form[name]
+  return typeof value === 'string' ? value.replaceAll('\r\n', '\n') : ''
+}
+
+/** Returns the page that the address names. An illegal cursor gives the first page. */
+export function pageOf(c: Context): PageOf {
+  const cursor = c.req.query('cursor')
+  return {
+    limit: PAGE_LENGTH,
+    ...(cursor !== undefined && isUuid(cursor) && { cursor: cursor.toLowerCase() }),
+  }
+}
+
+export const idIn = (segment = ''): string => (isUuid(segment) ? segment.toLowerCase() : UNUSED_ID)
+
+/** Returns an agent's name or id. */
+export const agentIn = (segment = ''): string => (isAgentName(segment) ? segment : idIn(segment))
+
+/**
+ * Returns the session that the address names. An illegal name gives an empty one: no row has that.
+ */
+export function sessionIn(c: Context): string {
+  const sessionId = c.req.query('session') ?? ''
+  return isStorableText(sessionId) ? sessionId : ''
+}
+
+/** Returns the agent that the path names as `:agent`. */
+export const agentRef = (c: Context<Env>) => ({
+  projectId: c.get('apiKey').projectId,
+  agent: agentIn(c.req.param('agent')),
+})
+
+/** Names this session in the audit log. */
+export const byActor = <T extends object>(c: Context<Env>, input: T) => ({
+  ...input,
+  actor: c.get('actor'),
+})
+
+/** Returns the webhook that the path names as `:id`. */
+export const webhookRef = (c: Context<Env>) => ({
+  projectId: c.get('apiKey').projectId,
+  webhookId: idIn(c.req.param('id')),
+})
+
+/** Returns the recovery that the path names as `:id`. */
+export const recoveryRef = (c: Context<Env>) => ({
+  projectId: c.get('apiKey').projectId,
+  recoveryId: idIn(c.req.param('id')),
+})
+
+/** Returns the delivery that the path names as `:id`. */
+export const deliveryRef = (c: Context<Env>) => ({
+  projectId: c.get('apiKey').projectId,
+  deliveryId: idIn(c.req.param('id')),
+})

@@ -1,0 +1,240 @@
+import type { ApiKey, Permission, ServiceError } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
+import { html } from 'hono/html'
+import type { Child } from 'hono/jsx'
+import { assetUrl } from '../assets.js'
+import { noticeText } from './notices.js'
+import type { Env } from '../context.js'
+import type { Count } from './count.js'
+import { QuestionCount } from '../messages/open-questions.js'
+import { BASE } from '../options.js'
+import { isPortalPath, isPortalRequest, ReturnLink } from '../access/portal-pages.js'
+import { zoneOf, ZoneContext } from './zone.js'
+import { problemStatus, problemText } from './problem.js'
+
+export type Page = {
+  readonly title: string
+  /** The section of the navigation that contains the page. */
+  readonly section?: string
+  readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503
+}
+
+type Section = { readonly name: string; readonly path: string; readonly needs?: Permission }
+
+const QUESTIONS = `${BASE}/questions`
+const SECTIONS: readonly Section[] = [
+  { name: 'Overview', path: BASE },
+  { name: 'Agents', path: `${BASE}/agents`, needs: 'project:agents' },
+  { name: 'Sessions', path: `${BASE}/sessions`, needs: 'project:message' },
+  { name: 'Messages', path: `${BASE}/messages`, needs: 'project:message' },
+  { name: 'Questions', path: QUESTIONS, needs: 'project:message' },
+  { name: 'Webhooks', path: `${BASE}/webhooks`, needs: 'project:webhooks' },
+  { name: 'Deliveries', path: `${BASE}/deliveries`, needs: 'project:webhooks' },
+]
+const CATCHER: Section = { name: 'Catcher', path: `${BASE}/catcher`, needs: 'project:webhooks' }
+
+/** Returns the sections that the session can open. */
+function sectionsFor(c: Context<Env>): readonly Section[] {
+  const portal = c.get('portal')
+  const sections = sectionsOf(c.get('apiKey'), c.get('hasCatcher'))
+  return portal ? sections.filter(({ path }) => isPortalPath(path, portal.permissions)) : sections
+}
+
+const sectionsOf = ({ permissions }: ApiKey, hasCatcher: boolean): readonly Section[] =>
+  [...SECTIONS, ...(hasCatcher ? [CATCHER] : [])].filter(
+    ({ needs }) => needs === undefined || permissions.includes(needs),
+  )
+
+/** Limits htmx to the content security policy: only this server, no evaluation, no styles. */
+const HTMX = JSON.stringify({
+  allowEval: false,
+  includeIndicatorStyles: false,
+  selfRequestsOnly: true,
+  historyCacheSize: 0,
+})
+
+/** Answers with a whole page. */
+export async function show(
+  c: Context<Env>,
+  { title, section, status = 200 }: Page,
+  children: Child,
+): Promise<Response> {
+  const theme = getCookie(c, 'agent_messaging_theme')
+  const zone = zoneOf(c)
+  const style = isPortalRequest(c) ? c.get('look').styleUrl : undefined
+  const projectId = (c.get('apiKey') as Env['Variables']['apiKey'] | undefined)?.projectId
+  // htmx takes only a part of the page, without the navigation.
+  const isPart = c.req.header('hx-request') !== undefined
+  const open = isPart || !projectId ? undefined : await c.get('openQuestions')?.()
+  const page = (
+    <html
+      lang="en"
+      data-theme={theme === 'light' || theme === 'dark' ? theme : 'auto'}
+      data-zone={zone}
+      data-method={c.req.method}
+      data-project={projectId}
+    >
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="htmx-config" content={HTMX} />
+        <title>{`${title} · ${nameOf(c)}`}</title>
+        <link rel="icon" href={assetUrl['icon.svg']} type="image/svg+xml" />
+        <link rel="stylesheet" href={assetUrl['console.css']} />
+        {style === undefined ? null : <link rel="stylesheet" href={style} />}
+        <script src={assetUrl['htmx.js']} defer />
+        <script src={assetUrl['console.js']} defer />
+      </head>
+      <body hx-headers={projectId && JSON.stringify({ 'X-Shown-Project': projectId })}>
+        <a class="skip" href="#main">
+          Skip to content
+        </a>
+        <Header c={c} section={section} theme={theme} open={open} />
+        <main id="main" tabindex={-1}>
+          <Notice text={noticeText(c.req.query('notice'))} />
+          <ZoneContext.Provider value={zone}>{children}</ZoneContext.Provider>
+        </main>
+      </body>
+    </html>
+  )
+  return c.html(html`<!doctype html>${page}`, status)
+}
+
+/** The name at the top of the page. */
+const nameOf = (c: Context<Env>): string =>
+  (isPortalRequest(c) ? c.get('look').name : undefined) ?? 'Agent Messaging'
+
+export const showProblem = (
+  c: Context<Env>,
+  status: NonNullable<Page['status']>,
+  text: string,
+): Promise<Response> =>
+  show(
+    c,
+    { title: text, status },
+    <div class="empty">
+      <h1>{text}</h1>
+      <p>
+        <a href={BASE}>{c.get('portal') ? 'Go to the first page' : 'Go to the overview'}</a>
+      </p>
+    </div>,
+  )
+
+/** Shows the error of a use case as a page. */
+export const showError = (c: Context<Env>, error: ServiceError): Promise<Response> =>
+  showProblem(c, problemStatus(error), problemText(error))
+
+const Notice = ({ text }: { readonly text: string | undefined }) =>
+  text === undefined ? null : (
+    <p class="notice" role="status">
+      {text}
+    </p>
+  )
+
+/** The script puts the focus here when a reader presses the slash key. */
+const SearchField = ({ text = '' }: { readonly text: string | undefined }) => (
+  <form method="get" action={`${BASE}/search`} role="search" class="search">
+    <input
+      type="search"
+      name="q"
+      value={text}
+      maxlength={2_000}
+      placeholder="Search /"
+      aria-label="Search"
+      aria-keyshortcuts="/"
+      autocomplete="off"
+      spellcheck={false}
+    />
+  </form>
+)
+
+/** Names the project of the session. An operator can open the page of the project. */
+function ProjectName({ c }: { readonly c: Context<Env> }) {
+  const name = c.get('projectName')
+  return c.get('portal') ? (
+    <span class="customer" title={`You act for ${name}`}>
+      For <bdi>{name}</bdi>
+    </span>
+  ) : (
+    <a class="key" href={`${BASE}/project`} title={`Project ${c.get('apiKey').projectId}`}>
+      {name}
+    </a>
+  )
+}
+
+function Header({
+  c,
+  section,
+  theme,
+  open,
+}: {
+  readonly c: Context<Env>
+  readonly section: string | undefined
+  readonly theme: string | undefined
+  readonly open: Count | undefined
+}) {
+  const apiKey = c.get('apiKey') as Env['Variables']['apiKey'] | undefined
+  const portal = c.get('portal')
+  const isPortal = isPortalRequest(c)
+  const look = c.get('look')
+  const { pathname, search } = new URL(c.req.url)
+  const next = theme === 'dark' ? 'light' : theme === 'light' ? 'auto' : 'dark'
+  return (
+    <header class="top">
+      <a class="brand" href={BASE}>
+        {isPortal && look.logoUrl ? (
+          <img src={look.logoUrl} alt="" height={20} />
+        ) : (
+          <svg viewBox="0 0 24 24" width="20" height="20" aria-hidden="true">
+            <path d="M3 5.5A2.5 2.5 0 0 1 5.5 3h13A2.5 2.5 0 0 1 21 5.5v8a2.5 2.5 0 0 1-2.5 2.5H11l-5 5v-5h-.5A2.5 2.5 0 0 1 3 13.5z" />
+          </svg>
+        )}
+        <span>{nameOf(c)}</span>
+      </a>
+      {apiKey && (
+        <nav aria-label="Main">
+          {sectionsFor(c).map(({ name, path }) => (
+            <a href={path} aria-current={name === section ? 'page' : undefined}>
+              {name}
+              {path === QUESTIONS && <QuestionCount open={open} />}
+            </a>
+          ))}
+        </nav>
+      )}
+      {apiKey && (
+        <SearchField text={pathname === `${BASE}/search` ? c.req.query('q') : undefined} />
+      )}
+      <div class="session">
+        {apiKey && portal?.returnUrl !== undefined && <ReturnLink to={portal.returnUrl} />}
+        {apiKey && <ProjectName c={c} />}
+        {c.get('isOperator') && <a href={`${BASE}/projects`}>Projects</a>}
+        <form method="post" action={`${BASE}/theme`}>
+          <input
+            type="hidden"
+            name="to"
+            value={c.req.method === 'GET' ? pathname + search : BASE}
+          />
+          <button
+            class="quiet"
+            name="theme"
+            value={next}
+            title={`Theme: ${theme ?? 'auto'}. Switch to ${next}`}
+            aria-label={`Switch to ${next} theme`}
+          >
+            <svg viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
+              <path d="M12 3a9 9 0 0 1 0 18z" class="half" />
+              <circle cx="12" cy="12" r="9" />
+            </svg>
+          </button>
+        </form>
+        {(apiKey ?? c.get('isOperator')) && (
+          <form method="post" action={`${BASE}/sign-out`}>
+            <button class="quiet">{portal ? 'Leave' : 'Sign out'}</button>
+          </form>
+        )}
+      </div>
+    </header>
+  )
+}

@@ -1,0 +1,130 @@
+import type { MessagingService, MetadataCondition, WebhookFilter } from '@org/agent-messaging-core'
+import { parseJsonText } from '@org/agent-messaging-core/runtime'
+import { agentIn } from '../parts/input.js'
+
+/** The texts of a filter in the form. Empty texts mean no filter. */
+export type FilterTexts = {
+  /** Name or id. */
+  readonly filterAgent: string
+  readonly filterSessions: string
+  /** One condition per line. */
+  readonly filterMetadata: string
+}
+
+export const NO_FILTER: FilterTexts = { filterAgent: '', filterSessions: '', filterMetadata: '' }
+
+/** Returns the texts of the form for a filter. `agent` is the name or the id to show. */
+export const filterTexts = (
+  { sessionIdPrefix = '', metadata = [] }: WebhookFilter = {},
+  agent: string,
+): FilterTexts => ({
+  filterAgent: agent,
+  filterSessions: sessionIdPrefix,
+  filterMetadata: metadata.map(lineOf).join('\n'),
+})
+
+/** Returns the filter, or null if all texts are empty. The service checks its parts. */
+export function filterOf(
+  { filterSessions, filterMetadata }: FilterTexts,
+  agentId: string | undefined,
+): WebhookFilter | null {
+  const metadata = filterMetadata
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map(conditionIn)
+  if (agentId === undefined && filterSessions === '' && metadata.length === 0) return null
+  return {
+    ...(agentId !== undefined && { agentId }),
+    ...(filterSessions !== '' && { sessionIdPrefix: filterSessions }),
+    ...(metadata.length > 0 && { metadata }),
+  }
+}
+
+/**
+ * Returns the filter of the form with the id of its agent. A form without the fields of a filter
+ * changes no filter. The service refuses an unknown agent.
+ */
+export async function readFilter(
+  { agents }: MessagingService,
+  projectId: string,
+  { hasFilter, ...texts }: FilterTexts & { readonly hasFilter: boolean },
+): Promise<{ readonly filter?: WebhookFilter | null }> {
+  if (!hasFilter) return {}
+  const { filterAgent } = texts
+  if (filterAgent === '') return { filter: filterOf(texts, undefined) }
+  const agent = await agents.get({ projectId, agent: agentIn(filterAgent) })
+  return { filter: filterOf(texts, agent.isOk() ? agent.value.id : filterAgent) }
+}
+
+/** A path that needs no JSON around it. */
+const PLAIN_PATH = /^[^\s={][^\s=]*$/
+
+function lineOf(condition: MetadataCondition): string {
+  const { path } = condition
+  if (!PLAIN_PATH.test(path)) return JSON.stringify(condition)
+  if ('equals' in condition) return `${path} = ${JSON.stringify(condition.equals)}`
+  return `${path} ${condition.exists ? 'exists' : 'missing'}`
+}
+
+/** Reads `path = value`, `path exists`, `path missing` or the JSON of a condition. */
+function conditionIn(line: string): MetadataCondition {
+  if (line.startsWith('{')) return jsonIn(line, { path: line }) as MetadataCondition
+  const [, path = '', test = ''] = /^(\S+)\s+(exists|missing)$/.exec(line) ?? []
+  if (path !== '') return { path, exists: test === 'exists' }
+  const [name = '', ...value] = line.split('=')
+  const text = value.join('=').trim()
+  // The service refuses a condition without a test, and names its line.
+  if (value.length === 0) return { path: name } as unknown as MetadataCondition
+  return { path: name.trim(), equals: jsonIn(text, text) as string }
+}
+
+function jsonIn(text: string, otherwise: unknown): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return otherwise
+  }
+}
+
+/** The fields that limit a webhook to some of its events. */
+export const WebhookFilterFields = ({
+  filterAgent,
+  filterSessions,
+  filterMetadata,
+}: FilterTexts) => (
+  <details open={[filterAgent, filterSessions, filterMetadata].some((text) => text !== '')}>
+    <summary>Filter</summary>
+    <div class="stack">
+      <div>
+        <label for="filterAgent">
+          Only events of the agent <span class="muted">(name or ID)</span>
+        </label>
+        <input id="filterAgent" name="filterAgent" value={filterAgent} spellcheck={false} />
+      </div>
+      <div>
+        <label for="filterSessions">Only sessions that start with</label>
+        <input
+          id="filterSessions"
+          name="filterSessions"
+          value={filterSessions}
+          spellcheck={false}
+        />
+      </div>
+      <div>
+        <label for="filterMetadata">
+          Only messages with this metadata <span class="muted">(one condition per line)</span>
+        </label>
+        <textarea
+          id="filterMetadata"
+          name="filterMetadata"
+          rows={3}
+          spellcheck={false}
+          placeholder={'customer.plan = "pro"\nticket exists\ntest missing'}
+        >
+          {filterMetadata}
+        </textarea>
+      </div>
+    </div>
+  </details>
+)
