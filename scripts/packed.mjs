@@ -8,7 +8,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 const all = readdirSync(path.join(root, 'packages'))
 /** The packages that `createMessaging` needs. None of them depends on `pg`. */
-const embedded = ['core', 'sql-kit', 'node', ...all.filter((name) => name.startsWith('adapter-'))]
+const embedded = [
+  'core',
+  'sql-kit',
+  'http-kit',
+  'node',
+  ...all.filter((name) => name.startsWith('adapter-')),
+]
 
 /** Packs packages into a new folder. Returns the dependencies of a package.json on the files. */
 export function packInto(folder, names = all) {
