@@ -4,7 +4,11 @@ import { openScene, UNKNOWN_ID } from '../test/scene.js'
 it.each([
   ['/v1/agents', {}, 'name is required; runtime is required'],
   ['/v1/agents', { name: 'a', runtime: {} }, 'runtime.kind is required'],
-  ['/v1/agents', { name: 7, runtime: 'x' }, 'name must be a string; runtime must be an object'],
+  [
+    '/v1/agents',
+    { name: 7, runtime: 'x' },
+    'name must be a non-empty string; runtime must be an object',
+  ],
   ['/v1/agents/a/messages', {}, 'sessionId is required; message is required'],
   ['/v1/webhooks', {}, 'url is required; events is required'],
   [
