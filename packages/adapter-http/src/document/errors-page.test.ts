@@ -27,7 +27,7 @@ type Help = { readonly status: number; readonly cause: string; readonly remedy: 
 function sectionOf([code, { status, cause, remedy }]: [string, Help]): string {
   const list = kinds
     .filter((kind) => codeByKind[kind] === code)
-    .map((kind) => wrapped(`- \`${kind}\`: ${exampleOf(kind).message}`, '  '))
+    .map((kind) => wrapped(`- \`${kind}\`: ${escaped(exampleOf(kind).message)}`, '  '))
   return [
     `## ${code}`,
     `Status ${status}.`,
@@ -36,6 +36,9 @@ function sectionOf([code, { status, cause, remedy }]: [string, Help]): string {
     list.join('\n'),
   ].join('\n\n')
 }
+
+/** Keeps Markdown from reading `<token>` as an HTML element. */
+const escaped = (text: string): string => text.replaceAll('<', '\\<')
 
 /** Breaks a paragraph into lines of at most 100 columns. */
 const wrapped = (text: string, indent = ''): string =>
