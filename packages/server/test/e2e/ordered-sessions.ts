@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
@@ -8,13 +9,15 @@ const CLIENTS = 50
 
 type Load = { readonly sessions: number; readonly messages: number; readonly kills: number }
 
-/** Logs the start and the end of each run. Runs take some time, so that a kill interrupts some. */
+/** Logs the start and the end of each run. A run lasts while the file `hold` is there. */
 const AGENTS = `
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const note = (step, { sessionId, message, attempt }) => appendFileSync('runs.log', [step, sessionId, message, attempt].join(' ') + '\\n')
 export default { noted: async (request) => {
   note('began', request)
-  await new Promise((resolve) => setTimeout(resolve, Math.random() * 10))
+  await wait(Math.random() * 10)
+  for (; existsSync('hold'); await wait(5)) appendFileSync('held', '.')
   note('ended', request)
   return 'attempt ' + request.attempt
 } }`
@@ -67,7 +70,7 @@ export async function expectOrderOverKills({ sessions, messages, kills }: Load):
       expect(
         await until(() => acknowledged >= (kill * sessions * messages) / (kills + 1), 60_000),
       ).toBe(true)
-      await server.kill('SIGKILL')
+      await killDuringARun(server)
       await server.start()
     }
     await Promise.all(clients)
@@ -114,6 +117,15 @@ export async function expectOrderOverKills({ sessions, messages, kills }: Load):
     await server.dispose()
     await hook.close()
   }
+}
+
+async function killDuringARun(server: RealServer): Promise<void> {
+  const hold = path.join(server.folder, 'hold')
+  const held = path.join(server.folder, 'held')
+  await writeFile(hold, '')
+  expect(await until(() => existsSync(held), 60_000), 'a run began').toBe(true)
+  await server.kill('SIGKILL')
+  for (const file of [hold, held]) await rm(file)
 }
 
 /** Sends the messages of a session in order, and repeats each until it is acknowledged. */
