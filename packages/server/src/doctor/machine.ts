@@ -7,22 +7,6 @@ import { openSqliteStorage } from '@org/agent-messaging-sqlite'
 import { ownUrl } from '../urls.js'
 import { failed, passed, warning, type Finding } from './finding.js'
 
-const OLDEST_NODE = { major: 20, minor: 19 }
-
-export function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const fits =
-    major > OLDEST_NODE.major || (major === OLDEST_NODE.major && minor >= OLDEST_NODE.minor)
-  const needed = `${OLDEST_NODE.major}.${OLDEST_NODE.minor}`
-  return fits
-    ? passed('Node', version)
-    : failed(
-        'Node',
-        `${version} is too old`,
-        `Install Node ${needed} or newer, for example from https://nodejs.org.`,
-      )
-}
-
 /** Checks that the SQLite driver was built for this version of Node. */
 export async function checkDriver(): Promise<Finding> {
   try {
