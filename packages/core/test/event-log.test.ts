@@ -55,7 +55,7 @@ it('one more waiting reader than a project can have is answered at once', async 
   expect(await namesOf(waiting)).toEqual(['agent.started'])
 })
 
-it('a reader that leaves stops to wait, and so does every reader at a stop', async () => {
+it('a reader that leaves stops waiting, and so does every reader at a stop', async () => {
   const { clock, projectId, reader } = await scene()
   const abort = new AbortController()
   const leaving = reader.events.read({ projectId, waitMs: 60_000, abort: abort.signal })

@@ -19,7 +19,7 @@ begin
           where d.order_key between given.order_key and given.order_key
             and d.order_key is not null and d.finished_at is null
           order by d.order_key, d.seq limit 1) first
-        -- A locked row that stops to wait before its transaction commits is passed over.
+        -- A locked row that no longer waits when its transaction commits is passed over.
         cross join lateral (
           select d.id from agent_messaging.deliveries d
           where d.order_key between given.order_key and given.order_key
