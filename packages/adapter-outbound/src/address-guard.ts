@@ -51,7 +51,7 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
   const allowed = [...loopback, ...(policy.allowedCidrs ?? [])].map(parseCidr)
 
   /** Treats IPv4-mapped IPv6 as IPv4, because the kernel connects to the IPv4 address. */
-  function isListed(address: Address): boolean {
+  function isListed(address: Address) {
     const target = isMapped(address) ? address.toIPv4Address() : address
     return allowed.some(
       ([network, bits]) => target.kind() === network.kind() && target.match(network, bits),
@@ -63,7 +63,7 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
     return address !== undefined && (isListed(address) || isPublic(address))
   }
 
-  function allowsHttp(host: string): boolean {
+  function allowsHttp(host: string) {
     if (policy.allowHttp) return true
     const address = parseAddress(host)
     return address ? isListed(address) : policy.allowLoopback === true && isLocalhost(host)
@@ -89,7 +89,7 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
   /** Results by URL. Most sends repeat a few URLs, and a check costs a tenth of a send. */
   const checked = new Map<string, Result<URL, string>>()
 
-  function checkUrl(text: string): Result<URL, string> {
+  function checkUrl(text: string) {
     if (text.length > MAX_URL_LENGTH) return err(`must have at most ${MAX_URL_LENGTH} characters`)
     const known = checked.get(text)
     if (known) return known

@@ -37,5 +37,5 @@ export class Calls {
   }
 }
 
-const expire = (aborter: AbortController, timeoutMs: number): void =>
+const expire = (aborter: AbortController, timeoutMs: number) =>
   aborter.abort(new Fault('timeout', `no complete response within ${timeoutMs} ms`))

@@ -32,7 +32,7 @@ export class CappedBody {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  #withRoomFor(length: number): Buffer {
+  #withRoomFor(length: number) {
     if (length > this.#buffer.length) {
       const size = Math.min(this.#limit, Math.max(length, 2 * this.#buffer.length))
       const larger = Buffer.allocUnsafe(size)

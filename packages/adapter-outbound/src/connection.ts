@@ -73,6 +73,6 @@ export class Connection {
  * undici reads ECONNRESET as the end of a response without a length, so a broken response would
  * pass for a complete one.
  */
-function renameReset(error: NodeJS.ErrnoException): void {
+function renameReset(error: NodeJS.ErrnoException) {
   if (error.code === 'ECONNRESET') error.code = 'ECONNABORTED'
 }

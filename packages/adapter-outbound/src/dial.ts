@@ -30,7 +30,7 @@ export function dialer({ guard, resolve, timeoutMs, ca, tunnel }: DialOptions): 
     ...(ca !== undefined && { ca: [ca].flat() }),
   })
 
-  async function dial(options: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
+  async function dial(options: buildConnector.Options, signal: AbortSignal) {
     const addresses = await allowedAddresses({ guard, resolve }, options.hostname, signal)
     const socket = tunnel
       ? await tunnel(addresses, portOf(options), signal)
@@ -74,7 +74,7 @@ export async function allowedAddresses(
   return addresses
 }
 
-const portOf = ({ port, protocol }: buildConnector.Options): number =>
+const portOf = ({ port, protocol }: buildConnector.Options) =>
   Number(port || (protocol === 'https:' ? 443 : 80))
 
 const TCP_KEEP_ALIVE_MS = 60_000
@@ -119,7 +119,7 @@ function tls(
   })
 }
 
-const tlsDetail = ({ code }: NodeJS.ErrnoException): string => {
+const tlsDetail = ({ code }: NodeJS.ErrnoException) => {
   if (code === 'ECONNRESET') return 'the connection ended during the TLS handshake'
   return code !== undefined && TLS_CODE.test(code) && code !== 'ERR_TLS_CERT_ALTNAME_INVALID'
     ? `the TLS handshake failed (${code})`

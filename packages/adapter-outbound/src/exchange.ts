@@ -106,7 +106,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
   readonly #onAbort = (): void => this.abort(ABORTED)
 
   /** Returns false if the exchange had ended before. */
-  #finish(isComplete: boolean): boolean {
+  #finish(isComplete: boolean) {
     if (this.#hasEnded) return false
     this.#hasEnded = true
     clearTimeout(this.#deadline)
@@ -118,5 +118,5 @@ export class Exchange implements Dispatcher.DispatchHandler, Flow {
 
 export const ABORTED = unreachable('timeout', 'the caller aborted the request')
 
-const expire = (exchange: Exchange, deadlineMs: number): void =>
+const expire = (exchange: Exchange, deadlineMs: number) =>
   exchange.abort(unreachable('timeout', `no complete response within ${deadlineMs} ms`))

@@ -56,11 +56,11 @@ const UNSENDABLE = new Set([
 export const TLS_CODE = /^(?:ERR_SSL_|ERR_TLS_|EPROTO$)/
 
 /** The parser's message names a rule of HTTP and quotes nothing from the response. */
-const parserFailure = (message: string): Unreachable =>
+const parserFailure = (message: string) =>
   message.includes('Invalid EOF state') ? ENDED_EARLY : unreachable('protocol', message)
 
 /** Only the message tells these errors apart: undici has one code for all. */
-function socketFailure(message: string): Unreachable {
+function socketFailure(message: string) {
   if (message === 'bad upgrade')
     return unreachable('protocol', 'the response switches to another protocol')
   if (message === 'bad response')

@@ -63,19 +63,19 @@ const BODILESS = new Set([204, 205, 304])
 function responseOf(
   { statusCode: status, headers, body }: HttpStream,
   redirect: Request['redirect'],
-): Response {
+) {
   const problem = problemOf(status, redirect)
   if (problem !== undefined || BODILESS.has(status)) body.cancel().catch(() => undefined)
   if (problem !== undefined) throw new Fault('protocol', problem)
   return new Response(BODILESS.has(status) ? null : body, { status, headers: headersOf(headers) })
 }
 
-function problemOf(status: number, redirect: Request['redirect']): string | undefined {
+function problemOf(status: number, redirect: Request['redirect']) {
   if (redirect === 'error' && REDIRECTS.has(status)) return 'the response is a redirect'
   return status > 599 ? `the response has the status ${status}` : undefined
 }
 
-function headersOf(received: IncomingHttpHeaders): Headers {
+function headersOf(received: IncomingHttpHeaders) {
   const headers = new Headers()
   for (const [name, values] of Object.entries(received))
     for (const value of [values ?? []].flat()) headers.append(name, value)

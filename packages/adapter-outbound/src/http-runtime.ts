@@ -5,7 +5,6 @@ import type {
   Json,
   JsonObject,
   RunningAgent,
-  RunOutcome,
   RunRequest,
 } from '@org/agent-messaging-core/runtime'
 import {
@@ -105,7 +104,7 @@ function runningHttpAgent(settings: Settings, target: Target): RunningAgent {
   const send = (request: Omit<HttpRequest, 'signal'>, caller: AbortSignal) =>
     calls.run(caller, (signal) => http.send({ ...request, signal }))
 
-  async function run(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+  async function run(request: RunRequest, signal: AbortSignal) {
     const { timeoutMs: deadlineMs } = target
     const limits = { maxBodyBytes: maxAnswerBytes, ...(deadlineMs !== undefined && { deadlineMs }) }
     const outcome = await send({ ...signedRequest(settings, target, request), ...limits }, signal)

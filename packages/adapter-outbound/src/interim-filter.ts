@@ -65,14 +65,14 @@ export class InterimFilter {
 }
 
 /** Returns the end of a complete interim head at the beginning of the bytes, or 0. */
-function interimEnd(bytes: Buffer): number {
+function interimEnd(bytes: Buffer) {
   if (!INTERIM.test(statusLine(bytes))) return 0
   const end = bytes.indexOf(HEAD_END)
   return end < 0 ? 0 : end + HEAD_END.length
 }
 
 /** True for the beginning of an interim head, and for fewer bytes than a status line has. */
-const canBeInterim = (bytes: Buffer): boolean =>
+const canBeInterim = (bytes: Buffer) =>
   INTERIM.test(statusLine(bytes).concat('HTTP/1.1 100'.slice(bytes.length)))
 
-const statusLine = (bytes: Buffer): string => bytes.toString('latin1', 0, STATUS_LINE_LENGTH)
+const statusLine = (bytes: Buffer) => bytes.toString('latin1', 0, STATUS_LINE_LENGTH)

@@ -35,7 +35,7 @@ export class OriginPools {
     await Promise.all([...this.#pools.values()].map((pool) => pool.close(outcome)))
   }
 
-  #open(origin: string): OriginPool {
+  #open(origin: string) {
     for (const [unused, pool] of this.#pools) {
       if (this.#pools.size < this.#limits.maxOrigins) break
       if (!pool.isIdle) continue
@@ -94,12 +94,12 @@ class OriginPool {
     await Promise.all(connections.map((connection) => connection.destroy()))
   }
 
-  #connect(): Connection | undefined {
+  #connect() {
     if (this.#busy.size >= this.#limit) return undefined
     return new Connection(this.#origin, this.#dial, (lost) => this.#drop(lost))
   }
 
-  #drop(lost: Connection): void {
+  #drop(lost: Connection) {
     const at = this.#idle.indexOf(lost)
     if (at < 0) return
     this.#idle.splice(at, 1)

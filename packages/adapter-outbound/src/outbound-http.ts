@@ -111,7 +111,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     }
   }
 
-  async function close(): Promise<void> {
+  async function close() {
     isClosed = true
     await origins.close(STOPPING)
   }

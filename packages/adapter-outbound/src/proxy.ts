@@ -52,12 +52,12 @@ export function proxyTunnel(url: string): Tunnel {
 }
 
 /** Parses `http://[user:password@]host[:port]`. `https:` encrypts the way to the proxy. */
-function proxyUrl(text: string): URL {
+function proxyUrl(text: string) {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isProxy = url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search
   if (!isProxy) throw new TypeError('a proxy must be a URL such as http://proxy.internal:3128')
   return url
 }
 
-const noConnection = (error: unknown): string =>
+const noConnection = (error: unknown) =>
   `no connection to the proxy (${(error as NodeJS.ErrnoException).code ?? 'failed'})`

@@ -71,7 +71,7 @@ async function ask(
 }
 
 /** `ENOTFOUND`: no such name. `ENODATA`: no addresses. Other codes: the name servers failed. */
-function failureOf(answers: readonly PromiseSettledResult<unknown>[]): string {
+function failureOf(answers: readonly PromiseSettledResult<unknown>[]) {
   const failed = answers.find((answer) => answer.status === 'rejected')
   return failed ? String((failed.reason as { code?: unknown }).code) : 'no addresses'
 }
@@ -80,5 +80,5 @@ const SILENT = 'ETIMEOUT'
 const NO_SUCH_NAME = 'ENOTFOUND'
 
 /** A name that does not exist in one domain says less than a failure in another. */
-const worstOf = (failures: readonly string[]): string =>
+const worstOf = (failures: readonly string[]) =>
   failures.find((failure) => failure !== NO_SUCH_NAME) ?? NO_SUCH_NAME

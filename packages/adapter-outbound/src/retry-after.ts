@@ -45,7 +45,7 @@ function instantOf(parts: Readonly<Record<string, string>>, now: number): number
 }
 
 /** RFC 9110: a two-digit year more than 50 years ahead belongs to the previous century. */
-function nearestYear(lastDigits: number, now: number): number {
+function nearestYear(lastDigits: number, now: number) {
   const thisYear = new Date(now).getUTCFullYear()
   const year = thisYear - (thisYear % 100) + lastDigits
   return year > thisYear + 50 ? year - 100 : year

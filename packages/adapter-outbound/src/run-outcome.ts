@@ -78,7 +78,7 @@ function asked(json: JsonObject): EndedRun {
 }
 
 /** False if the response ends with its connection, even after a crash (RFC 9112 §6.3). */
-const hasFraming = ({ headers }: HttpResponse): boolean =>
+const hasFraming = ({ headers }: HttpResponse) =>
   'content-length' in headers || 'transfer-encoding' in headers
 
 /** Reads the deadline from a 202. Without a usable one, the service's own deadline applies. */

@@ -33,5 +33,5 @@ export class Workload {
 }
 
 /** True if the service ended the run for a reason unrelated to the agent's speed. */
-const isCalledOff = ({ aborted, reason }: AbortSignal): boolean =>
+const isCalledOff = ({ aborted, reason }: AbortSignal) =>
   aborted && !(reason instanceof Error && reason.cause === 'timeout')

@@ -95,7 +95,7 @@ class StartedChild implements Child {
   }
 
   /** Does nothing after the exit, because another group can have the same number by then. */
-  #signal(name: 'SIGTERM' | 'SIGKILL'): void {
+  #signal(name: 'SIGTERM' | 'SIGKILL') {
     const { exitCode, signalCode } = this.#process
     if (exitCode === null && signalCode === null) killGroup(this.pid, name)
   }
@@ -144,7 +144,7 @@ function endOf(child: Spawned, { cwd }: Program): Promise<Ended> {
   })
 }
 
-function killGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void {
+function killGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL') {
   try {
     if (pid !== undefined) process.kill(-pid, signal)
   } catch {
@@ -153,8 +153,7 @@ function killGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void
 }
 
 /** Cuts the text by bytes, so that a cut character becomes U+FFFD and no lone surrogate. */
-const shortened = (text: string): string =>
-  Buffer.from(text).subarray(0, MAX_REASON_BYTES).toString('utf8')
+const shortened = (text: string) => Buffer.from(text).subarray(0, MAX_REASON_BYTES).toString('utf8')
 
 function neverStarted(reason: string): Child {
   return {

@@ -24,7 +24,7 @@ export async function readLines(stream: Readable, maxBytes: number, onLine: OnLi
   const line = new LineBuffer(maxBytes, onLine)
   let linesSincePause = 0
 
-  async function pauseAfter(lines: number): Promise<void> {
+  async function pauseAfter(lines: number) {
     linesSincePause += lines
     if (linesSincePause < LINES_PER_PAUSE) return
     linesSincePause = 0
@@ -86,6 +86,6 @@ class LineBuffer {
   }
 }
 
-const isEndOf = (stream: Readable, error: unknown): boolean =>
+const isEndOf = (stream: Readable, error: unknown) =>
   error === stream.errored ||
   (error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')

@@ -36,7 +36,7 @@ export function namedPrograms<P extends Program>(
   { programs, environment, clock, log = () => undefined }: ProgramOptions<P>,
 ): NamedPrograms<P> {
   const names = Object.keys(programs)
-  const find = (name: unknown): P | undefined =>
+  const find = (name: unknown) =>
     typeof name === 'string' && Object.hasOwn(programs, name) ? programs[name] : undefined
   return {
     has: ({ program }) => find(program) !== undefined,

@@ -130,12 +130,12 @@ export class ProcessAgent implements RunningAgent {
     if (runs.has(id)) this.#end({ reason, isForRun: true })
   }
 
-  async #onClosed(end: 'input' | 'output'): Promise<void> {
+  async #onClosed(end: 'input' | 'output') {
     const exit = await within(EXIT_TIMEOUT_MS, this.#options.child.exited, undefined)
     if (!exit) this.#end({ reason: `closed its ${end}`, isForRun: false })
   }
 
-  async #onExited(reason: string): Promise<void> {
+  async #onExited(reason: string) {
     const { connection, onExit } = this.#options
     await connection.outputEnded
     connection.runs.endAll(LOST)
@@ -147,7 +147,7 @@ export class ProcessAgent implements RunningAgent {
   }
 
   /** Ends a program that misbehaves. The exit then ends its runs. */
-  #end(fault: Fault): void {
+  #end(fault: Fault) {
     if (this.#phase !== 'running') return
     this.#phase = 'ending'
     this.#fault = fault

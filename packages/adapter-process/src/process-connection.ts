@@ -56,7 +56,7 @@ export class ProcessConnection {
     return this.#ping.promise
   }
 
-  #onLine(line: string): void {
+  #onLine(line: string) {
     const message = parseLine(line)
     if (message.type === 'unusable') return this.#reject(message, line)
     const problem = this.#apply(message)
@@ -64,7 +64,7 @@ export class ProcessConnection {
   }
 
   /** Only the start of the line is known. Most programs write the run's id there. */
-  #onCutLine(line: string): void {
+  #onCutLine(line: string) {
     const head = line.slice(0, HEAD_LENGTH)
     const why = `the line has more than ${this.#options.maxLineBytes} bytes`
     const id = this.runs.namedIn(head)
@@ -96,7 +96,7 @@ export class ProcessConnection {
   }
 
   /** Logs an unusable line. Fails the run that it names, because no other answer will come. */
-  #reject({ why, of, id }: Unusable, line: string): void {
+  #reject({ why, of, id }: Unusable, line: string) {
     this.#options.onStray(of === undefined ? line : withoutText({ type: of, id }), why)
     if (of === 'ready') this.#ready.resolve(err(`sent an invalid ready message: ${why}`))
     if (id !== undefined && of !== 'chunk')
@@ -114,7 +114,7 @@ const answered = ({ response, sessionState }: Extract<FromProgram, { type: 'answ
   ...(typeof sessionState === 'string' && { sessionState }),
 })
 
-function withUsage<R extends Reply>(reply: R, message: { readonly usage?: unknown }): R {
+function withUsage<R extends Reply>(reply: R, message: { readonly usage?: unknown }) {
   const usage = parseRunUsage(message.usage)
   return usage ? { ...reply, usage } : reply
 }

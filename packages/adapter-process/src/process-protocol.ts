@@ -105,4 +105,4 @@ export function runLine(
 export const cancelLine = (id: string): string => toLine({ type: 'cancel', id })
 export const PING_LINE = '{"type":"ping"}\n'
 
-const toLine = (message: object): string => `${JSON.stringify(message)}\n`
+const toLine = (message: object) => `${JSON.stringify(message)}\n`

@@ -20,7 +20,7 @@ export function databasePathOf(database: string): string {
 }
 
 /** A URL that is not ours can contain a password. */
-const shown = (database: string): string => database.replace(/\/\/[^@/]*@/, '//…@')
+const shown = (database: string) => database.replace(/\/\/[^@/]*@/, '//…@')
 
 /** The given master key, or the one in the file beside the database, created with the database. */
 export function masterKeyOf(

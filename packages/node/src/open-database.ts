@@ -69,7 +69,7 @@ export const schemaVersion = (database: string): Promise<SchemaVersion> =>
       : readSqliteSchema(database),
   )
 
-async function asSetupError<T>(work: () => T | Promise<T>): Promise<T> {
+async function asSetupError<T>(work: () => T | Promise<T>) {
   try {
     return await work()
   } catch (error) {

@@ -52,7 +52,7 @@ function createText(file: string, text: string): string {
 }
 
 /** Throws a `SetupError` if the disk is full. */
-function onDisk<T>(file: string, work: () => T): T {
+function onDisk<T>(file: string, work: () => T) {
   try {
     return work()
   } catch (error) {
@@ -60,7 +60,7 @@ function onDisk<T>(file: string, work: () => T): T {
   }
 }
 
-const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
 
 function readText(file: string): string | undefined {
   try {
@@ -71,7 +71,7 @@ function readText(file: string): string | undefined {
   }
 }
 
-function syncDirectory(directory: string): void {
+function syncDirectory(directory: string) {
   if (process.platform === 'win32') return // Windows cannot sync a directory
   const fd = openSync(directory, 'r')
   fsyncSync(fd)

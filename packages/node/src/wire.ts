@@ -107,9 +107,9 @@ export async function wire(
   const { headerPrefix, runLeaseMs: leaseMs, limits } = policy
   const ownPlatform = nodePlatform(options)
   const { telemetry = ownPlatform.telemetry } = options
-  const onError = (worker: string, reason: string): void =>
+  const onError = (worker: string, reason: string) =>
     telemetry.record({ name: 'worker.failed', worker, reason })
-  const onDamage = (reason: string): void => telemetry.record({ name: 'store.unavailable', reason })
+  const onDamage = (reason: string) => telemetry.record({ name: 'store.unavailable', reason })
   // Both throw for mistakes of the host, so they come before the database is opened.
   const guard = settingsOf(() => addressGuard(options.addresses ?? {}))
   settingsOf(() => requirePolicy(policy))
@@ -141,7 +141,7 @@ export async function wire(
         onError: (reason) => onError('webhook thread', reason),
       })
     : undefined
-  async function close(): Promise<void> {
+  async function close() {
     await Promise.all([attempts?.close(), http.close()])
     await closeDatabase()
   }
@@ -180,7 +180,7 @@ export async function wire(
 }
 
 /** Runs a check of the host's settings. */
-function settingsOf<T>(check: () => T): T {
+function settingsOf<T>(check: () => T) {
   try {
     return check()
   } catch (error) {
@@ -193,7 +193,7 @@ function settingsOf<T>(check: () => T): T {
 function programRuntimes(
   { programs = {}, programLog, environment = {} }: WiringOptions,
   platform: NodePlatform,
-): AgentRuntime[] {
+) {
   const options = {
     programs,
     environment,

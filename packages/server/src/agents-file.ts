@@ -28,7 +28,7 @@ export async function loadAgents(file: string): Promise<AgentsFile> {
   }
 }
 
-async function importModule(full: string): Promise<{ default?: unknown; programs?: unknown }> {
+async function importModule(full: string) {
   try {
     return (await import(pathToFileURL(full).href)) as { default?: unknown; programs?: unknown }
   } catch (error) {
@@ -41,14 +41,14 @@ async function importModule(full: string): Promise<{ default?: unknown; programs
 }
 
 /** The line of a syntax error, from `node --check`. Empty if an imported module has the error. */
-function lineOfError(full: string): string {
+function lineOfError(full: string) {
   const { stderr } = spawnSync(process.execPath, ['--check', full], { encoding: 'utf8' })
   const [first = ''] = stderr.split('\n')
   const [, line] = /:(\d+)$/.exec(first) ?? []
   return line === undefined ? '' : `, line ${line}`
 }
 
-function checkedAgents(full: string, agents: unknown, atLeast: number): Agents {
+function checkedAgents(full: string, agents: unknown, atLeast: number) {
   const entries = typeof agents === 'object' && agents !== null ? Object.entries(agents) : undefined
   if (!entries || entries.length < atLeast)
     throw problem(full, 'must have a default export of the form { name: (request) => answer }')
@@ -94,5 +94,4 @@ function checkedPrograms(full: string, programs: unknown): Programs {
   throw problem(full, `exports invalid programs: ${where} ${why}`)
 }
 
-const problem = (full: string, why: string): OperatorError =>
-  new OperatorError(`--agents: ${full} ${why}`, 2)
+const problem = (full: string, why: string) => new OperatorError(`--agents: ${full} ${why}`, 2)

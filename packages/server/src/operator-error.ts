@@ -16,7 +16,7 @@ export async function orFail<T>(result: ResultAsync<T, Failure>, failure: string
   throw new OperatorError(`${failure}: ${reasonOf(settled.error)}`)
 }
 
-function reasonOf(failure: Failure): string {
+function reasonOf(failure: Failure) {
   if ('issues' in failure) return textOfIssues(failure.issues)
   if ('reason' in failure && failure.reason !== undefined) return failure.reason
   if (failure.kind === 'agent_not_stopped') return 'stop the agent before you change its runtime'

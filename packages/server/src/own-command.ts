@@ -22,7 +22,7 @@ export function ownCommand(
   return `node ${fileWord(script)}`
 }
 
-function fileWord(file: string): string {
+function fileWord(file: string) {
   const relative = path.relative('', file)
   return shellWord(relative.startsWith('..') ? file : relative)
 }

@@ -57,7 +57,7 @@ export const openReceiver = ({
     },
   })
 
-function pretty(body: string): string {
+function pretty(body: string) {
   try {
     return JSON.stringify(JSON.parse(body), null, 2)
   } catch {

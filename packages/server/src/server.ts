@@ -151,7 +151,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
 }
 
 /** A thread needs a second processor to be useful, and supports only the system clock. */
-const hasWebhookThread = ({ webhookThread, worker = true, clock }: ServerOptions): boolean =>
+const hasWebhookThread = ({ webhookThread, worker = true, clock }: ServerOptions) =>
   webhookThread ?? (worker && clock === undefined && availableParallelism() > 1)
 
 type Besides = {
@@ -168,7 +168,7 @@ function running(
   { pages, outages, traces, metrics }: Besides,
 ): RunningServer {
   let stopped: Promise<void> | undefined
-  async function stop(graceMs: number): Promise<void> {
+  async function stop(graceMs: number) {
     await Promise.all([listener.close(graceMs), service.stop({ graceMs })])
     await metricsListener?.close(0)
     outages.stop()
@@ -248,7 +248,7 @@ async function consoleOf(
 ): Promise<Console | undefined> {
   if (options.console === undefined || options.console === 'off') return undefined
   const { createConsole } = await import('@org/agent-messaging-console')
-  const onError = (error: unknown): void => logger.error({ err: error }, 'a console page failed')
+  const onError = (error: unknown) => logger.error({ err: error }, 'a console page failed')
   return createConsole({
     service,
     crypto: platform.crypto,
@@ -272,10 +272,10 @@ async function handler(
 ) {
   const { cronSecret, cronBudgetMs, metricsToken, openMetrics = false } = options
   const isOpen = openMetrics || metricsToken !== undefined
-  const newId = (): string => platform.ids.next()
-  const onError = (error: unknown, requestId: string): void =>
+  const newId = () => platform.ids.next()
+  const onError = (error: unknown, requestId: string) =>
     logger.error({ err: error, requestId }, 'a request failed')
-  const onRequest = (facts: RequestFacts): void => {
+  const onRequest = (facts: RequestFacts) => {
     logger.debug(facts, 'request')
     metrics?.onRequest(facts)
   }

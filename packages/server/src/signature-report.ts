@@ -38,14 +38,14 @@ export async function signatureReport(request: SignedRequest): Promise<Signature
   }
 }
 
-async function reasonOf(error: WebhookVerificationError, request: SignedRequest): Promise<string> {
+async function reasonOf(error: WebhookVerificationError, request: SignedRequest) {
   if (error.code === 'TIMESTAMP_TOO_FAR') return timeReason(request)
   if (error.code === 'HEADERS_MISSING') return missingReason(request)
   if (error.code === 'SIGNATURE_MISMATCH') return (await mismatchReason(request)) ?? error.message
   return error.message
 }
 
-function timeReason({ headers, now, toleranceSeconds }: SignedRequest): string {
+function timeReason({ headers, now, toleranceSeconds }: SignedRequest) {
   const text = headers['webhook-timestamp'] ?? ''
   const seconds = Number(text)
   if (!Number.isFinite(seconds))
@@ -55,7 +55,7 @@ function timeReason({ headers, now, toleranceSeconds }: SignedRequest): string {
   return `the request was signed ${way}, more than ${toleranceSeconds} s from this machine's clock, so it can be a replay; raise --tolerance for an old request`
 }
 
-function missingReason({ headers }: SignedRequest): string {
+function missingReason({ headers }: SignedRequest) {
   const missing = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].filter(
     (name) => !headers[name],
   )
@@ -73,10 +73,10 @@ async function mismatchReason(request: SignedRequest): Promise<string | undefine
   return undefined
 }
 
-const isPlainlySigned = ({ headers, body, secret }: SignedRequest): boolean =>
+const isPlainlySigned = ({ headers, body, secret }: SignedRequest) =>
   hasPlainSignature(new Headers(headers), body, secret)
 
-const isSigned = async (request: SignedRequest): Promise<boolean> =>
+const isSigned = async (request: SignedRequest) =>
   isPlainlySigned(request) ||
   (await verify(request.body, request.headers, request.secret, { now: () => request.now }).then(
     () => true,
@@ -100,7 +100,7 @@ function originalBodies(body: Buffer): { change: string; body: Buffer }[] {
   )
 }
 
-function compact(text: string): string {
+function compact(text: string) {
   try {
     return JSON.stringify(JSON.parse(text))
   } catch {

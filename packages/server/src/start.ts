@@ -30,7 +30,7 @@ export async function startServer({ config, ...options }: StartOptions): Promise
   })
 }
 
-function missing(values: Readonly<Partial<Record<VariableName, unknown>>>): OperatorError {
+function missing(values: Readonly<Partial<Record<VariableName, unknown>>>) {
   const names = (Object.keys(values) as VariableName[]).filter((name) => values[name] === undefined)
   return new OperatorError(
     names.map((name) => `${name} is required; set it to ${allowedValue(name)}`).join('\n'),

@@ -35,15 +35,15 @@ ${signIn(w)}See a verified webhook (in a second terminal, in this folder):
   ${tryCommand(w)}`
 }
 
-const signIn = ({ signInUrl }: Welcome): string =>
+const signIn = ({ signInUrl }: Welcome) =>
   signInUrl === undefined
     ? ''
     : `Open the console (the link signs you in once, within 15 minutes):\n  ${signInUrl}\n`
 
-const shownAgent = ({ name, state, error }: Welcome['agents'][number]): string =>
+const shownAgent = ({ name, state, error }: Welcome['agents'][number]) =>
   `${name} (${state}${error === undefined ? '' : `: ${error}`})`
 
-const tryCommand = ({ command, url, apiKey, apiKeyFile }: Welcome): string =>
+const tryCommand = ({ command, url, apiKey, apiKeyFile }: Welcome) =>
   [
     `${command} listen --try`,
     ...(url === DEFAULT_URL ? [] : [`--url ${url}`]),

@@ -34,7 +34,7 @@ export function chatFailure(
 }
 
 /** Masks secrets in a server's text, shortens it, and replaces characters that cannot be stored. */
-function safeText(text: string, secrets: readonly string[]): string {
+function safeText(text: string, secrets: readonly string[]) {
   const masked = secrets.reduce((rest, secret) => rest.replaceAll(secret, '***'), text)
   const cut = masked.length > MAX_TEXT_LENGTH ? `${masked.slice(0, MAX_TEXT_LENGTH)}…` : masked
   return cut.replace(/\p{Cc}+/gu, ' ').replace(/\p{Surrogate}/gu, '\uFFFD')

@@ -4,7 +4,6 @@ import {
   parseRunUsage,
   type EndedRun,
   type Json,
-  type JsonObject,
   type RunOutcome,
   type RunUsage,
 } from '@org/agent-messaging-core/runtime'
@@ -68,13 +67,13 @@ export class ChatReply {
 }
 
 /** A stream has the usage in its last chunk, if the request asks for it. */
-const usageOf = (json: Json | undefined): RunUsage | undefined => {
+const usageOf = (json: Json | undefined) => {
   const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = objectOf(json)
   return parseRunUsage({ inputTokens, outputTokens })
 }
 
 /** Mistral and others return parts: `{"type": "text", "text"}`. Thinking has another type. */
-function textOf(content: Json | undefined): string {
+function textOf(content: Json | undefined) {
   if (typeof content === 'string') return content
   const parts = Array.isArray(content) ? content.map(objectOf) : []
   return parts
@@ -82,4 +81,4 @@ function textOf(content: Json | undefined): string {
     .join('')
 }
 
-const objectOf = (json: Json | undefined): JsonObject => (isJsonObject(json) ? json : {})
+const objectOf = (json: Json | undefined) => (isJsonObject(json) ? json : {})

@@ -77,7 +77,7 @@ const schema = z.strictObject({
 })
 
 /** An expression for the slashes would look for their end from each of them. */
-function withoutSlashes(url: string): string {
+function withoutSlashes(url: string) {
   let end = url.length
   while (url[end - 1] === '/') end--
   return url.slice(0, end)

@@ -7,7 +7,7 @@ import {
   type RunOutcome,
   type RunRequest,
 } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
+import { err, ok } from 'neverthrow'
 import { Calls } from '../calls.js'
 import { chatFailure } from './chat-failure.js'
 import { ChatReply } from './chat-reply.js'
@@ -48,7 +48,7 @@ const DEFAULT_HISTORY_LENGTH = 32 * 1024
 export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
   const settings: Settings = { maxAnswerLength: MAX_ANSWER_LENGTH, ...options }
 
-  async function check(input: JsonObject): Promise<Result<OpenaiOptions, string>> {
+  async function check(input: JsonObject) {
     const parsed = parseOpenaiOptions(input)
     if (parsed.isErr()) return parsed
     const vetted = await settings.vet(`${parsed.value.baseUrl}/chat/completions`)
@@ -199,5 +199,5 @@ async function readReply(
 const JSON_TYPE = /^[^;]*json\s*(?:;|$)/i
 
 /** False if the response ends with its connection, even if the server crashed. */
-const hasFraming = ({ headers }: Response): boolean =>
+const hasFraming = ({ headers }: Response) =>
   headers.has('content-length') || headers.has('transfer-encoding')

@@ -88,14 +88,14 @@ export class StreamedResponse implements ResponseHandler {
     this.#settle(reason)
   }
 
-  #pull(): void {
+  #pull() {
     this.#readerWaits = true
     if (this.#unread.length > 0) this.#handOver()
     this.#idleTimer?.refresh()
     this.#flow?.resume()
   }
 
-  #handOver(): void {
+  #handOver() {
     const bytes = this.#unread.bytes()
     this.#readerWaits = false
     this.#remaining -= bytes.length
@@ -105,7 +105,7 @@ export class StreamedResponse implements ResponseHandler {
   }
 }
 
-const isEventStream = ({ statusCode, headers }: Head): boolean =>
+const isEventStream = ({ statusCode, headers }: Head) =>
   statusCode === 200 && /^text\/event-stream\s*(?:;|$)/i.test(headers['content-type'] ?? '')
 
 /** A response exceeds a limit. A retry can exceed the limit again. */

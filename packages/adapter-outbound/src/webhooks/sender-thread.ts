@@ -116,22 +116,22 @@ export class SenderThread {
     clearTimeout(timer)
   }
 
-  #loaded(): void {
+  #loaded() {
     this.#loading = undefined
     this.#onLoaded()
   }
 
-  #postOrders(): void {
+  #postOrders() {
     this.#post({ orders: this.#orders, offsetMs: this.#clock.now() - Date.now() })
     this.#orders = []
   }
 
-  #post(request: ThreadRequest): void {
+  #post(request: ThreadRequest) {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     this.#worker.postMessage(request)
   }
 
-  #settle(results: Exclude<ThreadResponse, 'ready'>): void {
+  #settle(results: Exclude<ThreadResponse, 'ready'>) {
     for (const [number, made] of results) {
       this.#pending.get(number)?.settle(made)
       this.#pending.delete(number)
@@ -143,7 +143,7 @@ export class SenderThread {
    * An attempt ends within its lease. The thread hangs if its oldest attempt is overdue at two
    * checks in a row. One check is not enough, because this process could have slept.
    */
-  #checkLeases(): void {
+  #checkLeases() {
     const [oldest] = this.#pending.keys()
     const endsAt = oldest === undefined ? Infinity : (this.#pending.get(oldest)?.endsAt ?? Infinity)
     const overdue = endsAt < this.#clock.elapsed() ? oldest : undefined
@@ -152,7 +152,7 @@ export class SenderThread {
     this.#overdue = overdue
   }
 
-  #terminate(reason: string): void {
+  #terminate(reason: string) {
     this.#endReason = reason
     void this.#worker.terminate()
   }

@@ -41,4 +41,4 @@ function outcomeOf({ statusCode, headers, body }: HttpResponse, now: number): Ou
 }
 
 /** Replaces NUL, which some stores refuse. Decoded UTF-8 contains no lone surrogates. */
-const storableText = (bytes: Buffer): string => bytes.toString('utf8').replaceAll('\0', '\uFFFD')
+const storableText = (bytes: Buffer) => bytes.toString('utf8').replaceAll('\0', '\uFFFD')

@@ -3,7 +3,6 @@ import type {
   AttemptOrder,
   AttemptPolicy,
   Clock,
-  MadeAttempt,
 } from '@org/agent-messaging-core/runtime'
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { AddressPolicy } from '../address-guard.js'
@@ -48,7 +47,7 @@ export function webhookThread({
   /** The last thread ended while it loaded. The next attempts fail instead of waiting. */
   let failedToLoad = false
 
-  function onEnd(reason: string, hadLoaded: boolean): void {
+  function onEnd(reason: string, hadLoaded: boolean) {
     thread = undefined
     failedToLoad = !hadLoaded
     if (!isClosed) onError(reason)
@@ -65,7 +64,7 @@ export function webhookThread({
     return thread
   }
 
-  async function make(order: AttemptOrder): Promise<MadeAttempt> {
+  async function make(order: AttemptOrder) {
     if (isClosed) return unsent(clock, 'the service is stopping')
     return (await running()?.make(order)) ?? unsent(clock, THREAD_ENDED)
   }

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import path from 'node:path'
 import {
   failedRun,
-  type EndedRun,
   type RunError,
   type RunningAgent,
   type RunOutcome,
@@ -92,7 +91,7 @@ export class AcpAgent implements RunningAgent {
     }
   }
 
-  async #advance(turn: AcpTurn, request: RunRequest, signal: AbortSignal): Promise<EndedRun> {
+  async #advance(turn: AcpTurn, request: RunRequest, signal: AbortSignal) {
     this.#workingTurns += 1
     try {
       return await turn.advance(request, signal)

@@ -55,14 +55,14 @@ export class AcpAnswer {
   }
 
   /** Separates the text before and after a tool call. */
-  #addText(text: string): void {
+  #addText(text: string) {
     if (text === '') return
     if (this.#toolCallSinceText && this.#length > 0) this.#append('\n\n')
     this.#toolCallSinceText = false
     this.#append(text)
   }
 
-  #append(chunk: string): void {
+  #append(chunk: string) {
     if (this.#problem !== undefined) return
     const { maxLength, emit } = this.#options
     this.#length += chunk.length

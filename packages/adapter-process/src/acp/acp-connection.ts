@@ -105,7 +105,7 @@ export class AcpConnection {
     this.#connection.agent.notify<object>(method, params).catch(() => undefined)
   }
 
-  #onUpdate(params: unknown): void {
+  #onUpdate(params: unknown) {
     const report = readUpdate(params)
     if (report) this.turns.get(report.sessionId)?.answer.add(report.update)
   }

@@ -40,7 +40,7 @@ export function failureOf(error: unknown, logins: readonly string[]): FinishedRu
 }
 
 /** A login that needs a browser must take place before. */
-function loginRequired(reason: string, logins: readonly string[]): string {
+function loginRequired(reason: string, logins: readonly string[]) {
   const choice =
     logins.length > 0 ? `, or set the program's login to one of: ${logins.join(', ')}` : ''
   return storable(`the agent requires a login (${reason}). Log in to the program first${choice}`)

@@ -68,7 +68,7 @@ export class AcpSessions {
     this.#sessions.delete(id)
   }
 
-  #setState(id: string, state: 'open' | 'abandoned'): void {
+  #setState(id: string, state: 'open' | 'abandoned') {
     const session = this.#sessions.get(id)
     if (session) this.#sessions.set(id, { ...session, state })
   }
@@ -111,5 +111,5 @@ export class AcpSessions {
 }
 
 /** The agent does not know the session or cannot read it. Agents use many codes for that. */
-const isRefusal = (error: unknown): boolean =>
+const isRefusal = (error: unknown) =>
   error instanceof RequestError && error.code !== REQUEST_CANCELLED && error.code !== AUTH_REQUIRED

@@ -57,7 +57,7 @@ export function agentStream(
     void stdin.write(`${JSON.stringify(message)}\n`, onSent)
 
   /** Ends only the turn or the request that the message belongs to. Throws if it names none. */
-  function onCutLine(start: string, pass: (message: AnyMessage) => void): void {
+  function onCutLine(start: string, pass: (message: AnyMessage) => void) {
     if (!start.trimStart().startsWith('{'))
       return onStray(start.slice(0, MAX_STRAY_LENGTH), `the line is ${TOO_LONG}`)
     const { id, method, sessionId } = fieldsOf(start)

@@ -75,7 +75,7 @@ export function permissionQuestion(
 }
 
 /** Numbers repeated texts. */
-function distinct(texts: readonly string[]): string[] {
+function distinct(texts: readonly string[]) {
   const found: string[] = []
   for (const text of texts) {
     let label = text
@@ -97,13 +97,13 @@ function jsonOf(value: unknown): string | undefined {
 }
 
 /** One line, so that no text can look like another part of the question. */
-function lineOf(text: string, maxLength: number): string {
+function lineOf(text: string, maxLength: number) {
   const line = text.replace(/\s+/g, ' ').trim()
   return shortened(isStorableText(line) ? line : JSON.stringify(line), maxLength)
 }
 
 /** The hash tells apart long texts with the same beginning. */
-function shortened(text: string, maxLength: number): string {
+function shortened(text: string, maxLength: number) {
   if (text.length <= maxLength) return text
   const hash = createHash('sha256').update(text).digest('hex')
   return `${beginningOf(text, maxLength - 100)}… (cut off, SHA-256 ${hash})`

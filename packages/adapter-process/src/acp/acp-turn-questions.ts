@@ -63,7 +63,7 @@ export class TurnQuestions {
     for (const open of this.#open.splice(0)) open.resolve(undefined)
   }
 
-  #end(open: OpenQuestion, value: AnsweredInput['value'] | undefined): void {
+  #end(open: OpenQuestion, value: AnsweredInput['value'] | undefined) {
     const place = this.#open.indexOf(open)
     if (place !== -1) this.#open.splice(place, 1)
     open.resolve(value)

@@ -195,5 +195,5 @@ function outcomeOf(stopReason: string | undefined, text: string): FinishedRun {
   }
 }
 
-const refusedOf = ({ problem }: AcpAnswer): FinishedRun | undefined =>
+const refusedOf = ({ problem }: AcpAnswer) =>
   problem === undefined ? undefined : failedRun('RESPONSE_INVALID', problem)

@@ -43,13 +43,13 @@ export class WaitingTurns {
     for (const sessionId of this.#waiting.keys()) this.#remove(sessionId)
   }
 
-  async #end(sessionId: string): Promise<void> {
+  async #end(sessionId: string) {
     const waiting = this.#waiting.get(sessionId)
     await waiting?.turn.end()
     if (this.#waiting.get(sessionId) === waiting) this.#remove(sessionId)
   }
 
-  #remove(sessionId: string): void {
+  #remove(sessionId: string) {
     clearTimeout(this.#waiting.get(sessionId)?.timer)
     this.#waiting.delete(sessionId)
   }

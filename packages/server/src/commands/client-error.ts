@@ -30,7 +30,7 @@ function reasonOf(error: unknown, advice: string): string | undefined {
   return `no server responds (${code})${advice}`
 }
 
-function reasonOfRefusal({ code, issues, message }: ApiError): string {
+function reasonOfRefusal({ code, issues, message }: ApiError) {
   if (issues.length > 0) return textOfIssues(issues)
   const reason = message.replace(/^[A-Z](?=[a-z ])/, (first) => first.toLowerCase())
   return code === 'UNAUTHORIZED'

@@ -31,7 +31,7 @@ export function addCommand(
   return command.addHelpText('after', `\n${title}:\n${lines.join('\n')}\n${notes}`)
 }
 
-function sampleOf(command: Command): string {
+function sampleOf(command: Command) {
   const words = command.registeredArguments.map((argument) => SAMPLES[argument.name()] ?? '')
   for (let at: Command | null = command; at; at = at.parent) words.unshift(at.name())
   return words.join(' ')
@@ -69,7 +69,7 @@ export function addApiCommand<Value, Options extends BackendOptions>(
 ): Command {
   const { verb, thing, check, call, text, problem } = action
   const command = addCommand(parent, syntax, about, examples, notes)
-  async function run(options: Options, words: string[]): Promise<void> {
+  async function run(options: Options, words: string[]) {
     check?.(options)
     const named = typeof thing === 'string' ? thing : thing(...words)
     const failure = `cannot ${verb ?? command.name()} ${named}`

@@ -63,7 +63,7 @@ async function copy(url: string, json: true | undefined): Promise<void> {
 }
 
 /** Throws before the copy begins if no server could read the copied secrets. */
-function requireMasterKey(tables: readonly SqliteTable[], crypto: Crypto, database: string): void {
+function requireMasterKey(tables: readonly SqliteTable[], crypto: Crypto, database: string) {
   const { columns = [], rows = [] } = tables.find(({ name }) => name === 'settings') ?? {}
   const [name, value] = [columns.indexOf('name'), columns.indexOf('value')]
   const settings = new Map([...rows].map((row) => [String(row[name]), String(row[value])]))
@@ -86,7 +86,7 @@ async function copyTables({
 }: Copying): Promise<Readonly<Record<string, number>>> {
   const { fillPostgres } = await import('@org/agent-messaging-postgres')
   const total = tables.reduce((sum, { count }) => sum + count, 0)
-  const onProgress = (rows: number): void => show(`Copied ${Math.floor((100 * rows) / total)} %…`)
+  const onProgress = (rows: number) => show(`Copied ${Math.floor((100 * rows) / total)} %…`)
   await fillPostgres({ ...target, tables, onProgress })
   return Object.fromEntries(tables.map(({ name, count }) => [name, count]))
 }

@@ -25,7 +25,7 @@ export function addCreate(program: Command): void {
     })
 }
 
-function create(folder: string, template: Template, version: string): void {
+function create(folder: string, template: Template, version: string) {
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new OperatorError(`${folder} is not empty; choose a new folder`, 2)
   const files = starterFiles(template, { name: packageName(folder), version })
@@ -39,7 +39,7 @@ npm start`)
 }
 
 /** Returns the folder's name without the characters that npm refuses in names. */
-function packageName(folder: string): string {
+function packageName(folder: string) {
   const name = path.basename(path.resolve(folder)).toLowerCase()
   return name.replaceAll(/[^a-z0-9-]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'starter'
 }

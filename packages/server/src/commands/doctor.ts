@@ -48,7 +48,7 @@ async function examine(): Promise<Finding[]> {
   ]
 }
 
-async function examineServer(config: Config): Promise<Finding[]> {
+async function examineServer(config: Config) {
   try {
     return await examineParts(config, existingDevDatabase(config))
   } catch (error) {

@@ -11,7 +11,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const { signal } = controller
-  const abort = (name: NodeJS.Signals): void => controller.abort(name)
+  const abort = (name: NodeJS.Signals) => controller.abort(name)
   for (const name of SIGNALS) process.once(name, abort)
   try {
     return await work(signal)

@@ -43,10 +43,10 @@ export const fieldTable = (value: object): string =>
     '',
   )
 
-const onOneLine = (text: string): string => printable(text).replaceAll(/[\n\t]/g, ' ')
+const onOneLine = (text: string) => printable(text).replaceAll(/[\n\t]/g, ' ')
 
 /** `CREATED AT` for `createdAt`. */
-const titled = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase()
+const titled = (name: string) => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toUpperCase()
 
 export type Progress = { show(text: string): void; end(): void }
 
@@ -67,7 +67,7 @@ export function loggedProgress(
 ): Progress {
   if (to.isTTY) return progress(to)
   let last = now()
-  function show(text: string): void {
+  function show(text: string) {
     if (now() - last < LINE_EVERY_MS) return
     last = now()
     to.write(`${text}\n`)

@@ -41,7 +41,7 @@ export function requireSecret(options: SecretOptions): string {
   )
 }
 
-function secretIn(file: string): string {
+function secretIn(file: string) {
   const secret = fileOrStdin(file).toString().trim()
   if (secret !== '') return secret
   throw new InvalidArgumentError('The file is empty.')

@@ -80,8 +80,7 @@ export const keyOption = (permissions: string) =>
     `key with ${permissions} (default: $SERVICE_BOOTSTRAP_API_KEY, or data/api-key)`,
   )
 
-const textOrStdin = (text: string): string =>
-  text === '-' ? fileOrStdin('-').toString().trimEnd() : text
+const textOrStdin = (text: string) => (text === '-' ? fileOrStdin('-').toString().trimEnd() : text)
 
 async function send(agent: string, text: string, options: SendOptions): Promise<void> {
   if (options.endUser !== undefined && options.service)
@@ -110,7 +109,7 @@ export function runningServer(options: ServerOptions): RunningServer {
 const sendBy = ({ stream, wait }: SendOptions) =>
   stream ? streamAnswer : wait === undefined ? complete : sendAndWait
 
-function apiKeyOf(config: Config, { apiKey }: ServerOptions): string {
+function apiKeyOf(config: Config, { apiKey }: ServerOptions) {
   const stored = existsSync(devFiles.apiKey)
     ? readFileSync(devFiles.apiKey, 'utf8').trim()
     : undefined
@@ -144,7 +143,7 @@ function messageOf(
 const keyIn = ({ idempotencyKey }: SendOptions) =>
   idempotencyKey === undefined ? {} : { idempotencyKey }
 
-async function complete({ client, agent, message, options }: Request): Promise<void> {
+async function complete({ client, agent, message, options }: Request) {
   const bar = progress()
   bar.show('Waiting for the answer…')
   const done = await client.messages
@@ -153,7 +152,7 @@ async function complete({ client, agent, message, options }: Request): Promise<v
   finish(done, options.json)
 }
 
-async function sendAndWait({ client, agent, message, options }: Request): Promise<void> {
+async function sendAndWait({ client, agent, message, options }: Request) {
   const sent = await client.messages.send(agent, message, {
     ...keyIn(options),
     waitSeconds: options.wait ?? 0,
@@ -212,13 +211,13 @@ function end(
   finish(message, json)
 }
 
-function finish(message: Message, json: true | undefined): void {
+function finish(message: Message, json: true | undefined) {
   if (json) print(json, message, '')
   requireAnswer(message)
   if (!json) print(json, message, message.response ?? '')
 }
 
-function requireAnswer({ messageId, state, error, input }: Message): void {
+function requireAnswer({ messageId, state, error, input }: Message) {
   if (state === 'responded') return
   if (input)
     throw new OperatorError(
@@ -244,7 +243,7 @@ export function readable(error: unknown, baseUrl: string, agent: string): unknow
   return new OperatorError(`no server responds at ${baseUrl}${START_A_SERVER}`)
 }
 
-function reasonOf({ code, issues, message }: ApiError, agent: string): string {
+function reasonOf({ code, issues, message }: ApiError, agent: string) {
   const commandTo = (action: string) => `agent-messaging agents ${action} ${shellWord(agent)}`
   const reason = message
     .replace('GET /v1/agents/:id', commandTo('show'))

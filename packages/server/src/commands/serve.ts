@@ -39,7 +39,7 @@ export function addServe(program: Command): void {
     .action(({ env }: { env?: true }) => console.log(env ? configEnv() : configMarkdown()))
 }
 
-async function dev(options: ServeOptions): Promise<void> {
+async function dev(options: ServeOptions) {
   const config = loadConfig({ PORT: options.port })
   const logger = plainLogger(config.logLevel ?? 'warn')
   exitOnDefect(logger)

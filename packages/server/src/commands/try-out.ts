@@ -23,7 +23,7 @@ export const tryOut = (server: RunningServer, port: number): Promise<void> =>
     const { openReceiver } = await import('../receiver.js')
     const secret = newSecret(randomBytes)
     const { promise: verified, resolve } = Promise.withResolvers<Received>()
-    const onDelivery = (received: Received): void =>
+    const onDelivery = (received: Received) =>
       received.isValid ? resolve(received) : console.log(received.text)
     const receiver = await openReceiver({ port, secret, onDelivery })
     try {
@@ -69,7 +69,7 @@ async function showWebhook(
   }
 }
 
-function refusalOfSend(error: unknown, baseUrl: string): unknown {
+function refusalOfSend(error: unknown, baseUrl: string) {
   if (error instanceof ApiError && error.code === 'NOT_FOUND')
     return new OperatorError(
       `the agent ${AGENT} was deleted; run: agent-messaging agents create ${AGENT} --handler ${AGENT}`,
@@ -78,7 +78,7 @@ function refusalOfSend(error: unknown, baseUrl: string): unknown {
 }
 
 /** Rejects when the signal or the time limit ends the wait. */
-async function inTime<T>(wanted: Promise<T>, signal: AbortSignal, messageId: string): Promise<T> {
+async function inTime<T>(wanted: Promise<T>, signal: AbortSignal, messageId: string) {
   const end = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
   const ended = once(end, 'abort').then(() => {
     throw new OperatorError(

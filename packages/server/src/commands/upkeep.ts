@@ -62,7 +62,7 @@ async function migrate(json: true | undefined): Promise<void> {
   print(json, { database: name, from, to }, migrated(name, from, to))
 }
 
-function migrated(name: string, from: number, to: number): string {
+function migrated(name: string, from: number, to: number) {
   if (from === to) return `${name} is up to date at schema version ${to}.`
   return from === 0
     ? `Created ${name} at schema version ${to}.`
@@ -113,8 +113,8 @@ async function restore(file: string, json: true | undefined): Promise<void> {
 }
 
 /** Contains no password. pg_dump asks for it. */
-const dumpCommand = (database: string, file: string): string =>
+const dumpCommand = (database: string, file: string) =>
   `pg_dump --format=custom --schema=agent_messaging --file=${shellWord(file)} ${quoted(shownDatabase(database))}`
 
-const restoreCommand = (database: string, file: string): string =>
+const restoreCommand = (database: string, file: string) =>
   `pg_restore --clean --if-exists --dbname=${quoted(shownDatabase(database))} ${shellWord(file)}`

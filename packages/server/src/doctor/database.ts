@@ -28,7 +28,7 @@ export async function checkDatabase(
 }
 
 /** Empty if the file is intact. */
-function checkFile(file: string): Finding[] {
+function checkFile(file: string) {
   const damage = findSqliteDamage(file)
   if (damage === undefined) return []
   const fix = 'Stop the server and restore a backup: agent-messaging restore <backup>.'

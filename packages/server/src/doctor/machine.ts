@@ -75,7 +75,7 @@ async function portProblem(
 /** For a busy machine. */
 const REQUEST_TIMEOUT_MS = 10_000
 
-async function servesOurApi(host: string, port: number): Promise<boolean> {
+async function servesOurApi(host: string, port: number) {
   try {
     const response = await fetch(`${ownUrl(host, port)}/openapi.json`, {
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),

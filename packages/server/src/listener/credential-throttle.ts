@@ -109,7 +109,7 @@ export class CredentialThrottle {
     }
   }
 
-  #noticeProxy({ incoming }: Bindings): void {
+  #noticeProxy({ incoming }: Bindings) {
     if (this.#hasTrustedProxy || incoming.headers['x-forwarded-for'] === undefined) return
     // One notice is enough.
     this.#hasTrustedProxy = true
@@ -156,7 +156,7 @@ export class CredentialThrottle {
    * Sign-ins that arrive together must not all pass before the first one is counted. Requests with
    * an API key can wait long for an answer, so they do not count before it.
    */
-  async #admit(place: string): Promise<boolean> {
+  async #admit(place: string) {
     const wrong = (await this.#limiters.console.get(place))?.consumedPoints ?? 0
     const unchecked = this.#unchecked.get(place) ?? 0
     if (wrong + unchecked > WRONG_PER_MINUTE.console) return false
@@ -164,13 +164,13 @@ export class CredentialThrottle {
     return true
   }
 
-  #leave(place: string): void {
+  #leave(place: string) {
     const unchecked = (this.#unchecked.get(place) ?? 0) - 1
     if (unchecked > 0) this.#unchecked.set(place, unchecked)
     else this.#unchecked.delete(place)
   }
 
-  async #waitMs(area: Area, place: string): Promise<number> {
+  async #waitMs(area: Area, place: string) {
     const until = this.#lockedUntil.get(place)
     if (until === undefined) return 0
     const waitMs = until - this.#now()
@@ -180,7 +180,7 @@ export class CredentialThrottle {
     return 0
   }
 
-  async #countWrong(area: Area, place: string): Promise<void> {
+  async #countWrong(area: Area, place: string) {
     try {
       await this.#limiters[area].consume(place)
     } catch (error) {
@@ -192,14 +192,14 @@ export class CredentialThrottle {
   }
 
   /** The oldest lock comes first, and all locks are about as long. */
-  #forgetEnded(): void {
+  #forgetEnded() {
     for (const [place, until] of this.#lockedUntil) {
       if (until > this.#now()) break
       this.#lockedUntil.delete(place)
     }
   }
 
-  #remember(credential: string): void {
+  #remember(credential: string) {
     if (this.#known.size >= MAX_KNOWN) this.#known.clear()
     this.#known.add(credential)
   }
@@ -210,7 +210,7 @@ const OURS = /^[Bb][Ee][Aa][Rr][Ee][Rr] (am[kr]_[\w-]+)$/
 /** The path of an agent's callback. */
 const CALLBACK = /^\/v1\/agents\/[^/]+\/messages\/([^/]+)\/response$/
 
-const isSignIn = (path: string): boolean => /^\/console\/(sign-in|enter)$/.test(path)
+const isSignIn = (path: string) => /^\/console\/(sign-in|enter)$/.test(path)
 
 class Connection {
   readonly #socket: Bindings['incoming']['socket']
@@ -244,10 +244,10 @@ function addressBehind(proxies: readonly string[]): (incoming: Bindings['incomin
 /** Some proxies add the caller's port: `203.0.113.1:5678`, `[2001:db8::1]:5678`. */
 const PORT = /(?<=^(?:\d+\.){3}\d+|^\[[\da-f:.]+\]):\d+$/i
 
-const placeOf = (area: Area, caller: string): string => `${area} ${networkOf(caller)}`
+const placeOf = (area: Area, caller: string) => `${area} ${networkOf(caller)}`
 
 /** Returns an IPv4 address, or the /64 network of an IPv6 address, which one host can use whole. */
-function networkOf(caller: string): string {
+function networkOf(caller: string) {
   const address = caller.replace(PORT, '').replace(/^\[(.*)\]$/, '$1')
   if (!ipaddr.isValid(address)) return address
   const parsed = ipaddr.process(address)
@@ -259,16 +259,16 @@ function networkOf(caller: string): string {
     : parsed.toString()
 }
 
-function tooMany(area: Area, seconds: number): Response {
+function tooMany(area: Area, seconds: number) {
   const message = `Your address sent too many wrong credentials. Try again in ${seconds} s`
   if (area === 'api') return refusal(429, { code: 'TOO_MANY_REQUESTS', message }, seconds)
   return new Response(`${message}.\n`, { status: 429, headers: headersOf(seconds) })
 }
 
-const overloaded = (error: Unavailable): Response =>
+const overloaded = (error: Unavailable) =>
   refusal(503, { code: 'UNAVAILABLE', message: textOf(error) }, retrySecondsOf(error))
 
-function refusal(status: number, error: object, seconds: number): Response {
+function refusal(status: number, error: object, seconds: number) {
   const requestId = randomUUID()
   const headers = { ...headersOf(seconds), 'X-Request-Id': requestId }
   return Response.json({ error, requestId }, { status, headers })

@@ -90,7 +90,7 @@ export async function openListener({
     intake.connectionAccepted()
     unused.add(socket.once('close', () => unused.delete(socket)))
   })
-  function ended(number: number, request: IncomingMessage): void {
+  function ended(number: number, request: IncomingMessage) {
     inFlight.delete(number)
     // Reads the rest of a rejected body, because the next request follows it on the connection.
     if (!request.readableEnded) request.removeAllListeners('data').resume()
@@ -101,14 +101,14 @@ export async function openListener({
   async function close(graceMs: number): Promise<void> {
     closing = true
     const startedAt = performance.now()
-    const isWithin = (ms: number): boolean => performance.now() < startedAt + ms
+    const isWithin = (ms: number) => performance.now() < startedAt + ms
     // Tells each caller not to reuse a connection that is about to close.
     for (const response of inFlight.values()) response.shouldKeepAlive = false
     await intake.allAccepted(Math.min(graceMs, LAST_ACCEPTS_MS))
     const closed = once(server, 'close')
     server.close()
     const firstRequestMs = performance.now() - startedAt + FIRST_REQUEST_MS
-    const isBusy = (): boolean => inFlight.size > 0 || (unused.size > 0 && isWithin(firstRequestMs))
+    const isBusy = () => inFlight.size > 0 || (unused.size > 0 && isWithin(firstRequestMs))
     while (isBusy() && isWithin(graceMs)) {
       await delay(SWEEP_MS)
       server.closeIdleConnections()
@@ -122,7 +122,7 @@ export async function openListener({
 }
 
 /** The API's error response to a request that cannot be parsed. */
-function badRequest(): Response {
+function badRequest() {
   const requestId = randomUUID()
   return Response.json(
     {
@@ -133,7 +133,7 @@ function badRequest(): Response {
   )
 }
 
-async function bind(server: Server, host: string, port: number, setting: string): Promise<void> {
+async function bind(server: Server, host: string, port: number, setting: string) {
   server.listen({ host, port, backlog: BACKLOG })
   try {
     await once(server, 'listening')

@@ -30,7 +30,7 @@ export function configEnv(): string {
 }
 
 /** The text as comment lines of at most 100 columns. */
-function commented(text: string): string {
+function commented(text: string) {
   const lines: string[] = []
   for (const word of text.split(' ')) {
     const last = lines.at(-1)

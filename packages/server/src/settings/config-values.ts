@@ -91,7 +91,7 @@ export const proxyUrl = parsed((text) =>
   /^https?:\/\/[^/?#]+\/?$/.test(text) && URL.canParse(text) ? text : undefined,
 )
 
-const hasDatabase = (url: string): boolean =>
+const hasDatabase = (url: string) =>
   splitPostgresUrl(url).urls.every(
     (one) => URL.canParse(one) && /^\/[^/]+$/.test(new URL(one).pathname),
   )
@@ -129,7 +129,7 @@ const MAX_RETRIES = 50
 const MAX_RETENTION_MS = 3_650 * 86_400_000
 
 /** NaN if the text is not a number with a unit. */
-function msOf(text: string): number {
+function msOf(text: string) {
   const [, amount, unit = ''] = /^\s*(\d{1,9})(ms|s|m|h|d)\s*$/.exec(text) ?? []
   return Number(amount) * (UNIT_MS[unit] ?? NaN)
 }
@@ -158,7 +158,7 @@ export const schedule = parsed((text): readonly number[] | undefined => {
 /** Origins of web pages, separated by commas. */
 export const origins = parsed((text): readonly string[] | undefined => {
   const given = text.split(',').map((one) => one.trim())
-  const isOrigin = (one: string): boolean =>
+  const isOrigin = (one: string) =>
     /^https?:/.test(one) && URL.canParse(one) && new URL(one).origin === one
   return given.every(isOrigin) ? given : undefined
 })
@@ -179,13 +179,13 @@ const MIN_CONTRAST = 4.5
 const LIGHT_PAGE = '#f1f3f5'
 const DARK_PAGE = '#181d25'
 
-function contrast(one: string, other: string): number {
+function contrast(one: string, other: string) {
   const [darker = 0, lighter = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b)
   return (lighter + 0.05) / (darker + 0.05)
 }
 
 /** The relative luminance of WCAG 2.2. */
-function luminance(color: string): number {
+function luminance(color: string) {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
     const part = parseInt(color.slice(at, at + 2), 16) / 255
     return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4

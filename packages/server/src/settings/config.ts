@@ -116,7 +116,7 @@ function setVariables(env: Variables): Variables {
   return Object.fromEntries(trimmed.filter(([, text]) => text))
 }
 
-function problem(issue: z.core.$ZodIssue, env: Variables, options: Variables): string {
+function problem(issue: z.core.$ZodIssue, env: Variables, options: Variables) {
   const name = issue.path[0] as VariableName
   const text = env[name] ?? ''
   const { isSecret, option } = variables.get(environment.shape[name]) ?? {}
@@ -130,7 +130,7 @@ function problem(issue: z.core.$ZodIssue, env: Variables, options: Variables): s
 const MAX_SHOWN = 80
 
 /** The value on one line, without the password of a URL. */
-function quoted(text: string): string {
+function quoted(text: string) {
   const shown = text.replace(/(:\/{0,2}).*@/s, '$1…@').replace(/(password=)[^&]*/gi, '$1…')
   return JSON.stringify(shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown)
 }

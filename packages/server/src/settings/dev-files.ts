@@ -70,7 +70,7 @@ export const devAddresses = ({ allowedCidrs = [] }: Config): AddressPolicy => ({
   allowedCidrs,
 })
 
-function readOrCreateMasterKey(databasePath: string): Uint8Array {
+function readOrCreateMasterKey(databasePath: string) {
   if (existsSync(databasePath) && !existsSync(devFiles.masterKey)) {
     throw new OperatorError(
       `${devFiles.masterKey} is missing, but ${databasePath} needs it; restore it, or move the database away`,
@@ -80,7 +80,7 @@ function readOrCreateMasterKey(databasePath: string): Uint8Array {
   return readOrCreateKeyFile()
 }
 
-function readOrCreateKeyFile(): Uint8Array {
+function readOrCreateKeyFile() {
   const key = masterKeyText.safeParse(
     readOrCreateText(devFiles.masterKey, () => randomBytes(32).toString('base64')),
   )

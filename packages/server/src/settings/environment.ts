@@ -298,7 +298,7 @@ export function waysToSet(name: VariableName): string {
   return option === undefined ? name : `${option} or ${name}`
 }
 
-function asDuration(ms: number): string {
+function asDuration(ms: number) {
   if (ms % DAY_MS === 0 && ms > DAY_MS) return `${ms / DAY_MS}d`
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`
   return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`

@@ -35,7 +35,7 @@ export function readSettings(options?: Variables): {
 }
 
 /** Removes a byte order mark, which would otherwise become part of the first name. */
-function readEnvFile(): string {
+function readEnvFile() {
   try {
     return readFileSync('.env', 'utf8').replace(/^\uFEFF/, '')
   } catch (error) {

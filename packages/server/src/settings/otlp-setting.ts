@@ -23,11 +23,7 @@ export const asksForMetrics = (variables: Variables): boolean =>
 
 type Signal = 'TRACES' | 'METRICS'
 
-function asksFor(
-  signal: Signal,
-  variables: Variables,
-  isAsked: (variables: Variables) => boolean,
-): boolean {
+function asksFor(signal: Signal, variables: Variables, isAsked: (variables: Variables) => boolean) {
   if (isDisabled(variables) || !isAsked(variables)) return false
   for (const name of endpointsOf(signal)) requireHttpUrl(name, variables[name])
   for (const name of protocolsOf(signal)) refuseGrpc(name, variables[name])
@@ -43,18 +39,17 @@ const protocolsOf = (signal: Signal) => [
   'OTEL_EXPORTER_OTLP_PROTOCOL',
 ]
 
-const namesOtlp = (exporters: string): boolean =>
-  exporters.split(',').some((name) => name.trim() === 'otlp')
+const namesOtlp = (exporters: string) => exporters.split(',').some((name) => name.trim() === 'otlp')
 
-const isDisabled = (variables: Variables): boolean =>
+const isDisabled = (variables: Variables) =>
   variables['OTEL_SDK_DISABLED']?.toLowerCase() === 'true'
 
-function requireHttpUrl(name: string, value: string | undefined): void {
+function requireHttpUrl(name: string, value: string | undefined) {
   if (!value || (URL.canParse(value) && /^https?:/i.test(value))) return
   throw new OperatorError(`${name} must be a URL that starts with http:// or https://`, 2)
 }
 
-function refuseGrpc(name: string, value: string | undefined): void {
+function refuseGrpc(name: string, value: string | undefined) {
   if (value !== 'grpc') return
   throw new OperatorError(`${name} cannot be grpc: the export sends JSON over HTTP`, 2)
 }

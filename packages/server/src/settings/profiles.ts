@@ -42,7 +42,7 @@ export function readProfile(name: string, file: string): Profile {
   throw new OperatorError(`${file} has no profile ${JSON.stringify(name)}; it has: ${names}`, 2)
 }
 
-function jsonOf(file: string): unknown {
+function jsonOf(file: string) {
   const text = privateText(file)
   try {
     return JSON.parse(text) as unknown

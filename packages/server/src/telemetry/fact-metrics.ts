@@ -128,8 +128,8 @@ function serviceHandlers({
 }
 
 /** `2xx` to `5xx`, or the error of an attempt without a response. */
-const classOf = ({ statusCode, error }: Fact): string =>
+const classOf = ({ statusCode, error }: Fact) =>
   typeof statusCode === 'number' ? `${Math.floor(statusCode / 100)}xx` : labelOf(error)
 
-const labelOf = (value: Fact[string]): string =>
+const labelOf = (value: Fact[string]) =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null)

@@ -9,7 +9,7 @@ export type Instrument = {
 /** Creates instruments of one meter. Their names start with `prefix`. */
 export function instruments(meter: Meter, prefix: string) {
   const declared: Instrument[] = []
-  function declare(kind: Instrument['kind'], name: string, help: string): string {
+  function declare(kind: Instrument['kind'], name: string, help: string) {
     declared.push({ name: prefix + name, help, kind })
     return prefix + name
   }
@@ -21,7 +21,7 @@ export function instruments(meter: Meter, prefix: string) {
       const counter = meter.createCounter(full, { description: help })
       if (labelNames.length === 0) counter.add(0)
       return {
-        inc: (labels?: Readonly<Record<L, string>>, by = 1): void => counter.add(by, labels),
+        inc: (labels?: Readonly<Record<L, string>>, by = 1) => counter.add(by, labels),
       }
     },
     /** The name gets the suffix `_seconds`, and `buckets` are seconds. */
@@ -31,7 +31,7 @@ export function instruments(meter: Meter, prefix: string) {
         advice: { explicitBucketBoundaries: buckets },
       })
       return {
-        observe: (labels: Readonly<Record<L, string>>, seconds: number): void =>
+        observe: (labels: Readonly<Record<L, string>>, seconds: number) =>
           histogram.record(seconds, labels),
       }
     },
@@ -42,12 +42,12 @@ export function instruments(meter: Meter, prefix: string) {
         for (const { value, labels } of series.values()) result.observe(value, labels)
       })
       return {
-        set: (value: number, given?: Readonly<Record<L, string>>): void => {
+        set: (value: number, given?: Readonly<Record<L, string>>) => {
           const labels: Attributes = given ?? {}
           series.set(JSON.stringify(labelNames.map((name) => labels[name])), { value, labels })
         },
         /** Until the next `set`, the metrics do not have the gauge. */
-        clear: (): void => series.clear(),
+        clear: () => series.clear(),
       }
     },
   }

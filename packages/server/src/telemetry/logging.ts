@@ -58,7 +58,7 @@ type Line = {
   readonly err?: { readonly stack?: string }
 }
 
-function plainLine(json: string): string {
+function plainLine(json: string) {
   const { time, level, msg, err, ...details } = JSON.parse(json) as Line & Record<string, unknown>
   const pairs = Object.entries(details).map(
     ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,

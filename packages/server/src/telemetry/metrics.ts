@@ -42,7 +42,7 @@ export function createMetrics(exported?: MetricExport): Metrics {
   )
   const state = stateGauges(make)
   const ofProcess = processMetrics(makeOfProcess)
-  async function refresh(service: Observed): Promise<void> {
+  async function refresh(service: Observed) {
     state.show(service.load(), (await service.backlog()).unwrapOr(undefined), service.now())
     ofProcess.show()
   }

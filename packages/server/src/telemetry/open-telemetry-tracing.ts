@@ -74,7 +74,7 @@ function attributesOf(details: SpanDetails): Attributes {
   return attributes
 }
 
-const ownName = (name: string): string =>
+const ownName = (name: string) =>
   `agent_messaging.${name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}`
 
 function contextOf({ traceparent, tracestate }: TraceContext): SpanContext {

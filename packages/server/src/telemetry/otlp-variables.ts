@@ -32,7 +32,7 @@ const ROOTS = new Map<string, (variables: Variables) => Sampler>([
   ['traceidratio', (variables) => new TraceIdRatioBasedSampler(ratioOf(variables))],
 ])
 
-const ratioOf = (variables: Variables): number =>
+const ratioOf = (variables: Variables) =>
   numberOf(variables, 'OTEL_TRACES_SAMPLER_ARG', { least: 0, most: 1 }) ?? 1
 
 /** Returns the `OTEL_BSP_*` variables. Throws an OperatorError if a value is not a number. */

@@ -60,7 +60,7 @@ export class OutageLog implements Telemetry {
     this.#stopping.abort('stopped')
   }
 
-  async #follow(outage: Outage, { clock, isUp }: Watched): Promise<void> {
+  async #follow(outage: Outage, { clock, isUp }: Watched) {
     const { signal } = this.#stopping
     for (;;) {
       await clock.sleep(CHECK_MS, signal)
@@ -71,13 +71,13 @@ export class OutageLog implements Telemetry {
     }
   }
 
-  #repeat(outage: Outage, now: number): void {
+  #repeat(outage: Outage, now: number) {
     outage.lastLineAt = now
     const { reason, failures, since } = outage
     this.#logger.error({ reason, failures, since: toIso(since) }, 'store.unavailable')
   }
 
-  #end(outage: Outage): void {
+  #end(outage: Outage) {
     this.#outage = undefined
     const { failures, since, lastFailureAt } = outage
     this.#logger.warn({ failures, durationMs: lastFailureAt - since }, 'store.available')

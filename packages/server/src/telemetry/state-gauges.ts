@@ -59,7 +59,7 @@ export function stateGauges({ gauge }: Instruments) {
     for (const [state, count] of Object.entries(states)) webhooks.set(count, { state })
   }
 
-  function hideBacklog(): void {
+  function hideBacklog() {
     for (const labelled of [deliveries, deliveryHeld, webhooks]) labelled.clear()
     deliveryLag.clear()
     messages.hide()
@@ -84,7 +84,7 @@ export function stateGauges({ gauge }: Instruments) {
   }
 }
 
-const secondsSince = (then: Instant | undefined, now: Instant): number =>
+const secondsSince = (then: Instant | undefined, now: Instant) =>
   then === undefined ? 0 : Math.max(0, now - then) / 1_000
 
 function messageGauges(gauge: Instruments['gauge']) {

@@ -125,7 +125,7 @@ export async function createWebhookCatcher(options: CatcherOptions = {}): Promis
   }
 }
 
-function received(caught: readonly CaughtEvent[], refused: readonly RefusedRequest[]): string {
+function received(caught: readonly CaughtEvent[], refused: readonly RefusedRequest[]) {
   const names = [
     ...caught.map(({ event }) => event.event),
     ...refused.map(({ error }) => `an invalid request (${error.code})`),
@@ -133,7 +133,7 @@ function received(caught: readonly CaughtEvent[], refused: readonly RefusedReque
   return names.length === 0 ? 'nothing else' : names.join(', ')
 }
 
-async function closed(server: Server): Promise<void> {
+async function closed(server: Server) {
   if (!server.listening) return
   server.close()
   server.closeAllConnections()

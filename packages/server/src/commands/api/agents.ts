@@ -110,10 +110,10 @@ function changeOf(options: UpdateOptions): AgentChange {
 
 const requestedTo =
   (verb: string) =>
-  ({ name, state }: Agent): string =>
+  ({ name, state }: Agent) =>
     `Requested to ${verb} agent ${name} (state: ${state}). A running server applies this within a second.`
 
-const secretIn = ({ signingSecret }: CreatedAgent): string =>
+const secretIn = ({ signingSecret }: CreatedAgent) =>
   signingSecret === undefined
     ? ''
     : `\nThe server signs its requests to the agent with this secret:\n\n${signingSecret}\n\nStore the secret now. The server does not show it again.`

@@ -86,7 +86,7 @@ export function addDeliveries(program: Command): void {
   withFilters(recover)
 }
 
-const delivery = (id: string): string => `delivery ${id}`
+const delivery = (id: string) => `delivery ${id}`
 
 /** For a delivery that the database has, and that a server sends. */
 export const sendsNow = (what: string, id: string): string =>
@@ -132,7 +132,7 @@ const row = (delivery: Delivery) => ({
   createdAt: delivery.createdAt,
 })
 
-const nextAttemptOf = ({ blockedBy, nextAttemptAt = '-' }: Delivery): string =>
+const nextAttemptOf = ({ blockedBy, nextAttemptAt = '-' }: Delivery) =>
   blockedBy === undefined ? nextAttemptAt : `after ${blockedBy}`
 
 const attemptRow = (attempt: DeliveryAttempt) => ({
@@ -147,5 +147,5 @@ const attemptRow = (attempt: DeliveryAttempt) => ({
       : startOf((attempt.responseBody ?? '').replaceAll(/\s+/g, ' '), 200),
 })
 
-const startOf = (text: string, length: number): string =>
+const startOf = (text: string, length: number) =>
   text.length > length ? `${text.slice(0, length)}…` : text

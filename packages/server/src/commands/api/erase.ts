@@ -79,7 +79,7 @@ async function traces({ client, options }: Context, endUserId: string) {
 
 type Traces = Awaited<ReturnType<typeof traces>>
 
-function tracesText({ endUserId, dryRun, messages, openMessages, deliveries }: Traces): string {
+function tracesText({ endUserId, dryRun, messages, openMessages, deliveries }: Traces) {
   const total = `${counted(messages, 'message')} and ${counted(deliveries, 'delivery', 'deliveries')} of ${endUserId}`
   if (!dryRun) return `Erased ${total}.`
   const open =
@@ -89,8 +89,8 @@ function tracesText({ endUserId, dryRun, messages, openMessages, deliveries }: T
   return `Would erase ${total}.${open}`
 }
 
-const notFinal = (count: number): string =>
+const notFinal = (count: number) =>
   `${counted(count, 'more message')} ${count === 1 ? 'is' : 'are'} not final`
 
-const counted = (count: number, one: string, many = `${one}s`): string =>
+const counted = (count: number, one: string, many = `${one}s`) =>
   `${count} ${count === 1 ? one : many}`

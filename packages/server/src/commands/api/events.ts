@@ -47,7 +47,7 @@ async function tail({ client, options }: Backend & { options: TailOptions }): Pr
 }
 
 /** One line for each event, so that programs can read a stream of them. */
-function show({ cursor, event }: LoggedEvent, json: true | undefined): void {
+function show({ cursor, event }: LoggedEvent, json: true | undefined) {
   const line = json
     ? JSON.stringify({ cursor, event })
     : `${event.createdAt}  ${event.event}  ${JSON.stringify(event.data)}`

@@ -43,7 +43,7 @@ export function addInputs(program: Command): void {
   })
 }
 
-const question = (id: string): string => `the question of message ${id}`
+const question = (id: string) => `the question of message ${id}`
 
 const row = ({ messageId, input }: Message) => ({
   message: messageId,
@@ -53,7 +53,7 @@ const row = ({ messageId, input }: Message) => ({
 })
 
 /** `integer`, or `JSON` for a schema without a single type. */
-const answerType = (schema: OpenInput['schema']): string => {
+const answerType = (schema: OpenInput['schema']) => {
   if (schema === undefined) return 'text'
   return typeof schema['type'] === 'string' ? schema['type'] : 'JSON'
 }
@@ -73,7 +73,7 @@ async function answer(
 }
 
 /** A question with a schema takes JSON. A text that is not JSON is sent as a text. */
-function valueOf(text: string, isJson: boolean): NewInputAnswer['value'] {
+function valueOf(text: string, isJson: boolean) {
   if (!isJson) return text
   try {
     return JSON.parse(text) as NewInputAnswer['value']

@@ -78,7 +78,7 @@ export function addMessages(program: Command): void {
   })
 }
 
-const message = (id: string): string => `message ${id}`
+const message = (id: string) => `message ${id}`
 
 export const nowIn = ({ messageId, state }: Message): string =>
   `Message ${messageId} is now ${state}.`
@@ -106,7 +106,7 @@ const row = ({ messageId, sessionId, state, deliveries, error, createdAt }: Foun
 })
 
 /** `2 delivered, 1 exhausted` */
-function countsOf(names: readonly string[]): string {
+function countsOf(names: readonly string[]) {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return [...counts].map(([name, count]) => `${count} ${name}`).join(', ') || 'none'
@@ -121,7 +121,7 @@ const deliveryRow = (delivery: FoundMessage['deliveries'][number]) => ({
 })
 
 /** The commands that help with an open question and with a failed delivery. */
-function nextSteps({ messageId, input, deliveries }: FoundMessage): string[] {
+function nextSteps({ messageId, input, deliveries }: FoundMessage) {
   const steps: string[] = []
   if (input) steps.push(`To answer, run: agent-messaging inputs answer ${messageId} <value>`)
   const failed = deliveries.find(

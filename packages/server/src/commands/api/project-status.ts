@@ -58,7 +58,7 @@ const counted = (rows: readonly unknown[]): Counted => ({
   isAll: rows.length < MOST,
 })
 
-const isTroubled = ({ enabled, paused, consecutiveFailures }: Webhook): boolean =>
+const isTroubled = ({ enabled, paused, consecutiveFailures }: Webhook) =>
   !enabled || paused || consecutiveFailures > 0
 
 function oldestDue(pending: readonly Delivery[], now: number): string | undefined {
@@ -89,4 +89,4 @@ export function statusText(status: Status): string {
   ].join('\n')
 }
 
-const shown = ({ count, isAll }: Counted): string => (isAll ? String(count) : `${count} or more`)
+const shown = ({ count, isAll }: Counted) => (isAll ? String(count) : `${count} or more`)

@@ -36,12 +36,12 @@ const row = ({ sessionId, openCount, lastMessageId, lastMessageAt }: Session) =>
   lastMessageAt,
 })
 
-const exchange = ({ createdAt, messageId, state, message, response, error }: Message): string => {
+const exchange = ({ createdAt, messageId, state, message, response, error }: Message) => {
   const outcome = error ? `${error.code}: ${error.message}` : (response ?? 'no answer yet')
   return `${createdAt}  ${messageId}  ${state}\n${indented('> ', message)}\n${indented('  ', outcome)}`
 }
 
-const indented = (indent: string, text: string): string =>
+const indented = (indent: string, text: string) =>
   text
     .split('\n')
     .map((line) => indent + line)

@@ -25,7 +25,7 @@ export function settingOptions(settings: Settings, own: Readonly<Record<string, 
 /** Commander turns the null of a parser into an empty text. */
 const cleared = (value: unknown) => (value === '' ? null : value)
 
-function optionOf(name: string, setting: Setting, own?: Own): Option {
+function optionOf(name: string, setting: Setting, own?: Own) {
   const { type, label, enum: choices, clearable } = setting
   const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
   const flags = own?.flags ?? `--${flag} <${type}>`

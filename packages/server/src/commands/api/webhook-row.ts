@@ -11,13 +11,13 @@ export const webhookRow = (webhook: Webhook): Row => ({
   health: healthOf(webhook),
 })
 
-function stateOf({ enabled, disabledReason, paused }: Webhook): string {
+function stateOf({ enabled, disabledReason, paused }: Webhook) {
   if (!enabled) return `disabled (${disabledReason})`
   return paused ? 'paused' : 'enabled'
 }
 
 /** Says whether the receiver accepts requests, and since when it does not. */
-function healthOf(webhook: Webhook): string {
+function healthOf(webhook: Webhook) {
   const { consecutiveFailures: failures, failingSince, lastSuccessAt, circuit } = webhook
   if (failures === 0) return lastSuccessAt === undefined ? 'untried' : 'healthy'
   const since = failingSince === undefined ? '' : ` since ${failingSince}`

@@ -22,7 +22,7 @@ const settings = settingOptions(webhookSettings, {
   retrySchedule: { flags: '--retry-schedule <delays>', example: '5s,5m,2h', parse: delays },
 })
 
-function delays(text: string): readonly number[] {
+function delays(text: string) {
   const parsed = schedule.safeParse(text)
   if (parsed.success) return parsed.data
   throw new InvalidArgumentError('Expected up to 50 delays of at most 30d, such as 5s,5m,2h.')

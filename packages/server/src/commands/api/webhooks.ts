@@ -71,9 +71,9 @@ export function addWebhooks(program: Command): void {
   })
 }
 
-const webhook = (id: string): string => `webhook ${id}`
+const webhook = (id: string) => `webhook ${id}`
 
 const isNow =
   (state: string, note = '') =>
-  (_: Webhook, id: string): string =>
+  (_: Webhook, id: string) =>
     `Webhook ${id} is ${state}.${note}`
