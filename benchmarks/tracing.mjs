@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { wire } from '@org/agent-messaging-node/wiring'
 import { TracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace'
-import { openTelemetryTracing } from '../packages/server/dist/open-telemetry-tracing.js'
+import { openTelemetryTracing } from '../packages/server/dist/telemetry/otlp-traces.js'
 
 const SENDS = 3_000
 const WIDTH = 64

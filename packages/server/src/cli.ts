@@ -1,4 +1,4 @@
-import { runProgram } from './run-program.js'
+import { runProgram } from './program.js'
 
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   // A reader such as `head` closes the pipe early, which is no error.

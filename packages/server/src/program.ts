@@ -1,6 +1,6 @@
 import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { addAgents } from './commands/api/agents.js'
-import { addCopy } from './commands/copy.js'
+import { addCopy, addUpkeep } from './commands/upkeep.js'
 import { addCreate } from './commands/create.js'
 import { addDeliveries } from './commands/api/deliveries.js'
 import { addDoctor } from './commands/doctor.js'
@@ -16,11 +16,11 @@ import { addSend } from './commands/send.js'
 import { addServe } from './commands/serve.js'
 import { addSessions } from './commands/api/sessions.js'
 import { addStatus } from './commands/api/status.js'
-import { addUpkeep } from './commands/upkeep.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/api/webhooks.js'
 import { version } from './version.js'
 import { SetupError } from '@org/agent-messaging-node/wiring'
+import { printable } from './terminal.js'
 
 const NOTES = `
 Most commands open the database in SERVICE_DATABASE_URL, or else the one that dev created in data/.
@@ -72,4 +72,17 @@ export function createProgram(output: OutputConfiguration = {}): Command {
 export function exitCodeOf(error: unknown): 0 | 1 | 2 {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
   return error instanceof SetupError ? error.exitCode : 1
+}
+
+/** Runs a command with these words. Prints its error and sets the exit code of the process. */
+export async function runProgram(words: readonly string[]): Promise<void> {
+  try {
+    await createProgram().parseAsync(words, { from: 'user' })
+  } catch (error) {
+    process.exitCode = exitCodeOf(error)
+    const isSystemError = error instanceof Error && 'syscall' in error
+    // An error message can contain text from an agent.
+    if (error instanceof SetupError || isSystemError) console.error(printable(error.message))
+    else if (!(error instanceof CommanderError)) console.error(error)
+  }
 }

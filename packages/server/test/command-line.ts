@@ -1,6 +1,6 @@
 import { format } from 'node:util'
 import { expect } from 'vitest'
-import { runProgram } from '../src/run-program.js'
+import { runProgram } from '../src/program.js'
 import type { Sandbox } from './sandbox.js'
 
 export type Ended = {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { profilesFile } from '../src/settings/profiles.js'
+import { profilesFile } from '../src/commands/backend.js'
 import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { createSandbox, until, type Sandbox } from './sandbox.js'
 

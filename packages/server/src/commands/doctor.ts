@@ -9,7 +9,7 @@ import { readSettings } from '../settings/load-config.js'
 import { OperatorError } from '../operator-error.js'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { addCommand } from './command.js'
-import { jsonOption } from './options.js'
+import { jsonOption, type JsonOption } from './options.js'
 import { print } from './output.js'
 
 export function addDoctor(program: Command): void {
@@ -23,7 +23,7 @@ export function addDoctor(program: Command): void {
     ],
   )
     .addOption(jsonOption())
-    .action(async ({ json }: { readonly json?: true }) => {
+    .action(async ({ json }: JsonOption) => {
       const findings = await examine()
       print(json, findings, findings.map(shown).join('\n'))
       const failures = findings.filter(({ status }) => status === 'failed')

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { duration as durationText, publicUrl } from '../settings/config-values.js'
 import { allowedValue } from '../settings/environment.js'
 
+export type JsonOption = { readonly json?: true }
 export const jsonOption = () => new Option('--json', 'print JSON in the format of the HTTP API')
 export const agentsOption = () =>
   new Option(

@@ -3,10 +3,8 @@ import type { Command } from 'commander'
 import { OperatorError, orFail } from '../operator-error.js'
 import { onDatabase } from './admin.js'
 import { addCommand } from './command.js'
-import { jsonOption } from './options.js'
+import { jsonOption, type JsonOption } from './options.js'
 import { print, progress } from './output.js'
-
-type Json = { readonly json?: true }
 
 export function addReseal(program: Command): void {
   addCommand(
@@ -19,7 +17,7 @@ export function addReseal(program: Command): void {
     NOTES,
   )
     .addOption(jsonOption())
-    .action(({ json }: Json) => onDatabase((service) => reseal(service, json)))
+    .action(({ json }: JsonOption) => onDatabase((service) => reseal(service, json)))
 }
 
 const NOTES = `

@@ -1,24 +1,25 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { defaultPolicy } from '@org/agent-messaging-core'
-import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
+import {
+  backupSqlite,
+  restoreSqlite,
+  SqliteOpenError,
+  readSqliteTables,
+  type SqliteTable,
+} from '@org/agent-messaging-sqlite'
 import type { Command } from 'commander'
 import { configuredCrypto, devFiles, masterKeyLocation } from '../settings/dev-files.js'
 import { loadConfig } from '../settings/load-config.js'
-import { masterKeyProblemOfCopy } from '@org/agent-messaging-core/runtime'
-import { openDatabase, schemaVersion } from '@org/agent-messaging-node/wiring'
+import { masterKeyProblemOfCopy, type Crypto } from '@org/agent-messaging-core/runtime'
+import { openDatabase, schemaVersion, isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { OperatorError } from '../operator-error.js'
 import { quoted, shellWord } from '../terminal.js'
-import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
 import { shownDatabase } from '../urls.js'
 import { databaseOf } from './admin.js'
-import { interruptible } from './interruptible.js'
-import { KEY_UNCHECKED } from './master-key-note.js'
 import { addCommand } from './command.js'
-import { jsonOption } from './options.js'
+import { jsonOption, type JsonOption } from './options.js'
 import { print, progress } from './output.js'
-
-type Json = { readonly json?: true }
 
 export function addUpkeep(program: Command): void {
   addCommand(program, 'migrate', 'update the database schema, as every server start does', [
@@ -26,7 +27,7 @@ export function addUpkeep(program: Command): void {
     'agent-messaging migrate --json',
   ])
     .addOption(jsonOption())
-    .action(({ json }: Json) => migrate(json))
+    .action(({ json }: JsonOption) => migrate(json))
 
   addCommand(
     program,
@@ -35,7 +36,7 @@ export function addUpkeep(program: Command): void {
     ['agent-messaging backup backups/$(date +%F).db'],
   )
     .addOption(jsonOption())
-    .action((file: string, { json }: Json) => backup(file, json))
+    .action((file: string, { json }: JsonOption) => backup(file, json))
 
   addCommand(
     program,
@@ -45,7 +46,7 @@ export function addUpkeep(program: Command): void {
     '\nThe replaced database is kept beside the restored one.\n',
   )
     .addOption(jsonOption())
-    .action((file: string, { json }: Json) => restore(file, json))
+    .action((file: string, { json }: JsonOption) => restore(file, json))
 }
 
 async function migrate(json: true | undefined): Promise<void> {
@@ -118,3 +119,109 @@ const dumpCommand = (database: string, file: string) =>
 
 const restoreCommand = (database: string, file: string) =>
   `pg_restore --clean --if-exists --dbname=${quoted(shownDatabase(database))} ${shellWord(file)}`
+
+/** Ends the output of a command that could not compare the master key with the copied data. */
+const KEY_UNCHECKED =
+  'The master key was not checked, because SERVICE_MASTER_KEY is not set. A server that has another key cannot use the copy.'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * Runs work that a signal can abort. The work cleans up when it is aborted.
+ * Then the signal ends the process as usual. A second signal ends it at once.
+ * Rejects with an `OperatorError` if a database cannot be opened.
+ */
+export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController()
+  const { signal } = controller
+  const abort = (name: NodeJS.Signals) => controller.abort(name)
+  for (const name of SIGNALS) process.once(name, abort)
+  try {
+    return await work(signal)
+  } catch (error) {
+    // Most commands need no PostgreSQL, and its driver loads slowly.
+    const { PostgresOpenError } = await import('@org/agent-messaging-postgres')
+    throw error instanceof SqliteOpenError || error instanceof PostgresOpenError
+      ? new OperatorError(error.message)
+      : error
+  } finally {
+    for (const name of SIGNALS) process.off(name, abort)
+    if (signal.aborted) process.kill(process.pid, signal.reason as NodeJS.Signals)
+  }
+}
+
+export function addCopy(program: Command): void {
+  addCommand(
+    program,
+    'copy',
+    'copy the SQLite database of a stopped server to PostgreSQL',
+    ['agent-messaging copy postgres://messages@db.internal/messages'],
+    NOTES,
+  )
+    .argument('<postgres-url>', 'an empty database, or one without schema agent_messaging')
+    .addOption(jsonOption())
+    .action((url: string, { json }: JsonOption) => copy(url, json))
+}
+
+const NOTES = `
+The password can be in PGPASSWORD or in ~/.pgpass. The SQLite file is not changed. Do not start a
+server on the file again, because that server would repeat the open work.
+`
+
+async function copy(url: string, json: true | undefined): Promise<void> {
+  const config = loadConfig()
+  const database = databaseOf(config)
+  if (isPostgresUrl(database))
+    throw new OperatorError('SERVICE_DATABASE_URL must be a SQLite file; got a PostgreSQL URL', 2)
+  if (!isPostgresUrl(url))
+    throw new OperatorError('the target of the copy must be a postgres:// URL', 2)
+  const bar = progress()
+  const crypto = configuredCrypto(config)
+  const work = (signal: AbortSignal) =>
+    readSqliteTables({
+      path: database,
+      work: (tables) => {
+        if (crypto) requireMasterKey(tables, crypto, database)
+        return copyTables({ tables, connectionString: url, signal, show: bar.show })
+      },
+    })
+  const rows = await interruptible(work).finally(() => bar.end())
+  const to = shownDatabase(url)
+  const { projects, messages, deliveries } = rows
+  print(
+    json,
+    { database, to, rows, isMasterKeyChecked: crypto !== undefined },
+    `Copied ${database} to ${to}: ${projects} projects, ${messages} messages, ${deliveries} deliveries and all related rows.\n` +
+      `Start the server with SERVICE_DATABASE_URL set to that URL and with the same master key (${masterKeyLocation(config)}) and agents.\n` +
+      `Do not start a server on ${database} again, because that server would repeat the open work.${crypto ? '' : `\n${KEY_UNCHECKED}`}`,
+  )
+}
+
+/** Throws before the copy begins if no server could read the copied secrets. */
+function requireMasterKey(tables: readonly SqliteTable[], crypto: Crypto, database: string) {
+  const { columns = [], rows = [] } = tables.find(({ name }) => name === 'settings') ?? {}
+  const [name, value] = [columns.indexOf('name'), columns.indexOf('value')]
+  const settings = new Map([...rows].map((row) => [String(row[name]), String(row[value])]))
+  const mismatch = masterKeyProblemOfCopy(settings, crypto)
+  if (mismatch !== undefined) throw new OperatorError(`${database}: ${mismatch}`, 2)
+}
+
+type Copying = {
+  readonly tables: readonly SqliteTable[]
+  readonly connectionString: string
+  readonly signal: AbortSignal
+  readonly show: (text: string) => void
+}
+
+/** Returns the number of rows of each table. */
+async function copyTables({
+  tables,
+  show,
+  ...target
+}: Copying): Promise<Readonly<Record<string, number>>> {
+  const { fillPostgres } = await import('@org/agent-messaging-postgres')
+  const total = tables.reduce((sum, { count }) => sum + count, 0)
+  const onProgress = (rows: number) => show(`Copied ${Math.floor((100 * rows) / total)} %…`)
+  await fillPostgres({ ...target, tables, onProgress })
+  return Object.fromEntries(tables.map(({ name, count }) => [name, count]))
+}

@@ -1,20 +1,17 @@
 import type { Agent, AgentChange, CreatedAgent } from '@org/agent-messaging-client'
-import { given } from '@org/agent-messaging-core/runtime'
-import type { Command } from 'commander'
-import { OperatorError } from '../../operator-error.js'
 import {
-  RUNTIME_FLAGS,
-  runtimeOf,
-  settingsOf,
-  withRuntime,
-  withSettings,
-  type RuntimeOptions,
-  type SettingOptions,
-} from './agent-settings.js'
+  given,
+  agentSettings,
+  type DefaultExecutionPrincipal,
+} from '@org/agent-messaging-core/runtime'
+import { type Command, Option } from 'commander'
+import { OperatorError } from '../../operator-error.js'
 import { firstOf, type Backend } from '../backend.js'
 import { addApiCommand } from '../command.js'
-import type { BackendOptions } from '../options.js'
+import { type BackendOptions, agentsOption, jsonFile } from '../options.js'
 import { fieldTable, table } from '../output.js'
+import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
+import { settingOptions } from './setting-options.js'
 
 type CreateOptions = BackendOptions & RuntimeOptions & SettingOptions & { readonly stopped?: true }
 type UpdateOptions = BackendOptions & RuntimeOptions & SettingOptions & { readonly name?: string }
@@ -124,4 +121,94 @@ const row = ({ id, name, runtime, desiredState, state, lastError }: Agent) => ({
   desired: desiredState,
   runtime: runtime.kind,
   id,
+})
+
+type RuntimeOptions = {
+  readonly handler?: string
+  readonly program?: string
+  readonly url?: string
+  readonly openai?: string
+  readonly model?: string
+  readonly acp?: string
+  readonly a2a?: string
+  readonly runtime?: JsonObject
+  readonly agents?: string
+}
+type SettingOptions = { readonly principal?: DefaultExecutionPrincipal['type'] }
+
+const RUNTIME_FLAGS = '--handler, --program, --url, --openai, --acp, --a2a or --runtime'
+
+/** Adds the options that select the runtime of an agent, of which a command can have one. */
+function withRuntime(command: Command): Command {
+  const options = [
+    new Option('--handler <name>', 'run a function of the server: echo, or one from --agents'),
+    new Option('--program <name>', 'run a child process from --agents'),
+    new Option('--url <url>', 'call an HTTP service that accepts messages at this URL'),
+    new Option('--openai <baseUrl>', 'call an OpenAI-compatible API (requires --model)'),
+    new Option('--acp <name>', 'run a program from --agents with the Agent Client Protocol'),
+    new Option('--a2a <url>', 'call an A2A agent, by the URL of its card'),
+    new Option(
+      '--runtime <file>',
+      'runtime kind and options in the format of the HTTP API: JSON file, - for stdin',
+    ).argParser(jsonFile),
+  ]
+  const names = options.map((option) => option.attributeName())
+  for (const option of options)
+    command.addOption(option.conflicts(names.filter((name) => name !== option.attributeName())))
+  return command.option('--model <name>', 'model for --openai').addOption(agentsOption())
+}
+
+const settings = settingOptions(agentSettings, {
+  a2a: {
+    flags: '--card <file>',
+    example: '{"enabled":true}: JSON file, - for stdin',
+    parse: jsonFile,
+  },
+})
+
+const withSettings = (command: Command): Command =>
+  settings
+    .addTo(command)
+    .addOption(
+      new Option('--principal <type>', 'default execution principal').choices([
+        'service',
+        'end_user',
+      ]),
+    )
+
+/** The selected runtime, or undefined. */
+function runtimeOf({
+  handler,
+  program,
+  url,
+  openai,
+  model,
+  acp,
+  a2a,
+  runtime,
+}: RuntimeOptions): AgentSettings['runtime'] | undefined {
+  if (model !== undefined && openai === undefined)
+    throw new OperatorError('--model requires --openai', 2)
+  if (handler !== undefined) return { kind: 'function', handler }
+  if (program !== undefined) return { kind: 'process', program }
+  if (url !== undefined) return { kind: 'http', url }
+  if (openai !== undefined)
+    return { kind: 'openai', baseUrl: openai, ...(model !== undefined && { model }) }
+  if (acp !== undefined) return { kind: 'acp', program: acp }
+  if (a2a !== undefined) return { kind: 'a2a', url: a2a }
+  return runtime && withKind(runtime)
+}
+
+function withKind({ kind, ...options }: JsonObject): AgentSettings['runtime'] {
+  if (typeof kind === 'string') return { kind, ...options }
+  throw new OperatorError(
+    '--runtime must contain a "kind", such as {"kind":"http","url":"https://…"}',
+    2,
+  )
+}
+
+/** The given settings. Settings that were not given are undefined. */
+const settingsOf = ({ principal: type, ...options }: SettingOptions): AgentChange => ({
+  ...settings.read(options),
+  ...(type && { defaultExecutionPrincipal: { type } }),
 })

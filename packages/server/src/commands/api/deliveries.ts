@@ -1,12 +1,20 @@
-import type { Delivery, DeliveryAttempt, DeliveryStatus } from '@org/agent-messaging-client'
+import type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryStatus,
+  NewRecovery,
+  Recovery,
+} from '@org/agent-messaging-client'
 import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { given, toIso } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { addApiCommand, ID } from '../command.js'
 import { instant, wholeNumber, type BackendOptions } from '../options.js'
-import { fieldTable, table } from '../output.js'
-import { recovered, recoveryText } from './recover.js'
+import { fieldTable, table, loggedProgress } from '../output.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OperatorError, orFail } from '../../operator-error.js'
+import { orRefusal } from '../client-error.js'
 
 type Filters = {
   readonly status?: DeliveryStatus
@@ -149,3 +157,40 @@ const attemptRow = (attempt: DeliveryAttempt) => ({
 
 const startOf = (text: string, length: number) =>
   text.length > length ? `${text.slice(0, length)}…` : text
+
+/** The time between two looks at a recovery that another process works on. */
+const LOOK_MS = 500
+
+/** Starts a recovery and follows it. A server finishes the recovery if this command ends. */
+async function recovered(backend: Backend, filter: NewRecovery): Promise<Recovery> {
+  const recovery = await followed(backend, await backend.client.recoveries.start(filter))
+  const { id, status, failure = 'unknown' } = recovery
+  if (status !== 'failed') return recovery
+  throw new OperatorError(`recovery ${id} failed: ${failure.replaceAll('_', ' ')}`)
+}
+
+function recoveryText({ filter, matched, redelivered, status }: Recovery): string {
+  const end = status === 'cancelled' ? ' The recovery was cancelled.' : ''
+  if (matched === 0)
+    return `No ${filter.status ?? 'exhausted'} delivery matches. To recover others, use --status.${end}`
+  const due = redelivered === 1 ? '1 delivery is' : `${redelivered} deliveries are`
+  const others = matched > redelivered ? ' The others were due already or being sent.' : ''
+  return `${due} due again. A running server sends them.${others}${end}`
+}
+
+/** Does pages here if the command has the database. Other processes can do pages too. */
+async function followed({ client, service }: Backend, started: Recovery): Promise<Recovery> {
+  const progress = loggedProgress()
+  const failure = `cannot follow recovery ${started.id}, which a running server continues`
+  let recovery = started
+  while (recovery.status === 'running') {
+    const { matched, redelivered } = recovery
+    progress.show(`${matched} deliveries found, ${redelivered} of them are due again…`)
+    const advanced =
+      service && (await orFail(service.recoveries.advance(), 'cannot continue the recovery'))
+    if (!advanced) await sleep(LOOK_MS)
+    recovery = await orRefusal(client.recoveries.get(started.id), failure)
+  }
+  progress.end()
+  return recovery
+}

@@ -1,12 +1,17 @@
-import type { Webhook } from '@org/agent-messaging-client'
-import type { Command } from 'commander'
-import { firstOf } from '../backend.js'
-import { addApiCommand } from '../command.js'
+import type { Webhook, NewWebhook, WebhookChange } from '@org/agent-messaging-client'
+import { type Command, InvalidArgumentError } from 'commander'
+import { firstOf, type Backend } from '../backend.js'
+import { addApiCommand, ID } from '../command.js'
 import { sendsNow } from './deliveries.js'
 import { fieldTable, table } from '../output.js'
 import { webhookRow } from './webhook-row.js'
-import { addFinishRotation, addRotate } from './webhook-secrets.js'
-import { addCreate, addUpdate } from './webhook-settings.js'
+import { EVENT_NAMES } from '@org/agent-messaging-core'
+import { given, webhookSettings } from '@org/agent-messaging-core/runtime'
+import { schedule } from '../../settings/config-values.js'
+import { OperatorError } from '../../operator-error.js'
+import { duration, repeatable, type BackendOptions } from '../options.js'
+import { settingOptions } from './setting-options.js'
+import { withSecret, type SecretOptions } from '../secret.js'
 
 export function addWebhooks(program: Command): void {
   const webhooks = program.command('webhooks').description('manage webhooks')
@@ -77,3 +82,111 @@ const isNow =
   (state: string, note = '') =>
   (_: Webhook, id: string) =>
     `Webhook ${id} is ${state}.${note}`
+
+type WebhookOptions = BackendOptions & { readonly event?: readonly string[] }
+type CreateOptions = WebhookOptions & SecretOptions
+type UpdateOptions = WebhookOptions & { readonly url?: string; readonly dropHeaders?: true }
+
+const settings = settingOptions(webhookSettings, {
+  filter: { flags: '--filter <json>', example: '{"agentId":"…"}' },
+  requestsPerSecond: { flags: '--rate <number>' },
+  timeoutMs: { flags: '--timeout <duration>', example: '20s', parse: duration },
+  retrySchedule: { flags: '--retry-schedule <delays>', example: '5s,5m,2h', parse: delays },
+})
+
+function delays(text: string) {
+  const parsed = schedule.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError('Expected up to 50 delays of at most 30d, such as 5s,5m,2h.')
+}
+
+const eventsOption = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
+
+function addCreate(webhooks: Command): void {
+  const create = addApiCommand(webhooks, 'create <url>', {
+    about: 'create a webhook and print its secret once',
+    examples: [
+      'agent-messaging webhooks create https://example.com/hooks --event message.responded',
+      `agent-messaging webhooks create https://example.com/hooks --filter '{"sessionIdPrefix":"support/"}'`,
+    ],
+    thing: 'the webhook',
+    call: ({ client, options }: Backend & { options: CreateOptions }, url) => {
+      const { event: events = ['*'], secret = options.secretFile } = options
+      // The service takes null in a creation as absent.
+      const webhook = given({ url, events, secret, ...settings.read(options) }) as NewWebhook
+      return client.webhooks.create(webhook)
+    },
+    text: ({ id, secret }) => `Created webhook ${id}. ${shownOnce(secret)}`,
+  })
+  settings.addTo(withSecret(create, SECRET))
+  create.addOption(eventsOption('event to send, by default all'))
+}
+
+function addUpdate(webhooks: Command): void {
+  const update = addApiCommand(webhooks, 'update <id>', {
+    about: 'change the given settings of a webhook (- clears a setting)',
+    examples: [`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`],
+    thing: (id) => `webhook ${id}`,
+    check: changeOf,
+    call: ({ client, options }, id) => client.webhooks.update(id, changeOf(options)),
+    text: (_, id) => `Updated webhook ${id}.`,
+  })
+  settings.addTo(update.option('--url <url>', 'new URL'))
+  update
+    .addOption(eventsOption('new event to send, replacing the old ones'))
+    .option(
+      '--drop-headers',
+      'remove the custom headers (required when the URL changes to another origin)',
+    )
+}
+
+function changeOf(options: UpdateOptions): WebhookChange {
+  const { url, event: events, dropHeaders } = options
+  const headers = dropHeaders && null
+  const change = given({ url, events, headers, ...settings.read(options) })
+  if (Object.keys(change).length > 0) return change
+  throw new OperatorError('nothing to update; webhooks update --help lists the settings', 2)
+}
+
+type RotateOptions = BackendOptions & SecretOptions & { readonly grace?: number }
+
+const SECRET = 'your own secret: whsec_ and 24 to 64 bytes as base64 (default: a random secret)'
+
+function addRotate(webhooks: Command): void {
+  const rotate = addApiCommand(webhooks, 'rotate <id>', {
+    about: 'replace the secret of a webhook and print the new one once',
+    examples: [
+      `agent-messaging webhooks rotate ${ID}`,
+      `agent-messaging webhooks rotate ${ID} --grace 0s`,
+    ],
+    thing: (id) => `the secret of webhook ${id}`,
+    call: ({ client, options }: Backend & { options: RotateOptions }, id) => {
+      const { secret, secretFile, grace } = options
+      return client.webhooks.rotateSecret(
+        id,
+        given({ secret: secret ?? secretFile, graceMs: grace }),
+      )
+    },
+    text: ({ previousSecretUntil: until, secret }, id) => {
+      const note = until === undefined ? '' : ` The old secret also signs until ${until}.`
+      return `Rotated the secret of webhook ${id}.${note} ${shownOnce(secret)}`
+    },
+  })
+  withSecret(rotate, SECRET).option(
+    '--grace <duration>',
+    'how long the old secret also signs, such as 1h or 0s (default: 24h)',
+    duration,
+  )
+}
+
+const addFinishRotation = (webhooks: Command): Command =>
+  addApiCommand(webhooks, 'finish-rotation <id>', {
+    about: 'stop signing with the old secret now',
+    verb: 'finish',
+    thing: (id) => `the rotation of webhook ${id}`,
+    call: ({ client }, id) => client.webhooks.finishRotation(id),
+    text: () => 'Only the new secret signs from now on.',
+  })
+
+const shownOnce = (secret: string): string =>
+  `Its secret is:\n\n${secret}\n\nStore the secret now. The server does not show it again.`

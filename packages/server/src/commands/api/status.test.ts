@@ -1,6 +1,6 @@
 import type { Client } from '@org/agent-messaging-client'
 import { expect, it } from 'vitest'
-import { readStatus, statusText } from './project-status.js'
+import { readStatus, statusText } from './status.js'
 
 const NOW = Date.parse('2030-01-01T12:00:00Z')
 

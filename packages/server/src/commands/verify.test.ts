@@ -1,6 +1,6 @@
 import { signTestEvent } from '@org/agent-messaging-client/webhooks'
 import { describe, expect, it } from 'vitest'
-import { signatureReport, type SignedRequest } from './signature-report.js'
+import { signatureReport, type SignedRequest } from './verify.js'
 
 const NOW = Date.UTC(2030, 0, 1)
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { checkBacklog, checkCircuits, checkDeliveries } from './deliveries.js'
+import { checkBacklog, checkCircuits, checkDeliveries } from './database.js'
 
 const NOW = 10 * 3_600_000
 const none = { count: 0 }

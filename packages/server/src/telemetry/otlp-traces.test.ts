@@ -5,7 +5,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { TracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openTelemetryTracing } from './open-telemetry-tracing.js'
+import { openTelemetryTracing } from './otlp-traces.js'
 
 beforeAll(() => {
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
