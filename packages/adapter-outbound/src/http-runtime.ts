@@ -1,25 +1,32 @@
-import type {
-  AgentRuntime,
-  Clock,
-  Crypto,
-  Json,
-  JsonObject,
-  RunningAgent,
-  RunRequest,
-} from '@org/agent-messaging-core/runtime'
 import {
+  type AgentRuntime,
+  type Clock,
+  type Crypto,
+  type Json,
+  type JsonObject,
+  type RunningAgent,
+  type RunRequest,
   isJsonObject,
   isSecret,
   signatureHeaders,
   withCustomHeaders,
+  orMissing,
+  type ParsedOptions,
 } from '@org/agent-messaging-core/runtime'
-import { err } from 'neverthrow'
+import { err, ok, type Result } from 'neverthrow'
 import { Calls } from './calls.js'
 import { ABORTED, type HttpRequest } from './exchange.js'
-import { httpOptionsSchema, parseHttpOptions } from './http-runtime-options.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { runOutcomeOf } from './run-outcome.js'
 import { Workload } from './workload.js'
+import { z } from 'zod'
+import {
+  agentHeaders,
+  describeProblem,
+  headersProblem,
+  optionsSchemaOf,
+  timeoutMs,
+} from './option-rules.js'
 
 export type HttpRuntimeOptions = {
   readonly http: Pick<OutboundHttp, 'send' | 'vet'>
@@ -170,4 +177,36 @@ function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
     ...(inputs && { inputs: inputs as unknown as Json }),
     callback: { ...url, token: run.runToken },
   }
+}
+
+const options = z.strictObject({
+  url: z
+    .string(orMissing('must be a string'))
+    .meta({ format: 'uri', description: 'Gets a POST for each run.' }),
+  headers: agentHeaders.optional(),
+  timeoutMs: timeoutMs.optional(),
+})
+
+const httpOptionsSchema = () => optionsSchemaOf(options)
+
+/** Checks the text of the options, but not whether the URL is reachable. Headers are secrets. */
+export function parseHttpOptions(
+  input: JsonObject,
+  headerPrefix: string,
+): Result<ParsedOptions & { readonly url: string }, string> {
+  const parsed = options.safeParse(input)
+  if (!parsed.success)
+    return err(describeProblem(parsed.error, { kind: 'http', known: options.shape }))
+  const { url, headers, timeoutMs } = parsed.data
+  const problem = headersProblem(headers ?? {}, headerPrefix)
+  if (problem !== undefined) return err(problem)
+  return ok({
+    url,
+    options: {
+      url,
+      ...(headers && { headers: { set: true } }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+    },
+    secrets: headers ? { headers } : {},
+  })
 }

@@ -1,6 +1,5 @@
 import { agentsOf, sessionsOf } from './agents.js'
 import { eventsOf } from './events.js'
-import { inputsOf } from './inputs.js'
 import { createHttp, segment, type ClientOptions, type Http } from './http.js'
 import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
@@ -17,6 +16,7 @@ import type {
   ProjectChange,
   Usage,
   UsageRange,
+  Message,
 } from './resources.js'
 import { deliveriesOf, recoveriesOf, webhooksOf } from './webhooks-and-deliveries.js'
 
@@ -120,3 +120,14 @@ function projectsOf(http: Http) {
       rowsOf(http, '/v1/operator/audit-log', filter),
   }
 }
+
+const inputsOf = (http: Http) => ({
+  /** Lists the messages that wait for a person, newest first. */
+  list: (filter: { readonly endUserId?: string } = {}): AsyncGenerator<Message, void, undefined> =>
+    rowsOf(http, '/v1/inputs', filter),
+  /** Withdraws a question. Its message fails. */
+  withdraw: (agent: string, messageId: string, inputId: string): Promise<Message> => {
+    const path = `/v1/agents${segment(agent)}/messages${segment(messageId)}/input/withdraw`
+    return http.json({ method: 'POST', path, body: { inputId }, retryable: true })
+  },
+})

@@ -1,9 +1,9 @@
 import type { Project } from '@org/agent-messaging-core'
 import type { Clock, Ids } from '@org/agent-messaging-core/runtime'
-import type { Storage } from '@org/agent-messaging-core/storage'
+import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import { allPages } from './all-pages.js'
-import { initSetting } from './init-setting.js'
 import { valueOrSetupError } from './setup-error.js'
+import { okAsync } from 'neverthrow'
 
 const DEFAULT_PROJECT_SETTING = 'default-project'
 export const DEFAULT_PROJECT = 'default'
@@ -33,3 +33,10 @@ export async function ensureDefaultProject({
   await valueOrSetupError(credentials.createProject(project), failure)
   return project
 }
+
+/** Sets the value if the setting has none. Returns the value that the setting has now. */
+const initSetting = ({ credentials }: Storage, name: string, value: string): Stored<string> =>
+  credentials
+    .replaceSetting(name, undefined, value)
+    .andThen((isSet) => (isSet ? okAsync(value) : credentials.readSetting(name)))
+    .map((stored) => stored ?? value)

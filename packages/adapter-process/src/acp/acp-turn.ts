@@ -1,4 +1,9 @@
-import { methods, type ContentBlock, type PromptRequest } from '@agentclientprotocol/sdk'
+import {
+  methods,
+  type ContentBlock,
+  type PromptRequest,
+  type CancelNotification,
+} from '@agentclientprotocol/sdk'
 import {
   failedRun,
   isSameQuestion,
@@ -10,9 +15,8 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { AcpAnswer } from './acp-answer.js'
-import { Cancellation } from './acp-cancellation.js'
 import type { AcpConnection } from './acp-connection.js'
-import { isSessionUnknown, storable } from './acp-failure.js'
+import { isSessionUnknown, storable, AgentTimeout } from './acp-failure.js'
 import type { AcpSessions } from './acp-sessions.js'
 import { TurnQuestions } from './acp-turn-questions.js'
 
@@ -197,3 +201,46 @@ function outcomeOf(stopReason: string | undefined, text: string): FinishedRun {
 
 const refusedOf = ({ problem }: AcpAnswer) =>
   problem === undefined ? undefined : failedRun('RESPONSE_INVALID', problem)
+
+type CancellationDeps = {
+  readonly connection: Pick<AcpConnection, 'notify'>
+  readonly cancelGraceMs: number
+}
+
+/** Asks the agent once to end a turn. `expired` aborts if the agent has not done so in time. */
+class Cancellation {
+  readonly #d: CancellationDeps
+  readonly #sessionId: string
+  readonly #onStart: () => void
+  readonly #started = new AbortController()
+  readonly #expired = new AbortController()
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(d: CancellationDeps, sessionId: string, onStart: () => void) {
+    this.#d = d
+    this.#sessionId = sessionId
+    this.#onStart = onStart
+  }
+
+  get started(): AbortSignal {
+    return this.#started.signal
+  }
+
+  get expired(): AbortSignal {
+    return this.#expired.signal
+  }
+
+  start(): void {
+    if (this.started.aborted) return
+    this.#started.abort()
+    this.#onStart()
+    const params: CancelNotification = { sessionId: this.#sessionId }
+    this.#d.connection.notify(methods.agent.session.cancel, params)
+    const expire = () => this.#expired.abort(new AgentTimeout('the agent did not end its turn'))
+    this.#timer = setTimeout(expire, this.#d.cancelGraceMs)
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer)
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fieldsOf } from './acp-long-message.js'
+import { fieldsOf } from './acp-stream.js'
 
 const update = { content: { text: '"sessionId":"of the text"', sessionId: 'of the content' } }
 
