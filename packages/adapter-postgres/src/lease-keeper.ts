@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { LeaseTable, type LeaseKeeper, type SharedLeases } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
-import { connectionOf } from './connection-of.js'
-import { connectionTo } from './postgres-url.js'
+import { connectionOf } from './database/connection-of.js'
+import { connectionTo } from './database/postgres-url.js'
 
 export type PostgresLeaseKeeperOptions = (
   | { readonly connectionString: string }

@@ -4,7 +4,7 @@ import { anAgent, aProject, newMessage } from '@org/agent-messaging-testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
-import { explainOpenFailure } from './errors.js'
+import { explainOpenFailure } from './database/errors.js'
 import { schema } from './schema/schema.js'
 import { openPostgresStorage, PostgresOpenError } from './index.js'
 

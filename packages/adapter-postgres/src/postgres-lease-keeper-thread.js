@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import pg from 'pg'
-import { clientClass } from './postgres-client.js'
+import { clientClass } from './database/postgres-client.js'
 
 const RETRY_MS = 100
 const LONGEST_ANSWER_MS = 5_000

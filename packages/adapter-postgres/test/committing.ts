@@ -1,5 +1,5 @@
-import { BatchSlots } from '../src/batch-slots.js'
-import { Committer, type CommitterOptions } from '../src/committer.js'
+import { BatchSlots } from '../src/database/batch-slots.js'
+import { Committer, type CommitterOptions } from '../src/database/committer.js'
 
 /** Returns the `commit` of a new committer. Without other options nothing limits its batches. */
 export function committing<In, Out>(

@@ -4,9 +4,9 @@ import { anAgent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-mes
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../test/temp-file.js'
-import { openConnection } from './connection.js'
+import { openConnection } from './database/connection.js'
 import { openSqliteStorage, SqliteOpenError } from './index.js'
-import { explainOpenFailure } from './errors.js'
+import { explainOpenFailure } from './database/errors.js'
 
 const WAL_FULL = {
   journal_mode: 'wal',

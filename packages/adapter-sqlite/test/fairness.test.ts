@@ -11,9 +11,9 @@ import {
   fakePlatform,
   PROJECT_ID,
 } from '@org/agent-messaging-testing'
-import { Committer } from '../src/committer.js'
-import { openConnection } from '../src/connection.js'
-import { migrate } from '../src/migrate.js'
+import { Committer } from '../src/database/committer.js'
+import { openConnection } from '../src/database/connection.js'
+import { migrate } from '../src/schema/migrate.js'
 import { storesOf } from '../src/stores.js'
 
 const BACKLOG = 100_000

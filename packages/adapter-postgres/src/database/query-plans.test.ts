@@ -1,0 +1,194 @@
+import {
+  searchPath,
+  type MessageFilter,
+  type MessageSearch,
+  type RedeliverFilter,
+} from '@org/agent-messaging-core/storage'
+import {
+  deliveryListSql as deliveryList,
+  messageListSql as messageList,
+} from '@org/agent-messaging-sql-kit'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
+import { principalDeliveriesSql, principalMessagesSql } from '../maintenance/erase-principal.js'
+import { openPostgresStorage } from '../index.js'
+import { messageById } from '../messages/message-row.js'
+import { messageSearchSql, sessionSearchSql } from '../messages/message-search.js'
+import {
+  loggedEventsSql,
+  newEventsSql,
+  oldEventsSql,
+  principalEventsSql,
+} from '../events/event-store.js'
+import { finishedDeliveriesSql, finishedMessagesSql } from '../maintenance/purge.js'
+import { dialect } from './operations.js'
+import { sql, type Sql } from './sql.js'
+
+// With many final rows and current statistics, no frequent statement scans a table.
+
+let postgres: TestPostgres
+let client: pg.Client
+beforeAll(async () => {
+  postgres = await testPostgres()
+  const connectionString = await postgres.database()
+  await (await openPostgresStorage({ connectionString })).close()
+  client = new pg.Client({ connectionString })
+  await client.connect()
+  await client.query(FILL)
+})
+afterAll(async () => {
+  await client.end()
+  await postgres.close()
+})
+
+const messageListSql = (search: MessageFilter): Sql => sql(messageList(search)(dialect))
+const deliveryListSql = (search: RedeliverFilter): Sql => sql(deliveryList(search)(dialect))
+
+const FILL = `
+  insert into agent_messaging.agents (id, project_id, name, default_principal, runtime_kind, runtime_options, desired_state, state,
+      concurrency, max_attempts, max_queued, created_at, updated_at)
+    select 'a' || n, 'p', n, '', '', '', '', '', 1, 1, 1, 0, 0 from generate_series(1, 200) n;
+  insert into agent_messaging.sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
+    select 'a' || 1 + n % 200, n, 1, 2, 0, case when n % 1000 = 0 then n end, 1, n, n from generate_series(1, 20000) n;
+  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, metadata, principal, attempt, state, response, finished_at, created_at)
+    select n, 'a' || 1 + n % 200, n, 1, 'hi', json_build_object('correlationId', 'c' || n),
+      json_build_object('type', 'end_user', 'endUserId', 'u' || n % 5000), 1, 'responded', 'hi', n, n from generate_series(1, 20000) n;
+  insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, ordering, paused, consecutive_failures, circuit_trips,
+      created_at, updated_at, is_deleted)
+    select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
+  insert into agent_messaging.events (id, project_id, position, has_deliveries, message_id, session_id, name, body, created_at)
+    select n, 'p' || 1 + n % 100, case when n < 19900 then n end, n % 500 > 0, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
+    select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
+      case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;
+  insert into agent_messaging.event_logs (project_id, last_position, floor) select 'p' || n, 20000, 0 from generate_series(1, 100) n;
+  analyze`
+
+async function planOf(
+  { text, names }: Sql<never>,
+  parameters: Record<string, unknown>,
+): Promise<string> {
+  const values = names.map((name) => parameters[name] ?? null)
+  const { rows } = await client.query<{ 'QUERY PLAN': string }>({ text: `explain ${text}`, values })
+  return rows.map((row) => row['QUERY PLAN']).join('\n')
+}
+
+const ALL = Number.MAX_SAFE_INTEGER
+const page = {
+  projectId: 'p',
+  agentId: 'a1',
+  rows: 11,
+  before: ALL,
+  last: 0,
+  fromSeq: 0,
+  toSeq: ALL,
+  fromPosition: 0,
+  toPosition: ALL,
+}
+const ofProject = { ...page, projectId: 'p1' }
+const filter = { projectId: 'p', agentId: 'a1' }
+
+const SEARCHES: readonly [Partial<MessageSearch>, string][] = [
+  [{ correlationId: 'c7' }, 'messages_correlation'],
+  [{ endUserId: 'u7' }, 'messages_end_user'],
+  [{ state: 'failed' }, 'messages_unanswered'],
+  [{ createdAfter: 19_000 }, 'messages_created'],
+  [{ createdBefore: 500 }, 'messages_created'],
+  [{ status: 'responded' }, 'messages_agent'],
+]
+
+it.each<[string, string, Sql<never>, Record<string, unknown>]>([
+  ['record', 'messages_id_key', messageById, { messageId: '7' }],
+  ['list messages', 'messages_agent', messageListSql(filter), page],
+  [
+    'list pending messages',
+    'messages_unanswered',
+    messageListSql({ ...filter, status: 'pending' }),
+    page,
+  ],
+  [
+    "list a session's messages",
+    'messages_session_seq_position_key',
+    messageListSql({ ...filter, sessionId: '7', order: 'asc' }),
+    { ...page, sessionId: '7' },
+  ],
+  ['list deliveries', 'deliveries_project', deliveryListSql({ projectId: 'p1' }), ofProject],
+  [
+    "list a webhook's deliveries",
+    'deliveries_webhook',
+    deliveryListSql({ projectId: 'p1', webhookId: 'w1' }),
+    { ...ofProject, webhookId: 'w100' },
+  ],
+  [
+    "list a message's deliveries",
+    'events_message',
+    deliveryListSql({ projectId: 'p1', messageId: 'm' }),
+    { ...ofProject, messageId: 'm100', beforeEvent: ALL, lastEvent: 0 },
+  ],
+  [
+    "list a session's deliveries",
+    'events_session',
+    deliveryListSql({ projectId: 'p1', sessionId: 's' }),
+    { ...ofProject, sessionId: 's100', beforeEvent: ALL, lastEvent: 0 },
+  ],
+  ...SEARCHES.map(([search, index]): [string, string, Sql<never>, Record<string, unknown>] => [
+    `search messages by ${Object.keys(search).join(' and ')}`,
+    index,
+    messageSearchSql({ projectId: 'p', ...search }, searchPath({ projectId: 'p', ...search })),
+    { ...page, ...search, beforeAt: ALL, lastAt: 0 },
+  ]),
+  [
+    "search a session's messages",
+    'messages_session_seq_position_key',
+    sessionSearchSql({ projectId: 'p', sessionId: '7' }),
+    { ...page, sessionId: '7', sessionSeq: ALL, position: ALL, toSeq: ALL },
+  ],
+  [
+    'list exhausted deliveries',
+    'deliveries_undelivered',
+    deliveryListSql({ projectId: 'p1', status: 'exhausted' }),
+    { ...ofProject, status: 'exhausted' },
+  ],
+  [
+    'purge deliveries',
+    'deliveries_finished',
+    finishedDeliveriesSql,
+    { finishedBefore: 5, limit: 100 },
+  ],
+  [
+    "erase an end user's messages",
+    'messages_agent',
+    principalMessagesSql,
+    { ...filter, mark: 'u', after: 0, last: 100 },
+  ],
+  [
+    "erase an end user's deliveries",
+    'deliveries_project',
+    principalDeliveriesSql,
+    { projectId: 'p1', mark: 'u', after: 0, last: 100 },
+  ],
+  ['purge events', 'events_alone', oldEventsSql, { createdBefore: 5, limit: 100 }],
+  ["read a project's log", 'events_log', loggedEventsSql, { projectId: 'p1', after: 7, limit: 20 }],
+  [
+    "look for a project's events without a position",
+    'events_unplaced',
+    loggedEventsSql,
+    { projectId: 'p1', after: 7, limit: 20 },
+  ],
+  ['look for new events', 'events_log', newEventsSql, { projectIds: ['p1'], afters: [7] }],
+  [
+    "erase an end user's events",
+    'events_log',
+    principalEventsSql,
+    { projectId: 'p1', mark: 'u', after: 0, last: 100 },
+  ],
+  ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
+])(
+  'the statement to %s uses the index %s and scans no table',
+  async (_, index, statement, parameters) => {
+    const plan = await planOf(statement, parameters)
+    expect(plan).toMatch(new RegExp(`(using|on) ${index}\\b`))
+    expect(plan).not.toMatch(/Seq Scan on (sessions|messages|events|deliveries|attempts)/)
+  },
+)

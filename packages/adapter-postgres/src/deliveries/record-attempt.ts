@@ -1,0 +1,125 @@
+import {
+  afterAttemptColumns,
+  type AttemptRecord,
+  type DeliveryStore,
+  type RecordedAttempt,
+  type Stored,
+  type Unavailable,
+} from '@org/agent-messaging-core/storage'
+import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
+import type { Database, Queries } from '../database/database.js'
+import { fanOut } from '../events/fan-out.js'
+import { headerNames, type HeaderNames } from './header-names.js'
+import { OneAtATime } from './one-at-a-time.js'
+import { jsonRows } from '../database/sql.js'
+import { addUsage, countingCall } from '../messages/usage-store.js'
+import { updateHealth, wouldChangeHealth, type DecideHealth } from '../webhooks/webhook-health.js'
+
+type Recorded = {
+  readonly place: number
+  readonly webhookSeq: number
+  readonly nextIsDue: boolean
+}
+
+const recordCall = countingCall<{ readonly attempts: string }, Recorded>(
+  'select * from agent_messaging.record_attempts(@attempts)',
+)
+
+const MAX_BATCH_SIZE = 256
+/** Each record with health holds a connection while it waits for the row of its webhook. */
+const MAX_WITH_HEALTH = 4
+
+/**
+ * `DeliveryStore.recordAttempts`. Records of one webhook that can change its health run in order.
+ */
+export function attemptRecorder({ read, grouped }: Database): DeliveryStore['recordAttempts'] {
+  const names = headerNames()
+  const oneAtATime = new OneAtATime()
+  const keyOf = ({ deliveryId }: AttemptRecord) => deliveryId
+  const recordPlain = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf,
+    maxBatchSize: MAX_BATCH_SIZE,
+    flush: (db, records) => recordAttempts(db, names, records),
+  })
+  const recordHealth = grouped<AttemptRecord, RecordedAttempt>({
+    keyOf,
+    maxBatchSize: 1,
+    maxInFlight: MAX_WITH_HEALTH,
+    inTransaction: true,
+    flush: (db, records) => Promise.all(records.map((one) => recordWithHealth(db, names, one))),
+  })
+  /** Returns undefined, and records nothing, if the attempt does not change the webhook. */
+  async function recordIfHealthChanges(
+    attempt: AttemptRecord,
+    decideHealth: DecideHealth,
+  ): Promise<Result<RecordedAttempt | undefined, Unavailable>> {
+    // A failure always changes the webhook.
+    const changes =
+      attempt.attempt.outcome.kind === 'accepted'
+        ? await read((db) => wouldChangeHealth(db, attempt.deliveryId, decideHealth))
+        : ok(true)
+    if (changes.isErr() || !changes.value) return changes.map(() => undefined)
+    return recordHealth(attempt)
+  }
+  const record = (attempt: AttemptRecord): Stored<RecordedAttempt> => {
+    const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
+    if (!decideHealth) return outgoing ? recordHealth(attempt) : recordPlain(attempt)
+    const work = () => recordIfHealthChanges(attempt, decideHealth)
+    return new ResultAsync(oneAtATime.run(webhookId, work)).andThen((recorded) =>
+      recorded ? okAsync(recorded) : recordPlain(attempt),
+    )
+  }
+  return (records) => ResultAsync.combine(records.map(record))
+}
+
+/** Records attempts of different deliveries, without webhook health. */
+async function recordAttempts(
+  db: Queries,
+  names: HeaderNames,
+  records: readonly AttemptRecord[],
+): Promise<RecordedAttempt[]> {
+  const recorded = await recordCall(db, await rowsOf(db, names, records), records)
+  const places = new Map(recorded.map((row) => [row.place, row]))
+  return records.map((_, at) => {
+    const row = places.get(at + 1)
+    return row ? recordedAttempt(row) : { kind: 'lease_lost' }
+  })
+}
+
+/** Records an attempt with its events and updates its webhook, within a transaction. */
+async function recordWithHealth(
+  db: Queries,
+  names: HeaderNames,
+  record: AttemptRecord,
+): Promise<RecordedAttempt> {
+  const [recorded] = await recordCall(db, await rowsOf(db, names, [record]), [])
+  if (!recorded) return { kind: 'lease_lost' }
+  const { decideHealth, outgoing } = record
+  if (outgoing) await fanOut(db, outgoing)
+  const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
+  await addUsage(db, record)
+  return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
+}
+
+const recordedAttempt = ({ nextIsDue }: Recorded): { kind: 'recorded'; nextIsDue?: true } =>
+  nextIsDue ? { kind: 'recorded', nextIsDue } : { kind: 'recorded' }
+
+async function rowsOf(db: Queries, names: HeaderNames, records: readonly AttemptRecord[]) {
+  const headers = await names.columnsOf(
+    db,
+    records.map(({ attempt }) => attempt.requestHeaders),
+  )
+  const rows = records.map(({ deliveryId, token, attempt, state }, at) => ({
+    deliveryId,
+    token,
+    isAccepted: attempt.outcome.kind === 'accepted',
+    startedAt: attempt.startedAt,
+    durationMs: attempt.durationMs,
+    url: attempt.url,
+    outcome: JSON.stringify(attempt.outcome),
+    state: state.kind,
+    ...afterAttemptColumns(state),
+    ...headers[at],
+  }))
+  return { attempts: jsonRows(rows) }
+}

@@ -1,0 +1,106 @@
+import {
+  claimedMessage,
+  createdMessage,
+  toMessage,
+  traceColumn,
+  type Accepted,
+  type MessageRow,
+  type NewMessage,
+} from '@org/agent-messaging-core/storage'
+import type { Queries } from '../database/database.js'
+import { selectMessage } from './message-row.js'
+import { jsonRows, sql } from '../database/sql.js'
+import { countingCall } from './usage-store.js'
+
+/** The result for the message at `place`. An accepted message has its session's `token`. */
+type Result = {
+  readonly place: number
+  readonly kind: Exclude<Accepted['kind'], 'rate_limited'>
+  readonly existingSeq: number | null
+  readonly token: number | null
+  readonly sessionState: string | null
+}
+
+const acceptCall = countingCall<{ readonly rounds: string }, Result>(
+  'select * from agent_messaging.accept_messages(@rounds)',
+  "r.kind in ('created', 'claimed')",
+)
+const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
+  `${selectMessage} where m.seq = any(@seqs::bigint[])`,
+)
+
+/**
+ * `MessageStore.accept` for a batch. If two batches at once contain the same key or id, the second
+ * insert violates the unique index. Its batch then runs again and finds the first message.
+ */
+export async function acceptAll(
+  db: Queries,
+  all: readonly NewMessage[],
+  isOfHost = false,
+): Promise<Accepted[]> {
+  const results = await acceptCall(db, { rounds: jsonRows(roundsOf(all)) }, all, isOfHost)
+  const seqs = results.flatMap(({ existingSeq }) => existingSeq ?? [])
+  const rows = seqs.length === 0 ? [] : await db.all(existingSql, { seqs })
+  const existing = new Map(rows.map((row) => [row.seq, row]))
+  const accepted: Accepted[] = []
+  for (const result of results) {
+    const message = all[result.place - 1] as NewMessage
+    accepted[result.place - 1] = acceptedOf(message, result, existing.get(result.existingSeq ?? 0))
+  }
+  return accepted
+}
+
+/** Puts messages of one session, and messages with one key, into different rounds, in their order. */
+function roundsOf(all: readonly NewMessage[]): object[][] {
+  const rounds: object[][] = []
+  /** How many rounds have a message of the session, or with the key. */
+  const used = new Map<string, number>()
+  for (const [at, message] of all.entries()) {
+    const { agentId, sessionId, idempotencyKey = message.id } = message
+    const names = [`session ${agentId} ${sessionId}`, `key ${agentId} ${idempotencyKey}`]
+    const round = Math.max(...names.map((name) => used.get(name) ?? 0))
+    for (const name of names) used.set(name, round + 1)
+    const inRound = (rounds[round] ??= [])
+    inRound.push(rowOf(message, at + 1))
+  }
+  return rounds
+}
+
+function acceptedOf(
+  message: NewMessage,
+  { kind, token, sessionState }: Result,
+  existing: MessageRow | undefined,
+): Accepted {
+  switch (kind) {
+    case 'existing':
+      // The message was erased in the meantime, like one whose agent was deleted.
+      return existing ? { kind, message: toMessage(existing) } : { kind: 'agent_not_found' }
+    case 'created':
+      return createdMessage(message)
+    case 'claimed':
+      return claimedMessage(message, token ?? 0, message.claimUntil ?? message.now, sessionState)
+    default:
+      return { kind }
+  }
+}
+
+const rowOf = (message: NewMessage, place: number) => ({
+  place,
+  projectId: message.projectId,
+  agentId: message.agentId,
+  sessionId: message.sessionId,
+  id: message.id,
+  idempotencyKey: message.idempotencyKey,
+  fingerprint: message.fingerprint,
+  message: message.message,
+  metadata: jsonText(message.metadata),
+  principal: jsonText(message.executionPrincipal),
+  trace: traceColumn(message.trace),
+  earlierTurns: jsonText(message.earlierTurns),
+  now: message.now,
+  claimUntil: message.claimUntil,
+  apiKeyId: message.readEarlier?.apiKeyId,
+  agentUpdatedAt: message.readEarlier?.agentUpdatedAt,
+})
+
+const jsonText = (value: unknown): string | undefined => JSON.stringify(value)

@@ -1,0 +1,273 @@
+import {
+  matchesFields,
+  MOST_TEXT_BYTES,
+  searchPath,
+  selectList,
+  MESSAGE_COLUMNS,
+  MESSAGE_SESSION_COLUMNS,
+  toMessage,
+  toPage,
+  type Message,
+  type MessageRow,
+  type MessageSearch,
+  type Page,
+  type PageOf,
+  type SearchPath,
+} from '@org/agent-messaging-core/storage'
+import type { Queries } from '../database/database.js'
+import { messageById, selectMessage } from './message-row.js'
+import { sql, type Sql } from '../database/sql.js'
+
+/** `at` orders before `seq`. It is 0 unless the time orders the messages. */
+type PageStart = { readonly id: string; readonly seq: number; readonly at: number }
+type Before = { readonly before: number; readonly beforeAt: number }
+type Bounds = Before & { readonly last: number; readonly lastAt: number; readonly rows: number }
+type InSession = { readonly sessionSeq: number; readonly position: number }
+type Session = InSession & { readonly toSeq: number }
+type SessionEnd = { readonly lastSessionSeq: number; readonly lastPosition: number }
+type CursorRow = PageStart & InSession
+/** What a page reads at most: rows, without the last one, and bytes of texts. */
+type Most = { readonly skipped: number; readonly mostBytes: number }
+
+/** The rows that a page looks at, over all agents of the project. */
+const MAX_LOOKED_AT = 10_000
+const MAX = Number.MAX_SAFE_INTEGER
+
+const countAgentsSql = sql<{ readonly projectId: string }, { readonly agents: number }>(
+  'select count(*)::int as agents from agent_messaging.agents where project_id = @projectId',
+)
+const cursorSql = sql<{ readonly cursor: string }, CursorRow>(`
+  select id, seq, created_at as at, session_seq as "sessionSeq", position
+  from agent_messaging.messages where id <= @cursor order by id desc limit 1`)
+
+/**
+ * `MessageStore.search`. Each path has an index that starts with the agent, so a search reads the
+ * newest messages of each agent of the project and merges them.
+ */
+export async function searchMessages(
+  db: Queries,
+  search: MessageSearch,
+  page: PageOf,
+  lookAt = MAX_LOOKED_AT,
+): Promise<Page<Message>> {
+  const path = searchPath(search)
+  const { cursor, limit } = page
+  if (path === 'message') return findOne(db, search, page)
+  const row = cursor === undefined ? undefined : await db.one(cursorSql, { cursor })
+  if (path === 'session') return searchSession(db, search, page, row, lookAt)
+  const start = {
+    before: cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0,
+    beforeAt: cursor === undefined ? MAX : (row?.at ?? 0),
+  }
+  const end =
+    rest(search, path).length > 0 ? await lastOf(db, search, start, page, lookAt) : undefined
+  const bounds = { ...start, last: end?.seq ?? 0, lastAt: end?.at ?? 0, rows: limit + 1 }
+  const rows = await db.all(messageSearchSql(search, path), { ...search, ...bounds })
+  const { data, nextCursor } = toPage(rows, limit, toMessage)
+  return { data, nextCursor: nextCursor ?? end?.id ?? null }
+}
+
+async function findOne(
+  db: Queries,
+  search: MessageSearch,
+  { cursor }: PageOf,
+): Promise<Page<Message>> {
+  const { messageId = '', text } = search
+  if (cursor !== undefined) return { data: [], nextCursor: null }
+  const row = await (text === undefined
+    ? db.one(messageById, { messageId })
+    : db.one(messageWithText, { messageId, text }))
+  const message = row && toMessage(row)
+  return { data: message && matchesFields(message, search) ? [message] : [], nextCursor: null }
+}
+
+/** The newest session first, and in it the newest place. */
+async function searchSession(
+  db: Queries,
+  search: MessageSearch,
+  { cursor, limit }: PageOf,
+  row: CursorRow | undefined,
+  lookAt: number,
+): Promise<Page<Message>> {
+  const isInPlace = cursor !== undefined && row?.id === cursor
+  const bounds = isInPlace
+    ? { sessionSeq: row.sessionSeq, position: row.position, toSeq: MAX }
+    : { sessionSeq: MAX, position: 0, toSeq: cursor === undefined ? MAX : (row?.seq ?? 0) }
+  const given = { ...search, ...bounds, rows: limit + 1 }
+  const end =
+    rest(search, 'session').length > 0
+      ? await db.one(lastInSessionSql(search), {
+          ...given,
+          skipped: Math.max(limit, lookAt - 1),
+          mostBytes: MOST_TEXT_BYTES,
+        })
+      : undefined
+  const last = { lastSessionSeq: end?.sessionSeq ?? 0, lastPosition: end?.position ?? 0 }
+  const rows = await db.all(sessionSearchSql(search), { ...given, ...last })
+  const { data, nextCursor } = toPage(rows, limit, toMessage)
+  return { data, nextCursor: nextCursor ?? end?.id ?? null }
+}
+
+/** Returns the place where the page ends, because it looked at its share of an agent's rows. */
+async function lastOf(
+  db: Queries,
+  search: MessageSearch,
+  start: Before,
+  { limit }: PageOf,
+  lookAt: number,
+): Promise<PageStart | undefined> {
+  const { agents = 0 } = (await db.one(countAgentsSql, { projectId: search.projectId })) ?? {}
+  const share = Math.max(limit + 1, Math.floor(lookAt / Math.max(1, agents)))
+  const statement = lastSearchedSql(search, searchPath(search))
+  const mostBytes = Math.floor(MOST_TEXT_BYTES / Math.max(1, agents))
+  return db.one(statement, { ...search, ...start, skipped: share - 1, mostBytes })
+}
+
+/** The path's condition. It is exactly what the path's index serves. */
+function onPath(search: MessageSearch, path: SearchPath): string {
+  const { createdAfter, createdBefore } = search
+  const conditions = ['m.agent_id = owner.id']
+  if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
+  if (path === 'end_user') conditions.push(IS_END_USER)
+  if (path === 'asking') conditions.push('m.input_due_at is not null')
+  if (path === 'open') conditions.push('m.response is null')
+  if (path === 'time' && createdAfter !== undefined)
+    conditions.push('m.created_at >= @createdAfter')
+  if (path === 'time' && createdBefore !== undefined)
+    conditions.push('m.created_at < @createdBefore')
+  conditions.push(
+    path === 'time'
+      ? 'm.created_at <= @beforeAt and (m.created_at < @beforeAt or m.seq < @before)'
+      : 'm.seq < @before',
+  )
+  return conditions.join(' and ')
+}
+
+const IS_END_USER = `strpos(m.principal, '"endUserId"') > 0
+  and m.principal::jsonb ->> 'endUserId' = @endUserId`
+const HAS_CORRELATION = `strpos(m.metadata, '"correlationId"') > 0`
+const CORRELATION_START = `"left"(m.metadata::jsonb ->> 'correlationId', 64)`
+const START = `"left"(@correlationId, 64)`
+
+/** The collation C changes the case of ASCII letters only, as every other store does. */
+const HAS_TEXT = `(strpos(lower(m.message collate "C"), lower(@text collate "C")) > 0
+  or coalesce(strpos(lower(m.response collate "C"), lower(@text collate "C")), 0) > 0)`
+const messageWithText = sql<{ readonly messageId: string; readonly text: string }, MessageRow>(
+  `${selectMessage} where m.id = @messageId and ${HAS_TEXT}`,
+)
+/** Reads the lengths of large texts, not the texts. */
+const TEXT_BYTES = 'octet_length(m.message) + coalesce(octet_length(m.response), 0) as bytes'
+
+/** Conditions that can reject a row of the path. */
+function rest(search: MessageSearch, path: SearchPath): string[] {
+  const { endUserId, correlationId, status, state, text, createdAfter, createdBefore } = search
+  const conditions: string[] = []
+  if (correlationId !== undefined)
+    conditions.push(
+      `m.metadata::jsonb ->> 'correlationId' = @correlationId
+        and jsonb_typeof(m.metadata::jsonb -> 'correlationId') in ('string', 'number')`,
+    )
+  if (endUserId !== undefined && path !== 'end_user') conditions.push(IS_END_USER)
+  if (status !== undefined)
+    conditions.push(status === 'responded' ? 'm.response is not null' : 'm.response is null')
+  if (state === 'responded') conditions.push('m.response is not null')
+  else if (state !== undefined) conditions.push('m.state = @state')
+  if (path !== 'time' && createdAfter !== undefined)
+    conditions.push('m.created_at >= @createdAfter')
+  if (path !== 'time' && createdBefore !== undefined)
+    conditions.push('m.created_at < @createdBefore')
+  if (text !== undefined) conditions.push(HAS_TEXT)
+  return conditions
+}
+
+const placeOf = (path: SearchPath): string =>
+  `m.id, m.seq, ${path === 'time' ? 'm.created_at' : '0::bigint'} as at`
+const newestFirst = (path: SearchPath): string =>
+  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}m.seq desc`
+const ofProject = 'agent_messaging.agents owner'
+
+/** Finds the newest of the last messages that a page can look at, one of each agent. */
+const lastSearchedSql = (
+  search: MessageSearch,
+  path: SearchPath,
+): Sql<MessageSearch & Before & Most, PageStart> => {
+  const rows = `from agent_messaging.messages m
+    where ${onPath(search, path)} ${newestFirst(path)}`
+  const last =
+    search.text === undefined
+      ? `select ${placeOf(path)} ${rows} limit 1 offset @skipped`
+      : lastOfText(`select ${placeOf(path)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
+  return sql(`
+    select looked.id, looked.seq, looked.at from ${ofProject} cross join lateral (${last}) looked
+    where owner.project_id = @projectId order by looked.at desc, looked.seq desc limit 1`)
+}
+
+/** Finds the row at which a page has read its share of rows or of texts. */
+const lastOfText = (rows: string, order: string): string => `
+  select * from (
+    select part.*, row_number() over newest as place, sum(bytes) over newest as read
+    from (${rows} limit @skipped + 1) part
+    window newest as (order by ${order} rows unbounded preceding)) counted
+  where place > @skipped or read >= @mostBytes order by place limit 1`
+
+const columns = `
+  ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
+  owner.project_id as "projectId"`
+
+/** Hides messages of erased sessions, which have another owner. A join would read all sessions. */
+const IS_THERE = `(
+  select s.agent_id = owner.id from agent_messaging.sessions s where s.seq = m.session_seq)`
+
+/** Finds the places of the newest messages, and then reads only these. */
+export function messageSearchSql(
+  search: MessageSearch,
+  path: SearchPath,
+): Sql<MessageSearch & Bounds, MessageRow> {
+  const reached =
+    path === 'time'
+      ? 'm.created_at >= @lastAt and (m.created_at > @lastAt or m.seq >= @last)'
+      : 'm.seq >= @last'
+  // The planner would expect that few rows pass, and then read and sort all rows of the path.
+  const passes = `case when ${[...rest(search, path), IS_THERE].join(' and ')} then true end`
+  const conditions = [onPath(search, path), reached, passes]
+  return sql(`
+    with found as materialized (
+      select owner.project_id, place.* from ${ofProject} cross join lateral (
+        select ${placeOf(path)} from agent_messaging.messages m
+        where ${conditions.join(' and ')} ${newestFirst(path)} limit @rows) place
+      where owner.project_id = @projectId
+      order by place.at desc, place.seq desc limit @rows)
+    select ${columns} from found owner
+      join agent_messaging.messages m on m.seq = owner.seq
+      join agent_messaging.sessions s on s.seq = m.session_seq
+    order by owner.at desc, owner.seq desc`)
+}
+
+const inSession = `
+  from ${ofProject}
+    join agent_messaging.sessions s on s.agent_id = owner.id and s.session_id = @sessionId
+    join agent_messaging.messages m on m.session_seq = s.seq
+  where owner.project_id = @projectId and s.seq <= @sessionSeq
+    and (m.session_seq, m.position) < (@sessionSeq, @position) and m.seq <= @toSeq`
+const newestInSession = 'order by m.session_seq desc, m.position desc'
+
+function lastInSessionSql(
+  search: MessageSearch,
+): Sql<MessageSearch & Session & Most, InSession & { readonly id: string }> {
+  const columns = 'm.id, m.session_seq as "sessionSeq", m.position'
+  const rows = `${inSession} ${newestInSession}`
+  return sql(
+    search.text === undefined
+      ? `select ${columns} ${rows} limit 1 offset @skipped`
+      : lastOfText(`select ${columns}, ${TEXT_BYTES} ${rows}`, '"sessionSeq" desc, position desc'),
+  )
+}
+
+export function sessionSearchSql(
+  search: MessageSearch,
+): Sql<MessageSearch & Session & SessionEnd & { rows: number }, MessageRow> {
+  const reached = '(m.session_seq, m.position) >= (@lastSessionSeq, @lastPosition)'
+  return sql(`
+    select ${columns} ${inSession} and ${[reached, ...rest(search, 'session')].join(' and ')}
+    ${newestInSession} limit @rows`)
+}

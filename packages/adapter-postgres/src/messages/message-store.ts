@@ -1,0 +1,126 @@
+import {
+  toMessage,
+  type Accepted,
+  type MessageStore,
+  type NewMessage,
+  type RecordedRun,
+  type RunRecord,
+} from '@org/agent-messaging-core/storage'
+import {
+  cancelMessage,
+  changeInput,
+  eraseSession,
+  insertHook,
+  messageChanges,
+  messageLists,
+  sweepErasures,
+  type Changed,
+  type Operate,
+} from '@org/agent-messaging-sql-kit'
+import { acceptAll } from './accept-message.js'
+import { messageActivity } from './activity.js'
+import { recorded } from '../access/recorded.js'
+import { claimRunnable } from './claim-runnable.js'
+import { MAX_LOCK_FAILURES } from '../database/batch.js'
+import type { Database, Queries } from '../database/database.js'
+import { earlyAnalyze } from '../maintenance/early-analyze.js'
+import { erasePrincipalMessages } from '../maintenance/erase-principal.js'
+import { fanOut } from '../events/fan-out.js'
+import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
+import { sweepHooks } from '../webhooks/hooks.js'
+import { searchMessages } from './message-search.js'
+import { messageById } from './message-row.js'
+import { perform, runnerOf } from '../database/operations.js'
+import { purgeMessages } from '../maintenance/purge.js'
+import { KnownReceivers } from '../webhooks/receivers.js'
+import { recordRuns } from './record-runs.js'
+import { acceptLimited } from './send-buckets.js'
+import { sessionHistory } from './session-history.js'
+
+/** 64 of the longest messages are 64 MB. */
+const MAX_BATCH_SIZE = 64
+
+const IN_SESSIONS = {
+  keyOf: ({ id }: NewMessage) => id,
+  lockOf: ({ agentId, sessionId }: NewMessage) => `${agentId} ${sessionId}`,
+  maxBatchSize: MAX_BATCH_SIZE,
+}
+
+export function messageStore(database: Database): MessageStore {
+  const { read, write, call, grouped } = database
+  const runner = runnerOf(database)
+  const countAccepted = earlyAnalyze({ read })
+  const receivers = new KnownReceivers()
+  /** Accepts messages that have more to store, such as tokens of limits and hooks. */
+  const acceptInTransaction = grouped<NewMessage, Accepted>({
+    ...IN_SESSIONS,
+    // Two batches of this process would wait for the same buckets.
+    maxInFlight: 1,
+    inTransaction: true,
+    flush: async (db, messages) => {
+      const accepted = await acceptLimited(db, messages)
+      for (const [at, { hook }] of messages.entries())
+        if (hook && isNew(accepted[at])) await perform(db, insertHook, hook)
+      return accepted
+    },
+  })
+  const accept = grouped<NewMessage, Accepted>({
+    ...IN_SESSIONS,
+    flush: async (db, messages) => {
+      const accepted = await acceptAll(db, messages)
+      countAccepted(messages.length)
+      return accepted
+    },
+  })
+  return {
+    ...messageLists(runner),
+    ...messageChanges(runner),
+    cancel: (cancellation) => write((db) => published(db, cancelMessage, cancellation)),
+    changeInput: (change) => write((db) => published(db, changeInput, change)),
+    accept: (message) => (message.takes || message.hook ? acceptInTransaction : accept)(message),
+    claimRunnable: (query) => call((db) => claimRunnable(db, query)),
+    extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
+    defer: (deferral) => write((db) => defer(db, deferral)),
+    recordRun: grouped<RunRecord, RecordedRun>({
+      keyOf: ({ messageId }) => messageId,
+      maxBatchSize: MAX_BATCH_SIZE,
+      flush: (db, runs) => recordRuns(db, runs, receivers),
+    }),
+    ask: (asking) => write((db) => ask(db, asking)),
+    rememberSession: (memory) => write((db) => rememberSession(db, memory)),
+    history: (query) => read((db) => sessionHistory(db, query)),
+    getHeld: (messageId) =>
+      read(async (db) => {
+        const row = await db.one(messageById, { messageId })
+        return row && { message: toMessage(row), token: row.lease }
+      }),
+    search: (search, page) => read((db) => searchMessages(db, search, page)),
+    purge: (query) => write((db) => purgeMessages(db, query)),
+    activity: (query) => read((db) => messageActivity(db, query)),
+    erase: (session) => write((db) => perform(db, eraseSession, session)),
+    erasePrincipal: (step) => {
+      const work = async (db: Queries) => {
+        const erased = await erasePrincipalMessages(db, step)
+        if (!step.countOnly) await recorded(db, step.audit, erased.messages > 0)
+        return erased
+      }
+      return step.countOnly ? read(work) : write(work, MAX_LOCK_FAILURES)
+    },
+    sweep: ({ limit }) =>
+      write(
+        async (db) => (await perform(db, sweepErasures, limit)) + (await sweepHooks(db, limit)),
+      ),
+  }
+}
+
+async function published<In, T>(
+  db: Queries,
+  change: Operate<[In], Changed<T>>,
+  input: In,
+): Promise<T> {
+  const { result, event } = await perform(db, change, input)
+  return event ? { ...result, ...(await fanOut(db, ...event)) } : result
+}
+
+const isNew = (accepted: Accepted | undefined): boolean =>
+  accepted?.kind === 'created' || accepted?.kind === 'claimed'

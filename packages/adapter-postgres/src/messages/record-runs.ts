@@ -1,0 +1,136 @@
+import {
+  messageOf,
+  messageStateColumns,
+  NO_CLAIMS,
+  traceColumn,
+  type MessageFacts,
+  type RecordedRun,
+  type RunRecord,
+} from '@org/agent-messaging-core/storage'
+import type { Queries } from '../database/database.js'
+import { fanOutTo, notWaiting, type FanOut } from '../events/fan-out.js'
+import { NO_HOOKS, readHooks, type Hooks } from '../webhooks/hooks.js'
+import {
+  readReceivers,
+  topicsOf,
+  type KnownReceivers,
+  type Receivers,
+} from '../webhooks/receivers.js'
+import { jsonRows } from '../database/sql.js'
+import { countingCall } from './usage-store.js'
+
+type Settled = MessageFacts & {
+  /** Null in a row that has only `waiting`. */
+  readonly place: number | null
+  readonly sessionWaits: boolean
+  /** The ids of deliveries that wait in their order. */
+  readonly waiting: readonly string[] | null
+}
+
+const settleCall = countingCall<{ readonly runs: string; readonly topics: string }, Settled>(
+  'select * from agent_messaging.settle_runs(@runs, @topics)',
+)
+
+/** The place of the only row if a webhook or a hook has changed. Then nothing is written. */
+const CHANGED = { 0: 'webhooks changed', [-1]: 'hooks changed' } as const
+type Changed = (typeof CHANGED)[keyof typeof CHANGED]
+/** A hook must change this often during one batch to make the batch fail. */
+const MOST_TRIES = 10
+
+/**
+ * `MessageStore.recordRun` for a batch of different messages. Uses the known webhooks if the
+ * statement finds them unchanged, which saves a round trip. Otherwise reads the webhooks first.
+ * Reads hooks only after the statement has found some.
+ */
+export async function recordRuns(
+  db: Queries,
+  runs: readonly RunRecord[],
+  known: KnownReceivers,
+): Promise<RecordedRun[]> {
+  const topics = topicsOf(runs.map(({ outgoing }) => outgoing))
+  const found = known.find(topics)
+  let receivers = found ?? (await readAndKeep(db, topics, known))
+  let mustMatch = found !== undefined
+  let hooks = NO_HOOKS
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const settled = await settle(db, runs, { receivers, mustMatch, hooks })
+    if (typeof settled !== 'string') return settled
+    if (settled === 'webhooks changed') {
+      receivers = await readAndKeep(db, topics, known)
+      mustMatch = false
+    } else
+      hooks = await readHooks(
+        db,
+        runs.map(({ messageId }) => messageId),
+      )
+  }
+  throw new Error('hooks of a message changed too often')
+}
+
+async function readAndKeep(
+  db: Queries,
+  topics: ReturnType<typeof topicsOf>,
+  known: KnownReceivers,
+): Promise<Receivers> {
+  const fresh = await readReceivers(db, topics)
+  known.keep(fresh)
+  return fresh
+}
+
+type Known = {
+  readonly receivers: Receivers
+  /** True if the webhooks can have changed since they were read. */
+  readonly mustMatch: boolean
+  readonly hooks: Hooks
+}
+
+async function settle(
+  db: Queries,
+  runs: readonly RunRecord[],
+  { receivers, mustMatch, hooks }: Known,
+): Promise<RecordedRun[] | Changed> {
+  const fannedOut = runs.map(({ outgoing }) =>
+    outgoing ? fanOutTo(outgoing, receivers, hooks) : NO_EVENTS,
+  )
+  const topics = mustMatch ? [...receivers.values()] : []
+  const parameters = {
+    runs: jsonRows(runs.map((run, at) => rowOf(run, fannedOut[at] ?? NO_EVENTS, hooks))),
+    topics: jsonRows(topics.map(({ projectId, name, version }) => ({ projectId, name, version }))),
+  }
+  const rows = await settleCall(db, parameters, runs)
+  const place = rows[0]?.place
+  if (place === 0 || place === -1) return CHANGED[place]
+  const waiting = new Set(rows.at(-1)?.waiting)
+  const settled = new Map(rows.map((row) => [row.place, row]))
+  return runs.map(({ state }, at) => {
+    const row = settled.get(at + 1)
+    if (!row) return { kind: 'lease_lost' }
+    return {
+      kind: 'recorded',
+      message: messageOf(row, state),
+      ...notWaiting(fannedOut[at]?.claims ?? NO_CLAIMS, waiting),
+      sessionWaits: row.sessionWaits,
+    }
+  })
+}
+
+const NO_EVENTS: FanOut = { events: [], claims: NO_CLAIMS }
+
+const rowOf = ({ messageId, token, now, state }: RunRecord, { events }: FanOut, hooks: Hooks) => ({
+  messageId,
+  token,
+  now,
+  ...messageStateColumns(state),
+  hookVersion: hooks.get(messageId)?.version,
+  events: events.map(({ event, deliveries }) => ({
+    id: event.id,
+    projectId: event.projectId,
+    messageId: event.messageId,
+    sessionId: event.sessionId,
+    name: event.name,
+    body: event.body,
+    trace: traceColumn(event.trace),
+    createdAt: event.createdAt,
+    deliveries,
+  })),
+})

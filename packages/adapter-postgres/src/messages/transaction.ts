@@ -1,0 +1,66 @@
+import type { Invalid } from '@org/agent-messaging-core'
+import type { AcceptStores, Unavailable } from '@org/agent-messaging-core/storage'
+import { fromAsyncThrowable, type ResultAsync } from 'neverthrow'
+import type { ClientBase } from 'pg'
+import { acceptAll } from './accept-message.js'
+import { findAgents } from '../agents/agents.js'
+import { MAX_LOCK_FAILURES } from '../database/batch.js'
+import { queriesOn } from '../database/database.js'
+import { codeOf, unavailableBecause } from '../database/errors.js'
+import { retried } from '../database/retry.js'
+
+/**
+ * Stores for `service.messages.enqueue` that accept messages in the open transaction of `client`,
+ * which must be READ COMMITTED. The messages exist when the host commits. Until then their sessions
+ * are locked, so accept them last. A failure leaves the transaction usable.
+ */
+export function inTransaction(client: ClientBase): AcceptStores {
+  const db = queriesOn(client)
+  return {
+    agents: {
+      get: (projectId, idOrName) =>
+        stored(async () => (await findAgents(db, [{ projectId, idOrName }]))[0]),
+    },
+    messages: {
+      accept: (message) =>
+        stored(async () => {
+          const [accepted] = await retried(
+            () => undoable(client, () => acceptAll(db, [message], true)),
+            MAX_LOCK_FAILURES,
+          )
+          if (!accepted) throw new Error('PostgreSQL returned no result for the message')
+          return accepted
+        }),
+    },
+  }
+}
+
+const stored = <T>(work: () => Promise<T>): ResultAsync<T, Unavailable | Invalid> =>
+  fromAsyncThrowable(work, errorOf)()
+
+/** Mistakes of the host by SQLSTATE. */
+const MISTAKES: ReadonlyMap<string | undefined, string> = new Map([
+  ['25000', 'must be READ COMMITTED, and has another isolation level'],
+  ['25P01', 'must be open: send BEGIN on this client first'],
+  ['25P02', 'has failed: send ROLLBACK, and begin again'],
+])
+
+function errorOf(error: unknown): Unavailable | Invalid {
+  const message = MISTAKES.get(codeOf(error))
+  return message === undefined
+    ? unavailableBecause(error)
+    : { kind: 'invalid', issues: [{ path: 'transaction', message }] }
+}
+
+/** Rolls back to a savepoint, because a failed statement would end the host's transaction. */
+async function undoable<T>(client: ClientBase, work: () => Promise<T>): Promise<T> {
+  await client.query('savepoint agent_messaging')
+  try {
+    const value = await work()
+    await client.query('release savepoint agent_messaging')
+    return value
+  } catch (error) {
+    await client.query('rollback to savepoint agent_messaging; release savepoint agent_messaging')
+    throw error
+  }
+}

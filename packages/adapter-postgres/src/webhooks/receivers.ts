@@ -1,0 +1,92 @@
+import {
+  toWebhook,
+  type Outgoing,
+  type Webhook,
+  type WebhookEvent,
+  type WebhookRow,
+} from '@org/agent-messaging-core/storage'
+import { webhookList } from '@org/agent-messaging-sql-kit'
+import type { Queries } from '../database/database.js'
+import { jsonRows, sql } from '../database/sql.js'
+
+/** An event of a project. */
+type Topic = Pick<WebhookEvent, 'projectId' | 'name'>
+/** The webhooks that subscribe to a topic, and the versions of all their rows as one text. */
+type TopicReceivers = Topic & {
+  readonly version: string
+  readonly webhooks: readonly StoredWebhook[]
+}
+export type StoredWebhook = { readonly seq: number; readonly webhook: Webhook }
+export type Receivers = ReadonlyMap<string, TopicReceivers>
+
+/** A webhook of the topic at `place`. */
+type Subscribed = WebhookRow & { readonly place: number; readonly version: string }
+
+const subscribedSql = sql<{ readonly topics: string }, Subscribed>(`
+  select place, version, ${webhookList}
+  from agent_messaging.subscribers(@topics) subscriber,
+    lateral (select (subscriber.webhook).*) w`)
+
+export const topicOf = ({ projectId, name }: Topic): string => `${projectId} ${name}`
+
+/** Returns the topics of all events, each once. */
+export const topicsOf = (all: readonly (Outgoing | undefined)[]): ReadonlyMap<string, Topic> =>
+  new Map(
+    all.flatMap((outgoing) => (outgoing?.events ?? []).map((event) => [topicOf(event), event])),
+  )
+
+/** Reads the subscribed webhooks with one statement. */
+export async function readReceivers(
+  db: Queries,
+  topics: ReadonlyMap<string, Topic>,
+): Promise<Receivers> {
+  if (topics.size === 0) return new Map()
+  const asked = [...topics.values()].map(({ projectId, name }) => ({ projectId, name }))
+  const found = asked.map((): Subscribed[] => [])
+  for (const row of await db.all(subscribedSql, { topics: jsonRows(asked) }))
+    found[row.place - 1]?.push(row)
+  return new Map(
+    [...topics].map(([key, { projectId, name }], at) => {
+      const own = found[at] ?? []
+      const version = own.map((row) => row.version).join(',')
+      const webhooks = own.map((row) => ({ seq: row.seq, webhook: toWebhook(row) }))
+      return [key, { projectId, name, version, webhooks }]
+    }),
+  )
+}
+
+/** With 100 webhooks each, 1,000 topics take about 100 MB. Most have one webhook or none. */
+const MOST_WEBHOOKS = 10_000
+
+/**
+ * The receivers that this process has read. They can be out of date: `settle_runs` compares their
+ * versions with the rows.
+ */
+export class KnownReceivers {
+  readonly #topics = new Map<string, TopicReceivers>()
+  #webhooks = 0
+
+  /** Returns the receivers of the topics, or undefined if one topic is not known. */
+  find(topics: ReadonlyMap<string, Topic>): Receivers | undefined {
+    const found = new Map<string, TopicReceivers>()
+    for (const key of topics.keys()) {
+      const receivers = this.#topics.get(key)
+      if (!receivers) return undefined
+      found.set(key, receivers)
+    }
+    return found
+  }
+
+  keep(receivers: Receivers): void {
+    for (const [key, topic] of receivers) {
+      this.#webhooks += costOf(topic) - costOf(this.#topics.get(key))
+      this.#topics.set(key, topic)
+    }
+    if (this.#webhooks <= MOST_WEBHOOKS) return
+    this.#topics.clear()
+    this.#webhooks = 0
+  }
+}
+
+const costOf = (topic: TopicReceivers | undefined): number =>
+  topic === undefined ? 0 : 1 + topic.webhooks.length

@@ -1,0 +1,238 @@
+import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
+import { deliveryListSql, lastReadSql, messageListSql } from '@org/agent-messaging-sql-kit'
+import type { Database } from 'better-sqlite3'
+import { expect, it } from 'vitest'
+import { attemptActivitySql, messageActivitySql } from '../messages/activity.js'
+import { dueSql, nextWebhookSql } from '../deliveries/claim-due.js'
+import { Committer } from './committer.js'
+import { openConnection } from './connection.js'
+import { lastSearchedSql, messageSearchSql, sessionSearchSql } from '../messages/message-search.js'
+import { migrate } from '../schema/migrate.js'
+import { dialect } from './operations.js'
+import { storesOf } from '../stores.js'
+import { dueSessionsSql } from '../messages/sessions.js'
+
+function database(): Database {
+  const db = openConnection(':memory:', 0)
+  migrate(db)
+  return db
+}
+
+/** One line for each step. */
+function planOf(db: Database, sql: string): string[] {
+  const steps = db.prepare(`explain query plan ${sql.replaceAll(/@\w+|\?/g, '1')}`).all() as {
+    detail: string
+  }[]
+  return steps.map(({ detail }) => detail)
+}
+
+it.each([
+  [
+    'the due sessions of an agent',
+    dueSessionsSql,
+    'SEARCH sessions USING COVERING INDEX sessions_due (agent_id=? AND due_at<?)',
+  ],
+  [
+    'the due deliveries of a webhook',
+    dueSql,
+    'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
+  ],
+])('%s are found in order by an index that has only open rows', (_, sql, plan) => {
+  expect(planOf(database(), sql)).toEqual([plan])
+})
+
+it('the next webhook to send to is found by descents of the same index and by single rows', () => {
+  expect(
+    new Set(planOf(database(), nextWebhookSql).filter((step) => step.startsWith('SEARCH'))),
+  ).toEqual(
+    new Set([
+      'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq>?)',
+      'SEARCH deliveries USING COVERING INDEX deliveries_due (webhook_seq=? AND <expr>=? AND due_at<?)',
+      'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
+    ]),
+  )
+})
+
+/**
+ * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and the
+ * webhooks that a claim has visited. A page takes the first running recovery. The backlog counts
+ * all open rows. The sweep of a disabled webhook counts a bounded subquery. A jump of the clock
+ * moves the times of all open rows, and of all webhooks. The log of events reads its end from
+ * SQLite's table of sequences, which has few rows.
+ */
+const SCANS = [
+  'SCAN agents',
+  'SCAN senders',
+  'SCAN erasures',
+  'SCAN w USING COVERING INDEX webhooks_deleted',
+  'SCAN json_each VIRTUAL TABLE INDEX 1:',
+  'SCAN deliveries USING COVERING INDEX deliveries_due',
+  'SCAN deliveries USING COVERING INDEX deliveries_waiting',
+  'SCAN q',
+  'SCAN recoveries USING INDEX recoveries_running',
+  'SCAN s USING INDEX sessions_due',
+  'SCAN (subquery-1)',
+  'SCAN queues',
+  'SCAN deliveries USING INDEX deliveries_due',
+  'SCAN messages USING INDEX messages_unanswered',
+  'SCAN sessions USING INDEX sessions_due',
+  'SCAN webhooks',
+  'SCAN webhooks USING INDEX webhooks_unhealthy',
+  'SCAN CONSTANT ROW',
+  'SCAN sqlite_sequence',
+]
+
+it('no statement sorts, and only allowed statements scan a table', () => {
+  const statements = [...preparedStatements(), ...listStatements()]
+  expect(statements.length).toBeGreaterThan(70)
+  const db = database()
+  const steps = statements.flatMap((sql) => planOf(db, sql))
+  expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toEqual([])
+  expect(new Set(steps.filter((step) => step.startsWith('SCAN')))).toEqual(new Set(SCANS))
+})
+
+it('no statement has a bare bound number after limit or offset, which SQLite would prepare again', () => {
+  const statements = [
+    ...preparedStatements(),
+    ...listStatements(),
+    messageActivitySql,
+    attemptActivitySql,
+  ]
+  expect(statements.filter((sql) => /\b(limit|offset) [?@]\w*(?! [+-]|\w)/.test(sql))).toEqual([])
+})
+
+it('activity counts find their rows by indexes, the newest first', () => {
+  const steps = [messageActivitySql, attemptActivitySql].flatMap((sql) => planOf(database(), sql))
+  expect(steps.filter((step) => step.startsWith('SEARCH'))).toEqual([
+    'SEARCH a USING INDEX agents_project (project_id=?)',
+    'SEARCH m USING INDEX messages_agent (agent_id=? AND rowid>?)',
+    'SEARCH messages USING COVERING INDEX messages_agent (agent_id=?)',
+    'SEARCH deliveries USING INDEX deliveries_project (project_id=?)',
+    'SEARCH t USING PRIMARY KEY (delivery_seq=?)',
+    'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+  expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual(['SCAN d'])
+})
+
+it('a list by state reads only unfinished rows', () => {
+  const db = database()
+  expect(
+    planOf(db, messageListSql({ projectId: '', agentId: '', state: 'failed' })(dialect)),
+  ).toContain('SEARCH m USING INDEX messages_unanswered (agent_id=? AND rowid>? AND rowid<?)')
+  expect(
+    planOf(db, deliveryListSql({ projectId: '', webhookId: '', status: 'exhausted' })(dialect)),
+  ).toContain('SEARCH d USING INDEX deliveries_undelivered (project_id=? AND rowid>? AND rowid<?)')
+})
+
+const OF_PROJECT = { projectId: '' }
+const SEARCHES: readonly [MessageSearch, string][] = [
+  [
+    { ...OF_PROJECT, correlationId: 'c' },
+    'messages_correlation (agent_id=? AND <expr>=? AND rowid>? AND rowid<?)',
+  ],
+  [
+    { ...OF_PROJECT, endUserId: 'u' },
+    'messages_end_user (agent_id=? AND <expr>=? AND rowid>? AND rowid<?)',
+  ],
+  [{ ...OF_PROJECT, state: 'failed' }, 'messages_unanswered (agent_id=? AND rowid>? AND rowid<?)'],
+  [
+    { ...OF_PROJECT, status: 'pending', createdAfter: 1 },
+    'messages_unanswered (agent_id=? AND rowid>? AND rowid<?)',
+  ],
+  [
+    { ...OF_PROJECT, createdAfter: 1, createdBefore: 2 },
+    'messages_created (agent_id=? AND created_at>? AND created_at<?)',
+  ],
+  [{ ...OF_PROJECT, status: 'responded' }, 'messages_agent (agent_id=? AND rowid>? AND rowid<?)'],
+  [OF_PROJECT, 'messages_agent (agent_id=? AND rowid>? AND rowid<?)'],
+]
+
+it.each(SEARCHES)('the search %j reads the index %s in its order', (search, index) => {
+  const path = searchPath(search)
+  const db = database()
+  expect(planOf(db, messageSearchSql(search, path))).toEqual([
+    `SEARCH m USING INDEX ${index}`,
+    'SEARCH s USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+  const [step = '', ...others] = planOf(db, lastSearchedSql(search, path))
+  expect(step).toContain(index.replace(/ .*/, ''))
+  expect(others).toEqual([])
+})
+
+it('the search of a session reads its messages by their places', () => {
+  expect(
+    planOf(database(), sessionSearchSql({ ...OF_PROJECT, sessionId: 's', state: 'failed' })),
+  ).toEqual([
+    expect.stringMatching(
+      /^SEARCH m USING INDEX sqlite_autoindex_messages_\d \(session_seq=\? AND position>\? AND position<\?\)$/,
+    ),
+  ])
+})
+
+it.each([
+  [{ ...OF_PROJECT, messageId: 'm' }, 'SEARCH e USING INDEX events_message (message_id=?'],
+  [
+    { ...OF_PROJECT, sessionId: 's' },
+    'SEARCH e USING INDEX events_session (project_id=? AND session_id=?',
+  ],
+])('the deliveries of %j are found by their events, in order', (filter, first) => {
+  const db = database()
+  for (const sqlOf of [deliveryListSql, lastReadSql]) {
+    const [step, ...others] = planOf(db, sqlOf(filter)(dialect)).filter(
+      (one) => !one.includes('SUBQUERY'),
+    )
+    expect(step?.replace('COVERING ', '')).toContain(first)
+    expect(others.join()).toContain('SEARCH d USING INDEX deliveries_event (event_seq=?')
+    expect(others.join()).not.toContain('TEMP B-TREE')
+  }
+})
+
+/** The statements that the stores prepare when they are created. */
+function preparedStatements(): string[] {
+  const db = database()
+  const committer = new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 })
+  const prepare = db.prepare.bind(db)
+  const statements: string[] = []
+  db.prepare = (sql: string) => {
+    statements.push(sql)
+    return prepare(sql)
+  }
+  storesOf(db, committer)
+  return statements
+}
+
+function listStatements(): string[] {
+  const messageFilters = [
+    {},
+    { status: 'pending' },
+    { status: 'responded' },
+    { state: 'queued' },
+    { state: 'responded' },
+  ] as const
+  const places = [
+    {},
+    { order: 'asc' },
+    { sessionId: 's' },
+    { sessionId: 's', order: 'asc' },
+  ] as const
+  const messages = messageFilters.flatMap((filter) =>
+    places.map((session) =>
+      messageListSql({ projectId: '', agentId: '', ...filter, ...session })(dialect),
+    ),
+  )
+  const deliveryFilters = [
+    {},
+    { status: 'pending' },
+    { status: 'delivered' },
+    { status: 'cancelled' },
+    { event: 'agent.error' },
+  ] as const
+  const deliveries = deliveryFilters.flatMap((filter) =>
+    [{}, { webhookId: 'w' }].flatMap((webhook) =>
+      [deliveryListSql, lastReadSql].map((sqlOf) =>
+        sqlOf({ projectId: '', ...filter, ...webhook })(dialect),
+      ),
+    ),
+  )
+  return [...messages, ...deliveries]
+}

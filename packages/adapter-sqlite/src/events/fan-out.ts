@@ -1,0 +1,177 @@
+import type { Database } from 'better-sqlite3'
+import {
+  hookGets,
+  matchesFilter,
+  newClaimedDelivery,
+  newDeliveryClaim,
+  orderKeyOf,
+  traceColumn,
+  WAITING,
+  type ClaimedDeliveries,
+  type ClaimedDelivery,
+  type EventName,
+  type Instant,
+  type MessageRow,
+  type Outgoing,
+  type WebhookEvent,
+} from '@org/agent-messaging-core/storage'
+import { DeliveryOrders } from '../deliveries/delivery-order.js'
+import { probeReadiness } from '../deliveries/probe-readiness.js'
+import type { StoredWebhook, WebhookRows } from '../webhooks/receivers.js'
+
+/**
+ * Stores events with their deliveries, in the transaction of the change that they report. Returns
+ * the deliveries that are created claimed. `message` is the row of the events' message, if any: a
+ * message without hooks needs no search for them.
+ */
+export type FanOut = (outgoing: Outgoing, message?: Pick<MessageRow, 'hooks'>) => ClaimedDeliveries
+
+type Inserted = {
+  readonly id: string
+  readonly webhookSeq: number
+  readonly eventSeq: number | bigint
+  readonly isClaimed: 0 | 1
+  readonly dueAt: Instant
+  readonly lease: 0 | 1
+  readonly orderKey: string | null
+}
+
+/** Each answer inserts deliveries. The driver binds values by place faster than by name. */
+type DeliveryValues = [
+  id: string,
+  projectId: string,
+  webhookSeq: number,
+  eventSeq: number | bigint,
+  isClaimed: 0 | 1,
+  dueAt: Instant,
+  lease: 0 | 1,
+  orderKey: string | null,
+  createdAt: Instant,
+]
+type EventValues = [
+  id: string,
+  projectId: string,
+  hasDeliveries: 0 | 1,
+  messageId: string | null,
+  sessionId: string | null,
+  name: EventName,
+  body: string,
+  trace: string | null,
+  createdAt: Instant,
+]
+
+export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
+  const insert = insertsOf(db)
+  const orders = new DeliveryOrders(db)
+
+  const receiversOf = (event: WebhookEvent, notTo: string | undefined): StoredWebhook[] =>
+    webhooks
+      .subscribed(event.projectId, event.name)
+      .filter(({ webhook }) => webhook.id !== notTo && matchesFilter(webhook.filter, event))
+
+  const hooksFor = (event: WebhookEvent): StoredWebhook[] =>
+    webhooks.hooksOf(event.messageId ?? '').filter(({ webhook }) => hookGets(webhook, event))
+
+  const publish = (
+    event: WebhookEvent,
+    { nextDeliveryId, notTo, claim }: Outgoing,
+    hasHooks: boolean,
+    deliveries: ClaimedDelivery[],
+    skippedIds: string[],
+  ): void => {
+    const receivers = receiversOf(event, notTo)
+    if (hasHooks) receivers.push(...hooksFor(event))
+    const eventSeq = insert.event(event, receivers.length === 0 ? 0 : 1)
+    for (const { seq: webhookSeq, webhook } of receivers) {
+      const id = nextDeliveryId()
+      const orderKey = orderKeyOf(webhook, event) ?? null
+      const isWaiting = orderKey !== null && orders.hasOpen(orderKey)
+      const { until, skipped } = newDeliveryClaim(webhook, isWaiting ? undefined : claim)
+      const row = until === undefined ? due(isWaiting ? WAITING : event.createdAt) : claimed(until)
+      insert.delivery(event, { id, webhookSeq, eventSeq, ...row, orderKey })
+      if (until !== undefined) deliveries.push(newClaimedDelivery(id, event, webhook, until))
+      if (skipped !== undefined) skippedIds.push(skipped)
+    }
+  }
+
+  return (outgoing, { hooks } = { hooks: null }) => {
+    const deliveries: ClaimedDelivery[] = []
+    const skipped: string[] = []
+    for (const event of outgoing.events)
+      publish(event, outgoing, hooks !== null, deliveries, skipped)
+    return { deliveries, skipped }
+  }
+}
+
+/** `DeliveryStore.publishTo`, in a transaction. Returns false if the webhook does not exist. */
+export function publisherOf(
+  db: Database,
+  webhooks: WebhookRows,
+): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
+  const insert = insertsOf(db)
+  const ready = probeReadiness(db, webhooks)
+  const webhookSeqOf = db
+    .prepare<[string, string], number>(
+      'select seq from webhooks where id = ? and project_id = ? and is_deleted = 0 and message_id is null',
+    )
+    .pluck()
+  return (webhookId, event, deliveryId) => {
+    const { projectId, createdAt } = event
+    const webhookSeq = webhookSeqOf.get(webhookId, projectId)
+    if (webhookSeq === undefined) return false
+    ready(webhookId, createdAt)
+    insert.delivery(event, {
+      id: deliveryId,
+      webhookSeq,
+      eventSeq: insert.event(event, 1),
+      ...due(createdAt),
+      orderKey: null,
+    })
+    return true
+  }
+}
+
+function insertsOf(db: Database) {
+  const insertEvent = db.prepare<EventValues>(
+    'insert into events (id, project_id, has_deliveries, message_id, session_id, name, body, trace, created_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const insertDelivery = db.prepare<DeliveryValues>(`
+    insert into deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, is_claimed, due_at, lease, order_key, created_at)
+    values (?, ?, ?, ?, 'pending', 0, 0, ?, ?, ?, ?, ?)`)
+  return {
+    /** Returns the event's `seq`. */
+    event: (
+      { id, projectId, messageId, sessionId, name, body, trace, createdAt }: WebhookEvent,
+      hasDeliveries: 0 | 1,
+    ): number | bigint =>
+      insertEvent.run(
+        id,
+        projectId,
+        hasDeliveries,
+        messageId ?? null,
+        sessionId ?? null,
+        name,
+        body,
+        traceColumn(trace),
+        createdAt,
+      ).lastInsertRowid,
+    delivery: (
+      { projectId, createdAt }: WebhookEvent,
+      { id, webhookSeq, eventSeq, isClaimed, dueAt, lease, orderKey }: Inserted,
+    ) =>
+      void insertDelivery.run(
+        id,
+        projectId,
+        webhookSeq,
+        eventSeq,
+        isClaimed,
+        dueAt,
+        lease,
+        orderKey,
+        createdAt,
+      ),
+  }
+}
+
+const due = (dueAt: Instant) => ({ isClaimed: 0, dueAt, lease: 0 }) as const
+const claimed = (dueAt: Instant) => ({ isClaimed: 1, dueAt, lease: 1 }) as const

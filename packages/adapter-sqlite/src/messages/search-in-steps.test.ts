@@ -1,0 +1,123 @@
+import { setImmediate } from 'node:timers'
+import type { Message } from '@org/agent-messaging-core/storage'
+import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-testing'
+import { afterEach, expect, it } from 'vitest'
+import { tempFile } from '../../test/temp-file.js'
+import { openSqliteStorage, type SqliteStorage } from '../open.js'
+import { MOST_STEP_WORK } from './text-scan.js'
+
+const MESSAGES = 40
+const BYTES = 60_000
+/** The slowest to find: it differs from the texts in its middle. */
+const text = `${'a'.repeat(50)}b${'a'.repeat(49)}`
+
+let storage: SqliteStorage
+afterEach(() => storage.close())
+
+async function open(end = ''): Promise<SqliteStorage['messages']> {
+  storage = openSqliteStorage({ path: tempFile() })
+  await storage.credentials.createProject(aProject())
+  const agent = anAgent()
+  await storage.agents.create(agent, 10)
+  for (let now = 0; now < MESSAGES; now++)
+    await storage.messages.accept(
+      newMessage(agent, { sessionId: `s${now}`, message: 'a'.repeat(BYTES) + end, now }),
+    )
+  return storage.messages
+}
+
+/** Counts the turns of the event loop. */
+function countTurns(): { readonly turns: number; stop(): void } {
+  let isOn = true
+  const counter = { turns: 0, stop: () => (isOn = false) }
+  const turn = (): void => {
+    counter.turns++
+    if (isOn) setImmediate(turn)
+  }
+  setImmediate(turn)
+  return counter
+}
+
+it('the event loop turns between the steps of a search', async () => {
+  const messages = await open()
+  const counter = countTurns()
+  const found = await messages.search({ projectId: PROJECT_ID, text }, { limit: 20 })
+  counter.stop()
+  expect(found._unsafeUnwrap()).toEqual({ data: [], nextCursor: null })
+  const steps = Math.floor((MESSAGES * BYTES * text.length) / MOST_STEP_WORK)
+  expect(counter.turns).toBeGreaterThanOrEqual(steps)
+})
+
+it.each([{}, { sessionId: 's' }, { createdBefore: 9_000 }])(
+  'one page looks at the texts of many rows with %j',
+  async (filter) => {
+    const messages = await open()
+    const agent = anAgent({ maxQueued: 2_000 })
+    await storage.agents.create(agent, 10)
+    const sent = Array.from({ length: 1_100 }, (_, now) =>
+      newMessage(agent, {
+        sessionId: 's',
+        message: now === 0 ? 'wanted' : '-',
+        now,
+      }),
+    )
+    const accepted = await Promise.all(sent.map((message) => messages.accept(message)))
+    expect(accepted.map((one) => one._unsafeUnwrap().kind)).not.toContain('session_full')
+    const wanted = { projectId: PROJECT_ID, text: 'WANTED', ...filter }
+    const { data } = (await messages.search(wanted, { limit: 20 }))._unsafeUnwrap()
+    expect(data.map(({ id }) => id)).toEqual([sent[0]?.id])
+  },
+)
+
+it('a search ends after the step in which its caller leaves', async () => {
+  const messages = await open()
+  const caller = {
+    looks: 0,
+    get aborted() {
+      return ++this.looks > 3
+    },
+  }
+  const found = await messages.search({ projectId: PROJECT_ID, text }, { limit: 20 }, caller)
+  expect(found._unsafeUnwrapErr().reason).toBe('the caller has left')
+  expect(caller.looks).toBe(4)
+})
+
+it('leaves out a message that changes while the search looks at its text', async () => {
+  const messages = await open('z')
+  const wanted = { projectId: PROJECT_ID, text: `${'a'.repeat(99)}z`, state: 'queued' } as const
+  const { data } = (await messages.search(wanted, { limit: 2 }))._unsafeUnwrap()
+  const [newest, second] = data as [Message, Message]
+  const search = messages.search(wanted, { limit: 2 })
+  await messages.cancel({
+    projectId: PROJECT_ID,
+    agentId: newest.agentId,
+    messageId: newest.id,
+    state: { kind: 'cancelled', cancelledAt: 1 },
+    outgoing: { events: [], nextDeliveryId: () => '' },
+  })
+  const found = (await search)._unsafeUnwrap()
+  expect(found.data.map(({ id }) => id)).toEqual([second.id])
+  expect(found.nextCursor).toBe(second.id)
+})
+
+it('a page ends after four MiB of texts, and the next page continues', async () => {
+  const messages = await open()
+  const agent = anAgent()
+  await storage.agents.create(agent, 10)
+  for (let now = 0; now < 6; now++)
+    await messages.accept(
+      newMessage(agent, { sessionId: `t${now}`, message: 'x'.repeat(1024 * 1024), now }),
+    )
+  const wanted = { projectId: PROJECT_ID, text: 'aa' }
+  const first = (await messages.search(wanted, { limit: 50 }))._unsafeUnwrap()
+  expect(first.data).toEqual([])
+  const ids: string[] = []
+  let pages = 1
+  for (let cursor = first.nextCursor; cursor !== null; pages++) {
+    const page = (await messages.search(wanted, { limit: 50, cursor }))._unsafeUnwrap()
+    ids.push(...page.data.map(({ id }) => id))
+    cursor = page.nextCursor
+  }
+  expect(new Set(ids).size).toBe(MESSAGES)
+  expect(pages).toBeLessThanOrEqual(7)
+})

@@ -1,0 +1,59 @@
+import {
+  toWebhook,
+  type EventName,
+  type Webhook,
+  type WebhookRow,
+} from '@org/agent-messaging-core/storage'
+import { selectWebhook } from '@org/agent-messaging-sql-kit'
+import type { Database, Statement } from 'better-sqlite3'
+import { dialect } from '../database/operations.js'
+import { VersionedCache } from '../database/versioned-cache.js'
+
+export type StoredWebhook = { readonly seq: number; readonly webhook: Webhook }
+
+/**
+ * Caches webhooks for events and claims. A webhook is read and parsed again only after a change.
+ */
+export class WebhookRows {
+  readonly #webhooks: VersionedCache<number, Webhook>
+  readonly #receivers: VersionedCache<string, readonly StoredWebhook[]>
+  readonly #one: Statement<[number], WebhookRow>
+  readonly #subscribed: Statement<[string, EventName], number>
+  readonly #hooks: Statement<[string], WebhookRow>
+
+  constructor(db: Database) {
+    this.#webhooks = new VersionedCache(db)
+    this.#receivers = new VersionedCache(db)
+    const select = selectWebhook(dialect)
+    this.#one = db.prepare(`${select} where w.seq = ?`)
+    this.#hooks = db.prepare(`${select} where w.message_id = ? and w.is_deleted = 0 order by w.seq`)
+    this.#subscribed = db
+      .prepare<[string, EventName], number>(
+        "select webhook_seq from subscriptions where project_id = ? and event in ('*', ?)",
+      )
+      .pluck()
+  }
+
+  /** Returns the webhook of an existing row, deleted or not. */
+  bySeq(seq: number): Webhook {
+    return this.#webhooks.get(seq, () => toWebhook(this.#one.get(seq) as WebhookRow))
+  }
+
+  /** Returns the webhooks that subscribe to the event, with any filter. */
+  subscribed(projectId: string, event: EventName): readonly StoredWebhook[] {
+    return this.#receivers.get(`${projectId} ${event}`, () =>
+      this.#subscribed.all(projectId, event).map((seq) => ({ seq, webhook: this.bySeq(seq) })),
+    )
+  }
+
+  /** Returns the hooks of a message, oldest first. The cache does not keep them. */
+  hooksOf(messageId: string): readonly StoredWebhook[] {
+    return this.#hooks.all(messageId).map((row) => ({ seq: row.seq, webhook: toWebhook(row) }))
+  }
+
+  /** Call it in each transaction of this connection that writes webhooks or subscriptions. */
+  changed(): void {
+    this.#webhooks.clear()
+    this.#receivers.clear()
+  }
+}
