@@ -1,5 +1,4 @@
-import type { Socket } from 'node:net'
-import { isIPv6 } from 'node:net'
+import { type Socket, isIPv6 } from 'node:net'
 import { Client } from './undici.js'
 import { Fault } from './fault.js'
 

@@ -6,7 +6,12 @@ import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
 import { isConsolePath, type Console } from '@org/agent-messaging-console'
 import { createHttpApp, type RequestFacts } from '@org/agent-messaging-http'
-import { ensureDefaultProject } from '@org/agent-messaging-node/wiring'
+import {
+  ensureDefaultProject,
+  wire,
+  type Wiring,
+  type WiringOptions,
+} from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
 import { CredentialThrottle } from './listener/credential-throttle.js'
 import { openEndpoints, type EndpointName } from './listener/endpoints.js'
@@ -17,7 +22,6 @@ import { OutageLog } from './telemetry/outage-log.js'
 import type { Metrics } from './telemetry/metrics.js'
 import { openMetricsListener } from './telemetry/metrics-listener.js'
 import type { TraceExport } from './telemetry/otlp-traces.js'
-import { wire, type Wiring, type WiringOptions } from '@org/agent-messaging-node/wiring'
 
 export type ServerOptions = WiringOptions & {
   /** Default: 3000. 0 picks a free port. */
