@@ -4,7 +4,7 @@ import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import { answerThrown, exchange } from './exchange.js'
 import { withDefaults, type HttpOptions } from './options.js'
-import { agentRoutes } from './routes/agents.js'
+import { agentChangeRoutes, agentRoutes } from './routes/agents.js'
 import { auditRoutes } from './routes/audit-log.js'
 import { cronRoutes } from './routes/cron.js'
 import { deliveryRoutes } from './routes/deliveries.js'
@@ -13,14 +13,13 @@ import { healthRoutes } from './routes/health.js'
 import { keyRoutes } from './routes/keys.js'
 import { inputPageRoutes } from './routes/input-page.js'
 import { inputRoutes } from './routes/inputs.js'
-import { messageChangeRoutes } from './routes/message-changes.js'
 import { messageStreamRoutes } from './routes/message-stream.js'
-import { messageRoutes } from './routes/messages.js'
+import { messageChangeRoutes, messageRoutes } from './routes/messages.js'
 import { metricsRoutes } from './routes/metrics.js'
 import { openApiRoutes } from './routes/openapi.js'
 import { portalRoutes } from './routes/portal-links.js'
 import { principalRoutes } from './routes/principals.js'
-import { projectRoutes } from './routes/projects.js'
+import { projectKeyRoutes, projectRoutes } from './routes/projects.js'
 import { recoveryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
@@ -28,6 +27,35 @@ import { sessionRoutes } from './routes/sessions.js'
 import { usageRoutes } from './routes/usage.js'
 import { webhookActionRoutes } from './routes/webhook-actions.js'
 import { webhookRoutes } from './routes/webhooks.js'
+
+/** In the order of the document. */
+const ROUTES = [
+  sendRoutes,
+  messageRoutes,
+  messageStreamRoutes,
+  messageChangeRoutes,
+  inputRoutes,
+  inputPageRoutes,
+  sessionRoutes,
+  runAnswerRoutes,
+  agentRoutes,
+  agentChangeRoutes,
+  webhookRoutes,
+  webhookActionRoutes,
+  deliveryRoutes,
+  eventRoutes,
+  recoveryRoutes,
+  principalRoutes,
+  keyRoutes,
+  portalRoutes,
+  projectRoutes,
+  projectKeyRoutes,
+  auditRoutes,
+  usageRoutes,
+  cronRoutes,
+  healthRoutes,
+  metricsRoutes,
+]
 
 /** The only paths that the middleware covers, so that a host can mount the app at its root. */
 const PATHS = [
@@ -64,34 +92,11 @@ export function createHttpApp(options: HttpOptions): Hono<Env> {
     await (requestId === undefined ? enter(c, answer) : answer())
     return c.res
   })
-  app
-    .route('/', sendRoutes(d))
-    .route('/', messageRoutes(d))
-    .route('/', messageStreamRoutes(d))
-    .route('/', messageChangeRoutes(d))
-    .route('/', inputRoutes(d))
-    .route('/', inputPageRoutes(d))
-    .route('/', sessionRoutes(d))
-    .route('/', runAnswerRoutes(d))
-    .route('/', agentRoutes(d))
-    .route('/', webhookRoutes(d))
-    .route('/', webhookActionRoutes(d))
-    .route('/', deliveryRoutes(d))
-    .route('/', eventRoutes(d))
-    .route('/', recoveryRoutes(d))
-    .route('/', principalRoutes(d))
-    .route('/', keyRoutes(d))
-    .route('/', portalRoutes(d))
-    .route('/', projectRoutes(d))
-    .route('/', auditRoutes(d))
-    .route('/', usageRoutes(d))
-    .route('/', cronRoutes(d))
-    .route('/', healthRoutes(d))
-    .route('/', metricsRoutes(d))
-    .route(
-      '/',
-      openApiRoutes(d, () => app.routes),
-    )
+  for (const routes of ROUTES) app.route('/', routes(d))
+  app.route(
+    '/',
+    openApiRoutes(d, () => app.routes),
+  )
   // Registered after all routes, so that a request that matches a route does not wait for this
   // check.
   app.on(

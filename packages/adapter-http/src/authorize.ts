@@ -1,16 +1,21 @@
 import type { Actor, EndpointService, Permission } from '@org/agent-messaging-core'
-import { byApiKey, refusalOfAccess, type Access } from '@org/agent-messaging-http-kit'
-import type { Context, MiddlewareHandler, Next } from 'hono'
-import { annotated } from './document/describe-route.js'
+import {
+  bearerToken,
+  byApiKey,
+  refusalOfAccess,
+  type RequestError,
+} from '@org/agent-messaging-http-kit'
+import type { Context, MiddlewareHandler } from 'hono'
+import { annotated, type SecurityScheme } from './document/describe-route.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
+import type { HttpDeps } from './options.js'
 
 /**
  * Accepts requests whose API key has exactly this permission, and sets their `access`.
  *
- * With `recalls`, a key that was valid before is not read again. The route must give
- * `sentBy` to the call that stores something, and answer what `refuseRevoked` returns before
- * it refuses anything else.
+ * With `recalls`, a key that was valid before is not read again. The route must give `sentBy` to
+ * the call that stores something.
  */
 export function authorize(
   { keys }: Pick<EndpointService, 'keys'>,
@@ -18,23 +23,57 @@ export function authorize(
   { recalls = false }: { readonly recalls?: boolean } = {},
 ): MiddlewareHandler<Env> {
   const authenticate = byApiKey(keys)
-  return annotated(check, {
-    security: { projectKey: [permission] },
-    errors: ['unauthorized', 'forbidden', 'unavailable'],
-  })
-
-  async function check(c: Context<Env>, next: Next) {
-    const refusal = await refusalOfAccess(c, authenticate, { permission, recalls })
-    if (refusal) return refuse(c, refusal)
-    // A host that mounts the app can set another actor.
-    c.set('actor', (c.get('actor') as Actor | undefined) ?? c.get('access').actor)
-    return next()
-  }
+  return annotated<MiddlewareHandler<Env>>(
+    async (c, next) => {
+      const refusal = await refusalOfAccess(c, authenticate, { permission, recalls })
+      if (refusal) return refuse(c, refusal)
+      setActor(c, c.get('access').actor)
+      return next()
+    },
+    {
+      security: { projectKey: [permission] },
+      errors: ['unauthorized', 'forbidden', 'unavailable'],
+    },
+  )
 }
 
-/** Returns a refusal if the request has a recalled key that is not valid now. */
-export async function refuseRevoked(c: Context<Env>): Promise<Response | undefined> {
-  const access = c.get('access') as Access | undefined
-  const revoked = await access?.confirm()
-  return revoked && refuse(c, revoked)
+type Guarded = {
+  /** Without a secret, every request is refused. */
+  readonly secret: string | undefined
+  readonly scheme: SecurityScheme
+  readonly kind: Extract<RequestError['kind'], `${string}_unauthorized`>
 }
+
+/**
+ * Accepts requests whose bearer token is the secret. The comparison takes the same time for every
+ * wrong token.
+ */
+export const authorizeSecret = (
+  { crypto }: Pick<HttpDeps, 'crypto'>,
+  { secret, scheme, kind }: Guarded,
+): MiddlewareHandler<Env> =>
+  annotated<MiddlewareHandler<Env>>(
+    async (c, next) =>
+      secret && crypto.equal(bearerToken(c.req.raw) ?? '', secret) ? next() : refuse(c, { kind }),
+    { security: { [scheme]: [] }, errors: [kind] },
+  )
+
+/** Accepts requests with the operator key. API keys of projects are refused. */
+export function authorizeOperator(
+  d: Pick<HttpDeps, 'crypto' | 'operatorKey'>,
+): MiddlewareHandler<Env> {
+  const kind = 'operator_unauthorized'
+  const check = authorizeSecret(d, { secret: d.operatorKey, scheme: 'operatorKey', kind })
+  return annotated<MiddlewareHandler<Env>>(
+    (c, next) =>
+      check(c, () => {
+        setActor(c, { kind: 'operator' })
+        return next()
+      }),
+    { security: { operatorKey: [] }, errors: [kind, 'unavailable'] },
+  )
+}
+
+/** A host that mounts the app can set another actor. */
+const setActor = (c: Context<Env>, actor: Actor): void =>
+  c.set('actor', (c.get('actor') as Actor | undefined) ?? actor)

@@ -1,18 +1,9 @@
-import type { Issue } from '@org/agent-messaging-core'
+import type { BucketLevel, Issue } from '@org/agent-messaging-core'
 import { entryFor, type ByKind } from '@org/agent-messaging-core/runtime'
-import {
-  refusalHeaders,
-  refusalOf,
-  type HttpError,
-  reply,
-  type JsonAnswer,
-} from '@org/agent-messaging-http-kit'
+import { refusalHeaders, refusalOf, type HttpError, reply } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
-import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { ResultAsync } from 'neverthrow'
 import type { Env } from './env.js'
 import { errorAnchor, type ErrorBody } from './wire/error.js'
-import { rateLimitHeaders } from './wire/send-limits.js'
 
 type Entries<T> = Partial<ByKind<HttpError, T>>
 
@@ -68,22 +59,26 @@ export function refuse(c: Context<Env>, error: HttpError) {
   })
 }
 
-/** Answers with the value of a use case as `bodyOf` shows it, or with its error. */
-export const answer = <T, E extends HttpError, S extends ContentfulStatusCode, B>(
-  c: Context<Env>,
-  status: S,
-  result: ResultAsync<T, E>,
-  bodyOf: (value: T) => B,
-): Promise<JsonAnswer<B, S> | ReturnType<typeof refuse>> =>
-  result.match(
-    (value) => reply(c, status, bodyOf(value)),
-    (error) => refuse(c, error),
-  )
-
 function stateAndAdvice(state: string, isStarting: boolean): string {
   if (state === 'running') return ''
   if (state === 'stopped' && !isStarting)
     return ': its state is stopped. Start it with POST /v1/agents/:id/start'
   const advice = state === 'error' ? '. GET /v1/agents/:id shows the reason' : ''
   return `: its state is ${state}${advice}`
+}
+
+/**
+ * Returns the fields of draft-ietf-httpapi-ratelimit-headers-09. The quota `q` is the size of the
+ * bucket, and the window `w` is the time in which an empty bucket becomes full.
+ */
+export function rateLimitHeaders(levels: readonly BucketLevel[]): Record<string, string> {
+  if (levels.length === 0) return {}
+  const policies = levels.map(
+    ({ of, limit: { messagesPerMinute, burst } }) =>
+      `"${of}";q=${burst};w=${Math.ceil((burst * 60) / messagesPerMinute)}`,
+  )
+  const states = levels.map(
+    ({ of, remaining, fullInMs }) => `"${of}";r=${remaining};t=${Math.ceil(fullInMs / 1_000)}`,
+  )
+  return { 'RateLimit-Policy': policies.join(', '), RateLimit: states.join(', ') }
 }

@@ -12,7 +12,7 @@ export const idIn = (segment = ''): string => (isUuid(segment) ? segment.toLower
  * Returns a session id or an end user's id. A text that no store accepts becomes empty: no row has
  * that.
  */
-export const textIn = (segment: string): string => (isStorableText(segment) ? segment : '')
+export const textIn = (segment = ''): string => (isStorableText(segment) ? segment : '')
 
 /** Returns an agent's id or name. */
 export const agentIn = (segment = ''): string => (isAgentName(segment) ? segment : idIn(segment))
@@ -35,8 +35,25 @@ export const byActor = <T extends object>(c: Context<Env>, input: T) => ({
   actor: c.get('actor'),
 })
 
-/** Returns the webhook that the path names as `:id`. */
-export const webhookRef = (c: Context<Env>) => ({
-  projectId: c.get('projectId'),
-  webhookId: idIn(c.req.param('id')),
-})
+/** Returns the row of the project that the path names as `:id`. */
+export const refIn = <Name extends string>(c: Context<Env>, name: Name) =>
+  ({ projectId: c.get('projectId'), [name]: idIn(c.req.param('id')) }) as {
+    readonly [Field in Name | 'projectId']: string
+  }
+
+/**
+ * Returns the path under which callers reach the app: the `basePath` option, or else the part of
+ * the request's path before `route`. The last match counts, because a host can mount the app
+ * under a path that contains `route` too.
+ */
+export const basePathOf = (
+  { req }: Context<Env>,
+  { basePath, route }: { readonly basePath: string | undefined; readonly route: string },
+): string => basePath ?? encodeURI(req.path.slice(0, req.path.lastIndexOf(route)))
+
+/** Returns the `Location` of a row below `route`. */
+export const locationOf = (
+  c: Context<Env>,
+  basePath: string | undefined,
+  { route, id }: { readonly route: string; readonly id: string },
+) => ({ Location: `${basePathOf(c, { basePath, route })}${route}/${id}` })

@@ -105,6 +105,9 @@ export const paging = {
   cursor: id.optional().meta({ description: 'The `nextCursor` of the previous page.' }),
 }
 
+/** The query of a list. */
+export const page = query(paging)
+
 export const oneOf = <const T extends readonly string[]>(words: T) =>
   z.enum(words, orMissing(`must be one of: ${words.join(', ')}`))
 

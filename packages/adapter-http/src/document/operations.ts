@@ -12,24 +12,18 @@ export type Operation = {
   readonly notes: RouteNotes
 }
 
-/**
- * Returns the described routes in their order, one entry per method. Middleware has no description.
- */
-export function describedRoutes(routes: readonly RouterRoute[]): Operation[] {
-  const keyOf = ({ method, path }: RouterRoute): string => `${method} ${path}`
-  const byRoute = Map.groupBy(routes, keyOf)
-  const described = routes.filter(({ handler }) => notesOf([handler]) !== undefined)
-  return described.flatMap((route) => {
-    const notes = notesOf((byRoute.get(keyOf(route)) ?? []).map(({ handler }) => handler))
+/** Returns the described routes in their order, one entry per method. */
+export const describedRoutes = (routes: readonly RouterRoute[]): Operation[] =>
+  routes.flatMap(({ handler, method: registered, path }) => {
+    const notes = notesOf(handler)
     if (!notes) return []
-    const methods = notes.methods ?? { [route.method]: notes.operationId }
+    const methods = notes.methods ?? { [registered]: notes.operationId }
     return Object.entries(methods).map(([method, operationId]) => ({
       method: method.toLowerCase(),
-      path: route.path,
+      path,
       notes: { ...notes, operationId },
     }))
   })
-}
 
 /** Returns OpenAPI's paths object. */
 export function pathsOf(operations: readonly Operation[], write: Write) {

@@ -7,30 +7,24 @@ import {
 import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { basePathOf, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { requestFields } from '../described.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, byActor } from '../path-id.js'
-import { readJson } from '../read-json.js'
+import { agentRef, byActor, locationOf } from '../path-id.js'
+import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
 import {
   fieldsOf,
   forced,
   jsonObject,
   nullAsAbsent,
   oneOf,
+  page,
   pageOf,
-  paging,
-  query,
   withoutNulls,
 } from '../schemas.js'
-import { validBody, validQuery } from '../validate.js'
 import { newA2aSchema } from '../wire/a2a.js'
 import { agentBody, agentSchema, createdAgentBody, createdAgentSchema } from '../wire/agent.js'
-import { pageBody, pageSchema } from '../wire/page.js'
 import { defaultPrincipalSchema } from '../wire/principal.js'
 import { runtimeRef } from '../wire/runtime.js'
 
@@ -78,130 +72,123 @@ const change = settings.partial().meta({
   examples: [{ concurrency: 4 }],
 })
 
-export const agentRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
-  const mayManage = authorize(service, 'project:agents')
+export const agentRoutes = (d: HttpDeps) => {
+  const { service, basePath } = d
+  const route = routesOf(d, { tag: 'Agents', access: authorize(service, 'project:agents') })
   return new Hono<Env>()
     .post(
       '/v1/agents',
-      about.create,
-      mayManage,
-      readJson(maxBodyBytes),
-      validBody(create),
-      async (c) => {
-        const projectId = c.get('projectId')
-        const created = await service.agents.create(
-          byActor(c, { projectId, ...c.req.valid('json') }),
-        )
-        if (created.isErr()) return refuse(c, created.error)
-        const collection = `${basePathOf(c, { basePath, route: '/v1/agents' })}/v1/agents`
-        return reply(c, 201, createdAgentBody(created.value), {
-          Location: `${collection}/${created.value.agent.id}`,
-        })
-      },
+      route(
+        {
+          operationId: 'createAgent',
+          summary: 'Create an agent',
+          body: create,
+          refusals: ['project_not_found', 'name_taken', 'too_many_agents'],
+          answer: ownAnswers({
+            201: {
+              description: 'The agent. Its signing secret, if it has one, is shown only here',
+              body: createdAgentSchema,
+              headers: ['Location'],
+            },
+          }),
+        },
+        (c, sent) =>
+          service.agents
+            .create(byActor(c, { projectId: c.get('projectId'), ...sent }))
+            .map((created) => {
+              const at = { route: '/v1/agents', id: created.agent.id }
+              return reply(c, 201, createdAgentBody(created), locationOf(c, basePath, at))
+            }),
+      ),
     )
-
-    .get('/v1/agents', about.list, mayManage, validQuery(query(paging)), (c) => {
-      const found = service.agents.list(c.get('projectId'), pageOf(c.req.valid('query')))
-      return answer(c, 200, found, pageBody(agentBody))
-    })
-
-    .get('/v1/agents/:id', about.get, mayManage, (c) =>
-      answer(c, 200, service.agents.get(agentRef(c)), agentBody),
+    .get(
+      '/v1/agents',
+      route(
+        {
+          operationId: 'listAgents',
+          summary: 'List the agents of the project, newest first',
+          query: page,
+          answer: shownPage(agentSchema, agentBody),
+        },
+        (c, asked) => service.agents.list(c.get('projectId'), pageOf(asked)),
+      ),
     )
-
-    .patch(
+    .get(
       '/v1/agents/:id',
-      about.update,
-      mayManage,
-      readJson(maxBodyBytes),
-      validBody(change),
-      (c) => {
-        const updated = service.agents.update(
-          byActor(c, { ...agentRef(c), change: c.req.valid('json') }),
-        )
-        return answer(c, 200, updated, createdAgentBody)
-      },
-    )
-
-    .delete('/v1/agents/:id', about.delete, mayManage, validQuery(forced), async (c) => {
-      const force = c.req.valid('query').force === 'true'
-      const deleted = await service.agents.delete(byActor(c, { ...agentRef(c), force }))
-      return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
-    })
-
-    .post('/v1/agents/:id/start', about.start, mayManage, (c) =>
-      answer(c, 200, service.agents.start(byActor(c, agentRef(c))), agentBody),
-    )
-
-    .post('/v1/agents/:id/stop', about.stop, mayManage, (c) =>
-      answer(c, 200, service.agents.stop(byActor(c, agentRef(c))), agentBody),
+      route(
+        {
+          operationId: 'getAgent',
+          summary: 'Read an agent',
+          refusals: ['agent_not_found'],
+          answer: shown('The agent', agentSchema, agentBody),
+        },
+        (c) => service.agents.get(agentRef(c)),
+      ),
     )
 }
 
-const tag = 'Agents'
-const changed = { description: 'The agent after the change', body: agentSchema }
-
-const about = {
-  create: describeRoute<Service['agents']['create']>({
-    tag,
-    operationId: 'createAgent',
-    summary: 'Create an agent',
-    refusals: { project_not_found: true, name_taken: true, too_many_agents: true },
-    answers: {
-      201: {
-        description: 'The agent. Its signing secret, if it has one, is shown only here',
-        body: createdAgentSchema,
-        headers: ['Location'],
-      },
-    },
-  }),
-  list: describeRoute<Service['agents']['list']>({
-    tag,
-    operationId: 'listAgents',
-    summary: 'List the agents of the project, newest first',
-    answers: { 200: { description: 'One page', body: pageSchema(agentSchema) } },
-  }),
-  get: describeRoute<Service['agents']['get']>({
-    tag,
-    operationId: 'getAgent',
-    summary: 'Read an agent',
-    refusals: { agent_not_found: true },
-    answers: { 200: { description: 'The agent', body: agentSchema } },
-  }),
-  update: describeRoute<Service['agents']['update']>({
-    tag,
-    operationId: 'updateAgent',
-    summary: 'Change an agent',
-    description: 'Changes the given fields. `runtime` can change only while the agent is stopped.',
-    refusals: { agent_not_found: true, name_taken: true, agent_not_stopped: true },
-    answers: {
-      200: {
-        description: 'The agent. A new signing secret is shown only here',
-        body: createdAgentSchema,
-      },
-    },
-  }),
-  delete: describeRoute<Service['agents']['delete']>({
-    tag,
-    operationId: 'deleteAgent',
-    summary: 'Delete an agent with its sessions and messages',
-    refusals: { agent_not_found: true, agent_busy: true },
-    answers: { 204: { description: 'The agent is deleted' } },
-  }),
-  start: describeRoute<Service['agents']['start']>({
-    tag,
-    operationId: 'startAgent',
-    summary: 'Start an agent',
-    description: 'The service keeps the agent running, also after a restart, until you stop it.',
-    refusals: { agent_not_found: true },
-    answers: { 200: changed },
-  }),
-  stop: describeRoute<Service['agents']['stop']>({
-    tag,
-    operationId: 'stopAgent',
-    summary: 'Stop an agent',
-    description: 'Current runs finish. Queued messages wait for the next start.',
-    refusals: { agent_not_found: true },
-    answers: { 200: changed },
-  }),
+export const agentChangeRoutes = (d: HttpDeps) => {
+  const { agents } = d.service
+  const route = routesOf(d, { tag: 'Agents', access: authorize(d.service, 'project:agents') })
+  const afterChange = shown('The agent after the change', agentSchema, agentBody)
+  return new Hono<Env>()
+    .patch(
+      '/v1/agents/:id',
+      route(
+        {
+          operationId: 'updateAgent',
+          summary: 'Change an agent',
+          description:
+            'Changes the given fields. `runtime` can change only while the agent is stopped.',
+          body: change,
+          refusals: ['agent_not_found', 'name_taken', 'agent_not_stopped'],
+          answer: shown(
+            'The agent. A new signing secret is shown only here',
+            createdAgentSchema,
+            createdAgentBody,
+          ),
+        },
+        (c, sent) => agents.update(byActor(c, { ...agentRef(c), change: sent })),
+      ),
+    )
+    .delete(
+      '/v1/agents/:id',
+      route(
+        {
+          operationId: 'deleteAgent',
+          summary: 'Delete an agent with its sessions and messages',
+          query: forced,
+          refusals: ['agent_not_found', 'agent_busy'],
+          answer: withoutBody('The agent is deleted'),
+        },
+        (c, { force }) => agents.delete(byActor(c, { ...agentRef(c), force: force === 'true' })),
+      ),
+    )
+    .post(
+      '/v1/agents/:id/start',
+      route(
+        {
+          operationId: 'startAgent',
+          summary: 'Start an agent',
+          description:
+            'The service keeps the agent running, also after a restart, until you stop it.',
+          refusals: ['agent_not_found'],
+          answer: afterChange,
+        },
+        (c) => agents.start(byActor(c, agentRef(c))),
+      ),
+    )
+    .post(
+      '/v1/agents/:id/stop',
+      route(
+        {
+          operationId: 'stopAgent',
+          summary: 'Stop an agent',
+          description: 'Current runs finish. Queued messages wait for the next start.',
+          refusals: ['agent_not_found'],
+          answer: afterChange,
+        },
+        (c) => agents.stop(byActor(c, agentRef(c))),
+      ),
+    )
 }

@@ -1,17 +1,48 @@
-import { ACTOR_KINDS, AUDIT_ACTIONS } from '@org/agent-messaging-core'
-import { given } from '@org/agent-messaging-core/runtime'
+import { ACTOR_KINDS, AUDIT_ACTIONS, type AuditEntry } from '@org/agent-messaging-core'
+import { given, toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
-import type { z } from 'zod'
-import { authorize } from '../authorize.js'
-import { authorizeOperator } from '../authorize-operator.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
-import { answer } from '../errors.js'
+import { z } from 'zod'
+import { authorize, authorizeOperator } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
+import { routesOf, shownPage } from '../route.js'
 import { id, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
-import { validQuery } from '../validate.js'
-import { actorKindSchema, auditActionSchema, auditBody, auditEntrySchema } from '../wire/audit.js'
-import { pageBody, pageSchema } from '../wire/page.js'
+import { at, uuid, type BodyOf } from '../wire/body.js'
+
+const auditActionSchema = z.enum(AUDIT_ACTIONS).meta({ id: 'AuditAction' })
+const actorKindSchema = z.enum(ACTOR_KINDS).meta({ id: 'ActorKind' })
+
+const auditEntrySchema = z
+  .object({
+    id: uuid,
+    projectId: uuid,
+    actor: z
+      .object({
+        kind: actorKindSchema,
+        id: z.string().optional().meta({
+          description: 'The id of the API key, also of one that signed in to the console.',
+        }),
+      })
+      .meta({ id: 'Actor' }),
+    action: auditActionSchema,
+    targetId: z.string().meta({
+      description:
+        'The id of the row that changed. For an erased session its agent, for an erased principal the project.',
+    }),
+    count: z.int().min(0).optional().meta({
+      description: 'The number of messages of an erased principal that the call found.',
+    }),
+    fields: z.array(z.string()).optional().meta({
+      description: 'The names of the fields that an update set. Values are never stored.',
+    }),
+    createdAt: at,
+  })
+  .meta({ id: 'AuditEntry' })
+
+const auditBody = ({ createdAt, ...entry }: AuditEntry): BodyOf<typeof auditEntrySchema> => ({
+  ...entry,
+  createdAt: toIso(createdAt),
+})
 
 const filters = {
   action: oneOf(AUDIT_ACTIONS)
@@ -32,44 +63,41 @@ const listOfAll = query({
 })
 
 export const auditRoutes = (d: HttpDeps) => {
-  const { service } = d
+  const { auditLog } = d.service
+  const tag = 'Audit log'
+  const route = routesOf(d, { tag, access: authorize(d.service, 'project:audit') })
+  const operatorRoute = routesOf(d, { tag, access: authorizeOperator(d) })
   return new Hono<Env>()
     .get(
       '/v1/audit-log',
-      about.list,
-      authorize(service, 'project:audit'),
-      validQuery(list),
-      (c) => {
-        const asked = c.req.valid('query')
-        const filter = { projectId: c.get('projectId'), ...filterOf(asked) }
-        return answer(c, 200, service.auditLog.list(filter, pageOf(asked)), pageBody(auditBody))
-      },
+      route(
+        {
+          operationId: 'listAuditLog',
+          summary: 'List the changes of the project with their actors, newest first',
+          query: list,
+          answer: shownPage(auditEntrySchema, auditBody),
+        },
+        (c, asked) =>
+          auditLog.list({ projectId: c.get('projectId'), ...filterOf(asked) }, pageOf(asked)),
+      ),
     )
-
-    .get('/v1/operator/audit-log', about.all, authorizeOperator(d), validQuery(listOfAll), (c) => {
-      const asked = c.req.valid('query')
-      const filter = { ...given({ projectId: asked.projectId }), ...filterOf(asked) }
-      return answer(c, 200, service.auditLog.list(filter, pageOf(asked)), pageBody(auditBody))
-    })
+    .get(
+      '/v1/operator/audit-log',
+      operatorRoute(
+        {
+          operationId: 'listAuditLogOfAllProjects',
+          summary: 'List the changes of all projects with their actors, newest first',
+          query: listOfAll,
+          answer: shownPage(auditEntrySchema, auditBody),
+        },
+        (_, asked) =>
+          auditLog.list(
+            { ...given({ projectId: asked.projectId }), ...filterOf(asked) },
+            pageOf(asked),
+          ),
+      ),
+    )
 }
 
 const filterOf = ({ action, actor, targetId }: z.output<typeof list>) =>
   given({ action, actorKind: actor, targetId })
-
-const tag = 'Audit log'
-const page = { description: 'One page', body: pageSchema(auditEntrySchema) }
-
-const about = {
-  list: describeRoute<Service['auditLog']['list']>({
-    tag,
-    operationId: 'listAuditLog',
-    summary: 'List the changes of the project with their actors, newest first',
-    answers: { 200: page },
-  }),
-  all: describeRoute<Service['auditLog']['list']>({
-    tag,
-    operationId: 'listAuditLogOfAllProjects',
-    summary: 'List the changes of all projects with their actors, newest first',
-    answers: { 200: page },
-  }),
-}

@@ -1,11 +1,13 @@
-import { reply, bearerToken } from '@org/agent-messaging-http-kit'
+import type { Pass } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
+import { ok } from 'neverthrow'
 import { z } from 'zod'
-import { describeRoute } from '../document/describe-route.js'
+import { authorizeSecret } from '../authorize.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { count, type BodyOf } from '../wire/body.js'
+import { routesOf, shown } from '../route.js'
+import { count } from '../wire/body.js'
 
 const passSchema = z
   .object({
@@ -18,27 +20,29 @@ const passSchema = z
   .meta({ id: 'Pass' })
 
 /** Runs one bounded pass of all due work, and answers with its counts. */
-export const cronRoutes = ({ service, crypto, cronSecret, cronBudgetMs }: HttpDeps) =>
-  // `all`, because Hono passes HEAD to a GET handler. A HEAD must not run a pass.
-  new Hono<Env>().all('/api/cron/webhooks', about.pass, async (c) => {
-    if (c.req.method !== 'GET' && c.req.method !== 'POST')
-      return refuse(c, { kind: 'method_not_allowed', allow: ['GET', 'POST'] })
-    const sent = bearerToken(c.req.raw) ?? ''
-    if (!cronSecret || !crypto.equal(sent, cronSecret))
-      return refuse(c, { kind: 'cron_unauthorized' })
-    const pass: BodyOf<typeof passSchema> = await service.tick({ budgetMs: cronBudgetMs })
-    return reply(c, 200, pass)
+export const cronRoutes = (d: HttpDeps) => {
+  const access = authorizeSecret(d, {
+    secret: d.cronSecret,
+    scheme: 'cronSecret',
+    kind: 'cron_unauthorized',
   })
-
-const about = {
-  pass: describeRoute({
-    tag: 'Operations',
-    operationId: 'runPass',
-    summary: 'Do all due work, for a bounded time',
-    description: 'For hosts without timers: a scheduler calls this route.',
-    methods: { POST: 'runPass', GET: 'runPassByGet' },
-    security: { cronSecret: [] },
-    errors: ['cron_unauthorized'],
-    answers: { 200: { description: 'The counts of the pass', body: passSchema } },
-  }),
+  const pass = routesOf(d, { tag: 'Operations', access })(
+    {
+      operationId: 'runPass',
+      summary: 'Do all due work, for a bounded time',
+      description: 'For hosts without timers: a scheduler calls this route.',
+      methods: { POST: 'runPass', GET: 'runPassByGet' },
+      answer: shown('The counts of the pass', passSchema, (pass: Pass) => pass),
+    },
+    async () => ok(await d.service.tick({ budgetMs: d.cronBudgetMs })),
+  )
+  // `all`, because Hono passes HEAD to a GET handler. A HEAD must not run a pass.
+  return new Hono<Env>().all(
+    '/api/cron/webhooks',
+    async (c, next) =>
+      c.req.method === 'GET' || c.req.method === 'POST'
+        ? next()
+        : refuse(c, { kind: 'method_not_allowed', allow: ['GET', 'POST'] }),
+    pass,
+  )
 }

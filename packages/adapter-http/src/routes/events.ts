@@ -1,14 +1,13 @@
 import type { EventsOfLog } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
+import { err, ok } from 'neverthrow'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import { Caller, reply } from '@org/agent-messaging-http-kit'
-import { describeRoute, type Service } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
+import { ownAnswers, routesOf } from '../route.js'
 import { paging, query, text } from '../schemas.js'
-import { validQuery } from '../validate.js'
 import { eventSchemaOfAnyName } from '../wire/event.js'
 
 const read = query({
@@ -27,39 +26,6 @@ const read = query({
   limit: paging.limit,
 })
 
-/** Events for receivers without a public URL, by long polling. */
-export const eventRoutes = ({ service }: HttpDeps) =>
-  new Hono<Env>().get(
-    '/v1/events',
-    about.read,
-    authorize(service, 'project:events'),
-    validQuery(read),
-    async (c) => {
-      const { after, wait, limit } = c.req.valid('query')
-      const caller = new Caller(c)
-      let cursor = after
-      for (let leftMs = wait * 1_000; ;) {
-        const waitMs = Math.min(leftMs, service.policy.stream.keyCheckMs)
-        leftMs -= waitMs
-        const found = await service.events.read({
-          projectId: c.get('projectId'),
-          after: cursor,
-          limit,
-          waitMs,
-          abort: caller,
-        })
-        if (found.isErr()) return refuse(c, found.error)
-        // The key can be revoked or expire while its request waits.
-        if (waitMs > 0 && (await c.get('access').isRevoked()))
-          return refuse(c, { kind: 'unauthorized' })
-        const { data, nextCursor } = found.value
-        cursor = nextCursor
-        if (data.length > 0 || leftMs === 0 || caller.aborted)
-          return reply(c, 200, pageBody(found.value))
-      }
-    },
-  )
-
 const pageBody = ({ data, nextCursor }: EventsOfLog) => ({
   data: data.map(({ cursor, body }) => ({ cursor, event: JSON.parse(body) as unknown })),
   nextCursor,
@@ -77,16 +43,47 @@ const page = z
   })
   .meta({ id: 'EventLogPage' })
 
-const about = {
-  read: describeRoute<Service['events']['read']>({
-    tag: 'Events',
-    operationId: 'readEvents',
-    summary: 'Read events in the order of their commits',
-    description:
-      'For receivers without a public URL. A reader that continues from `nextCursor` gets each ' +
-      'event of the project once, with or without a webhook. If there is no event yet, the ' +
-      'request waits for up to `wait` seconds.',
-    refusals: { event_cursor_expired: true },
-    answers: { 200: { description: 'One page', body: page } },
-  }),
+/** Events for receivers without a public URL, by long polling. */
+export const eventRoutes = (d: HttpDeps) => {
+  const { events, policy } = d.service
+  const route = routesOf(d, { tag: 'Events', access: authorize(d.service, 'project:events') })
+  return new Hono<Env>().get(
+    '/v1/events',
+    route(
+      {
+        operationId: 'readEvents',
+        summary: 'Read events in the order of their commits',
+        description:
+          'For receivers without a public URL. A reader that continues from `nextCursor` gets each ' +
+          'event of the project once, with or without a webhook. If there is no event yet, the ' +
+          'request waits for up to `wait` seconds.',
+        query: read,
+        refusals: ['event_cursor_expired', 'unauthorized'],
+        answer: ownAnswers({ 200: { description: 'One page', body: page } }),
+      },
+      async (c, { after, wait, limit }) => {
+        const caller = new Caller(c)
+        let cursor = after
+        for (let leftMs = wait * 1_000; ;) {
+          const waitMs = Math.min(leftMs, policy.stream.keyCheckMs)
+          leftMs -= waitMs
+          const found = await events.read({
+            projectId: c.get('projectId'),
+            after: cursor,
+            limit,
+            waitMs,
+            abort: caller,
+          })
+          if (found.isErr()) return err(found.error)
+          // The key can be revoked or expire while its request waits.
+          if (waitMs > 0 && (await c.get('access').isRevoked()))
+            return err({ kind: 'unauthorized' as const })
+          const { data, nextCursor } = found.value
+          cursor = nextCursor
+          if (data.length > 0 || leftMs === 0 || caller.aborted)
+            return ok(reply(c, 200, pageBody(found.value)))
+        }
+      },
+    ),
+  )
 }

@@ -1,34 +1,38 @@
-import { reply } from '@org/agent-messaging-http-kit'
+import { okAsync } from 'neverthrow'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { describeRoute } from '../document/describe-route.js'
-import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
+import { routesOf, shown } from '../route.js'
+
+const ok = z.object({ status: z.literal('ok') })
+const showOk = () => ({ status: 'ok' }) as const
 
 /** `/healthz` shows that the process answers, `/readyz` that its storage answers too. */
-export const healthRoutes = ({ service }: HttpDeps) =>
-  new Hono<Env>()
-    .get('/healthz', about.health, (c) => reply(c, 200, { status: 'ok' }))
-    .get('/readyz', about.readiness, (c) =>
-      answer(c, 200, service.ping(), () => ({ status: 'ok' })),
+export const healthRoutes = (d: HttpDeps) => {
+  const route = routesOf(d, { tag: 'Operations' })
+  return new Hono<Env>()
+    .get(
+      '/healthz',
+      route(
+        {
+          operationId: 'getHealth',
+          summary: 'Check that the process answers',
+          answer: shown('The process answers', ok, showOk),
+        },
+        () => okAsync(undefined),
+      ),
     )
-
-const tag = 'Operations'
-const ok = z.object({ status: z.literal('ok') })
-
-const about = {
-  health: describeRoute({
-    tag,
-    operationId: 'getHealth',
-    summary: 'Check that the process answers',
-    answers: { 200: { description: 'The process answers', body: ok } },
-  }),
-  readiness: describeRoute({
-    tag,
-    operationId: 'getReadiness',
-    summary: 'Check that the storage can be read and written',
-    errors: ['unavailable'],
-    answers: { 200: { description: 'The storage can be read and written', body: ok } },
-  }),
+    .get(
+      '/readyz',
+      route(
+        {
+          operationId: 'getReadiness',
+          summary: 'Check that the storage can be read and written',
+          errors: ['unavailable'],
+          answer: shown('The storage can be read and written', ok, showOk),
+        },
+        () => d.service.ping(),
+      ),
+    )
 }

@@ -3,16 +3,12 @@ import { orMissing } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { messageRef, byActor } from '../path-id.js'
-import { readJson } from '../read-json.js'
+import { routesOf, shown, shownPage } from '../route.js'
 import { fieldsOf, id, pageOf, paging, query, storableText } from '../schemas.js'
-import { validBody, validQuery } from '../validate.js'
 import { messageBody, messageSchema } from '../wire/message.js'
-import { pageBody, pageSchema } from '../wire/page.js'
 import { principalRef } from '../wire/principal.js'
 
 const inputId = id.meta({ description: 'The `id` of the question.' })
@@ -41,77 +37,60 @@ const list = query({
 })
 
 /** Questions of agents to people. */
-export const inputRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
-  const maySend = authorize(service, 'project:message')
+export const inputRoutes = (d: HttpDeps) => {
+  const { inputs } = d.service
+  const route = routesOf(d, { tag: 'Inputs', access: authorize(d.service, 'project:message') })
+  const answer = shown('The message after the change', messageSchema, messageBody)
   return new Hono<Env>()
-    .get('/v1/inputs', about.list, maySend, validQuery(list), (c) => {
-      const { endUserId, ...page } = c.req.valid('query')
-      const found = service.inputs.list({
-        projectId: c.get('projectId'),
-        endUserId,
-        page: pageOf(page),
-      })
-      return answer(c, 200, found, pageBody(messageBody))
-    })
-
+    .get(
+      '/v1/inputs',
+      route(
+        {
+          operationId: 'listInputs',
+          summary: 'List the messages that wait for a person, newest first',
+          description: 'Each message has its open question as `input`.',
+          query: list,
+          answer: shownPage(messageSchema, messageBody),
+        },
+        (c, { endUserId, ...page }) =>
+          inputs.list({ projectId: c.get('projectId'), endUserId, page: pageOf(page) }),
+      ),
+    )
     .post(
       '/v1/agents/:id/messages/:messageId/input',
-      about.answer,
-      maySend,
-      readJson(maxBodyBytes),
-      validBody(inputAnswer),
-      (c) => {
-        const given = { ...messageRef(c), ...c.req.valid('json') }
-        return answer(c, 200, service.inputs.answer(byActor(c, given)), messageBody)
-      },
+      route(
+        {
+          operationId: 'answerInput',
+          summary: 'Answer a question of an agent',
+          description:
+            'The agent runs again and gets the answer. The same answer can be sent again. Another ' +
+            'answer is refused.',
+          body: inputAnswer,
+          refusals: [...refusals, 'input_restricted', 'principal_invalid'],
+          answer,
+        },
+        (c, sent) => inputs.answer(byActor(c, { ...messageRef(c), ...sent })),
+      ),
     )
-
     .post(
       '/v1/agents/:id/messages/:messageId/input/withdraw',
-      about.withdraw,
-      maySend,
-      readJson(maxBodyBytes),
-      validBody(withdrawal),
-      (c) => {
-        const given = { ...messageRef(c), ...c.req.valid('json') }
-        return answer(c, 200, service.inputs.withdraw(byActor(c, given)), messageBody)
-      },
+      route(
+        {
+          operationId: 'withdrawInput',
+          summary: 'Withdraw a question of an agent',
+          description: 'The message fails with `INPUT_WITHDRAWN`.',
+          body: withdrawal,
+          refusals,
+          answer,
+        },
+        (c, sent) => inputs.withdraw(byActor(c, { ...messageRef(c), ...sent })),
+      ),
     )
 }
 
-const tag = 'Inputs'
-const changed = { description: 'The message after the change', body: messageSchema }
-const refusals = {
-  agent_not_found: true,
-  message_not_found: true,
-  input_not_found: true,
-  input_closed: true,
-} as const
-
-const about = {
-  list: describeRoute<Service['inputs']['list']>({
-    tag,
-    operationId: 'listInputs',
-    summary: 'List the messages that wait for a person, newest first',
-    description: 'Each message has its open question as `input`.',
-    answers: { 200: { description: 'One page', body: pageSchema(messageSchema) } },
-  }),
-  answer: describeRoute<Service['inputs']['answer']>({
-    tag,
-    operationId: 'answerInput',
-    summary: 'Answer a question of an agent',
-    description:
-      'The agent runs again and gets the answer. The same answer can be sent again. Another ' +
-      'answer is refused.',
-    refusals: { ...refusals, input_restricted: true, principal_invalid: true },
-    answers: { 200: changed },
-  }),
-  withdraw: describeRoute<Service['inputs']['withdraw']>({
-    tag,
-    operationId: 'withdrawInput',
-    summary: 'Withdraw a question of an agent',
-    description: 'The message fails with `INPUT_WITHDRAWN`.',
-    refusals,
-    answers: { 200: changed },
-  }),
-}
+const refusals = [
+  'agent_not_found',
+  'message_not_found',
+  'input_not_found',
+  'input_closed',
+] as const

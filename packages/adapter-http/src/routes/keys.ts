@@ -1,31 +1,16 @@
-import { PERMISSIONS } from '@org/agent-messaging-core'
-import { orMissing } from '@org/agent-messaging-core/runtime'
-import { reply } from '@org/agent-messaging-http-kit'
+import { PERMISSIONS, type ApiKey, type CreatedKey } from '@org/agent-messaging-core'
+import { orMissing, toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
-import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn, byActor } from '../path-id.js'
-import { readJson } from '../read-json.js'
-import {
-  fieldsOf,
-  instant,
-  nullAsAbsent,
-  oneOf,
-  pageOf,
-  paging,
-  query,
-  text,
-  textOf,
-} from '../schemas.js'
-import { validBody, validQuery } from '../validate.js'
-import type { BodyOf } from '../wire/body.js'
-import { createdKeySchema, keyBody, keySchema, permissionSchema } from '../wire/key.js'
-import { pageBody, pageSchema } from '../wire/page.js'
+import { byActor, refIn } from '../path-id.js'
+import { routesOf, shown, shownPage, withoutBody } from '../route.js'
+import { fieldsOf, instant, nullAsAbsent, oneOf, page, pageOf, text, textOf } from '../schemas.js'
+import { at, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
+
+const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
 
 /** The body of a request for a key. */
 export const newKey = fieldsOf(
@@ -46,63 +31,84 @@ export const newKey = fieldsOf(
   ],
 })
 
-export const keyRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
-  const mayManage = authorize(service, 'project:admin')
+export const keySchema = z
+  .object({
+    id: uuid,
+    name: z.string(),
+    permissions: z.array(permissionSchema),
+    createdAt: at,
+    expiresAt: at.optional(),
+    revokedAt: at.optional(),
+  })
+  .meta({ id: 'ApiKey' })
+
+const createdKeySchema = keySchema
+  .extend({ key: z.string().meta({ description: 'The key. Shown only in this answer.' }) })
+  .meta({ id: 'CreatedApiKey' })
+
+/** Does not contain the key: only the answer to `create` does. */
+export const keyBody = ({
+  id,
+  name,
+  permissions,
+  createdAt,
+  expiresAt,
+  revokedAt,
+}: ApiKey): BodyOf<typeof keySchema> => ({
+  id,
+  name,
+  permissions,
+  createdAt: toIso(createdAt),
+  expiresAt: toIsoIfSet(expiresAt),
+  revokedAt: toIsoIfSet(revokedAt),
+})
+
+export const shownCreatedKey = shown(
+  'The key, shown only here',
+  createdKeySchema,
+  ({ apiKey, key }: CreatedKey) => ({ ...keyBody(apiKey), key }),
+  201,
+)
+
+export const keyRoutes = (d: HttpDeps) => {
+  const { keys } = d.service
+  const route = routesOf(d, { tag: 'API keys', access: authorize(d.service, 'project:admin') })
   return new Hono<Env>()
     .post(
       '/v1/keys',
-      about.create,
-      mayManage,
-      readJson(maxBodyBytes),
-      validBody(newKey),
-      async (c) => {
-        const created = await service.keys.create(
-          byActor(c, {
-            projectId: c.get('projectId'),
-            ...c.req.valid('json'),
-          }),
-        )
-        if (created.isErr()) return refuse(c, created.error)
-        const { apiKey, key } = created.value
-        const body: BodyOf<typeof createdKeySchema> = { ...keyBody(apiKey), key }
-        return reply(c, 201, body)
-      },
+      route(
+        {
+          operationId: 'createKey',
+          summary: 'Create an API key',
+          body: newKey,
+          refusals: ['key_taken', 'project_not_found', 'too_many_keys'],
+          answer: shownCreatedKey,
+        },
+        (c, sent) => keys.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
+      ),
     )
-
-    .get('/v1/keys', about.list, mayManage, validQuery(query(paging)), (c) => {
-      const found = service.keys.list(c.get('projectId'), pageOf(c.req.valid('query')))
-      return answer(c, 200, found, pageBody(keyBody))
-    })
-
-    .delete('/v1/keys/:id', about.revoke, mayManage, async (c) => {
-      const revoked = await service.keys.revoke(
-        byActor(c, { projectId: c.get('projectId'), keyId: idIn(c.req.param('id')) }),
-      )
-      return revoked.isErr() ? refuse(c, revoked.error) : replyEmpty(c)
-    })
-}
-
-const tag = 'API keys'
-
-const about = {
-  create: describeRoute<Service['keys']['create']>({
-    tag,
-    operationId: 'createKey',
-    summary: 'Create an API key',
-    refusals: { key_taken: true, project_not_found: true, too_many_keys: true },
-    answers: { 201: { description: 'The key, shown only here', body: createdKeySchema } },
-  }),
-  list: describeRoute<Service['keys']['list']>({
-    tag,
-    operationId: 'listKeys',
-    summary: 'List the API keys of the project, newest first',
-    answers: { 200: { description: 'One page', body: pageSchema(keySchema) } },
-  }),
-  revoke: describeRoute<Service['keys']['revoke']>({
-    tag,
-    operationId: 'revokeKey',
-    summary: 'Revoke an API key',
-    refusals: { key_not_found: true },
-    answers: { 204: { description: 'The key is revoked' } },
-  }),
+    .get(
+      '/v1/keys',
+      route(
+        {
+          operationId: 'listKeys',
+          summary: 'List the API keys of the project, newest first',
+          query: page,
+          answer: shownPage(keySchema, keyBody),
+        },
+        (c, asked) => keys.list(c.get('projectId'), pageOf(asked)),
+      ),
+    )
+    .delete(
+      '/v1/keys/:id',
+      route(
+        {
+          operationId: 'revokeKey',
+          summary: 'Revoke an API key',
+          refusals: ['key_not_found'],
+          answer: withoutBody('The key is revoked'),
+        },
+        (c) => keys.revoke(byActor(c, refIn(c, 'keyId'))),
+      ),
+    )
 }

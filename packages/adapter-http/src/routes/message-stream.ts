@@ -1,56 +1,89 @@
-import { eventsOf, replyEvents, revocationCheck } from '@org/agent-messaging-http-kit'
+import type { StreamEvent } from '@org/agent-messaging-core'
+import {
+  eventsOf,
+  replyEvents,
+  revocationCheck,
+  type EventWriter,
+} from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
-import { replyEmpty } from '../answer.js'
+import { okAsync } from 'neverthrow'
 import { authorize } from '../authorize.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
-import { writer } from '../event-stream.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { messageRef } from '../path-id.js'
-import { streamEventSchema } from '../wire/stream.js'
+import { ownAnswers, replyEmpty, routesOf } from '../route.js'
+import type { BodyOf } from '../wire/body.js'
+import { messageBody, type messageSchema } from '../wire/message.js'
+import {
+  streamEventSchema,
+  type streamChunkSchema,
+  type streamStateSchema,
+} from '../wire/stream.js'
 
 /** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
-export const messageStreamRoutes = ({ service, now }: HttpDeps) =>
-  new Hono<Env>().get(
+export const messageStreamRoutes = (d: HttpDeps) => {
+  const { messages } = d.service
+  const route = routesOf(d, { tag: 'Messages', access: authorize(d.service, 'project:message') })
+  return new Hono<Env>().get(
     '/v1/agents/:id/messages/:messageId/stream',
-    about.stream,
-    authorize(service, 'project:message'),
-    async (c) => {
-      // Hono passes HEAD to a GET handler, and no caller would read the stream.
-      if (c.req.method === 'HEAD') return refuse(c, { kind: 'method_not_allowed', allow: ['GET'] })
-      const opened = await service.messages.stream({
-        ...messageRef(c),
-        lastEventId: c.req.header('last-event-id'),
-      })
-      if (opened.isErr()) return refuse(c, opened.error)
-      // 204 tells an EventSource not to reconnect: the stream has no more events.
-      if (!opened.value) return replyEmpty(c)
-      const isRevoked = revocationCheck(c.get('access'), { service, now })
-      return replyEvents(c, eventsOf(opened.value, { writer, isRevoked, end: () => '' }))
-    },
-  )
-
-const about = {
-  stream: describeRoute<Service['messages']['stream']>({
-    tag: 'Messages',
-    operationId: 'streamMessage',
-    summary: 'Stream the answer to a message',
-    description:
-      'Sends the states of the message, the chunks of the answer while the agent writes them, ' +
-      'and ' +
-      'at the end the whole message. A quiet stream sends a heartbeat every 5 seconds. If the ' +
-      'API key is revoked, the stream ends within 20 seconds.',
-    requestHeaders: ['Last-Event-ID'],
-    refusals: { agent_not_found: true, message_not_found: true, too_many_streams: true },
-    answers: {
-      200: {
-        description: 'Server-sent events, each with the fields of a `StreamEvent`',
-        body: streamEventSchema,
-        mediaType: 'text/event-stream',
-        headers: ['X-Accel-Buffering'],
+    route(
+      {
+        operationId: 'streamMessage',
+        summary: 'Stream the answer to a message',
+        description:
+          'Sends the states of the message, the chunks of the answer while the agent writes them, and ' +
+          'at the end the whole message. A quiet stream sends a heartbeat every 5 seconds. If the ' +
+          'API key is revoked, the stream ends within 20 seconds.',
+        requestHeaders: ['Last-Event-ID'],
+        refusals: ['agent_not_found', 'message_not_found', 'too_many_streams'],
+        answer: ownAnswers({
+          200: {
+            description: 'Server-sent events, each with the fields of a `StreamEvent`',
+            body: streamEventSchema,
+            mediaType: 'text/event-stream',
+            headers: ['X-Accel-Buffering'],
+          },
+          204: { description: 'The stream has no events after `Last-Event-ID`' },
+        }),
       },
-      204: { description: 'The stream has no events after `Last-Event-ID`' },
-    },
-  }),
+      (c) => {
+        // Hono passes HEAD to a GET handler, and no caller would read the stream.
+        if (c.req.method === 'HEAD')
+          return okAsync(refuse(c, { kind: 'method_not_allowed', allow: ['GET'] }))
+        const lastEventId = c.req.header('last-event-id')
+        return messages.stream({ ...messageRef(c), lastEventId }).map((stream) => {
+          // 204 tells an EventSource not to reconnect: the stream has no more events.
+          if (!stream) return replyEmpty(c)
+          const isRevoked = revocationCheck(c.get('access'), d)
+          return replyEvents(c, eventsOf(stream, { writer, isRevoked, end: () => '' }))
+        })
+      },
+    ),
+  )
+}
+
+/** Writes the events of a message. The stream ends by itself after the final one. */
+const writer: EventWriter = { isOver: false, write: textOf }
+
+/** Returns the event as text. Its data is one line, because JSON has no line breaks. */
+function textOf(event: Content): string {
+  return `event: ${event.kind}\nid: ${event.id}\ndata: ${JSON.stringify(dataOf(event))}\n\n`
+}
+
+type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
+type Data =
+  | BodyOf<typeof streamStateSchema>
+  | BodyOf<typeof streamChunkSchema>
+  | BodyOf<typeof messageSchema>
+
+function dataOf(event: Content): Data {
+  switch (event.kind) {
+    case 'state':
+      return { state: event.message.state.kind, attempt: event.message.attempt }
+    case 'chunk':
+      return { attempt: event.attempt, offset: event.offset, text: event.text }
+    case 'message':
+      return messageBody(event.message)
+  }
 }

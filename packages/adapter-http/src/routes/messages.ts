@@ -2,15 +2,12 @@ import { given, MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
 import { Caller, reply } from '@org/agent-messaging-http-kit'
-import { checkedRoute } from '../checked-route.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, messageRef } from '../path-id.js'
+import { agentRef, byActor, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
+import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
 import { id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
-import { validQuery } from '../validate.js'
 import {
   foundMessageBody,
   foundMessageSchema,
@@ -20,7 +17,6 @@ import {
   messageStateSchema,
   messageStatusSchema,
 } from '../wire/message.js'
-import { pageBody, pageSchema } from '../wire/page.js'
 
 const sessionId = storableText.optional().meta({ description: 'The session of the messages.' })
 const status = oneOf(['pending', 'responded'])
@@ -62,89 +58,109 @@ const search = query({
   createdBefore: instant.optional().meta({ description: 'Exclusive.' }),
 })
 
-export const messageRoutes = ({ service }: HttpDeps) =>
-  new Hono<Env>()
+export const messageRoutes = (d: HttpDeps) => {
+  const { messages, policy } = d.service
+  const route = routesOf(d, { tag: 'Messages', access: authorize(d.service, 'project:message') })
+  return new Hono<Env>()
     .get(
       '/v1/messages',
-      about.search,
-      authorize(service, 'project:message'),
-      validQuery(search),
-      (c) => {
-        const { limit, cursor, ...wanted } = c.req.valid('query')
-        const found = service.messages.search({
-          projectId: c.get('projectId'),
-          ...given(wanted),
-          page: pageOf({ limit, cursor }),
-          abort: new Caller(c),
-        })
-        return answer(c, 200, found, pageBody(foundMessageBody))
-      },
+      route(
+        {
+          operationId: 'searchMessages',
+          summary: 'Find messages over all agents, newest first',
+          description:
+            'Each message has its deliveries. Messages of one session come in the order of their ' +
+            'places. A page can have fewer messages than its limit, or none. Continue until ' +
+            '`nextCursor` is null.',
+          query: search,
+          answer: shownPage(foundMessageSchema, foundMessageBody),
+        },
+        (c, { limit, cursor, ...wanted }) =>
+          messages.search({
+            projectId: c.get('projectId'),
+            ...given(wanted),
+            page: pageOf({ limit, cursor }),
+            abort: new Caller(c),
+          }),
+      ),
     )
-
     .get(
       '/v1/agents/:id/messages',
-      about.list,
-      authorize(service, 'project:message'),
-      validQuery(list),
-      (c) => {
-        const { limit, cursor, ...filter } = c.req.valid('query')
-        const page = pageOf({ limit, cursor })
-        const found = service.messages.list({ ...agentRef(c), ...filter, page })
-        return answer(c, 200, found, pageBody(messageBody))
-      },
+      route(
+        {
+          operationId: 'listMessages',
+          summary: 'List the messages of an agent',
+          query: list,
+          refusals: ['agent_not_found'],
+          answer: shownPage(messageSchema, messageBody),
+        },
+        (c, { limit, cursor, ...filter }) =>
+          messages.list({ ...agentRef(c), ...filter, page: pageOf({ limit, cursor }) }),
+      ),
     )
-
     .get(
-      ...checkedRoute(
-        '/v1/agents/:id/messages/:messageId',
-        [about.get, authorize(service, 'project:message')],
-        async (c) => {
+      '/v1/agents/:id/messages/:messageId',
+      route(
+        {
+          operationId: 'getMessage',
+          summary: 'Read a message',
+          description: '`Prefer: wait=N` waits until the message is final, for at most N seconds.',
+          requestHeaders: ['Prefer'],
+          refusals: ['agent_not_found', 'message_not_found'],
+          answer: ownAnswers({
+            200: {
+              description: 'The message',
+              body: messageSchema,
+              headers: ['Preference-Applied'],
+            },
+          }),
+        },
+        (c) => {
           const preferences = readPrefer(c.req.header('prefer'))
-          const found = await service.messages.get({
-            ...messageRef(c),
-            waitMs: (preferences.waitSeconds ?? 0) * 1_000,
-            abort: new Caller(c),
-          })
-          if (found.isErr()) return refuse(c, found.error)
-          return reply(
-            c,
-            200,
-            messageBody(found.value),
-            appliedOf(preferences, { maxWaitMs: service.policy.syncWaitMs, isAsync: false }),
-          )
+          const applied = appliedOf(preferences, { maxWaitMs: policy.syncWaitMs, isAsync: false })
+          const waitMs = (preferences.waitSeconds ?? 0) * 1_000
+          return messages
+            .get({ ...messageRef(c), waitMs, abort: new Caller(c) })
+            .map((message) => reply(c, 200, messageBody(message), applied))
         },
       ),
     )
+}
 
-const tag = 'Messages'
-
-const about = {
-  search: describeRoute<Service['messages']['search']>({
-    tag,
-    operationId: 'searchMessages',
-    summary: 'Find messages over all agents, newest first',
-    description:
-      'Each message has its deliveries. Messages of one session come in the order of their ' +
-      'places. A page can have fewer messages than its limit, or none. Continue until ' +
-      '`nextCursor` is null.',
-    answers: { 200: { description: 'One page', body: pageSchema(foundMessageSchema) } },
-  }),
-  list: describeRoute<Service['messages']['list']>({
-    tag,
-    operationId: 'listMessages',
-    summary: 'List the messages of an agent',
-    refusals: { agent_not_found: true },
-    answers: { 200: { description: 'One page', body: pageSchema(messageSchema) } },
-  }),
-  get: describeRoute<Service['messages']['get']>({
-    tag,
-    operationId: 'getMessage',
-    summary: 'Read a message',
-    description: '`Prefer: wait=N` waits until the message is final, for at most N seconds.',
-    requestHeaders: ['Prefer'],
-    refusals: { agent_not_found: true, message_not_found: true },
-    answers: {
-      200: { description: 'The message', body: messageSchema, headers: ['Preference-Applied'] },
-    },
-  }),
+/** Cancels or retries a message. Both routes answer with the changed message. */
+export const messageChangeRoutes = (d: HttpDeps) => {
+  const { messages } = d.service
+  const route = routesOf(d, { tag: 'Messages', access: authorize(d.service, 'project:message') })
+  return new Hono<Env>()
+    .post(
+      '/v1/agents/:id/messages/:messageId/cancel',
+      route(
+        {
+          operationId: 'cancelMessage',
+          summary: 'Cancel a message that is not final',
+          refusals: ['agent_not_found', 'message_not_found', 'message_final'],
+          answer: shown('The message after the change', messageSchema, messageBody),
+        },
+        (c) => messages.cancel(byActor(c, messageRef(c))),
+      ),
+    )
+    .post(
+      '/v1/agents/:id/messages/:messageId/retry',
+      route(
+        {
+          operationId: 'retryMessage',
+          summary: 'Retry a failed or cancelled message',
+          description: 'The message goes to the end of its session’s queue.',
+          refusals: [
+            'agent_not_found',
+            'message_not_found',
+            'message_not_retryable',
+            'agent_not_running',
+            'session_full',
+          ],
+          answer: shown('The message after the change', messageSchema, messageBody, 202),
+        },
+        (c) => messages.retry(byActor(c, messageRef(c))),
+      ),
+    )
 }

@@ -1,19 +1,18 @@
-import { PORTAL_PERMISSIONS } from '@org/agent-messaging-core'
-import { orMissing } from '@org/agent-messaging-core/runtime'
+import { PORTAL_PERMISSIONS, type CreatedPortal } from '@org/agent-messaging-core'
+import { orMissing, toIso } from '@org/agent-messaging-core/runtime'
 import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
+import { errAsync } from 'neverthrow'
 import { z } from 'zod'
-import { replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
-import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn, byActor } from '../path-id.js'
-import { readJson } from '../read-json.js'
+import { byActor, refIn } from '../path-id.js'
+import { ownAnswers, routesOf, withoutBody } from '../route.js'
 import { fieldsOf, nullAsAbsent, number, oneOf, text, textOf } from '../schemas.js'
-import { validBody } from '../validate.js'
-import { portalLinkBody, portalLinkSchema, portalPermissionSchema } from '../wire/portal.js'
+import { at, uuid, type BodyOf } from '../wire/body.js'
+
+const portalPermissionSchema = z.enum(PORTAL_PERMISSIONS).meta({ id: 'PortalPermission' })
 
 const newPortalLink = fieldsOf(
   nullAsAbsent({
@@ -39,36 +38,71 @@ const newPortalLink = fieldsOf(
   examples: [{ permissions: ['project:webhooks'], lifetimeSeconds: 3600 }],
 })
 
+const portalLinkSchema = z
+  .object({
+    id: uuid,
+    url: z.string().meta({ description: 'Opens the portal once. Shown only in this answer.' }),
+    permissions: z.array(portalPermissionSchema),
+    returnUrl: z.string().optional(),
+    createdAt: at,
+    linkExpiresAt: at.meta({ description: 'The end of the time to open the link.' }),
+    expiresAt: at.meta({ description: 'The end of the session.' }),
+  })
+  .meta({ id: 'PortalLink' })
+
+const portalLinkBody = (
+  { session, code }: CreatedPortal,
+  page: string,
+): BodyOf<typeof portalLinkSchema> => ({
+  id: session.id,
+  url: `${page}?code=${code}`,
+  permissions: session.permissions,
+  returnUrl: session.returnUrl,
+  createdAt: toIso(session.createdAt),
+  linkExpiresAt: toIso(session.linkUntil),
+  expiresAt: toIso(session.until),
+})
+
 /** Portal links for the customer whose project this is. */
-export const portalRoutes = ({ service, maxBodyBytes, portal }: HttpDeps) => {
-  const mayManage = authorize(service, 'project:admin')
+export const portalRoutes = (d: HttpDeps) => {
+  const { portals } = d.service
+  const route = routesOf(d, { tag: 'Portal', access: authorize(d.service, 'project:admin') })
   return new Hono<Env>()
     .post(
       '/v1/portal-links',
-      about.create,
-      mayManage,
-      readJson(maxBodyBytes),
-      validBody(newPortalLink),
-      async (c) => {
-        const page = portal?.pageUrl()
-        if (!portal || page === undefined) return refuse(c, { kind: 'portal_off' })
-        const input = c.req.valid('json')
-        if (!isAllowed(input.returnUrl, portal.returnOrigins))
-          return refuse(c, { kind: 'invalid', issues: [NOT_ALLOWED] })
-        const created = await service.portals.create(
-          byActor(c, { projectId: c.get('projectId'), ...input }),
-        )
-        if (created.isErr()) return refuse(c, created.error)
-        return reply(c, 201, portalLinkBody(created.value, page))
-      },
+      route(
+        {
+          operationId: 'createPortalLink',
+          summary: 'Create a link that opens the portal for a customer, once',
+          body: newPortalLink,
+          refusals: ['portal_off', 'project_not_found', 'too_many_portals'],
+          answer: ownAnswers({
+            201: { description: 'The link, shown only here', body: portalLinkSchema },
+          }),
+        },
+        (c, sent) => {
+          const page = d.portal?.pageUrl()
+          if (!d.portal || page === undefined) return errAsync({ kind: 'portal_off' })
+          if (!isAllowed(sent.returnUrl, d.portal.returnOrigins))
+            return errAsync({ kind: 'invalid', issues: [NOT_ALLOWED] })
+          return portals
+            .create(byActor(c, { projectId: c.get('projectId'), ...sent }))
+            .map((created) => reply(c, 201, portalLinkBody(created, page)))
+        },
+      ),
     )
-
-    .delete('/v1/portal-links/:id', about.end, mayManage, async (c) => {
-      const ended = await service.portals.end(
-        byActor(c, { projectId: c.get('projectId'), portalId: idIn(c.req.param('id')) }),
-      )
-      return ended.isErr() ? refuse(c, ended.error) : replyEmpty(c)
-    })
+    .delete(
+      '/v1/portal-links/:id',
+      route(
+        {
+          operationId: 'endPortalSession',
+          summary: 'End a portal session, or make its link unusable',
+          refusals: ['portal_not_found'],
+          answer: withoutBody('The session has ended'),
+        },
+        (c) => portals.end(byActor(c, refIn(c, 'portalId'))),
+      ),
+    )
 }
 
 const NOT_ALLOWED = {
@@ -79,22 +113,3 @@ const NOT_ALLOWED = {
 /** Core refuses a text that is not a URL. */
 const isAllowed = (url: string | undefined, origins: readonly string[]): boolean =>
   url === undefined || !URL.canParse(url) || origins.includes(new URL(url).origin)
-
-const tag = 'Portal'
-
-const about = {
-  create: describeRoute<Service['portals']['create']>({
-    tag,
-    operationId: 'createPortalLink',
-    summary: 'Create a link that opens the portal for a customer, once',
-    refusals: { portal_off: true, project_not_found: true, too_many_portals: true },
-    answers: { 201: { description: 'The link, shown only here', body: portalLinkSchema } },
-  }),
-  end: describeRoute<Service['portals']['end']>({
-    tag,
-    operationId: 'endPortalSession',
-    summary: 'End a portal session, or make its link unusable',
-    refusals: { portal_not_found: true },
-    answers: { 204: { description: 'The session has ended' } },
-  }),
-}

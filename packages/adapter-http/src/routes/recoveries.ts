@@ -1,111 +1,140 @@
-import { given } from '@org/agent-messaging-core/runtime'
-import { Hono, type Context } from 'hono'
+import type { Recovery } from '@org/agent-messaging-core'
+import { given, toIso } from '@org/agent-messaging-core/runtime'
+import { Hono } from 'hono'
+import { z } from 'zod'
 import { authorize } from '../authorize.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
-import { answer } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { idIn, byActor } from '../path-id.js'
-import { readJsonIfSent } from '../read-json.js'
-import { fieldsOf, id, nullAsAbsent, oneOf, pageOf, paging, query } from '../schemas.js'
-import { validBody, validQuery } from '../validate.js'
-import { pageBody, pageSchema } from '../wire/page.js'
-import {
-  recoveryBody,
-  recoverySchema,
-  responseClasses,
-  responseClassSchema,
-} from '../wire/recovery.js'
+import { byActor, refIn } from '../path-id.js'
+import { routesOf, shown, shownPage } from '../route.js'
+import { fieldsOf, id, nullAsAbsent, oneOf, page, pageOf } from '../schemas.js'
+import { at, count, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
+import { deliveryStatusSchema, eventTypeSchema } from '../wire/delivery.js'
 import { deliveryFilter } from './deliveries.js'
 
-const fields = {
-  webhookId: id.optional().meta({ description: 'Absent: the deliveries of all webhooks.' }),
-  ...deliveryFilter,
-  lastAnswer: oneOf(responseClasses).meta({ shown: responseClassSchema }).optional().meta({
-    description: 'The status class of the last answer. `none`: the receiver was not reached.',
+const responseClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
+const responseClassSchema = z.enum(responseClasses).meta({ id: 'ResponseClass' })
+
+const newRecovery = fieldsOf(
+  nullAsAbsent({
+    webhookId: id.optional().meta({ description: 'Absent: the deliveries of all webhooks.' }),
+    ...deliveryFilter,
+    lastAnswer: oneOf(responseClasses).meta({ shown: responseClassSchema }).optional().meta({
+      description: 'The status class of the last answer. `none`: the receiver was not reached.',
+    }),
   }),
-}
-const newRecovery = fieldsOf(nullAsAbsent(fields)).meta({
+).meta({
   id: 'NewRecovery',
   examples: [{ status: 'exhausted', createdAfter: '2026-11-01T00:00:00Z' }],
 })
-const list = query(paging)
 
-export const recoveryRoutes = ({ service, maxBodyBytes }: HttpDeps) => {
-  const mayManage = authorize(service, 'project:webhooks')
+const recoverySchema = z
+  .object({
+    id: uuid,
+    status: z.enum(['running', 'done', 'cancelled', 'failed']),
+    failure: z.enum(['webhook_deleted']).optional().meta({
+      description: 'Present if the status is `failed`.',
+    }),
+    filter: z
+      .object({
+        webhookId: uuid.optional(),
+        event: eventTypeSchema.optional(),
+        status: deliveryStatusSchema,
+        lastAnswer: responseClassSchema.optional(),
+        createdAfter: at.optional(),
+        createdBefore: at,
+      })
+      .meta({ id: 'RecoveryFilter' }),
+    matched: count.meta({ description: 'Deliveries that match the filter so far.' }),
+    redelivered: count.meta({
+      description: 'Matches that are due again. The others were due already or being sent.',
+    }),
+    createdAt: at,
+    finishedAt: at.optional(),
+  })
+  .meta({ id: 'Recovery' })
+
+const recoveryBody = ({
+  id,
+  state,
+  filter: { createdAfter, createdBefore, ...filter },
+  matched,
+  redelivered,
+  createdAt,
+}: Recovery): BodyOf<typeof recoverySchema> => ({
+  id,
+  status: state.kind,
+  ...(state.kind === 'failed' && { failure: state.reason }),
+  filter: {
+    ...filter,
+    createdAfter: toIsoIfSet(createdAfter),
+    createdBefore: toIso(createdBefore),
+  },
+  matched,
+  redelivered,
+  createdAt: toIso(createdAt),
+  ...(state.kind !== 'running' && { finishedAt: toIso(state.finishedAt) }),
+})
+
+export const recoveryRoutes = (d: HttpDeps) => {
+  const { recoveries } = d.service
+  const route = routesOf(d, { tag: 'Recoveries', access: authorize(d.service, 'project:webhooks') })
+  const recovery = shown('The recovery', recoverySchema, recoveryBody)
   return new Hono<Env>()
     .post(
       '/v1/recoveries',
-      about.start,
-      mayManage,
-      readJsonIfSent(maxBodyBytes),
-      validBody(newRecovery),
-      (c) => {
-        const filter = given(c.req.valid('json'))
-        const started = service.recoveries.start(
-          byActor(c, { projectId: c.get('projectId'), filter }),
-        )
-        return answer(c, 202, started, recoveryBody)
-      },
+      route(
+        {
+          operationId: 'startRecovery',
+          summary: 'Send all deliveries that match a filter again',
+          description:
+            'Starts a task of the server and answers at once. The task covers the deliveries that exist ' +
+            'now: exhausted ones unless `status` says otherwise, of all webhooks unless `webhookId` ' +
+            'names one.',
+          body: newRecovery,
+          isBodyOptional: true,
+          refusals: ['webhook_not_found', 'too_many_recoveries'],
+          answer: shown('The recovery', recoverySchema, recoveryBody, 202),
+        },
+        (c, sent) =>
+          recoveries.start(byActor(c, { projectId: c.get('projectId'), filter: given(sent) })),
+      ),
     )
-
-    .get('/v1/recoveries', about.list, mayManage, validQuery(list), (c) => {
-      const page = pageOf(c.req.valid('query'))
-      return answer(
-        c,
-        200,
-        service.recoveries.list(c.get('projectId'), page),
-        pageBody(recoveryBody),
-      )
-    })
-
-    .get('/v1/recoveries/:id', about.get, mayManage, (c) =>
-      answer(c, 200, service.recoveries.get(refOf(c)), recoveryBody),
+    .get(
+      '/v1/recoveries',
+      route(
+        {
+          operationId: 'listRecoveries',
+          summary: 'List recoveries, newest first',
+          query: page,
+          answer: shownPage(recoverySchema, recoveryBody),
+        },
+        (c, asked) => recoveries.list(c.get('projectId'), pageOf(asked)),
+      ),
     )
-
-    .post('/v1/recoveries/:id/cancel', about.cancel, mayManage, (c) =>
-      answer(c, 200, service.recoveries.cancel(byActor(c, refOf(c))), recoveryBody),
+    .get(
+      '/v1/recoveries/:id',
+      route(
+        {
+          operationId: 'getRecovery',
+          summary: 'Read the progress of a recovery',
+          refusals: ['recovery_not_found'],
+          answer: recovery,
+        },
+        (c) => recoveries.get(refIn(c, 'recoveryId')),
+      ),
     )
-}
-
-const refOf = (c: Context<Env>) => ({
-  projectId: c.get('projectId'),
-  recoveryId: idIn(c.req.param('id')),
-})
-
-const tag = 'Recoveries'
-
-const about = {
-  start: describeRoute<Service['recoveries']['start']>({
-    tag,
-    operationId: 'startRecovery',
-    summary: 'Send all deliveries that match a filter again',
-    description:
-      'Starts a task of the server and answers at once. The task covers the deliveries that exist ' +
-      'now: exhausted ones unless `status` says otherwise, of all webhooks unless `webhookId` ' +
-      'names one.',
-    refusals: { webhook_not_found: true, too_many_recoveries: true },
-    answers: { 202: { description: 'The recovery', body: recoverySchema } },
-  }),
-  list: describeRoute<Service['recoveries']['list']>({
-    tag,
-    operationId: 'listRecoveries',
-    summary: 'List recoveries, newest first',
-    answers: { 200: { description: 'One page', body: pageSchema(recoverySchema) } },
-  }),
-  get: describeRoute<Service['recoveries']['get']>({
-    tag,
-    operationId: 'getRecovery',
-    summary: 'Read the progress of a recovery',
-    refusals: { recovery_not_found: true },
-    answers: { 200: { description: 'The recovery', body: recoverySchema } },
-  }),
-  cancel: describeRoute<Service['recoveries']['cancel']>({
-    tag,
-    operationId: 'cancelRecovery',
-    summary: 'Cancel a running recovery',
-    description: 'Deliveries that are due again stay due.',
-    refusals: { recovery_not_found: true, recovery_final: true },
-    answers: { 200: { description: 'The recovery', body: recoverySchema } },
-  }),
+    .post(
+      '/v1/recoveries/:id/cancel',
+      route(
+        {
+          operationId: 'cancelRecovery',
+          summary: 'Cancel a running recovery',
+          description: 'Deliveries that are due again stay due.',
+          refusals: ['recovery_not_found', 'recovery_final'],
+          answer: recovery,
+        },
+        (c) => recoveries.cancel(byActor(c, refIn(c, 'recoveryId'))),
+      ),
+    )
 }

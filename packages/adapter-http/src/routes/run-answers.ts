@@ -11,15 +11,13 @@ import {
 import { bearerToken } from '@org/agent-messaging-http-kit'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { z } from 'zod'
-import { replyEmpty } from '../answer.js'
-import { annotated, describeRoute, type Service } from '../document/describe-route.js'
+import { annotated } from '../document/describe-route.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentIn, idIn } from '../path-id.js'
-import { readJson } from '../read-json.js'
+import { routesOf, withoutBody } from '../route.js'
 import { boolean, jsonObject, NO_NUL, number, nullAsAbsent, text } from '../schemas.js'
-import { validBody } from '../validate.js'
 
 const MAX_ERROR_LENGTH = 1_000
 
@@ -88,23 +86,32 @@ const runAnswer = z
   })
 
 /** Accepts the late answer of a runtime. The run token of the message replaces the API key. */
-export const runAnswerRoutes = ({ service, maxAnswerBytes }: HttpDeps) =>
-  new Hono<Env>().post(
+export const runAnswerRoutes = (d: HttpDeps) => {
+  const { service, maxAnswerBytes: maxBodyBytes } = d
+  const route = routesOf(d, { tag: 'Runtimes', access: withRunToken(service) })
+  return new Hono<Env>().post(
     '/v1/agents/:id/messages/:messageId/response',
-    about.answer,
-    withRunToken(service),
-    readJson(maxAnswerBytes),
-    validBody(runAnswer),
-    async (c) => {
-      const answered = await service.messages.answer({
-        agent: agentIn(c.req.param('id')),
-        messageId: idIn(c.req.param('messageId')),
-        runToken: c.get('runToken'),
-        run: endedRun(c.req.valid('json')),
-      })
-      return answered.isErr() ? refuse(c, answered.error) : replyEmpty(c)
-    },
+    route(
+      {
+        operationId: 'answerRun',
+        summary: 'Answer a message late',
+        description: 'For a runtime that accepted the message and answers later.',
+        body: runAnswer,
+        maxBodyBytes,
+        errors: ['unavailable'],
+        refusals: ['run_token_invalid', 'message_not_found', 'run_superseded'],
+        answer: withoutBody('The answer is stored'),
+      },
+      (c, sent) =>
+        service.messages.answer({
+          agent: agentIn(c.req.param('id')),
+          messageId: idIn(c.req.param('messageId')),
+          runToken: c.get('runToken'),
+          run: endedRun(sent),
+        }),
+    ),
   )
+}
 
 /** Refuses a request without the message's run token, before its body is read. */
 const withRunToken = (service: EndpointService): MiddlewareHandler<Env> =>
@@ -134,16 +141,4 @@ function outcomeOf({
   if (asked.question !== undefined) return { kind: 'input_required', ...asked } as AskingRun
   if (error === undefined) return { kind: 'answered', response: response ?? '' }
   return failedRun('RUNTIME_ERROR', beginningOf(error.message, MAX_ERROR_LENGTH), error.retryable)
-}
-
-const about = {
-  answer: describeRoute<Service['messages']['answer']>({
-    tag: 'Runtimes',
-    operationId: 'answerRun',
-    summary: 'Answer a message late',
-    description: 'For a runtime that accepted the message and answers later.',
-    errors: ['unavailable'],
-    refusals: { run_token_invalid: true, message_not_found: true, run_superseded: true },
-    answers: { 204: { description: 'The answer is stored' } },
-  }),
 }

@@ -1,58 +1,71 @@
+import type { SessionSummary } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
-import { replyEmpty } from '../answer.js'
+import { z } from 'zod'
 import { authorize } from '../authorize.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
-import { answer, refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, textIn, byActor } from '../path-id.js'
-import { forced, pageOf, paging, query } from '../schemas.js'
-import { validQuery } from '../validate.js'
-import { pageBody, pageSchema } from '../wire/page.js'
-import { sessionBody, sessionSchema } from '../wire/session.js'
+import { agentRef, byActor, textIn } from '../path-id.js'
+import { routesOf, shownPage, withoutBody } from '../route.js'
+import { forced, page, pageOf } from '../schemas.js'
+import { at, count, uuid, type BodyOf } from '../wire/body.js'
 
-export const sessionRoutes = ({ service }: HttpDeps) => {
-  const maySend = authorize(service, 'project:message')
+const sessionSchema = z
+  .object({
+    sessionId: z.string(),
+    openCount: count.meta({ description: 'Messages that are not final.' }),
+    lastMessageId: uuid,
+    lastMessageAt: at,
+  })
+  .meta({ id: 'Session' })
+
+const sessionBody = ({
+  sessionId,
+  openCount,
+  lastMessageId,
+  lastMessageAt,
+}: SessionSummary): BodyOf<typeof sessionSchema> => ({
+  sessionId,
+  openCount,
+  lastMessageId,
+  lastMessageAt: toIso(lastMessageAt),
+})
+
+export const sessionRoutes = (d: HttpDeps) => {
+  const { sessions } = d.service
+  const route = routesOf(d, { tag: 'Sessions', access: authorize(d.service, 'project:message') })
   return new Hono<Env>()
-    .get('/v1/agents/:id/sessions', about.list, maySend, validQuery(query(paging)), (c) => {
-      const page = pageOf(c.req.valid('query'))
-      const found = service.sessions.list({ ...agentRef(c), page })
-      return answer(c, 200, found, pageBody(sessionBody))
-    })
-
+    .get(
+      '/v1/agents/:id/sessions',
+      route(
+        {
+          operationId: 'listSessions',
+          summary: 'List the sessions of an agent',
+          query: page,
+          refusals: ['agent_not_found'],
+          answer: shownPage(sessionSchema, sessionBody),
+        },
+        (c, asked) => sessions.list({ ...agentRef(c), page: pageOf(asked) }),
+      ),
+    )
     .delete(
       '/v1/agents/:id/sessions/:sessionId',
-      about.erase,
-      maySend,
-      validQuery(forced),
-      async (c) => {
-        const erased = await service.sessions.erase(
-          byActor(c, {
-            ...agentRef(c),
-            sessionId: textIn(c.req.param('sessionId')),
-            force: c.req.valid('query').force === 'true',
-          }),
-        )
-        return erased.isErr() ? refuse(c, erased.error) : replyEmpty(c)
-      },
+      route(
+        {
+          operationId: 'eraseSession',
+          summary: 'Erase a session with its messages and its memory',
+          query: forced,
+          refusals: ['agent_not_found', 'session_not_found', 'session_busy'],
+          answer: withoutBody('The session is erased'),
+        },
+        (c, { force }) =>
+          sessions.erase(
+            byActor(c, {
+              ...agentRef(c),
+              sessionId: textIn(c.req.param('sessionId')),
+              force: force === 'true',
+            }),
+          ),
+      ),
     )
-}
-
-const tag = 'Sessions'
-
-const about = {
-  list: describeRoute<Service['sessions']['list']>({
-    tag,
-    operationId: 'listSessions',
-    summary: 'List the sessions of an agent',
-    refusals: { agent_not_found: true },
-    answers: { 200: { description: 'One page', body: pageSchema(sessionSchema) } },
-  }),
-  erase: describeRoute<Service['sessions']['erase']>({
-    tag,
-    operationId: 'eraseSession',
-    summary: 'Erase a session with its messages and its memory',
-    refusals: { agent_not_found: true, session_not_found: true, session_busy: true },
-    answers: { 204: { description: 'The session is erased' } },
-  }),
 }

@@ -1,15 +1,14 @@
+import type { ProjectUsage } from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { authorize } from '../authorize.js'
-import { authorizeOperator } from '../authorize-operator.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
+import { authorize, authorizeOperator } from '../authorize.js'
 import type { Env } from '../env.js'
-import { answer } from '../errors.js'
 import type { HttpDeps } from '../options.js'
 import { idIn } from '../path-id.js'
+import { routesOf, shown } from '../route.js'
 import { query } from '../schemas.js'
-import { validQuery } from '../validate.js'
-import { usageBody, usageSchema } from '../wire/usage.js'
+import { count, type BodyOf } from '../wire/body.js'
 
 const date = z.iso
   .date({ error: 'must be a date such as 2030-01-31' })
@@ -20,44 +19,80 @@ const range = query({
   to: date.meta({ description: 'The last day (UTC). Default: today.' }),
 })
 
+const counts = {
+  messages: count.meta({ description: 'Accepted messages.' }),
+  runs: count.meta({ description: 'Runs whose outcome was stored.' }),
+  deliveries: count.meta({ description: 'Deliveries that were delivered or exhausted.' }),
+  attempts: count.meta({ description: 'Requests to webhooks.' }),
+  bytesIn: count.meta({ description: 'Messages with their metadata, in UTF-8.' }),
+  bytesOut: count.meta({ description: 'Answers, and the bodies of attempts, in UTF-8.' }),
+  inputTokens: count.meta({ description: 'Tokens that runtimes report.' }),
+  outputTokens: count.meta({ description: 'Tokens that runtimes report.' }),
+}
+const day = z.iso.date()
+
+const usageSchema = z
+  .object({
+    from: day,
+    to: day,
+    isCounted: z.boolean().meta({ description: 'False: the server does not count at this time.' }),
+    total: z.object(counts).meta({ id: 'UsageCounts' }),
+    days: z
+      .array(z.object({ date: day, ...counts }).meta({ id: 'UsageOfDay' }))
+      .meta({ description: 'The days with counts, oldest first.' }),
+  })
+  .meta({ id: 'Usage' })
+
+const usageBody = ({
+  from,
+  to,
+  isCounted,
+  total,
+  days,
+}: ProjectUsage): BodyOf<typeof usageSchema> => ({
+  from: dateOf(from),
+  to: dateOf(to),
+  isCounted,
+  total,
+  days: days.map((one) => ({ date: dateOf(one.day), ...one.counts })),
+})
+
+const dateOf = (at: number): string => toIso(at).slice(0, 10)
+
 /** The usage of a project, for its administrators and for the operator. */
 export const usageRoutes = (d: HttpDeps) => {
-  const { service } = d
+  const { usage, projects } = d.service
+  const access = authorize(d.service, 'project:admin')
+  const route = routesOf(d, { tag: 'Usage', access })
+  const operatorRoute = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
+  const answer = shown('The counts', usageSchema, usageBody)
   return new Hono<Env>()
-    .get('/v1/usage', about.own, authorize(service, 'project:admin'), validQuery(range), (c) => {
-      const asked = { projectId: c.get('projectId'), ...c.req.valid('query') }
-      return answer(c, 200, service.usage.read(asked), usageBody)
-    })
-
+    .get(
+      '/v1/usage',
+      route(
+        {
+          operationId: 'getUsage',
+          summary: 'Read the usage of the project by day',
+          query: range,
+          answer,
+        },
+        (c, asked) => usage.read({ projectId: c.get('projectId'), ...asked }),
+      ),
+    )
     .get(
       '/v1/projects/:id/usage',
-      about.ofProject,
-      authorizeOperator(d),
-      validQuery(range),
-      (c) => {
-        const asked = c.req.valid('query')
-        const usage = service.projects
-          .get(idIn(c.req.param('id')))
-          .andThen(({ id }) => service.usage.read({ projectId: id, ...asked }))
-        return answer(c, 200, usage, usageBody)
-      },
+      operatorRoute(
+        {
+          operationId: 'getProjectUsage',
+          summary: 'Read the usage of a project by day',
+          query: range,
+          refusals: ['project_not_found'],
+          answer,
+        },
+        (c, asked) =>
+          projects
+            .get(idIn(c.req.param('id')))
+            .andThen(({ id }) => usage.read({ projectId: id, ...asked })),
+      ),
     )
-}
-
-const answers = { 200: { description: 'The counts', body: usageSchema } }
-
-const about = {
-  own: describeRoute<Service['usage']['read']>({
-    tag: 'Usage',
-    operationId: 'getUsage',
-    summary: 'Read the usage of the project by day',
-    answers,
-  }),
-  ofProject: describeRoute<Service['projects']['get']>({
-    tag: 'Projects',
-    operationId: 'getProjectUsage',
-    summary: 'Read the usage of a project by day',
-    refusals: { project_not_found: true },
-    answers,
-  }),
 }

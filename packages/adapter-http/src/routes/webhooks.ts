@@ -10,20 +10,14 @@ import {
 import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
-import { basePathOf, replyEmpty } from '../answer.js'
 import { authorize } from '../authorize.js'
 import { requestFields } from '../described.js'
-import { describeRoute, type Service } from '../document/describe-route.js'
 import type { Env } from '../env.js'
-import { answer, refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { webhookRef, byActor } from '../path-id.js'
-import { readJson } from '../read-json.js'
-import { boolean, fieldsOf, id, nullAsAbsent, pageOf, paging, query, text } from '../schemas.js'
-import { validBody, validQuery } from '../validate.js'
-import { pageBody, pageSchema } from '../wire/page.js'
+import { byActor, locationOf, refIn } from '../path-id.js'
+import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
+import { boolean, fieldsOf, id, nullAsAbsent, page, pageOf, text } from '../schemas.js'
 import {
-  createdWebhookBody,
   createdWebhookSchema,
   subscriptionSchema,
   webhookBody,
@@ -104,109 +98,89 @@ const change = settings.partial().meta({
   examples: [{ events: ['*'] }],
 })
 
-export const webhookRoutes = ({ service, maxBodyBytes, basePath }: HttpDeps) => {
-  const mayManage = authorize(service, 'project:webhooks')
-  const show = (webhook: Webhook) =>
-    webhookBody(webhook, service.now(), service.webhooks.limitOf(webhook))
+/** Returns what the routes of webhooks share. The body shows the webhook as it is now. */
+export const webhookRoute = (d: HttpDeps) => ({
+  route: routesOf(d, { tag: 'Webhooks', access: authorize(d.service, 'project:webhooks') }),
+  bodyOf: (webhook: Webhook) =>
+    webhookBody(webhook, d.service.now(), d.service.webhooks.limitOf(webhook)),
+})
+
+export const webhookRoutes = (d: HttpDeps) => {
+  const { webhooks } = d.service
+  const { route, bodyOf } = webhookRoute(d)
   return new Hono<Env>()
     .post(
       '/v1/webhooks',
-      about.create,
-      mayManage,
-      readJson(maxBodyBytes),
-      validBody(create),
-      async (c) => {
-        const projectId = c.get('projectId')
-        const created = await service.webhooks.create(
-          byActor(c, { projectId, ...c.req.valid('json') }),
-        )
-        if (created.isErr()) return refuse(c, created.error)
-        const collection = `${basePathOf(c, { basePath, route: '/v1/webhooks' })}/v1/webhooks`
-        return reply(
-          c,
-          201,
-          createdWebhookBody(
-            created.value,
-            service.now(),
-            service.webhooks.limitOf(created.value.webhook),
-          ),
-          {
-            Location: `${collection}/${created.value.webhook.id}`,
-          },
-        )
-      },
+      route(
+        {
+          operationId: 'createWebhook',
+          summary: 'Create a webhook',
+          body: create,
+          refusals: ['project_not_found', 'too_many_webhooks'],
+          answer: ownAnswers({
+            201: {
+              description: 'The webhook. Its secret is shown only here',
+              body: createdWebhookSchema,
+              headers: ['Location'],
+            },
+          }),
+        },
+        (c, sent) =>
+          webhooks
+            .create(byActor(c, { projectId: c.get('projectId'), ...sent }))
+            .map(({ webhook, secret }) => {
+              const at = { route: '/v1/webhooks', id: webhook.id }
+              return reply(c, 201, { ...bodyOf(webhook), secret }, locationOf(c, d.basePath, at))
+            }),
+      ),
     )
-
-    .get('/v1/webhooks', about.list, mayManage, validQuery(query(paging)), (c) => {
-      const found = service.webhooks.list(c.get('projectId'), pageOf(c.req.valid('query')))
-      return answer(c, 200, found, pageBody(show))
-    })
-
-    .get('/v1/webhooks/:id', about.get, mayManage, (c) =>
-      answer(c, 200, service.webhooks.get(webhookRef(c)), show),
+    .get(
+      '/v1/webhooks',
+      route(
+        {
+          operationId: 'listWebhooks',
+          summary: 'List the webhooks of the project, newest first',
+          query: page,
+          answer: shownPage(webhookSchema, bodyOf),
+        },
+        (c, asked) => webhooks.list(c.get('projectId'), pageOf(asked)),
+      ),
     )
-
+    .get(
+      '/v1/webhooks/:id',
+      route(
+        {
+          operationId: 'getWebhook',
+          summary: 'Read a webhook and its health',
+          refusals: ['webhook_not_found'],
+          answer: shown('The webhook', webhookSchema, bodyOf),
+        },
+        (c) => webhooks.get(refIn(c, 'webhookId')),
+      ),
+    )
     .patch(
       '/v1/webhooks/:id',
-      about.update,
-      mayManage,
-      readJson(maxBodyBytes),
-      validBody(change),
-      (c) => {
-        const updated = service.webhooks.update(
-          byActor(c, { ...webhookRef(c), change: c.req.valid('json') }),
-        )
-        return answer(c, 200, updated, show)
-      },
+      route(
+        {
+          operationId: 'updateWebhook',
+          summary: 'Change a webhook',
+          body: change,
+          refusals: ['webhook_not_found'],
+          answer: shown('The webhook after the change', webhookSchema, bodyOf),
+        },
+        (c, sent) => webhooks.update(byActor(c, { ...refIn(c, 'webhookId'), change: sent })),
+      ),
     )
-
-    .delete('/v1/webhooks/:id', about.delete, mayManage, async (c) => {
-      const deleted = await service.webhooks.delete(byActor(c, webhookRef(c)))
-      return deleted.isErr() ? refuse(c, deleted.error) : replyEmpty(c)
-    })
-}
-
-const tag = 'Webhooks'
-
-const about = {
-  create: describeRoute<Service['webhooks']['create']>({
-    tag,
-    operationId: 'createWebhook',
-    summary: 'Create a webhook',
-    refusals: { project_not_found: true, too_many_webhooks: true },
-    answers: {
-      201: {
-        description: 'The webhook. Its secret is shown only here',
-        body: createdWebhookSchema,
-        headers: ['Location'],
-      },
-    },
-  }),
-  list: describeRoute<Service['webhooks']['list']>({
-    tag,
-    operationId: 'listWebhooks',
-    summary: 'List the webhooks of the project, newest first',
-    answers: { 200: { description: 'One page', body: pageSchema(webhookSchema) } },
-  }),
-  get: describeRoute<Service['webhooks']['get']>({
-    tag,
-    operationId: 'getWebhook',
-    summary: 'Read a webhook and its health',
-    refusals: { webhook_not_found: true },
-    answers: { 200: { description: 'The webhook', body: webhookSchema } },
-  }),
-  update: describeRoute<Service['webhooks']['update']>({
-    tag,
-    operationId: 'updateWebhook',
-    summary: 'Change a webhook',
-    refusals: { webhook_not_found: true },
-    answers: { 200: { description: 'The webhook after the change', body: webhookSchema } },
-  }),
-  delete: describeRoute<Service['webhooks']['delete']>({
-    tag,
-    operationId: 'deleteWebhook',
-    summary: 'Delete a webhook and cancel its pending deliveries',
-    refusals: { webhook_not_found: true },
-    answers: { 204: { description: 'The webhook is deleted' } },
-  }),
+    .delete(
+      '/v1/webhooks/:id',
+      route(
+        {
+          operationId: 'deleteWebhook',
+          summary: 'Delete a webhook and cancel its pending deliveries',
+          refusals: ['webhook_not_found'],
+          answer: withoutBody('The webhook is deleted'),
+        },
+        (c) => webhooks.delete(byActor(c, refIn(c, 'webhookId'))),
+      ),
+    )
 }

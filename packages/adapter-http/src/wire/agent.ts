@@ -11,7 +11,7 @@ import { answerFields } from '../described.js'
 import { a2aSchema } from './a2a.js'
 import { at, count, uuid, type BodyOf } from './body.js'
 import { defaultPrincipalSchema } from './principal.js'
-import { runErrorSchema } from './run-error.js'
+import { runErrorSchema } from './run.js'
 import { shownRuntimeSchema } from './runtime.js'
 
 const states = [

@@ -6,8 +6,7 @@ import { at, count, uuid, type BodyOf } from './body.js'
 import { eventTypeSchema, unreachableErrorSchema } from './delivery.js'
 import { inputAnswerSchema, openInputSchema } from './input.js'
 import { principalSchema } from './principal.js'
-import { runErrorSchema } from './run-error.js'
-import { runUsageSchema } from './usage.js'
+import { runErrorSchema, runUsageSchema } from './run.js'
 import { variants } from './variants.js'
 
 const agentId = uuid

@@ -6,8 +6,7 @@ import { at, count, uuid, type BodyOf } from './body.js'
 import { answeredBody, inputSchema, openInputBody, openInputSchema } from './input.js'
 import { deliveryBody, deliverySchema } from './delivery.js'
 import { principalSchema } from './principal.js'
-import { runErrorSchema } from './run-error.js'
-import { runUsageSchema } from './usage.js'
+import { runErrorSchema, runUsageSchema } from './run.js'
 
 export const messageStates = [
   'queued',

@@ -107,13 +107,6 @@ export const webhookBody = (webhook: Webhook, now: Instant, limit?: WebhookLimit
   updatedAt: toIso(webhook.updatedAt),
 })
 
-/** The only body that contains the secret. */
-export const createdWebhookBody = (
-  { webhook, secret }: { readonly webhook: Webhook; readonly secret: string },
-  now: Instant,
-  limit?: WebhookLimit,
-): BodyOf<typeof createdWebhookSchema> => ({ ...webhookBody(webhook, now, limit), secret })
-
 const statusFields = ({
   status,
 }: Webhook): Pick<WebhookBody, 'enabled' | 'disabledReason' | 'disabledAt'> =>

@@ -1,5 +1,6 @@
 import type { RunError } from '@org/agent-messaging-core'
 import { z } from 'zod'
+import { count } from './body.js'
 
 const codes = [
   'RUNTIME_ERROR',
@@ -20,3 +21,8 @@ export const runErrorSchema = z.object({ code: z.enum(codes), message: z.string(
   description:
     'Why a run or an agent failed. The service sets the code. The message can come from the agent.',
 })
+
+/** The tokens of a run, as its runtime reports them. */
+export const runUsageSchema = z
+  .object({ inputTokens: count.optional(), outputTokens: count.optional() })
+  .meta({ id: 'RunUsage', description: 'The tokens of a model, as the runtime reports them.' })

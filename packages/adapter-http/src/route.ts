@@ -1,0 +1,158 @@
+import type { Page } from '@org/agent-messaging-core'
+import { reply, type HttpError } from '@org/agent-messaging-http-kit'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type { Err, Result, ResultAsync } from 'neverthrow'
+import { z } from 'zod'
+import { describeHandler, type RouteNotes } from './document/describe-route.js'
+import type { Env } from './env.js'
+import { refuse } from './errors.js'
+import type { HttpDeps } from './options.js'
+import { readJson, readJsonIfSent } from './read-json.js'
+import { validBody, validQuery } from './validate.js'
+import type { BodyOf } from './wire/body.js'
+
+/** How a route answers with the value of its use case. */
+type Answer<T> = Pick<RouteNotes, 'answers'> & {
+  readonly show: (c: Context<Env>, value: T) => Response
+}
+
+export const shown = <T, Schema extends z.ZodType>(
+  description: string,
+  body: Schema,
+  bodyOf: (value: T) => BodyOf<Schema>,
+  status: ContentfulStatusCode = 200,
+): Answer<T> => ({
+  answers: { [status]: { description, body } },
+  show: (c, value) => reply(c, status, bodyOf(value)),
+})
+
+/** One page of a list. The schema is named after its rows. */
+export const shownPage = <T, Row extends z.ZodType>(
+  row: Row,
+  bodyOf: (row: T) => BodyOf<Row>,
+): Answer<Page<T>> => ({
+  answers: { 200: { description: 'One page', body: pageSchema(row) } },
+  show: (c, { data, nextCursor }) => reply(c, 200, { data: data.map(bodyOf), nextCursor }),
+})
+
+const pageSchema = (row: z.ZodType) =>
+  z
+    .object({
+      data: z.array(row),
+      nextCursor: z
+        .string()
+        .nullable()
+        .meta({ description: 'Send it as `?cursor=`. Null on the last page.' }),
+    })
+    .meta({ id: `${row.meta()?.id}Page` })
+
+export const withoutBody = (description: string): Answer<unknown> => ({
+  answers: { 204: { description } },
+  show: replyEmpty,
+})
+
+/** For a handler that makes its responses itself. */
+export const ownAnswers = (answers: RouteNotes['answers']): Answer<Response> => ({
+  answers,
+  show: (_, response) => response,
+})
+
+export const replyEmpty = (c: Context<Env>): Response =>
+  new Response(null, {
+    status: 204,
+    headers: { 'Cache-Control': 'no-store', 'X-Request-Id': c.get('requestId') },
+  })
+
+/** The errors that a declaration names. The checks add the others. */
+type KindIn<R> =
+  R extends Err<unknown, infer E extends HttpError>
+    ? Exclude<E['kind'], 'unavailable' | 'invalid'>
+    : never
+type Exactly<Named, Found> = [Found] extends [Named]
+  ? [Named] extends [Found]
+    ? unknown
+    : { readonly doesNotHappen: Exclude<Named, Found> }
+  : { readonly undocumented: Exclude<Found, Named> }
+
+type Declared<T, Sent extends z.ZodType, Kind> = Omit<
+  RouteNotes,
+  'tag' | 'answers' | 'body' | 'query'
+> & {
+  readonly answer: Answer<T>
+  /** Checks what the handler gets as `sent`. */
+  readonly body?: Sent
+  readonly query?: Sent
+  readonly maxBodyBytes?: number
+  /** The errors of the use case. */
+  readonly refusals?: readonly Kind[]
+}
+
+type Group = { readonly tag: string; readonly access?: MiddlewareHandler<Env> }
+
+/**
+ * Returns a function that makes the routes of a subject. A route checks the request, calls a use
+ * case, and answers with its value or its error. The declaration must name each error of the use
+ * case: an undocumented error does not compile.
+ */
+export const routesOf =
+  (d: Pick<HttpDeps, 'maxBodyBytes'>, { tag, access }: Group) =>
+  <
+    T,
+    Sent extends z.ZodType,
+    Found extends ResultAsync<T, HttpError> | Promise<Result<T, HttpError>>,
+    Kind extends HttpError['kind'] = never,
+  >(
+    declared: Declared<T, Sent, Kind>,
+    handler: (
+      c: Context<Env>,
+      sent: z.output<Sent>,
+    ) => Found & Exactly<Kind, KindIn<Awaited<Found>>>,
+  ) => {
+    const { answer, body, query, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
+    const read = declared.isBodyOptional ? readJsonIfSent : readJson
+    const checks: MiddlewareHandler[] = [
+      ...(access ? [access] : []),
+      ...(body ? [read(maxBodyBytes), validBody(body)] : []),
+      ...(query ? [validQuery(query)] : []),
+    ]
+    const errors = [...(declared.errors ?? []), ...refusals]
+    return describeHandler(check, { ...declared, tag, errors, answers: answer.answers }, checks)
+
+    // Each check ends before the next one starts. Hono's own chain keeps all checks in memory until
+    // the answer is ready: more than half a kilobyte each for every waiting caller.
+    async function check(c: Context<Env>): Promise<Response> {
+      for (const one of checks) {
+        const refusal = await refusalBy(one, c)
+        if (refusal) return refusal
+      }
+      const sent = c.req.valid((body ? 'json' : 'query') as never)
+      const result = await handler(c, sent)
+      if (result.isOk()) return answer.show(c, result.value)
+      // A storage that is not available does not say whether the key is revoked.
+      const revoked = result.error.kind === 'unavailable' ? undefined : await refuseRevoked(c)
+      return revoked ?? refuse(c, result.error)
+    }
+  }
+
+/** A request with a revoked key is refused for that reason, whatever else is wrong with it. */
+async function refusalBy(check: MiddlewareHandler, c: Context<Env>): Promise<Response | undefined> {
+  let isAccepted = false
+  try {
+    const refusal = await check(c, async () => {
+      isAccepted = true
+    })
+    return isAccepted ? undefined : ((await refuseRevoked(c)) ?? (refusal as Response))
+  } catch (error) {
+    const revoked = await refuseRevoked(c)
+    if (revoked) return revoked
+    throw error
+  }
+}
+
+/** Returns a refusal if the request has a recalled key that is not valid now. */
+async function refuseRevoked(c: Context<Env>): Promise<Response | undefined> {
+  const access = c.get('access') as Env['Variables']['access'] | undefined
+  const revoked = await access?.confirm()
+  return revoked && refuse(c, revoked)
+}
