@@ -6,7 +6,7 @@ import { ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from './context.js'
 import { countMatching, countText, type Count } from './parts/count.js'
 import { webhookRef } from './parts/input.js'
-import { show, showError } from './parts/layout.js'
+import { show, showFound, type Page } from './parts/layout.js'
 import { BASE } from './options.js'
 import { need } from './access/sign-in.js'
 
@@ -18,15 +18,14 @@ export const confirmRoutes = ({ service }: ConsoleDeps) =>
   new Hono<Env>().get(
     `${BASE}/webhooks/:id/:action{rotate|disable|delete}`,
     need('project:webhooks'),
-    async (c) => {
+    (c) => {
       const ref = webhookRef(c)
-      const found = await safeTry(async function* () {
+      const found = safeTry(async function* () {
         const webhook = yield* service.webhooks.get(ref)
         return ok({ webhook, open: yield* countMatching(service, { ...ref, status: 'pending' }) })
       })
-      if (found.isErr()) return showError(c, found.error)
       const action = c.req.param('action') as keyof typeof ACTIONS
-      return confirmPage(c, found.value, action)
+      return showFound(c, found, (of) => confirmPage(c, of, action))
     },
   )
 
@@ -105,24 +104,50 @@ const ACTIONS = {
 function confirmPage(c: Context<Env>, of: Consequences, action: keyof typeof ACTIONS) {
   const { id, url, description } = of.webhook
   const { title, button, consequences } = ACTIONS[action]
-  return show(
+  const path = `${BASE}/webhooks/${id}`
+  return askPage(
     c,
-    { title: button, section: 'Webhooks' },
-    <form method="post" action={`${BASE}/webhooks/${id}/${action}`} class="narrow card stack">
-      <h1>{title}</h1>
+    {
+      title: button,
+      section: 'Webhooks',
+      question: title,
+      path: `${path}/${action}`,
+      button,
+      back: path,
+    },
+    <>
       {description !== undefined && <p>{description}</p>}
       <p class="url">{url}</p>
       <ul class="consequences">{consequences(of)}</ul>
-      <Choice action={button} back={`${BASE}/webhooks/${id}`} />
-    </form>,
+    </>,
   )
 }
 
-export const Choice = ({ action, back }: { readonly action: string; readonly back: string }) => (
-  <p class="buttons">
-    <button class="danger">{action}</button>
-    <a class="button" href={back}>
-      Cancel
-    </a>
-  </p>
-)
+type Question = Page & {
+  readonly question: Child
+  /** Gets the form. */
+  readonly path: string
+  readonly button: string
+  readonly back: string
+}
+
+/** Asks before an action. The children are its consequences. */
+export const askPage = (
+  c: Context<Env>,
+  { question, path, button, back, ...page }: Question,
+  children: Child,
+): Promise<Response> =>
+  show(
+    c,
+    page,
+    <form method="post" action={path} class="narrow card stack">
+      <h1>{question}</h1>
+      {children}
+      <p class="buttons">
+        <button class="danger">{button}</button>
+        <a class="button" href={back}>
+          Cancel
+        </a>
+      </p>
+    </form>,
+  )

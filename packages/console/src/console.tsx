@@ -85,6 +85,10 @@ export function createConsole(options: ConsoleOptions): Console {
       ? showProblem(c, 404, 'Page not found')
       : c.redirect(withoutSlash + search)
   })
+  app.use((c, next) => {
+    c.set('now', d.service.now)
+    return next()
+  })
   // The service calls the catcher without a session, so its route comes before the middleware of
   // pages.
   if (d.catcher) app.route('/', d.catcher.routes)

@@ -1,4 +1,4 @@
-import type { Actor, ApiKey, PortalSession } from '@org/agent-messaging-core'
+import type { Actor, ApiKey, Instant, PortalSession } from '@org/agent-messaging-core'
 import type { Catcher } from './webhooks/catcher.js'
 import type { Count } from './parts/count.js'
 import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
@@ -21,6 +21,7 @@ export type LookUrls = { readonly logoUrl?: string; readonly styleUrl?: string }
  */
 export type Env = {
   Variables: {
+    now: () => Instant
     apiKey: ApiKey
     isOperator: boolean
     projectName: string

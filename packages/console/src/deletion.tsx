@@ -2,13 +2,14 @@ import type { Agent, MessagingService } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
-import { Choice } from './confirm.js'
+import { askPage } from './confirm.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { erasePath, sessionPath } from './messages/conversation.js'
 import { countText, type Count } from './parts/count.js'
 import { agentRef, sessionIn, textIn, webhookRef, byActor } from './parts/input.js'
 import { withKnownName } from './known-agents.js'
-import { show, showError } from './parts/layout.js'
+import { goTo, showDone, showError, showFound } from './parts/layout.js'
+import { Check, Fields } from './parts/fields.js'
 import { BASE } from './options.js'
 import { Problem } from './parts/parts.js'
 import { problemText } from './parts/problem.js'
@@ -23,34 +24,31 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
   const mayManageWebhooks = need('project:webhooks')
   const maySend = need('project:message')
   return new Hono<Env>()
-    .get(`${BASE}/agents/:agent/delete`, mayManageAgents, async (c) => {
-      const found = await agentWithSessions(service, agentRef(c))
-      return found.isErr() ? showError(c, found.error) : agentPage(c, found.value)
-    })
+    .get(`${BASE}/agents/:agent/delete`, mayManageAgents, (c) =>
+      showFound(c, agentWithSessions(service, agentRef(c)), (found) => agentPage(c, found)),
+    )
 
     .post(`${BASE}/agents/:agent/delete`, mayManageAgents, async (c) => {
       const form = await c.req.parseBody()
       const ref = agentRef(c)
-      const found = await agentWithSessions(service, ref)
-      if (found.isErr()) return showError(c, found.error)
-      const { name } = found.value.agent
-      if (textIn(form, 'name').trim() !== name)
-        return agentPage(c, found.value, { problem: `The name does not match. Type ${name}.` })
-      const done = await service.agents.delete({
-        ...byActor(c, ref),
-        force: textIn(form, 'force') === 'yes',
+      return showFound(c, agentWithSessions(service, ref), async (found) => {
+        const { name } = found.agent
+        if (textIn(form, 'name').trim() !== name)
+          return agentPage(c, found, { problem: `The name does not match. Type ${name}.` })
+        const force = textIn(form, 'force') === 'yes'
+        const done = await service.agents.delete({ ...byActor(c, ref), force })
+        if (done.isOk()) return goTo(c, '/agents?notice=agentDeleted')
+        return done.error.kind === 'agent_busy'
+          ? agentPage(c, found, { problem: problemText(done.error), isBusy: true })
+          : showError(c, done.error)
       })
-      if (done.isOk()) return c.redirect(`${BASE}/agents?notice=agentDeleted`, 303)
-      return done.error.kind === 'agent_busy'
-        ? agentPage(c, found.value, { problem: problemText(done.error), isBusy: true })
-        : showError(c, done.error)
     })
 
-    .get(`${BASE}/sessions/:agent/erase`, maySend, async (c) => {
-      const found = await service.agents.get(agentRef(c))
-      if (found.isErr()) return showError(c, found.error)
-      return sessionPage(c, withKnownName(c, found.value, c.req.param('agent')), sessionIn(c))
-    })
+    .get(`${BASE}/sessions/:agent/erase`, maySend, (c) =>
+      showFound(c, service.agents.get(agentRef(c)), (agent) =>
+        sessionPage(c, withKnownName(c, agent, c.req.param('agent')), sessionIn(c)),
+      ),
+    )
 
     .post(`${BASE}/sessions/:agent/erase`, maySend, async (c) => {
       const form = await c.req.parseBody()
@@ -58,18 +56,19 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const sessionId = sessionIn(c)
       const force = textIn(form, 'force') === 'yes'
       const done = await service.sessions.erase(byActor(c, { ...ref, sessionId, force }))
-      if (done.isOk())
-        return c.redirect(`${BASE}/sessions?agent=${ref.agent}&notice=sessionErased`, 303)
+      if (done.isOk()) return goTo(c, `/sessions?agent=${ref.agent}&notice=sessionErased`)
       return done.error.kind === 'session_busy'
         ? sessionPage(c, { name: ref.agent }, sessionId, problemText(done.error))
         : showError(c, done.error)
     })
 
-    .post(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, async (c) => {
-      const done = await service.webhooks.delete(byActor(c, webhookRef(c)))
-      if (done.isErr()) return showError(c, done.error)
-      return c.redirect(`${BASE}/webhooks?notice=webhookDeleted`, 303)
-    })
+    .post(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, (c) =>
+      showDone(
+        c,
+        service.webhooks.delete(byActor(c, webhookRef(c))),
+        '/webhooks?notice=webhookDeleted',
+      ),
+    )
 }
 
 const MAX_SESSIONS = 100
@@ -89,34 +88,42 @@ type Doomed = { readonly agent: Agent; readonly sessions: Count }
 type Refused = { readonly problem: string; readonly isBusy?: boolean }
 
 const agentPage = (c: Context<Env>, { agent: { id, name }, sessions }: Doomed, refused?: Refused) =>
-  show(
+  askPage(
     c,
-    { title: `Delete ${name}`, section: 'Agents', status: refused ? 400 : 200 },
-    <form method="post" action={`${BASE}/agents/${id}/delete`} class="narrow card stack">
-      <h1>Delete agent {name}?</h1>
+    {
+      title: `Delete ${name}`,
+      section: 'Agents',
+      status: refused ? 400 : 200,
+      question: `Delete agent ${name}?`,
+      path: `${BASE}/agents/${id}/delete`,
+      button: 'Delete agent',
+      back: `${BASE}/agents`,
+    },
+    <>
       <p>
         This also deletes {countText(sessions, 'session', 'sessions')} and all of their messages.
         You cannot undo this. Its webhook deliveries stay on record. Receivers get no more events of
         this agent.
       </p>
       <Problem text={refused?.problem} />
-      <div>
-        <label for="name">
-          Type <code>{name}</code> to confirm
-        </label>
-        <input
-          id="name"
-          name="name"
-          value={refused?.isBusy === true ? name : ''}
-          required
-          autocomplete="off"
-          spellcheck={false}
-          autofocus
-        />
-      </div>
+      <Fields
+        fields={{
+          name: {
+            label: (
+              <>
+                Type <code>{name}</code> to confirm
+              </>
+            ),
+            required: true,
+            autocomplete: 'off',
+            spellcheck: false,
+            autofocus: true,
+          },
+        }}
+        values={{ name: refused?.isBusy === true ? name : '' }}
+      />
       {refused?.isBusy === true && <Force action="Delete" />}
-      <Choice action="Delete agent" back={`${BASE}/agents`} />
-    </form>,
+    </>,
   )
 
 /** `problem` is set if messages of the session are open. */
@@ -126,11 +133,18 @@ const sessionPage = (
   sessionId: string,
   problem?: string,
 ) =>
-  show(
+  askPage(
     c,
-    { title: 'Erase session', section: 'Sessions', status: problem === undefined ? 200 : 400 },
-    <form method="post" action={erasePath(name, sessionId)} class="narrow card stack">
-      <h1>Erase this session?</h1>
+    {
+      title: 'Erase session',
+      section: 'Sessions',
+      status: problem === undefined ? 200 : 400,
+      question: 'Erase this session?',
+      path: erasePath(name, sessionId),
+      button: 'Erase session',
+      back: sessionPath(name, sessionId),
+    },
+    <>
       <p class="url">{sessionId}</p>
       <p>
         This deletes its messages, its answers and the memory of {name} about this session. You
@@ -139,13 +153,11 @@ const sessionPage = (
       </p>
       <Problem text={problem} />
       {problem !== undefined && <Force action="Erase" />}
-      <Choice action="Erase session" back={sessionPath(name, sessionId)} />
-    </form>,
+    </>,
   )
 
 const Force = ({ action }: { readonly action: string }) => (
-  <label class="check">
-    <input type="checkbox" name="force" value="yes" required />
+  <Check name="force" value="yes" required>
     {action} anyway: these messages will get no answer
-  </label>
+  </Check>
 )

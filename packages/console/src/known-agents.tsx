@@ -1,14 +1,14 @@
 import type { Agent } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import type { Env } from './context.js'
+import { can } from './parts/input.js'
 import { BASE } from './options.js'
 
 /**
  * Tells whether the API key can list agents. Other keys can use an agent by its name or id, as in
  * the API.
  */
-export const canListAgents = (c: Context<Env>): boolean =>
-  c.get('apiKey').permissions.includes('project:agents')
+export const canListAgents = (c: Context<Env>): boolean => can(c, 'project:agents')
 
 /**
  * Replaces the agent's name by `requested`, unless the API key can list agents and so know its

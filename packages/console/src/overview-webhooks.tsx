@@ -3,6 +3,8 @@ import { Sparkline } from './parts/charts.js'
 import { deliveriesPath } from './parts/filter.js'
 import { sumOf, type Numbers } from './parts/numbers.js'
 import { Status } from './parts/parts.js'
+import { TableSection } from './parts/table.js'
+import { useView } from './parts/zone.js'
 import { WebhookName } from './webhooks/webhook-name.js'
 import { healthOf } from './parts/wording.js'
 
@@ -61,65 +63,40 @@ type WebhooksProps = {
   readonly webhooks: readonly Webhook[]
   readonly numbers: Numbers
   readonly since: Instant
-  readonly now: Instant
 }
 
-export function Webhooks({ webhooks, numbers, since, now }: WebhooksProps) {
+export function Webhooks({ webhooks, numbers, since }: WebhooksProps) {
+  const { now } = useView()
   if (webhooks.length === 0) return null
   return (
-    <section class="card flush" aria-labelledby="webhooks">
-      <h2 id="webhooks">Webhooks</h2>
-      <div class="scroll" role="group" aria-labelledby="webhooks" tabindex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Webhook</th>
-              <th scope="col">Health</th>
-              <th scope="col">Attempts</th>
-              <th scope="col" class="number">
-                Accepted
-              </th>
-              <th scope="col" class="number">
-                Failed
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {webhooks.map((webhook) => (
-              <WebhookRow webhook={webhook} numbers={numbers} since={since} now={now} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
-  )
-}
-
-type RowProps = Omit<WebhooksProps, 'webhooks'> & { readonly webhook: Webhook }
-
-function WebhookRow({ webhook, numbers, since, now }: RowProps) {
-  const { good, bad } = numbers.ofWebhook(webhook.id)
-  const { tone, text } = healthOf(webhook, now)
-  const accepted = deliveriesPath({ webhook: webhook.id, answer: '2xx', from: since })
-  return (
-    <tr>
-      <th scope="row">
-        <WebhookName webhook={webhook} />
-      </th>
-      <td data-label="Health">
-        <Status tone={tone}>{text}</Status>
-      </td>
-      <td data-label="Attempts">
-        <Sparkline good={good} bad={bad} />
-      </td>
-      <td class="number" data-label="Accepted">
-        <a href={accepted}>{sumOf(good)}</a>
-      </td>
-      <td class="number" data-label="Failed">
-        <a href={deliveriesPath({ webhook: webhook.id, answer: 'failed', from: since })}>
-          {sumOf(bad)}
-        </a>
-      </td>
-    </tr>
+    <TableSection
+      id="webhooks"
+      title="Webhooks"
+      rows={webhooks}
+      columns={{
+        Webhook: (webhook) => <WebhookName webhook={webhook} />,
+        Health: (webhook) => {
+          const { tone, text } = healthOf(webhook, now)
+          return <Status tone={tone} text={text} />
+        },
+        Attempts: ({ id }) => <Sparkline {...numbers.ofWebhook(id)} />,
+        Accepted: {
+          class: 'number',
+          cell: ({ id: webhook }) => (
+            <a href={deliveriesPath({ webhook, answer: '2xx', from: since })}>
+              {sumOf(numbers.ofWebhook(webhook).good)}
+            </a>
+          ),
+        },
+        Failed: {
+          class: 'number',
+          cell: ({ id: webhook }) => (
+            <a href={deliveriesPath({ webhook, answer: 'failed', from: since })}>
+              {sumOf(numbers.ofWebhook(webhook).bad)}
+            </a>
+          ),
+        },
+      }}
+    />
   )
 }

@@ -9,11 +9,11 @@ import type {
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Hono } from 'hono'
 import { Chart } from './parts/charts.js'
-import { FirstSteps } from './first-steps.js'
-import { show, showError } from './parts/layout.js'
+import { Command } from './parts/parts.js'
+import { show, showFound } from './parts/layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
-import { pathOf, refreshed } from './parts/parts.js'
+import { Empty, Live } from './parts/table.js'
 import { numbersOf, type Numbers } from './parts/numbers.js'
 import { AgentTile, DeliveryTiles, MAX_OPEN, MessageTiles } from './overview-tiles.js'
 import { StatusCodes, Webhooks } from './overview-webhooks.js'
@@ -51,12 +51,12 @@ const accessOf = (permissions: readonly Permission[]): OverviewData['can'] => ({
 })
 
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
-  new Hono<Env>().get(BASE, async (c) => {
+  new Hono<Env>().get(BASE, (c) => {
     const { projectId, permissions } = c.get('apiKey')
     const can = accessOf(permissions)
     const asked = c.req.query('range')
     const range = isRange(asked) ? asked : '1h'
-    const found = await safeTry(async function* () {
+    const found = safeTry(async function* () {
       const activity = yield* service.activity({ projectId, ...RANGES[range] })
       const agents = yield* can.seeAgents
         ? service.agents.list(projectId, { limit: MAX_AGENTS })
@@ -75,27 +75,22 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
         open: open.data,
       })
     })
-    if (found.isErr()) return showError(c, found.error)
-    return show(
-      c,
-      { title: 'Overview', section: 'Overview' },
-      <Overview
-        data={found.value}
-        range={range}
-        path={pathOf(c)}
-        origin={new URL(c.req.url).origin}
-      />,
+    return showFound(c, found, (data) =>
+      show(
+        c,
+        { title: 'Overview', section: 'Overview' },
+        <Overview data={data} range={range} origin={new URL(c.req.url).origin} />,
+      ),
     )
   })
 
 type OverviewProps = {
   readonly data: OverviewData
   readonly range: Range
-  readonly path: string
   readonly origin: string
 }
 
-function Overview({ data, range, path, origin }: OverviewProps) {
+function Overview({ data, range, origin }: OverviewProps) {
   const { can } = data
   const newest = data.activity.newest.toLocaleString('en')
   const numbers = numbersOf(data.activity, RANGES[range])
@@ -114,7 +109,7 @@ function Overview({ data, range, path, origin }: OverviewProps) {
         </nav>
       </div>
       {isNew ? <FirstSteps origin={origin} agents={data.agents} /> : null}
-      <div {...refreshed('live', 5_000, path)}>
+      <Live every={5_000}>
         <Tiles data={data} numbers={numbers} />
         <div class="charts">
           {can.seeMessages && <Chart title="Messages" at={numbers.at} series={numbers.messages} />}
@@ -132,17 +127,12 @@ function Overview({ data, range, path, origin }: OverviewProps) {
             </>
           )}
         </div>
-        <Webhooks
-          webhooks={data.webhooks}
-          numbers={numbers}
-          since={data.activity.since}
-          now={data.activity.now}
-        />
+        <Webhooks webhooks={data.webhooks} numbers={numbers} since={data.activity.since} />
         <p class="muted small">
           Based on the newest {newest} messages of each agent and the attempts of the newest{' '}
           {newest} deliveries.
         </p>
-      </div>
+      </Live>
     </>
   )
 }
@@ -163,5 +153,31 @@ function Tiles({
       )}
       {can.seeAgents && <AgentTile agents={agents} />}
     </dl>
+  )
+}
+
+/** Explains the first message to a project without messages and webhooks. */
+function FirstSteps({
+  origin,
+  agents,
+}: {
+  readonly origin: string
+  readonly agents: readonly Agent[]
+}) {
+  const agent = agents[0]?.name ?? 'echo'
+  const body = JSON.stringify({ sessionId: 'first', message: 'Hello' })
+  return (
+    <Empty title="Get started">
+      <p>
+        Send a message <a href={`${BASE}/sessions`}>in the console</a>, or from a shell with your
+        API key in <code>$KEY</code>:
+      </p>
+      <Command
+        text={`curl ${origin}/v1/agents/${agent}/messages \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '${body}'`}
+      />
+      <p>
+        Then <a href={`${BASE}/webhooks`}>register a webhook</a> to receive each answer.
+      </p>
+    </Empty>
   )
 }

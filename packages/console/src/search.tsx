@@ -4,12 +4,12 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, okAsync, ResultAsync, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from './context.js'
-import { sessionPath } from './messages/conversation.js'
-import { show, showError } from './parts/layout.js'
+import { SessionLink, sessionPath } from './messages/conversation.js'
+import { show, showFound } from './parts/layout.js'
 import { messagesPath, searchOf, type MessageFilter } from './messages/message-filter.js'
-import { messagePath, MessageTable } from './messages/message-table.js'
+import { messageColumns, messagePath } from './messages/message-table.js'
 import { BASE } from './options.js'
-import { Empty } from './parts/parts.js'
+import { Empty, TableSection } from './parts/table.js'
 import { WebhookName } from './webhooks/webhook-name.js'
 
 const MAX_MESSAGES = 25
@@ -42,14 +42,15 @@ type Results = {
 }
 
 export const searchRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>().get(`${BASE}/search`, async (c) => {
+  new Hono<Env>().get(`${BASE}/search`, (c) => {
     const text = (c.req.query('q') ?? '').trim()
-    if (text === '') return resultsPage(c, d, text)
-    if (!isStorableText(text)) return resultsPage(c, d, text, NOTHING)
-    const found = await find(d.service, { ...c.get('apiKey'), abort: c.req.raw.signal }, text)
-    if (found.isErr()) return showError(c, found.error)
-    const path = onlyPath(found.value)
-    return path === undefined ? resultsPage(c, d, text, found.value) : c.redirect(path)
+    if (text === '') return resultsPage(c, text)
+    if (!isStorableText(text)) return resultsPage(c, text, NOTHING)
+    const key = { ...c.get('apiKey'), abort: c.req.raw.signal }
+    return showFound(c, find(d.service, key, text), (found) => {
+      const path = onlyPath(found)
+      return path === undefined ? resultsPage(c, text, found) : c.redirect(path)
+    })
   })
 
 const NOTHING: Results = { sessions: [], webhooks: [], groups: [] }
@@ -178,12 +179,7 @@ function onlyPath({ path, sessions, webhooks, groups }: Results): string | undef
   return isAll && paths.size === 1 ? [...paths][0] : undefined
 }
 
-function resultsPage(
-  c: Context<Env>,
-  { service }: ConsoleDeps,
-  text: string,
-  results: Results = NOTHING,
-) {
+function resultsPage(c: Context<Env>, text: string, results: Results = NOTHING) {
   const { sessions, webhooks, ofSessions } = results
   const groups = [...results.groups, ...(ofSessions ? [ofSessions] : [])]
   const count = sessions.length + webhooks.length + groups.length
@@ -199,9 +195,7 @@ function resultsPage(
           <ul class="plain">
             {sessions.map(({ agentId, sessionId, agentName }) => (
               <li class="long">
-                <a href={sessionPath(agentId, sessionId)}>
-                  <bdi>{sessionId}</bdi>
-                </a>{' '}
+                <SessionLink agent={agentId} sessionId={sessionId} />{' '}
                 <span class="muted small">of the agent {agentName}</span>
               </li>
             ))}
@@ -221,7 +215,7 @@ function resultsPage(
         </section>
       )}
       {groups.map((group, at) => (
-        <GroupOfMessages group={group} id={`group-${at}`} now={service.now()} />
+        <GroupOfMessages group={group} id={`group-${at}`} />
       ))}
     </>,
   )
@@ -237,27 +231,22 @@ const NothingFound = ({ text }: { readonly text: string }) => (
   </Empty>
 )
 
-const GroupOfMessages = ({
-  group: { title, found, all, hasMore },
-  id,
-  now,
-}: {
-  readonly group: Group
-  readonly id: string
-  readonly now: number
-}) => (
-  <section class="card flush" aria-labelledby={id}>
-    <h2 id={id}>
-      {title} {hasMore && <a href={all}>Show all</a>}
-    </h2>
-    {found.length === 0 ? (
+type GroupProps = { readonly group: Group; readonly id: string }
+
+const GroupOfMessages = ({ group: { title, found, all, hasMore }, id }: GroupProps) => (
+  <TableSection
+    id={id}
+    title={
+      <>
+        {title} {hasMore && <a href={all}>Show all</a>}
+      </>
+    }
+    rows={found}
+    columns={messageColumns}
+    empty={
       <p class="inset muted">
         No match among the newest messages. <a href={all}>Look further</a>.
       </p>
-    ) : (
-      <div class="scroll" role="group" aria-labelledby={id} tabindex={0}>
-        <MessageTable found={found} now={now} />
-      </div>
-    )}
-  </section>
+    }
+  />
 )

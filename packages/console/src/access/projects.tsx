@@ -3,14 +3,16 @@ import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { auditLogPage } from './audit-log.js'
 import type { ConsoleDeps, Env } from '../context.js'
-import { idIn, pageOf, textIn } from '../parts/input.js'
+import { can, idIn, pageOf, textIn } from '../parts/input.js'
 import { createKey, keysPage, revokeKey, revokePage, type KeysOf } from './keys.js'
-import { show, showError, showProblem } from '../parts/layout.js'
+import { Fields } from '../parts/fields.js'
+import { show, showFound, showProblem } from '../parts/layout.js'
 import { BASE } from '../options.js'
-import { Empty, Id, Next, Problem, Time } from '../parts/parts.js'
+import { Id, Problem, Time } from '../parts/parts.js'
 import { problemText } from '../parts/problem.js'
-import { keysOfSession, switchProject } from './session.js'
-import { needOperator } from './sign-in.js'
+import { Empty, List, type Columns } from '../parts/table.js'
+import { keysOfSession, projectNameOf, switchProject } from './session.js'
+import { KEY_FIELD, needOperator } from './sign-in.js'
 
 const PROJECTS = `${BASE}/projects`
 const OPERATOR = { kind: 'operator' } as const
@@ -43,10 +45,9 @@ export const projectRoutes = (d: ConsoleDeps) => {
         : c.redirect(`${PROJECTS}/${created.value.id}/keys`, 303)
     })
 
-    .get(`${PROJECTS}/:project/keys`, async (c) => {
+    .get(`${PROJECTS}/:project/keys`, (c) => {
       const of = keysOf(c)
-      const found = await d.service.projects.get(of.projectId)
-      return found.isErr() ? showError(c, found.error) : keysPage(c, d, of)
+      return showFound(c, d.service.projects.get(of.projectId), () => keysPage(c, d, of))
     })
     .post(`${PROJECTS}/:project/keys`, (c) => createKey(c, d, keysOf(c)))
     .get(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokePage(c, d, keysOf(c)))
@@ -80,12 +81,12 @@ async function projectPage(c: Context<Env>, d: ConsoleDeps) {
           You are signed in with the API key <bdi>{name}</bdi>: {permissions.join(', ')}.
         </p>
         <p class="buttons">
-          {permissions.includes('project:admin') && (
+          {can(c, 'project:admin') && (
             <a class="button" href={`${BASE}/keys`}>
               API keys
             </a>
           )}
-          {permissions.includes('project:audit') && (
+          {can(c, 'project:audit') && (
             <a class="button" href={`${BASE}/audit-log`}>
               Audit log
             </a>
@@ -96,10 +97,7 @@ async function projectPage(c: Context<Env>, d: ConsoleDeps) {
         <h2 id="others">Other projects</h2>
         {await otherProjects(d, others)}
         <form method="post" action={`${BASE}/sign-in`} class="stack">
-          <div>
-            <label for="key">API key of another project</label>
-            <input id="key" name="key" type="password" required autocomplete="off" />
-          </div>
+          <Fields fields={{ key: { ...KEY_FIELD, label: 'API key of another project' } }} />
           <input type="hidden" name="add" value="yes" />
           <p class="buttons">
             <button>Open project</button>
@@ -110,105 +108,81 @@ async function projectPage(c: Context<Env>, d: ConsoleDeps) {
   )
 }
 
-async function otherProjects({ service }: ConsoleDeps, keys: readonly ApiKey[]) {
-  const rows = keys.map(async ({ projectId, name }) => {
-    const found = await service.projects.get(projectId)
-    return (
-      <form method="post" action={`${BASE}/switch`} class="buttons">
-        <button name="project" value={projectId}>
-          Switch to <bdi>{found.map((project) => project.name).unwrapOr(projectId)}</bdi>
-        </button>
-        <span class="muted">
-          with the key <bdi>{name}</bdi>
-        </span>
-      </form>
-    )
-  })
+async function otherProjects(d: ConsoleDeps, keys: readonly ApiKey[]) {
+  const rows = keys.map(async ({ projectId, name }) => (
+    <form method="post" action={`${BASE}/switch`} class="buttons">
+      <button name="project" value={projectId}>
+        Switch to <bdi>{await projectNameOf(d, projectId)}</bdi>
+      </button>
+      <span class="muted">
+        with the key <bdi>{name}</bdi>
+      </span>
+    </form>
+  ))
   return Promise.all(rows)
 }
 
 type Draft = { readonly name: string; readonly problem?: string }
 
-async function projectsPage(
-  c: Context<Env>,
-  { service }: ConsoleDeps,
-  draft: Draft = { name: '' },
-) {
-  const found = await service.projects.list(pageOf(c))
-  if (found.isErr()) return showError(c, found.error)
-  const { data, nextCursor } = found.value
-  return show(
-    c,
-    { title: 'Projects', ...(draft.problem !== undefined && { status: 400 }) },
-    <>
-      <div class="heading">
-        <h1>Projects</h1>
-        <a class="button" href={`${PROJECTS}/audit-log`}>
-          Audit log of all projects
-        </a>
-      </div>
-      {data.length === 0 ? (
-        <Empty title="No projects yet">
-          <p>Create the first one below.</p>
-        </Empty>
-      ) : (
-        <ProjectTable projects={data} now={service.now()} />
-      )}
-      <Next c={c} cursor={nextCursor} label="Newer" />
-      <form method="post" action={PROJECTS} class="narrow card stack">
-        <h2>Create a project</h2>
-        <Problem text={draft.problem} />
-        <div>
-          <label for="name">Name</label>
-          <input id="name" name="name" required maxlength={100} value={draft.name} />
+const projectsPage = (c: Context<Env>, { service }: ConsoleDeps, draft: Draft = { name: '' }) =>
+  showFound(c, service.projects.list(pageOf(c)), (page) =>
+    show(
+      c,
+      { title: 'Projects', status: draft.problem === undefined ? 200 : 400 },
+      <>
+        <div class="heading">
+          <h1>Projects</h1>
+          <a class="button" href={`${PROJECTS}/audit-log`}>
+            Audit log of all projects
+          </a>
         </div>
-        <p class="buttons">
-          <button class="primary">Create project</button>
-        </p>
-      </form>
-    </>,
+        <List
+          label="Projects"
+          page={page}
+          columns={COLUMNS}
+          next="Newer"
+          empty={
+            <Empty title="No projects yet">
+              <p>Create the first one below.</p>
+            </Empty>
+          }
+        />
+        <form method="post" action={PROJECTS} class="narrow card stack">
+          <h2>Create a project</h2>
+          <Problem text={draft.problem} />
+          <Fields
+            fields={{ name: { label: 'Name', required: true, maxlength: 100 } }}
+            values={{ name: draft.name }}
+          />
+          <p class="buttons">
+            <button class="primary">Create project</button>
+          </p>
+        </form>
+      </>,
+    ),
   )
-}
 
-const ProjectTable = ({
-  projects,
-  now,
-}: {
-  readonly projects: readonly Project[]
-  readonly now: number
-}) => (
-  <div class="scroll card flush" role="region" aria-label="Projects" tabindex={0}>
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Project</th>
-          <th scope="col">Created</th>
-          <th scope="col">Open</th>
-        </tr>
-      </thead>
-      <tbody>
-        {projects.map(({ id, name, createdAt }) => (
-          <tr>
-            <th scope="row" class="any">
-              <bdi>{name}</bdi>
-              <div>
-                <Id id={id} />
-              </div>
-            </th>
-            <td data-label="Created">
-              <Time at={createdAt} now={now} />
-            </td>
-            <td data-label="Open">
-              <a href={`${PROJECTS}/${id}/keys`} aria-label={`API keys of ${name}`}>
-                API keys
-              </a>{' '}
-              <a href={`${PROJECTS}/${id}/audit-log`} aria-label={`Audit log of ${name}`}>
-                Audit log
-              </a>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
-)
+const COLUMNS: Columns<Project> = {
+  Project: {
+    class: 'any',
+    cell: ({ id, name }) => (
+      <>
+        <bdi>{name}</bdi>
+        <div>
+          <Id id={id} />
+        </div>
+      </>
+    ),
+  },
+  Created: ({ createdAt }) => <Time at={createdAt} />,
+  Open: ({ id, name }) => (
+    <>
+      <a href={`${PROJECTS}/${id}/keys`} aria-label={`API keys of ${name}`}>
+        API keys
+      </a>{' '}
+      <a href={`${PROJECTS}/${id}/audit-log`} aria-label={`Audit log of ${name}`}>
+        Audit log
+      </a>
+    </>
+  ),
+}

@@ -3,11 +3,12 @@ import type { Context, MiddlewareHandler } from 'hono'
 import { Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { okAsync } from 'neverthrow'
-import { textIn } from '../parts/input.js'
+import { can, textIn } from '../parts/input.js'
 import { show, showError, showProblem } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
 import { forgetPortal, leavePortal, overPage } from './portal.js'
+import { Problem } from '../parts/parts.js'
 import { problemText } from '../parts/problem.js'
 import {
   addToSession,
@@ -112,7 +113,7 @@ export const requireSession =
     if (found.error.kind === 'unavailable') return showError(c, found.error)
     forgetSession(c, d)
     const isForm = c.req.method !== 'GET'
-    const signIn = `${BASE}/sign-in?${isForm ? 'notice=undone&' : ''}to=${encodeURIComponent(isForm ? pathBefore(c) : pathOf(c))}`
+    const signIn = `${BASE}/sign-in?${isForm ? 'notice=undone&' : ''}to=${encodeURIComponent(isForm ? pathBefore(c) : addressOf(c))}`
     // htmx requested a part of a page, and must leave the whole page.
     if (c.req.header('hx-request') !== undefined)
       return c.body(null, 200, { 'HX-Redirect': signIn })
@@ -144,38 +145,31 @@ export const needOperator: MiddlewareHandler<Env> = (c, next) =>
 export const need =
   (permission: Permission): MiddlewareHandler<Env> =>
   (c, next) =>
-    c.get('apiKey').permissions.includes(permission)
+    can(c, permission)
       ? next()
       : Promise.resolve(showProblem(c, 403, `Your API key lacks the permission ${permission}`))
 
-type SignInPage = { readonly to?: unknown; readonly problem?: string; readonly status?: 401 | 503 }
+type SignInPage = {
+  readonly to?: unknown
+  readonly problem?: string
+  readonly status?: 200 | 401 | 503
+}
 
-function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
-  return show(
+export const KEY_FIELD = { type: 'password', required: true, autocomplete: 'off' } as const
+
+const signInPage = (c: Context<Env>, { to, problem, status = 200 }: SignInPage) =>
+  show(
     c,
-    { title: 'Sign in', ...(status && { status }) },
+    { title: 'Sign in', status },
     <form class="sign-in card" method="post" action={`${BASE}/sign-in`}>
       <h1>Sign in</h1>
       <p class="muted">
         Use an API key of your project. You get the permissions of the key. If the key is revoked,
         your session ends.
       </p>
-      {problem === undefined ? null : (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <label for="key">API key</label>
-      <input
-        id="key"
-        name="key"
-        type="password"
-        required
-        autocomplete="off"
-        spellcheck={false}
-        placeholder="amk_…"
-        autofocus
-      />
+      <input id="key" name="key" {...KEY_FIELD} spellcheck={false} placeholder="amk_…" autofocus />
       <input type="hidden" name="to" value={pathIn(to)} />
       <button class="primary">Sign in</button>
       <p class="muted small">
@@ -184,9 +178,8 @@ function signInPage(c: Context<Env>, { to, problem, status }: SignInPage) {
       </p>
     </form>,
   )
-}
 
-const pathOf = (c: Context<Env>): string => {
+const addressOf = (c: Context<Env>): string => {
   const { pathname, search } = new URL(c.req.url)
   return pathname + search
 }

@@ -1,37 +1,28 @@
 import { circuitAt } from '@org/agent-messaging-core'
-import type {
-  DeliveryDetail,
-  Instant,
-  Page,
-  PageOf,
-  Webhook,
-  WebhookDelivery,
-} from '@org/agent-messaging-core'
+import type { PageOf, WebhookDelivery } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { ok, ResultAsync, safeTry } from 'neverthrow'
 import { DeliveryPage } from './delivery-page.js'
-import { DeliveryTable, detailsOf } from './delivery-table.js'
+import { deliveryColumns, detailsOf } from './delivery-table.js'
 import {
-  ANSWERS,
+  ANSWER_CHOICES,
   deliveryFilter,
-  EVENTS,
   fieldsOf,
+  filterFields,
   filtersOf,
   listFilterIn,
-  STATUSES,
   type ListFilter,
 } from '../parts/filter.js'
-import { FilterFields, Periods } from '../parts/filter-fields.js'
+import { FilterForm, Periods } from '../parts/fields.js'
 import { listHeld, mergePages } from '../webhooks/held.js'
-import { deliveryRef, pageOf, byActor } from '../parts/input.js'
-import { show, showError } from '../parts/layout.js'
+import { byActor, can, deliveryRef, pageOf, projectIn } from '../parts/input.js'
+import { goTo, show, showFound } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
-import { Empty, Next, pathOf, refreshed } from '../parts/parts.js'
+import { Empty, List, Live } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
-import { webhookLabel } from '../webhooks/webhook-name.js'
-import { zoneOf } from '../parts/zone.js'
+import { useView, zoneOf } from '../parts/zone.js'
 
 const MAX_WEBHOOKS = 100
 /** The notice after each action. */
@@ -43,9 +34,9 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
   return new Hono<Env>()
     .get(`${BASE}/deliveries`, mayManage, (c) => listPage(c, d))
 
-    .get(`${BASE}/deliveries/:id`, mayManage, async (c) => {
+    .get(`${BASE}/deliveries/:id`, mayManage, (c) => {
       const ref = deliveryRef(c)
-      const found = await safeTry(async function* () {
+      const found = safeTry(async function* () {
         const detail = yield* service.deliveries.get(ref)
         // The deliveries of a deleted webhook stay on record.
         const webhook = await service.webhooks.get({
@@ -54,28 +45,23 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
         })
         return ok({ detail, webhook: webhook.unwrapOr(undefined) })
       })
-      if (found.isErr()) return showError(c, found.error)
-      const title = `Delivery of ${found.value.detail.delivery.event}`
-      return show(
-        c,
-        { title, section: 'Deliveries' },
-        <DeliveryPage
-          {...found.value}
-          canOpen={canOpenMessages(c)}
-          now={service.now()}
-          path={pathOf(c)}
-        />,
+      return showFound(c, found, (page) =>
+        show(
+          c,
+          { title: `Delivery of ${page.detail.delivery.event}`, section: 'Deliveries' },
+          <DeliveryPage {...page} />,
+        ),
       )
     })
 
-    .post(`${BASE}/deliveries/:id/:action{redeliver|cancel|skip}`, mayManage, async (c) => {
+    .post(`${BASE}/deliveries/:id/:action{redeliver|cancel|skip}`, mayManage, (c) => {
       const ref = deliveryRef(c)
       const action = c.req.param('action') as keyof typeof NOTICES
-      const done = await service.deliveries[action](byActor(c, ref))
-      if (done.isErr()) return showError(c, done.error)
-      const isLater = action === 'redeliver' && (await isBackingOff(service, done.value))
-      const notice = isLater ? 'redeliveredBackingOff' : NOTICES[action]
-      return c.redirect(`${BASE}/deliveries/${ref.deliveryId}?notice=${notice}`, 303)
+      return showFound(c, service.deliveries[action](byActor(c, ref)), async (delivery) => {
+        const isLater = action === 'redeliver' && (await isBackingOff(service, delivery))
+        const notice = isLater ? 'redeliveredBackingOff' : NOTICES[action]
+        return goTo(c, `/deliveries/${ref.deliveryId}?notice=${notice}`)
+      })
     })
 }
 
@@ -87,54 +73,54 @@ async function isBackingOff(
   return webhook.isOk() && circuitAt(webhook.value.health, service.now()) !== 'closed'
 }
 
-const canOpenMessages = (c: Context<Env>): boolean =>
-  c.get('apiKey').permissions.includes('project:message')
-
-async function listPage(c: Context<Env>, { service }: ConsoleDeps) {
-  const { projectId } = c.get('apiKey')
+function listPage(c: Context<Env>, { service }: ConsoleDeps) {
+  const projectId = projectIn(c)
   const filter = listFilterIn(c.req.query(), zoneOf(c))
-  const found = await safeTry(async function* () {
+  const found = safeTry(async function* () {
     const { data: webhooks } = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
-    const page = yield* filter.held
+    const { data, nextCursor } = yield* filter.held
       ? listHeld(service, projectId, webhooks, pageOf(c))
       : listMatches(service, projectId, filter, pageOf(c))
-    const details = yield* detailsOf(service, page.data)
-    return ok({ page, details, webhooks })
+    return ok({ page: { data: yield* detailsOf(service, data), nextCursor }, webhooks })
   })
-  if (found.isErr()) return showError(c, found.error)
-  const { page, details, webhooks } = found.value
-  return show(
-    c,
-    { title: 'Deliveries', section: 'Deliveries' },
-    <>
-      <h1>{filter.held ? 'Held deliveries' : 'Deliveries'}</h1>
-      {filter.held ? (
-        <p class="muted">
-          Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
-          <a href={`${BASE}/deliveries`}>Show all deliveries</a>
-        </p>
-      ) : (
-        <>
-          <Filters filter={filter} webhooks={webhooks} />
-          <Periods c={c} now={service.now()} />
-        </>
-      )}
-      <div {...refreshed('live', 4_000, pathOf(c))}>
-        <DeliveryList
-          details={details}
-          webhooks={webhooks}
-          now={service.now()}
-          page={page}
-          canSend={canOpenMessages(c)}
-          isFiltered={Object.values(filter).some(Boolean)}
-        />
-        <Next c={c} cursor={page.nextCursor} />
-      </div>
-      {!filter.held &&
-        filter.message === undefined &&
-        filter.answer !== 'failed' &&
-        page.data.length > 0 && <RecoverMatches filter={filter} />}
-    </>,
+  return showFound(c, found, ({ page, webhooks }) =>
+    show(
+      c,
+      { title: 'Deliveries', section: 'Deliveries' },
+      <>
+        <h1>{filter.held ? 'Held deliveries' : 'Deliveries'}</h1>
+        {filter.held ? (
+          <p class="muted">
+            Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
+            <a href={`${BASE}/deliveries`}>Show all deliveries</a>
+          </p>
+        ) : (
+          <>
+            <FilterForm
+              path={`${BASE}/deliveries`}
+              fields={{
+                message: filter.message !== undefined && { label: 'Message ID' },
+                ...filterFields(webhooks, [...ANSWER_CHOICES, ['failed', 'all except 2xx']]),
+              }}
+              values={filter}
+            />
+            <Periods />
+          </>
+        )}
+        <Live every={4_000}>
+          <List
+            label="Deliveries"
+            page={page}
+            columns={deliveryColumns(webhooks)}
+            empty={Object.values(filter).some(Boolean) ? <NoMatch /> : <NoDeliveries />}
+          />
+        </Live>
+        {!filter.held &&
+          filter.message === undefined &&
+          filter.answer !== 'failed' &&
+          page.data.length > 0 && <RecoverMatches filter={filter} />}
+      </>,
+    ),
   )
 }
 
@@ -149,84 +135,32 @@ const listMatches = (
     filtersOf(filter).map((one) => deliveries.list(deliveryFilter(projectId, one), page)),
   ).map((pages) => mergePages(pages, page.limit))
 
-/** The filter is part of the address, so that a reader can bookmark and share the result. */
-function Filters({
-  filter,
-  webhooks,
-}: {
-  readonly filter: ListFilter
-  readonly webhooks: readonly Webhook[]
-}) {
-  const same = (values: readonly string[]) => values.map((value) => [value, value] as const)
-  return (
-    <form method="get" action={`${BASE}/deliveries`} class="filters card">
-      {filter.message !== undefined && (
-        <div>
-          <label for="message">Message ID</label>
-          <input id="message" name="message" value={filter.message} />
-        </div>
+const NoMatch = () => (
+  <Empty title="No delivery matches">
+    <p>
+      The filter looks at the last answer of each delivery. A delivery that failed and was accepted
+      later has an accepted answer.
+    </p>
+    <p>
+      Change the filter, or <a href={`${BASE}/deliveries`}>show all deliveries</a>.
+    </p>
+  </Empty>
+)
+
+const NoDeliveries = () => (
+  <Empty title="No deliveries yet">
+    <p>
+      Each event creates one delivery for every subscribed webhook.{' '}
+      <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
+      {can(useView().c, 'project:message') ? (
+        <a href={`${BASE}/sessions`}>send a message</a>
+      ) : (
+        'send a message'
       )}
-      <FilterFields
-        filter={filter}
-        choices={{
-          status: same(STATUSES),
-          webhook: webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)]),
-          event: same(EVENTS),
-          answer: [
-            ...ANSWERS.map(
-              (answer) => [answer, answer === 'none' ? 'unreachable' : answer] as const,
-            ),
-            ['failed', 'all except 2xx'],
-          ],
-        }}
-      />
-      <p class="buttons">
-        <button class="primary">Filter</button>
-        <a href={`${BASE}/deliveries`}>Clear</a>
-      </p>
-    </form>
-  )
-}
-
-type DeliveryListProps = {
-  readonly details: readonly DeliveryDetail[]
-  readonly webhooks: readonly Webhook[]
-  readonly now: Instant
-  readonly page: Page<WebhookDelivery>
-  readonly canSend: boolean
-  readonly isFiltered: boolean
-}
-
-function DeliveryList({ details, webhooks, now, page, canSend, isFiltered }: DeliveryListProps) {
-  if (details.length === 0 && page.nextCursor !== null)
-    return <p class="muted">No matches among the newest deliveries. Continue with older ones.</p>
-  if (details.length === 0) {
-    return isFiltered ? (
-      <Empty title="No delivery matches">
-        <p>
-          The filter looks at the last answer of each delivery. A delivery that failed and was
-          accepted later has an accepted answer.
-        </p>
-        <p>
-          Change the filter, or <a href={`${BASE}/deliveries`}>show all deliveries</a>.
-        </p>
-      </Empty>
-    ) : (
-      <Empty title="No deliveries yet">
-        <p>
-          Each event creates one delivery for every subscribed webhook.{' '}
-          <a href={`${BASE}/webhooks`}>Register a webhook</a>, then{' '}
-          {canSend ? <a href={`${BASE}/sessions`}>send a message</a> : 'send a message'}.
-        </p>
-      </Empty>
-    )
-  }
-  return (
-    <div class="scroll card flush" role="region" aria-label="Deliveries" tabindex={0}>
-      <DeliveryTable details={details} webhooks={webhooks} now={now} showsWebhook />
-    </div>
-  )
-}
+      .
+    </p>
+  </Empty>
+)
 
 const RecoverMatches = ({ filter }: { readonly filter: ListFilter }) => (
   <p class="card buttons">

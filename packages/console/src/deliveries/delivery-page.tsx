@@ -1,25 +1,35 @@
 import { deliveryStatusOf } from '@org/agent-messaging-core'
-import type { DeliveryAttempt, DeliveryDetail, Instant, Webhook } from '@org/agent-messaging-core'
-import { curlOf } from './curl.js'
-import { CauseFacts } from './event-cause.js'
+import type { DeliveryAttempt, DeliveryDetail, Webhook } from '@org/agent-messaging-core'
+import { z } from 'zod'
 import { JsonView } from '../parts/json-view.js'
 import { BASE } from '../options.js'
-import { Blocker, NextAttempt } from './delivery-table.js'
-import { CopyButton, formatDuration, FullTime, refreshed, Status, WholeId } from '../parts/parts.js'
+import { curlOf } from './curl.js'
+import { DeliveryLink, NextAttempt } from './delivery-table.js'
+import { can } from '../parts/input.js'
+import { SessionLink } from '../messages/conversation.js'
+import { messagePath } from '../messages/message-table.js'
+import {
+  CopyButton,
+  Facts,
+  formatDuration,
+  FullTime,
+  Id,
+  Post,
+  Status,
+  WholeId,
+} from '../parts/parts.js'
+import { Live } from '../parts/table.js'
 import { WebhookName } from '../webhooks/webhook-name.js'
 import { deliveryLabel, outcomeLabel } from '../parts/wording.js'
+import { useView } from '../parts/zone.js'
 
 type DeliveryPageProps = {
   readonly detail: DeliveryDetail
   readonly webhook: Webhook | undefined
-  /** True if the key of the visit can open messages and sessions. */
-  readonly canOpen: boolean
-  readonly now: Instant
-  readonly path: string
 }
 
 /** Shows the state of a delivery, its attempts and its body. */
-export function DeliveryPage({ detail, webhook, canOpen, now, path }: DeliveryPageProps) {
+export function DeliveryPage({ detail, webhook }: DeliveryPageProps) {
   const { delivery, attempts, body } = detail
   return (
     <>
@@ -30,19 +40,19 @@ export function DeliveryPage({ detail, webhook, canOpen, now, path }: DeliveryPa
         <code>{delivery.event}</code>
       </h1>
       <div class="halves">
-        <div {...refreshed('live', 2_000, path)}>
+        <Live every={2_000}>
           <Actions detail={detail} webhook={webhook} />
-          <Facts detail={detail} webhook={webhook} canOpen={canOpen} now={now} />
+          <DeliveryFacts detail={detail} webhook={webhook} />
           <section class="card" aria-labelledby="attempts">
             <h2 id="attempts">Attempts</h2>
             <ol class="timeline">
               {attempts.map((attempt) => (
-                <Attempt attempt={attempt} body={body} now={now} />
+                <Attempt attempt={attempt} body={body} />
               ))}
-              <NextStep detail={detail} webhook={webhook} now={now} />
+              <NextStep detail={detail} webhook={webhook} />
             </ol>
           </section>
-        </div>
+        </Live>
         <section class="card" aria-labelledby="body">
           <h2 id="body">Body</h2>
           <p class="muted small">
@@ -56,14 +66,12 @@ export function DeliveryPage({ detail, webhook, canOpen, now, path }: DeliveryPa
   )
 }
 
-function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'detail' | 'webhook'>) {
+function Actions({ detail: { delivery }, webhook }: DeliveryPageProps) {
   const isOpen = deliveryStatusOf(delivery.state) === 'pending'
-  const post = (action: string, label: string, style = '') => (
-    <form method="post" action={`${BASE}/deliveries/${delivery.id}/${action}`}>
-      <button id={action} class={style}>
-        {label}
-      </button>
-    </form>
+  const post = (action: string, label: string, style?: string) => (
+    <Post to={`/deliveries/${delivery.id}/${action}`} id={action} class={style}>
+      {label}
+    </Post>
   )
   return (
     <div class="buttons">
@@ -74,60 +82,58 @@ function Actions({ detail: { delivery }, webhook }: Pick<DeliveryPageProps, 'det
   )
 }
 
-function Facts({
-  detail: { delivery, body },
-  webhook,
-  canOpen,
-  now,
-}: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'canOpen' | 'now'>) {
+function DeliveryFacts({ detail: { delivery, body }, webhook }: DeliveryPageProps) {
   const { id, eventId, state, createdAt } = delivery
-  const { tone, text } = deliveryLabel(state)
+  const { messageId, sessionId, agentId } = causeIn(body)
+  const canOpen = can(useView().c, 'project:message')
   return (
-    <dl class="facts-list card">
-      <dt>Status</dt>
-      <dd>
-        <Status tone={tone}>{text}</Status>{' '}
-        {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
-      </dd>
-      <dt>Webhook</dt>
-      <dd>
-        {webhook ? (
-          <WebhookName webhook={webhook} />
-        ) : (
-          <span class="muted">deleted, or a push config</span>
-        )}
-      </dd>
-      <CauseFacts body={body} canOpen={canOpen} />
-      {state.kind === 'pending' && (
-        <>
-          <dt>Next attempt</dt>
-          <dd>
-            <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
-          </dd>
-        </>
-      )}
-      {state.kind === 'waiting' && (
-        <>
-          <dt>Waits for</dt>
-          <dd>
-            <Blocker id={state.blockedBy} />
-          </dd>
-        </>
-      )}
-      <dt>Created</dt>
-      <dd>
-        <FullTime at={createdAt} now={now} />
-      </dd>
-      <dt>Delivery ID</dt>
-      <dd>
-        <WholeId id={id} />
-      </dd>
-      <dt>Event ID</dt>
-      <dd>
-        <WholeId id={eventId} />
-      </dd>
-    </dl>
+    <Facts
+      facts={{
+        Status: (
+          <>
+            <Status {...deliveryLabel(state)} />{' '}
+            {state.kind === 'cancelled' && <span class="muted">{reasons[state.reason]}</span>}
+          </>
+        ),
+        Webhook: <WebhookName webhook={webhook} />,
+        Message: messageId !== undefined && (
+          <Id id={messageId} {...(canOpen && { href: messagePath(messageId) })} />
+        ),
+        Session:
+          sessionId !== undefined &&
+          agentId !== undefined &&
+          (canOpen ? (
+            <SessionLink agent={agentId} sessionId={sessionId} />
+          ) : (
+            <bdi>{sessionId}</bdi>
+          )),
+        'Next attempt': state.kind === 'pending' && (
+          <NextAttempt at={state.nextAttemptAt} webhook={webhook} />
+        ),
+        'Waits for': state.kind === 'waiting' && <DeliveryLink id={state.blockedBy} />,
+        Created: <FullTime at={createdAt} />,
+        'Delivery ID': <WholeId id={id} />,
+        'Event ID': <WholeId id={eventId} />,
+      }}
+    />
   )
+}
+
+/** The parts of an event's body that name its cause. */
+const schema = z.object({
+  data: z.object({
+    messageId: z.uuid().optional(),
+    sessionId: z.string().optional(),
+    agentId: z.uuid().optional(),
+  }),
+})
+
+function causeIn(body: string): z.output<typeof schema>['data'] {
+  try {
+    return schema.safeParse(JSON.parse(body)).data?.data ?? {}
+  } catch {
+    return {}
+  }
 }
 
 const reasons = {
@@ -137,25 +143,17 @@ const reasons = {
   skipped: 'skipped, so that the next delivery of its session could be sent',
 }
 
-function Attempt({
-  attempt,
-  body,
-  now,
-}: {
-  readonly attempt: DeliveryAttempt
-  readonly body: string
-  readonly now: Instant
-}) {
+function Attempt({ attempt, body }: { readonly attempt: DeliveryAttempt; readonly body: string }) {
   const { attemptNumber, startedAt, durationMs, url, outcome, requestHeaders } = attempt
-  const { tone, text } = outcomeLabel(outcome)
+  const label = outcomeLabel(outcome)
   const curl = curlOf(attempt, body)
   const answer = outcome.kind === 'unreachable' ? outcome.detail : outcome.responseBody
   return (
-    <li class={tone}>
+    <li class={label.tone}>
       <p>
         <strong>Attempt {attemptNumber}</strong>
-        <Status tone={tone}>{text}</Status>
-        <FullTime at={startedAt} now={now} />
+        <Status {...label} />
+        <FullTime at={startedAt} />
         <span class="muted nowrap">{formatDuration(durationMs)}</span>
       </p>
       {url !== undefined && <p class="muted">{url}</p>}
@@ -185,11 +183,7 @@ function Attempt({
 }
 
 /** Shows the next attempt, or the end of the schedule. */
-function NextStep({
-  detail: { delivery, attempts },
-  webhook,
-  now,
-}: Pick<DeliveryPageProps, 'detail' | 'webhook' | 'now'>) {
+function NextStep({ detail: { delivery, attempts }, webhook }: DeliveryPageProps) {
   const { state } = delivery
   switch (state.kind) {
     case 'pending':
@@ -197,7 +191,7 @@ function NextStep({
         <li class="busy">
           <p>
             Attempt {attempts.length + 1}:{' '}
-            <NextAttempt at={state.nextAttemptAt} webhook={webhook} now={now} />
+            <NextAttempt at={state.nextAttemptAt} webhook={webhook} />
           </p>
         </li>
       )
@@ -206,8 +200,8 @@ function NextStep({
     case 'waiting':
       return (
         <li class="busy">
-          Waits for <Blocker id={state.blockedBy} />, which is earlier in its session. Skip that
-          delivery to go on without it.
+          Waits for <DeliveryLink id={state.blockedBy} />, which is earlier in its session. Skip
+          that delivery to go on without it.
         </li>
       )
     case 'exhausted':

@@ -1,35 +1,36 @@
-import type { Instant, Recovery, Webhook } from '@org/agent-messaging-core'
-import { useContext } from 'hono/jsx'
+import type { Recovery, Webhook } from '@org/agent-messaging-core'
 import { countText, formatCount, type Count } from '../parts/count.js'
-import { ANSWERS, EVENTS, fieldsOf, STATUSES, type Filter } from '../parts/filter.js'
-import { FilterFields } from '../parts/filter-fields.js'
+import { Fields } from '../parts/fields.js'
+import { deliveriesPath, fieldsOf, filterFields, type Filter } from '../parts/filter.js'
 import { BASE } from '../options.js'
-import { Status, Time } from '../parts/parts.js'
-import { recoveryLabel } from './recover-page.js'
+import { FullTime, Post, Status, Time, type Label } from '../parts/parts.js'
+import { pathOf, refreshed, TableSection } from '../parts/table.js'
 import { webhookLabel } from '../webhooks/webhook-name.js'
-import { localTime, ZoneContext } from '../parts/zone.js'
+import { localTime, useView } from '../parts/zone.js'
+
+const PATH = `${BASE}/recover`
 
 type FormProps = { readonly filter: Filter; readonly webhooks: readonly Webhook[] }
 
 /** Chooses the deliveries. The browser's time zone counts for the time range. */
-export const RecoverForm = ({ filter, webhooks }: FormProps) => (
-  <form method="get" action={`${BASE}/recover`} class="filters card">
-    <FilterFields
-      filter={filter}
-      choices={{
-        webhook: webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)]),
-        status: STATUSES.map((status) => [status, status]),
-        event: EVENTS.map((event) => [event, event]),
-        answer: ANSWERS.map((answer) => [answer, answer === 'none' ? 'unreachable' : answer]),
-      }}
-      all={{ webhook: 'all webhooks' }}
-      required={['status']}
-    />
-    <p class="buttons">
-      <button>Count the matches</button>
-    </p>
-  </form>
-)
+export function RecoverForm({ filter, webhooks }: FormProps) {
+  const { webhook, status, ...others } = filterFields(webhooks)
+  return (
+    <form method="get" action={PATH} class="filters card">
+      <Fields
+        fields={{
+          webhook: { ...webhook, any: 'all webhooks' },
+          status: { label: status.label, choices: status.choices },
+          ...others,
+        }}
+        values={filter}
+      />
+      <p class="buttons">
+        <button>Count the matches</button>
+      </p>
+    </form>
+  )
+}
 
 /** Shows the number of matches and the consequences, and starts the recovery. */
 export function RecoverPreview({
@@ -38,8 +39,7 @@ export function RecoverPreview({
   matching,
 }: FormProps & { readonly matching: Count }) {
   const { count, isAll } = matching
-  const zone = useContext(ZoneContext)
-  const list = `${BASE}/deliveries?${new URLSearchParams(fieldsOf(filter)).toString()}`
+  const { zone } = useView()
   if (count === 0)
     return (
       <section class="card" aria-labelledby="matches">
@@ -51,7 +51,7 @@ export function RecoverPreview({
       </section>
     )
   return (
-    <form method="post" action={`${BASE}/recover`} class="card stack" aria-labelledby="matches">
+    <form method="post" action={PATH} class="card stack" aria-labelledby="matches">
       <h2 id="matches" class="big">
         {sentence(countText(matching, 'delivery matches', 'deliveries match'))}
       </h2>
@@ -73,7 +73,7 @@ export function RecoverPreview({
         <button class="primary">
           {isAll ? `Send ${formatCount(count)} again` : 'Send all again'}
         </button>
-        <a href={list}>Show them</a>
+        <a href={deliveriesPath(filter)}>Show them</a>
       </p>
     </form>
   )
@@ -105,52 +105,91 @@ function describe({ status, event, answer, from, to }: Filter, zone: string): st
 type RecoveriesProps = {
   readonly recoveries: readonly Recovery[]
   readonly webhooks: readonly Webhook[]
-  readonly now: Instant
 }
 
 /** Lists the newest recoveries. */
-export function Recoveries({ recoveries, webhooks, now }: RecoveriesProps) {
+export function Recoveries({ recoveries, webhooks }: RecoveriesProps) {
   if (recoveries.length === 0) return null
   const names = new Map(webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)]))
   return (
-    <section class="card flush" aria-labelledby="recoveries">
-      <h2 id="recoveries">Newest recoveries</h2>
-      <div class="scroll" role="group" aria-labelledby="recoveries" tabindex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Started</th>
-              <th scope="col">State</th>
-              <th scope="col">Webhook</th>
-              <th scope="col" class="number">
-                Due again
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {recoveries.map(({ id, state, createdAt, redelivered, filter: { webhookId } }) => (
-              <tr>
-                <th scope="row">
-                  <a href={`${BASE}/recoveries/${id}`}>
-                    <Time at={createdAt} now={now} />
-                  </a>
-                </th>
-                <td data-label="State">
-                  <Status tone={recoveryLabel[state.kind].tone}>
-                    {recoveryLabel[state.kind].text}
-                  </Status>
-                </td>
-                <td data-label="Webhook">
-                  {webhookId === undefined ? 'all' : (names.get(webhookId) ?? webhookId)}
-                </td>
-                <td class="number" data-label="Due again">
-                  {formatCount(redelivered)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <TableSection
+      id="recoveries"
+      title="Newest recoveries"
+      rows={recoveries}
+      columns={{
+        Started: ({ id, createdAt }) => (
+          <a href={`${BASE}/recoveries/${id}`}>
+            <Time at={createdAt} />
+          </a>
+        ),
+        State: ({ state }) => <Status {...recoveryLabel[state.kind]} />,
+        Webhook: ({ filter: { webhookId } }) =>
+          webhookId === undefined ? 'all' : (names.get(webhookId) ?? webhookId),
+        'Due again': { class: 'number', cell: ({ redelivered }) => formatCount(redelivered) },
+      }}
+    />
   )
+}
+
+type RecoveryPageProps = {
+  readonly recovery: Recovery
+  /** The number of matches before the start, if it was counted. */
+  readonly total: number | undefined
+}
+
+/** Shows the progress of a recovery. A running one is shown again every second. */
+export function RecoveryPage({ recovery, total }: RecoveryPageProps) {
+  const path = pathOf(useView().c)
+  const { id, state, matched, redelivered, createdAt, filter } = recovery
+  const isRunning = state.kind === 'running'
+  return (
+    <div class="narrow card stack" {...(isRunning ? refreshed('recovery', 1_000, path) : {})}>
+      <h1>Recover deliveries</h1>
+      <p role="status" class="big">
+        {countText({ count: redelivered, isAll: true }, 'delivery is', 'deliveries are')} due again
+      </p>
+      {total !== undefined && (
+        <progress aria-label="Progress" max={Math.max(total, matched)} value={matched} />
+      )}
+      <p class="muted">
+        {formatCount(matched)}
+        {total !== undefined && ` of ${formatCount(Math.max(total, matched))}`}{' '}
+        {isRunning ? (matched === 1 && total === undefined ? 'matches' : 'match') : 'matched'}
+        {isRunning && ' so far'}.
+        {matched > redelivered && ' The others were due already or being sent.'}
+      </p>
+      <p>
+        <Status {...recoveryLabel[state.kind]} /> Started <FullTime at={createdAt} />.
+        {isRunning && ' The server continues without this page.'}
+      </p>
+      {isRunning && (
+        <Post to={`/recoveries/${id}/cancel`} id="cancel">
+          Cancel
+        </Post>
+      )}
+      <p class="buttons">
+        {isRunning && (
+          <a class="button" href={path}>
+            Reload
+          </a>
+        )}
+        {filter.webhookId === undefined ? (
+          <a class="button" href={`${BASE}/deliveries`}>
+            Back to the deliveries
+          </a>
+        ) : (
+          <a class="button" href={`${BASE}/webhooks/${filter.webhookId}`}>
+            Back to the webhook
+          </a>
+        )}
+      </p>
+    </div>
+  )
+}
+
+const recoveryLabel: Readonly<Record<Recovery['state']['kind'], Label>> = {
+  running: { tone: 'busy', text: 'running' },
+  done: { tone: 'good', text: 'done' },
+  cancelled: { tone: 'idle', text: 'cancelled' },
+  failed: { tone: 'bad', text: 'failed, because the webhook was deleted' },
 }

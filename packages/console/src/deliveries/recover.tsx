@@ -4,13 +4,11 @@ import { Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { countMatching } from '../parts/count.js'
 import { deliveryFilter, filterIn, type Filter } from '../parts/filter.js'
-import { recoveryRef, textIn, byActor } from '../parts/input.js'
-import { show, showError, showProblem } from '../parts/layout.js'
+import { byActor, projectIn, recoveryRef, textIn } from '../parts/input.js'
+import { goTo, show, showDone, showFound, showProblem } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
-import { pathOf } from '../parts/parts.js'
-import { RecoverForm, RecoverPreview, Recoveries } from './recover-form.js'
-import { RecoveryPage } from './recover-page.js'
+import { RecoverForm, Recoveries, RecoverPreview, RecoveryPage } from './recover-form.js'
 import { need } from '../access/sign-in.js'
 import { zoneOf } from '../parts/zone.js'
 
@@ -28,51 +26,47 @@ export const recoverRoutes = (d: ConsoleDeps) => {
     .get(`${BASE}/recover`, mayManage, (c) => recoverPage(c, d))
 
     .post(`${BASE}/recover`, mayManage, async (c) => {
-      const { projectId } = c.get('apiKey')
+      const projectId = projectIn(c)
       const form = await c.req.parseBody()
       const filter = recoverFilter(form, zoneOf(c))
       const lost = lostField(form, filter)
       if (lost !== undefined)
         return showProblem(c, 400, `The field ${lost} cannot select deliveries. Count them again`)
-      const started = await service.recoveries.start({
+      const started = service.recoveries.start({
         actor: c.get('actor'),
         projectId,
         filter: recoveryFilter(projectId, filter),
       })
-      if (started.isErr()) return showError(c, started.error)
       const total = textIn(form, 'total')
       const query = /^\d{1,9}$/.test(total) ? `?total=${total}` : ''
-      return c.redirect(`${BASE}/recoveries/${started.value.id}${query}`, 303)
+      return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}${query}`))
     })
 
-    .get(`${BASE}/recoveries/:id`, mayManage, async (c) => {
-      const found = await service.recoveries.get(recoveryRef(c))
-      if (found.isErr()) return showError(c, found.error)
+    .get(`${BASE}/recoveries/:id`, mayManage, (c) => {
       const total = Number(c.req.query('total'))
-      return show(
-        c,
-        { title: 'Recovery', section: 'Deliveries' },
-        <RecoveryPage
-          recovery={found.value}
-          total={Number.isSafeInteger(total) && total > 0 ? total : undefined}
-          now={service.now()}
-          path={pathOf(c)}
-        />,
+      return showFound(c, service.recoveries.get(recoveryRef(c)), (recovery) =>
+        show(
+          c,
+          { title: 'Recovery', section: 'Deliveries' },
+          <RecoveryPage
+            recovery={recovery}
+            total={Number.isSafeInteger(total) && total > 0 ? total : undefined}
+          />,
+        ),
       )
     })
 
-    .post(`${BASE}/recoveries/:id/cancel`, mayManage, async (c) => {
+    .post(`${BASE}/recoveries/:id/cancel`, mayManage, (c) => {
       const ref = recoveryRef(c)
-      const cancelled = await service.recoveries.cancel(byActor(c, ref))
-      if (cancelled.isErr()) return showError(c, cancelled.error)
-      return c.redirect(`${BASE}/recoveries/${ref.recoveryId}?notice=cancelled`, 303)
+      const cancelled = service.recoveries.cancel(byActor(c, ref))
+      return showDone(c, cancelled, `/recoveries/${ref.recoveryId}?notice=cancelled`)
     })
 }
 
-async function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
-  const { projectId } = c.get('apiKey')
+function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
+  const projectId = projectIn(c)
   const filter = recoverFilter(c.req.query(), zoneOf(c))
-  const found = await safeTry(async function* () {
+  const found = safeTry(async function* () {
     const chosen =
       filter.webhook === undefined
         ? undefined
@@ -85,20 +79,20 @@ async function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
       recoveries: yield* service.recoveries.list(projectId, { limit: MAX_RECOVERIES }),
     })
   })
-  if (found.isErr()) return showError(c, found.error)
-  const { webhooks, matching, recoveries } = found.value
-  return show(
-    c,
-    { title: 'Recover deliveries', section: 'Deliveries' },
-    <>
-      <h1>Recover deliveries</h1>
-      <p class="muted">
-        Sends old deliveries again after a receiver was fixed. They keep their ids and bodies.
-      </p>
-      <RecoverForm filter={filter} webhooks={webhooks} />
-      <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
-      <Recoveries recoveries={recoveries.data} webhooks={webhooks} now={service.now()} />
-    </>,
+  return showFound(c, found, ({ webhooks, matching, recoveries }) =>
+    show(
+      c,
+      { title: 'Recover deliveries', section: 'Deliveries' },
+      <>
+        <h1>Recover deliveries</h1>
+        <p class="muted">
+          Sends old deliveries again after a receiver was fixed. They keep their ids and bodies.
+        </p>
+        <RecoverForm filter={filter} webhooks={webhooks} />
+        <RecoverPreview filter={filter} webhooks={webhooks} matching={matching} />
+        <Recoveries recoveries={recoveries.data} webhooks={webhooks} />
+      </>,
+    ),
   )
 }
 

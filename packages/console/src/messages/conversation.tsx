@@ -1,35 +1,31 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  isFinal,
-  type Agent,
-  type Instant,
-  type Message,
-  type Page,
-} from '@org/agent-messaging-core'
+import { isFinal, type Agent, type Message, type Page } from '@org/agent-messaging-core'
 import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { raw } from 'hono/html'
-import { ok, safeTry } from 'neverthrow'
+import { err, ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from '../context.js'
-import { agentRef, pageOf, sessionIn } from '../parts/input.js'
+import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../known-agents.js'
-import { show, showError } from '../parts/layout.js'
+import { show, showFound } from '../parts/layout.js'
 import { versionOf } from './live-session.js'
 import { safeHtml } from '../parts/markdown.js'
 import { BASE } from '../options.js'
 import {
   CopyButton,
+  Facts,
   formatDuration,
   FullTime,
   Id,
-  Next,
-  pathOf,
+  Post,
   Status,
   Time,
 } from '../parts/parts.js'
-import { Questions } from './questions.js'
+import { nameOf, Questions } from './questions.js'
 import { SendForm, type Draft } from './send-form.js'
-import { messageTones, shortened } from '../parts/wording.js'
+import { Next, pathOf } from '../parts/table.js'
+import { messageLabel, shortened } from '../parts/wording.js'
+import { useView } from '../parts/zone.js'
 
 const PAGE_LENGTH = 50
 /** UTF-16 units of each text. More would block the process and the browser. */
@@ -40,15 +36,21 @@ const withSession = (path: string, sessionId: string): string =>
   `${path}?${new URLSearchParams({ session: sessionId }).toString()}`
 export const sessionPath = (agent: string, sessionId: string): string =>
   withSession(`${BASE}/sessions/${agent}`, sessionId)
+type SessionProps = { readonly agent: string; readonly sessionId: string }
+export const SessionLink = ({ agent, sessionId }: SessionProps) => (
+  <a href={sessionPath(agent, sessionId)}>
+    <bdi>{sessionId}</bdi>
+  </a>
+)
 export const erasePath = (agent: string, sessionId: string): string =>
   withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
 /** Shows a conversation, newest message last, with a form for the next message. */
-export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft?: Draft) {
+export function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft?: Draft) {
   const ref = agentRef(c)
   const sessionId = sessionIn(c)
   const page = { ...pageOf(c), limit: PAGE_LENGTH }
-  const found = await safeTry(async function* () {
+  const found = safeTry(async function* () {
     const agent = yield* service.agents.get(ref)
     const messages = yield* service.messages.list({
       projectId: ref.projectId,
@@ -56,66 +58,50 @@ export async function conversationPage(c: Context<Env>, { service }: ConsoleDeps
       sessionId,
       page,
     })
+    if (messages.data.length === 0) return err({ kind: 'session_not_found' as const })
     return ok({ agent: withKnownName(c, agent, ref.agent), messages })
   })
-  if (found.isErr()) return showError(c, found.error)
-  const { agent, messages } = found.value
-  if (messages.data.length === 0) return showError(c, { kind: 'session_not_found' })
-  const view = {
-    agent,
-    isRaw: c.req.query('view') === 'raw',
-    hasDeliveries: c.get('apiKey').permissions.includes('project:webhooks'),
-  }
-  const formatted = view.isRaw ? undefined : await formattedAnswers(messages.data)
-  // Only the newest page gets new messages.
-  const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
-  return show(
-    c,
-    { title: sessionId, section: 'Sessions', status: draft?.problem === undefined ? 200 : 400 },
-    <>
-      <p class="crumbs">
-        <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session
-      </p>
-      <div class="heading">
-        <h1 class="long" dir="auto">
-          {sessionId}
-        </h1>
-        {c.get('portal') === undefined && (
-          <a class="button quiet" href={erasePath(agent.name, sessionId)}>
-            Erase
-          </a>
-        )}
-      </div>
-      <Next c={c} cursor={messages.nextCursor} label="Earlier" />
-      <div class="beside">
-        <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
-          {messages.data.toReversed().map((message) => (
-            <Turn
-              {...view}
-              message={message}
-              formatted={formatted?.get(message.id)}
-              now={service.now()}
-            />
-          ))}
+  return showFound(c, found, async ({ agent, messages }) => {
+    const isRaw = c.req.query('view') === 'raw'
+    const formatted = isRaw ? undefined : await formattedAnswers(messages.data)
+    // Only the newest page gets new messages.
+    const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
+    return show(
+      c,
+      { title: sessionId, section: 'Sessions', status: draft?.problem === undefined ? 200 : 400 },
+      <>
+        <p class="crumbs">
+          <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session
+        </p>
+        <div class="heading">
+          <h1 class="long" dir="auto">
+            {sessionId}
+          </h1>
+          {c.get('portal') === undefined && (
+            <a class="button quiet" href={erasePath(agent.name, sessionId)}>
+              Erase
+            </a>
+          )}
         </div>
-        <div class="details">
-          <section class="card" id="end" aria-labelledby="send">
-            <h2 id="send">Send a message</h2>
-            <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
-          </section>
-          <SessionFacts
-            c={c}
-            agent={agent}
-            sessionId={sessionId}
-            messages={messages}
-            now={service.now()}
-            isRaw={view.isRaw}
-          />
+        <Next cursor={messages.nextCursor} label="Earlier" />
+        <div class="beside">
+          <div role="group" aria-label="Conversation" class="conversation" data-live={livePath}>
+            {messages.data.toReversed().map((message) => (
+              <Turn agent={agent} message={message} formatted={formatted?.get(message.id)} />
+            ))}
+          </div>
+          <div class="details">
+            <section class="card" id="end" aria-labelledby="send">
+              <h2 id="send">Send a message</h2>
+              <SendForm action={sessionPath(agent.name, sessionId)} agent={agent} draft={draft} />
+            </section>
+            <SessionFacts agent={agent} sessionId={sessionId} messages={messages} />
+          </div>
         </div>
-      </div>
-      <p id="news" class="hidden" role="status" />
-    </>,
-  )
+        <p id="news" class="hidden" role="status" />
+      </>,
+    )
+  })
 }
 
 /** Formats one answer after the other, so that the process does other work between them. */
@@ -133,63 +119,54 @@ async function formattedAnswers(messages: readonly Message[]): Promise<Map<strin
 const liveOf = (path: string): string => path.replace('?', '/live?')
 
 type FactsProps = {
-  readonly c: Context<Env>
   readonly agent: Agent
   readonly sessionId: string
   readonly messages: Page<Message>
-  readonly now: Instant
-  readonly isRaw: boolean
 }
 
 /** Shows the details of a session, and switches between formatted and raw answers. */
-function SessionFacts({ c, agent, sessionId, messages, now, isRaw }: FactsProps) {
-  const { data, nextCursor } = messages
+function SessionFacts({ agent, sessionId, messages: { data, nextCursor } }: FactsProps) {
+  const { c } = useView()
   const first = data.at(-1)
-  const users = new Set(
-    data.map(({ executionPrincipal: principal }) =>
-      principal.type === 'service' ? 'the service' : principal.endUserId,
-    ),
-  )
+  const users = new Set(data.map(({ executionPrincipal }) => nameOf(executionPrincipal)))
   const url = new URL(pathOf(c), c.req.url)
+  const isRaw = url.searchParams.get('view') === 'raw'
   if (isRaw) url.searchParams.delete('view')
   else url.searchParams.set('view', 'raw')
   return (
     <section class="card" aria-labelledby="facts">
       <h2 id="facts">Details</h2>
-      <dl class="facts-list">
-        <dt>Agent</dt>
-        <dd>
-          {agent.name} <span class="muted">({agent.state.kind})</span>
-        </dd>
-        <dt>Session</dt>
-        <dd class="id">
-          <span class="clipped">{sessionId}</span> <CopyButton text={sessionId} what="session ID" />
-        </dd>
-        <dt>Acts for</dt>
-        <dd>
-          <bdi>{[...users].slice(0, 5).join(', ')}</bdi>
-          {users.size > 5 && ` and ${users.size - 5} more`}
-        </dd>
-        <dt>Messages</dt>
-        <dd>
-          {data.length}
-          {nextCursor !== null && ' on this page'}
-        </dd>
-        {first && (
-          <>
-            <dt>{nextCursor === null ? 'Started' : 'Shown from'}</dt>
-            <dd>
-              <FullTime at={first.createdAt} now={now} />
-            </dd>
-          </>
-        )}
-        <dt>Answers</dt>
-        <dd>
-          <a id="view" href={url.pathname + url.search}>
-            {isRaw ? 'Show them formatted' : 'Show the raw text'}
-          </a>
-        </dd>
-      </dl>
+      <Facts
+        isCard={false}
+        facts={{
+          Agent: (
+            <>
+              {agent.name} <span class="muted">({agent.state.kind})</span>
+            </>
+          ),
+          Session: (
+            <span class="id">
+              <span class="clipped">{sessionId}</span>{' '}
+              <CopyButton text={sessionId} what="session ID" />
+            </span>
+          ),
+          'Acts for': (
+            <>
+              <bdi>{[...users].slice(0, 5).join(', ')}</bdi>
+              {users.size > 5 && ` and ${users.size - 5} more`}
+            </>
+          ),
+          Messages: nextCursor === null ? data.length : `${data.length} on this page`,
+          [nextCursor === null ? 'Started' : 'Shown from']: first && (
+            <FullTime at={first.createdAt} />
+          ),
+          Answers: (
+            <a id="view" href={url.pathname + url.search}>
+              {isRaw ? 'Show them formatted' : 'Show the raw text'}
+            </a>
+          ),
+        }}
+      />
     </section>
   )
 }
@@ -197,11 +174,6 @@ function SessionFacts({ c, agent, sessionId, messages, now, isRaw }: FactsProps)
 type TurnProps = {
   readonly agent: Agent
   readonly message: Message
-  readonly now: Instant
-  /** True if the key of the visit can read deliveries. */
-  readonly hasDeliveries: boolean
-  /** True if answers are shown without formatting. */
-  readonly isRaw: boolean
   /** The answer so far, if the agent is writing it. */
   readonly partial?: string | undefined
   /** The HTML of the answer, if it is there already. */
@@ -209,8 +181,9 @@ type TurnProps = {
 }
 
 /** Shows one message with its answer, principal and metadata. */
-export function Turn({ message, now, hasDeliveries, ...answer }: TurnProps) {
-  const { id, metadata, executionPrincipal: principal, createdAt } = message
+export function Turn(turn: TurnProps) {
+  const { message } = turn
+  const { id, metadata, executionPrincipal, createdAt } = message
   return (
     <article
       class="exchange"
@@ -225,11 +198,13 @@ export function Turn({ message, now, hasDeliveries, ...answer }: TurnProps) {
         <WholeText id={id} length={message.message.length} />
         <p class="facts">
           <span>
-            for <bdi>{principal.type === 'service' ? 'the service' : principal.endUserId}</bdi>
+            for <bdi>{nameOf(executionPrincipal)}</bdi>
           </span>
-          <Time at={createdAt} now={now} />
+          <Time at={createdAt} />
           <Id id={id} href={`${BASE}/messages/${id}`} />
-          {hasDeliveries && <a href={`${BASE}/deliveries?message=${id}`}>Deliveries</a>}
+          {can(useView().c, 'project:webhooks') && (
+            <a href={`${BASE}/deliveries?message=${id}`}>Deliveries</a>
+          )}
         </p>
         {metadata && Object.keys(metadata).length > 0 && (
           <details>
@@ -238,22 +213,21 @@ export function Turn({ message, now, hasDeliveries, ...answer }: TurnProps) {
           </details>
         )}
       </div>
-      <Answer {...answer} message={message} now={now} />
+      <Answer {...turn} />
     </article>
   )
 }
 
-type AnswerProps = Omit<TurnProps, 'hasDeliveries'>
-
-function Answer({ agent, message, now, isRaw, partial, formatted }: AnswerProps) {
+function Answer({ agent, message, partial, formatted }: TurnProps) {
   const { state, attempt } = message
+  const label = messageLabel(state)
   const text = state.kind === 'responded' ? state.response : partial
   return (
-    <div class={`bubble answered ${messageTones[state.kind]}`}>
-      <Questions message={message} now={now} />
+    <div class={`bubble answered ${label.tone}`}>
+      <Questions message={message} />
       {text !== undefined && (
         <>
-          <Said text={shortened(text, SHOWN_TEXT)} isRaw={isRaw} formatted={formatted} />
+          <Said text={shortened(text, SHOWN_TEXT)} formatted={formatted} />
           <WholeText id={message.id} length={text.length} />
         </>
       )}
@@ -263,7 +237,7 @@ function Answer({ agent, message, now, isRaw, partial, formatted }: AnswerProps)
         </p>
       )}
       <p class="facts">
-        <Status tone={messageTones[state.kind]}>{state.kind}</Status>
+        <Status {...label} />
         {state.kind === 'responded' && <span>in {formatDuration(state.responseTimeMs)}</span>}
         {attempt > 1 && <span>run {attempt}</span>}
       </p>
@@ -282,11 +256,11 @@ const WholeText = ({ id, length }: { readonly id: string; readonly length: numbe
     </p>
   )
 
-type SaidProps = { readonly text: string } & Pick<TurnProps, 'isRaw' | 'formatted'>
+type SaidProps = { readonly text: string } & Pick<TurnProps, 'formatted'>
 
 /** Shows an answer as safe Markdown, or as the agent wrote it. */
-function Said({ text, isRaw, formatted }: SaidProps) {
-  return isRaw ? (
+function Said({ text, formatted }: SaidProps) {
+  return useView().c.req.query('view') === 'raw' ? (
     <p class="said" dir="auto">
       {text}
     </p>
@@ -304,10 +278,8 @@ export function MessageActions({
   const action = isRetryable(state) ? 'retry' : isFinal(state) ? undefined : 'cancel'
   if (action === undefined) return null
   return (
-    <form method="post" action={`${BASE}/messages/${agent.name}/${id}/${action}`}>
-      <button id={`${action}-${id}`} class="small">
-        {action === 'retry' ? 'Retry' : 'Cancel'}
-      </button>
-    </form>
+    <Post to={`/messages/${agent.name}/${id}/${action}`} id={`${action}-${id}`} class="small">
+      {action === 'retry' ? 'Retry' : 'Cancel'}
+    </Post>
   )
 }

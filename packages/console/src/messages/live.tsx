@@ -1,13 +1,15 @@
+import type { Agent } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { Turn } from './conversation.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { agentRef, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../known-agents.js'
-import { showError } from '../parts/layout.js'
+import { showFound } from '../parts/layout.js'
 import { LiveSession, versionOf, type LiveTurn } from './live-session.js'
 import { BASE } from '../options.js'
 import { need } from '../access/sign-in.js'
-import { zoneOf, ZoneContext } from '../parts/zone.js'
+import { ViewContext, viewOf } from '../parts/zone.js'
 
 /** Followers in this process. One more gets 204 and tries again later. */
 const MOST_FOLLOWERS = 200
@@ -17,18 +19,10 @@ const RETRY_MS = 200
 /** Sends the changes of a session as server-sent events, each with the HTML of a message. */
 export const liveRoutes = ({ service }: ConsoleDeps) => {
   let followers = 0
-  return new Hono<Env>().get(`${BASE}/sessions/:agent/live`, need('project:message'), async (c) => {
-    const ref = agentRef(c)
-    const found = await service.agents.get(ref)
-    if (found.isErr()) return showError(c, found.error)
+  const follow = (c: Context<Env>, found: Agent) => {
     if (c.req.method === 'HEAD' || followers >= MOST_FOLLOWERS) return c.body(null, 204)
-    const agent = withKnownName(c, found.value, ref.agent)
-    const zone = zoneOf(c)
-    const view = {
-      agent,
-      isRaw: c.req.query('view') === 'raw',
-      hasDeliveries: c.get('apiKey').permissions.includes('project:webhooks'),
-    }
+    const ref = agentRef(c)
+    const agent = withKnownName(c, found, ref.agent)
     const session = new LiveSession({
       service,
       projectId: ref.projectId,
@@ -38,9 +32,9 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
     })
     const textOf = ({ message, partial }: LiveTurn): string => {
       const element: { toString(): unknown } = (
-        <ZoneContext.Provider value={zone}>
-          <Turn {...view} message={message} partial={partial} now={service.now()} />
-        </ZoneContext.Provider>
+        <ViewContext.Provider value={viewOf(c)}>
+          <Turn agent={agent} message={message} partial={partial} />
+        </ViewContext.Provider>
       )
       const html = String(element.toString())
       const version = versionOf(message) + (partial === undefined ? '' : `.${partial.length}`)
@@ -52,7 +46,10 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
       'Content-Type': 'text/event-stream',
       'X-Accel-Buffering': 'no',
     })
-  })
+  }
+  return new Hono<Env>().get(`${BASE}/sessions/:agent/live`, need('project:message'), (c) =>
+    showFound(c, service.agents.get(agentRef(c)), (agent) => follow(c, agent)),
+  )
 }
 
 /** Reads the versions that the page shows: `id:version`, with commas between them. */

@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from 'hono'
 import type { ConsoleDeps, Env } from '../context.js'
 import type { Count } from '../parts/count.js'
+import { can, projectIn } from '../parts/input.js'
 import { BASE } from '../options.js'
 import { isPortalPath } from '../access/portal-pages.js'
 
@@ -13,10 +14,12 @@ export const countsQuestions =
   async (c, next) => {
     const portal = c.get('portal')
     c.set('openQuestions', async () => {
-      const { projectId, permissions } = c.get('apiKey')
       const isOpen = !portal || isPortalPath(`${BASE}/questions`, portal.permissions)
-      if (!isOpen || !permissions.includes('project:message')) return undefined
-      const found = await service.inputs.list({ projectId, page: { limit: MOST_COUNTED } })
+      if (!isOpen || !can(c, 'project:message')) return undefined
+      const found = await service.inputs.list({
+        projectId: projectIn(c),
+        page: { limit: MOST_COUNTED },
+      })
       return found
         .map(({ data, nextCursor }) => ({ count: data.length, isAll: nextCursor === null }))
         .unwrapOr(undefined)

@@ -1,62 +1,45 @@
-import type { Instant, Message } from '@org/agent-messaging-core'
+import type { Message } from '@org/agent-messaging-core'
 import { openInput } from '@org/agent-messaging-core/runtime'
 import { BASE } from '../options.js'
-import { Time } from '../parts/parts.js'
+import { Facts, Time } from '../parts/parts.js'
 
 /** A question of a message. */
 export type Input = NonNullable<Message['inputs']>[number]
-type Props = { readonly message: Message; readonly now: Instant }
 
 /** Shows the questions that the agent asked people, with their answers. */
-export const Questions = ({ message, now }: Props) => (
+export const Questions = ({ message }: { readonly message: Message }) => (
   <>
-    {(message.inputs ?? []).map((input) => (
-      <dl class="facts-list">
-        <dt>Asks</dt>
-        <dd class="long" dir="auto">
-          {input.question}
-        </dd>
-        {input.options && (
-          <>
-            <dt>Options</dt>
-            <dd class="long">{input.options.join(', ')}</dd>
-          </>
-        )}
-        <Reply message={message} input={input} now={now} />
-      </dl>
-    ))}
+    {(message.inputs ?? []).map(({ id, question, options, answer }) => {
+      const isOpen = openInput(message)?.id === id
+      return (
+        <Facts
+          isCard={false}
+          facts={{
+            Asks: <div dir="auto">{question}</div>,
+            Options: options?.join(', '),
+            Answer: answer ? (
+              <div dir="auto">
+                {typeof answer.value === 'string' ? answer.value : JSON.stringify(answer.value)}
+              </div>
+            ) : isOpen ? (
+              <a href={`${BASE}/questions/${message.id}`}>Answer this question</a>
+            ) : (
+              endOf(message)
+            ),
+            By: answer && (
+              <>
+                <bdi>
+                  {answer.executionPrincipal ? nameOf(answer.executionPrincipal) : 'the deadline'}
+                </bdi>
+                , <Time at={answer.answeredAt} />
+              </>
+            ),
+          }}
+        />
+      )
+    })}
   </>
 )
-
-function Reply({ message, input, now }: Props & { readonly input: Input }) {
-  const { answer } = input
-  if (answer)
-    return (
-      <>
-        <dt>Answer</dt>
-        <dd class="long" dir="auto">
-          {typeof answer.value === 'string' ? answer.value : JSON.stringify(answer.value)}
-        </dd>
-        <dt>By</dt>
-        <dd class="long">
-          <bdi>{nameOf(answer.executionPrincipal)}</bdi>, <Time at={answer.answeredAt} now={now} />
-        </dd>
-      </>
-    )
-  const isOpen = openInput(message)?.id === input.id
-  return (
-    <>
-      <dt>Answer</dt>
-      <dd>
-        {isOpen ? (
-          <a href={`${BASE}/questions/${message.id}`}>Answer this question</a>
-        ) : (
-          endOf(message)
-        )}
-      </dd>
-    </>
-  )
-}
 
 /** Tells why a question got no answer. */
 function endOf({ state }: Message): string {
@@ -66,7 +49,5 @@ function endOf({ state }: Message): string {
   return code === 'INPUT_EXPIRED' ? 'none: expired' : 'none'
 }
 
-const nameOf = (principal: Message['executionPrincipal'] | undefined): string => {
-  if (!principal) return 'the deadline'
-  return principal.type === 'service' ? 'the service' : principal.endUserId
-}
+export const nameOf = (principal: Message['executionPrincipal']): string =>
+  principal.type === 'service' ? 'the service' : principal.endUserId

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type Agent, type SendInput } from '@org/agent-messaging-core'
 import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { textIn, type Form } from '../parts/input.js'
+import { Fields } from '../parts/fields.js'
 import { Problem } from '../parts/parts.js'
 import type { ConsoleDeps } from '../context.js'
 import { problemText } from '../parts/problem.js'
@@ -66,6 +67,15 @@ type FormProps = {
   readonly session?: string
 }
 
+const METADATA = {
+  metadata: {
+    label: 'JSON object, included in webhooks',
+    rows: 3,
+    placeholder: '{"channel": "web"}',
+    spellcheck: false,
+  },
+}
+
 export function SendForm({ action, agent, draft, session }: FormProps) {
   const needsUser = agent.defaultExecutionPrincipal.type === 'end_user'
   return (
@@ -73,53 +83,34 @@ export function SendForm({ action, agent, draft, session }: FormProps) {
       <Problem text={draft?.problem} />
       <input type="hidden" name="agent" value={agent.name} />
       <input type="hidden" name="formId" value={draft?.formId || randomUUID()} autocomplete="off" />
-      {session !== undefined && (
-        <div>
-          <label for="sessionId">Session</label>
-          <input
-            id="sessionId"
-            name="sessionId"
-            required
-            maxlength={256}
-            value={draft?.sessionId ?? session}
-            placeholder="any name"
-            autocomplete="off"
-          />
-        </div>
-      )}
-      <div>
-        <label for="message">Message</label>
-        <textarea id="message" name="message" required rows={3}>
-          {draft?.message ?? ''}
-        </textarea>
-      </div>
-      <div>
-        <label for="endUserId">
-          End user{' '}
-          <span class="muted">
-            {needsUser ? '(required: this agent acts for end users)' : '(empty: the service)'}
-          </span>
-        </label>
-        <input
-          id="endUserId"
-          name="endUserId"
-          required={needsUser}
-          value={draft?.endUserId ?? ''}
-          autocomplete="off"
-        />
-      </div>
+      <Fields
+        fields={{
+          sessionId: session !== undefined && {
+            label: 'Session',
+            required: true,
+            maxlength: 256,
+            placeholder: 'any name',
+            autocomplete: 'off',
+          },
+          message: { label: 'Message', required: true, rows: 3 },
+          endUserId: {
+            label: (
+              <>
+                End user{' '}
+                <span class="muted">
+                  {needsUser ? '(required: this agent acts for end users)' : '(empty: the service)'}
+                </span>
+              </>
+            ),
+            required: needsUser,
+            autocomplete: 'off',
+          },
+        }}
+        values={{ sessionId: session, ...draft }}
+      />
       <details open={draft !== undefined && draft.metadata !== ''}>
         <summary>Metadata</summary>
-        <label for="metadata">JSON object, included in webhooks</label>
-        <textarea
-          id="metadata"
-          name="metadata"
-          rows={3}
-          placeholder={'{"channel": "web"}'}
-          spellcheck={false}
-        >
-          {draft?.metadata ?? ''}
-        </textarea>
+        <Fields fields={METADATA} values={{ ...draft }} />
       </details>
       <p class="buttons">
         <button class="primary">Send</button>

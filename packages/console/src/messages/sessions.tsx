@@ -1,14 +1,15 @@
-import type { Agent, Instant, Page, SessionSummary } from '@org/agent-messaging-core'
+import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { err, ok, okAsync, safeTry } from 'neverthrow'
-import { conversationPage, sessionPath } from './conversation.js'
-import { agentIn, agentRef, idIn, pageOf, textIn, byActor } from '../parts/input.js'
+import { conversationPage, SessionLink, sessionPath } from './conversation.js'
+import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { AgentChoice, canListAgents, withKnownName } from '../known-agents.js'
-import { show, showError } from '../parts/layout.js'
+import { show, showFound } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
-import { Empty, Next, pathOf, Problem, refreshed, Status, Time } from '../parts/parts.js'
+import { Problem, Status, Time } from '../parts/parts.js'
+import { Empty, List, Live } from '../parts/table.js'
 import { problemText } from '../parts/problem.js'
 import { SendForm, sendFrom, type Draft } from './send-form.js'
 import { need } from '../access/sign-in.js'
@@ -26,7 +27,7 @@ export const sessionRoutes = (d: ConsoleDeps) => {
       const agent = agentIn(textIn(form, 'agent'))
       const sent = await sendFrom(
         d,
-        { projectId: c.get('apiKey').projectId, agent, sessionId: textIn(form, 'sessionId') },
+        { projectId: projectIn(c), agent, sessionId: textIn(form, 'sessionId') },
         form,
       )
       if (sent.problem !== undefined) return sessionsPage(c, d, sent)
@@ -43,15 +44,14 @@ export const sessionRoutes = (d: ConsoleDeps) => {
       return c.redirect(`${sessionPath(ref.agent, sessionId)}#end`, 303)
     })
 
-    .post(`${BASE}/messages/:agent/:message/:action{retry|cancel}`, maySend, async (c) => {
+    .post(`${BASE}/messages/:agent/:message/:action{retry|cancel}`, maySend, (c) => {
       const isRetry = c.req.param('action') === 'retry'
       const ref = byActor(c, { ...agentRef(c), messageId: idIn(c.req.param('message')) })
       const { messages } = d.service
-      const done = await (isRetry ? messages.retry(ref) : messages.cancel(ref))
-      if (done.isErr()) return showError(c, done.error)
-      return c.redirect(
-        `${sessionPath(ref.agent, done.value.sessionId)}&notice=${isRetry ? 'retried' : 'cancelled'}`,
-        303,
+      const done = isRetry ? messages.retry(ref) : messages.cancel(ref)
+      const notice = isRetry ? 'retried' : 'cancelled'
+      return showFound(c, done, ({ sessionId }) =>
+        c.redirect(`${sessionPath(ref.agent, sessionId)}&notice=${notice}`, 303),
       )
     })
 }
@@ -65,7 +65,7 @@ type SessionsData = { readonly agents: readonly Agent[]; readonly chosen?: Chose
  */
 const readSessions = (c: Context<Env>, { service }: ConsoleDeps, requested: string | undefined) =>
   safeTry(async function* () {
-    const { projectId } = c.get('apiKey')
+    const projectId = projectIn(c)
     const { data: agents } = yield* canListAgents(c)
       ? service.agents.list(projectId, { limit: MAX_AGENTS })
       : NOTHING
@@ -84,48 +84,57 @@ const readSessions = (c: Context<Env>, { service }: ConsoleDeps, requested: stri
     return ok<SessionsData>({ agents, chosen: { agent: withKnownName(c, agent, name), sessions } })
   })
 
-async function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
+function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
   const requested = c.req.query('agent') ?? draft?.agent
-  const found = await readSessions(c, d, requested)
-  if (found.isErr()) return showError(c, found.error)
-  const { agents, chosen } = found.value
-  const isMissing = requested !== undefined && !chosen
-  return show(
-    c,
-    {
-      title: 'Sessions',
-      section: 'Sessions',
-      status: isMissing ? 404 : draft?.problem === undefined ? 200 : 400,
-    },
-    <>
-      <div class="heading">
-        <h1>Sessions</h1>
-        {(agents.length > 0 || !canListAgents(c)) && (
-          <AgentChoice agents={agents} chosen={chosen?.agent} requested={requested} />
-        )}
-      </div>
-      <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
-      {chosen ? (
-        <SessionsOf c={c} {...chosen} draft={draft} now={d.service.now()} />
-      ) : (
-        <NoAgent canList={canListAgents(c)} />
-      )}
-    </>,
-  )
+  return showFound(c, readSessions(c, d, requested), ({ agents, chosen }) => {
+    const isMissing = requested !== undefined && !chosen
+    const status = draft?.problem === undefined ? 200 : 400
+    return show(
+      c,
+      { title: 'Sessions', section: 'Sessions', status: isMissing ? 404 : status },
+      <>
+        <div class="heading">
+          <h1>Sessions</h1>
+          {(agents.length > 0 || !canListAgents(c)) && (
+            <AgentChoice agents={agents} chosen={chosen?.agent} requested={requested} />
+          )}
+        </div>
+        <Problem text={isMissing ? problemText({ kind: 'agent_not_found' }) : undefined} />
+        {chosen ? <SessionsOf {...chosen} draft={draft} /> : <NoAgent canList={canListAgents(c)} />}
+      </>,
+    )
+  })
 }
 
-type SessionsOfProps = Chosen & {
-  readonly c: Context<Env>
-  readonly draft: Draft | undefined
-  readonly now: Instant
-}
-
-const SessionsOf = ({ c, agent, sessions, draft, now }: SessionsOfProps) => (
+const SessionsOf = ({ agent, sessions, draft }: Chosen & { readonly draft: Draft | undefined }) => (
   <div class="columns">
-    <div {...refreshed('live', 3_000, pathOf(c))}>
-      <SessionTable agent={agent} sessions={sessions} now={now} />
-      <Next c={c} cursor={sessions.nextCursor} />
-    </div>
+    <Live every={3_000}>
+      <List
+        label="Sessions"
+        page={sessions}
+        columns={{
+          Session: {
+            class: 'any',
+            cell: ({ sessionId }) => <SessionLink agent={agent.name} sessionId={sessionId} />,
+          },
+          State: ({ openCount }) =>
+            openCount === 0 ? (
+              <Status tone="idle" text="idle" />
+            ) : (
+              <Status tone="busy" text={`${openCount} open`} />
+            ),
+          'Last message': ({ lastMessageAt }) => <Time at={lastMessageAt} />,
+        }}
+        empty={
+          <Empty title="No sessions yet">
+            <p>
+              A session is a conversation with an agent, under any name. Send a message to{' '}
+              {agent.name} to start one.
+            </p>
+          </Empty>
+        }
+      />
+    </Live>
     <section class="card" aria-labelledby="send">
       <h2 id="send">Start a conversation with {agent.name}</h2>
       <SendForm
@@ -153,58 +162,3 @@ const NoAgent = ({ canList }: { readonly canList: boolean }) =>
       </p>
     </Empty>
   )
-
-function SessionTable({
-  agent,
-  sessions,
-  now,
-}: {
-  readonly agent: Agent
-  readonly sessions: Page<SessionSummary>
-  readonly now: Instant
-}) {
-  if (sessions.data.length === 0) {
-    return (
-      <Empty title="No sessions yet">
-        <p>
-          A session is a conversation with an agent, under any name. Send a message to {agent.name}{' '}
-          to start one.
-        </p>
-      </Empty>
-    )
-  }
-  return (
-    <div class="scroll card flush" role="region" aria-label="Sessions" tabindex={0}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Session</th>
-            <th scope="col">State</th>
-            <th scope="col">Last message</th>
-          </tr>
-        </thead>
-        <tbody>
-          {sessions.data.map(({ sessionId, openCount, lastMessageAt }) => (
-            <tr>
-              <th scope="row" class="any">
-                <a href={sessionPath(agent.name, sessionId)}>
-                  <bdi>{sessionId}</bdi>
-                </a>
-              </th>
-              <td data-label="State">
-                {openCount === 0 ? (
-                  <Status tone="idle">idle</Status>
-                ) : (
-                  <Status tone="busy">{openCount} open</Status>
-                )}
-              </td>
-              <td data-label="Last message">
-                <Time at={lastMessageAt} now={now} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}

@@ -1,7 +1,6 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
-import { useContext } from 'hono/jsx'
-import { localTime, ZoneContext } from './zone.js'
+import { localTime, useView } from './zone.js'
 
 export type Series = {
   readonly name: string
@@ -37,7 +36,7 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
   const top = max ?? Math.max(1, ...sums(series, at.length))
   const [first = 0] = at
   const last = at.at(-1) ?? 0
-  const zone = useContext(ZoneContext)
+  const { zone } = useView()
   const clockTime = (instant: Instant): string => localTime(instant, zone).slice(11, 16)
   const readings = at.map((start, i) => {
     const values = series.map(({ name, values: all }) => `${name} ${all[i] ?? 0}${unit}`)
@@ -158,7 +157,7 @@ function NumberTable({
   unit,
 }: Required<Pick<ChartProps, 'title' | 'series' | 'at' | 'unit'>>) {
   const all = sums(series, at.length)
-  const zone = useContext(ZoneContext)
+  const { zone } = useView()
   const rows = at.map((start, i) => ({ start, i })).filter(({ i }) => (all[i] ?? 0) > 0)
   if (rows.length === 0) return <p class="muted">No data in this period.</p>
   return (

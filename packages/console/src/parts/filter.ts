@@ -1,12 +1,14 @@
 import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { given, isUuid, toIso } from '@org/agent-messaging-core/runtime'
-import type { DeliveryFilter } from '@org/agent-messaging-core'
+import type { DeliveryFilter, Webhook } from '@org/agent-messaging-core'
 import { z } from 'zod'
-import { instantIn, localIso } from './zone.js'
+import { instantIn } from './zone.js'
+import { TIME_RANGE, type Field } from './fields.js'
 import { BASE } from '../options.js'
+import { webhookLabel } from '../webhooks/webhook-name.js'
 
-export const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
-export const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
+const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
+const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
 export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
 /** An empty or illegal field does not filter. People type addresses by hand too. */
@@ -94,6 +96,22 @@ export function fieldsOf({
 export const deliveriesPath = (filter: Partial<ListFilter>): string =>
   `${BASE}/deliveries?${new URLSearchParams(fieldsOf(filter)).toString()}`
 
-/** Returns the value for a `datetime-local` field. */
-export const fieldTime = (at: number | undefined, zone: string): string =>
-  at === undefined ? '' : localIso(at, zone).slice(0, 16)
+export const ANSWER_CHOICES = ANSWERS.map(
+  (answer) => [answer, answer === 'none' ? 'unreachable' : answer] as const,
+)
+
+/** The fields of a filter. */
+export const filterFields = (
+  webhooks: readonly Webhook[],
+  answers: Field['choices'] = ANSWER_CHOICES,
+) => ({
+  status: { label: 'Status', any: 'any', choices: STATUSES },
+  webhook: {
+    label: 'Webhook',
+    any: 'any',
+    choices: webhooks.map((webhook) => [webhook.id, webhookLabel(webhook)] as const),
+  },
+  event: { label: 'Event', any: 'any', choices: EVENTS },
+  answer: { label: 'Last answer', any: 'any', choices: answers },
+  ...TIME_RANGE,
+})

@@ -1,4 +1,4 @@
-import type { PageOf } from '@org/agent-messaging-core'
+import type { PageOf, Permission } from '@org/agent-messaging-core'
 import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import type { Env } from '../context.js'
@@ -38,9 +38,16 @@ export function sessionIn(c: Context): string {
   return isStorableText(sessionId) ? sessionId : ''
 }
 
+/** Returns the project that the session shows. */
+export const projectIn = (c: Context<Env>): string => c.get('apiKey').projectId
+
+/** Tells whether the session has exactly this permission. */
+export const can = (c: Context<Env>, permission: Permission): boolean =>
+  c.get('apiKey').permissions.includes(permission)
+
 /** Returns the agent that the path names as `:agent`. */
 export const agentRef = (c: Context<Env>) => ({
-  projectId: c.get('apiKey').projectId,
+  projectId: projectIn(c),
   agent: agentIn(c.req.param('agent')),
 })
 
@@ -52,18 +59,18 @@ export const byActor = <T extends object>(c: Context<Env>, input: T) => ({
 
 /** Returns the webhook that the path names as `:id`. */
 export const webhookRef = (c: Context<Env>) => ({
-  projectId: c.get('apiKey').projectId,
+  projectId: projectIn(c),
   webhookId: idIn(c.req.param('id')),
 })
 
 /** Returns the recovery that the path names as `:id`. */
 export const recoveryRef = (c: Context<Env>) => ({
-  projectId: c.get('apiKey').projectId,
+  projectId: projectIn(c),
   recoveryId: idIn(c.req.param('id')),
 })
 
 /** Returns the delivery that the path names as `:id`. */
 export const deliveryRef = (c: Context<Env>) => ({
-  projectId: c.get('apiKey').projectId,
+  projectId: projectIn(c),
   deliveryId: idIn(c.req.param('id')),
 })

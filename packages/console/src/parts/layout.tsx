@@ -3,14 +3,16 @@ import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
+import type { ResultAsync } from 'neverthrow'
 import { assetUrl } from '../assets.js'
 import { noticeText } from './notices.js'
 import type { Env } from '../context.js'
 import type { Count } from './count.js'
 import { QuestionCount } from '../messages/open-questions.js'
 import { BASE } from '../options.js'
+import { CopyButton } from './parts.js'
 import { isPortalPath, isPortalRequest, ReturnLink } from '../access/portal-pages.js'
-import { zoneOf, ZoneContext } from './zone.js'
+import { ViewContext, viewOf } from './zone.js'
 import { problemStatus, problemText } from './problem.js'
 
 export type Page = {
@@ -61,7 +63,7 @@ export async function show(
   children: Child,
 ): Promise<Response> {
   const theme = getCookie(c, 'agent_messaging_theme')
-  const zone = zoneOf(c)
+  const view = viewOf(c)
   const style = isPortalRequest(c) ? c.get('look').styleUrl : undefined
   const projectId = (c.get('apiKey') as Env['Variables']['apiKey'] | undefined)?.projectId
   // htmx takes only a part of the page, without the navigation.
@@ -71,7 +73,7 @@ export async function show(
     <html
       lang="en"
       data-theme={theme === 'light' || theme === 'dark' ? theme : 'auto'}
-      data-zone={zone}
+      data-zone={view.zone}
       data-method={c.req.method}
       data-project={projectId}
     >
@@ -94,7 +96,7 @@ export async function show(
         <Header c={c} section={section} theme={theme} open={open} />
         <main id="main" tabindex={-1}>
           <Notice text={noticeText(c.req.query('notice'))} />
-          <ZoneContext.Provider value={zone}>{children}</ZoneContext.Provider>
+          <ViewContext.Provider value={view}>{children}</ViewContext.Provider>
         </main>
       </body>
     </html>
@@ -125,6 +127,54 @@ export const showProblem = (
 /** Shows the error of a use case as a page. */
 export const showError = (c: Context<Env>, error: ServiceError): Promise<Response> =>
   showProblem(c, problemStatus(error), problemText(error))
+
+/** Shows what a use case has found, or its error. */
+export async function showFound<T>(
+  c: Context<Env>,
+  found: ResultAsync<T, ServiceError>,
+  page: (value: T) => Response | Promise<Response>,
+): Promise<Response> {
+  const result = await found
+  return result.isOk() ? page(result.value) : showError(c, result.error)
+}
+
+/** Shows a page of the console after an action, or the error of the action. */
+export const showDone = (
+  c: Context<Env>,
+  done: ResultAsync<unknown, ServiceError>,
+  path: string,
+): Promise<Response> => showFound(c, done, () => goTo(c, path))
+
+/** Redirects to a page of the console. */
+export const goTo = (c: Context<Env>, path: string): Response => c.redirect(BASE + path, 303)
+
+type Secret = Page & {
+  /** The page behind this one. A reload shows it. */
+  readonly path: string
+  readonly secret: string
+  readonly what: string
+}
+
+/** Shows a new secret. No other page shows secrets. */
+export const secretPage = (
+  c: Context<Env>,
+  { path, secret, what, ...page }: Secret,
+  explanation: Child,
+  actions: Child,
+): Promise<Response> =>
+  show(
+    c,
+    page,
+    <div class="narrow card" data-address={path}>
+      <h1>{page.title}</h1>
+      {explanation}
+      <p class="secret">
+        <code id="secret">{secret}</code>
+        <CopyButton text={secret} what={what} />
+      </p>
+      {actions}
+    </div>,
+  )
 
 const Notice = ({ text }: { readonly text: string | undefined }) =>
   text === undefined ? null : (

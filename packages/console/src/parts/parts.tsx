@@ -1,15 +1,15 @@
 import type { Instant } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
-import { useContext, type Child } from 'hono/jsx'
-import type { Context } from 'hono'
-import { localTime, ZoneContext } from './zone.js'
+import type { Child } from 'hono/jsx'
+import { BASE } from '../options.js'
+import { localTime, useView } from './zone.js'
 
 /** The color of a state. The text of the state says the same. */
 export type Tone = 'good' | 'bad' | 'busy' | 'idle'
 
-export const Status = ({ tone, children }: { readonly tone: Tone; readonly children: Child }) => (
-  <span class={`status ${tone}`}>{children}</span>
-)
+export type Label = { readonly tone: Tone; readonly text: string }
+
+export const Status = ({ tone, text }: Label) => <span class={`status ${tone}`}>{text}</span>
 
 const UNITS = [
   ['d', 86_400_000],
@@ -39,26 +39,28 @@ export const durationSince = (since: Instant, now: Instant): string =>
 
 type TimeProps = {
   readonly at: Instant
-  readonly now: Instant
   readonly text?: (at: Instant, now: Instant) => string
 }
 
 /** Shows an instant relative to now. The title has the time in the viewer's zone and in UTC. */
-export function Time({ at, now, text = relative }: TimeProps) {
-  const local = localTime(at, useContext(ZoneContext))
+export function Time({ at, text = relative }: TimeProps) {
+  const { now, zone } = useView()
   return (
-    <time datetime={toIso(at)} title={`${local}, ${toIso(at)}`}>
+    <time datetime={toIso(at)} title={`${localTime(at, zone)}, ${toIso(at)}`}>
       {text(at, now)}
     </time>
   )
 }
 
 /** Shows the time in the viewer's zone, and how long ago it was. The title has the time in UTC. */
-export const FullTime = ({ at, now }: Omit<TimeProps, 'text'>) => (
-  <time datetime={toIso(at)} title={toIso(at)}>
-    {localTime(at, useContext(ZoneContext))} <span class="muted">({relative(at, now)})</span>
-  </time>
-)
+export function FullTime({ at }: Pick<TimeProps, 'at'>) {
+  const { now, zone } = useView()
+  return (
+    <time datetime={toIso(at)} title={toIso(at)}>
+      {localTime(at, zone)} <span class="muted">({relative(at, now)})</span>
+    </time>
+  )
+}
 
 type IdProps = { readonly id: string; readonly href?: string }
 
@@ -115,49 +117,6 @@ export const Command = ({ text }: { readonly text: string }) => (
   </div>
 )
 
-/** Replaces an empty list. Explains the list and the first step. */
-export const Empty = ({
-  title,
-  children,
-}: {
-  readonly title: string
-  readonly children: Child
-}) => (
-  <div class="empty">
-    <h2>{title}</h2>
-    {children}
-  </div>
-)
-
-/** Links to the first and the next page of a list. */
-export function Next({
-  c,
-  cursor,
-  label = 'Older',
-}: {
-  readonly c: Context
-  readonly cursor: string | null
-  readonly label?: string
-}) {
-  const url = new URL(c.req.url)
-  const isFirst = !url.searchParams.has('cursor')
-  url.searchParams.delete('notice')
-  url.searchParams.delete('cursor')
-  const first = url.pathname + url.search
-  if (cursor !== null) url.searchParams.set('cursor', cursor)
-  if (cursor === null && isFirst) return null
-  return (
-    <nav class="pages" aria-label="Pages">
-      {isFirst ? null : <a href={first}>Newest</a>}
-      {cursor === null ? null : (
-        <a href={url.pathname + url.search} rel="next">
-          {label}
-        </a>
-      )}
-    </nav>
-  )
-}
-
 export const Problem = ({ text }: { readonly text: string | undefined }) =>
   text === undefined ? null : (
     <p class="problem" role="alert">
@@ -165,19 +124,39 @@ export const Problem = ({ text }: { readonly text: string | undefined }) =>
     </p>
   )
 
-/** Makes htmx request this page at an interval, and replace the element that has this id. */
-export const refreshed = (id: string, everyMs: number, path: string) => ({
-  id,
-  'hx-get': path,
-  'hx-trigger': `every ${everyMs}ms`,
-  'hx-select': `#${id}`,
-  'hx-target': 'this',
-  'hx-swap': 'outerHTML',
-})
-
-/** Returns the path and the query of the request, without a notice. */
-export const pathOf = (c: Context): string => {
-  const url = new URL(c.req.url)
-  url.searchParams.delete('notice')
-  return url.pathname + url.search
+type FactsProps = {
+  /** Details by their names. A missing or false one is left out. */
+  readonly facts: Readonly<Record<string, Child>>
+  readonly isCard?: boolean
 }
+
+export const Facts = ({ facts, isCard = true }: FactsProps) => (
+  <dl class={isCard ? 'facts-list card' : 'facts-list'}>
+    {Object.entries(facts).map(
+      ([name, fact]) =>
+        fact !== undefined &&
+        fact !== false && (
+          <>
+            <dt>{name}</dt>
+            <dd>{fact}</dd>
+          </>
+        ),
+    )}
+  </dl>
+)
+
+type PostProps = {
+  /** The path of the action below the console's. */
+  readonly to: string
+  readonly children: Child
+  readonly class?: string | undefined
+  readonly id?: string
+  readonly 'aria-label'?: string
+}
+
+/** A button that asks for an action. */
+export const Post = ({ to, children, ...button }: PostProps) => (
+  <form method="post" action={BASE + to}>
+    <button {...button}>{children}</button>
+  </form>
+)

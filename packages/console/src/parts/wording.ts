@@ -6,9 +6,7 @@ import type {
   MessageStateKind,
   Outcome,
 } from '@org/agent-messaging-core/runtime'
-import { relative, span, type Tone } from './parts.js'
-
-type Label = { readonly tone: Tone; readonly text: string }
+import { relative, span, type Label, type Tone } from './parts.js'
 
 /** Describes the health of a webhook, and its reason. */
 export function healthOf(
@@ -100,15 +98,20 @@ export function outcomeLabel(outcome: Outcome | undefined): Label {
   return { tone: outcome.kind === 'accepted' ? 'good' : 'bad', text: String(outcome.statusCode) }
 }
 
-export const agentTones = {
+/** Returns the label of a state, whose text is its name. */
+const labels =
+  <Kind extends string>(tones: Readonly<Record<Kind, Tone>>) =>
+  ({ kind }: { readonly kind: Kind }): Label => ({ tone: tones[kind], text: kind })
+
+export const agentLabel = labels<AgentState['kind']>({
   running: 'good',
   starting: 'busy',
   stopping: 'busy',
   stopped: 'idle',
   error: 'bad',
-} as const satisfies Record<AgentState['kind'], Tone>
+})
 
-export const messageTones = {
+export const messageLabel = labels<MessageStateKind>({
   queued: 'busy',
   running: 'busy',
   deferred: 'busy',
@@ -116,7 +119,7 @@ export const messageTones = {
   responded: 'good',
   failed: 'bad',
   cancelled: 'idle',
-} as const satisfies Record<MessageStateKind, Tone>
+})
 
 /** Cuts a text, but not in the middle of a character of two UTF-16 units. */
 export const shortened = (text: string, length: number): string =>

@@ -1,12 +1,15 @@
-import type { Instant } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import type { SignatureCheck } from './catch-webhook.js'
 import type { CatcherResponse, CaughtRequest } from './catcher.js'
 import type { ConsoleDeps, Env } from '../context.js'
-import { show, showError } from '../parts/layout.js'
+import { DeliveryLink } from '../deliveries/delivery-table.js'
+import { Fields } from '../parts/fields.js'
+import { projectIn } from '../parts/input.js'
+import { goTo, show, showDone, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { JsonView } from '../parts/json-view.js'
-import { CopyButton, Empty, Id, refreshed, Status, Time, type Tone } from '../parts/parts.js'
+import { CopyButton, Post, Status, Time, type Label } from '../parts/parts.js'
+import { Empty, Live } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 
 const STATUSES = [200, 204, 302, 400, 401, 404, 410, 429, 500, 503]
@@ -22,27 +25,26 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
   return routes
     .use(`${BASE}/catcher/*`, need('project:webhooks'))
 
-    .get(`${BASE}/catcher`, async (c) => {
-      const { projectId } = c.get('apiKey')
+    .get(`${BASE}/catcher`, (c) => {
+      const projectId = projectIn(c)
       const url = urlOf(projectId, c.req.url)
-      const webhooks = await service.webhooks.list(projectId, { limit: 100 })
-      if (webhooks.isErr()) return showError(c, webhooks.error)
-      return show(
-        c,
-        { title: 'Catcher', section: 'Catcher' },
-        <CatcherPage
-          url={url}
-          isRegistered={webhooks.value.data.some((webhook) => webhook.url === url)}
-          requests={catcher.requestsOf(projectId)}
-          response={catcher.responseOf(projectId)}
-          now={service.now()}
-        />,
+      return showFound(c, service.webhooks.list(projectId, { limit: 100 }), ({ data }) =>
+        show(
+          c,
+          { title: 'Catcher', section: 'Catcher' },
+          <CatcherPage
+            url={url}
+            isRegistered={data.some((webhook) => webhook.url === url)}
+            requests={catcher.requestsOf(projectId)}
+            response={catcher.responseOf(projectId)}
+          />,
+        ),
       )
     })
 
-    .post(`${BASE}/catcher/register`, async (c) => {
-      const { projectId } = c.get('apiKey')
-      const created = await service.webhooks.create({
+    .post(`${BASE}/catcher/register`, (c) => {
+      const projectId = projectIn(c)
+      const created = service.webhooks.create({
         actor: c.get('actor'),
         projectId,
         url: urlOf(projectId, c.req.url),
@@ -50,19 +52,17 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
         description: 'Catcher of the console',
         secret: catcher.secretOf(projectId),
       })
-      if (created.isErr()) return showError(c, created.error)
-      return c.redirect(`${BASE}/catcher?notice=caught`, 303)
+      return showDone(c, created, '/catcher?notice=caught')
     })
 
     .post(`${BASE}/catcher/answer`, async (c) => {
-      const form = await c.req.parseBody()
-      catcher.setResponse(c.get('apiKey').projectId, responseFrom(form))
-      return c.redirect(`${BASE}/catcher?notice=answering`, 303)
+      catcher.setResponse(projectIn(c), responseFrom(await c.req.parseBody()))
+      return goTo(c, '/catcher?notice=answering')
     })
 
     .post(`${BASE}/catcher/clear`, (c) => {
-      catcher.clear(c.get('apiKey').projectId)
-      return c.redirect(`${BASE}/catcher?notice=cleared`, 303)
+      catcher.clear(projectIn(c))
+      return goTo(c, '/catcher?notice=cleared')
     })
 }
 
@@ -76,10 +76,9 @@ type CatcherPageProps = {
   readonly isRegistered: boolean
   readonly requests: readonly CaughtRequest[]
   readonly response: CatcherResponse
-  readonly now: Instant
 }
 
-function CatcherPage({ url, isRegistered, requests, response, now }: CatcherPageProps) {
+function CatcherPage({ url, isRegistered, requests, response }: CatcherPageProps) {
   return (
     <>
       <h1>Catcher</h1>
@@ -92,22 +91,18 @@ function CatcherPage({ url, isRegistered, requests, response, now }: CatcherPage
         <CopyButton text={url} what="URL" />
       </p>
       <div class="columns">
-        <div {...refreshed('live', 2_000, `${BASE}/catcher`)}>
+        <Live every={2_000}>
           {requests.length === 0 ? (
             <NoRequests isRegistered={isRegistered} />
           ) : (
-            requests.map((request) => <Caught request={request} now={now} />)
+            requests.map((request) => <Caught {...request} />)
           )}
-        </div>
+        </Live>
         <section class="card" aria-labelledby="answer">
           <h2 id="answer">Response</h2>
           <ResponseForm response={response} />
           {!isRegistered && requests.length > 0 && <Register />}
-          {requests.length > 0 && (
-            <form method="post" action={`${BASE}/catcher/clear`}>
-              <button>Clear the list</button>
-            </form>
-          )}
+          {requests.length > 0 && <Post to="/catcher/clear">Clear the list</Post>}
         </section>
       </div>
     </>
@@ -115,9 +110,9 @@ function CatcherPage({ url, isRegistered, requests, response, now }: CatcherPage
 }
 
 const Register = () => (
-  <form method="post" action={`${BASE}/catcher/register`}>
-    <button class="primary">Register as a webhook</button>
-  </form>
+  <Post to="/catcher/register" class="primary">
+    Register as a webhook
+  </Post>
 )
 
 const NoRequests = ({ isRegistered }: { readonly isRegistered: boolean }) => (
@@ -136,59 +131,34 @@ const NoRequests = ({ isRegistered }: { readonly isRegistered: boolean }) => (
   </Empty>
 )
 
-const signatures: Readonly<Record<SignatureCheck, { readonly tone: Tone; readonly text: string }>> =
-  {
-    valid: { tone: 'good', text: 'signature valid' },
-    invalid: { tone: 'bad', text: 'signature invalid' },
-    unsigned: { tone: 'idle', text: 'not signed' },
-    unchecked: { tone: 'idle', text: 'signature not checked' },
-    'too long': { tone: 'bad', text: 'the body exceeds 8 MiB' },
-  }
-
-function Caught({
-  request: { at, event, deliveryId, signature, status, body },
-  now,
-}: {
-  readonly request: CaughtRequest
-  readonly now: Instant
-}) {
-  const { tone, text } = signatures[signature]
-  return (
-    <article class="card caught" aria-label={event}>
-      <p>
-        <code>{event}</code> <Status tone={tone}>{text}</Status>{' '}
-        <span class="muted">answered {status}</span> <Time at={at} now={now} />{' '}
-        {deliveryId === '' ? null : (
-          <Id id={deliveryId} href={`${BASE}/deliveries/${deliveryId}`} />
-        )}
-      </p>
-      <JsonView text={body} what="body" />
-    </article>
-  )
+const signatures: Readonly<Record<SignatureCheck, Label>> = {
+  valid: { tone: 'good', text: 'signature valid' },
+  invalid: { tone: 'bad', text: 'signature invalid' },
+  unsigned: { tone: 'idle', text: 'not signed' },
+  unchecked: { tone: 'idle', text: 'signature not checked' },
+  'too long': { tone: 'bad', text: 'the body exceeds 8 MiB' },
 }
+
+const Caught = ({ at, event, deliveryId, signature, status, body }: CaughtRequest) => (
+  <article class="card caught" aria-label={event}>
+    <p>
+      <code>{event}</code> <Status {...signatures[signature]} />{' '}
+      <span class="muted">answered {status}</span> <Time at={at} />{' '}
+      {deliveryId === '' ? null : <DeliveryLink id={deliveryId} />}
+    </p>
+    <JsonView text={body} what="body" />
+  </article>
+)
 
 const ResponseForm = ({ response }: { readonly response: CatcherResponse }) => (
   <form method="post" action={`${BASE}/catcher/answer`} class="stack">
-    <div>
-      <label for="status">Status</label>
-      <select id="status" name="status">
-        {STATUSES.map((status) => (
-          <option value={status} selected={status === response.status}>
-            {status}
-          </option>
-        ))}
-      </select>
-    </div>
-    <div>
-      <label for="delayMs">Delay</label>
-      <select id="delayMs" name="delayMs">
-        {DELAYS_MS.map((delayMs) => (
-          <option value={delayMs} selected={delayMs === response.delayMs}>
-            {delayText(delayMs)}
-          </option>
-        ))}
-      </select>
-    </div>
+    <Fields
+      fields={{
+        status: { label: 'Status', choices: STATUSES },
+        delayMs: { label: 'Delay', choices: DELAYS_MS.map((ms) => [ms, delayText(ms)] as const) },
+      }}
+      values={response}
+    />
     <p class="buttons">
       <button>Apply</button>
     </p>

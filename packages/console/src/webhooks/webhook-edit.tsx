@@ -2,13 +2,13 @@ import type { Webhook } from '@org/agent-messaging-core'
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Hono } from 'hono'
-import { textIn, webhookRef, byActor } from '../parts/input.js'
+import { byActor, projectIn, textIn, webhookRef } from '../parts/input.js'
 import { canListAgents } from '../known-agents.js'
-import { show, showError } from '../parts/layout.js'
+import { goTo, show, showError, showFound } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
 import { problemText } from '../parts/problem.js'
-import { textsOf } from './setting-fields.js'
+import { textsOf } from '../parts/fields.js'
 import { need } from '../access/sign-in.js'
 import { filterTexts, readFilter } from './webhook-filter-form.js'
 import { fieldsIn, settingsOf, WebhookForm, type WebhookDraft } from './webhook-form.js'
@@ -20,13 +20,12 @@ import { fieldsIn, settingsOf, WebhookForm, type WebhookDraft } from './webhook-
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:webhooks')
   return new Hono<Env>()
-    .get(`${BASE}/webhooks/:id/edit`, mayManage, async (c) => {
-      const ref = webhookRef(c)
-      const found = await service.webhooks.get(ref)
-      if (found.isErr()) return showError(c, found.error)
-      const agent = await shownAgent(c, service, found.value.filter?.agentId)
-      return editPage(c, ref.webhookId, draftOf(found.value, agent))
-    })
+    .get(`${BASE}/webhooks/:id/edit`, mayManage, (c) =>
+      showFound(c, service.webhooks.get(webhookRef(c)), async (webhook) => {
+        const agent = await shownAgent(c, service, webhook.filter?.agentId)
+        return editPage(c, webhook.id, draftOf(webhook, agent))
+      }),
+    )
 
     .post(`${BASE}/webhooks/:id/edit`, mayManage, async (c) => {
       const ref = webhookRef(c)
@@ -41,8 +40,7 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
           ...(await readFilter(service, ref.projectId, fields)),
         },
       })
-      if (changed.isOk())
-        return c.redirect(`${BASE}/webhooks/${ref.webhookId}?notice=webhookChanged`, 303)
+      if (changed.isOk()) return goTo(c, `/webhooks/${ref.webhookId}?notice=webhookChanged`)
       if (changed.error.kind !== 'invalid') return showError(c, changed.error)
       return editPage(c, ref.webhookId, {
         ...fields,
@@ -59,7 +57,7 @@ async function shownAgent(
   agentId: string | undefined,
 ): Promise<string> {
   if (agentId === undefined || !canListAgents(c)) return agentId ?? ''
-  const agent = await agents.get({ projectId: c.get('apiKey').projectId, agent: agentId })
+  const agent = await agents.get({ projectId: projectIn(c), agent: agentId })
   return agent.isOk() ? agent.value.name : agentId
 }
 

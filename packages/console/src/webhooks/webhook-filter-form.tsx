@@ -1,5 +1,6 @@
 import type { MessagingService, MetadataCondition, WebhookFilter } from '@org/agent-messaging-core'
 import { parseJsonText } from '@org/agent-messaging-core/runtime'
+import { Fields } from '../parts/fields.js'
 import { agentIn } from '../parts/input.js'
 
 /** The texts of a filter in the form. Empty texts mean no filter. */
@@ -96,35 +97,29 @@ export const WebhookFilterFields = ({
   <details open={[filterAgent, filterSessions, filterMetadata].some((text) => text !== '')}>
     <summary>Filter</summary>
     <div class="stack">
-      <div>
-        <label for="filterAgent">
-          Only events of the agent <span class="muted">(name or ID)</span>
-        </label>
-        <input id="filterAgent" name="filterAgent" value={filterAgent} spellcheck={false} />
-      </div>
-      <div>
-        <label for="filterSessions">Only sessions that start with</label>
-        <input
-          id="filterSessions"
-          name="filterSessions"
-          value={filterSessions}
-          spellcheck={false}
-        />
-      </div>
-      <div>
-        <label for="filterMetadata">
-          Only messages with this metadata <span class="muted">(one condition per line)</span>
-        </label>
-        <textarea
-          id="filterMetadata"
-          name="filterMetadata"
-          rows={3}
-          spellcheck={false}
-          placeholder={'customer.plan = "pro"\nticket exists\ntest missing'}
-        >
-          {filterMetadata}
-        </textarea>
-      </div>
+      <Fields fields={FIELDS} values={{ filterAgent, filterSessions, filterMetadata }} />
     </div>
   </details>
 )
+
+const FIELDS = {
+  filterAgent: {
+    label: (
+      <>
+        Only events of the agent <span class="muted">(name or ID)</span>
+      </>
+    ),
+    spellcheck: false,
+  },
+  filterSessions: { label: 'Only sessions that start with', spellcheck: false },
+  filterMetadata: {
+    label: (
+      <>
+        Only messages with this metadata <span class="muted">(one condition per line)</span>
+      </>
+    ),
+    rows: 3,
+    spellcheck: false,
+    placeholder: 'customer.plan = "pro"\nticket exists\ntest missing',
+  },
+}

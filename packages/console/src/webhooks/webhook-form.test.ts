@@ -1,6 +1,6 @@
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import { expect, it } from 'vitest'
-import { settingsIn, textsOf } from './setting-fields.js'
+import { settingsIn, textsOf } from '../parts/fields.js'
 
 const CLEARED = {
   description: null,

@@ -3,7 +3,14 @@ import { sendingSettings, webhookSettings } from '@org/agent-messaging-core/runt
 import type { Child } from 'hono/jsx'
 import { textIn, type Form } from '../parts/input.js'
 import { Problem } from '../parts/parts.js'
-import { SettingFields, settingsIn, textsIn, type Texts } from './setting-fields.js'
+import {
+  Check,
+  Fields,
+  fieldsOfSettings,
+  settingsIn,
+  textsIn,
+  type Texts,
+} from '../parts/fields.js'
 import { WebhookFilterFields, NO_FILTER, type FilterTexts } from './webhook-filter-form.js'
 
 type Fields = FilterTexts & {
@@ -46,7 +53,27 @@ export const settingsOf = ({ url, events, texts }: Fields) => ({
   events: events as WebhookSettings['events'],
 })
 
-const { description, disableOnGone, ordering } = webhookSettings
+const { description, ...others } = webhookSettings
+const DESCRIPTION = fieldsOfSettings({ description })
+const SENDING = fieldsOfSettings(sendingSettings)
+
+const URL_FIELD = {
+  label: 'URL',
+  type: 'url',
+  required: true,
+  placeholder: 'https://example.com/hooks',
+} as const
+const EVENTS_FIELD = {
+  label: 'Events',
+  set: ['*', ...EVENT_NAMES].map(
+    (event) =>
+      [event, event === '*' ? 'All events, including future ones' : <code>{event}</code>] as const,
+  ),
+}
+/** The settings that have no place of their own in the form. */
+const OTHERS = Object.fromEntries(
+  Object.entries(fieldsOfSettings(others)).filter(([name]) => !(name in SENDING)),
+)
 
 type FormProps = {
   readonly action: string
@@ -57,48 +84,25 @@ type FormProps = {
 }
 
 export function WebhookForm({ action, draft, button, children }: FormProps) {
+  const { problem, url, events, texts, hasHeaders } = draft
   return (
     <form method="post" action={action} class="stack">
-      <Problem text={draft.problem} />
-      <div>
-        <label for="url">URL</label>
-        <input
-          id="url"
-          name="url"
-          type="url"
-          required
-          value={draft.url}
-          placeholder="https://example.com/hooks"
-        />
-      </div>
-      <SettingFields settings={{ description }} texts={draft.texts} />
-      <fieldset>
-        <legend>Events</legend>
-        {['*', ...EVENT_NAMES].map((event) => (
-          <label class="check">
-            <input
-              type="checkbox"
-              name="events"
-              value={event}
-              checked={draft.events.includes(event)}
-            />
-            {event === '*' ? 'All events, including future ones' : <code>{event}</code>}
-          </label>
-        ))}
-      </fieldset>
-      <SettingFields settings={{ disableOnGone, ordering }} texts={draft.texts} />
+      <Problem text={problem} />
+      <Fields
+        fields={{ url: URL_FIELD, ...DESCRIPTION, events: EVENTS_FIELD, ...OTHERS }}
+        values={{ ...texts, url, events }}
+      />
       <WebhookFilterFields {...draft} />
       <details>
         <summary>Limits, timeout and retries</summary>
         <div class="stack">
-          <SettingFields settings={sendingSettings} texts={draft.texts} />
+          <Fields fields={SENDING} values={texts} />
         </div>
       </details>
-      {draft.hasHeaders === true && (
-        <label class="check">
-          <input type="checkbox" name="dropHeaders" value="yes" required />
+      {hasHeaders === true && (
+        <Check name="dropHeaders" value="yes" required>
           Remove the custom headers (use the API to set new ones)
-        </label>
+        </Check>
       )}
       <p class="buttons">
         <button class="primary">{button}</button>

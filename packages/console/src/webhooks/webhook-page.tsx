@@ -1,62 +1,71 @@
-import {
-  type DeliveryDetail,
-  type Instant,
-  type Webhook,
-  type WebhookFilter,
-  type WebhookLimit,
+import type {
+  Activity,
+  DeliveryDetail,
+  Instant,
+  Webhook,
+  WebhookFilter,
+  WebhookLimit,
 } from '@org/agent-messaging-core'
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
-import type { Child } from 'hono/jsx'
-import { DeliveryTable } from '../deliveries/delivery-table.js'
+import { ok, safeTry } from 'neverthrow'
+import type { ConsoleDeps } from '../context.js'
+import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
 import { BASE } from '../options.js'
-import { Empty, Id, refreshed, Status, Time, WholeId } from '../parts/parts.js'
-import { textsOf, titleOf } from './setting-fields.js'
-import { ActivitySections, type WebhookActivity } from './webhook-activity.js'
+import { Chart } from '../parts/charts.js'
+import { textsOf, titleOf } from '../parts/fields.js'
+import { deliveriesPath } from '../parts/filter.js'
+import { numbersOf } from '../parts/numbers.js'
+import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
+import { Empty, Live, TableSection } from '../parts/table.js'
 import { healthOf, limitText } from '../parts/wording.js'
+import { useView } from '../parts/zone.js'
+import { mergePages } from './held.js'
 
 type WebhookPageProps = {
   readonly webhook: Webhook
   readonly limit: WebhookLimit
   readonly deliveries: readonly DeliveryDetail[]
   readonly recent: WebhookActivity
-  readonly now: Instant
-  readonly path: string
 }
 
 /** Shows a webhook: its health, actions, settings, attempts, and recent deliveries. */
-export function WebhookPage({ webhook, limit, deliveries, recent, now, path }: WebhookPageProps) {
-  const { id, url, description } = webhook
-  return (
-    <>
-      <p class="crumbs">
-        <a href={`${BASE}/webhooks`}>Webhooks</a> / webhook
-      </p>
-      <h1 class="long">{description ?? url}</h1>
-      <Actions webhook={webhook} now={now} />
-      <div {...refreshed('live', 5_000, path)}>
-        <Facts webhook={webhook} limit={limit} now={now} />
-        <ActivitySections webhook={webhook} {...recent} now={now} />
-        <section class="card flush" aria-labelledby="recent">
-          <h2 id="recent">
-            Recent deliveries <a href={`${BASE}/deliveries?webhook=${id}`}>Show all</a>
-          </h2>
-          <Deliveries webhook={webhook} deliveries={deliveries} now={now} />
-        </section>
-      </div>
-    </>
-  )
-}
+export const WebhookPage = ({ webhook, limit, deliveries, recent }: WebhookPageProps) => (
+  <>
+    <p class="crumbs">
+      <a href={`${BASE}/webhooks`}>Webhooks</a> / webhook
+    </p>
+    <h1 class="long">{webhook.description ?? webhook.url}</h1>
+    <Actions webhook={webhook} />
+    <Live every={5_000}>
+      <WebhookFacts webhook={webhook} limit={limit} />
+      <ActivitySections webhook={webhook} {...recent} />
+      <TableSection
+        id="recent"
+        title={
+          <>
+            Recent deliveries <a href={`${BASE}/deliveries?webhook=${webhook.id}`}>Show all</a>
+          </>
+        }
+        rows={deliveries}
+        columns={deliveryColumns([], webhook)}
+        empty={
+          <Empty title="No deliveries yet">
+            <p>Send a test event to see it here with the answer of the receiver.</p>
+          </Empty>
+        }
+      />
+    </Live>
+  </>
+)
 
-function Actions({
-  webhook: { id, status, isPaused, previousSecret },
-  now,
-}: Pick<WebhookPageProps, 'webhook' | 'now'>) {
+function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
+  const { id, status, isPaused } = webhook
   const isEnabled = status.kind === 'enabled'
-  const isRotating = previousSecret !== undefined && previousSecret.until > now
-  const post = (action: string, label: string, style = '') => (
-    <form method="post" action={`${BASE}/webhooks/${id}/${action}`}>
-      <button class={style}>{label}</button>
-    </form>
+  const isRotating = isSigningTwice(webhook, useView().now)
+  const post = (action: string, label: string, style?: string) => (
+    <Post to={`/webhooks/${id}/${action}`} class={style}>
+      {label}
+    </Post>
   )
   const ask = (action: string, label: string, style = '') => (
     <a class={`button ${style}`} href={`${BASE}/webhooks/${id}/${action}`}>
@@ -68,9 +77,7 @@ function Actions({
       {isEnabled ? post('test', 'Send test event', 'primary') : post('enable', 'Enable', 'primary')}
       {isPaused ? post('resume', 'Resume') : post('pause', 'Pause')}
       {isEnabled && ask('disable', 'Disable')}
-      <a class="button" href={`${BASE}/webhooks/${id}/edit`}>
-        Edit
-      </a>
+      {ask('edit', 'Edit')}
       {ask('rotate', 'Rotate secret')}
       {isRotating && post('finish', 'Finish rotation')}
       <a class="button" href={`${BASE}/recover?webhook=${id}`}>
@@ -81,122 +88,141 @@ function Actions({
   )
 }
 
-function Facts({ webhook, limit, now }: Pick<WebhookPageProps, 'webhook' | 'limit' | 'now'>) {
-  const { id, health, status, previousSecret, createdAt } = webhook
-  const { tone, text, reason } = healthOf(webhook, now)
-  return (
-    <dl class="facts-list card">
-      <Fact name="Health">
-        <Status tone={tone}>{text}</Status>{' '}
-        {status.kind === 'disabled' && <Time at={status.at} now={now} />}
-        {reason !== undefined && <div class="muted">{reason}</div>}
-      </Fact>
-      <Fact name="Limit now">{limitText(limit)}</Fact>
-      <SettingFacts webhook={webhook} />
-      <Fact name="Last accepted">
-        <TimeOrNever at={health.lastSuccessAt} now={now} />
-      </Fact>
-      <Fact name="Last failed">
-        <TimeOrNever at={health.lastFailureAt} now={now} />
-      </Fact>
-      {previousSecret && previousSecret.until > now && (
-        <Fact name="Old secret">
-          signs too, expires <Time at={previousSecret.until} now={now} />
-        </Fact>
-      )}
-      <Fact name="ID">
-        <WholeId id={id} />
-      </Fact>
-      <Fact name="Registered">
-        <Time at={createdAt} now={now} />
-      </Fact>
-    </dl>
-  )
-}
+/** True if the old secret signs too. */
+const isSigningTwice = ({ previousSecret }: Webhook, now: Instant): boolean =>
+  previousSecret !== undefined && previousSecret.until > now
 
-const SettingFacts = ({ webhook }: Pick<WebhookPageProps, 'webhook'>) => {
-  const { filter, url, events, description, headers, sending } = webhook
+function WebhookFacts({ webhook, limit }: Pick<WebhookPageProps, 'webhook' | 'limit'>) {
+  const { id, url, events, filter, description, headers, health, status, sending } = webhook
+  const { now } = useView()
+  const { reason, ...label } = healthOf(webhook, now)
   const texts = textsOf(others, { ...webhook, ...sending })
   return (
-    <>
-      {description !== undefined && (
-        <Fact name="URL">
-          <span class="url">{url}</span>
-        </Fact>
-      )}
-      <Fact name="Events">{events.includes('*') ? 'all' : events.join(', ')}</Fact>
-      {filter && <FilterFacts {...filter} />}
-      {headers && <Fact name="Custom headers">{headers.names.join(', ')}</Fact>}
-      {Object.entries(others).map(
-        ([name, setting]) => texts[name] && <Fact name={titleOf(setting)}>{texts[name]}</Fact>,
-      )}
-    </>
+    <Facts
+      facts={{
+        Health: (
+          <>
+            <Status {...label} /> {status.kind === 'disabled' && <Time at={status.at} />}
+            {reason !== undefined && <div class="muted">{reason}</div>}
+          </>
+        ),
+        'Limit now': limitText(limit),
+        URL: description !== undefined && <span class="url">{url}</span>,
+        Events: events.includes('*') ? 'all' : events.join(', '),
+        ...(filter && factsOfFilter(filter)),
+        'Custom headers': headers && headers.names.join(', '),
+        ...Object.fromEntries(
+          Object.entries(others).map(([name, setting]) => [
+            titleOf(setting),
+            texts[name] || undefined,
+          ]),
+        ),
+        'Last accepted': <TimeOrNever at={health.lastSuccessAt} />,
+        'Last failed': <TimeOrNever at={health.lastFailureAt} />,
+        'Old secret': webhook.previousSecret && isSigningTwice(webhook, now) && (
+          <>
+            signs too, expires <Time at={webhook.previousSecret.until} />
+          </>
+        ),
+        ID: <WholeId id={id} />,
+        Registered: <Time at={webhook.createdAt} />,
+      }}
+    />
   )
 }
 
 /** The title of the page is the description. */
 const { description: _, ...others } = webhookSettings
 
-const FilterFacts = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilter) => (
-  <>
-    {agentId !== undefined && (
-      <Fact name="Agent">
-        <Id id={agentId} />
-      </Fact>
-    )}
-    {sessionIdPrefix !== undefined && (
-      <Fact name="Sessions">
-        start with <code>{sessionIdPrefix}</code>
-      </Fact>
-    )}
-    {metadata.length > 0 && (
-      <Fact name="Metadata">
-        {metadata.map((condition) => (
-          <div>
-            <code>{condition.path}</code>{' '}
-            {'equals' in condition ? (
-              <>
-                is <code>{JSON.stringify(condition.equals)}</code>
-              </>
-            ) : condition.exists ? (
-              'exists'
-            ) : (
-              'does not exist'
-            )}
-          </div>
-        ))}
-      </Fact>
-    )}
-  </>
-)
+const factsOfFilter = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilter) => ({
+  Agent: agentId !== undefined && <Id id={agentId} />,
+  Sessions: sessionIdPrefix !== undefined && (
+    <>
+      start with <code>{sessionIdPrefix}</code>
+    </>
+  ),
+  Metadata: metadata.length > 0 && (
+    <>
+      {metadata.map((condition) => (
+        <div>
+          <code>{condition.path}</code>{' '}
+          {'equals' in condition ? (
+            <>
+              is <code>{JSON.stringify(condition.equals)}</code>
+            </>
+          ) : condition.exists ? (
+            'exists'
+          ) : (
+            'does not exist'
+          )}
+        </div>
+      ))}
+    </>
+  ),
+})
 
-const Fact = ({ name, children }: { readonly name: string; readonly children: Child }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-)
+const TimeOrNever = ({ at }: { readonly at: Instant | undefined }) =>
+  at === undefined ? <>never</> : <Time at={at} />
 
-type TimeOrNeverProps = { readonly at: Instant | undefined; readonly now: Instant }
+const DAY = { bucketMs: 30 * 60_000, buckets: 48 } as const
+const MAX_FAILURES = 10
+/** The pending deliveries that are read. Of these, the ones with an attempt have failed. */
+const MAX_PENDING = 100
 
-const TimeOrNever = ({ at, now }: TimeOrNeverProps) =>
-  at === undefined ? <>never</> : <Time at={at} now={now} />
+type WebhookActivity = {
+  readonly activity: Activity
+  readonly failures: readonly DeliveryDetail[]
+}
 
-function Deliveries({
-  webhook,
-  deliveries,
-  now,
-}: Pick<WebhookPageProps, 'webhook' | 'deliveries' | 'now'>) {
-  if (deliveries.length === 0) {
-    return (
-      <Empty title="No deliveries yet">
-        <p>Send a test event to see it here with the answer of the receiver.</p>
-      </Empty>
+type WebhookRef = { readonly projectId: string; readonly webhookId: string }
+
+/** Reads the attempts of a day, and the newest deliveries that failed and were not accepted yet. */
+export const readWebhookActivity = (service: ConsoleDeps['service'], ref: WebhookRef) =>
+  safeTry(async function* () {
+    const { deliveries } = service
+    const activity = yield* service.activity({ projectId: ref.projectId, ...DAY })
+    const page = { limit: MAX_FAILURES }
+    const exhausted = yield* deliveries.list({ ...ref, status: 'exhausted' }, page)
+    const pending = yield* deliveries.list({ ...ref, status: 'pending' }, { limit: MAX_PENDING })
+    const failed = pending.data.filter(({ attemptCount }) => attemptCount > 0)
+    const { data } = mergePages(
+      [exhausted, { data: failed, nextCursor: null }].map((one) => ({ ...one, nextCursor: null })),
+      MAX_FAILURES,
     )
-  }
+    return ok<WebhookActivity>({ activity, failures: yield* detailsOf(service, data) })
+  })
+
+type ActivityProps = WebhookActivity & { readonly webhook: Webhook }
+
+/** Shows the attempts of a day as a chart, and the newest failures. */
+function ActivitySections({ webhook, activity, failures }: ActivityProps) {
+  const { at, ofWebhook } = numbersOf(activity, DAY)
+  const { good, bad } = ofWebhook(webhook.id)
+  const listOf = (answer: '2xx' | 'failed') =>
+    deliveriesPath({ webhook: webhook.id, answer, from: activity.since })
+  const series = [
+    { name: 'accepted', tone: 'good', values: good, href: listOf('2xx') },
+    { name: 'failed', tone: 'bad', values: bad, href: listOf('failed') },
+  ] as const
   return (
-    <div class="scroll" role="group" aria-labelledby="recent" tabindex={0}>
-      <DeliveryTable details={deliveries} webhooks={[webhook]} now={now} showsWebhook={false} />
-    </div>
+    <>
+      <Chart title="Attempts of 24 hours" at={at} series={series} />
+      <TableSection
+        id="failures"
+        title={
+          <>
+            Recent failures{' '}
+            <a href={deliveriesPath({ webhook: webhook.id, status: 'exhausted' })}>
+              Show exhausted deliveries
+            </a>
+          </>
+        }
+        rows={failures}
+        columns={deliveryColumns([], webhook)}
+        empty={
+          <p class="inset muted">No failed delivery is exhausted or waits for another attempt.</p>
+        }
+      />
+    </>
   )
 }

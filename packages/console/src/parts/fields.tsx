@@ -1,0 +1,193 @@
+import { toIso, type Setting, type Settings } from '@org/agent-messaging-core/runtime'
+import type { Context } from 'hono'
+import type { Child, JSX } from 'hono/jsx'
+import type { Env } from '../context.js'
+import { textIn, type Form } from './input.js'
+import { localIso, useView } from './zone.js'
+
+/** Describes a field of a form. The other attributes are those of its input. */
+export type Field = Omit<JSX.IntrinsicElements['input'], 'label'> & {
+  readonly label: Child
+  /** The options of a selection. */
+  readonly choices?: readonly Choice[]
+  /** The text of the first option, which selects nothing. */
+  readonly any?: string
+  /** The checkboxes of a set. */
+  readonly set?: readonly (readonly [value: string, text: Child])[]
+  /** The value of a single checkbox. */
+  readonly check?: string
+  /** The rows of a text area. */
+  readonly rows?: number
+}
+type Choice = string | number | readonly [value: string | number, text: string]
+
+type Value = string | number | readonly string[] | undefined
+
+type FieldsProps = {
+  readonly fields: Readonly<Record<string, Field | false>>
+  readonly values?: Readonly<Record<string, Value>>
+}
+
+/** Shows the fields of a form, with their values by the same names. */
+export const Fields = ({ fields, values = {} }: FieldsProps) => (
+  <>
+    {Object.entries(fields).map(
+      ([name, field]) => field && <FieldOf name={name} field={field} value={values[name]} />,
+    )}
+  </>
+)
+
+type FieldProps = { readonly name: string; readonly field: Field; readonly value: Value }
+
+function FieldOf({ name, field, value }: FieldProps) {
+  const { label, choices, any, set, check, ...attributes } = field
+  const { zone } = useView()
+  const shared = { ...attributes, id: name, name }
+  if (check !== undefined)
+    return (
+      <Check {...attributes} name={name} value={check} checked={!!value}>
+        {label}
+      </Check>
+    )
+  if (set)
+    return (
+      <fieldset>
+        <legend>{label}</legend>
+        {set.map(([one, text]) => (
+          <Check name={name} value={one} checked={[value].flat().includes(one)}>
+            {text}
+          </Check>
+        ))}
+      </fieldset>
+    )
+  const isTime = field.type === 'datetime-local'
+  return (
+    <div>
+      <label for={name}>
+        {label}
+        {isTime && <span class="muted"> ({zone})</span>}
+      </label>
+      {choices ? (
+        <select id={name} name={name}>
+          {any !== undefined && <option value="">{any}</option>}
+          {choices
+            .map((choice) => (typeof choice === 'object' ? choice : ([choice, choice] as const)))
+            .map(([one, text]) => (
+              <option value={one} selected={value === one}>
+                {text}
+              </option>
+            ))}
+        </select>
+      ) : field.rows ? (
+        <textarea {...shared}>{value}</textarea>
+      ) : (
+        <input {...shared} value={isTime ? fieldTime(value as number, zone) : value} />
+      )}
+    </div>
+  )
+}
+
+export const Check = ({ children, ...attributes }: JSX.IntrinsicElements['input']) => (
+  <label class="check">
+    <input type="checkbox" {...attributes} />
+    {children}
+  </label>
+)
+
+/** Returns the value for a `datetime-local` field. */
+const fieldTime = (at: number | undefined, zone: string): string =>
+  at === undefined ? '' : localIso(at, zone).slice(0, 16)
+
+/** The fields of a time range in the viewer's zone. */
+export const TIME_RANGE = {
+  from: { label: 'From', type: 'datetime-local' },
+  to: { label: 'To', type: 'datetime-local' },
+} as const
+
+/** A form whose fields are part of the address, so that a reader can share the result. */
+export const FilterForm = ({ path, ...fields }: FieldsProps & { readonly path: string }) => (
+  <form method="get" action={path} class="filters card">
+    <Fields {...fields} />
+    <p class="buttons">
+      <button class="primary">Filter</button>
+      <a href={path}>Clear</a>
+    </p>
+  </form>
+)
+
+const PERIODS = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 }
+
+/** Links that show the list since a time, with the rest of the filter. */
+export function Periods() {
+  const { c, now } = useView()
+  return (
+    <p class="periods">
+      Last{' '}
+      {Object.entries(PERIODS).map(([name, ms], at) => (
+        <>
+          {at > 0 && ', '}
+          <a href={pathSince(c, now - ms)}>{name}</a>
+        </>
+      ))}
+    </p>
+  )
+}
+
+function pathSince(c: Context<Env>, from: number): string {
+  const { pathname, searchParams } = new URL(c.req.url)
+  for (const name of ['cursor', 'notice', 'to']) searchParams.delete(name)
+  searchParams.set('from', toIso(from))
+  return `${pathname}?${searchParams.toString()}`
+}
+
+/** The texts of a form for the settings that have a label. The default has an empty text. */
+export type Texts = Readonly<Record<string, string>>
+type Values = Readonly<Record<string, unknown>>
+
+/** Maps the settings that have a label. An object has a form of its own. */
+const mapped = <T,>(settings: Settings, map: (setting: Setting, name: string) => T) =>
+  Object.fromEntries(
+    Object.entries(settings)
+      .filter(([, { label, type }]) => label && type !== 'object')
+      .map(([name, setting]) => [name, map(setting, name)]),
+  )
+
+export const textsIn = (settings: Settings, form: Form): Texts =>
+  mapped(settings, (_, name) => textIn(form, name).trim())
+export const textsOf = (settings: Settings, values: Values): Texts =>
+  mapped(settings, (setting, name) => textOf(setting, values[name]))
+/** The service refuses a text of another type. */
+export const settingsIn = (settings: Settings, texts: Texts): Values =>
+  mapped(settings, (setting, name) => valueIn(setting, texts[name]))
+
+/** The text of a list without items. */
+const NONE = 'none'
+
+function textOf({ default: initial }: Setting, value: unknown): string {
+  if (value === initial || value === undefined) return ''
+  return value === true ? 'yes' : [value].flat().map(String).join(', ') || NONE
+}
+
+function valueIn({ type, default: initial }: Setting, text = ''): unknown {
+  if (text === '') return initial ?? null
+  if (type === 'boolean') return text === 'yes'
+  if (type === 'array') return text === NONE ? [] : text.split(',').map(Number)
+  return type === 'string' ? text : Number(text)
+}
+
+export const titleOf = ({ label = '', unit }: Setting): string =>
+  `${label.charAt(0).toUpperCase()}${label.slice(1)}${unit ? ` in ${unit}` : ''}`
+
+/** The second of two choices is a checkbox. */
+export const fieldsOfSettings = (settings: Settings): Readonly<Record<string, Field>> =>
+  mapped(settings, (setting) => {
+    const { type, enum: choices, maxLength, unset, examples = [] } = setting
+    const label = titleOf(setting)
+    return choices || type === 'boolean'
+      ? { label, check: choices?.[1] ?? 'yes' }
+      : {
+          label: type === 'array' ? `${label}, or ${NONE}` : label,
+          maxlength: maxLength,
+          placeholder: textOf(setting, examples[0]) || unset,
+        }
+  })

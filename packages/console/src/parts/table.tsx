@@ -1,0 +1,180 @@
+import type { Page } from '@org/agent-messaging-core'
+import type { Context } from 'hono'
+import type { Child } from 'hono/jsx'
+import type { Env } from '../context.js'
+import { useView } from './zone.js'
+
+/** Returns the contents of a cell. An object also says how to align the cells. */
+type Column<Row> =
+  | Cell<Row>
+  | {
+      readonly cell: Cell<Row>
+      /** `any`: text of people, which can be long. */
+      readonly class?: 'number' | 'any' | 'nowrap' | 'actions'
+      readonly dir?: 'auto'
+    }
+type Cell<Row> = (row: Row) => Child
+
+/** The columns by their titles. The first one names the row. */
+export type Columns<Row> = Readonly<Record<string, Column<Row> | false>>
+
+type Rows<Row> = { readonly rows: readonly Row[]; readonly columns: Columns<Row> }
+type TableProps<Row> = Rows<Row> &
+  ({ readonly label: string } | { /** The id of its heading. */ readonly labelledBy: string })
+
+/** Shows a row for each item. On small screens, each cell shows its title. */
+export function DataTable<Row>({ rows, columns, ...named }: TableProps<Row>) {
+  const frame =
+    'label' in named
+      ? { class: 'scroll card flush', role: 'region', 'aria-label': named.label }
+      : { class: 'scroll', role: 'group', 'aria-labelledby': named.labelledBy }
+  const shown = Object.entries(columns).flatMap(([title, column]) =>
+    column ? { title, ...(typeof column === 'function' ? { cell: column } : column) } : [],
+  )
+  return (
+    <div {...frame} tabindex={0}>
+      <table>
+        <thead>
+          <tr>
+            {shown.map(({ title, class: kind }) => (
+              <th scope="col" class={kind === 'number' ? kind : undefined}>
+                {kind === 'actions' ? <span class="hidden">{title}</span> : title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {shown.map(({ title, cell, ...look }, at) => {
+                const content = cell(row)
+                if (at === 0)
+                  return (
+                    <th scope="row" {...look}>
+                      {content}
+                    </th>
+                  )
+                const isTitled = content !== '' && look.class !== 'actions'
+                return (
+                  <td {...look} data-label={isTitled ? title : undefined}>
+                    {content}
+                  </td>
+                )
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+type SectionProps<Row> = Rows<Row> & {
+  readonly id: string
+  readonly title: Child
+  /** Replaces a table without rows. */
+  readonly empty?: Child
+}
+
+/** Shows a table below its heading. */
+export const TableSection = <Row,>({ id, title, empty, ...table }: SectionProps<Row>) => (
+  <section class="card flush" aria-labelledby={id}>
+    <h2 id={id}>{title}</h2>
+    {table.rows.length === 0 ? empty : <DataTable labelledBy={id} {...table} />}
+  </section>
+)
+
+type ListProps<Row> = {
+  readonly label: string
+  readonly page: Page<Row>
+  readonly columns: Columns<Row>
+  /** Replaces an empty list. */
+  readonly empty: Child
+  /** The name of the link to the next page. */
+  readonly next?: string
+}
+
+/** Shows one page of a list, with links to the first and the next page. */
+export const List = <Row,>({ label, page, columns, empty, next }: ListProps<Row>) => (
+  <>
+    {page.data.length > 0 ? (
+      <DataTable label={label} rows={page.data} columns={columns} />
+    ) : page.nextCursor === null ? (
+      empty
+    ) : (
+      <p class="muted">
+        No matches among the newest {label.toLowerCase()}. Continue with older ones.
+      </p>
+    )}
+    <Next cursor={page.nextCursor} label={next} />
+  </>
+)
+
+/** Replaces an empty list. Explains the list and the first step. */
+export const Empty = ({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children: Child
+}) => (
+  <div class="empty">
+    <h2>{title}</h2>
+    {children}
+  </div>
+)
+
+type NextProps = { readonly cursor: string | null; readonly label?: string | undefined }
+
+/** Links to the first and the next page of a list. */
+export function Next({ cursor, label = 'Older' }: NextProps) {
+  const url = urlOf(useView().c)
+  const isFirst = !url.searchParams.has('cursor')
+  url.searchParams.delete('cursor')
+  const first = url.pathname + url.search
+  if (cursor !== null) url.searchParams.set('cursor', cursor)
+  if (cursor === null && isFirst) return null
+  return (
+    <nav class="pages" aria-label="Pages">
+      {isFirst ? null : <a href={first}>Newest</a>}
+      {cursor === null ? null : (
+        <a href={url.pathname + url.search} rel="next">
+          {label}
+        </a>
+      )}
+    </nav>
+  )
+}
+
+type LiveProps = {
+  readonly every: number
+  readonly children: Child
+}
+
+/** Makes htmx request this page at an interval of milliseconds, and replace this part. */
+export const Live = ({ every, children }: LiveProps) => (
+  <div {...refreshed('live', every, pathOf(useView().c))}>{children}</div>
+)
+
+/** Makes htmx request this page at an interval, and replace the element that has this id. */
+export const refreshed = (id: string, everyMs: number, path: string) => ({
+  id,
+  'hx-get': path,
+  'hx-trigger': `every ${everyMs}ms`,
+  'hx-select': `#${id}`,
+  'hx-target': 'this',
+  'hx-swap': 'outerHTML',
+})
+
+/** Returns the path and the query of the request, without a notice. */
+export const pathOf = (c: Context<Env>): string => {
+  const { pathname, search } = urlOf(c)
+  return pathname + search
+}
+
+/** Returns the address of the request, without a notice. */
+function urlOf(c: Context<Env>): URL {
+  const url = new URL(c.req.url)
+  url.searchParams.delete('notice')
+  return url
+}
