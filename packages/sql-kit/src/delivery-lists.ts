@@ -25,6 +25,13 @@ export const deliveryList = ({ schema, deliveryState }: Dialect): string => `
 export const fromDeliveries = ({ schema }: Dialect): string => `
   from ${schema}deliveries d join ${schema}events e on e.seq = d.event_seq
     join ${schema}webhooks w on w.seq = d.webhook_seq`
+
+export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
+export const deliveryByRef = sql<DeliveryRef, DeliveryRow>(
+  (d) => `
+    select ${deliveryList(d)} ${fromDeliveries(d)}
+    where d.id = @deliveryId and d.project_id = @projectId`,
+)
 /** Reads the events first, in their order. */
 const fromEvents = ({ schema, join }: Dialect): string =>
   `from ${schema}events e ${join} ${schema}deliveries d on d.event_seq = e.seq`

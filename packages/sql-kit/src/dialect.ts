@@ -1,3 +1,5 @@
+import type { DeliveryStatus } from '@org/agent-messaging-core/storage'
+
 /** The parts of a statement that SQLite and PostgreSQL write in different ways. */
 export type Dialect = {
   /** Begins the name of a table, such as `agent_messaging.`. */
@@ -13,8 +15,8 @@ export type Dialect = {
   readonly not: (column: string) => string
   /** The condition that a text starts with a constant. */
   readonly startsWith: (column: string, text: string) => string
-  /** The condition that a column of texts has a value of the parameter's list. */
-  readonly oneOf: (column: string, list: string) => string
+  /** The condition that a column has a value of the parameter's list, of texts by default. */
+  readonly oneOf: (column: string, list: string, type?: 'text' | 'bigint') => string
   /** Keeps SQLite's planner from the indexes of a column. */
   readonly plain: (column: string) => string
   /** Joins a table after the ones before it. */
@@ -28,8 +30,12 @@ export type Dialect = {
   readonly unanswered: string
   /** The state of a delivery `d`. */
   readonly deliveryState: string
+  /** The condition that a delivery `d` is claimed. */
+  readonly isSending: string
   /** Sets the state of a delivery that is not claimed. */
-  readonly pendingDelivery: string
+  readonly setState: (state: DeliveryStatus) => string
+  /** Makes the first open delivery with each of `@orderKeys` due `@now`, if it waits. */
+  readonly advanceOrders: string
   /** A table of the parameter's objects, which are JSON, with the types of its columns. */
   readonly records: (parameter: string, columns: Readonly<Record<string, string>>) => string
   /** A table of the parameter's elements, with the column `value`. */

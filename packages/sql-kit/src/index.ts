@@ -17,11 +17,21 @@ export {
   type Step,
 } from './operation.js'
 export {
+  advanceOrders,
+  cancelDelivery,
+  claimList,
+  deliveryEnds,
+  openList,
+  releaseSending,
+} from './delivery-ends.js'
+export {
+  deliveryByRef,
   deliveryList,
   deliveryListSql,
   fromDeliveries,
   lastReadSql,
   listDeliveries,
+  type DeliveryRef,
 } from './delivery-lists.js'
 export {
   cancelMessage,

@@ -27,9 +27,9 @@ const readyToProbe = sql<Circuits>(
     where ${oneOf('id', 'webhookIds')} and circuit_until > @now`,
 )
 const makeDue = sql<{ readonly changes: string }>(
-  ({ schema, pendingDelivery, records }) => `
+  ({ schema, setState, records }) => `
     update ${schema}deliveries as d
-    set ${pendingDelivery}, step = next.step, due_at = next.due_at, resume_at = next.resume_at,
+    set ${setState('pending')}, step = next.step, due_at = next.due_at, resume_at = next.resume_at,
       finished_at = null, cancelled_reason = null,
       order_key = case when next.keeps_order then d.order_key end
     from ${records('changes', {

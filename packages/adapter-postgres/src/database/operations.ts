@@ -7,14 +7,16 @@ export const dialect: Dialect = {
   lock: (strength, order) => `${order ? `order by ${order}` : ''} for ${strength}`,
   not: (column) => `not ${column}`,
   startsWith: (column, text) => `${column} like '${text}%'`,
-  oneOf: (column, list) => `${column} = any(@${list}::text[])`,
+  oneOf: (column, list, type = 'text') => `${column} = any(@${list}::${type}[])`,
   is: (column) => column,
   plain: (column) => column,
   join: 'join',
   json: (column, field) => `${column}::json ->> '${field}'`,
   unanswered: 'm.response is null',
   deliveryState: 'd.state',
-  pendingDelivery: "state = 'pending'",
+  isSending: "d.state = 'sending'",
+  setState: (state) => `state = '${state}'`,
+  advanceOrders: 'select agent_messaging.advance_orders(@orderKeys, @now)',
   records: (parameter, columns) =>
     `(select * from jsonb_to_recordset(@${parameter}::jsonb)
       as given (${Object.entries(columns)

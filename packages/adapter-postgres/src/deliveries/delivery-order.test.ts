@@ -13,8 +13,9 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { done, storeScene } from '../../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { queriesOn, type Queries } from '../database/database.js'
+import { perform } from '../database/operations.js'
 import { fanOut } from '../events/fan-out.js'
-import { cancelDelivery } from './cancel-delivery.js'
+import { cancelDelivery } from '@org/agent-messaging-sql-kit'
 
 // A delivery is born while another transaction ends the one ahead of it. The later commit
 // must see the earlier one, or the delivery waits for ever.
@@ -70,7 +71,7 @@ async function states(): Promise<string[]> {
   return data.map(({ state }) => state.kind).reverse()
 }
 const cancel = (db: Queries, deliveryId: string) =>
-  cancelDelivery(db, { projectId: PROJECT_ID, deliveryId, now: NOW, reason: 'skipped' })
+  perform(db, cancelDelivery, { projectId: PROJECT_ID, deliveryId }, 'skipped', NOW)
 
 /** Runs `work` while a transaction has done `before`, and commits when `work` waits for it. */
 async function during<T>(before: (db: Queries) => Promise<unknown>, work: () => Promise<T>) {

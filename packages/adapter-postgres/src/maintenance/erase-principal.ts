@@ -3,16 +3,20 @@ import {
   isForEndUser,
   type ErasedDeliveries,
   type ErasedMessages,
-  type Instant,
   type MessageErasure,
   type PrincipalStep,
-  WAITING,
 } from '@org/agent-messaging-core/storage'
-import { advance, lockSessionsOf, skip } from '@org/agent-messaging-sql-kit'
+import {
+  advance,
+  advanceOrders,
+  claimList,
+  lockSessionsOf,
+  openList,
+  releaseSending,
+  skip,
+} from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/database.js'
-import { advanceOrders } from '../deliveries/delivery-order.js'
-import { perform } from '../database/operations.js'
-import { releaseProbesSql } from '../deliveries/probe-readiness.js'
+import { dialect, perform } from '../database/operations.js'
 import { eraseDeliveries } from './purge.js'
 import { forget } from '../messages/sessions.js'
 import { sql } from '../database/sql.js'
@@ -32,8 +36,10 @@ type DeliveryRow = Seq & {
   readonly projectId: string
   readonly eventSeq: number
   readonly body: string
-  /** Null if the delivery has none, or waits. */
   readonly orderKey: string | null
+  readonly webhookSeq: number
+  readonly dueAt: number
+  readonly isSending: boolean
 }
 
 const lastMessageSql = sql<MessageErasure & Skipped, Seq>(`
@@ -100,8 +106,8 @@ const lastDeliverySql = sql<PrincipalStep & Skipped, Seq>(`
   select seq from agent_messaging.deliveries where project_id = @projectId and seq > @after
   order by seq limit 1 offset @skipped`)
 const marked = `
-  select d.seq, d.project_id as "projectId", d.event_seq as "eventSeq", e.body,
-    case when d.due_at <> ${WAITING} then d.order_key end as "orderKey"
+  select ${openList}, ${claimList(dialect)}, d.project_id as "projectId", d.event_seq as "eventSeq",
+    e.body
   from agent_messaging.deliveries d join agent_messaging.events e on e.seq = d.event_seq
   where d.project_id = @projectId and d.seq > @after and d.seq <= @last
     and position(@mark in e.body) > 0`
@@ -110,13 +116,6 @@ export const principalDeliveriesSql = sql<PrincipalStep & Bounds, DeliveryRow>(m
 const lockedSql = sql<PrincipalStep & Bounds, DeliveryRow>(
   `${marked} order by d.seq desc for update of d`,
 )
-const releaseProbesOfSql = releaseProbesSql<{
-  readonly seqs: readonly number[]
-  readonly now: Instant
-}>(`
-  select webhook_seq, due_at from agent_messaging.deliveries
-  where seq = any(@seqs::bigint[]) and state = 'sending' for update`)
-
 /** `DeliveryStore.erasePrincipal`, within a transaction. */
 export async function erasePrincipalDeliveries(
   db: Queries,
@@ -130,9 +129,9 @@ export async function erasePrincipalDeliveries(
   })
   const erased = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
   if (!step.countOnly) {
-    await db.run(releaseProbesOfSql, { seqs: erased.map(({ seq }) => seq), now: step.now })
+    await perform(db, releaseSending, erased, step.now)
     await eraseDeliveries(db, erased)
-    await advanceOrders(db, erased, step.now)
+    await perform(db, advanceOrders, erased, step.now)
   }
   return { deliveries: erased.length, ...(next !== undefined && { next }) }
 }

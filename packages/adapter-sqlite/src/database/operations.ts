@@ -1,3 +1,4 @@
+import { WAITING } from '@org/agent-messaging-core/storage'
 import {
   STATEMENTS,
   type Answer,
@@ -8,6 +9,7 @@ import {
   type Step,
 } from '@org/agent-messaging-sql-kit'
 import type { Database, Statement } from 'better-sqlite3'
+import { firstOfOrderSql } from '../deliveries/delivery-order.js'
 import type { Committer } from './committer.js'
 import { preparedOnce } from './statements.js'
 
@@ -23,7 +25,11 @@ export const dialect: Dialect = {
   json: (column, field) => `${column} ->> '${field}'`,
   unanswered: "m.state <> 'responded'",
   deliveryState: "iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state)",
-  pendingDelivery: "state = 'pending', is_claimed = 0",
+  isSending: '(d.is_claimed = 1 and d.due_at is not null)',
+  setState: (state) => `state = '${state}', is_claimed = 0`,
+  advanceOrders: `
+    update deliveries set due_at = @now where coalesce(due_at, 0) = ${WAITING} and seq in (
+      select (${firstOfOrderSql('value')}) from json_each(@orderKeys))`,
   records: (parameter, columns) =>
     `(select ${Object.keys(columns)
       .map((name) => `value ->> '${name}' as ${name}`)

@@ -71,7 +71,7 @@ const SCANS = [
   'SCAN q',
   'SCAN recoveries USING INDEX recoveries_running',
   'SCAN s USING INDEX sessions_due',
-  'SCAN (subquery-1)',
+  'SCAN found',
   'SCAN queues',
   'SCAN deliveries USING INDEX deliveries_due',
   'SCAN messages USING INDEX messages_unanswered',

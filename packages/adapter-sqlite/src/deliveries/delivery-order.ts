@@ -1,11 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import { WAITING, type Instant } from '@org/agent-messaging-core/storage'
 
-/** A delivery that is not open any more. */
-export type EndedDelivery = { readonly orderKey: string | null }
-
 /** Finds the first open delivery with an order key. The index ends with `seq`. */
-const firstOfOrderSql = (orderKey: string): string =>
+export const firstOfOrderSql = (orderKey: string): string =>
   `select seq from deliveries where order_key = ${orderKey} and due_at is not null order by seq limit 1`
 
 /** The deliveries that wait for another one with their order key. Call it in a transaction. */
@@ -27,16 +24,8 @@ export class DeliveryOrders {
     return this.#hasOpen(orderKey)
   }
 
-  /**
-   * Makes the first open delivery with the key of each ended one due. Returns whether one of them
-   * was waiting.
-   */
-  advance(ended: readonly EndedDelivery[], now: Instant): boolean {
-    const keys = new Set(ended.map(({ orderKey }) => orderKey))
-    keys.delete(null)
-    let isAnyDue = false
-    for (const orderKey of keys)
-      if (orderKey !== null && this.#makeFirstDue(orderKey, now)) isAnyDue = true
-    return isAnyDue
+  /** Makes the first open delivery with the key due. Returns whether it was waiting. */
+  advance(orderKey: string, now: Instant): boolean {
+    return this.#makeFirstDue(orderKey, now)
   }
 }

@@ -7,35 +7,26 @@ import {
   type DeliveryRowWithBody,
   type DeliveryStore,
   type Instant,
-  type OperatorReason,
-  type ReleasedClaim,
   type SenderLease,
 } from '@org/agent-messaging-core/storage'
 import {
+  deliveryEnds,
   deliveryList,
   deliveryLists,
   fromDeliveries,
   listDeliveries,
 } from '@org/agent-messaging-sql-kit'
 import { attemptActivity } from '../messages/activity.js'
-import { orphanedDeliveries, staleDeliveries } from './cancel-stale.js'
 import { dueClaims } from './claim-due.js'
 import { entryOf, type AuditRows } from '../access/recorded.js'
 import type { Committer } from '../database/committer.js'
 import { principalDeliveries } from '../maintenance/erase-principal.js'
-import { probeRelease } from './probe-readiness.js'
 import { publisherOf, type FanOut } from '../events/fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { deliveryPurge } from '../maintenance/purge.js'
 import { dialect, runnerOf, type Perform } from '../database/operations.js'
-import { cancellation } from './cancel-delivery.js'
 import type { UsageRows } from '../messages/usage-store.js'
 import type { WebhookRows } from '../webhooks/receivers.js'
-
-type Release = { readonly deliveryId: string; readonly token: number; readonly now: Instant }
-
-/** Selects the delivery if the claim is still valid. */
-const HELD = 'id = @deliveryId and lease = @token and is_claimed = 1 and due_at is not null'
 
 type Parts = {
   readonly webhooks: WebhookRows
@@ -52,38 +43,22 @@ export function deliveryStore(
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
   const recordAttempt = attemptRecords(db, { fanOut, webhooks, usage })
-  const cancel = cancellation(db, webhooks)
-  const publishTo = publisherOf(db, webhooks)
-  const cancelStale = staleDeliveries(db)
-  const cancelOrphans = orphanedDeliveries(db)
+  const publishTo = publisherOf(db, webhooks, perform)
   const purge = deliveryPurge(db)
-  const erasePrincipal = principalDeliveries(db, webhooks)
+  const erasePrincipal = principalDeliveries(db, webhooks, perform)
   const activity = attemptActivity(db)
-  const releaseProbe = probeRelease(db, webhooks, HELD)
   const registerSender = senderRegister(db)
   const sql = prepare(db)
 
   const getDetail = db.transaction(detailReader(sql))
 
-  function releaseClaim({ isProbe, ...claim }: ReleasedClaim, now: Instant): boolean {
-    if (isProbe) releaseProbe({ ...claim, now })
-    return sql.release.run({ ...claim, now }).changes > 0
-  }
-
-  /** In a transaction. */
-  function end(projectId: string, deliveryId: string, now: Instant, reason: OperatorReason) {
-    const done = cancel({ projectId, deliveryId, now, reason })
-    const row = sql.one.get(deliveryId, projectId)
-    return row && (done ? toDelivery(row) : 'already_final')
-  }
-
+  const runner = runnerOf(committer, perform, () => webhooks.changed())
   return {
-    ...deliveryLists(runnerOf(committer, perform, () => webhooks.changed())),
+    ...deliveryLists(runner),
+    ...deliveryEnds(runner),
     claimDue: (query) => committer.write(() => claimDue(query)),
     registerSender: (sender) => committer.write(() => registerSender(sender)),
     recordAttempts: (records) => committer.write(() => records.map(recordAttempt)),
-    release: (claims, now) =>
-      committer.write(() => claims.filter((claim) => releaseClaim(claim, now)).length),
     publishTo: (webhookId, event, deliveryId) =>
       committer.write(() => {
         const row = publishTo(webhookId, event, deliveryId)
@@ -91,8 +66,6 @@ export function deliveryStore(
           : undefined
         return row && toDelivery(row)
       }),
-    cancel: (projectId, deliveryId, now, entry, reason = 'operator') =>
-      committer.write(() => audit.recorded(entry, end(projectId, deliveryId, now, reason))),
     get: (projectId, deliveryId) => committer.read(() => getDetail(projectId, deliveryId)),
     ofMessages: (query) =>
       committer.read(() =>
@@ -105,8 +78,6 @@ export function deliveryStore(
           return data.map((delivery) => ({ messageId, delivery }))
         }),
       ),
-    cancelOrphans: (query) => committer.write(() => cancelOrphans(query)),
-    cancelStale: (query) => committer.write(() => cancelStale(query)),
     purge: (query) => committer.write(() => purge(query)),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: (step) =>
@@ -146,9 +117,6 @@ const prepare = (db: Database) => ({
     select attempt_number as attemptNumber, started_at as startedAt, duration_ms as durationMs, url, outcome,
       n.names as headerNames, header_values as headerValues
     from attempts left join header_names n on n.seq = header_names_seq where delivery_seq = ? order by attempt_number`),
-  release: db.prepare<[Release]>(
-    `update deliveries set is_claimed = 0, due_at = @now where ${HELD}`,
-  ),
 })
 
 /**

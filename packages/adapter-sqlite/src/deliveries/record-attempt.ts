@@ -93,7 +93,7 @@ export function attemptRecords(
     )
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
     const nextIsDue =
-      finishedAt !== null && claim.orderKey !== null && orders.advance([claim], finishedAt)
+      finishedAt !== null && claim.orderKey !== null && orders.advance(claim.orderKey, finishedAt)
     usage.add(record.usage)
     if (record.outgoing) fanOut(record.outgoing)
     const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)

@@ -16,7 +16,8 @@ import {
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { DeliveryOrders } from '../deliveries/delivery-order.js'
-import { probeReadiness } from '../deliveries/probe-readiness.js'
+import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'
+import type { Perform } from '../database/operations.js'
 import type { StoredWebhook, WebhookRows } from '../webhooks/receivers.js'
 
 /**
@@ -107,9 +108,9 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
 export function publisherOf(
   db: Database,
   webhooks: WebhookRows,
+  perform: Perform,
 ): (webhookId: string, event: WebhookEvent, deliveryId: string) => boolean {
   const insert = insertsOf(db)
-  const ready = probeReadiness(db, webhooks)
   const webhookSeqOf = db
     .prepare<[string, string], number>(
       'select seq from webhooks where id = ? and project_id = ? and is_deleted = 0 and message_id is null',
@@ -119,7 +120,8 @@ export function publisherOf(
     const { projectId, createdAt } = event
     const webhookSeq = webhookSeqOf.get(webhookId, projectId)
     if (webhookSeq === undefined) return false
-    ready(webhookId, createdAt)
+    webhooks.changed()
+    perform(makeReadyToProbe, [webhookId], createdAt)
     insert.delivery(event, {
       id: deliveryId,
       webhookSeq,

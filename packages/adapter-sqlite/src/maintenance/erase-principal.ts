@@ -6,9 +6,9 @@ import {
   type MessageErasure,
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
+import { advanceOrders, claimList, openList, releaseSending } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
-import { DeliveryOrders } from '../deliveries/delivery-order.js'
-import { probeRelease } from '../deliveries/probe-readiness.js'
+import { dialect, type Perform } from '../database/operations.js'
 import { deliveryRemoval } from './purge.js'
 import type { SessionRows } from '../messages/sessions.js'
 import type { WebhookRows } from '../webhooks/receivers.js'
@@ -27,6 +27,9 @@ type DeliveryRow = {
   readonly seq: number
   readonly eventSeq: number
   readonly orderKey: string | null
+  readonly webhookSeq: number
+  readonly dueAt: number
+  readonly isSending: 0 | 1
   readonly body: string
 }
 
@@ -81,6 +84,7 @@ export function principalMessages(
 export function principalDeliveries(
   db: Database,
   webhooks: WebhookRows,
+  perform: Perform,
 ): (step: PrincipalStep) => ErasedDeliveries {
   const lastOf = db
     .prepare<[PrincipalStep], number>(
@@ -88,11 +92,9 @@ export function principalDeliveries(
     )
     .pluck()
   const marked = db.prepare<[PrincipalStep & Bounds], DeliveryRow>(`
-    select d.seq, d.event_seq as eventSeq, d.order_key as orderKey, e.body from deliveries d join events e on e.seq = d.event_seq
+    select ${openList}, ${claimList(dialect)}, d.event_seq as eventSeq, e.body from deliveries d join events e on e.seq = d.event_seq
     where d.project_id = @projectId and d.seq > @after and d.seq <= @last and instr(e.body, @mark) > 0`)
-  const releaseProbes = probeRelease(db, webhooks, 'seq in (select value from json_each(@seqs))')
   const remove = deliveryRemoval(db)
-  const orders = new DeliveryOrders(db)
 
   return (step) => {
     const next = lastOf.get(step)
@@ -103,9 +105,10 @@ export function principalDeliveries(
     })
     const erased = rows.filter(({ body }) => isForEndUser(body, step.endUserId))
     if (!step.countOnly) {
-      releaseProbes({ seqs: JSON.stringify(erased.map(({ seq }) => seq)), now: step.now })
+      webhooks.changed()
+      perform(releaseSending, erased, step.now)
       remove(erased, Number.MAX_SAFE_INTEGER)
-      orders.advance(erased, step.now)
+      perform(advanceOrders, erased, step.now)
     }
     return { deliveries: erased.length, ...(next !== undefined && { next }) }
   }
