@@ -1,21 +1,18 @@
-import { segment, type Http } from './http.js'
+import { pathsBelow, segment, type Http } from './http.js'
 import { rowsOf } from './pages.js'
 import type { Agent, AgentChange, CreatedAgent, NewAgent, Session } from './resources.js'
 
-const path = (idOrName: string, rest = ''): string => `/v1/agents${segment(idOrName)}${rest}`
+const path = pathsBelow('/v1/agents')
 
 export function agentsOf(http: Http) {
   return {
-    create: (settings: NewAgent): Promise<CreatedAgent> =>
-      http.json({ method: 'POST', path: '/v1/agents', body: settings }),
-    get: (idOrName: string): Promise<Agent> => http.json({ method: 'GET', path: path(idOrName) }),
+    create: (settings: NewAgent): Promise<CreatedAgent> => http.post('/v1/agents', settings),
+    get: (idOrName: string): Promise<Agent> => http.get(path(idOrName)),
     list: (): AsyncGenerator<Agent, void, undefined> => rowsOf(http, '/v1/agents'),
     update: (idOrName: string, change: AgentChange): Promise<CreatedAgent> =>
-      http.json({ method: 'PATCH', path: path(idOrName), body: change, retryable: true }),
-    start: (idOrName: string): Promise<Agent> =>
-      http.json({ method: 'POST', path: path(idOrName, '/start'), retryable: true }),
-    stop: (idOrName: string): Promise<Agent> =>
-      http.json({ method: 'POST', path: path(idOrName, '/stop'), retryable: true }),
+      http.repeatable('PATCH', path(idOrName), change),
+    start: (idOrName: string): Promise<Agent> => http.repeatable('POST', path(idOrName, '/start')),
+    stop: (idOrName: string): Promise<Agent> => http.repeatable('POST', path(idOrName, '/stop')),
     /** `force` also deletes an agent with open messages. */
     delete: (idOrName: string, { force = false } = {}): Promise<void> =>
       http.json({ method: 'DELETE', path: path(idOrName), query: { force } }),

@@ -1,6 +1,6 @@
 import { agentsOf, sessionsOf } from './agents.js'
 import { eventsOf } from './events.js'
-import { createHttp, segment, type ClientOptions, type Http } from './http.js'
+import { createHttp, pathsBelow, segment, type ClientOptions, type Http } from './http.js'
 import { messagesOf } from './messages.js'
 import { rowsOf } from './pages.js'
 import { principalsOf } from './principals.js'
@@ -51,8 +51,7 @@ export function createClient(options: ClientOptions) {
     },
     /** What the project used, by day. Needs the permission `project:admin`. */
     usage: {
-      get: (range: UsageRange = {}): Promise<Usage> =>
-        http.json({ method: 'GET', path: '/v1/usage', query: range, retryable: true }),
+      get: (range: UsageRange = {}): Promise<Usage> => http.get('/v1/usage', range),
     },
     /** All methods need the operator key as `apiKey`. */
     projects: projectsOf(http),
@@ -61,11 +60,9 @@ export function createClient(options: ClientOptions) {
 
 function keysOf(http: Http) {
   return {
-    create: (settings: NewApiKey): Promise<CreatedApiKey> =>
-      http.json({ method: 'POST', path: '/v1/keys', body: settings }),
+    create: (settings: NewApiKey): Promise<CreatedApiKey> => http.post('/v1/keys', settings),
     list: (): AsyncGenerator<ApiKey, void, undefined> => rowsOf(http, '/v1/keys'),
-    revoke: (id: string): Promise<void> =>
-      http.json({ method: 'DELETE', path: `/v1/keys${segment(id)}`, retryable: true }),
+    revoke: (id: string): Promise<void> => http.repeatable('DELETE', `/v1/keys${segment(id)}`),
   }
 }
 
@@ -73,46 +70,30 @@ function portalLinksOf(http: Http) {
   return {
     /** Returns a link that opens the portal once. */
     create: (settings: NewPortalLink = {}): Promise<PortalLink> =>
-      http.json({ method: 'POST', path: '/v1/portal-links', body: settings }),
+      http.post('/v1/portal-links', settings),
     /** Ends the session, or makes the link unusable. */
-    end: (id: string): Promise<void> =>
-      http.json({ method: 'DELETE', path: `/v1/portal-links${segment(id)}`, retryable: true }),
+    end: (id: string): Promise<void> => http.repeatable('DELETE', `/v1/portal-links${segment(id)}`),
   }
 }
 
 function projectsOf(http: Http) {
-  const keysPath = (projectId: string) => `/v1/projects${segment(projectId)}/keys`
+  const path = pathsBelow('/v1/projects')
   return {
     create: (settings: { readonly name: string }): Promise<Project> =>
-      http.json({ method: 'POST', path: '/v1/projects', body: settings }),
-    get: (id: string): Promise<Project> =>
-      http.json({ method: 'GET', path: `/v1/projects${segment(id)}`, retryable: true }),
+      http.post('/v1/projects', settings),
+    get: (id: string): Promise<Project> => http.get(path(id)),
     list: (): AsyncGenerator<Project, void, undefined> => rowsOf(http, '/v1/projects'),
     /** Changes the limits of the project's sends. */
     update: (id: string, change: ProjectChange): Promise<Project> =>
-      http.json({
-        method: 'PATCH',
-        path: `/v1/projects${segment(id)}`,
-        body: change,
-        retryable: true,
-      }),
+      http.repeatable('PATCH', path(id), change),
     usage: (id: string, range: UsageRange = {}): Promise<Usage> =>
-      http.json({
-        method: 'GET',
-        path: `/v1/projects${segment(id)}/usage`,
-        query: range,
-        retryable: true,
-      }),
+      http.get(path(id, '/usage'), range),
     createKey: (projectId: string, settings: NewApiKey): Promise<CreatedApiKey> =>
-      http.json({ method: 'POST', path: keysPath(projectId), body: settings }),
+      http.post(path(projectId, '/keys'), settings),
     listKeys: (projectId: string): AsyncGenerator<ApiKey, void, undefined> =>
-      rowsOf(http, keysPath(projectId)),
+      rowsOf(http, path(projectId, '/keys')),
     revokeKey: (projectId: string, id: string): Promise<void> =>
-      http.json({
-        method: 'DELETE',
-        path: `${keysPath(projectId)}${segment(id)}`,
-        retryable: true,
-      }),
+      http.repeatable('DELETE', path(projectId, `/keys${segment(id)}`)),
     /** The changes of all projects, or of one. */
     auditLog: (
       filter: AuditFilter & { readonly projectId?: string } = {},
@@ -126,8 +107,10 @@ const inputsOf = (http: Http) => ({
   list: (filter: { readonly endUserId?: string } = {}): AsyncGenerator<Message, void, undefined> =>
     rowsOf(http, '/v1/inputs', filter),
   /** Withdraws a question. Its message fails. */
-  withdraw: (agent: string, messageId: string, inputId: string): Promise<Message> => {
-    const path = `/v1/agents${segment(agent)}/messages${segment(messageId)}/input/withdraw`
-    return http.json({ method: 'POST', path, body: { inputId }, retryable: true })
-  },
+  withdraw: (agent: string, messageId: string, inputId: string): Promise<Message> =>
+    http.repeatable(
+      'POST',
+      `/v1/agents${segment(agent)}/messages${segment(messageId)}/input/withdraw`,
+      { inputId },
+    ),
 })

@@ -23,6 +23,11 @@ type Call = {
 }
 
 export type Http = {
+  get<T>(path: string, query?: object): Promise<T>
+  /** For a change that must not be repeated. */
+  post<T>(path: string, body?: unknown): Promise<T>
+  /** For a change that is safe to repeat. */
+  repeatable<T>(method: Call['method'], path: string, body?: unknown): Promise<T>
   /** Returns the parsed body. Rejects with an `ApiError` or with the error of `fetch`. */
   json<T>(call: Call): Promise<T>
   /** Returns the response with an unread body. */
@@ -43,6 +48,12 @@ const DOT_SEGMENT = /\/\.\.?(?:\/|$)/
 
 /** Encodes a value as one segment of a path, so that a slash in it does not change the route. */
 export const segment = (text: string): string => `/${encodeURIComponent(text)}`
+
+/** The paths of the resources below a path, by their id. */
+export const pathsBelow =
+  (base: string) =>
+  (id: string, rest = '') =>
+    base + segment(id) + rest
 
 export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): Http {
   const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
@@ -98,18 +109,23 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     }
   }
 
+  async function json<T>(call: Call): Promise<T> {
+    const { response, value: text } = await request(call, (response) => response.text())
+    if (response.status === 204) return undefined as T
+    try {
+      return JSON.parse(text) as T
+    } catch {
+      throw apiError(response, text)
+    }
+  }
+
   return {
+    json,
+    get: (path, query) => json({ method: 'GET', path, query }),
+    post: (path, body) => json({ method: 'POST', path, body }),
+    repeatable: (method, path, body) => json({ method, path, body, retryable: true }),
     open: async (call) => (await request(call, () => undefined)).response,
     pause: (signal) => wait(FIRST_PAUSE_MS, signal),
-    json: async <T>(call: Call) => {
-      const { response, value: text } = await request(call, (response) => response.text())
-      if (response.status === 204) return undefined as T
-      try {
-        return JSON.parse(text) as T
-      } catch {
-        throw apiError(response, text)
-      }
-    },
   }
 }
 

@@ -103,15 +103,11 @@ export function messagesOf(http: Http) {
     ): AsyncGenerator<StreamEvent, void, undefined> =>
       streamOf(http, path(agent, `${segment(messageId)}/stream`), options.signal),
     /** Answers a question of the agent. The same answer can be sent again. */
-    answer: (agent: string, messageId: string, answer: NewInputAnswer): Promise<Message> => {
-      const route = path(agent, `${segment(messageId)}/input`)
-      return http.json({ method: 'POST', path: route, body: answer, retryable: true })
-    },
-    cancel: (agent: string, messageId: string): Promise<Message> => {
-      const route = path(agent, `${segment(messageId)}/cancel`)
-      return http.json({ method: 'POST', path: route, retryable: true })
-    },
+    answer: (agent: string, messageId: string, answer: NewInputAnswer): Promise<Message> =>
+      http.repeatable('POST', path(agent, `${segment(messageId)}/input`), answer),
+    cancel: (agent: string, messageId: string): Promise<Message> =>
+      http.repeatable('POST', path(agent, `${segment(messageId)}/cancel`)),
     retry: (agent: string, messageId: string): Promise<Message> =>
-      http.json({ method: 'POST', path: path(agent, `${segment(messageId)}/retry`) }),
+      http.post(path(agent, `${segment(messageId)}/retry`)),
   }
 }

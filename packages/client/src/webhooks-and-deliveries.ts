@@ -1,4 +1,4 @@
-import { segment, type Http } from './http.js'
+import { pathsBelow, type Http } from './http.js'
 import { rowsOf } from './pages.js'
 import type {
   CreatedWebhook,
@@ -13,58 +13,50 @@ import type {
 } from './resources.js'
 
 export function webhooksOf(http: Http) {
-  const path = (id: string, rest = ''): string => `/v1/webhooks${segment(id)}${rest}`
+  const path = pathsBelow('/v1/webhooks')
   return {
-    create: (settings: NewWebhook): Promise<CreatedWebhook> =>
-      http.json({ method: 'POST', path: '/v1/webhooks', body: settings }),
-    get: (id: string): Promise<Webhook> => http.json({ method: 'GET', path: path(id) }),
+    create: (settings: NewWebhook): Promise<CreatedWebhook> => http.post('/v1/webhooks', settings),
+    get: (id: string): Promise<Webhook> => http.get(path(id)),
     list: (): AsyncGenerator<Webhook, void, undefined> => rowsOf(http, '/v1/webhooks'),
     /** `null` clears a field. A `url` on another origin requires new `headers`, or `null`. */
     update: (id: string, change: WebhookChange): Promise<Webhook> =>
-      http.json({ method: 'PATCH', path: path(id), body: change, retryable: true }),
+      http.repeatable('PATCH', path(id), change),
     delete: (id: string): Promise<void> => http.json({ method: 'DELETE', path: path(id) }),
-    enable: (id: string): Promise<Webhook> =>
-      http.json({ method: 'POST', path: path(id, '/enable'), retryable: true }),
-    disable: (id: string): Promise<Webhook> =>
-      http.json({ method: 'POST', path: path(id, '/disable'), retryable: true }),
+    enable: (id: string): Promise<Webhook> => http.repeatable('POST', path(id, '/enable')),
+    disable: (id: string): Promise<Webhook> => http.repeatable('POST', path(id, '/disable')),
     /** Sends a `webhook.test` event to this webhook only. */
-    test: (id: string): Promise<Delivery> => http.json({ method: 'POST', path: path(id, '/test') }),
+    test: (id: string): Promise<Delivery> => http.post(path(id, '/test')),
     /** Both secrets sign for `graceMs`. The default is one day. */
     rotateSecret: (
       id: string,
       rotation: { readonly secret?: string; readonly graceMs?: number } = {},
-    ): Promise<CreatedWebhook> =>
-      http.json({ method: 'POST', path: path(id, '/rotate-secret'), body: rotation }),
+    ): Promise<CreatedWebhook> => http.post(path(id, '/rotate-secret'), rotation),
     finishRotation: (id: string): Promise<Webhook> =>
-      http.json({ method: 'POST', path: path(id, '/rotate-secret/finish'), retryable: true }),
+      http.repeatable('POST', path(id, '/rotate-secret/finish')),
   }
 }
 
 export function deliveriesOf(http: Http) {
-  const path = (id: string, rest = ''): string => `/v1/deliveries${segment(id)}${rest}`
+  const path = pathsBelow('/v1/deliveries')
   return {
     /** Returns the delivery with its body and all attempts. */
-    get: (id: string): Promise<DeliveryDetail> => http.json({ method: 'GET', path: path(id) }),
+    get: (id: string): Promise<DeliveryDetail> => http.get(path(id)),
     list: (filter: DeliveryFilter = {}): AsyncGenerator<Delivery, void, undefined> =>
       rowsOf(http, '/v1/deliveries', filter),
-    redeliver: (id: string): Promise<Delivery> =>
-      http.json({ method: 'POST', path: path(id, '/redeliver') }),
-    cancel: (id: string): Promise<Delivery> =>
-      http.json({ method: 'POST', path: path(id, '/cancel') }),
+    redeliver: (id: string): Promise<Delivery> => http.post(path(id, '/redeliver')),
+    cancel: (id: string): Promise<Delivery> => http.post(path(id, '/cancel')),
     /** Cancels a delivery that others of its session wait for. The next one is sent. */
-    skip: (id: string): Promise<Delivery> => http.json({ method: 'POST', path: path(id, '/skip') }),
+    skip: (id: string): Promise<Delivery> => http.post(path(id, '/skip')),
   }
 }
 
 export function recoveriesOf(http: Http) {
-  const path = (id: string, rest = ''): string => `/v1/recoveries${segment(id)}${rest}`
+  const path = pathsBelow('/v1/recoveries')
   return {
     /** Starts a task that sends the matching deliveries again. Follow it with `get`. */
-    start: (filter: NewRecovery = {}): Promise<Recovery> =>
-      http.json({ method: 'POST', path: '/v1/recoveries', body: filter }),
-    get: (id: string): Promise<Recovery> => http.json({ method: 'GET', path: path(id) }),
+    start: (filter: NewRecovery = {}): Promise<Recovery> => http.post('/v1/recoveries', filter),
+    get: (id: string): Promise<Recovery> => http.get(path(id)),
     list: (): AsyncGenerator<Recovery, void, undefined> => rowsOf(http, '/v1/recoveries'),
-    cancel: (id: string): Promise<Recovery> =>
-      http.json({ method: 'POST', path: path(id, '/cancel') }),
+    cancel: (id: string): Promise<Recovery> => http.post(path(id, '/cancel')),
   }
 }
