@@ -8,7 +8,7 @@ import { createConsole, isConsolePath } from '@org/agent-messaging-console'
 import { createHttpApp } from '@org/agent-messaging-http'
 import { chromium } from 'playwright-core'
 import { playDemo } from '../packages/server/test/console/demo.mjs'
-import { openListener } from '../packages/server/dist/http-listener.js'
+import { openListener } from '../packages/server/dist/listener/http-listener.js'
 import { chromiumOptions } from './chromium.mjs'
 
 const isReadme = process.argv.includes('--readme')

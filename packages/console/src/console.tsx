@@ -28,8 +28,7 @@ import { searchRoutes } from './search.js'
 import { sessionRoutes } from './messages/sessions.js'
 import { requireSession, requireShownProject, signInRoutes } from './access/sign-in.js'
 import { signInLinks } from './access/sign-in-links.js'
-import { webhookEditRoutes } from './webhooks/webhook-edit.js'
-import { webhookRoutes } from './webhooks/webhooks.js'
+import { webhookEditRoutes, webhookRoutes } from './webhooks/webhooks.js'
 
 export type { ConsoleOptions } from './options.js'
 

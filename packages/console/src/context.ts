@@ -1,6 +1,6 @@
 import type { Actor, ApiKey, Instant, PortalSession } from '@org/agent-messaging-core'
 import type { Catcher } from './webhooks/catcher.js'
-import type { Count } from './parts/count.js'
+import type { Count } from './parts/parts.js'
 import type { ConsoleOptions, PortalLook, PortalOptions } from './options.js'
 import type { SignInLinks } from './access/sign-in-links.js'
 

@@ -2,7 +2,7 @@ import type { Agent, Instant, Webhook, WebhookDelivery } from '@org/agent-messag
 import type { Child } from 'hono/jsx'
 import { deliveriesPath } from './parts/filter.js'
 import { holdsDeliveries } from './webhooks/held.js'
-import { messagesPath } from './messages/message-filter.js'
+import { messagesPath } from './messages/message-table.js'
 import type { Numbers } from './parts/numbers.js'
 import { BASE } from './options.js'
 import { span } from './parts/parts.js'

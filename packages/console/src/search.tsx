@@ -1,13 +1,17 @@
 import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import type { Context } from 'hono'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { ok, okAsync, ResultAsync, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
 import { show, showFound } from './parts/layout.js'
-import { messagesPath, searchOf, type MessageFilter } from './messages/message-filter.js'
-import { messageColumns, messagePath } from './messages/message-table.js'
+import {
+  messageColumns,
+  type MessageFilter,
+  messagePath,
+  messagesPath,
+  searchOf,
+} from './messages/message-table.js'
 import { BASE } from './options.js'
 import { Empty, TableSection } from './parts/table.js'
 import { WebhookName } from './webhooks/webhook-name.js'

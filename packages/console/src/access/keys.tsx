@@ -1,22 +1,21 @@
 import {
-  PERMISSIONS,
   type Actor,
   type ApiKey,
   type Instant,
   type Permission,
+  PERMISSIONS,
 } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { err, ok, safeTry } from 'neverthrow'
 import { askPage } from '../confirm.js'
 import type { ConsoleDeps, Env } from '../context.js'
-import { Fields, type Field } from '../parts/fields.js'
+import { type Field, Fields } from '../parts/fields.js'
 import { idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { secretPage, show, showError, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { Id, Problem, Status, Time } from '../parts/parts.js'
-import { problemText } from '../parts/problem.js'
-import { Empty, List, type Columns } from '../parts/table.js'
+import { problemText } from '../parts/texts.js'
+import { type Columns, Empty, List } from '../parts/table.js'
 import { need } from './sign-in.js'
 
 export const keyRoutes = (d: ConsoleDeps) => {

@@ -1,6 +1,5 @@
 import type { ApiKey, Permission } from '@org/agent-messaging-core'
-import type { Context, MiddlewareHandler } from 'hono'
-import { Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { okAsync } from 'neverthrow'
 import { can, textIn } from '../parts/input.js'
@@ -9,16 +8,16 @@ import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
 import { forgetPortal, leavePortal, overPage } from './portal.js'
 import { Problem } from '../parts/parts.js'
-import { problemText } from '../parts/problem.js'
+import { problemText } from '../parts/texts.js'
 import {
   addToSession,
   beginSession,
+  type Credential,
   endSession,
   forgetSession,
   isOperatorKey,
   projectNameOf,
   signedIn,
-  type Credential,
 } from './session.js'
 
 const THEMES = ['auto', 'light', 'dark']

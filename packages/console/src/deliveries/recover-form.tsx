@@ -1,9 +1,17 @@
 import type { Recovery, Webhook } from '@org/agent-messaging-core'
-import { countText, formatCount, type Count } from '../parts/count.js'
+import {
+  type Count,
+  countText,
+  formatCount,
+  FullTime,
+  type Label,
+  Post,
+  Status,
+  Time,
+} from '../parts/parts.js'
 import { Fields } from '../parts/fields.js'
-import { deliveriesPath, fieldsOf, filterFields, type Filter } from '../parts/filter.js'
+import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
 import { BASE } from '../options.js'
-import { FullTime, Post, Status, Time, type Label } from '../parts/parts.js'
 import { pathOf, refreshed, TableSection } from '../parts/table.js'
 import { webhookLabel } from '../webhooks/webhook-name.js'
 import { localTime, useView } from '../parts/zone.js'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { isFinal, type Agent, type Message, type Page } from '@org/agent-messaging-core'
+import { type Agent, isFinal, type Message, type Page } from '@org/agent-messaging-core'
 import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { raw } from 'hono/html'
@@ -8,7 +8,6 @@ import type { ConsoleDeps, Env } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../known-agents.js'
 import { show, showFound } from '../parts/layout.js'
-import { versionOf } from './live-session.js'
 import { safeHtml } from '../parts/markdown.js'
 import { BASE } from '../options.js'
 import {
@@ -22,7 +21,7 @@ import {
   Time,
 } from '../parts/parts.js'
 import { nameOf, Questions } from './questions.js'
-import { SendForm, type Draft } from './send-form.js'
+import { type Draft, SendForm } from './send-form.js'
 import { Next, pathOf } from '../parts/table.js'
 import { messageLabel, shortened } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
@@ -179,6 +178,13 @@ type TurnProps = {
   /** The HTML of the answer, if it is there already. */
   readonly formatted?: string | undefined
 }
+
+/**
+ * The version of a message on a page. Another version looks different. A second question has the
+ * same state and possibly the same attempt as the first one.
+ */
+export const versionOf = ({ state, attempt, inputs = [] }: Message): string =>
+  `${state.kind}.${attempt}${inputs.length === 0 ? '' : `.${inputs.length}`}`
 
 /** Shows one message with its answer, principal and metadata. */
 export function Turn(turn: TurnProps) {

@@ -1,17 +1,28 @@
 import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
-import type { Context } from 'hono'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import type { ConsoleDeps, Env } from '../context.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
-import { pageOf, projectIn } from '../parts/input.js'
+import { can, idIn, pageOf, projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
-import { messageFilterIn, searchOf, STATES } from './message-filter.js'
-import { messagePage } from './message-page.js'
-import { messageColumns } from './message-table.js'
+import { messageColumns, messageFilterIn, messagesPath, searchOf, STATES } from './message-table.js'
 import { BASE } from '../options.js'
-import { Empty, List, Live } from '../parts/table.js'
+import { Empty, List, Live, TableSection } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { zoneOf } from '../parts/zone.js'
+import {
+  type DeliveryDetail,
+  isFinal,
+  type Message,
+  type Webhook,
+  type WebhookDelivery,
+} from '@org/agent-messaging-core'
+import { err, ok, okAsync, safeTry } from 'neverthrow'
+import { MessageActions, SessionLink, sessionPath } from './conversation.js'
+import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
+import { withKnownName } from '../known-agents.js'
+import { Facts, formatDuration, Status, Time, WholeId } from '../parts/parts.js'
+import { Questions } from './questions.js'
+import { messageLabel } from '../parts/wording.js'
 
 export const messageRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
@@ -70,4 +81,164 @@ const NoMessages = () => (
       <a href={`${BASE}/sessions`}>Send a message</a> to an agent.
     </p>
   </Empty>
+)
+
+const MAX_DELIVERIES = 25
+const MAX_WEBHOOKS = 100
+
+type Sent = {
+  readonly details: readonly DeliveryDetail[]
+  readonly hasMore: boolean
+  readonly webhooks: readonly Webhook[]
+}
+
+/** Shows one message with its answer or error, its events and its deliveries. */
+const messagePage = (c: Context<Env>, d: ConsoleDeps) =>
+  showFound(c, readMessage(c, d), ({ message, agent, sent }) =>
+    show(
+      c,
+      { title: `Message ${message.id}`, section: 'Messages' },
+      <>
+        <p class="crumbs">
+          <a href={`${BASE}/messages`}>Messages</a> /{' '}
+          <a href={sessionPath(agent.name, message.sessionId)}>session</a> / message
+        </p>
+        <h1>Message</h1>
+        <Live every={isFinal(message.state) ? 5_000 : 1_000}>
+          <MessageActions agent={agent} message={message} />
+          <div class="columns">
+            <Texts message={message} />
+            <MessageFacts message={message} agent={agent.name} />
+          </div>
+          {sent && <Deliveries messageId={message.id} sent={sent} />}
+        </Live>
+      </>,
+    ),
+  )
+
+const readMessage = (c: Context<Env>, { service }: ConsoleDeps) =>
+  safeTry(async function* () {
+    const projectId = projectIn(c)
+    const { data } = yield* service.messages.search({
+      projectId,
+      messageId: idIn(c.req.param('id')),
+      page: { limit: 1 },
+    })
+    const [found] = data
+    if (!found) return err({ kind: 'message_not_found' as const })
+    const agent = yield* service.agents.get({ projectId, agent: found.message.agentId })
+    const sent = can(c, 'project:webhooks')
+      ? yield* readDeliveries(service, projectId, found.deliveries)
+      : undefined
+    return ok({ message: found.message, agent: withKnownName(c, agent, agent.id), sent })
+  })
+
+const readDeliveries = (
+  service: ConsoleDeps['service'],
+  projectId: string,
+  deliveries: readonly WebhookDelivery[],
+) =>
+  safeTry(async function* () {
+    const details = yield* detailsOf(service, deliveries.slice(0, MAX_DELIVERIES))
+    const webhooks = yield* deliveries.length === 0
+      ? okAsync({ data: [] })
+      : service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+    const hasMore = deliveries.length > MAX_DELIVERIES
+    return ok<Sent>({ details, hasMore, webhooks: webhooks.data })
+  })
+
+const Texts = ({ message: whole }: { readonly message: Message }) => {
+  const { message, state, metadata, inputs } = whole
+  return (
+    <section class="card" aria-labelledby="said">
+      <h2 id="said">Message</h2>
+      <pre class="prose" dir="auto" tabindex={0}>
+        {message}
+      </pre>
+      {inputs && (
+        <>
+          <h2>Questions</h2>
+          <Questions message={whole} />
+        </>
+      )}
+      {state.kind === 'responded' && (
+        <>
+          <h2>Answer</h2>
+          <pre class="prose" dir="auto" tabindex={0}>
+            {state.response}
+          </pre>
+        </>
+      )}
+      {state.kind === 'failed' && (
+        <>
+          <h2>Error</h2>
+          <p class="problem">
+            <code>{state.error.code}</code> {state.error.message}
+          </p>
+        </>
+      )}
+      {metadata && Object.keys(metadata).length > 0 && (
+        <>
+          <h2>Metadata</h2>
+          <pre tabindex={0}>{JSON.stringify(metadata, null, 2)}</pre>
+        </>
+      )}
+    </section>
+  )
+}
+
+type FactsProps = { readonly message: Message; readonly agent: string }
+
+const MessageFacts = ({ message, agent }: FactsProps) => {
+  const { id, state, sessionId, executionPrincipal: principal, attempt, createdAt } = message
+  return (
+    <Facts
+      facts={{
+        State: <Status {...messageLabel(state)} />,
+        Session: <SessionLink agent={agent} sessionId={sessionId} />,
+        Agent: <a href={`${BASE}/sessions?agent=${agent}`}>{agent}</a>,
+        For:
+          principal.type === 'service' ? (
+            'the service'
+          ) : (
+            <a href={messagesPath({ user: principal.endUserId })}>
+              <bdi>{principal.endUserId}</bdi>
+            </a>
+          ),
+        Sent: <Time at={createdAt} />,
+        Answered: state.kind === 'responded' && (
+          <>
+            <Time at={state.respondedAt} />, in {formatDuration(state.responseTimeMs)}
+          </>
+        ),
+        Failed: state.kind === 'failed' && <Time at={state.failedAt} />,
+        Cancelled: state.kind === 'cancelled' && <Time at={state.cancelledAt} />,
+        Runs: attempt,
+        'Message ID': <WholeId id={id} />,
+      }}
+    />
+  )
+}
+
+type DeliveriesProps = { readonly messageId: string; readonly sent: Sent }
+
+const Deliveries = ({ messageId, sent }: DeliveriesProps) => (
+  <TableSection
+    id="sent"
+    title={
+      <>
+        Events and deliveries{' '}
+        {sent.hasMore && <a href={`${BASE}/deliveries?message=${messageId}`}>Show all</a>}
+      </>
+    }
+    rows={sent.details}
+    columns={deliveryColumns(sent.webhooks)}
+    empty={
+      <Empty title="No deliveries yet">
+        <p>
+          The end of a message is an event. Each subscribed webhook gets one delivery of this event.
+        </p>
+      </Empty>
+    }
+  />
 )

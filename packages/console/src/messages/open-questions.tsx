@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono'
 import type { ConsoleDeps, Env } from '../context.js'
-import type { Count } from '../parts/count.js'
+import type { Count } from '../parts/parts.js'
 import { can, projectIn } from '../parts/input.js'
 import { BASE } from '../options.js'
 import { isPortalPath } from '../access/portal-pages.js'

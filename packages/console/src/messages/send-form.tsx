@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type Agent, type SendInput } from '@org/agent-messaging-core'
+import type { Agent, SendInput } from '@org/agent-messaging-core'
 import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
-import { textIn, type Form } from '../parts/input.js'
+import { type Form, textIn } from '../parts/input.js'
 import { Fields } from '../parts/fields.js'
 import { Problem } from '../parts/parts.js'
 import type { ConsoleDeps } from '../context.js'
-import { problemText } from '../parts/problem.js'
+import { problemText } from '../parts/texts.js'
 
 /** The contents of the form, and the reason if the message was not sent. */
 export type Draft = {

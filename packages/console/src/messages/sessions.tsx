@@ -1,6 +1,5 @@
 import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
@@ -10,8 +9,8 @@ import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
 import { Problem, Status, Time } from '../parts/parts.js'
 import { Empty, List, Live } from '../parts/table.js'
-import { problemText } from '../parts/problem.js'
-import { SendForm, sendFrom, type Draft } from './send-form.js'
+import { problemText } from '../parts/texts.js'
+import { type Draft, SendForm, sendFrom } from './send-form.js'
 import { need } from '../access/sign-in.js'
 
 const MAX_AGENTS = 100

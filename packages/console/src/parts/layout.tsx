@@ -5,15 +5,13 @@ import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import type { ResultAsync } from 'neverthrow'
 import { assetUrl } from '../assets.js'
-import { noticeText } from './notices.js'
+import { noticeText, problemStatus, problemText } from './texts.js'
 import type { Env } from '../context.js'
-import type { Count } from './count.js'
+import { CopyButton, type Count } from './parts.js'
 import { QuestionCount } from '../messages/open-questions.js'
 import { BASE } from '../options.js'
-import { CopyButton } from './parts.js'
 import { isPortalPath, isPortalRequest, ReturnLink } from '../access/portal-pages.js'
 import { ViewContext, viewOf } from './zone.js'
-import { problemStatus, problemText } from './problem.js'
 
 export type Page = {
   readonly title: string

@@ -1,7 +1,7 @@
 import type { Activity, Instant } from '@org/agent-messaging-core'
 import type { Series } from './charts.js'
 import { ANSWERS, deliveriesPath, type Filter } from './filter.js'
-import { messagesPath, type MessageFilter } from '../messages/message-filter.js'
+import { type MessageFilter, messagesPath } from '../messages/message-table.js'
 
 /** The numbers of the overview, per bucket and in total. */
 export type Numbers = ReturnType<typeof numbersOf>

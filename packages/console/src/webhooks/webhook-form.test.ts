@@ -1,6 +1,8 @@
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import { expect, it } from 'vitest'
 import { settingsIn, textsOf } from '../parts/fields.js'
+import type { WebhookFilter } from '@org/agent-messaging-core'
+import { filterOf, filterTexts, NO_FILTER } from './webhook-form.js'
 
 const CLEARED = {
   description: null,
@@ -26,4 +28,48 @@ it.each([
   const texts = textsOf(webhookSettings, given)
   expect(texts).toMatchObject(shown)
   expect(settingsIn(webhookSettings, texts)).toEqual({ ...CLEARED, ...given })
+})
+
+const AGENT_ID = '01a20782-5952-72eb-af3c-b6eec6425110'
+
+it.each<WebhookFilter>([
+  { agentId: AGENT_ID },
+  { sessionIdPrefix: ' order-' },
+  {
+    metadata: [
+      { path: 'customer.plan', equals: 'pro' },
+      { path: 'a', equals: 3 },
+      { path: 'b', equals: null },
+      { path: 'c', equals: 'x = "y"' },
+      { path: 'd', equals: '3' },
+      { path: 'e', exists: true },
+      { path: 'f', exists: false },
+      { path: 'with space', equals: true },
+      { path: 'a=b', exists: true },
+      { path: '{', equals: '' },
+    ],
+  },
+])('the form shows the filter %j and reads the same filter', (filter) => {
+  const texts = filterTexts(filter, filter.agentId ?? '')
+  expect(filterOf(texts, filter.agentId)).toEqual(filter)
+})
+
+it('empty texts are no filter', () => {
+  expect(filterOf({ ...NO_FILTER, filterMetadata: ' \n' }, undefined)).toBeNull()
+})
+
+it('a value without quotation marks is a text, unless it is JSON', () => {
+  const filterMetadata = 'plan = pro\nsize=3\nisNew = true\nurl = a=b'
+  expect(filterOf({ ...NO_FILTER, filterMetadata }, undefined)?.metadata).toEqual([
+    { path: 'plan', equals: 'pro' },
+    { path: 'size', equals: 3 },
+    { path: 'isNew', equals: true },
+    { path: 'url', equals: 'a=b' },
+  ])
+})
+
+it('a line without a test stays, so that the service can refuse it', () => {
+  expect(filterOf({ ...NO_FILTER, filterMetadata: 'plan' }, undefined)?.metadata).toEqual([
+    { path: 'plan' },
+  ])
 })

@@ -1,19 +1,35 @@
-import { EVENT_NAMES, type WebhookSettings } from '@org/agent-messaging-core'
-import { sendingSettings, webhookSettings } from '@org/agent-messaging-core/runtime'
+import {
+  EVENT_NAMES,
+  type MessagingService,
+  type MetadataCondition,
+  type WebhookFilter,
+  type WebhookSettings,
+} from '@org/agent-messaging-core'
+import { parseJsonText, sendingSettings, webhookSettings } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
-import { textIn, type Form } from '../parts/input.js'
+import { agentIn, type Form, textIn } from '../parts/input.js'
 import { Problem } from '../parts/parts.js'
 import {
   Check,
   Fields,
   fieldsOfSettings,
   settingsIn,
-  textsIn,
   type Texts,
+  textsIn,
 } from '../parts/fields.js'
-import { WebhookFilterFields, NO_FILTER, type FilterTexts } from './webhook-filter-form.js'
 
-type Fields = FilterTexts & {
+/** The texts of a filter in the form. Empty texts mean no filter. */
+type FilterTexts = {
+  /** Name or id. */
+  readonly filterAgent: string
+  readonly filterSessions: string
+  /** One condition per line. */
+  readonly filterMetadata: string
+}
+
+export const NO_FILTER: FilterTexts = { filterAgent: '', filterSessions: '', filterMetadata: '' }
+
+type Typed = FilterTexts & {
   /** True if the form has the fields of a filter. */
   readonly hasFilter: boolean
   readonly url: string
@@ -22,7 +38,7 @@ type Fields = FilterTexts & {
 }
 
 /** The contents of the form, and the reason if they were refused. */
-export type WebhookDraft = Fields & {
+export type WebhookDraft = Typed & {
   readonly problem?: string
   /** The webhook has custom headers, which a URL on another origin does not keep. */
   readonly hasHeaders?: boolean
@@ -36,7 +52,7 @@ export const NEW_WEBHOOK: WebhookDraft = {
   ...NO_FILTER,
 }
 
-export const fieldsIn = (form: Form): Fields => ({
+export const fieldsIn = (form: Form): Typed => ({
   url: textIn(form, 'url').trim(),
   events: [form['events'] ?? []].flat().map(String),
   texts: textsIn(webhookSettings, form),
@@ -47,7 +63,7 @@ export const fieldsIn = (form: Form): Fields => ({
 })
 
 /** The service checks the names of the events. */
-export const settingsOf = ({ url, events, texts }: Fields) => ({
+export const settingsOf = ({ url, events, texts }: Typed) => ({
   ...settingsIn(webhookSettings, texts),
   url,
   events: events as WebhookSettings['events'],
@@ -110,4 +126,110 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
       </p>
     </form>
   )
+}
+
+/** Returns the texts of the form for a filter. `agent` is the name or the id to show. */
+export const filterTexts = (
+  { sessionIdPrefix = '', metadata = [] }: WebhookFilter = {},
+  agent: string,
+): FilterTexts => ({
+  filterAgent: agent,
+  filterSessions: sessionIdPrefix,
+  filterMetadata: metadata.map(lineOf).join('\n'),
+})
+
+/** Returns the filter, or null if all texts are empty. The service checks its parts. */
+export function filterOf(
+  { filterSessions, filterMetadata }: FilterTexts,
+  agentId: string | undefined,
+): WebhookFilter | null {
+  const metadata = filterMetadata
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map(conditionIn)
+  if (agentId === undefined && filterSessions === '' && metadata.length === 0) return null
+  return {
+    ...(agentId !== undefined && { agentId }),
+    ...(filterSessions !== '' && { sessionIdPrefix: filterSessions }),
+    ...(metadata.length > 0 && { metadata }),
+  }
+}
+
+/**
+ * Returns the filter of the form with the id of its agent. A form without the fields of a filter
+ * changes no filter. The service refuses an unknown agent.
+ */
+export async function readFilter(
+  { agents }: MessagingService,
+  projectId: string,
+  { hasFilter, ...texts }: FilterTexts & { readonly hasFilter: boolean },
+): Promise<{ readonly filter?: WebhookFilter | null }> {
+  if (!hasFilter) return {}
+  const { filterAgent } = texts
+  if (filterAgent === '') return { filter: filterOf(texts, undefined) }
+  const agent = await agents.get({ projectId, agent: agentIn(filterAgent) })
+  return { filter: filterOf(texts, agent.isOk() ? agent.value.id : filterAgent) }
+}
+
+/** A path that needs no JSON around it. */
+const PLAIN_PATH = /^[^\s={][^\s=]*$/
+
+function lineOf(condition: MetadataCondition): string {
+  const { path } = condition
+  if (!PLAIN_PATH.test(path)) return JSON.stringify(condition)
+  if ('equals' in condition) return `${path} = ${JSON.stringify(condition.equals)}`
+  return `${path} ${condition.exists ? 'exists' : 'missing'}`
+}
+
+/** Reads `path = value`, `path exists`, `path missing` or the JSON of a condition. */
+function conditionIn(line: string): MetadataCondition {
+  if (line.startsWith('{')) return jsonIn(line, { path: line }) as MetadataCondition
+  const [, path = '', test = ''] = /^(\S+)\s+(exists|missing)$/.exec(line) ?? []
+  if (path !== '') return { path, exists: test === 'exists' }
+  const [name = '', ...value] = line.split('=')
+  const text = value.join('=').trim()
+  // The service refuses a condition without a test, and names its line.
+  if (value.length === 0) return { path: name } as unknown as MetadataCondition
+  return { path: name.trim(), equals: jsonIn(text, text) as string }
+}
+
+function jsonIn(text: string, otherwise: unknown): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    return otherwise
+  }
+}
+
+/** The fields that limit a webhook to some of its events. */
+const WebhookFilterFields = ({ filterAgent, filterSessions, filterMetadata }: FilterTexts) => (
+  <details open={[filterAgent, filterSessions, filterMetadata].some((text) => text !== '')}>
+    <summary>Filter</summary>
+    <div class="stack">
+      <Fields fields={FILTER_FIELDS} values={{ filterAgent, filterSessions, filterMetadata }} />
+    </div>
+  </details>
+)
+
+const FILTER_FIELDS = {
+  filterAgent: {
+    label: (
+      <>
+        Only events of the agent <span class="muted">(name or ID)</span>
+      </>
+    ),
+    spellcheck: false,
+  },
+  filterSessions: { label: 'Only sessions that start with', spellcheck: false },
+  filterMetadata: {
+    label: (
+      <>
+        Only messages with this metadata <span class="muted">(one condition per line)</span>
+      </>
+    ),
+    rows: 3,
+    spellcheck: false,
+    placeholder: 'customer.plan = "pro"\nticket exists\ntest missing',
+  },
 }

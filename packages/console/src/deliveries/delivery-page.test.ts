@@ -1,6 +1,6 @@
 import type { DeliveryAttempt } from '@org/agent-messaging-core'
 import { expect, it } from 'vitest'
-import { curlOf } from './curl.js'
+import { curlOf } from './delivery-page.js'
 
 const attempt: DeliveryAttempt = {
   attemptNumber: 1,
