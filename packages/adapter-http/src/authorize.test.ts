@@ -1,4 +1,5 @@
-import { PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { err, ok, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import type { Access, Authenticate } from '@org/agent-messaging-http-kit'
 import { anApiKey } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID, type Scene } from '../test/scene.js'
@@ -15,6 +16,24 @@ const get = async ({ app }: Scene, authorization: string | undefined, path = '/v
 }
 
 describe('A: authentication', () => {
+  it('asks the host instead of reading API keys, if the host authenticates', async () => {
+    const access: Access = {
+      projectId: UNKNOWN_ID,
+      permissions: ['project:agents'],
+      actor: { kind: 'host' },
+      sentBy: undefined,
+      confirm: async () => undefined,
+      learn: () => undefined,
+      isRevoked: async () => false,
+    }
+    const authenticate: Authenticate = async ({ headers }) =>
+      headers.get('authorization') === 'Session s-1' ? ok(access) : err({ kind: 'unauthorized' })
+    const scene = await openScene({ http: { authenticate } })
+    expect((await get(scene, 'Session s-1')).status).toBe(200)
+    expect((await get(scene, 'Session s-1', '/v1/webhooks')).error.code).toBe('FORBIDDEN')
+    expect((await get(scene, `Bearer ${scene.key}`)).status).toBe(401)
+  })
+
   it('accepts the scheme in any case', async () => {
     const scene = await openScene()
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR'])

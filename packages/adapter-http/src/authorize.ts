@@ -1,35 +1,24 @@
-import type { Actor, EndpointService, Permission } from '@org/agent-messaging-core'
-import {
-  bearerToken,
-  byApiKey,
-  refusalOfAccess,
-  type RequestError,
-} from '@org/agent-messaging-http-kit'
+import type { Actor, Permission } from '@org/agent-messaging-core'
+import { allowAccess, bearerToken, type RequestError } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import { annotated, type SecurityScheme } from './document/describe-route.js'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import type { HttpDeps } from './options.js'
 
-/**
- * Accepts requests whose API key has exactly this permission, and sets their `access`.
- *
- * With `recalls`, a key that was valid before is not read again. The route must give `sentBy` to
- * the call that stores something.
- */
+/** Accepts requests that have exactly this permission, and sets their `access` and `actor`. */
 export function authorize(
-  { keys }: Pick<EndpointService, 'keys'>,
+  d: Pick<HttpDeps, 'authenticate'>,
   permission: Permission,
   { recalls = false }: { readonly recalls?: boolean } = {},
 ): MiddlewareHandler<Env> {
-  const authenticate = byApiKey(keys)
+  const allow = allowAccess<Env>(d, { permission, recalls }, refuse)
   return annotated<MiddlewareHandler<Env>>(
-    async (c, next) => {
-      const refusal = await refusalOfAccess(c, authenticate, { permission, recalls })
-      if (refusal) return refuse(c, refusal)
-      setActor(c, c.get('access').actor)
-      return next()
-    },
+    (c, next) =>
+      allow(c, () => {
+        setActor(c, c.get('access').actor)
+        return next()
+      }),
     {
       security: { projectKey: [permission] },
       errors: ['unauthorized', 'forbidden', 'unavailable'],

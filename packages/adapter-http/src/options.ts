@@ -6,7 +6,7 @@ import {
 
 export type HttpOptions = Pick<
   EndpointOptions,
-  'service' | 'maxBodyBytes' | 'onError' | 'onRequest' | 'now'
+  'service' | 'authenticate' | 'maxBodyBytes' | 'onError' | 'onRequest' | 'now'
 > & {
   readonly crypto: Pick<Crypto, 'equal'>
   /** Makes the id of a request whose caller sent none. Each id must be unique. */

@@ -1,5 +1,5 @@
 import type { Page } from '@org/agent-messaging-core'
-import { reply, type HttpError } from '@org/agent-messaging-http-kit'
+import { errorFor, reply, type Access, type HttpError } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Err, Result, ResultAsync } from 'neverthrow'
@@ -128,10 +128,9 @@ export const routesOf =
       }
       const sent = c.req.valid((body ? 'json' : 'query') as never)
       const result = await handler(c, sent)
-      if (result.isOk()) return answer.show(c, result.value)
-      // A storage that is not available does not say whether the key is revoked.
-      const revoked = result.error.kind === 'unavailable' ? undefined : await refuseRevoked(c)
-      return revoked ?? refuse(c, result.error)
+      return result.isOk()
+        ? answer.show(c, result.value)
+        : refuse(c, await errorFor(accessOf(c), result.error))
     }
   }
 
@@ -152,7 +151,9 @@ async function refusalBy(check: MiddlewareHandler, c: Context<Env>): Promise<Res
 
 /** Returns a refusal if the request has a recalled key that is not valid now. */
 async function refuseRevoked(c: Context<Env>): Promise<Response | undefined> {
-  const access = c.get('access') as Env['Variables']['access'] | undefined
-  const revoked = await access?.confirm()
+  const revoked = await accessOf(c)?.confirm()
   return revoked && refuse(c, revoked)
 }
+
+/** Undefined for a route without an API key. */
+const accessOf = (c: Context<Env>) => c.get('access') as Access | undefined

@@ -30,33 +30,27 @@ import {
 } from '@org/agent-messaging-core'
 import { isStorableText, isUuid, openInput } from '@org/agent-messaging-core/runtime'
 import {
-  revocationCheck,
-  type HttpError,
+  idempotencyKeyProblem,
   newSession,
+  revocationCheck,
   untilSettled,
+  type Access,
+  type HttpError,
+  type Sender,
 } from '@org/agent-messaging-http-kit'
 import type { Result } from 'neverthrow'
 import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
-import { a2aError, interrupted } from './errors.js'
+import { a2aError, confirmKey, interrupted } from './errors.js'
 import { historyLengthOf, readInput, type Input } from './input.js'
 import { configOf, hookOf } from './push-config.js'
-import type { KeyCheck } from './key-check.js'
 import { listTasks } from './list-tasks.js'
 import type { Deps } from './options.js'
 import { taskOf, type TaskView } from './task.js'
 
-/** The parts of the HTTP request that a send uses. */
-export type Sender = {
-  readonly aborted: boolean
-  readonly idempotencyKey: string | undefined
-  readonly traceparent: string | undefined
-  readonly tracestate: string | undefined
-}
-
 type HandlerOptions = {
   readonly agent: Agent
-  readonly key: KeyCheck
+  readonly access: Access
   readonly card: AgentCard
   readonly sender: Sender
   readonly requestId: string
@@ -64,7 +58,7 @@ type HandlerOptions = {
 
 /** The operations of A2A on one agent, for one request. Both bindings call it. */
 export class AgentHandler implements A2ARequestHandler {
-  readonly key: KeyCheck
+  readonly access: Access
   /** Called when a stream has been quiet for a while. */
   onQuiet: (() => void) | undefined
   readonly #deps: Deps
@@ -72,7 +66,7 @@ export class AgentHandler implements A2ARequestHandler {
   #stream: AnswerStream | undefined
 
   constructor(deps: Deps, options: HandlerOptions) {
-    this.key = options.key
+    this.access = options.access
     this.#deps = deps
     this.#options = options
   }
@@ -91,7 +85,7 @@ export class AgentHandler implements A2ARequestHandler {
       const waitMs = input.waits ? this.#deps.maxWaitMs : 0
       const deadline = this.#deps.now() + waitMs
       const sent = await this.#send(input, waitMs)
-      const wait = { deadline, abort: this.#options.sender }
+      const wait = { deadline, abort: this.#options.sender.abort }
       return taskOf(await untilSettled(this.#deps, sent, wait), input)
     })
   }
@@ -116,7 +110,7 @@ export class AgentHandler implements A2ARequestHandler {
         projectId,
         agent,
         messageId,
-        actor: this.key.access.actor,
+        actor: this.access.actor,
       })
       if (cancelled.isErr()) throw a2aError(cancelled.error)
       return taskOf(cancelled.value)
@@ -125,8 +119,8 @@ export class AgentHandler implements A2ARequestHandler {
 
   async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
     return this.#reporting(async () => {
-      await this.key.confirm()
-      const place = { projectId: this.key.access.projectId, agent: this.#options.agent.id }
+      await confirmKey(this.access)
+      const place = { projectId: this.access.projectId, agent: this.#options.agent.id }
       return listTasks(this.#deps.service, place, request)
     })
   }
@@ -198,15 +192,14 @@ export class AgentHandler implements A2ARequestHandler {
   }
 
   async #send(input: Input, waitMs: number): Promise<Message> {
-    const { access } = this.key
     const { agent, sender } = this.#options
     const { messageId, message, metadata, executionPrincipal, taskId } = input
     const key = sender.idempotencyKey ?? keyOf(agent, messageId)
-    if (key?.includes(','))
-      throw new RequestMalformedError('Idempotency-Key must be sent once, and without a comma')
+    const problem = idempotencyKeyProblem(key)
+    if (problem) throw a2aError(problem)
     if (taskId !== undefined) return this.#answer(taskId, input)
     const sent = await this.#deps.service.messages.send({
-      projectId: access.projectId,
+      ...sender,
       agent: agent.id,
       sessionId: input.contextId ?? newSession(this.#deps, 'a2a', key, executionPrincipal),
       message,
@@ -214,14 +207,10 @@ export class AgentHandler implements A2ARequestHandler {
       executionPrincipal,
       hook: input.hook,
       idempotencyKey: key,
-      traceparent: sender.traceparent,
-      tracestate: sender.tracestate,
       waitMs,
-      abort: sender,
-      sentBy: access.sentBy,
     })
     if (sent.isOk()) return originalOf(sent.value, input)
-    this.key.sendRefused(sent.error.kind)
+    this.access.learn(sent.error)
     throw a2aError(sent.error)
   }
 
@@ -237,7 +226,7 @@ export class AgentHandler implements A2ARequestHandler {
         await this.#deps.service.hooks.set({ projectId, agent, messageId, ...given.hook }),
       )
     const answered = await this.#deps.service.inputs.answer({
-      actor: this.key.access.actor,
+      actor: this.access.actor,
       projectId,
       agent,
       messageId,
@@ -264,9 +253,9 @@ export class AgentHandler implements A2ARequestHandler {
   }
 
   async #refTo(taskId: string) {
-    await this.key.confirm()
+    await confirmKey(this.access)
     if (!isUuid(taskId)) throw new TaskNotFoundError('The agent has no task with this id')
-    const { projectId } = this.key.access
+    const { projectId } = this.access
     return { projectId, agent: this.#options.agent.id, messageId: taskId }
   }
 
@@ -283,9 +272,12 @@ export class AgentHandler implements A2ARequestHandler {
     if (!opened.value) throw interrupted()
     this.#stream = opened.value
     const events = new AnswerEvents(message, view)
-    const isRevoked = revocationCheck(this.key.access, this.#deps)
+    const isRevoked = revocationCheck(this.access, this.#deps)
     for await (const event of opened.value) {
-      if (await isRevoked()) this.key.refuse()
+      if (await isRevoked()) {
+        this.access.learn({ kind: 'unauthorized' })
+        throw a2aError({ kind: 'unauthorized' })
+      }
       if (event.kind === 'heartbeat') this.onQuiet?.()
       yield* events.of(event)
       if (event.kind === 'message') return

@@ -1,5 +1,6 @@
-import type { StreamResponse, TaskArtifactUpdateEvent } from '@a2a-js/sdk'
+import type { StreamResponse } from '@a2a-js/sdk'
 import type { Message, StreamEvent } from '@org/agent-messaging-core'
+import { AnswerText, type TextStep } from '@org/agent-messaging-http-kit'
 import { answerArtifact, statusOf, taskOf, type TaskView } from './task.js'
 
 type Chunk = Extract<StreamEvent, { kind: 'chunk' }>
@@ -12,11 +13,8 @@ export class AnswerEvents {
   readonly #view: TaskView
   #message: Message
   #hasStarted = false
-  #attempt: number | undefined
   /** The text of the artifact that the reader has. */
-  #text = ''
-  /** True after a lost piece: the rest comes with the final answer. */
-  #hasGap = false
+  readonly #answer = new AnswerText()
 
   constructor(message: Message, view: TaskView) {
     this.#message = message
@@ -48,31 +46,21 @@ export class AnswerEvents {
     return [...rest, { payload: { $case: 'statusUpdate', value } }]
   }
 
-  #take({ attempt, offset, text }: Chunk): StreamResponse[] {
-    // The first piece of an attempt replaces the text of the attempt before.
-    const append = attempt === this.#attempt && this.#text !== ''
-    if (attempt !== this.#attempt) {
-      this.#text = ''
-      this.#hasGap = false
-    }
-    this.#attempt = attempt
-    if (offset !== this.#text.length) this.#hasGap = true
-    if (this.#hasGap) return []
-    this.#text += text
-    return [this.#update(text, { append, lastChunk: false })]
+  #take(chunk: Chunk): StreamResponse[] {
+    const hadText = this.#answer.text !== ''
+    const steps = this.#answer.take(chunk)
+    return steps.some(({ kind }) => kind === 'text') ? [this.#update(steps, hadText)] : []
   }
 
   #finish(answer: string): StreamResponse[] {
-    const append = this.#text !== '' && answer.startsWith(this.#text)
-    const rest = append ? answer.slice(this.#text.length) : answer
-    return [this.#update(rest, { append, lastChunk: true })]
+    const hadText = this.#answer.text !== ''
+    return [this.#update(this.#answer.finish(answer), hadText, true)]
   }
 
-  #update(
-    text: string,
-    flags: Pick<TaskArtifactUpdateEvent, 'append' | 'lastChunk'>,
-  ): StreamResponse {
-    const { append, lastChunk } = flags
+  /** Appends to the text that the reader has, or replaces it if it became void. */
+  #update(steps: readonly TextStep[], hadText: boolean, lastChunk = false): StreamResponse {
+    const append = hadText && !steps.some(({ kind }) => kind === 'restart')
+    const text = steps.map((step) => (step.kind === 'text' ? step.delta : '')).join('')
     const value = { ...this.#place(), artifact: answerArtifact(text), append, lastChunk }
     return { payload: { $case: 'artifactUpdate', value } }
   }

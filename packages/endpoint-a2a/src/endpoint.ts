@@ -2,21 +2,20 @@ import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
 import type { Agent } from '@org/agent-messaging-core'
 import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
 import {
-  byApiKey,
-  refusalOfAccess,
-  Caller,
+  allowAccess,
   exchange,
-  withDefaults,
   reply,
+  senderOf,
+  withDefaults,
+  type HttpError,
 } from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
-import { AgentHandler, type Sender } from './agent-handler.js'
+import { AgentHandler } from './agent-handler.js'
 import { cardOf } from './card.js'
 import type { Env } from './env.js'
-import { a2aError, Refusal } from './errors.js'
+import { a2aError, confirmKey, Refusal } from './errors.js'
 import { answerJsonRpc } from './json-rpc.js'
 import type { A2aEndpointOptions, Deps } from './options.js'
-import { KeyCheck } from './key-check.js'
 import { refuse } from './reply.js'
 import { restRoutes } from './rest.js'
 
@@ -37,7 +36,7 @@ export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
     return refuse(c, a2aError({ kind: 'internal' }), 500)
   })
   app
-    .use(`${ROOT}/*`, exchange(d), findAgent(d))
+    .use(`${ROOT}/*`, exchange(d), allowAccess(d, NEEDED, refuseAccess), findAgent(d))
     .get(`${ROOT}/${AGENT_CARD_PATH}`, (c) => answerCard(c, d))
     .post(ROOT, (c) => answerJsonRpc(c, d))
     .post(`${ROOT}/`, (c) => answerJsonRpc(c, d))
@@ -47,22 +46,23 @@ export function createA2aEndpoint(options: A2aEndpointOptions): Hono {
   return app as unknown as Hono
 }
 
-/** Checks the API key, and finds the agent. Agents that are not published count as missing. */
+const refuseAccess = (_: Context<Env>, error: HttpError): never => {
+  throw a2aError(error)
+}
+
+/** Finds the agent. Agents that are not published count as missing. */
 const findAgent =
   (d: Deps): MiddlewareHandler<Env> =>
   async (c, next) => {
-    const refusal = await refusalOfAccess(c, byApiKey(d.service.keys), NEEDED)
-    if (refusal) throw a2aError(refusal)
     const access = c.get('access')
-    const key = new KeyCheck(access)
     const name = c.req.param('agent') ?? ''
     const agent = await publishedAgent(d, access.projectId, name)
     if (!agent) {
-      await key.confirm()
+      await confirmKey(access)
       throw a2aError({ kind: 'agent_not_found' })
     }
     const card = cardOf(agent, `${originOf(c, d)}/a2a/${name}`)
-    const options = { agent, key, card, sender: senderOf(c), requestId: c.get('requestId') }
+    const options = { agent, access, card, sender: senderOf(c), requestId: c.get('requestId') }
     c.set('handler', new AgentHandler(d, options))
     await next()
   }
@@ -82,21 +82,9 @@ async function publishedAgent(
 const originOf = ({ req }: Context<Env>, { publicUrl }: Deps): string =>
   publicUrl?.()?.replace(/\/$/, '') ?? new URL(req.url).origin
 
-function senderOf(c: Context<Env>): Sender {
-  const caller = new Caller(c)
-  return {
-    get aborted() {
-      return caller.aborted
-    },
-    idempotencyKey: c.req.header('idempotency-key'),
-    traceparent: c.req.header('traceparent'),
-    tracestate: c.req.header('tracestate'),
-  }
-}
-
 async function answerCard(c: Context<Env>, { crypto }: Deps): Promise<Response> {
   const handler = c.get('handler')
-  await handler.key.confirm()
+  await confirmKey(handler.access)
   const card = await handler.getAgentCard()
   const body = AgentCard.toJSON(card)
   const etag = `"${crypto.sha256(JSON.stringify(body)).slice(0, 32)}"`

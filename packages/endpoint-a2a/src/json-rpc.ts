@@ -4,10 +4,10 @@ import { bodyTextRule, isJsonObject, type JsonObject } from '@org/agent-messagin
 import { reply } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
-import { a2aError } from './errors.js'
+import { a2aError, isRevoked } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
-import { parseBody, readBody } from './read-body.js'
+import { readBody } from './read-body.js'
 import { errorHeaders, refuse } from './reply.js'
 import { checkTexts } from './text-fields.js'
 import { callOf } from './version.js'
@@ -35,11 +35,11 @@ export async function answerJsonRpc(c: Context<Env>, d: Deps): Promise<Response>
   const handler = c.get('handler')
   let id: Id = null
   const refuseCall = async (error: unknown, headers = {}): Promise<Response> =>
-    (await handler.key.isRevoked())
+    (await isRevoked(handler.access))
       ? refuse(c, a2aError({ kind: 'unauthorized' }), 401)
       : reply(c, 200, { jsonrpc: '2.0', id, error }, headers)
   try {
-    const request = parseBody(await readBody(c, d.maxBodyBytes, ['application/json']))
+    const request = await readBody(c, d.maxBodyBytes, ['application/json'])
     if (request === undefined)
       return await refuseCall({
         code: A2A_ERROR_CODE.PARSE_ERROR,

@@ -1,41 +1,20 @@
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors'
-import { bodyTextLimits, parseJsonText, type Json } from '@org/agent-messaging-core/runtime'
+import { bodyTextLimits, type Json } from '@org/agent-messaging-core/runtime'
+import { readJson } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
-import { readBytes } from '@org/agent-messaging-http-kit'
 import type { Env } from './env.js'
 import { a2aError } from './errors.js'
 
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-/**
- * Reads the body as text. Throws if it is too long or has another type. A body that is not UTF-8,
- * or that ends early because the caller left, counts as empty.
- */
+/** Reads the body. Throws if it is too long or has another type. Undefined if it is not JSON. */
 export async function readBody(
   c: Context<Env>,
   maxBytes: number,
   types: readonly string[],
-): Promise<string> {
+): Promise<Json | undefined> {
   const type = c.req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
   if (type !== undefined && !types.includes(type))
     throw new ContentTypeNotSupportedError(`Send the body as ${types.join(' or ')}, not ${type}`)
-  const bytes = await readBytes(c, maxBytes)
-  if (!(bytes instanceof Uint8Array)) {
-    if (bytes.kind === 'body_malformed') return ''
-    throw a2aError(bytes)
-  }
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    return ''
-  }
-}
-
-/** Returns undefined for text that is not JSON within the limits of a body. */
-export function parseBody(text: string): Json | undefined {
-  try {
-    return parseJsonText(text, bodyTextLimits)
-  } catch {
-    return undefined
-  }
+  const body = await readJson(c, maxBytes, bodyTextLimits)
+  if (body.isErr()) throw a2aError(body.error)
+  return body.value
 }

@@ -14,10 +14,10 @@ import { reply } from '@org/agent-messaging-http-kit'
 import { Hono, type Context } from 'hono'
 import type { AgentHandler } from './agent-handler.js'
 import type { Env } from './env.js'
-import { a2aError } from './errors.js'
+import { a2aError, isRevoked } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
-import { parseBody, readBody } from './read-body.js'
+import { readBody } from './read-body.js'
 import { errorBody, refuse } from './reply.js'
 import { checkTexts } from './text-fields.js'
 import { callOf } from './version.js'
@@ -124,7 +124,7 @@ async function answerRest(c: Context<Env>, operation: Operation): Promise<Respon
     await callOf(c, 'HTTP+JSON')
     return await operation(handler)
   } catch (error) {
-    const known = (await handler.key.isRevoked())
+    const known = (await isRevoked(handler.access))
       ? a2aError({ kind: 'unauthorized' })
       : handler.known(error)
     return refuse(c, known, restStatusFor(known))
@@ -154,7 +154,7 @@ async function readJson<T>(
   d: Deps,
   type: { fromJSON(body: unknown): T },
 ): Promise<T> {
-  const body = parseBody(await readBody(c, d.maxBodyBytes, BODY_TYPES))
+  const body = await readBody(c, d.maxBodyBytes, BODY_TYPES)
   if (!isJsonObject(body))
     throw new RequestMalformedError(`The body must be a JSON object with ${bodyTextRule}`)
   checkTexts(body)

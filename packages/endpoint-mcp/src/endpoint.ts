@@ -1,17 +1,15 @@
 import { localhostAllowedOrigins, originValidationResponse } from '@modelcontextprotocol/server'
 import { isJsonObject, jsonTextRule, parseJsonText } from '@org/agent-messaging-core/runtime'
 import {
-  Caller,
+  allowAccess,
   exchange,
-  withDefaults,
-  type KitEnv,
-  byApiKey,
-  refusalOfAccess,
-  type Access,
   readBytes,
+  senderOf,
+  withDefaults,
+  type Access,
+  type KitEnv,
 } from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
-import type { Call } from './call.js'
 import { refuse } from './errors.js'
 import type { Deps, McpEndpointOptions } from './options.js'
 import { serveMcp } from './serve.js'
@@ -39,7 +37,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   app
     .use(ROOT, exchange(d), addHeaders, refuseOtherOrigins(d))
     .use(ROOT, readBody(d))
-    .post(ROOT, (c) => answerPost(c, d))
+    .post(ROOT, allowAccess(d, { recalls: true }, refuse), (c) => answerPost(c, d))
     .all(ROOT, (c) => refuse(c, { kind: 'method_not_allowed', allow: ['POST'] }))
   // A host does not see the variables of the routes.
   return app as unknown as Hono
@@ -76,36 +74,22 @@ const readBody =
   }
 
 async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
-  const refusal = await refusalOfAccess(c, byApiKey(d.service.keys), { recalls: true })
-  if (refusal) return refuse(c, refusal)
   const access = c.get('access')
-  const call = callOf(c, access)
+  const call = { ...senderOf(c), access }
   const body = bodyOf(c.get('body'))
   const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
   if (problem) return refuse(c, (await access.confirm()) ?? { kind: problem })
   const isSend = isJsonObject(body) && isSendRequest(body)
   const early = isSend ? undefined : await access.confirm()
   if (early) return refuse(c, early)
-  if (!mayCallTools(call)) return refuse(c, (await access.confirm()) ?? { kind: 'no_tools' })
+  if (!mayCallTools(access)) return refuse(c, (await access.confirm()) ?? { kind: 'no_tools' })
   const onError = (error: unknown) => d.onError?.(error, c.get('requestId'))
   const response =
     body === undefined ? refuse(c, NOT_JSON) : await serveMcp(c.req.raw, body, d, call, onError)
-  if (!isSend || call.isKeySettled) return response
   // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
-  const revoked = await access.confirm()
+  const revoked = isSend ? await access.confirm() : undefined
   return revoked ? refuse(c, revoked) : response
 }
-
-const callOf = (c: Context<Env>, { projectId, permissions, actor, sentBy }: Access): Call => ({
-  projectId,
-  permissions,
-  actor,
-  sentBy,
-  caller: new Caller(c),
-  traceparent: c.req.header('traceparent'),
-  tracestate: c.req.header('tracestate'),
-  isKeySettled: false,
-})
 
 /** Returns undefined for a body that is not JSON. */
 function bodyOf(bytes: Uint8Array | undefined): unknown {
@@ -127,5 +111,5 @@ function batchProblem({ req }: Context<Env>, batch: readonly unknown[]) {
 const isSendRequest = ({ method, params }: Record<string, unknown>): boolean =>
   method === 'tools/call' && isJsonObject(params) && params['name'] === SEND_MESSAGE
 
-const mayCallTools = ({ permissions }: Call): boolean =>
+const mayCallTools = ({ permissions }: Access): boolean =>
   permissions.includes('project:message') || permissions.includes('project:agents')

@@ -9,13 +9,15 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Message, MessagingService } from '@org/agent-messaging-core'
 import { isAgentName, isUuid, openInput, type JsonObject } from '@org/agent-messaging-core/runtime'
-import { newSession } from '@org/agent-messaging-http-kit'
-import type { Call } from './call.js'
+import { newSession, type Access, type Sender } from '@org/agent-messaging-http-kit'
 import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'
 import type { Deps } from './options.js'
 import { answerOf, formOf } from './question-form.js'
 import type { AnswerInputInput, GetMessageInput, SendMessageInput } from './schemas.js'
+
+/** The request that calls a tool. */
+export type Call = Sender & { readonly access: Access }
 
 export type Outcome = CallToolResult | InputRequiredResult
 
@@ -50,11 +52,11 @@ export class MessageTools {
       return ref ? this.get({ ...input, ...ref }, ctx) : failure(FOREIGN_STATE)
     }
     const { service } = this.#d
-    const { caller: abort, projectId, sentBy } = this.#call
+    const { access, ...sender } = this.#call
     const { agent, message, metadata, idempotencyKey, endUserId } = input
     if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
     const sent = await service.messages.send({
-      projectId,
+      ...sender,
       agent,
       sessionId: input.sessionId ?? newSession(this.#d, 'mcp', idempotencyKey, endUserId, message),
       message,
@@ -63,10 +65,8 @@ export class MessageTools {
       idempotencyKey,
       ...traceOf(this.#call, ctx),
       waitMs: this.#waitMsOf(input),
-      abort,
-      sentBy,
     })
-    this.#call.isKeySettled = sent.isOk() || sent.error.kind === 'unavailable'
+    access.learn(sent.isErr() ? sent.error : undefined)
     if (sent.isErr()) return refusal(sent.error)
     return outcomeOf(sent.value.message, ctx)
   }
@@ -94,12 +94,12 @@ export class MessageTools {
 
   /** Answers in the name of the key. */
   #answer(answer: Parameters<MessagingService['inputs']['answer']>[0]) {
-    return this.#d.service.inputs.answer({ ...answer, actor: this.#call.actor })
+    return this.#d.service.inputs.answer({ ...answer, actor: this.#call.access.actor })
   }
 
   async #read(ref: ProjectRef, input: Reading, ctx: ToolContext): Promise<Outcome> {
     const waitMs = this.#waitMsOf(input)
-    const abort = this.#call.caller
+    const { abort } = this.#call
     const found = await this.#d.service.messages.get({ ...ref, waitMs, abort })
     return found.match(
       (message) => outcomeOf(message, ctx),

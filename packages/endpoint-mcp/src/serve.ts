@@ -3,7 +3,7 @@ import {
   isLegacyRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import type { Call } from './call.js'
+import type { Call } from './message-tools.js'
 import type { Deps } from './options.js'
 import { toolServer } from './tool-server.js'
 

@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
-import type { Call } from './call.js'
 import { failure } from './errors.js'
+import type { Call } from './message-tools.js'
 import type { Deps } from './options.js'
 import { toolsFor } from './tools.js'
 
@@ -16,7 +16,7 @@ const OPTIONS = { capabilities: { tools: { listChanged: false } }, instructions:
  * tool becomes a result that says nothing of its reason.
  */
 export function toolServer(d: Deps, call: Call, onError: (error: unknown) => void): Server {
-  const tools = toolsFor(call)
+  const tools = toolsFor(call.access)
   const server = new Server(INFO, OPTIONS)
   server.setRequestHandler('tools/list', () => ({ tools: tools.map(({ listed }) => listed) }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {

@@ -1,10 +1,10 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { Agent, EndpointService, Permission } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
+import type { Access } from '@org/agent-messaging-http-kit'
 import { z } from 'zod'
-import type { Call } from './call.js'
 import { refusal } from './errors.js'
-import { MessageTools, type Outcome, type ToolContext } from './message-tools.js'
+import { MessageTools, type Call, type Outcome, type ToolContext } from './message-tools.js'
 import type { Deps } from './options.js'
 import {
   agentsOutput,
@@ -116,7 +116,7 @@ const tools: readonly OfferedTool[] = [
 ]
 
 /** Returns the tools that the API key can use. */
-export const toolsFor = ({ permissions }: Pick<Call, 'permissions'>): readonly OfferedTool[] =>
+export const toolsFor = ({ permissions }: Access): readonly OfferedTool[] =>
   tools.filter(({ permission }) => permissions.includes(permission))
 
 async function listAgents(

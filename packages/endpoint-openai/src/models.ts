@@ -1,8 +1,7 @@
 import type { Agent } from '@org/agent-messaging-core'
 import { isAgentName } from '@org/agent-messaging-core/runtime'
-import { reply, type KitEnv } from '@org/agent-messaging-http-kit'
+import { allowAccess, reply, type KitEnv } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
-import { refuseUnauthorized } from './access.js'
 import { refuse } from './errors.js'
 import type { Deps } from './options.js'
 
@@ -16,12 +15,11 @@ const modelOf = ({ name, createdAt }: Agent) => ({
 })
 
 /** `/models`: the agents of the project. */
-export const modelRoutes = ({ service }: Deps) => {
-  const access = { service, permission: 'project:agents' } as const
+export const modelRoutes = (d: Deps) => {
+  const { service } = d
+  const access = allowAccess<KitEnv>(d, { permission: 'project:agents' }, refuse)
   return new Hono<KitEnv>()
-    .get('/models', async (c) => {
-      const refusal = await refuseUnauthorized(c, access)
-      if (refusal) return refusal
+    .get('/models', access, async (c) => {
       const agents: Agent[] = []
       for (let cursor: string | undefined; ;) {
         const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
@@ -34,9 +32,7 @@ export const modelRoutes = ({ service }: Deps) => {
       return reply(c, 200, { object: 'list', data: agents.map(modelOf) })
     })
 
-    .get('/models/:model', async (c) => {
-      const refusal = await refuseUnauthorized(c, access)
-      if (refusal) return refusal
+    .get('/models/:model', access, async (c) => {
       const agent = c.req.param('model')
       if (!isAgentName(agent)) return refuse(c, { kind: 'agent_not_found' })
       const found = await service.agents.get({ projectId: c.get('projectId'), agent })

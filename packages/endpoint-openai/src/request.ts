@@ -1,36 +1,7 @@
-import {
-  isJsonObject,
-  jsonTextRule,
-  parseJsonText,
-  type JsonObject,
-} from '@org/agent-messaging-core/runtime'
-import type { Context } from 'hono'
+import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
 import { err, ok, type Result } from 'neverthrow'
-import { type KitEnv, readBytes } from '@org/agent-messaging-http-kit'
-import type { EndpointError, Problem } from './errors.js'
+import type { Problem } from './errors.js'
 import { problem } from './fields.js'
-
-const MALFORMED = {
-  kind: 'body_malformed',
-  reason: `must be a JSON object with ${jsonTextRule}`,
-} as const
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-/** Reads the body as a JSON object, up to the limit of bytes. */
-export async function readBody(
-  c: Context<KitEnv>,
-  maxBytes: number,
-): Promise<Result<JsonObject, EndpointError>> {
-  const bytes = await readBytes(c, maxBytes)
-  if (!(bytes instanceof Uint8Array))
-    return err(bytes.kind === 'body_malformed' ? MALFORMED : bytes)
-  try {
-    const body = parseJsonText(decoder.decode(bytes))
-    return isJsonObject(body) ? ok(body) : err(MALFORMED)
-  } catch {
-    return err(MALFORMED)
-  }
-}
 
 /** The fields that both APIs have. */
 export type Common = {

@@ -1,14 +1,26 @@
 import type { Message } from '@org/agent-messaging-core'
-import { isAgentName, isUuid, type JsonObject } from '@org/agent-messaging-core/runtime'
-import type { Context } from 'hono'
+import {
+  isAgentName,
+  isJsonObject,
+  isUuid,
+  jsonTextRule,
+  type JsonObject,
+} from '@org/agent-messaging-core/runtime'
+import type { Context, MiddlewareHandler } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import { refuseUnauthorized } from './access.js'
-import { Caller, type KitEnv, newSession, untilSettled } from '@org/agent-messaging-http-kit'
+import {
+  allowAccess,
+  errorFor,
+  idempotencyKeyProblem,
+  newSession,
+  readJson,
+  senderOf,
+  untilSettled,
+  type KitEnv,
+} from '@org/agent-messaging-http-kit'
 import { refuse, type EndpointError } from './errors.js'
-import { problem } from './fields.js'
 import type { Input } from './input.js'
 import type { Deps } from './options.js'
-import { readBody } from './request.js'
 
 /** The fields of a request that become a message. Core has other names for them. */
 type FieldNames = { readonly session: string; readonly input: string }
@@ -31,26 +43,21 @@ export async function sendAsked(
   waitMs: number,
 ): Promise<Result<{ message: Message; attached: boolean }, EndpointError>> {
   const { agent, input, endUserId, metadata } = asked
-  const idempotencyKey = c.req.header('idempotency-key')
-  if (idempotencyKey?.includes(','))
-    return err(problem('Idempotency-Key', 'must be sent once, and without a comma'))
+  const sender = senderOf(c)
+  const { idempotencyKey, abort } = sender
+  const refused = idempotencyKeyProblem(idempotencyKey)
+  if (refused) return err(refused)
   if (!isAgentName(agent) && !isUuid(agent)) return err({ kind: 'agent_not_found' })
-  const abort = new Caller(c)
   const deadline = d.now() + waitMs
   const sent = await d.service.messages.send({
-    projectId: c.get('projectId'),
+    ...sender,
     agent,
     sessionId: asked.sessionId ?? newSession(d, 'openai', idempotencyKey, endUserId, input),
     message: input.message,
     earlierTurns: input.earlierTurns,
     metadata,
     executionPrincipal: endUserId === undefined ? undefined : { type: 'end_user', endUserId },
-    idempotencyKey,
-    traceparent: c.req.header('traceparent'),
-    tracestate: c.req.header('tracestate'),
     waitMs,
-    abort,
-    sentBy: c.get('access').sentBy,
   })
   if (sent.isErr()) return err(withFieldsOf(asked.fields, sent.error))
   const { message, attached } = sent.value
@@ -70,28 +77,27 @@ function withFieldsOf({ session, input }: FieldNames, error: EndpointError): End
 }
 
 /** Answers a request that sends. */
-export async function answerSend(
-  c: Context<KitEnv>,
+export const sendRoute = (
   d: Deps,
   answer: (c: Context<KitEnv>, d: Deps, body: JsonObject) => Promise<Response>,
-): Promise<Response> {
-  const { service } = d
-  const access = { service, permission: 'project:message', recalls: true } as const
-  const refusal = await refuseUnauthorized(c, access)
-  if (refusal) return refusal
-  const body = await readBody(c, d.maxBodyBytes)
-  return body.isErr() ? refuseSend(c, body.error) : answer(c, d, body.value)
-}
+): [MiddlewareHandler<KitEnv>, (c: Context<KitEnv>) => Promise<Response>] => [
+  allowAccess(d, { permission: 'project:message', recalls: true }, refuse),
+  async (c) => {
+    const body = await readJson(c, d.maxBodyBytes)
+    if (body.isErr()) return refuseSend(c, body.error)
+    return isJsonObject(body.value) ? answer(c, d, body.value) : refuseSend(c, MALFORMED)
+  },
+]
+
+const MALFORMED = {
+  kind: 'body_malformed',
+  reason: `must be a JSON object with ${jsonTextRule}`,
+} as const
 
 /** Tells that an earlier request with the same key stored the message. */
 export const replayed = (attached: boolean): Record<string, string> =>
   attached ? { 'Idempotent-Replayed': 'true' } : {}
 
-/**
- * Refuses a request, or the revoked key that it was sent with. A storage that is not available does
- * not say whether the key is revoked.
- */
-export const refuseSend = async (c: Context<KitEnv>, error: EndpointError): Promise<Response> => {
-  const revoked = error.kind === 'unavailable' ? undefined : await c.get('access').confirm()
-  return refuse(c, revoked ?? error)
-}
+/** Refuses a request, or the revoked key that it was sent with. */
+export const refuseSend = async (c: Context<KitEnv>, error: EndpointError): Promise<Response> =>
+  refuse(c, await errorFor(c.get('access'), error))

@@ -8,7 +8,8 @@ import {
   type Result,
   type SendingKey,
 } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
+import type { ErrorCode } from './error-codes.js'
 import type { HttpError } from './errors.js'
 
 /** The caller of a request, and what the caller can do. */
@@ -17,15 +18,32 @@ export type Access = {
   readonly permissions: readonly Permission[]
   /** The caller that the audit log names. */
   readonly actor: Actor
-  /** Give it to the send. A recalled key is not read again. */
-  readonly sentBy: SendingKey
+  /** Give it to the send. A recalled key is not read again. Undefined: not an API key. */
+  readonly sentBy: SendingKey | undefined
   /**
    * Returns a refusal if a recalled key is not valid now. Ask before you refuse the request for
    * another reason, and before everything except a send.
    */
   readonly confirm: () => Promise<HttpError | undefined>
+  /**
+   * Keeps what the outcome of a send says about the key, so that `confirm` does not read it again.
+   * A storage that is not available does not say whether the key is revoked.
+   */
+  readonly learn: (error: { readonly kind: string } | undefined) => void
   /** Tells whether the key is revoked now. An unavailable storage revokes no key. */
   readonly isRevoked: () => Promise<boolean>
+}
+
+/** The variables that every request has. */
+export type KitEnv = {
+  Variables: {
+    requestId: string
+    /** Set when the request is authenticated. */
+    access: Access
+    /** Set with `access`. */
+    projectId: string
+    refusal?: { readonly errorCode: ErrorCode; readonly reason?: string }
+  }
 }
 
 /** Returns the access of a request, or its refusal. With `recalls`, it can be a recalled key. */
@@ -61,6 +79,8 @@ class KeyAccess implements Access {
   readonly sentBy: SendingKey
   readonly #keys: Keys
   readonly #key: string
+  /** What is known about a recalled key. */
+  #known: { readonly refusal?: HttpError } | undefined
 
   constructor(
     keys: Keys,
@@ -77,7 +97,13 @@ class KeyAccess implements Access {
   }
 
   async confirm(): Promise<HttpError | undefined> {
+    if (this.#known) return this.#known.refusal
     return this.sentBy.isRecalled ? this.#read() : undefined
+  }
+
+  learn(error: { readonly kind: string } | undefined): void {
+    if (error === undefined || error.kind === 'unavailable') this.#known = {}
+    if (error?.kind === 'unauthorized') this.#known = { refusal: { kind: 'unauthorized' } }
   }
 
   async isRevoked(): Promise<boolean> {
@@ -90,19 +116,35 @@ class KeyAccess implements Access {
   }
 }
 
-/** Sets the access of the request. Returns a refusal if it lacks the permission. */
-export async function refusalOfAccess(
-  c: Context,
-  authenticate: Authenticate,
-  { permission, recalls = false }: { readonly permission?: Permission; readonly recalls?: boolean },
-): Promise<HttpError | undefined> {
-  const found = await authenticate(c.req.raw, { recalls })
-  if (found.isErr()) return found.error
-  const access = found.value
-  c.set('access', access)
-  c.set('projectId', access.projectId)
-  if (permission === undefined || access.permissions.includes(permission)) return undefined
-  return (await access.confirm()) ?? { kind: 'forbidden', permission }
+type Needed = { readonly permission?: Permission; readonly recalls?: boolean }
+
+/**
+ * Accepts requests with the permission, and sets their `access`. With `recalls`, a key that was
+ * valid before is not read again: give `sentBy` to the send.
+ */
+export const allowAccess =
+  <E extends KitEnv>(
+    { authenticate }: { readonly authenticate: Authenticate },
+    { permission, recalls = false }: Needed,
+    refuse: (c: Context<E>, error: HttpError) => Response,
+  ): MiddlewareHandler<E> =>
+  async (c, next) => {
+    const found = await authenticate(c.req.raw, { recalls })
+    if (found.isErr()) return refuse(c, found.error)
+    const access = found.value
+    c.set('access', access)
+    c.set('projectId', access.projectId)
+    if (permission === undefined || access.permissions.includes(permission)) return next()
+    return refuse(c, (await access.confirm()) ?? { kind: 'forbidden', permission })
+  }
+
+/** Returns the error that the request gets: its own, or the refusal of its recalled key. */
+export async function errorFor<E extends { readonly kind: string }>(
+  access: Access | undefined,
+  error: E,
+): Promise<E | HttpError> {
+  access?.learn(error)
+  return (await access?.confirm()) ?? error
 }
 
 type Watch = {

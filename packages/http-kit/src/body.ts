@@ -1,3 +1,5 @@
+import { err, ok, type Json, type Result } from '@org/agent-messaging-core'
+import { parseJsonText } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Caller } from './caller.js'
 import type { RequestError } from './errors.js'
@@ -27,6 +29,27 @@ export async function readBytes(
     // A TypeError means that other code has read the body. Any other error means that the sender
     // left.
     return unreadable(c, error instanceof TypeError)
+  }
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * Reads the body as JSON, up to the limits. The value is undefined for a body that is no such JSON,
+ * is not in UTF-8, or ended early because the caller left.
+ */
+export async function readJson(
+  c: Pick<Context, 'env' | 'req'>,
+  maxBytes: number,
+  limits?: Parameters<typeof parseJsonText>[1],
+): Promise<Result<Json | undefined, RequestError>> {
+  const bytes = await readBytes(c, maxBytes)
+  if (!(bytes instanceof Uint8Array))
+    return bytes.kind === 'body_malformed' ? ok(undefined) : err(bytes)
+  try {
+    return ok(parseJsonText(decoder.decode(bytes), limits))
+  } catch {
+    return ok(undefined)
   }
 }
 

@@ -1,18 +1,21 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { routePath } from 'hono/route'
-import type { Access } from './access.js'
-import type { RequestFacts } from './options.js'
+import type { KitEnv } from './access.js'
+import type { ErrorCode } from './error-codes.js'
 
-/** The variables that every request has. */
-export type KitEnv = {
-  Variables: {
-    requestId: string
-    /** Set when the request is authenticated. */
-    access: Access
-    /** Set with `access`. */
-    projectId: string
-    refusal?: Pick<RequestFacts, 'errorCode' | 'reason'>
-  }
+/** One request, for a log line or a metric. */
+export type RequestFacts = {
+  readonly method: string
+  /** The route's pattern, not the path. Empty if no route matched. */
+  readonly route: string
+  readonly status: number
+  readonly durationMs: number
+  readonly requestId: string
+  /** Absent if the request was refused before its API key was read. */
+  readonly projectId?: string
+  readonly errorCode?: ErrorCode
+  /** Why the storage is unavailable. The operator sees the reason, the caller does not. */
+  readonly reason?: string
 }
 
 /** A context of Hono, whatever else its variables are. */

@@ -1,12 +1,15 @@
 export {
+  allowAccess,
   bearerToken,
   byApiKey,
-  refusalOfAccess,
+  errorFor,
   revocationCheck,
   type Access,
   type Authenticate,
+  type KitEnv,
 } from './access.js'
-export { readBytes } from './body.js'
+export { AnswerText, type TextStep } from './answer-text.js'
+export { readBytes, readJson } from './body.js'
 export { Caller } from './caller.js'
 export { errorCodes, type ErrorCode } from './error-codes.js'
 export {
@@ -25,7 +28,7 @@ export {
   type EventText,
   type EventWriter,
 } from './event-stream.js'
-export { exchange, type Exchanged, type KitEnv } from './exchange.js'
-export { withDefaults, type EndpointOptions, type RequestFacts } from './options.js'
+export { exchange, type Exchanged, type RequestFacts } from './exchange.js'
+export { withDefaults, type EndpointOptions } from './options.js'
 export { reply, type JsonAnswer } from './reply.js'
-export { newSession, untilSettled } from './send.js'
+export { idempotencyKeyProblem, newSession, senderOf, untilSettled, type Sender } from './send.js'

@@ -1,10 +1,13 @@
 import type { EndpointService } from '@org/agent-messaging-core'
-import type { Crypto } from '@org/agent-messaging-core/runtime'
-import type { ErrorCode } from './error-codes.js'
+import { given, type Crypto } from '@org/agent-messaging-core/runtime'
+import { byApiKey, type Authenticate } from './access.js'
+import type { RequestFacts } from './exchange.js'
 
 export type EndpointOptions = {
   readonly service: EndpointService
   readonly crypto: Pick<Crypto, 'sha256'>
+  /** Returns the caller of a request, or its refusal. Default: by the API key of a project. */
+  readonly authenticate?: Authenticate | undefined
   /** Makes the id of a request whose caller sent none, and the names of new sessions. */
   readonly newId: () => string
   /** The largest request body. Default: 1 MiB. */
@@ -17,21 +20,6 @@ export type EndpointOptions = {
   readonly now?: (() => number) | undefined
 }
 
-/** One request, for a log line or a metric. */
-export type RequestFacts = {
-  readonly method: string
-  /** The route's pattern, not the path. Empty if no route matched. */
-  readonly route: string
-  readonly status: number
-  readonly durationMs: number
-  readonly requestId: string
-  /** Absent if the request was refused before its API key was read. */
-  readonly projectId?: string
-  readonly errorCode?: ErrorCode
-  /** Why the storage is unavailable. The operator sees the reason, the caller does not. */
-  readonly reason?: string
-}
-
 const defaults = {
   // JSON can take twelve bytes for one character. The longest message with the longest metadata
   // must fit in any notation.
@@ -40,10 +28,12 @@ const defaults = {
   maxWaitMs: 600_000,
   now: () => performance.now(),
 }
-type Defaults = typeof defaults
+type Defaults = typeof defaults & { readonly authenticate: Authenticate }
 
 /** Fills in the options that are absent. */
-export const withDefaults = <O extends object>(options: O): O & Defaults => {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  return { ...defaults, ...Object.fromEntries(given) } as O & Defaults
+export const withDefaults = <O extends Pick<EndpointOptions, 'service'>>(
+  options: O,
+): O & Defaults => {
+  const authenticate = byApiKey(options.service.keys)
+  return { ...defaults, authenticate, ...given(options) } as O & Defaults
 }

@@ -1,6 +1,8 @@
-import type { EndpointService, Message } from '@org/agent-messaging-core'
+import type { EndpointService, Message, ServiceError } from '@org/agent-messaging-core'
 import { isSettled } from '@org/agent-messaging-core/runtime'
-import type { Caller } from './caller.js'
+import type { Context } from 'hono'
+import { Caller } from './caller.js'
+import type { KitEnv } from './access.js'
 import type { EndpointOptions } from './options.js'
 
 type Wait = { readonly deadline: number; readonly abort: Pick<Caller, 'aborted'> }
@@ -26,6 +28,28 @@ export async function untilSettled(
   }
   return message
 }
+
+/** Returns what a request says about the send of its message, apart from the message. */
+export const senderOf = <E extends KitEnv>(c: Context<E>) => ({
+  projectId: c.get('projectId'),
+  idempotencyKey: c.req.header('idempotency-key'),
+  traceparent: c.req.header('traceparent'),
+  tracestate: c.req.header('tracestate'),
+  abort: new Caller(c),
+  sentBy: c.get('access').sentBy,
+})
+export type Sender = ReturnType<typeof senderOf>
+
+type Invalid = Extract<ServiceError, { kind: 'invalid' }>
+
+/** Duplicate headers arrive joined by a comma. */
+export const idempotencyKeyProblem = (key: string | undefined): Invalid | undefined =>
+  key?.includes(',')
+    ? {
+        kind: 'invalid',
+        issues: [{ path: 'Idempotency-Key', message: 'must be sent once, and without a comma' }],
+      }
+    : undefined
 
 /**
  * Names the session of a request that names none. A repeated request has the same session. With

@@ -74,7 +74,7 @@ const change = settings.partial().meta({
 
 export const agentRoutes = (d: HttpDeps) => {
   const { service, basePath } = d
-  const route = routesOf(d, { tag: 'Agents', access: authorize(service, 'project:agents') })
+  const route = routesOf(d, { tag: 'Agents', access: authorize(d, 'project:agents') })
   return new Hono<Env>()
     .post(
       '/v1/agents',
@@ -129,7 +129,7 @@ export const agentRoutes = (d: HttpDeps) => {
 
 export const agentChangeRoutes = (d: HttpDeps) => {
   const { agents } = d.service
-  const route = routesOf(d, { tag: 'Agents', access: authorize(d.service, 'project:agents') })
+  const route = routesOf(d, { tag: 'Agents', access: authorize(d, 'project:agents') })
   const afterChange = shown('The agent after the change', agentSchema, agentBody)
   return new Hono<Env>()
     .patch(

@@ -65,7 +65,7 @@ const listOfAll = query({
 export const auditRoutes = (d: HttpDeps) => {
   const { auditLog } = d.service
   const tag = 'Audit log'
-  const route = routesOf(d, { tag, access: authorize(d.service, 'project:audit') })
+  const route = routesOf(d, { tag, access: authorize(d, 'project:audit') })
   const operatorRoute = routesOf(d, { tag, access: authorizeOperator(d) })
   return new Hono<Env>()
     .get(

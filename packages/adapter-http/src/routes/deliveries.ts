@@ -41,7 +41,7 @@ const list = query({
 
 export const deliveryRoutes = (d: HttpDeps) => {
   const { deliveries } = d.service
-  const route = routesOf(d, { tag: 'Deliveries', access: authorize(d.service, 'project:webhooks') })
+  const route = routesOf(d, { tag: 'Deliveries', access: authorize(d, 'project:webhooks') })
   const delivery = shown('The delivery', deliverySchema, deliveryBody)
   return new Hono<Env>()
     .get(

@@ -46,7 +46,7 @@ const page = z
 /** Events for receivers without a public URL, by long polling. */
 export const eventRoutes = (d: HttpDeps) => {
   const { events, policy } = d.service
-  const route = routesOf(d, { tag: 'Events', access: authorize(d.service, 'project:events') })
+  const route = routesOf(d, { tag: 'Events', access: authorize(d, 'project:events') })
   return new Hono<Env>().get(
     '/v1/events',
     route(

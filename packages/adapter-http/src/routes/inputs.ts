@@ -39,7 +39,7 @@ const list = query({
 /** Questions of agents to people. */
 export const inputRoutes = (d: HttpDeps) => {
   const { inputs } = d.service
-  const route = routesOf(d, { tag: 'Inputs', access: authorize(d.service, 'project:message') })
+  const route = routesOf(d, { tag: 'Inputs', access: authorize(d, 'project:message') })
   const answer = shown('The message after the change', messageSchema, messageBody)
   return new Hono<Env>()
     .get(

@@ -72,7 +72,7 @@ export const shownCreatedKey = shown(
 
 export const keyRoutes = (d: HttpDeps) => {
   const { keys } = d.service
-  const route = routesOf(d, { tag: 'API keys', access: authorize(d.service, 'project:admin') })
+  const route = routesOf(d, { tag: 'API keys', access: authorize(d, 'project:admin') })
   return new Hono<Env>()
     .post(
       '/v1/keys',

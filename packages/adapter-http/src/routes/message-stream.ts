@@ -24,7 +24,7 @@ import {
 /** Streams a message: its states, the chunks of its answer, and at the end the whole message. */
 export const messageStreamRoutes = (d: HttpDeps) => {
   const { messages } = d.service
-  const route = routesOf(d, { tag: 'Messages', access: authorize(d.service, 'project:message') })
+  const route = routesOf(d, { tag: 'Messages', access: authorize(d, 'project:message') })
   return new Hono<Env>().get(
     '/v1/agents/:id/messages/:messageId/stream',
     route(

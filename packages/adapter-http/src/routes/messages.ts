@@ -60,7 +60,7 @@ const search = query({
 
 export const messageRoutes = (d: HttpDeps) => {
   const { messages, policy } = d.service
-  const route = routesOf(d, { tag: 'Messages', access: authorize(d.service, 'project:message') })
+  const route = routesOf(d, { tag: 'Messages', access: authorize(d, 'project:message') })
   return new Hono<Env>()
     .get(
       '/v1/messages',
@@ -130,7 +130,7 @@ export const messageRoutes = (d: HttpDeps) => {
 /** Cancels or retries a message. Both routes answer with the changed message. */
 export const messageChangeRoutes = (d: HttpDeps) => {
   const { messages } = d.service
-  const route = routesOf(d, { tag: 'Messages', access: authorize(d.service, 'project:message') })
+  const route = routesOf(d, { tag: 'Messages', access: authorize(d, 'project:message') })
   return new Hono<Env>()
     .post(
       '/v1/agents/:id/messages/:messageId/cancel',

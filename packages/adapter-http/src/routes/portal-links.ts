@@ -66,7 +66,7 @@ const portalLinkBody = (
 /** Portal links for the customer whose project this is. */
 export const portalRoutes = (d: HttpDeps) => {
   const { portals } = d.service
-  const route = routesOf(d, { tag: 'Portal', access: authorize(d.service, 'project:admin') })
+  const route = routesOf(d, { tag: 'Portal', access: authorize(d, 'project:admin') })
   return new Hono<Env>()
     .post(
       '/v1/portal-links',

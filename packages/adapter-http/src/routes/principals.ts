@@ -34,7 +34,7 @@ const counts = (description: string) =>
 
 export const principalRoutes = (d: HttpDeps) => {
   const { principals } = d.service
-  const route = routesOf(d, { tag: 'Principals', access: authorize(d.service, 'project:admin') })
+  const route = routesOf(d, { tag: 'Principals', access: authorize(d, 'project:admin') })
   return new Hono<Env>()
     .get(
       '/v1/principals/:endUserId',

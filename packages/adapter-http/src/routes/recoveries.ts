@@ -78,7 +78,7 @@ const recoveryBody = ({
 
 export const recoveryRoutes = (d: HttpDeps) => {
   const { recoveries } = d.service
-  const route = routesOf(d, { tag: 'Recoveries', access: authorize(d.service, 'project:webhooks') })
+  const route = routesOf(d, { tag: 'Recoveries', access: authorize(d, 'project:webhooks') })
   const recovery = shown('The recovery', recoverySchema, recoveryBody)
   return new Hono<Env>()
     .post(

@@ -3,11 +3,11 @@ import { Hono } from 'hono'
 import { errAsync } from 'neverthrow'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
-import { Caller, reply } from '@org/agent-messaging-http-kit'
+import { idempotencyKeyProblem, reply, senderOf } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import { rateLimitHeaders } from '../errors.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, locationOf } from '../path-id.js'
+import { agentIn, locationOf } from '../path-id.js'
 import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
 import { ownAnswers, routesOf } from '../route.js'
 import { jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
@@ -46,7 +46,7 @@ const newMessage = z
 export const sendRoutes = (d: HttpDeps) => {
   const { service, basePath } = d
   const maxWaitMs = service.policy.syncWaitMs
-  const access = authorize(service, 'project:message', { recalls: true })
+  const access = authorize(d, 'project:message', { recalls: true })
   const route = routesOf(d, { tag: 'Messages', access })
   return new Hono<Env>().post(
     '/v1/agents/:id/messages',
@@ -80,18 +80,15 @@ export const sendRoutes = (d: HttpDeps) => {
         }),
       },
       (c, sent) => {
-        const idempotencyKey = c.req.header('idempotency-key')
-        if (idempotencyKey?.includes(',')) return errAsync(DUPLICATE_KEYS)
+        const sender = senderOf(c)
+        const problem = idempotencyKeyProblem(sender.idempotencyKey)
+        if (problem) return errAsync(problem)
         const preferences = readPrefer(c.req.header('prefer'))
         const sending = service.messages.send({
-          ...agentRef(c),
-          ...sent,
-          idempotencyKey,
-          traceparent: c.req.header('traceparent'),
-          tracestate: c.req.header('tracestate'),
+          agent: agentIn(c.req.param('id')),
           waitMs: waitMsOf(preferences),
-          abort: new Caller(c),
-          sentBy: c.get('access').sentBy,
+          ...sender,
+          ...sent,
         })
         return sending.map(({ message, attached, levels = [] }) => {
           const body = sentBody(message)
@@ -114,12 +111,6 @@ export const sendRoutes = (d: HttpDeps) => {
 
 /** The seconds after which a caller without an answer can read the message. */
 const POLL_SOON = { 'Retry-After': '1' }
-
-/** Duplicate headers arrive joined by a comma. */
-const DUPLICATE_KEYS = {
-  kind: 'invalid',
-  issues: [{ path: 'Idempotency-Key', message: 'must be sent once, and without a comma' }],
-} as const
 
 const sentHeaders = [
   'Location',

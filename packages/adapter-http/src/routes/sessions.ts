@@ -33,7 +33,7 @@ const sessionBody = ({
 
 export const sessionRoutes = (d: HttpDeps) => {
   const { sessions } = d.service
-  const route = routesOf(d, { tag: 'Sessions', access: authorize(d.service, 'project:message') })
+  const route = routesOf(d, { tag: 'Sessions', access: authorize(d, 'project:message') })
   return new Hono<Env>()
     .get(
       '/v1/agents/:id/sessions',

@@ -62,7 +62,7 @@ const dateOf = (at: number): string => toIso(at).slice(0, 10)
 /** The usage of a project, for its administrators and for the operator. */
 export const usageRoutes = (d: HttpDeps) => {
   const { usage, projects } = d.service
-  const access = authorize(d.service, 'project:admin')
+  const access = authorize(d, 'project:admin')
   const route = routesOf(d, { tag: 'Usage', access })
   const operatorRoute = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
   const answer = shown('The counts', usageSchema, usageBody)

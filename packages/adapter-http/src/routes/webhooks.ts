@@ -100,7 +100,7 @@ const change = settings.partial().meta({
 
 /** Returns what the routes of webhooks share. The body shows the webhook as it is now. */
 export const webhookRoute = (d: HttpDeps) => ({
-  route: routesOf(d, { tag: 'Webhooks', access: authorize(d.service, 'project:webhooks') }),
+  route: routesOf(d, { tag: 'Webhooks', access: authorize(d, 'project:webhooks') }),
   bodyOf: (webhook: Webhook) =>
     webhookBody(webhook, d.service.now(), d.service.webhooks.limitOf(webhook)),
 })

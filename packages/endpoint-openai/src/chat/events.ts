@@ -1,5 +1,5 @@
 import type { StreamEvent } from '@org/agent-messaging-core'
-import { AnswerText, type TextStep } from '../answer-text.js'
+import { AnswerText, type TextStep } from '@org/agent-messaging-http-kit'
 import { errorObject, refusalOf } from '../errors.js'
 import { DONE, type StreamWriter } from '../event-stream.js'
 import { completionUsage } from '../usage.js'

@@ -8,7 +8,7 @@ import { CHAT_FIELDS, fieldProblem } from '../fields.js'
 import { readInput, type Input } from '../input.js'
 import type { Deps } from '../options.js'
 import { readCommon, type Common } from '../request.js'
-import { answerSend, refuseSend, replayed, sendAsked } from '../send.js'
+import { refuseSend, replayed, sendAsked, sendRoute } from '../send.js'
 import { answerOf, completionBody, endOf } from './body.js'
 import { ChatEvents } from './events.js'
 
@@ -16,7 +16,7 @@ const FIELDS = { session: 'metadata.session_id', input: 'messages' }
 
 /** `/chat/completions`: sends a message and waits for its answer. */
 export const chatRoutes = (d: Deps) =>
-  new Hono<KitEnv>().post('/chat/completions', (c) => answerSend(c, d, complete))
+  new Hono<KitEnv>().post('/chat/completions', ...sendRoute(d, complete))
 
 async function complete(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
   const read = readChatRequest(body)

@@ -1,5 +1,5 @@
 import type { Message, StreamEvent } from '@org/agent-messaging-core'
-import { AnswerText, type TextStep } from '../answer-text.js'
+import { AnswerText, type TextStep } from '@org/agent-messaging-http-kit'
 import type { errorObject } from '../errors.js'
 import { DONE, type StreamWriter } from '../event-stream.js'
 import { itemId } from '../ids.js'

@@ -15,7 +15,7 @@ const MAX_LIMIT = 100
 export async function listInputItems(
   c: Context<KitEnv>,
   { service }: Deps,
-  message: Message,
+  { message }: { readonly message: Message },
 ): Promise<Response> {
   const page = readPage(c)
   if (page.isErr()) return refuse(c, page.error)

@@ -1,15 +1,14 @@
 import { type Agent, type Message } from '@org/agent-messaging-core'
 import { type JsonObject } from '@org/agent-messaging-core/runtime'
-import { reply, type KitEnv } from '@org/agent-messaging-http-kit'
+import { allowAccess, reply, type KitEnv } from '@org/agent-messaging-http-kit'
 import { Hono, type Context } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import { refuseUnauthorized } from '../access.js'
 import { refuse, type EndpointError } from '../errors.js'
 import { replyStream } from '../event-stream.js'
 import { problem } from '../fields.js'
 import { parseResponseId, responseId, type MessageRef } from '../ids.js'
 import type { Deps } from '../options.js'
-import { answerSend, refuseSend, replayed, sendAsked } from '../send.js'
+import { refuseSend, replayed, sendAsked, sendRoute } from '../send.js'
 import { deletedMetadata, isDeleted, metadataOf, responseBody, type Kept } from './body.js'
 import { ResponseEvents } from './events.js'
 import { listInputItems } from './input-items.js'
@@ -21,25 +20,15 @@ import { readStored } from './stored.js'
 const FIELDS = { session: 'conversation', input: 'input' }
 
 /** `/responses`: sends a message, reads and cancels it. */
-export const responseRoutes = (d: Deps) =>
-  new Hono<KitEnv>()
-    .post('/responses', (c) => answerSend(c, d, createResponse))
-    .get('/responses/:id', (c) => withResponse(c, d, (found) => readResponse(c, d, found)))
-    .delete('/responses/:id', (c) => withResponse(c, d, (found) => deleteResponse(c, d, found)))
-    .get('/responses/:id/input_items', (c) =>
-      withResponse(c, d, ({ message }) => listInputItems(c, d, message)),
-    )
-    .post('/responses/:id/cancel', (c) =>
-      withResponse(c, d, async (found) => {
-        const { projectId, agentId: agent, id: messageId } = found.message
-        const { actor } = c.get('access')
-        const cancelled = await d.service.messages.cancel({ projectId, agent, messageId, actor })
-        return cancelled.match(
-          (message) => reply(c, 200, responseBody(message, found.agent.name)),
-          (error) => refuse(c, error),
-        )
-      }),
-    )
+export const responseRoutes = (d: Deps) => {
+  const access = allowAccess<KitEnv>(d, { permission: 'project:message' }, refuse)
+  return new Hono<KitEnv>()
+    .post('/responses', ...sendRoute(d, createResponse))
+    .get('/responses/:id', access, (c) => withResponse(c, d, readResponse))
+    .delete('/responses/:id', access, (c) => withResponse(c, d, deleteResponse))
+    .get('/responses/:id/input_items', access, (c) => withResponse(c, d, listInputItems))
+    .post('/responses/:id/cancel', access, (c) => withResponse(c, d, cancelResponse))
+}
 
 async function createResponse(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
   const answers = await readReferences(c, d, body['input'])
@@ -77,15 +66,12 @@ type Found = { readonly message: Message; readonly agent: Agent }
 async function withResponse(
   c: Context<KitEnv>,
   d: Deps,
-  answer: (found: Found) => Promise<Response> | Response,
+  answer: (c: Context<KitEnv>, d: Deps, found: Found) => Promise<Response> | Response,
 ): Promise<Response> {
-  const { service } = d
-  const refusal = await refuseUnauthorized(c, { service, permission: 'project:message' })
-  if (refusal) return refusal
   const ref = parseResponseId(c.req.param('id') ?? '')
   if (!ref) return refuse(c, { kind: 'message_not_found' })
   const found = await find(c, d, ref)
-  return found.isErr() ? refuse(c, found.error) : answer(found.value)
+  return found.isErr() ? refuse(c, found.error) : answer(c, d, found.value)
 }
 
 async function find(
@@ -100,15 +86,33 @@ async function find(
   return agent.isErr() ? err(agent.error) : ok({ message: message.value, agent: agent.value })
 }
 
+async function cancelResponse(
+  c: Context<KitEnv>,
+  { service }: Deps,
+  { message, agent }: Found,
+): Promise<Response> {
+  const { actor } = c.get('access')
+  const cancelled = await service.messages.cancel({ ...refOf(message), actor })
+  return cancelled.match(
+    (value) => reply(c, 200, responseBody(value, agent.name)),
+    (error) => refuse(c, error),
+  )
+}
+
+const refOf = ({ projectId, agentId: agent, id: messageId }: Message) => ({
+  projectId,
+  agent,
+  messageId,
+})
+
 /** Hides the response from this endpoint. The message stays. */
 async function deleteResponse(
   c: Context<KitEnv>,
   { service }: Deps,
   { message }: Found,
 ): Promise<Response> {
-  const { projectId, agentId: agent, id: messageId } = message
   const metadata = deletedMetadata(message)
-  const deleted = await service.messages.setMetadata({ projectId, agent, messageId, metadata })
+  const deleted = await service.messages.setMetadata({ ...refOf(message), metadata })
   const body = { id: responseId(message), object: 'response.deleted', deleted: true }
   return deleted.match(
     () => reply(c, 200, body),
