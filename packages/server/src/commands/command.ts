@@ -37,6 +37,9 @@ function sampleOf(command: Command) {
   return words.join(' ')
 }
 
+/** The backend, with the parsed options of the command. */
+export type Invocation<Options> = Backend & { readonly options: BackendOptions & Options }
+
 /** A command that calls the API. `words` are its arguments. */
 type ApiCommand<Value, Options> = {
   readonly about: string
@@ -51,10 +54,7 @@ type ApiCommand<Value, Options> = {
   /** Throws if the options are not complete, before a database is opened. */
   readonly check?: (options: Options) => unknown
   /** Returns the value that `--json` prints. */
-  readonly call: (
-    backend: Backend & { readonly options: Options },
-    ...words: string[]
-  ) => Promise<Value>
+  readonly call: (invocation: Invocation<Options>, ...words: string[]) => Promise<Value>
   /** The value for people. Without a text, the call prints. */
   readonly text?: (value: Value, ...words: string[]) => string
   /** Says why the command failed although it has printed a value. */
@@ -62,14 +62,14 @@ type ApiCommand<Value, Options> = {
 }
 
 /** Adds a command that works over HTTP on a server, or on the database. */
-export function addApiCommand<Value, Options extends BackendOptions>(
+export function addApiCommand<Value, Options>(
   parent: Command,
   syntax: string,
   { about, examples, notes, isOfOperator, ...action }: ApiCommand<Value, Options>,
 ): Command {
   const { verb, thing, check, call, text, problem } = action
   const command = addCommand(parent, syntax, about, examples, notes)
-  async function run(options: Options, words: string[]) {
+  async function run(options: BackendOptions & Options, words: string[]) {
     check?.(options)
     const named = typeof thing === 'string' ? thing : thing(...words)
     const failure = `cannot ${verb ?? command.name()} ${named}`
@@ -83,6 +83,6 @@ export function addApiCommand<Value, Options extends BackendOptions>(
   if (isOfOperator) withServer(command, 'operator key of the server')
   else withBackend(command)
   return command.action((...given: unknown[]) =>
-    run(given.at(-2) as Options, given.slice(0, -2) as string[]),
+    run(given.at(-2) as BackendOptions & Options, given.slice(0, -2) as string[]),
   )
 }

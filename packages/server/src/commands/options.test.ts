@@ -7,7 +7,7 @@ describe('a time on the command line', () => {
     ['2030-01-31T12:00:00Z', '2030-01-31T12:00:00.000Z'],
     ['2030-01-31T12:00:00.5+01:00', '2030-01-31T11:00:00.500Z'],
   ])('can be %s', (text, iso) => {
-    expect(new Date(instant(text)).toISOString()).toBe(iso)
+    expect(instant(text)).toBe(iso)
   })
 
   it.each(['1.2.2030', '1/2/2030', '7', '2030-02-30', '2030-01-31T12:00:00', 'tomorrow', ''])(

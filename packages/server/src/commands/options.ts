@@ -66,14 +66,17 @@ export const wholeNumber =
     throw new InvalidArgumentError(`Expected ${what} from ${min} to ${max}.`)
   }
 
+export const limitOption = (what: string) =>
+  new Option('--limit <number>', `maximum number of ${what}`).argParser(wholeNumber(1)).default(20)
+
 const instantText = z.iso.date().or(z.iso.datetime({ offset: true }))
 
 /**
  * Parses an ISO 8601 date (midnight UTC) or instant. `Date.parse` alone would also accept `7` and
  * read 1.2.2030 as the second of January.
  */
-export function instant(text: string): number {
-  if (instantText.safeParse(text).success) return Date.parse(text)
+export function instant(text: string): string {
+  if (instantText.safeParse(text).success) return new Date(text).toISOString()
   throw new InvalidArgumentError('Expected a time such as 2030-01-31 or 2030-01-31T12:00:00Z.')
 }
 

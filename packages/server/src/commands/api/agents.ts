@@ -6,16 +6,16 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import { type Command, Option } from 'commander'
 import { OperatorError } from '../../operator-error.js'
-import { firstOf, type Backend } from '../backend.js'
-import { addApiCommand } from '../command.js'
-import { type BackendOptions, agentsOption, jsonFile } from '../options.js'
+import { firstOf } from '../backend.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { agentsOption, jsonFile } from '../options.js'
 import { fieldTable, table } from '../output.js'
 import type { AgentSettings, JsonObject } from '@org/agent-messaging-core'
 import { settingOptions } from './setting-options.js'
 
-type CreateOptions = BackendOptions & RuntimeOptions & SettingOptions & { readonly stopped?: true }
-type UpdateOptions = BackendOptions & RuntimeOptions & SettingOptions & { readonly name?: string }
-export type ForceOptions = BackendOptions & { readonly force?: true }
+type CreateOptions = RuntimeOptions & SettingOptions & { readonly stopped?: true }
+type UpdateOptions = RuntimeOptions & SettingOptions & { readonly name?: string }
+export type ForceOptions = { readonly force?: true }
 
 export function addAgents(program: Command): void {
   const agents = program.command('agents').description('manage agents')
@@ -29,7 +29,7 @@ export function addAgents(program: Command): void {
     ],
     thing: agent,
     check: requiredRuntime,
-    call: ({ client, options }: Backend & { options: CreateOptions }, name) =>
+    call: ({ client, options }: Invocation<CreateOptions>, name) =>
       client.agents.create({
         name,
         runtime: requiredRuntime(options),
@@ -82,7 +82,7 @@ export function addAgents(program: Command): void {
   addApiCommand(agents, 'delete <agent>', {
     about: 'delete an agent with its sessions and messages',
     thing: agent,
-    call: async ({ client, options: { force } }: Backend & { options: ForceOptions }, name) => {
+    call: async ({ client, options: { force } }: Invocation<ForceOptions>, name) => {
       await client.agents.delete(name, { force })
       return { agent: name, deleted: true }
     },

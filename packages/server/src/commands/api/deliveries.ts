@@ -6,11 +6,11 @@ import type {
   Recovery,
 } from '@org/agent-messaging-client'
 import { EVENT_NAMES } from '@org/agent-messaging-core'
-import { given, toIso } from '@org/agent-messaging-core/runtime'
+import { given } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
-import { addApiCommand, ID } from '../command.js'
-import { instant, wholeNumber, type BackendOptions } from '../options.js'
+import { addApiCommand, ID, type Invocation } from '../command.js'
+import { instant, limitOption } from '../options.js'
 import { fieldTable, table, loggedProgress } from '../output.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { OperatorError, orFail } from '../../operator-error.js'
@@ -19,16 +19,15 @@ import { orRefusal } from '../client-error.js'
 type Filters = {
   readonly status?: DeliveryStatus
   readonly event?: string
-  readonly after?: number
-  readonly before?: number
+  readonly after?: string
+  readonly before?: string
 }
-type ListOptions = BackendOptions &
-  Filters & {
-    readonly webhook?: string
-    readonly message?: string
-    readonly session?: string
-    readonly limit: number
-  }
+type ListOptions = Filters & {
+  readonly webhook?: string
+  readonly message?: string
+  readonly session?: string
+  readonly limit: number
+}
 
 export function addDeliveries(program: Command): void {
   const deliveries = program
@@ -43,7 +42,7 @@ export function addDeliveries(program: Command): void {
       'agent-messaging deliveries list --json',
     ],
     thing: 'the deliveries',
-    call: ({ client, options }: Backend & { options: ListOptions }) => {
+    call: ({ client, options }: Invocation<ListOptions>) => {
       const { webhook, message, session, limit } = options
       const selected = { webhookId: webhook, messageId: message, sessionId: session }
       return firstOf(client.deliveries.list(given({ ...selected, ...filterOf(options) })), limit)
@@ -54,7 +53,7 @@ export function addDeliveries(program: Command): void {
     .option('--message <id>', 'only deliveries of the events of this message')
     .option('--session <id>', 'only deliveries of the events of this session')
     .option('--webhook <id>', 'only deliveries to this webhook')
-    .option('--limit <number>', 'maximum number of deliveries', wholeNumber(1), 20)
+    .addOption(limitOption('deliveries'))
 
   addApiCommand(deliveries, 'show <id>', {
     about: 'show a delivery with its body and all attempts',
@@ -87,7 +86,7 @@ export function addDeliveries(program: Command): void {
     about: 'resend the exhausted deliveries of one or all webhooks, or with --status others',
     examples: [`agent-messaging deliveries recover ${ID} --after 2030-01-31T12:00:00Z`],
     thing: (id) => (id === undefined ? 'the deliveries' : `the deliveries of webhook ${id}`),
-    call: (backend: Backend & { options: BackendOptions & Filters }, webhookId?: string) =>
+    call: (backend: Invocation<Filters>, webhookId?: string) =>
       recovered(backend, given({ webhookId, ...filterOf(backend.options) })),
     text: recoveryText,
   })
@@ -126,8 +125,8 @@ const withFilters = (command: Command): Command =>
 const filterOf = ({ status, event, after, before }: Filters) => ({
   status,
   event,
-  createdAfter: after === undefined ? undefined : toIso(after),
-  createdBefore: before === undefined ? undefined : toIso(before),
+  createdAfter: after,
+  createdBefore: before,
 })
 
 const row = (delivery: Delivery) => ({

@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 import { agent, type ForceOptions } from './agents.js'
-import type { Backend } from '../backend.js'
-import { addApiCommand } from '../command.js'
+import { addApiCommand, type Invocation } from '../command.js'
 import { progress } from '../output.js'
 
-type Context = Backend & { readonly options: ForceOptions & { readonly dryRun?: true } }
+type Context = Invocation<ForceOptions & { readonly dryRun?: true }>
 
 export function addErase(program: Command): void {
   const erase = program

@@ -1,13 +1,12 @@
 import type { LoggedEvent } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
-import type { Backend } from '../backend.js'
-import { addApiCommand } from '../command.js'
-import { instant, type BackendOptions } from '../options.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { instant } from '../options.js'
 import { forStdout } from '../output.js'
 
-type TailOptions = BackendOptions & {
+type TailOptions = {
   readonly after?: string
-  readonly since?: number
+  readonly since?: string
   readonly follow: boolean
 }
 
@@ -32,9 +31,10 @@ export function addEvents(program: Command): void {
  * Reads the log from its oldest event or from the cursor, because the API has no cursor of the end.
  * A reader that follows gets earlier events only with a time or a cursor.
  */
-async function tail({ client, options }: Backend & { options: TailOptions }): Promise<void> {
+async function tail({ client, options }: Invocation<TailOptions>): Promise<void> {
   const { since, after, follow, json } = options
-  const from = since ?? (follow && after === undefined ? Infinity : 0)
+  const start = follow && after === undefined ? Infinity : 0
+  const from = since === undefined ? start : Date.parse(since)
   let cursor = after
   for (;;) {
     const page = await client.events.read(cursor === undefined ? {} : { after: cursor })

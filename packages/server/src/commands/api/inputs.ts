@@ -3,25 +3,25 @@ import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { Reason } from '../client-error.js'
-import { addApiCommand, ID } from '../command.js'
+import { addApiCommand, ID, type Invocation } from '../command.js'
 import { messageWith, nowIn } from './messages.js'
-import { wholeNumber, type BackendOptions } from '../options.js'
+import { limitOption } from '../options.js'
 import { table } from '../output.js'
 
-type ListOptions = BackendOptions & { readonly endUser?: string; readonly limit: number }
-type AnswerOptions = BackendOptions & { readonly endUser?: string }
+type ListOptions = { readonly endUser?: string; readonly limit: number }
+type AnswerOptions = { readonly endUser?: string }
 
 export function addInputs(program: Command): void {
   const inputs = program.command('inputs').description('answer questions of agents to people')
   addApiCommand(inputs, 'list', {
     about: 'list the messages that wait for a person, newest first',
     thing: 'the questions',
-    call: ({ client, options: { endUser, limit } }: Backend & { options: ListOptions }) =>
+    call: ({ client, options: { endUser, limit } }: Invocation<ListOptions>) =>
       firstOf(client.inputs.list(given({ endUserId: endUser })), limit),
     text: (found) => table(found.map(row), 'No open questions.'),
   })
     .option('--end-user <id>', 'only messages on behalf of this end user')
-    .option('--limit <number>', 'maximum number of messages', wholeNumber(1), 20)
+    .addOption(limitOption('messages'))
   addApiCommand(inputs, 'answer <message-id> <value>', {
     about: 'answer the open question of a message',
     examples: [
@@ -59,7 +59,7 @@ const answerType = (schema: OpenInput['schema']) => {
 }
 
 async function answer(
-  backend: Backend & { options: AnswerOptions },
+  backend: Invocation<AnswerOptions>,
   id: string,
   text?: string,
 ): Promise<Message> {

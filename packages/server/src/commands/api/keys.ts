@@ -1,15 +1,14 @@
 import type { ApiKey, Permission } from '@org/agent-messaging-client'
 import { PERMISSIONS } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
-import { firstOf, type Backend } from '../backend.js'
-import { addApiCommand } from '../command.js'
-import { instant, repeatable, type BackendOptions } from '../options.js'
+import { firstOf } from '../backend.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { instant, repeatable } from '../options.js'
 import { table } from '../output.js'
 
-type CreateOptions = BackendOptions & {
+type CreateOptions = {
   readonly permission: readonly (Permission | 'all')[]
-  readonly expiresAt?: number
+  readonly expiresAt?: string
 }
 
 export function addKeys(program: Command): void {
@@ -18,12 +17,12 @@ export function addKeys(program: Command): void {
     about: 'create an API key and print it once',
     examples: ['agent-messaging keys create web-app --permission project:message'],
     thing: 'the key',
-    call: ({ client, options }: Backend & { options: CreateOptions }, name) => {
+    call: ({ client, options }: Invocation<CreateOptions>, name) => {
       const { permission, expiresAt } = options
       return client.keys.create({
         name,
         permissions: permission.includes('all') ? PERMISSIONS : (permission as Permission[]),
-        ...(expiresAt !== undefined && { expiresAt: toIso(expiresAt) }),
+        ...(expiresAt !== undefined && { expiresAt }),
       })
     },
     text: ({ id, key }) =>

@@ -1,20 +1,20 @@
 import type { FoundMessage, Message, MessageState } from '@org/agent-messaging-client'
-import { given, toIso } from '@org/agent-messaging-core/runtime'
+import { given } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { Reason } from '../client-error.js'
-import { addApiCommand } from '../command.js'
-import { instant, wholeNumber, type BackendOptions } from '../options.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { instant, limitOption } from '../options.js'
 import { fieldTable, table } from '../output.js'
 
-type ListOptions = BackendOptions & {
+type ListOptions = {
   readonly session?: string
   readonly endUser?: string
   readonly correlationId?: string
   readonly text?: string
   readonly state?: MessageState
-  readonly after?: number
-  readonly before?: number
+  readonly after?: string
+  readonly before?: string
   readonly limit: number
 }
 
@@ -37,7 +37,7 @@ export function addMessages(program: Command): void {
       'agent-messaging messages list --end-user customer-42 --profile production',
     ],
     thing: 'the messages',
-    call: ({ client, options }: Backend & { options: ListOptions }) =>
+    call: ({ client, options }: Invocation<ListOptions>) =>
       firstOf(client.messages.search(searchOf(options)), options.limit),
     text: (found) => table(found.map(row), 'No messages found.'),
   })
@@ -51,7 +51,7 @@ export function addMessages(program: Command): void {
     .addOption(new Option('--state <state>', 'only messages in this state').choices([...STATES]))
     .option('--after <time>', 'only messages since this time, such as 2030-01-31', instant)
     .option('--before <time>', 'only messages created before this time', instant)
-    .option('--limit <number>', 'maximum number of messages', wholeNumber(1), 20)
+    .addOption(limitOption('messages'))
   addApiCommand(messages, 'show <id>', {
     about: 'show a message with its answer and its deliveries',
     thing: message,
@@ -91,8 +91,8 @@ const searchOf = (options: ListOptions) => {
     correlationId,
     text,
     state,
-    createdAfter: after === undefined ? undefined : toIso(after),
-    createdBefore: before === undefined ? undefined : toIso(before),
+    createdAfter: after,
+    createdBefore: before,
   })
 }
 

@@ -2,12 +2,12 @@ import type { Project, SendLimits } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import type { Command } from 'commander'
 import { OperatorError } from '../../operator-error.js'
-import { firstOf, type Backend } from '../backend.js'
-import { addApiCommand } from '../command.js'
-import { wholeNumber, type BackendOptions } from '../options.js'
+import { firstOf } from '../backend.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { wholeNumber } from '../options.js'
 import { table } from '../output.js'
 
-type LimitOptions = BackendOptions & {
+type LimitOptions = {
   readonly projectPerMinute?: number
   readonly keyPerMinute?: number
   readonly burst?: number
@@ -38,7 +38,7 @@ export function addProjects(program: Command): void {
     examples: ['agent-messaging projects limit <id> --project-per-minute 600'],
     verb: 'change',
     thing: 'the project',
-    call: ({ client, options }: Backend & { options: LimitOptions }, id) =>
+    call: ({ client, options }: Invocation<LimitOptions>, id) =>
       client.projects.update(id, { sendLimits: limitsOf(options) }),
     text: ({ name }) => `Changed the limits of project ${name}.`,
   })

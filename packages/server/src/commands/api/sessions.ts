@@ -1,12 +1,12 @@
 import type { Message, Session } from '@org/agent-messaging-client'
 import type { Command } from 'commander'
-import { firstOf, type Backend } from '../backend.js'
+import { firstOf } from '../backend.js'
 import { Reason } from '../client-error.js'
-import { addApiCommand } from '../command.js'
-import { wholeNumber, type BackendOptions } from '../options.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { limitOption } from '../options.js'
 import { table } from '../output.js'
 
-type Context = Backend & { readonly options: BackendOptions & { readonly limit: number } }
+type Context = Invocation<{ readonly limit: number }>
 
 export function addSessions(program: Command): void {
   const sessions = program.command('sessions').description('list sessions and read them')
@@ -16,7 +16,7 @@ export function addSessions(program: Command): void {
     call: ({ client, options }: Context, agent) =>
       firstOf(client.sessions.list(agent), options.limit),
     text: (found) => table(found.map(row), 'No sessions.'),
-  }).option('--limit <number>', 'maximum number of sessions', wholeNumber(1), 20)
+  }).addOption(limitOption('sessions'))
   addApiCommand(sessions, 'show <agent> <session>', {
     about: 'show the newest messages of a session with their answers',
     thing: (agent, sessionId) => `session ${sessionId} of agent ${agent}`,
@@ -26,7 +26,7 @@ export function addSessions(program: Command): void {
       return newest.toReversed()
     },
     text: (found) => found.map(exchange).join('\n\n'),
-  }).option('--limit <number>', 'maximum number of messages', wholeNumber(1), 20)
+  }).addOption(limitOption('messages'))
 }
 
 const row = ({ sessionId, openCount, lastMessageId, lastMessageAt }: Session) => ({

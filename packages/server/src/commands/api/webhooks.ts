@@ -1,7 +1,7 @@
 import type { Webhook, NewWebhook, WebhookChange } from '@org/agent-messaging-client'
 import { type Command, InvalidArgumentError } from 'commander'
-import { firstOf, type Backend } from '../backend.js'
-import { addApiCommand, ID } from '../command.js'
+import { firstOf } from '../backend.js'
+import { addApiCommand, ID, type Invocation } from '../command.js'
 import { sendsNow } from './deliveries.js'
 import { fieldTable, table } from '../output.js'
 import { webhookRow } from './webhook-row.js'
@@ -9,7 +9,7 @@ import { EVENT_NAMES } from '@org/agent-messaging-core'
 import { given, webhookSettings } from '@org/agent-messaging-core/runtime'
 import { schedule } from '../../settings/config-values.js'
 import { OperatorError } from '../../operator-error.js'
-import { duration, repeatable, type BackendOptions } from '../options.js'
+import { duration, repeatable } from '../options.js'
 import { settingOptions } from './setting-options.js'
 import { withSecret, type SecretOptions } from '../secret.js'
 
@@ -83,7 +83,7 @@ const isNow =
   (_: Webhook, id: string) =>
     `Webhook ${id} is ${state}.${note}`
 
-type WebhookOptions = BackendOptions & { readonly event?: readonly string[] }
+type WebhookOptions = { readonly event?: readonly string[] }
 type CreateOptions = WebhookOptions & SecretOptions
 type UpdateOptions = WebhookOptions & { readonly url?: string; readonly dropHeaders?: true }
 
@@ -110,7 +110,7 @@ function addCreate(webhooks: Command): void {
       `agent-messaging webhooks create https://example.com/hooks --filter '{"sessionIdPrefix":"support/"}'`,
     ],
     thing: 'the webhook',
-    call: ({ client, options }: Backend & { options: CreateOptions }, url) => {
+    call: ({ client, options }: Invocation<CreateOptions>, url) => {
       const { event: events = ['*'], secret = options.secretFile } = options
       // The service takes null in a creation as absent.
       const webhook = given({ url, events, secret, ...settings.read(options) }) as NewWebhook
@@ -148,7 +148,7 @@ function changeOf(options: UpdateOptions): WebhookChange {
   throw new OperatorError('nothing to update; webhooks update --help lists the settings', 2)
 }
 
-type RotateOptions = BackendOptions & SecretOptions & { readonly grace?: number }
+type RotateOptions = SecretOptions & { readonly grace?: number }
 
 const SECRET = 'your own secret: whsec_ and 24 to 64 bytes as base64 (default: a random secret)'
 
@@ -160,7 +160,7 @@ function addRotate(webhooks: Command): void {
       `agent-messaging webhooks rotate ${ID} --grace 0s`,
     ],
     thing: (id) => `the secret of webhook ${id}`,
-    call: ({ client, options }: Backend & { options: RotateOptions }, id) => {
+    call: ({ client, options }: Invocation<RotateOptions>, id) => {
       const { secret, secretFile, grace } = options
       return client.webhooks.rotateSecret(
         id,
