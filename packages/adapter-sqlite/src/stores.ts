@@ -11,7 +11,6 @@ import {
   webhookStore,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
-import { AuditRows } from './access/recorded.js'
 import type { Committer } from './database/committer.js'
 import { deliveryStore } from './deliveries/delivery-store.js'
 import { eventStore } from './events/event-store.js'
@@ -38,7 +37,6 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     webhooks,
     sessions: new SessionRows(db),
     fanOut: fanOutOf(db, webhooks),
-    audit: new AuditRows(perform),
     usage: committer.collecting(new UsageRows(db)),
     buckets: committer.collecting(new SendBuckets(db)),
     perform,
@@ -47,7 +45,7 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     messages: messageStore(db, committer, parts),
     deliveries: deliveryStore(db, committer, parts),
     recoveries: recoveryStore(ofWebhooks),
-    events: eventStore(db, committer, parts.audit),
+    events: eventStore(db, committer, runner),
     webhooks: webhookStore(ofWebhooks),
     agents: {
       ...agentStore(runnerOf(committer, perform, () => agents.clear())),

@@ -13,7 +13,7 @@ import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 /** The order key is null if the delivery has none, or waits. */
 export type OpenDelivery = { readonly seq: number; readonly orderKey: string | null }
 type Claimed = { readonly webhookSeq: number; readonly dueAt: Instant }
-type Sending = Claimed & { readonly isSending: boolean | number }
+export type Sending = Claimed & { readonly isSending: boolean | number }
 type Released = Claimed & { readonly seq: number; readonly isProbe: boolean | number }
 type Seqs = { readonly seqs: readonly number[] }
 type Now = { readonly now: Instant }

@@ -28,6 +28,17 @@ export type Dialect = {
    * changes no column of an index.
    */
   readonly unanswered: string
+  /** The condition that a text contains the parameter. */
+  readonly contains: (column: string, parameter: string) => string
+  /** A statement for PostgreSQL alone. On SQLite, a transaction has the whole file. */
+  readonly onServer: (statement: string) => string
+  /** The column with the position of an event in the log of its project. */
+  readonly position: string
+  /**
+   * Sets the floor of a log `l` for `g`: the highest `position` of deleted events, and whether one
+   * was `unplaced`.
+   */
+  readonly raiseFloor: string
   /** The state of a delivery `d`. */
   readonly deliveryState: string
   /** The condition that a delivery `d` is claimed. */

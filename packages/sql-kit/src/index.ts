@@ -2,7 +2,20 @@ export { agentStore, changeAgentState, findAgent, selectAgent } from './agents.j
 export { auditStore, record } from './audit.js'
 export { credentialStore, findKey } from './credentials.js'
 export { atMost, type Dialect } from './dialect.js'
-export { eraseSession, sweepErasures } from './erasures.js'
+export { deliveryRemovals, finishedDeliveries, principalDeliveries } from './delivery-removals.js'
+export {
+  erasePrincipalEvents,
+  eventPurge,
+  lockLogs,
+  oldEvents,
+  principalEvents,
+} from './event-removals.js'
+export {
+  erasePrincipalMessages,
+  finishedMessages,
+  messageRemovals,
+  principalMessages,
+} from './message-removals.js'
 export { insertHook } from './hooks.js'
 export {
   all,
@@ -16,14 +29,7 @@ export {
   type Sql,
   type Step,
 } from './operation.js'
-export {
-  advanceOrders,
-  cancelDelivery,
-  claimList,
-  deliveryEnds,
-  openList,
-  releaseSending,
-} from './delivery-ends.js'
+export { cancelDelivery, deliveryEnds } from './delivery-ends.js'
 export {
   deliveryByRef,
   deliveryList,
@@ -45,6 +51,6 @@ export { messageLists, messageListSql, selectMessage } from './message-lists.js'
 export { portalStore } from './portals.js'
 export { recoveryStore } from './recoveries.js'
 export { deliveryLists, makeReadyToProbe } from './redelivery.js'
-export { advance, holdUntil, lockSessionsOf, skip } from './sessions.js'
+export { holdUntil, lockSessionsOf } from './sessions.js'
 export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
 export { webhookStore } from './webhooks.js'

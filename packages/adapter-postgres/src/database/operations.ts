@@ -14,6 +14,12 @@ export const dialect: Dialect = {
   json: (column, field) => `${column}::json ->> '${field}'`,
   unanswered: 'm.response is null',
   deliveryState: 'd.state',
+  contains: (column, parameter) => `position(@${parameter} in ${column}) > 0`,
+  onServer: (statement) => statement,
+  position: 'position',
+  raiseFloor: `
+    last_position = l.last_position + g.unplaced::int,
+    floor = case when g.unplaced then l.last_position + 1 else greatest(l.floor, g.position) end`,
   isSending: "d.state = 'sending'",
   setState: (state) => `state = '${state}'`,
   advanceOrders: 'select agent_messaging.advance_orders(@orderKeys, @now)',

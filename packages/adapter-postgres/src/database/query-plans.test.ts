@@ -7,21 +7,20 @@ import {
 import {
   deliveryListSql as deliveryList,
   messageListSql as messageList,
+  finishedDeliveries,
+  finishedMessages,
+  oldEvents,
+  principalDeliveries,
+  principalEvents,
+  principalMessages,
 } from '@org/agent-messaging-sql-kit'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
-import { principalDeliveriesSql, principalMessagesSql } from '../maintenance/erase-principal.js'
 import { openPostgresStorage } from '../index.js'
 import { messageById } from '../messages/message-row.js'
 import { messageSearchSql, sessionSearchSql } from '../messages/message-search.js'
-import {
-  loggedEventsSql,
-  newEventsSql,
-  oldEventsSql,
-  principalEventsSql,
-} from '../events/event-store.js'
-import { finishedDeliveriesSql, finishedMessagesSql } from '../maintenance/purge.js'
+import { loggedEventsSql, newEventsSql } from '../events/event-store.js'
 import { dialect } from './operations.js'
 import { sql, type Sql } from './sql.js'
 
@@ -153,22 +152,22 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   [
     'purge deliveries',
     'deliveries_finished',
-    finishedDeliveriesSql,
+    sql(finishedDeliveries(dialect)),
     { finishedBefore: 5, limit: 100 },
   ],
   [
     "erase an end user's messages",
     'messages_agent',
-    principalMessagesSql,
+    sql(principalMessages(dialect)),
     { ...filter, mark: 'u', after: 0, last: 100 },
   ],
   [
     "erase an end user's deliveries",
     'deliveries_project',
-    principalDeliveriesSql,
+    sql(principalDeliveries(dialect)),
     { projectId: 'p1', mark: 'u', after: 0, last: 100 },
   ],
-  ['purge events', 'events_alone', oldEventsSql, { createdBefore: 5, limit: 100 }],
+  ['purge events', 'events_alone', sql(oldEvents(dialect)), { createdBefore: 5, limit: 100 }],
   ["read a project's log", 'events_log', loggedEventsSql, { projectId: 'p1', after: 7, limit: 20 }],
   [
     "look for a project's events without a position",
@@ -180,10 +179,15 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   [
     "erase an end user's events",
     'events_log',
-    principalEventsSql,
+    sql(principalEvents(dialect)),
     { projectId: 'p1', mark: 'u', after: 0, last: 100 },
   ],
-  ['purge messages', 'messages_finished', finishedMessagesSql, { finishedBefore: 5, limit: 100 }],
+  [
+    'purge messages',
+    'messages_finished',
+    sql(finishedMessages(dialect)),
+    { finishedBefore: 5, limit: 100 },
+  ],
 ])(
   'the statement to %s uses the index %s and scans no table',
   async (_, index, statement, parameters) => {

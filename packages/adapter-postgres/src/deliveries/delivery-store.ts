@@ -14,16 +14,14 @@ import {
   deliveryEnds,
   deliveryList,
   deliveryLists,
+  deliveryRemovals,
   fromDeliveries,
   type DeliveryRef,
 } from '@org/agent-messaging-sql-kit'
 import { attemptActivity } from '../messages/activity.js'
-import { recorded } from '../access/recorded.js'
 import { DueClaims } from './claim-due.js'
 import type { Database, Queries } from '../database/database.js'
-import { erasePrincipalDeliveries } from '../maintenance/erase-principal.js'
 import { publishTo } from '../events/fan-out.js'
-import { purgeDeliveries } from '../maintenance/purge.js'
 import { attemptRecorder } from './record-attempt.js'
 import { dialect, runnerOf } from '../database/operations.js'
 import { sql } from '../database/sql.js'
@@ -72,6 +70,7 @@ export function deliveryStore(database: Database): DeliveryStore {
   return {
     ...deliveryLists(runner),
     ...deliveryEnds(runner),
+    ...deliveryRemovals(runner),
     claimDue: (query) => call((db) => dueClaims.claim(db, query)),
     registerSender: (sender) =>
       write(async (db) => {
@@ -100,13 +99,6 @@ export function deliveryStore(database: Database): DeliveryStore {
           delivery: toDelivery(row),
         })),
       ),
-    purge: (query) => write((db) => purgeDeliveries(db, query)),
-    erasePrincipal: (step) =>
-      (step.countOnly ? read : write)(async (db) => {
-        const erased = await erasePrincipalDeliveries(db, step)
-        if (!step.countOnly) await recorded(db, step.audit, erased.deliveries > 0)
-        return erased
-      }),
     activity: (query) => read((db) => attemptActivity(db, query)),
   }
 }

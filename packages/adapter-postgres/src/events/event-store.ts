@@ -1,20 +1,20 @@
 import {
-  endUserMark,
   isAnotherEvent,
-  isForEndUser,
-  type ErasedEvents,
   type EventPage,
-  type EventPurge,
   type EventsAfter,
   type EventStore,
   type LoggedEvent,
-  type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
+import { erasePrincipalEvents, eventPurge, lockLogs } from '@org/agent-messaging-sql-kit'
 import { ok } from 'neverthrow'
-import { recorded } from '../access/recorded.js'
 import type { Database, Queries } from '../database/database.js'
-import { lockLogs, placeEvents, raiseFloorsSql } from './event-log.js'
+import { perform, runnerOf } from '../database/operations.js'
 import { sql } from '../database/sql.js'
+
+// A sequence gives numbers before the commit, so a transaction that commits later can have a lower
+// number. A reader that follows such numbers skips events. So an event is committed without a
+// position. A reader that asks gives positions to all committed events of its project, in one
+// transaction under the lock of the project's log. A send pays only for one index entry.
 
 type Ends = {
   readonly lastPosition: number
@@ -56,31 +56,33 @@ export const newEventsSql = sql<
     or exists (select 1 from agent_messaging.events e
       where e.project_id = tail.project_id and e.position is not null and e.position > tail.after)`)
 
-export const oldEventsSql = sql<EventPurge, { readonly seq: number; readonly projectId: string }>(`
-  select seq, project_id as "projectId" from agent_messaging.events
-  where not has_deliveries and created_at < @createdBefore order by created_at limit @limit`)
-type Seqs = { readonly seqs: readonly number[] }
-const lockEventsSql = sql<Seqs>(
-  'select 1 from agent_messaging.events where seq = any(@seqs::bigint[]) order by seq for update',
-)
-const deleteSql = `
-  delete from agent_messaging.events where seq = any(@seqs::bigint[]) and not has_deliveries
-  returning project_id, position`
-const purgeSql = raiseFloorsSql<Seqs>(deleteSql)
-const eraseSql = sql<Seqs>(deleteSql)
+type Project = { readonly projectId: string }
+type Log = { readonly lastPosition: number }
 
-type Bounds = { readonly last: number; readonly mark: string }
-const lastSql = sql<PrincipalStep & { readonly skipped: number }, { readonly position: number }>(`
-  select position from agent_messaging.events
-  where project_id = @projectId and position is not null and position > @after
-  order by position limit 1 offset @skipped`)
-export const principalEventsSql = sql<
-  PrincipalStep & Bounds,
-  { readonly seq: number; readonly body: string }
->(`
-  select seq, body from agent_messaging.events
-  where project_id = @projectId and position is not null and position > @after
-    and position <= @last and not has_deliveries and position(@mark in body) > 0`)
+const lastPositionSql = sql<Project, Log>(`
+  select last_position as "lastPosition" from agent_messaging.event_logs
+  where project_id = @projectId`)
+const placeSql = sql<Project & Log & { readonly limit: number }>(`
+  with placed as (
+    update agent_messaging.events e set position = @lastPosition::bigint + next.place
+    from (
+      select seq, row_number() over (order by seq) as place from (
+        select seq from agent_messaging.events
+        where project_id = @projectId and position is null order by seq limit @limit) unplaced) next
+    where e.seq = next.seq returning 1)
+  update agent_messaging.event_logs
+  set last_position = @lastPosition::bigint + (select count(*) from placed)
+  where project_id = @projectId`)
+
+/**
+ * Gives positions to up to `limit` events of the project, within a transaction. The statements
+ * after the lock see all events that were committed before.
+ */
+async function placeEvents(db: Queries, projectId: string, limit: number): Promise<void> {
+  await perform(db, lockLogs, [{ projectId }])
+  const { lastPosition = 0 } = (await db.one(lastPositionSql, { projectId })) ?? {}
+  await db.run(placeSql, { projectId, lastPosition, limit })
+}
 
 /** An event wakes all readers of its project at once. They share a few reads and one write. */
 export function eventStore(database: Database): EventStore {
@@ -93,6 +95,7 @@ export function eventStore(database: Database): EventStore {
     flush: placeAll,
   })
   return {
+    ...eventPurge(runnerOf(database)),
     list: (query) =>
       find(query).andThen((found) =>
         isComplete(found, query)
@@ -109,8 +112,11 @@ export function eventStore(database: Database): EventStore {
         })
         return rows.map(({ projectId }) => projectId)
       }),
-    purge: (query) => write((db) => purge(db, query)),
-    erasePrincipal: (step) => write((db) => erasePrincipal(db, step)),
+    erasePrincipal: (step) =>
+      write(async (db) => {
+        await placeEvents(db, step.projectId, MOST_PLACED)
+        return perform(db, erasePrincipalEvents, step)
+      }),
   }
 }
 
@@ -159,34 +165,4 @@ function pageOf(found: Found | undefined, { after, mark }: EventsAfter): EventPa
   if (start < floor || start > lastPosition) return 'expired'
   if (isAnotherEvent(mark, afterId ?? undefined)) return 'expired'
   return { events, next: events.at(-1)?.position ?? start }
-}
-
-async function purge(db: Queries, query: EventPurge): Promise<number> {
-  const rows = await db.all(oldEventsSql, query)
-  if (rows.length === 0) return 0
-  const seqs = rows.map(({ seq }) => seq)
-  await lockLogs(
-    db,
-    rows.map(({ projectId }) => projectId),
-  )
-  await db.run(lockEventsSql, { seqs })
-  return (await db.one(purgeSql, { seqs }))?.count ?? 0
-}
-
-/** Walks over positions, so all events get one first. */
-async function erasePrincipal(db: Queries, step: PrincipalStep): Promise<ErasedEvents> {
-  await placeEvents(db, step.projectId, MOST_PLACED)
-  const next = (await db.one(lastSql, { ...step, skipped: step.limit - 1 }))?.position
-  const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
-  const rows = await db.all(principalEventsSql, { ...step, ...bounds })
-  const seqs = rows
-    .filter(({ body }) => isForEndUser(body, step.endUserId))
-    .map(({ seq }) => seq)
-    .sort((a, b) => a - b)
-  if (!step.countOnly) {
-    await db.run(lockEventsSql, { seqs })
-    await db.run(eraseSql, { seqs })
-    await recorded(db, step.audit, seqs.length > 0)
-  }
-  return { events: seqs.length, ...(next !== undefined && { next }) }
 }

@@ -9,29 +9,25 @@ import {
 import {
   cancelMessage,
   changeInput,
-  eraseSession,
+  erasePrincipalMessages,
   insertHook,
   messageChanges,
   messageLists,
-  sweepErasures,
+  messageRemovals,
   type Changed,
   type Operate,
 } from '@org/agent-messaging-sql-kit'
 import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
-import { recorded } from '../access/recorded.js'
 import { claimRunnable } from './claim-runnable.js'
 import { MAX_LOCK_FAILURES } from '../database/batch.js'
 import type { Database, Queries } from '../database/database.js'
 import { earlyAnalyze } from '../maintenance/early-analyze.js'
-import { erasePrincipalMessages } from '../maintenance/erase-principal.js'
 import { fanOut } from '../events/fan-out.js'
 import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
-import { sweepHooks } from '../webhooks/hooks.js'
 import { searchMessages } from './message-search.js'
 import { messageById } from './message-row.js'
 import { perform, runnerOf } from '../database/operations.js'
-import { purgeMessages } from '../maintenance/purge.js'
 import { KnownReceivers } from '../webhooks/receivers.js'
 import { recordRuns } from './record-runs.js'
 import { acceptLimited } from './send-buckets.js'
@@ -75,6 +71,7 @@ export function messageStore(database: Database): MessageStore {
   return {
     ...messageLists(runner),
     ...messageChanges(runner),
+    ...messageRemovals(runner),
     cancel: (cancellation) => write((db) => published(db, cancelMessage, cancellation)),
     changeInput: (change) => write((db) => published(db, changeInput, change)),
     accept: (message) => (message.takes || message.hook ? acceptInTransaction : accept)(message),
@@ -95,21 +92,9 @@ export function messageStore(database: Database): MessageStore {
         return row && { message: toMessage(row), token: row.lease }
       }),
     search: (search, page) => read((db) => searchMessages(db, search, page)),
-    purge: (query) => write((db) => purgeMessages(db, query)),
     activity: (query) => read((db) => messageActivity(db, query)),
-    erase: (session) => write((db) => perform(db, eraseSession, session)),
-    erasePrincipal: (step) => {
-      const work = async (db: Queries) => {
-        const erased = await erasePrincipalMessages(db, step)
-        if (!step.countOnly) await recorded(db, step.audit, erased.messages > 0)
-        return erased
-      }
-      return step.countOnly ? read(work) : write(work, MAX_LOCK_FAILURES)
-    },
-    sweep: ({ limit }) =>
-      write(
-        async (db) => (await perform(db, sweepErasures, limit)) + (await sweepHooks(db, limit)),
-      ),
+    erasePrincipal: (step) =>
+      write((db) => perform(db, erasePrincipalMessages, step), MAX_LOCK_FAILURES),
   }
 }
 

@@ -240,7 +240,7 @@ create index events_session on agent_messaging.events (project_id, session_id, s
 -- One row for each project with readers. A reader's position below the floor has expired.
 create table agent_messaging.event_logs (
   project_id text collate "C" primary key,
-  last_position bigint not null,
+  last_position bigint not null default 0,
   floor bigint not null
 );
 

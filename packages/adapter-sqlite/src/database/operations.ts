@@ -25,6 +25,10 @@ export const dialect: Dialect = {
   json: (column, field) => `${column} ->> '${field}'`,
   unanswered: "m.state <> 'responded'",
   deliveryState: "iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state)",
+  contains: (column, parameter) => `instr(${column}, @${parameter}) > 0`,
+  onServer: () => 'select 1',
+  position: 'seq',
+  raiseFloor: 'floor = max(l.floor, g.position)',
   isSending: '(d.is_claimed = 1 and d.due_at is not null)',
   setState: (state) => `state = '${state}', is_claimed = 0`,
   advanceOrders: `

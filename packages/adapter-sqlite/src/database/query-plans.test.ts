@@ -55,7 +55,8 @@ it('the next webhook to send to is found by descents of the same index and by si
 
 /**
  * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and the
- * webhooks that a claim has visited. A page takes the first running recovery. The backlog counts
+ * webhooks that a claim has visited. A page takes the first running recovery,
+ * and the sweep the first deleted hook. The backlog counts
  * all open rows. The sweep of a disabled webhook counts a bounded subquery. A jump of the clock
  * moves the times of all open rows, and of all webhooks. The log of events reads its end from
  * SQLite's table of sequences, which has few rows.
@@ -77,6 +78,7 @@ const SCANS = [
   'SCAN messages USING INDEX messages_unanswered',
   'SCAN sessions USING INDEX sessions_due',
   'SCAN webhooks',
+  'SCAN webhooks USING INDEX webhooks_ended',
   'SCAN webhooks USING INDEX webhooks_unhealthy',
   'SCAN CONSTANT ROW',
   'SCAN sqlite_sequence',

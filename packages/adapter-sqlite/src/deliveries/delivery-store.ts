@@ -13,17 +13,15 @@ import {
   deliveryEnds,
   deliveryList,
   deliveryLists,
+  deliveryRemovals,
   fromDeliveries,
   listDeliveries,
 } from '@org/agent-messaging-sql-kit'
 import { attemptActivity } from '../messages/activity.js'
 import { dueClaims } from './claim-due.js'
-import { entryOf, type AuditRows } from '../access/recorded.js'
 import type { Committer } from '../database/committer.js'
-import { principalDeliveries } from '../maintenance/erase-principal.js'
 import { publisherOf, type FanOut } from '../events/fan-out.js'
 import { attemptRecords } from './record-attempt.js'
-import { deliveryPurge } from '../maintenance/purge.js'
 import { dialect, runnerOf, type Perform } from '../database/operations.js'
 import type { UsageRows } from '../messages/usage-store.js'
 import type { WebhookRows } from '../webhooks/receivers.js'
@@ -32,20 +30,17 @@ type Parts = {
   readonly webhooks: WebhookRows
   readonly fanOut: FanOut
   readonly usage: UsageRows
-  readonly audit: AuditRows
   readonly perform: Perform
 }
 
 export function deliveryStore(
   db: Database,
   committer: Committer,
-  { webhooks, fanOut, usage, audit, perform }: Parts,
+  { webhooks, fanOut, usage, perform }: Parts,
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
   const recordAttempt = attemptRecords(db, { fanOut, webhooks, usage })
   const publishTo = publisherOf(db, webhooks, perform)
-  const purge = deliveryPurge(db)
-  const erasePrincipal = principalDeliveries(db, webhooks, perform)
   const activity = attemptActivity(db)
   const registerSender = senderRegister(db)
   const sql = prepare(db)
@@ -56,6 +51,7 @@ export function deliveryStore(
   return {
     ...deliveryLists(runner),
     ...deliveryEnds(runner),
+    ...deliveryRemovals(runner),
     claimDue: (query) => committer.write(() => claimDue(query)),
     registerSender: (sender) => committer.write(() => registerSender(sender)),
     recordAttempts: (records) => committer.write(() => records.map(recordAttempt)),
@@ -78,10 +74,6 @@ export function deliveryStore(
           return data.map((delivery) => ({ messageId, delivery }))
         }),
       ),
-    purge: (query) => committer.write(() => purge(query)),
-    // A write even to count, because other operations run between two writes.
-    erasePrincipal: (step) =>
-      committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'deliveries')),
     activity: (query) => committer.read(() => activity(query)),
   }
 }

@@ -3,24 +3,20 @@ import { toMessage, type MessageStore } from '@org/agent-messaging-core/storage'
 import {
   cancelMessage,
   changeInput,
-  eraseSession,
+  erasePrincipalMessages,
   messageChanges,
   messageLists,
-  sweepErasures,
+  messageRemovals,
   type Changed,
 } from '@org/agent-messaging-sql-kit'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { runnableClaims } from './claim-runnable.js'
-import { entryOf, type AuditRows } from '../access/recorded.js'
 import type { Committer } from '../database/committer.js'
-import { principalMessages } from '../maintenance/erase-principal.js'
 import type { FanOut } from '../events/fan-out.js'
-import { hookSweep } from '../webhooks/hooks.js'
 import { heldRuns } from './held-runs.js'
 import { messageById } from './message-row.js'
 import { runnerOf, type Perform } from '../database/operations.js'
-import { messagePurge } from '../maintenance/purge.js'
 import { searchInSteps } from './search-in-steps.js'
 import { sessionHistory } from './session-history.js'
 import type { SendBuckets } from './send-buckets.js'
@@ -33,22 +29,18 @@ type Parts = {
   readonly usage: UsageRows
   readonly buckets: SendBuckets
   readonly perform: Perform
-  readonly audit: AuditRows
 }
 
 export function messageStore(
   db: Database,
   committer: Committer,
-  { sessions, fanOut, usage, buckets, perform, audit }: Parts,
+  { sessions, fanOut, usage, buckets, perform }: Parts,
 ): MessageStore {
   const accept = acceptance(db, sessions, { usage, buckets, perform })
   const claimRunnable = runnableClaims(db, sessions)
   const held = heldRuns(db, { sessions, fanOut, usage })
   const history = sessionHistory(db)
-  const purge = messagePurge(db)
-  const erasePrincipal = principalMessages(db, sessions)
   const activity = messageActivity(db)
-  const sweepHooks = hookSweep(db)
   const byId = messageById(db)
 
   const runner = runnerOf(committer, perform)
@@ -59,6 +51,7 @@ export function messageStore(
   return {
     ...messageLists(runner),
     ...messageChanges(runner),
+    ...messageRemovals(runner),
     cancel: (cancellation) =>
       committer.write(() => published(perform(cancelMessage, cancellation))),
     changeInput: (change) => committer.write(() => published(perform(changeInput, change))),
@@ -79,12 +72,8 @@ export function messageStore(
         return row && { message: toMessage(row), token: row.lease }
       }),
     search: searchInSteps(db, committer),
-    purge: (query) => committer.write(() => purge(query)),
     activity: (query) => committer.read(() => activity(query)),
-    erase: (session) => committer.write(() => perform(eraseSession, session)),
     // A write even to count, because other operations run between two writes.
-    erasePrincipal: (step) =>
-      committer.write(() => audit.recordedRows(entryOf(step), erasePrincipal(step), 'messages')),
-    sweep: ({ limit }) => committer.write(() => perform(sweepErasures, limit) + sweepHooks(limit)),
+    erasePrincipal: runner.write(erasePrincipalMessages),
   }
 }

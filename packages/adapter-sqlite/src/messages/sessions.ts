@@ -56,12 +56,6 @@ const nextOpenSql = `
   select position from messages
   where session_seq = sessions.seq and position > sessions.head_position and state = 'queued' order by position limit 1`
 
-/** Finds the newest message again after a deletion. The sessions must have messages. */
-export const renewLastSql = (which: string): string => `
-  update sessions set (last_message_id, last_message_at) =
-    (select max(id), max(created_at) from messages m where m.session_seq = sessions.seq)
-  where seq ${which} and not exists (select 1 from messages m where m.id = sessions.last_message_id)`
-
 /**
  * Reads and writes sessions. A session's row is the queue and the lock of its messages.
  *
@@ -119,23 +113,8 @@ export class SessionRows {
     return this.#sql.advance.get(now, sessionSeq) === 1
   }
 
-  /** A message behind the head is final before it ran. */
-  skip(sessionSeq: number): void {
-    this.#sql.skip.run(sessionSeq)
-  }
-
   remember(sessionSeq: number, sessionState: string): void {
     this.#sql.remember.run(sessionState, sessionSeq)
-  }
-
-  /**
-   * Call it after messages were erased. Deletes the session if it is empty. Otherwise deletes its
-   * state, which can quote them.
-   */
-  cleanUp(sessionSeq: number): void {
-    if (this.#sql.removeEmpty.run(sessionSeq).changes > 0) return
-    this.#sql.forgetState.run(sessionSeq)
-    this.#sql.renewLast.run(sessionSeq)
   }
 }
 
@@ -169,13 +148,7 @@ const prepare = (db: Database) => ({
        where seq = ? returning due_at is not null`,
     )
     .pluck(),
-  skip: db.prepare<[number]>('update sessions set open_count = open_count - 1 where seq = ?'),
   remember: db.prepare<[string, number]>('update sessions set state = ? where seq = ?'),
-  removeEmpty: db.prepare<[number]>(
-    'delete from sessions where seq = ? and not exists (select 1 from messages m where m.session_seq = sessions.seq)',
-  ),
-  forgetState: db.prepare<[number]>('update sessions set state = null where seq = ?'),
-  renewLast: db.prepare<[number]>(renewLastSql('= ?')),
 })
 
 /**

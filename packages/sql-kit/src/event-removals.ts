@@ -1,0 +1,121 @@
+import {
+  endUserMark,
+  isForEndUser,
+  type ErasedEvents,
+  type EventPurge,
+  type EventStore,
+  type PrincipalStep,
+} from '@org/agent-messaging-core/storage'
+import { record } from './audit.js'
+import { atMost } from './dialect.js'
+import { all, one, run, sql, type Operation, type Runner } from './operation.js'
+
+type Seqs = { readonly seqs: readonly number[] }
+type Seq = { readonly seq: number }
+type ProjectIds = { readonly projectIds: readonly string[] }
+type OfProject = { readonly projectId: string }
+/** On PostgreSQL, an event that no reader has asked for has no position yet. */
+export type DeletedEvent = OfProject & { readonly position: number | null }
+type Log = { readonly project_id: string; readonly position: number; readonly unplaced: boolean }
+export type Marked = PrincipalStep & { readonly last: number; readonly mark: string }
+
+const addLogs = sql<ProjectIds>(
+  ({ schema, each }) => `
+    insert into ${schema}event_logs (project_id, floor)
+    select value, 0 from ${each('projectIds')} where true on conflict do nothing`,
+)
+const lockLog = sql<ProjectIds>(
+  ({ schema, oneOf, lock }) => `
+    select 1 from ${schema}event_logs where ${oneOf('project_id', 'projectIds')}
+    ${lock('update', 'project_id')}`,
+)
+const raise = sql<{ readonly logs: string }>(
+  ({ schema, records, raiseFloor }) => `
+    update ${schema}event_logs as l set ${raiseFloor}
+    from ${records('logs', { project_id: 'text', position: 'bigint', unplaced: 'boolean' })} as g
+    where l.project_id = g.project_id`,
+)
+export const oldEvents = sql<EventPurge, Seq & OfProject>(
+  ({ schema, not }) => `
+    select seq, project_id as "projectId" from ${schema}events
+    where ${not('has_deliveries')} and created_at < @createdBefore
+    order by created_at ${atMost('@limit')}`,
+)
+const lastRead = sql<PrincipalStep, { readonly position: number }>(
+  ({ schema, position }) => `
+    select ${position} as position from ${schema}events
+    where project_id = @projectId and ${position} is not null and ${position} > @after
+    order by ${position} limit 1 offset @limit - 1`,
+)
+export const principalEvents = sql<Marked, Seq & { readonly body: string }>(
+  ({ schema, position, not, contains }) => `
+    select seq, body from ${schema}events
+    where project_id = @projectId and ${position} is not null and ${position} > @after
+      and ${position} <= @last and ${not('has_deliveries')} and ${contains('body', 'mark')}`,
+)
+const lock = sql<Seqs>(
+  (d) => `
+    select 1 from ${d.schema}events where ${d.oneOf('seq', 'seqs', 'bigint')}
+    ${d.lock('update', 'seq')}`,
+)
+const remove = sql<Seqs, DeletedEvent>(
+  ({ schema, oneOf, not, position }) => `
+    delete from ${schema}events where ${oneOf('seq', 'seqs', 'bigint')} and ${not('has_deliveries')}
+    returning project_id as "projectId", ${position} as position`,
+)
+
+/** Locks the logs of projects. Lock events only after that, in the order of their seq. */
+export function* lockLogs(rows: readonly OfProject[]): Operation<void> {
+  const projectIds = [...new Set(rows.map(({ projectId }) => projectId))].sort()
+  if (projectIds.length === 0) return
+  yield* run(addLogs, { projectIds })
+  yield* run(lockLog, { projectIds })
+}
+
+export const lockEvents = (seqs: readonly number[]): Operation<number> => run(lock, { seqs })
+
+/**
+ * Expires the positions before deleted events, whose logs are locked. An event without a position
+ * takes the next one, so that all positions that readers have expire.
+ */
+export function* raiseFloors(deleted: readonly DeletedEvent[]): Operation<void> {
+  const logs = new Map<string, Log>()
+  for (const { projectId, position } of deleted) {
+    const known = logs.get(projectId)
+    logs.set(projectId, {
+      project_id: projectId,
+      position: Math.max(position ?? 0, known?.position ?? 0),
+      unplaced: position === null || known?.unplaced === true,
+    })
+  }
+  if (logs.size > 0) yield* run(raise, { logs: JSON.stringify([...logs.values()]) })
+}
+
+/** `EventStore.erasePrincipal`. Walks over positions, so all events must have one. */
+export function* erasePrincipalEvents(step: PrincipalStep): Operation<ErasedEvents> {
+  const next = (yield* one(lastRead, step))?.position
+  const bounds = { mark: endUserMark(step.endUserId), last: next ?? Number.MAX_SAFE_INTEGER }
+  const rows = yield* all(principalEvents, { ...step, ...bounds })
+  const seqs = rows
+    .filter(({ body }) => isForEndUser(body, step.endUserId))
+    .map(({ seq }) => seq)
+    .sort((a, b) => a - b)
+  if (!step.countOnly && seqs.length > 0) {
+    yield* lockEvents(seqs)
+    yield* run(remove, { seqs })
+    yield* record(step.audit)
+  }
+  return { events: seqs.length, ...(next !== undefined && { next }) }
+}
+
+export const eventPurge = ({ write }: Runner): Pick<EventStore, 'purge'> => ({
+  purge: write(function* (query) {
+    const rows = yield* all(oldEvents, query)
+    const seqs = rows.map(({ seq }) => seq)
+    yield* lockLogs(rows)
+    yield* lockEvents(seqs)
+    const deleted = yield* all(remove, { seqs })
+    yield* raiseFloors(deleted)
+    return deleted.length
+  }),
+})
