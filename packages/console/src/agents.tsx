@@ -2,47 +2,41 @@ import { defaultLimits, type Agent } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
-import { show, showDone, showFound } from './parts/layout.js'
+import { showDone, showFound } from './parts/layout.js'
 import { BASE } from './options.js'
 import { Command, durationSince, Id, Status, Time } from './parts/parts.js'
-import { Empty, List, Live, type Columns } from './parts/table.js'
+import { Empty, listPage, type Columns } from './parts/table.js'
 import { need } from './access/sign-in.js'
 import { agentLabel } from './parts/wording.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:agents')
   return new Hono<Env>()
-    .get(`${BASE}/agents`, mayManage, (c) => {
+    .get('/agents', mayManage, (c) => {
       const isFiltered = c.req.query('state') === 'error'
       const page = isFiltered ? { limit: defaultLimits.agentsPerProject } : pageOf(c)
       return showFound(c, service.agents.list(projectIn(c), page), ({ data, nextCursor }) =>
-        show(
-          c,
-          { title: 'Agents', section: 'Agents' },
-          <>
-            <h1>{isFiltered ? 'Agents in error' : 'Agents'}</h1>
-            {isFiltered && (
-              <p>
-                <a href={`${BASE}/agents`}>Show all agents</a>
-              </p>
-            )}
-            <Live every={3_000}>
-              <List
-                label="Agents"
-                page={{
-                  data: data.filter(({ state }) => !isFiltered || state.kind === 'error'),
-                  nextCursor,
-                }}
-                columns={columnsFor(can(c, 'project:message'))}
-                empty={isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />}
-              />
-            </Live>
-          </>,
-        ),
+        listPage(c, {
+          title: 'Agents',
+          section: 'Agents',
+          heading: isFiltered ? 'Agents in error' : 'Agents',
+          before: isFiltered && (
+            <p>
+              <a href={`${BASE}/agents`}>Show all agents</a>
+            </p>
+          ),
+          every: 3_000,
+          page: {
+            data: data.filter(({ state }) => !isFiltered || state.kind === 'error'),
+            nextCursor,
+          },
+          columns: columnsFor(can(c, 'project:message')),
+          empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
+        }),
       )
     })
 
-    .post(`${BASE}/agents/:agent/:action{start|stop}`, mayManage, (c) => {
+    .post('/agents/:agent/:action{start|stop}', mayManage, (c) => {
       const isStart = c.req.param('action') === 'start'
       const ref = byActor(c, agentRef(c))
       const done = isStart ? service.agents.start(ref) : service.agents.stop(ref)

@@ -38,7 +38,7 @@ export const assetUrl = Object.fromEntries(
 
 /** Serves all files that the pages load. The files are public and contain no data. */
 export const assetRoutes = (): Hono<Env> =>
-  new Hono<Env>().get(`${BASE}/assets/:name`, (c) => {
+  new Hono<Env>().get('/assets/:name', (c) => {
     const asset = Object.hasOwn(assets, c.req.param('name'))
       ? assets[c.req.param('name')]
       : undefined

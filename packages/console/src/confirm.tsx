@@ -15,7 +15,7 @@ import { need } from './access/sign-in.js'
  */
 export const confirmRoutes = ({ service }: ConsoleDeps) =>
   new Hono<Env>().get(
-    `${BASE}/webhooks/:id/:action{rotate|disable|delete}`,
+    '/webhooks/:id/:action{rotate|disable|delete}',
     need('project:webhooks'),
     (c) => {
       const ref = webhookRef(c)

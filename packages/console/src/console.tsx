@@ -12,7 +12,7 @@ import { deletionRoutes } from './deletion.js'
 import { deliveryRoutes } from './deliveries/deliveries.js'
 import { showProblem } from './parts/layout.js'
 import type { ConsoleDeps, Env } from './context.js'
-import type { ConsoleOptions } from './options.js'
+import { BASE, type ConsoleOptions } from './options.js'
 import { keyRoutes } from './access/keys.js'
 import { liveRoutes } from './messages/live.js'
 import { messageRoutes } from './messages/messages.js'
@@ -90,7 +90,7 @@ export function createConsole(options: ConsoleOptions): Console {
   })
   // The service calls the catcher without a session, so its route comes before the middleware of
   // pages.
-  if (d.catcher) app.route('/', d.catcher.routes)
+  if (d.catcher) app.route(BASE, d.catcher.routes)
   app.use(limitFrames(d))
   const { look } = d.portal
   const shownLook = { name: look.name, ...lookUrlsOf(look) }
@@ -126,10 +126,10 @@ export function createConsole(options: ConsoleOptions): Console {
     }
     return next()
   })
-  app.route('/', assetRoutes())
-  app.route('/', lookRoutes(look))
-  app.route('/', portalRoutes(d))
-  app.route('/', signInRoutes(d))
+  app.route(BASE, assetRoutes())
+  app.route(BASE, lookRoutes(look))
+  app.route(BASE, portalRoutes(d))
+  app.route(BASE, signInRoutes(d))
   app.use(servePortal(d))
   app.use(requireSession(d))
   app.use(requireShownProject)
@@ -166,6 +166,7 @@ const headersFor = (frameAncestors: readonly string[]) =>
 /** The pages that need a session. */
 export const pageRoutes = (d: ConsoleDeps) =>
   new Hono<Env>()
+    .basePath(BASE)
     .route('/', overviewRoutes(d))
     .route('/', agentRoutes(d))
     .route('/', searchRoutes(d))

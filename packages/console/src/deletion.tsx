@@ -22,11 +22,11 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
   const mayManageWebhooks = need('project:webhooks')
   const maySend = need('project:message')
   return new Hono<Env>()
-    .get(`${BASE}/agents/:agent/delete`, mayManageAgents, (c) =>
+    .get('/agents/:agent/delete', mayManageAgents, (c) =>
       showFound(c, agentWithSessions(service, agentRef(c)), (found) => agentPage(c, found)),
     )
 
-    .post(`${BASE}/agents/:agent/delete`, mayManageAgents, async (c) => {
+    .post('/agents/:agent/delete', mayManageAgents, async (c) => {
       const form = await c.req.parseBody()
       const ref = agentRef(c)
       return showFound(c, agentWithSessions(service, ref), async (found) => {
@@ -42,13 +42,13 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       })
     })
 
-    .get(`${BASE}/sessions/:agent/erase`, maySend, (c) =>
+    .get('/sessions/:agent/erase', maySend, (c) =>
       showFound(c, service.agents.get(agentRef(c)), (agent) =>
         sessionPage(c, withKnownName(c, agent, c.req.param('agent')), sessionIn(c)),
       ),
     )
 
-    .post(`${BASE}/sessions/:agent/erase`, maySend, async (c) => {
+    .post('/sessions/:agent/erase', maySend, async (c) => {
       const form = await c.req.parseBody()
       const ref = agentRef(c)
       const sessionId = sessionIn(c)
@@ -60,7 +60,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
         : showError(c, done.error)
     })
 
-    .post(`${BASE}/webhooks/:id/delete`, mayManageWebhooks, (c) =>
+    .post('/webhooks/:id/delete', mayManageWebhooks, (c) =>
       showDone(
         c,
         service.webhooks.delete(byActor(c, webhookRef(c))),
@@ -91,7 +91,7 @@ const agentPage = (c: Context<Env>, { agent: { id, name }, sessions }: Doomed, r
     {
       title: `Delete ${name}`,
       section: 'Agents',
-      status: refused ? 400 : 200,
+      problem: refused?.problem,
       question: `Delete agent ${name}?`,
       path: `${BASE}/agents/${id}/delete`,
       button: 'Delete agent',
@@ -136,7 +136,7 @@ const sessionPage = (
     {
       title: 'Erase session',
       section: 'Sessions',
-      status: problem === undefined ? 200 : 400,
+      problem,
       question: 'Erase this session?',
       path: erasePath(name, sessionId),
       button: 'Erase session',

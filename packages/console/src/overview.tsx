@@ -51,7 +51,7 @@ const accessOf = (permissions: readonly Permission[]): OverviewData['can'] => ({
 })
 
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
-  new Hono<Env>().get(BASE, (c) => {
+  new Hono<Env>().get('/', (c) => {
     const { projectId, permissions } = c.get('apiKey')
     const can = accessOf(permissions)
     const asked = c.req.query('range')

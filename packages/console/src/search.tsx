@@ -46,7 +46,7 @@ type Results = {
 }
 
 export const searchRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>().get(`${BASE}/search`, (c) => {
+  new Hono<Env>().get('/search', (c) => {
     const text = (c.req.query('q') ?? '').trim()
     if (text === '') return resultsPage(c, text)
     if (!isStorableText(text)) return resultsPage(c, text, NOTHING)

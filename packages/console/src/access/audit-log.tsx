@@ -12,14 +12,14 @@ import { formatCount, FullTime, Id } from '../parts/parts.js'
 import { FilterForm } from '../parts/fields.js'
 import { optional } from '../parts/filter.js'
 import { pageOf, projectIn } from '../parts/input.js'
-import { show, showFound } from '../parts/layout.js'
+import { showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
-import { type Columns, Empty, List } from '../parts/table.js'
+import { type Columns, Empty, listPage } from '../parts/table.js'
 import { need } from './sign-in.js'
 import { projectNameOf } from './session.js'
 
 export const auditLogRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>().get(`${BASE}/audit-log`, need('project:audit'), (c) =>
+  new Hono<Env>().get('/audit-log', need('project:audit'), (c) =>
     auditLogPage(c, d, {
       projectId: projectIn(c),
       path: `${BASE}/audit-log`,
@@ -57,14 +57,12 @@ export function auditLogPage(
     ...(actor && { actorKind: actor }),
     ...(target !== undefined && { targetId: target }),
   }
-  const title = projectId === undefined ? 'Audit log of all projects' : 'Audit log'
   return showFound(c, service.auditLog.list(filter, pageOf(c)), async (page) => {
     const names = projectId === undefined ? await namesOf(service, page.data) : undefined
-    return show(
-      c,
-      { title },
-      <>
-        <h1>{title}</h1>
+    return listPage(c, {
+      title: 'Audit log',
+      heading: projectId === undefined ? 'Audit log of all projects' : 'Audit log',
+      before: (
         <FilterForm
           path={path}
           fields={{
@@ -74,18 +72,15 @@ export function auditLogPage(
           }}
           values={{ action, actor, target }}
         />
-        <List
-          label="Audit log"
-          page={page}
-          columns={columnsFor(canOpen, names)}
-          empty={
-            <Empty title="No changes">
-              <p>The log has no entry that matches. It keeps entries as long as deliveries.</p>
-            </Empty>
-          }
-        />
-      </>,
-    )
+      ),
+      page,
+      columns: columnsFor(canOpen, names),
+      empty: (
+        <Empty title="No changes">
+          <p>The log has no entry that matches. It keeps entries as long as deliveries.</p>
+        </Empty>
+      ),
+    })
   })
 }
 

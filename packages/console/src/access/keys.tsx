@@ -9,13 +9,13 @@ import { type Context, Hono } from 'hono'
 import { err, ok, safeTry } from 'neverthrow'
 import { askPage } from '../confirm.js'
 import type { ConsoleDeps, Env } from '../context.js'
-import { type Field, Fields } from '../parts/fields.js'
+import { type Field, PostForm } from '../parts/fields.js'
 import { idIn, pageOf, projectIn, textIn } from '../parts/input.js'
-import { secretPage, show, showError, showFound } from '../parts/layout.js'
+import { secretPage, showError, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
-import { Id, Problem, Status, Time } from '../parts/parts.js'
+import { Id, Status, Time } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
-import { type Columns, Empty, List } from '../parts/table.js'
+import { type Columns, Empty, listPage } from '../parts/table.js'
 import { need } from './sign-in.js'
 
 export const keyRoutes = (d: ConsoleDeps) => {
@@ -27,10 +27,10 @@ export const keyRoutes = (d: ConsoleDeps) => {
     usedKeyId: c.get('apiKey').id,
   })
   return new Hono<Env>()
-    .get(`${BASE}/keys`, mayManage, (c) => keysPage(c, d, own(c)))
-    .post(`${BASE}/keys`, mayManage, (c) => createKey(c, d, own(c)))
-    .get(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokePage(c, d, own(c)))
-    .post(`${BASE}/keys/:key/revoke`, mayManage, (c) => revokeKey(c, d, own(c)))
+    .get('/keys', mayManage, (c) => keysPage(c, d, own(c)))
+    .post('/keys', mayManage, (c) => createKey(c, d, own(c)))
+    .get('/keys/:key/revoke', mayManage, (c) => revokePage(c, d, own(c)))
+    .post('/keys/:key/revoke', mayManage, (c) => revokeKey(c, d, own(c)))
 }
 
 /** The project whose keys a page shows, and the address of that page. */
@@ -69,31 +69,28 @@ export const keysPage = (
   problem?: string,
 ) =>
   showFound(c, service.keys.list(of.projectId, pageOf(c)), (page) =>
-    show(
-      c,
-      { title: 'API keys', status: problem === undefined ? 200 : 400 },
-      <>
-        <h1>API keys</h1>
-        <List
-          label="API keys"
-          page={page}
-          columns={columnsFor(of, service.now())}
-          empty={
-            <Empty title="No API keys yet">
-              <p>Create one for each program that calls the API.</p>
-            </Empty>
-          }
+    listPage(c, {
+      title: 'API keys',
+      problem,
+      page,
+      columns: columnsFor(of, service.now()),
+      empty: (
+        <Empty title="No API keys yet">
+          <p>Create one for each program that calls the API.</p>
+        </Empty>
+      ),
+      after: (
+        <PostForm
+          action={of.path}
+          class="narrow card stack"
+          title="Create an API key"
+          problem={problem}
+          fields={FIELDS}
+          values={draft}
+          button="Create key"
         />
-        <form method="post" action={of.path} class="narrow card stack">
-          <h2>Create an API key</h2>
-          <Problem text={problem} />
-          <Fields fields={FIELDS} values={draft} />
-          <p class="buttons">
-            <button class="primary">Create key</button>
-          </p>
-        </form>
-      </>,
-    ),
+      ),
+    }),
   )
 
 export async function createKey(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {

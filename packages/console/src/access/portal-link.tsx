@@ -13,12 +13,12 @@ import { projectNameOf, signedIn, type SignedIn } from './session.js'
 /** Opens the session of a link, and asks first if the browser has another session. */
 export const portalRoutes = (d: ConsoleDeps) =>
   new Hono<Env>()
-    .get(PORTAL, async (c) => {
+    .get('/portal', async (c) => {
       // Link previews and scanners send HEAD. Such a request must not use up the link.
       if (c.req.method === 'HEAD') return c.body(null, 200)
       return followLink(c, d, { code: c.req.query('code') ?? '', isAgreed: false })
     })
-    .post(PORTAL, async (c) =>
+    .post('/portal', async (c) =>
       followLink(c, d, { code: textIn(await c.req.parseBody(), 'code'), isAgreed: true }),
     )
 

@@ -31,7 +31,7 @@ export function lookUrlsOf(look: PortalLook): LookUrls {
 /** Serves the files of the look. They are public, like the assets of all pages. */
 export function lookRoutes(look: PortalLook): Hono<Env> {
   const assets = assetsOf(look)
-  return new Hono<Env>().get(`${BASE}/portal/:name{logo|style.css}`, (c) => {
+  return new Hono<Env>().get('/portal/:name{logo|style.css}', (c) => {
     const asset = assets[c.req.param('name')]
     if (!asset) return c.notFound()
     c.header('Content-Type', asset.type)

@@ -4,12 +4,12 @@ import { auditLogPage } from './audit-log.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { can, idIn, pageOf, textIn } from '../parts/input.js'
 import { createKey, type KeysOf, keysPage, revokeKey, revokePage } from './keys.js'
-import { Fields } from '../parts/fields.js'
+import { Fields, PostForm } from '../parts/fields.js'
 import { show, showFound, showProblem } from '../parts/layout.js'
 import { BASE } from '../options.js'
-import { Id, Problem, Time } from '../parts/parts.js'
+import { Id, Time } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
-import { type Columns, Empty, List } from '../parts/table.js'
+import { type Columns, Empty, listPage } from '../parts/table.js'
 import { keysOfSession, projectNameOf, switchProject } from './session.js'
 import { KEY_FIELD, needOperator } from './sign-in.js'
 
@@ -23,20 +23,20 @@ export const projectRoutes = (d: ConsoleDeps) => {
     return { projectId, path: `${PROJECTS}/${projectId}/keys`, actor: OPERATOR }
   }
   return new Hono<Env>()
-    .get(`${BASE}/project`, (c) => projectPage(c, d))
+    .get('/project', (c) => projectPage(c, d))
 
-    .post(`${BASE}/switch`, async (c) => {
+    .post('/switch', async (c) => {
       const projectId = idIn(textIn(await c.req.parseBody(), 'project'))
       return (await switchProject(c, d, projectId))
         ? c.redirect(BASE, 303)
         : showProblem(c, 404, 'Your session has no valid key of this project')
     })
 
-    .use(PROJECTS, needOperator)
-    .use(`${PROJECTS}/*`, needOperator)
-    .get(PROJECTS, (c) => projectsPage(c, d))
+    .use('/projects', needOperator)
+    .use('/projects/*', needOperator)
+    .get('/projects', (c) => projectsPage(c, d))
 
-    .post(PROJECTS, async (c) => {
+    .post('/projects', async (c) => {
       const name = textIn(await c.req.parseBody(), 'name').trim()
       const created = await d.service.projects.create({ name, actor: OPERATOR })
       return created.isErr()
@@ -44,18 +44,18 @@ export const projectRoutes = (d: ConsoleDeps) => {
         : c.redirect(`${PROJECTS}/${created.value.id}/keys`, 303)
     })
 
-    .get(`${PROJECTS}/:project/keys`, (c) => {
+    .get('/projects/:project/keys', (c) => {
       const of = keysOf(c)
       return showFound(c, d.service.projects.get(of.projectId), () => keysPage(c, d, of))
     })
-    .post(`${PROJECTS}/:project/keys`, (c) => createKey(c, d, keysOf(c)))
-    .get(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokePage(c, d, keysOf(c)))
-    .post(`${PROJECTS}/:project/keys/:key/revoke`, (c) => revokeKey(c, d, keysOf(c)))
+    .post('/projects/:project/keys', (c) => createKey(c, d, keysOf(c)))
+    .get('/projects/:project/keys/:key/revoke', (c) => revokePage(c, d, keysOf(c)))
+    .post('/projects/:project/keys/:key/revoke', (c) => revokeKey(c, d, keysOf(c)))
 
-    .get(`${PROJECTS}/audit-log`, (c) =>
+    .get('/projects/audit-log', (c) =>
       auditLogPage(c, d, { path: `${PROJECTS}/audit-log`, canOpen: false }),
     )
-    .get(`${PROJECTS}/:project/audit-log`, (c) => {
+    .get('/projects/:project/audit-log', (c) => {
       const projectId = idIn(c.req.param('project'))
       const path = `${PROJECTS}/${projectId}/audit-log`
       return auditLogPage(c, d, { projectId, path, canOpen: false })
@@ -125,40 +125,34 @@ type Draft = { readonly name: string; readonly problem?: string }
 
 const projectsPage = (c: Context<Env>, { service }: ConsoleDeps, draft: Draft = { name: '' }) =>
   showFound(c, service.projects.list(pageOf(c)), (page) =>
-    show(
-      c,
-      { title: 'Projects', status: draft.problem === undefined ? 200 : 400 },
-      <>
-        <div class="heading">
-          <h1>Projects</h1>
-          <a class="button" href={`${PROJECTS}/audit-log`}>
-            Audit log of all projects
-          </a>
-        </div>
-        <List
-          label="Projects"
-          page={page}
-          columns={COLUMNS}
-          next="Newer"
-          empty={
-            <Empty title="No projects yet">
-              <p>Create the first one below.</p>
-            </Empty>
-          }
+    listPage(c, {
+      title: 'Projects',
+      problem: draft.problem,
+      action: (
+        <a class="button" href={`${PROJECTS}/audit-log`}>
+          Audit log of all projects
+        </a>
+      ),
+      page,
+      columns: COLUMNS,
+      next: 'Newer',
+      empty: (
+        <Empty title="No projects yet">
+          <p>Create the first one below.</p>
+        </Empty>
+      ),
+      after: (
+        <PostForm
+          action={PROJECTS}
+          class="narrow card stack"
+          title="Create a project"
+          problem={draft.problem}
+          fields={{ name: { label: 'Name', required: true, maxlength: 100 } }}
+          values={{ name: draft.name }}
+          button="Create project"
         />
-        <form method="post" action={PROJECTS} class="narrow card stack">
-          <h2>Create a project</h2>
-          <Problem text={draft.problem} />
-          <Fields
-            fields={{ name: { label: 'Name', required: true, maxlength: 100 } }}
-            values={{ name: draft.name }}
-          />
-          <p class="buttons">
-            <button class="primary">Create project</button>
-          </p>
-        </form>
-      </>,
-    ),
+      ),
+    }),
   )
 
 const COLUMNS: Columns<Project> = {

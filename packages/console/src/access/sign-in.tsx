@@ -33,9 +33,9 @@ const LINK_IS_USED =
 /** The routes that need no session: sign in, sign out and the theme. */
 export const signInRoutes = (d: ConsoleDeps) =>
   new Hono<Env>()
-    .get(`${BASE}/sign-in`, (c) => signInPage(c, { to: c.req.query('to') }))
+    .get('/sign-in', (c) => signInPage(c, { to: c.req.query('to') }))
 
-    .post(`${BASE}/sign-in`, async (c) => {
+    .post('/sign-in', async (c) => {
       const form = await c.req.parseBody()
       const key = textIn(form, 'key').trim()
       const found = await credentialOf(d, key)
@@ -50,7 +50,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
       return c.redirect(pathIn(form['to']), 303)
     })
 
-    .get(`${BASE}/enter`, async (c) => {
+    .get('/enter', async (c) => {
       // Link previews and scanners send HEAD. It must not use the link up.
       if (c.req.method === 'HEAD') return c.body(null, 200)
       const key = d.links.use(c.req.query('code') ?? '')
@@ -64,7 +64,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
       return c.redirect(BASE, 303)
     })
 
-    .post(`${BASE}/sign-out`, async (c) => {
+    .post('/sign-out', async (c) => {
       if (await leavePortal(c, d)) return overPage(c, 'You have left the portal')
       const ended = await endSession(c, d)
       return ended.isOk()
@@ -72,7 +72,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
         : signInPage(c, { problem: SIGNED_OUT_HERE, status: 503 })
     })
 
-    .post(`${BASE}/theme`, async (c) => {
+    .post('/theme', async (c) => {
       const { theme, to } = await c.req.parseBody()
       const chosen = THEMES.find((one) => one === theme) ?? 'auto'
       setCookie(c, 'agent_messaging_theme', chosen, {

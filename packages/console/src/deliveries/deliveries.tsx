@@ -8,10 +8,10 @@ import { deliveryColumns, detailsOf } from './delivery-table.js'
 import {
   ANSWER_CHOICES,
   deliveryFilter,
-  fieldsOf,
   filterFields,
   filtersOf,
   listFilterIn,
+  queryOf,
   type ListFilter,
 } from '../parts/filter.js'
 import { FilterForm, Periods } from '../parts/fields.js'
@@ -20,7 +20,7 @@ import { byActor, can, deliveryRef, pageOf, projectIn } from '../parts/input.js'
 import { goTo, show, showFound } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
-import { Empty, List, Live } from '../parts/table.js'
+import { Empty, listPage } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { useView, zoneOf } from '../parts/zone.js'
 
@@ -32,9 +32,9 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
   return new Hono<Env>()
-    .get(`${BASE}/deliveries`, mayManage, (c) => listPage(c, d))
+    .get('/deliveries', mayManage, (c) => deliveriesPage(c, d))
 
-    .get(`${BASE}/deliveries/:id`, mayManage, (c) => {
+    .get('/deliveries/:id', mayManage, (c) => {
       const ref = deliveryRef(c)
       const found = safeTry(async function* () {
         const detail = yield* service.deliveries.get(ref)
@@ -54,7 +54,7 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
       )
     })
 
-    .post(`${BASE}/deliveries/:id/:action{redeliver|cancel|skip}`, mayManage, (c) => {
+    .post('/deliveries/:id/:action{redeliver|cancel|skip}', mayManage, (c) => {
       const ref = deliveryRef(c)
       const action = c.req.param('action') as keyof typeof NOTICES
       return showFound(c, service.deliveries[action](byActor(c, ref)), async (delivery) => {
@@ -73,7 +73,7 @@ async function isBackingOff(
   return webhook.isOk() && circuitAt(webhook.value.health, service.now()) !== 'closed'
 }
 
-function listPage(c: Context<Env>, { service }: ConsoleDeps) {
+function deliveriesPage(c: Context<Env>, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = listFilterIn(c.req.query(), zoneOf(c))
   const found = safeTry(async function* () {
@@ -84,43 +84,37 @@ function listPage(c: Context<Env>, { service }: ConsoleDeps) {
     return ok({ page: { data: yield* detailsOf(service, data), nextCursor }, webhooks })
   })
   return showFound(c, found, ({ page, webhooks }) =>
-    show(
-      c,
-      { title: 'Deliveries', section: 'Deliveries' },
-      <>
-        <h1>{filter.held ? 'Held deliveries' : 'Deliveries'}</h1>
-        {filter.held ? (
-          <p class="muted">
-            Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
-            <a href={`${BASE}/deliveries`}>Show all deliveries</a>
-          </p>
-        ) : (
-          <>
-            <FilterForm
-              path={`${BASE}/deliveries`}
-              fields={{
-                message: filter.message !== undefined && { label: 'Message ID' },
-                ...filterFields(webhooks, [...ANSWER_CHOICES, ['failed', 'all except 2xx']]),
-              }}
-              values={filter}
-            />
-            <Periods />
-          </>
-        )}
-        <Live every={4_000}>
-          <List
-            label="Deliveries"
-            page={page}
-            columns={deliveryColumns(webhooks)}
-            empty={Object.values(filter).some(Boolean) ? <NoMatch /> : <NoDeliveries />}
+    listPage(c, {
+      title: 'Deliveries',
+      section: 'Deliveries',
+      heading: filter.held ? 'Held deliveries' : 'Deliveries',
+      before: filter.held ? (
+        <p class="muted">
+          Pending deliveries of webhooks that are disabled, paused or backing off.{' '}
+          <a href={`${BASE}/deliveries`}>Show all deliveries</a>
+        </p>
+      ) : (
+        <>
+          <FilterForm
+            path={`${BASE}/deliveries`}
+            fields={{
+              message: filter.message !== undefined && { label: 'Message ID' },
+              ...filterFields(webhooks, [...ANSWER_CHOICES, ['failed', 'all except 2xx']]),
+            }}
+            values={filter}
           />
-        </Live>
-        {!filter.held &&
-          filter.message === undefined &&
-          filter.answer !== 'failed' &&
-          page.data.length > 0 && <RecoverMatches filter={filter} />}
-      </>,
-    ),
+          <Periods />
+        </>
+      ),
+      every: 4_000,
+      page,
+      columns: deliveryColumns(webhooks),
+      empty: Object.values(filter).some(Boolean) ? <NoMatch /> : <NoDeliveries />,
+      after: !filter.held &&
+        filter.message === undefined &&
+        filter.answer !== 'failed' &&
+        page.data.length > 0 && <RecoverMatches filter={filter} />,
+    }),
   )
 }
 
@@ -164,7 +158,7 @@ const NoDeliveries = () => (
 
 const RecoverMatches = ({ filter }: { readonly filter: ListFilter }) => (
   <p class="card buttons">
-    <a class="button" href={`${BASE}/recover?${new URLSearchParams(fieldsOf(filter)).toString()}`}>
+    <a class="button" href={`${BASE}/recover?${queryOf(filter)}`}>
       Recover matches
     </a>
     <span class="muted">

@@ -22,9 +22,9 @@ export const recoverRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
   return new Hono<Env>()
-    .get(`${BASE}/recover`, mayManage, (c) => recoverPage(c, d))
+    .get('/recover', mayManage, (c) => recoverPage(c, d))
 
-    .post(`${BASE}/recover`, mayManage, async (c) => {
+    .post('/recover', mayManage, async (c) => {
       const projectId = projectIn(c)
       const form = await c.req.parseBody()
       const filter = recoverFilter(form, zoneOf(c))
@@ -41,7 +41,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       return showFound(c, started, ({ id }) => goTo(c, `/recoveries/${id}${query}`))
     })
 
-    .get(`${BASE}/recoveries/:id`, mayManage, (c) => {
+    .get('/recoveries/:id', mayManage, (c) => {
       const total = Number(c.req.query('total'))
       return showFound(c, service.recoveries.get(recoveryRef(c)), (recovery) =>
         show(
@@ -55,7 +55,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
       )
     })
 
-    .post(`${BASE}/recoveries/:id/cancel`, mayManage, (c) => {
+    .post('/recoveries/:id/cancel', mayManage, (c) => {
       const ref = recoveryRef(c)
       const cancelled = service.recoveries.cancel(byActor(c, ref))
       return showDone(c, cancelled, `/recoveries/${ref.recoveryId}?notice=cancelled`)

@@ -67,7 +67,7 @@ export function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draf
     const livePath = c.req.query('cursor') === undefined ? liveOf(pathOf(c)) : undefined
     return show(
       c,
-      { title: sessionId, section: 'Sessions', status: draft?.problem === undefined ? 200 : 400 },
+      { title: sessionId, section: 'Sessions', problem: draft?.problem },
       <>
         <p class="crumbs">
           <a href={`${BASE}/sessions?agent=${agent.name}`}>{agent.name}</a> / session

@@ -46,7 +46,7 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
       'X-Accel-Buffering': 'no',
     })
   }
-  return new Hono<Env>().get(`${BASE}/sessions/:agent/live`, need('project:message'), (c) =>
+  return new Hono<Env>().get('/sessions/:agent/live', need('project:message'), (c) =>
     showFound(c, service.agents.get(agentRef(c)), (agent) => follow(c, agent)),
   )
 }

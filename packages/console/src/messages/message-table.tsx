@@ -4,9 +4,9 @@ import { BASE } from '../options.js'
 import { Id, Post, Status, Time } from '../parts/parts.js'
 import type { Columns } from '../parts/table.js'
 import { messageLabel, shortened } from '../parts/wording.js'
-import { isStorableText, isUuid, toIso } from '@org/agent-messaging-core/runtime'
+import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
-import { instantOf, optional } from '../parts/filter.js'
+import { fieldsOf, instantOf, optional } from '../parts/filter.js'
 
 /** UTF-16 units. The page of the message has the whole text. */
 const SHOWN_TEXT = 200
@@ -112,14 +112,7 @@ export const searchOf = (
 })
 
 /** Returns the address of the list of the messages that match. */
-export function messagesPath({ from, to, ...others }: MessageFilter): string {
-  const fields = {
-    ...others,
-    from: from === undefined ? undefined : toIso(from),
-    to: to === undefined ? undefined : toIso(to),
-  }
-  const query = new URLSearchParams()
-  for (const [name, value] of Object.entries(fields))
-    if (value !== undefined) query.set(name, value)
-  return query.size === 0 ? `${BASE}/messages` : `${BASE}/messages?${query.toString()}`
+export function messagesPath(filter: MessageFilter): string {
+  const query = new URLSearchParams(fieldsOf(filter)).toString()
+  return query === '' ? `${BASE}/messages` : `${BASE}/messages?${query}`
 }

@@ -6,7 +6,7 @@ import { can, idIn, pageOf, projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
 import { messageColumns, messageFilterIn, messagesPath, searchOf, STATES } from './message-table.js'
 import { BASE } from '../options.js'
-import { Empty, List, Live, TableSection } from '../parts/table.js'
+import { Empty, listPage, Live, TableSection } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { zoneOf } from '../parts/zone.js'
 import {
@@ -27,34 +27,31 @@ import { messageLabel } from '../parts/wording.js'
 export const messageRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
   return new Hono<Env>()
-    .get(`${BASE}/messages`, maySend, (c) => listPage(c, d))
-    .get(`${BASE}/messages/:id`, maySend, (c) => messagePage(c, d))
+    .get('/messages', maySend, (c) => messagesPage(c, d))
+    .get('/messages/:id', maySend, (c) => messagePage(c, d))
 }
 
-function listPage(c: Context<Env>, { service }: ConsoleDeps) {
+function messagesPage(c: Context<Env>, { service }: ConsoleDeps) {
   const filter = messageFilterIn(c.req.query(), zoneOf(c))
   const search = { ...searchOf(projectIn(c), filter), page: pageOf(c), abort: c.req.raw.signal }
   return showFound(c, service.messages.search(search), (page) => {
     const isFiltered = Object.values(filter).some((value) => value !== undefined)
-    const list = (
-      <List
-        label="Messages"
-        page={page}
-        columns={messageColumns}
-        empty={isFiltered ? <NoMatch /> : <NoMessages />}
-      />
-    )
-    return show(
-      c,
-      { title: 'Messages', section: 'Messages' },
-      <>
-        <h1>{filter.state === 'failed' ? 'Failed messages' : 'Messages'}</h1>
-        <FilterForm path={`${BASE}/messages`} fields={FIELDS} values={filter} />
-        <Periods />
-        {/* A text is searched in many rows, so its result is not refreshed. */}
-        {filter.text === undefined ? <Live every={5_000}>{list}</Live> : <div>{list}</div>}
-      </>,
-    )
+    return listPage(c, {
+      title: 'Messages',
+      section: 'Messages',
+      heading: filter.state === 'failed' ? 'Failed messages' : 'Messages',
+      before: (
+        <>
+          <FilterForm path={`${BASE}/messages`} fields={FIELDS} values={filter} />
+          <Periods />
+        </>
+      ),
+      // A text is searched in many rows, so its result is not refreshed.
+      every: filter.text === undefined && 5_000,
+      page,
+      columns: messageColumns,
+      empty: isFiltered ? <NoMatch /> : <NoMessages />,
+    })
   })
 }
 

@@ -13,7 +13,7 @@ import { BASE } from '../options.js'
 import { FullTime, Problem, Time } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
 import { AnswerFields, type Input, nameOf, Questions, type Refused } from './questions.js'
-import { type Columns, Empty, List, Live } from '../parts/table.js'
+import { type Columns, Empty, listPage } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { shortened } from '../parts/wording.js'
 
@@ -26,38 +26,30 @@ const CLOSED = 'This question is closed. Your answer was not stored.'
 export const questionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
   return new Hono<Env>()
-    .get(QUESTIONS, maySend, (c) => listPage(c, d))
-    .get(`${QUESTIONS}/:id`, maySend, (c) => questionPage(c, d))
-    .post(`${QUESTIONS}/:id`, maySend, (c) => answer(c, d))
-    .get(`${QUESTIONS}/:id/withdraw`, maySend, (c) => withdrawPage(c, d))
-    .post(`${QUESTIONS}/:id/withdraw`, maySend, (c) => withdraw(c, d))
+    .get('/questions', maySend, (c) => questionsPage(c, d))
+    .get('/questions/:id', maySend, (c) => questionPage(c, d))
+    .post('/questions/:id', maySend, (c) => answer(c, d))
+    .get('/questions/:id/withdraw', maySend, (c) => withdrawPage(c, d))
+    .post('/questions/:id/withdraw', maySend, (c) => withdraw(c, d))
 }
 
 const pathFor = ({ id }: Message): string => `${QUESTIONS}/${id}`
 
-const listPage = (c: Context<Env>, { service }: ConsoleDeps) =>
-  showFound(c, service.inputs.list({ projectId: projectIn(c), page: pageOf(c) }), async (page) => {
-    const names = await agentNames(c, service)
-    return show(
-      c,
-      { title: 'Questions', section: 'Questions' },
-      <>
-        <h1>Questions</h1>
-        <Live every={3_000}>
-          <List
-            label="Questions"
-            page={page}
-            columns={columnsFor(names)}
-            empty={
-              <Empty title="No open questions">
-                <p>If an agent asks a person, the question appears here.</p>
-              </Empty>
-            }
-          />
-        </Live>
-      </>,
-    )
-  })
+const questionsPage = (c: Context<Env>, { service }: ConsoleDeps) =>
+  showFound(c, service.inputs.list({ projectId: projectIn(c), page: pageOf(c) }), async (page) =>
+    listPage(c, {
+      title: 'Questions',
+      section: 'Questions',
+      every: 3_000,
+      page,
+      columns: columnsFor(await agentNames(c, service)),
+      empty: (
+        <Empty title="No open questions">
+          <p>If an agent asks a person, the question appears here.</p>
+        </Empty>
+      ),
+    }),
+  )
 
 /** Returns the names of agents by their ids, if the API key can list agents. */
 async function agentNames(c: Context<Env>, { agents }: ConsoleDeps['service']) {
@@ -149,7 +141,7 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
       <input
         id="endUserId"
         name="endUserId"
-        value={refused ? textIn(refused.form, 'endUserId') : ''}
+        value={refused && textIn(refused.form, 'endUserId')}
         autocomplete="off"
         aria-describedby="who"
       />

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Agent, SendInput } from '@org/agent-messaging-core'
 import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { type Form, textIn } from '../parts/input.js'
-import { Fields } from '../parts/fields.js'
-import { Problem } from '../parts/parts.js'
+import { Fields, PostForm } from '../parts/fields.js'
 import type { ConsoleDeps } from '../context.js'
 import { problemText } from '../parts/texts.js'
 
@@ -79,47 +78,47 @@ const METADATA = {
 export function SendForm({ action, agent, draft, session }: FormProps) {
   const needsUser = agent.defaultExecutionPrincipal.type === 'end_user'
   return (
-    <form method="post" action={action} class="stack">
-      <Problem text={draft?.problem} />
+    <PostForm
+      action={action}
+      problem={draft?.problem}
+      fields={{
+        sessionId: session !== undefined && {
+          label: 'Session',
+          required: true,
+          maxlength: 256,
+          placeholder: 'any name',
+          autocomplete: 'off',
+        },
+        message: { label: 'Message', required: true, rows: 3 },
+        endUserId: {
+          label: (
+            <>
+              End user{' '}
+              <span class="muted">
+                {needsUser ? '(required: this agent acts for end users)' : '(empty: the service)'}
+              </span>
+            </>
+          ),
+          required: needsUser,
+          autocomplete: 'off',
+        },
+      }}
+      values={{ sessionId: session, ...draft }}
+      button="Send"
+      beside={
+        agent.state.kind === 'running' ? null : (
+          <span class="muted">
+            {agent.name} is {agent.state.kind} and accepts no messages.
+          </span>
+        )
+      }
+    >
       <input type="hidden" name="agent" value={agent.name} />
       <input type="hidden" name="formId" value={draft?.formId || randomUUID()} autocomplete="off" />
-      <Fields
-        fields={{
-          sessionId: session !== undefined && {
-            label: 'Session',
-            required: true,
-            maxlength: 256,
-            placeholder: 'any name',
-            autocomplete: 'off',
-          },
-          message: { label: 'Message', required: true, rows: 3 },
-          endUserId: {
-            label: (
-              <>
-                End user{' '}
-                <span class="muted">
-                  {needsUser ? '(required: this agent acts for end users)' : '(empty: the service)'}
-                </span>
-              </>
-            ),
-            required: needsUser,
-            autocomplete: 'off',
-          },
-        }}
-        values={{ sessionId: session, ...draft }}
-      />
       <details open={draft !== undefined && draft.metadata !== ''}>
         <summary>Metadata</summary>
         <Fields fields={METADATA} values={{ ...draft }} />
       </details>
-      <p class="buttons">
-        <button class="primary">Send</button>
-        {agent.state.kind === 'running' ? null : (
-          <span class="muted">
-            {agent.name} is {agent.state.kind} and accepts no messages.
-          </span>
-        )}
-      </p>
-    </form>
+    </PostForm>
   )
 }

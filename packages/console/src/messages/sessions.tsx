@@ -19,9 +19,9 @@ const NOTHING = okAsync({ data: [] })
 export const sessionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
   return new Hono<Env>()
-    .get(`${BASE}/sessions`, maySend, (c) => sessionsPage(c, d))
+    .get('/sessions', maySend, (c) => sessionsPage(c, d))
 
-    .post(`${BASE}/sessions`, maySend, async (c) => {
+    .post('/sessions', maySend, async (c) => {
       const form = await c.req.parseBody()
       const agent = agentIn(textIn(form, 'agent'))
       const sent = await sendFrom(
@@ -33,9 +33,9 @@ export const sessionRoutes = (d: ConsoleDeps) => {
       return c.redirect(sessionPath(agent, sent.sessionId), 303)
     })
 
-    .get(`${BASE}/sessions/:agent`, maySend, (c) => conversationPage(c, d))
+    .get('/sessions/:agent', maySend, (c) => conversationPage(c, d))
 
-    .post(`${BASE}/sessions/:agent`, maySend, async (c) => {
+    .post('/sessions/:agent', maySend, async (c) => {
       const ref = agentRef(c)
       const sessionId = c.req.query('session') ?? ''
       const sent = await sendFrom(d, { ...ref, sessionId }, await c.req.parseBody())
@@ -43,7 +43,7 @@ export const sessionRoutes = (d: ConsoleDeps) => {
       return c.redirect(`${sessionPath(ref.agent, sessionId)}#end`, 303)
     })
 
-    .post(`${BASE}/messages/:agent/:message/:action{retry|cancel}`, maySend, (c) => {
+    .post('/messages/:agent/:message/:action{retry|cancel}', maySend, (c) => {
       const isRetry = c.req.param('action') === 'retry'
       const ref = byActor(c, { ...agentRef(c), messageId: idIn(c.req.param('message')) })
       const { messages } = d.service
@@ -87,10 +87,14 @@ function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
   const requested = c.req.query('agent') ?? draft?.agent
   return showFound(c, readSessions(c, d, requested), ({ agents, chosen }) => {
     const isMissing = requested !== undefined && !chosen
-    const status = draft?.problem === undefined ? 200 : 400
     return show(
       c,
-      { title: 'Sessions', section: 'Sessions', status: isMissing ? 404 : status },
+      {
+        title: 'Sessions',
+        section: 'Sessions',
+        problem: draft?.problem,
+        ...(isMissing && { status: 404 }),
+      },
       <>
         <div class="heading">
           <h1>Sessions</h1>

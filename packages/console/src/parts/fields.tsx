@@ -3,6 +3,7 @@ import type { Context } from 'hono'
 import type { Child, JSX } from 'hono/jsx'
 import type { Env } from '../context.js'
 import { textIn, type Form } from './input.js'
+import { Problem } from './parts.js'
 import { localIso, useView } from './zone.js'
 
 /** Describes a field of a form. The other attributes are those of its input. */
@@ -111,6 +112,41 @@ export const FilterForm = ({ path, ...fields }: FieldsProps & { readonly path: s
     <p class="buttons">
       <button class="primary">Filter</button>
       <a href={path}>Clear</a>
+    </p>
+  </form>
+)
+
+type FormProps = FieldsProps & {
+  readonly action: string
+  readonly title?: string
+  readonly problem?: string | undefined
+  readonly button: string
+  readonly class?: string
+  /** Shown behind the fields. */
+  readonly children?: Child
+  /** Shown beside the button. */
+  readonly beside?: Child
+}
+
+/** A form that changes something. */
+export const PostForm = ({
+  action,
+  title,
+  problem,
+  button,
+  class: look = 'stack',
+  children,
+  beside,
+  ...fields
+}: FormProps) => (
+  <form method="post" action={action} class={look}>
+    {title !== undefined && <h2>{title}</h2>}
+    <Problem text={problem} />
+    <Fields {...fields} />
+    {children}
+    <p class="buttons">
+      <button class="primary">{button}</button>
+      {beside}
     </p>
   </form>
 )

@@ -79,22 +79,23 @@ export const listFilterIn = (
 export const filtersOf = ({ answer, ...others }: ListFilter): readonly Filter[] =>
   (answer === 'failed' ? FAILED_ANSWERS : [answer]).map((one) => ({ ...others, answer: one }))
 
-/** Returns the filter as the fields of a form or an address. */
-export function fieldsOf({
-  from,
-  to,
-  ...others
-}: Partial<ListFilter>): Readonly<Record<string, string>> {
-  return given({
+type Fields = { readonly from?: number | undefined; readonly to?: number | undefined }
+
+/** Returns a filter as the fields of a form or an address. */
+export const fieldsOf = ({ from, to, ...others }: Fields): Readonly<Record<string, string>> =>
+  given({
     ...others,
     from: from === undefined ? undefined : toIso(from),
     to: to === undefined ? undefined : toIso(to),
   })
-}
 
 /** Returns the address of the list of the deliveries that match. */
 export const deliveriesPath = (filter: Partial<ListFilter>): string =>
-  `${BASE}/deliveries?${new URLSearchParams(fieldsOf(filter)).toString()}`
+  `${BASE}/deliveries?${queryOf(filter)}`
+
+/** Returns the filter as the query of an address. */
+export const queryOf = (filter: Partial<ListFilter>): string =>
+  new URLSearchParams(fieldsOf(filter)).toString()
 
 export const ANSWER_CHOICES = ANSWERS.map(
   (answer) => [answer, answer === 'none' ? 'unreachable' : answer] as const,

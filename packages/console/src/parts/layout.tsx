@@ -17,6 +17,8 @@ export type Page = {
   readonly title: string
   /** The section of the navigation that contains the page. */
   readonly section?: string
+  /** Makes the status 400 by default. */
+  readonly problem?: string | undefined
   readonly status?: 200 | 400 | 401 | 403 | 404 | 409 | 413 | 500 | 503
 }
 
@@ -57,7 +59,7 @@ const HTMX = JSON.stringify({
 /** Answers with a whole page. */
 export async function show(
   c: Context<Env>,
-  { title, section, status = 200 }: Page,
+  { title, section, problem, status = problem === undefined ? 200 : 400 }: Page,
   children: Child,
 ): Promise<Response> {
   const theme = getCookie(c, 'agent_messaging_theme')

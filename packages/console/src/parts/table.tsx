@@ -2,6 +2,7 @@ import type { Page } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import type { Child } from 'hono/jsx'
 import type { Env } from '../context.js'
+import { show, type Page as ShownPage } from './layout.js'
 import { useView } from './zone.js'
 
 /** Returns the contents of a cell. An object also says how to align the cells. */
@@ -92,6 +93,41 @@ type ListProps<Row> = {
   readonly empty: Child
   /** The name of the link to the next page. */
   readonly next?: string
+}
+
+type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
+  ShownPage & {
+    /** Default: the title. */
+    readonly heading?: string
+    /** Beside the heading. */
+    readonly action?: Child
+    readonly before?: Child
+    readonly after?: Child
+    /** The milliseconds between two updates. */
+    readonly every?: number | false
+  }
+
+/** Answers with a page that has a list, between its filter and its form. */
+export function listPage<Row>(c: Context<Env>, options: ListPage<Row>): Promise<Response> {
+  const { title, heading = title, action, before, after, every = false } = options
+  const list = <List {...options} label={title} />
+  return show(
+    c,
+    options,
+    <>
+      {action === undefined ? (
+        <h1>{heading}</h1>
+      ) : (
+        <div class="heading">
+          <h1>{heading}</h1>
+          {action}
+        </div>
+      )}
+      {before}
+      {every === false ? list : <Live every={every}>{list}</Live>}
+      {after}
+    </>,
+  )
 }
 
 /** Shows one page of a list, with links to the first and the next page. */

@@ -23,9 +23,9 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
   const urlOf = (projectId: string, requestUrl: string): string =>
     `${publicUrl() ?? new URL(requestUrl).origin}${catcher.pathOf(projectId)}`
   return routes
-    .use(`${BASE}/catcher/*`, need('project:webhooks'))
+    .use('/catcher/*', need('project:webhooks'))
 
-    .get(`${BASE}/catcher`, (c) => {
+    .get('/catcher', (c) => {
       const projectId = projectIn(c)
       const url = urlOf(projectId, c.req.url)
       return showFound(c, service.webhooks.list(projectId, { limit: 100 }), ({ data }) =>
@@ -42,7 +42,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       )
     })
 
-    .post(`${BASE}/catcher/register`, (c) => {
+    .post('/catcher/register', (c) => {
       const projectId = projectIn(c)
       const created = service.webhooks.create({
         actor: c.get('actor'),
@@ -55,12 +55,12 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
       return showDone(c, created, '/catcher?notice=caught')
     })
 
-    .post(`${BASE}/catcher/answer`, async (c) => {
+    .post('/catcher/answer', async (c) => {
       catcher.setResponse(projectIn(c), responseFrom(await c.req.parseBody()))
       return goTo(c, '/catcher?notice=answering')
     })
 
-    .post(`${BASE}/catcher/clear`, (c) => {
+    .post('/catcher/clear', (c) => {
       catcher.clear(projectIn(c))
       return goTo(c, '/catcher?notice=cleared')
     })

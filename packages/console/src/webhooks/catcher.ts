@@ -51,7 +51,7 @@ export function createCatcher({ service, crypto }: Options): Catcher {
 
   // The end of the path is derived from the master key. A sender who does not know the path cannot
   // fill the memory of a project.
-  const routes = new Hono().post(`${BASE}/catch/:place`, async (c) => {
+  const routes = new Hono().post('/catch/:place', async (c) => {
     const projectId = c.req.param('place').slice(0, UUID_LENGTH)
     if (!crypto.equal(pathOf(projectId), c.req.path)) return c.notFound()
     const caught = await catchWebhook(c.req.raw, secretOf(projectId), service.now)

@@ -8,11 +8,11 @@ import {
 import { parseJsonText, sendingSettings, webhookSettings } from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { agentIn, type Form, textIn } from '../parts/input.js'
-import { Problem } from '../parts/parts.js'
 import {
   Check,
   Fields,
   fieldsOfSettings,
+  PostForm,
   settingsIn,
   type Texts,
   textsIn,
@@ -102,12 +102,14 @@ type FormProps = {
 export function WebhookForm({ action, draft, button, children }: FormProps) {
   const { problem, url, events, texts, hasHeaders } = draft
   return (
-    <form method="post" action={action} class="stack">
-      <Problem text={problem} />
-      <Fields
-        fields={{ url: URL_FIELD, ...DESCRIPTION, events: EVENTS_FIELD, ...OTHERS }}
-        values={{ ...texts, url, events }}
-      />
+    <PostForm
+      action={action}
+      problem={problem}
+      fields={{ url: URL_FIELD, ...DESCRIPTION, events: EVENTS_FIELD, ...OTHERS }}
+      values={{ ...texts, url, events }}
+      button={button}
+      beside={children}
+    >
       <WebhookFilterFields {...draft} />
       <details>
         <summary>Limits, timeout and retries</summary>
@@ -120,11 +122,7 @@ export function WebhookForm({ action, draft, button, children }: FormProps) {
           Remove the custom headers (use the API to set new ones)
         </Check>
       )}
-      <p class="buttons">
-        <button class="primary">{button}</button>
-        {children}
-      </p>
-    </form>
+    </PostForm>
   )
 }
 

@@ -47,7 +47,7 @@ export function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, dra
     const shownIn = ({ matches }: Shown) => all.filter((webhook) => matches(webhook, service.now()))
     return show(
       c,
-      { title: 'Webhooks', section: 'Webhooks', status: draft ? 400 : 200 },
+      { title: 'Webhooks', section: 'Webhooks', problem: draft?.problem },
       <>
         <h1>Webhooks</h1>
         <div class="columns">

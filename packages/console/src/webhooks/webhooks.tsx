@@ -28,9 +28,9 @@ export const webhookRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
   return new Hono<Env>()
-    .get(`${BASE}/webhooks`, mayManage, (c) => listPage(c, d))
+    .get('/webhooks', mayManage, (c) => listPage(c, d))
 
-    .post(`${BASE}/webhooks`, mayManage, async (c) => {
+    .post('/webhooks', mayManage, async (c) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
       const created = await service.webhooks.create({
         actor: c.get('actor'),
@@ -43,7 +43,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
         : webhookSecretPage(c, created.value, 'Webhook registered')
     })
 
-    .get(`${BASE}/webhooks/:id`, mayManage, (c) => {
+    .get('/webhooks/:id', mayManage, (c) => {
       const ref = webhookRef(c)
       const found = safeTry(async function* () {
         const webhook = yield* service.webhooks.get(ref)
@@ -60,21 +60,17 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       )
     })
 
-    .post(`${BASE}/webhooks/:id/rotate`, mayManage, (c) =>
+    .post('/webhooks/:id/rotate', mayManage, (c) =>
       showFound(c, service.webhooks.rotateSecret(byActor(c, webhookRef(c))), (rotated) =>
         webhookSecretPage(c, rotated, 'Secret rotated'),
       ),
     )
 
-    .post(
-      `${BASE}/webhooks/:id/:action{test|pause|resume|disable|enable|finish}`,
-      mayManage,
-      (c) => {
-        const ref = byActor(c, webhookRef(c))
-        const { notice, act } = actions(service)[c.req.param('action') as ActionName]
-        return showDone(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
-      },
-    )
+    .post('/webhooks/:id/:action{test|pause|resume|disable|enable|finish}', mayManage, (c) => {
+      const ref = byActor(c, webhookRef(c))
+      const { notice, act } = actions(service)[c.req.param('action') as ActionName]
+      return showDone(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
+    })
 }
 
 type ActionName = keyof ReturnType<typeof actions>
@@ -128,14 +124,14 @@ function webhookSecretPage(c: Context<Env>, { webhook, secret }: NewSecret, titl
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:webhooks')
   return new Hono<Env>()
-    .get(`${BASE}/webhooks/:id/edit`, mayManage, (c) =>
+    .get('/webhooks/:id/edit', mayManage, (c) =>
       showFound(c, service.webhooks.get(webhookRef(c)), async (webhook) => {
         const agent = await shownAgent(c, service, webhook.filter?.agentId)
         return editPage(c, webhook.id, draftOf(webhook, agent))
       }),
     )
 
-    .post(`${BASE}/webhooks/:id/edit`, mayManage, async (c) => {
+    .post('/webhooks/:id/edit', mayManage, async (c) => {
       const ref = webhookRef(c)
       const form = await c.req.parseBody({ all: true })
       const fields = fieldsIn(form)
@@ -183,7 +179,7 @@ const editPage = (c: Context<Env>, id: string, draft: WebhookDraft) =>
     {
       title: 'Edit webhook',
       section: 'Webhooks',
-      status: draft.problem === undefined ? 200 : 400,
+      problem: draft.problem,
     },
     <section class="narrow card" aria-labelledby="edit">
       <h1 id="edit">Edit webhook</h1>
