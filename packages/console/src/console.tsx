@@ -4,7 +4,7 @@ import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
 import { agentRoutes } from './agents.js'
 import { auditLogRoutes } from './access/audit-log.js'
-import { assetRoutes } from './assets.js'
+import { assets, filesOfLook } from './assets.js'
 import { confirmRoutes } from './confirm.js'
 import { createCatcher } from './webhooks/catcher.js'
 import { catcherRoutes } from './webhooks/catcher-page.js'
@@ -21,7 +21,6 @@ import { overviewRoutes } from './overview.js'
 import { projectRoutes } from './access/projects.js'
 import { idIn, servePortal } from './access/portal.js'
 import { portalRoutes } from './access/portal-link.js'
-import { lookRoutes, lookUrlsOf } from './access/portal-look.js'
 import { questionRoutes } from './messages/question-pages.js'
 import { recoverRoutes } from './deliveries/recover.js'
 import { searchRoutes } from './search.js'
@@ -93,7 +92,9 @@ export function createConsole(options: ConsoleOptions): Console {
   if (d.catcher) app.route(BASE, d.catcher.routes)
   app.use(limitFrames(d))
   const { look } = d.portal
-  const shownLook = { name: look.name, ...lookUrlsOf(look) }
+  const files = filesOfLook(look)
+  const { logo: logoUrl, 'style.css': styleUrl } = files.urls
+  const shownLook = { name: look.name, logoUrl, styleUrl }
   app.use(async (c, next) => {
     c.set('hasCatcher', d.catcher !== undefined)
     c.set('look', shownLook)
@@ -126,8 +127,8 @@ export function createConsole(options: ConsoleOptions): Console {
     }
     return next()
   })
-  app.route(BASE, assetRoutes())
-  app.route(BASE, lookRoutes(look))
+  app.route(BASE, assets.routes)
+  app.route(BASE, files.routes)
   app.route(BASE, portalRoutes(d))
   app.route(BASE, signInRoutes(d))
   app.use(servePortal(d))

@@ -12,9 +12,6 @@ export type ConsoleDeps = Omit<ConsoleOptions, 'catcher' | 'publicUrl' | 'portal
   readonly portal: PortalOptions
 }
 
-/** The addresses of the files that make the look. New contents get a new address. */
-export type LookUrls = { readonly logoUrl?: string; readonly styleUrl?: string }
-
 /**
  * The variables that the handlers of one request share. The sign-in page, and the pages of an
  * operator who has opened no project, have no `apiKey`.
@@ -34,6 +31,6 @@ export type Env = {
     portal: PortalSession | undefined
     /** Counts for the navigation. Absent on pages that need no session. */
     openQuestions: (() => Promise<Count | undefined>) | undefined
-    look: Pick<PortalLook, 'name'> & LookUrls
+    look: Pick<PortalLook, 'name'> & { logoUrl: string | undefined; styleUrl: string | undefined }
   }
 }

@@ -1,21 +1,17 @@
 import { defaultLimits } from '@org/agent-messaging-core'
-import type {
-  Activity,
-  Agent,
-  Permission,
-  Webhook,
-  WebhookDelivery,
-} from '@org/agent-messaging-core'
+import type { Activity, Agent, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Hono } from 'hono'
 import { Chart } from './parts/charts.js'
 import { Command } from './parts/parts.js'
+import { can, projectIn } from './parts/input.js'
+import { useView } from './parts/zone.js'
 import { show, showFound } from './parts/layout.js'
 import type { ConsoleDeps, Env } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Live } from './parts/table.js'
-import { numbersOf, type Numbers } from './parts/numbers.js'
-import { AgentTile, DeliveryTiles, MAX_OPEN, MessageTiles } from './overview-tiles.js'
+import { numbersOf } from './parts/numbers.js'
+import { agentTile, deliveryTiles, MAX_OPEN, messageTiles, Tiles } from './overview-tiles.js'
 import { StatusCodes, Webhooks } from './overview-webhooks.js'
 
 const MINUTE = 60_000
@@ -31,7 +27,6 @@ const isRange = (text: string | undefined): text is Range =>
 
 /** The data of the overview. Data that the API key cannot read is empty and not shown. */
 type OverviewData = {
-  readonly can: Readonly<Record<'seeMessages' | 'seeAgents' | 'seeWebhooks', boolean>>
   readonly activity: Activity
   readonly agents: readonly Agent[]
   readonly webhooks: readonly Webhook[]
@@ -44,31 +39,24 @@ const MAX_WEBHOOKS = 100
 const MAX_AGENTS = defaultLimits.agentsPerProject
 const NOTHING = okAsync({ data: [] })
 
-const accessOf = (permissions: readonly Permission[]): OverviewData['can'] => ({
-  seeMessages: permissions.includes('project:message'),
-  seeAgents: permissions.includes('project:agents'),
-  seeWebhooks: permissions.includes('project:webhooks'),
-})
-
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
   new Hono<Env>().get('/', (c) => {
-    const { projectId, permissions } = c.get('apiKey')
-    const can = accessOf(permissions)
+    const projectId = projectIn(c)
+    const seesWebhooks = can(c, 'project:webhooks')
     const asked = c.req.query('range')
     const range = isRange(asked) ? asked : '1h'
     const found = safeTry(async function* () {
       const activity = yield* service.activity({ projectId, ...RANGES[range] })
-      const agents = yield* can.seeAgents
+      const agents = yield* can(c, 'project:agents')
         ? service.agents.list(projectId, { limit: MAX_AGENTS })
         : NOTHING
-      const webhooks = yield* can.seeWebhooks
+      const webhooks = yield* seesWebhooks
         ? service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
         : NOTHING
-      const open = yield* can.seeWebhooks
+      const open = yield* seesWebhooks
         ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MAX_OPEN })
         : NOTHING
       return ok<OverviewData>({
-        can,
         activity,
         agents: agents.data,
         webhooks: webhooks.data,
@@ -91,11 +79,14 @@ type OverviewProps = {
 }
 
 function Overview({ data, range, origin }: OverviewProps) {
-  const { can } = data
-  const newest = data.activity.newest.toLocaleString('en')
-  const numbers = numbersOf(data.activity, RANGES[range])
-  const isNew =
-    can.seeMessages && can.seeWebhooks && data.webhooks.length === 0 && numbers.total.messages === 0
+  const { c } = useView()
+  const seesMessages = can(c, 'project:message')
+  const seesWebhooks = can(c, 'project:webhooks')
+  const { activity, agents, webhooks } = data
+  const newest = activity.newest.toLocaleString('en')
+  const numbers = numbersOf(activity, RANGES[range])
+  const { total } = numbers
+  const isNew = seesMessages && seesWebhooks && webhooks.length === 0 && total.messages === 0
   return (
     <>
       <div class="heading">
@@ -108,12 +99,18 @@ function Overview({ data, range, origin }: OverviewProps) {
           ))}
         </nav>
       </div>
-      {isNew ? <FirstSteps origin={origin} agents={data.agents} /> : null}
+      {isNew ? <FirstSteps origin={origin} agents={agents} /> : null}
       <Live every={5_000}>
-        <Tiles data={data} numbers={numbers} />
+        <Tiles
+          tiles={[
+            ...(seesMessages ? messageTiles(total, activity.since) : []),
+            ...(seesWebhooks ? deliveryTiles(total, data) : []),
+            ...(can(c, 'project:agents') ? [agentTile(agents)] : []),
+          ]}
+        />
         <div class="charts">
-          {can.seeMessages && <Chart title="Messages" at={numbers.at} series={numbers.messages} />}
-          {can.seeWebhooks && (
+          {seesMessages && <Chart title="Messages" at={numbers.at} series={numbers.messages} />}
+          {seesWebhooks && (
             <>
               <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
               <Chart
@@ -123,36 +120,17 @@ function Overview({ data, range, origin }: OverviewProps) {
                 max={100}
                 unit=" %"
               />
-              <StatusCodes codes={numbers.codes} since={data.activity.since} />
+              <StatusCodes codes={numbers.codes} since={activity.since} />
             </>
           )}
         </div>
-        <Webhooks webhooks={data.webhooks} numbers={numbers} since={data.activity.since} />
+        <Webhooks webhooks={webhooks} numbers={numbers} since={activity.since} />
         <p class="muted small">
           Based on the newest {newest} messages of each agent and the attempts of the newest{' '}
           {newest} deliveries.
         </p>
       </Live>
     </>
-  )
-}
-
-function Tiles({
-  data: { can, agents, webhooks, open, activity },
-  numbers: { total },
-}: {
-  readonly data: OverviewData
-  readonly numbers: Numbers
-}) {
-  const { since, now } = activity
-  return (
-    <dl class="tiles">
-      {can.seeMessages && <MessageTiles total={total} since={since} />}
-      {can.seeWebhooks && (
-        <DeliveryTiles total={total} open={open} webhooks={webhooks} since={since} now={now} />
-      )}
-      {can.seeAgents && <AgentTile agents={agents} />}
-    </dl>
   )
 }
 

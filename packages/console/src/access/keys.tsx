@@ -83,7 +83,7 @@ export const keysPage = (
         <PostForm
           action={of.path}
           class="narrow card stack"
-          title="Create an API key"
+          intro={<h2>Create an API key</h2>}
           problem={problem}
           fields={FIELDS}
           values={draft}

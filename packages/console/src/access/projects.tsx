@@ -145,7 +145,7 @@ const projectsPage = (c: Context<Env>, { service }: ConsoleDeps, draft: Draft = 
         <PostForm
           action={PROJECTS}
           class="narrow card stack"
-          title="Create a project"
+          intro={<h2>Create a project</h2>}
           problem={draft.problem}
           fields={{ name: { label: 'Name', required: true, maxlength: 100 } }}
           values={{ name: draft.name }}

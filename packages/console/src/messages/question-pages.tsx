@@ -7,12 +7,13 @@ import type { ConsoleDeps, Env } from '../context.js'
 import { canListAgents } from '../known-agents.js'
 import { sessionPath } from './conversation.js'
 import { byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
+import { PostForm } from '../parts/fields.js'
 import { goTo, show, showError, showFound } from '../parts/layout.js'
 import { messagePath } from './message-table.js'
 import { BASE } from '../options.js'
 import { FullTime, Problem, Time } from '../parts/parts.js'
 import { problemText } from '../parts/texts.js'
-import { AnswerFields, type Input, nameOf, Questions, type Refused } from './questions.js'
+import { fieldsOfAnswer, type Input, nameOf, Questions, type Refused } from './questions.js'
 import { type Columns, Empty, listPage } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { shortened } from '../parts/wording.js'
@@ -122,42 +123,45 @@ type OpenProps = {
 }
 
 const OpenQuestion = ({ message, input, refused }: OpenProps) => (
-  <form method="post" action={pathFor(message)} class="narrow card stack">
-    <p class="prose" dir="auto">
-      {input.question}
-    </p>
-    <p class="muted">
-      For <bdi>{nameOf(message.executionPrincipal)}</bdi>
-      {message.state.kind === 'input_required' && (
-        <>
-          . Deadline: <FullTime at={message.state.deadlineAt} />
-        </>
-      )}
-    </p>
-    <input type="hidden" name="inputId" value={input.id} />
-    <AnswerFields input={input} refused={refused} />
-    <div>
-      <label for="endUserId">End user who answers</label>
-      <input
-        id="endUserId"
-        name="endUserId"
-        value={refused && textIn(refused.form, 'endUserId')}
-        autocomplete="off"
-        aria-describedby="who"
-      />
-      <p id="who" class="muted">
-        {input.answerBy === undefined
-          ? 'Leave this field empty to answer as the service.'
-          : 'Only the principal of the message can answer.'}
-      </p>
-    </div>
-    <p class="buttons">
-      <button class="primary">Send the answer</button>
+  <PostForm
+    action={pathFor(message)}
+    class="narrow card stack"
+    intro={
+      <>
+        <p class="prose" dir="auto">
+          {input.question}
+        </p>
+        <p class="muted">
+          For <bdi>{nameOf(message.executionPrincipal)}</bdi>
+          {message.state.kind === 'input_required' && (
+            <>
+              . Deadline: <FullTime at={message.state.deadlineAt} />
+            </>
+          )}
+        </p>
+      </>
+    }
+    fields={{
+      ...fieldsOfAnswer(input, refused),
+      endUserId: {
+        label: 'End user who answers',
+        autocomplete: 'off',
+        hint:
+          input.answerBy === undefined
+            ? 'Leave this field empty to answer as the service.'
+            : 'Only the principal of the message can answer.',
+      },
+    }}
+    values={refused?.form as Readonly<Record<string, string>> | undefined}
+    button="Send the answer"
+    beside={
       <a class="button" href={`${pathFor(message)}/withdraw`}>
         Withdraw
       </a>
-    </p>
-  </form>
+    }
+  >
+    <input type="hidden" name="inputId" value={input.id} />
+  </PostForm>
 )
 
 async function answer(c: Context<Env>, d: ConsoleDeps) {

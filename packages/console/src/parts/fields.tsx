@@ -19,6 +19,9 @@ export type Field = Omit<JSX.IntrinsicElements['input'], 'label'> & {
   readonly check?: string
   /** The rows of a text area. */
   readonly rows?: number
+  readonly hint?: string
+  /** Why the value was refused. */
+  readonly problem?: string | undefined
 }
 type Choice = string | number | readonly [value: string | number, text: string]
 
@@ -26,7 +29,7 @@ type Value = string | number | readonly string[] | undefined
 
 type FieldsProps = {
   readonly fields: Readonly<Record<string, Field | false>>
-  readonly values?: Readonly<Record<string, Value>>
+  readonly values?: Readonly<Record<string, Value>> | undefined
 }
 
 /** Shows the fields of a form, with their values by the same names. */
@@ -41,35 +44,60 @@ export const Fields = ({ fields, values = {} }: FieldsProps) => (
 type FieldProps = { readonly name: string; readonly field: Field; readonly value: Value }
 
 function FieldOf({ name, field, value }: FieldProps) {
-  const { label, choices, any, set, check, ...attributes } = field
+  const { label, choices, any, set, check, hint, problem, ...attributes } = field
   const { zone } = useView()
-  const shared = { ...attributes, id: name, name }
   if (check !== undefined)
     return (
       <Check {...attributes} name={name} value={check} checked={!!value}>
         {label}
       </Check>
     )
+  const id = field.id ?? name
+  const isRefused = problem !== undefined
+  const described = isRefused || hint !== undefined ? `${id}-problem` : undefined
+  const remark = described && (
+    <p
+      class={isRefused ? 'problem' : 'muted'}
+      id={described}
+      role={isRefused ? 'alert' : undefined}
+    >
+      {problem ?? hint}
+    </p>
+  )
   if (set)
     return (
-      <fieldset>
+      <fieldset aria-describedby={described}>
         <legend>{label}</legend>
         {set.map(([one, text]) => (
-          <Check name={name} value={one} checked={[value].flat().includes(one)}>
+          <Check
+            name={name}
+            value={one}
+            checked={[value].flat().includes(one)}
+            {...attributes}
+            id={undefined}
+          >
             {text}
           </Check>
         ))}
+        {remark}
       </fieldset>
     )
+  const shared = {
+    ...attributes,
+    id,
+    name,
+    'aria-invalid': isRefused ? ('true' as const) : undefined,
+    'aria-describedby': described,
+  }
   const isTime = field.type === 'datetime-local'
   return (
     <div>
-      <label for={name}>
+      <label for={id}>
         {label}
         {isTime && <span class="muted"> ({zone})</span>}
       </label>
       {choices ? (
-        <select id={name} name={name}>
+        <select id={id} name={name}>
           {any !== undefined && <option value="">{any}</option>}
           {choices
             .map((choice) => (typeof choice === 'object' ? choice : ([choice, choice] as const)))
@@ -84,6 +112,7 @@ function FieldOf({ name, field, value }: FieldProps) {
       ) : (
         <input {...shared} value={isTime ? fieldTime(value as number, zone) : value} />
       )}
+      {remark}
     </div>
   )
 }
@@ -118,7 +147,8 @@ export const FilterForm = ({ path, ...fields }: FieldsProps & { readonly path: s
 
 type FormProps = FieldsProps & {
   readonly action: string
-  readonly title?: string
+  /** Shown before the fields. */
+  readonly intro?: Child
   readonly problem?: string | undefined
   readonly button: string
   readonly class?: string
@@ -131,7 +161,7 @@ type FormProps = FieldsProps & {
 /** A form that changes something. */
 export const PostForm = ({
   action,
-  title,
+  intro,
   problem,
   button,
   class: look = 'stack',
@@ -140,7 +170,7 @@ export const PostForm = ({
   ...fields
 }: FormProps) => (
   <form method="post" action={action} class={look}>
-    {title !== undefined && <h2>{title}</h2>}
+    {intro}
     <Problem text={problem} />
     <Fields {...fields} />
     {children}

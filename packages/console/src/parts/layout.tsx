@@ -4,7 +4,7 @@ import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import type { ResultAsync } from 'neverthrow'
-import { assetUrl } from '../assets.js'
+import { assets } from '../assets.js'
 import { noticeText, problemStatus, problemText } from './texts.js'
 import type { Env } from '../context.js'
 import { CopyButton, type Count } from './parts.js'
@@ -83,11 +83,11 @@ export async function show(
         <meta name="color-scheme" content="light dark" />
         <meta name="htmx-config" content={HTMX} />
         <title>{`${title} · ${nameOf(c)}`}</title>
-        <link rel="icon" href={assetUrl['icon.svg']} type="image/svg+xml" />
-        <link rel="stylesheet" href={assetUrl['console.css']} />
+        <link rel="icon" href={assets.urls['icon.svg']} type="image/svg+xml" />
+        <link rel="stylesheet" href={assets.urls['console.css']} />
         {style === undefined ? null : <link rel="stylesheet" href={style} />}
-        <script src={assetUrl['htmx.js']} defer />
-        <script src={assetUrl['console.js']} defer />
+        <script src={assets.urls['htmx.js']} defer />
+        <script src={assets.urls['console.js']} defer />
       </head>
       <body hx-headers={projectId && JSON.stringify({ 'X-Shown-Project': projectId })}>
         <a class="skip" href="#main">

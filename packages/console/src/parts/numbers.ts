@@ -1,7 +1,7 @@
 import type { Activity, Instant } from '@org/agent-messaging-core'
 import type { Series } from './charts.js'
 import { ANSWERS, deliveriesPath, type Filter } from './filter.js'
-import { type MessageFilter, messagesPath } from '../messages/message-table.js'
+import { messagesPath } from '../messages/message-table.js'
 
 /** The numbers of the overview, per bucket and in total. */
 export type Numbers = ReturnType<typeof numbersOf>
@@ -11,11 +11,11 @@ export function numbersOf(
   { since, messages, attempts }: Activity,
   { bucketMs, buckets }: { readonly bucketMs: number; readonly buckets: number },
 ) {
-  const at: Instant[] = Array.from({ length: buckets }, (_, i) => since + i * bucketMs)
+  const at = Array.from({ length: buckets }, (_, i) => since + i * bucketMs)
   const perBucket = <T extends { readonly at: Instant; readonly count: number }>(
     counts: readonly T[],
     matches: (count: T) => boolean,
-  ): number[] => {
+  ) => {
     const values = at.map(() => 0)
     for (const count of counts) {
       const i = (count.at - since) / bucketMs
@@ -23,82 +23,76 @@ export function numbersOf(
     }
     return values
   }
-  const accepted = perBucket(attempts, ({ statusCode }) => isAccepted(statusCode))
-  const failed = perBucket(attempts, ({ statusCode }) => !isAccepted(statusCode))
-  const responded = perBucket(messages, ({ state }) => state === 'responded')
-  const ended = perBucket(messages, ({ state }) => state === 'failed' || state === 'cancelled')
-  const open = perBucket(messages, ({ state }) => OPEN.some((one) => one === state))
-  const inState = (wanted: Activity['messages'][number]['state']): number =>
-    sumOf(perBucket(messages, ({ state }) => state === wanted))
-  const partsOf = (states: readonly NonNullable<MessageFilter['state']>[]) =>
+  const byOutcome = (some: Activity['attempts']) => ({
+    good: perBucket(some, ({ statusCode }) => isAccepted(statusCode)),
+    bad: perBucket(some, ({ statusCode }) => !isAccepted(statusCode)),
+  })
+  const inStates = (states: readonly State[]) =>
+    perBucket(messages, ({ state }) => states.includes(state))
+  const partsOf = (states: readonly State[]) =>
     states.map((state) => ({
       name: state,
-      count: inState(state),
+      count: sumOf(inStates([state])),
       href: messagesPath({ state, from: since }),
     }))
-  const rate = at.map((_, i) => percent(failed[i] ?? 0, accepted[i] ?? 0))
+  const { good, bad } = byOutcome(attempts)
+  const responded = inStates(['responded'])
+  const ended = partsOf(ENDED)
+  const open = partsOf(OPEN).filter(({ count }) => count > 0)
+  const [failedMessages = 0, cancelled = 0] = ended.map(({ count }) => count)
   return {
     at,
     messages: [
       {
-        ...seriesOf('responded', 'good', responded),
+        name: 'responded',
+        tone: 'good',
+        values: responded,
         href: messagesPath({ state: 'responded', from: since }),
       },
-      {
-        ...seriesOf('failed or cancelled', 'bad', ended),
-        parts: partsOf(['failed', 'cancelled']),
-      },
-      {
-        ...seriesOf('waiting', 'busy', open),
-        parts: partsOf(OPEN).filter(({ count }) => count > 0),
-      },
-    ],
+      { name: 'failed or cancelled', tone: 'bad', values: inStates(ENDED), parts: ended },
+      { name: 'waiting', tone: 'busy', values: inStates(OPEN), parts: open },
+    ] satisfies Series[],
     attempts: [
       {
-        ...seriesOf('delivered', 'good', accepted),
+        name: 'delivered',
+        tone: 'good',
+        values: good,
         href: deliveriesPath({ answer: '2xx', from: since }),
       },
       {
-        ...seriesOf('failed', 'bad', failed),
+        name: 'failed',
+        tone: 'bad',
+        values: bad,
         href: deliveriesPath({ answer: 'failed', from: since }),
       },
-    ],
-    errorRate: [seriesOf('failed', 'bad', rate)],
+    ] satisfies Series[],
+    errorRate: [
+      {
+        name: 'failed',
+        tone: 'bad',
+        values: bad.map((count, i) => percent(count, good[i] ?? 0)),
+      },
+    ] satisfies Series[],
     codes: codesOf(attempts),
-    ofWebhook: (id: string) => ({
-      good: perBucket(
-        attempts,
-        ({ webhookId, statusCode }) => webhookId === id && isAccepted(statusCode),
-      ),
-      bad: perBucket(
-        attempts,
-        ({ webhookId, statusCode }) => webhookId === id && !isAccepted(statusCode),
-      ),
-    }),
+    ofWebhook: (id: string) => byOutcome(attempts.filter(({ webhookId }) => webhookId === id)),
     total: {
-      messages: sumOf(responded) + sumOf(ended) + sumOf(open),
-      failedMessages: inState('failed'),
-      cancelled: inState('cancelled'),
-      open: OPEN.map((state) => ({ state, count: inState(state) })).filter(
-        ({ count }) => count > 0,
-      ),
-      attempts: sumOf(accepted) + sumOf(failed),
-      failed: sumOf(failed),
+      messages: sumOf([...responded, ...inStates([...ENDED, ...OPEN])]),
+      failedMessages,
+      cancelled,
+      open,
+      attempts: sumOf([...good, ...bad]),
+      failed: sumOf(bad),
     },
   }
 }
 
+type State = Activity['messages'][number]['state']
 const OPEN = ['queued', 'running', 'deferred', 'input_required'] as const
+const ENDED = ['failed', 'cancelled'] as const
 
-const seriesOf = (name: string, tone: Series['tone'], values: readonly number[]): Series => ({
-  name,
-  tone,
-  values,
-})
+const isAccepted = (statusCode: number) => statusCode >= 200 && statusCode < 300
 
-const isAccepted = (statusCode: number): boolean => statusCode >= 200 && statusCode < 300
-
-const percent = (part: number, rest: number): number =>
+const percent = (part: number, rest: number) =>
   part === 0 ? 0 : Math.round((100 * part) / (part + rest))
 
 export const sumOf = (values: readonly number[]): number =>
