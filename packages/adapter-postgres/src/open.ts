@@ -5,6 +5,9 @@ import {
   agentStore,
   auditStore,
   credentialStore,
+  lastMove as lastMoveOf,
+  lastSeenAt,
+  moveTimes,
   portalStore,
   recoveryStore,
   webhookStore,
@@ -19,9 +22,8 @@ import { loadDriver, type Driver } from './database/driver.js'
 import { eventStore } from './events/event-store.js'
 import { migrate } from './schema/migrate.js'
 import { findKeys } from './access/find-keys.js'
-import { lastMoveIn, lastSeenAt, moveTimes } from './maintenance/move-times.js'
 import { explainOpenFailure, placeOf } from './database/errors.js'
-import { runnerOf } from './database/operations.js'
+import { perform, runnerOf } from './database/operations.js'
 import { connectionTo } from './database/postgres-url.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './schema/server-check.js'
@@ -74,8 +76,9 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Pos
   const database = createDatabase(pool, ownsPool)
   try {
     await prepare(pool)
-    const lastMove = await lastMoveIn(queriesOn(pool)) // first, because a move changes both
-    const seenAt = await lastSeenAt(queriesOn(pool))
+    const queries = queriesOn(pool)
+    const lastMove = await perform(queries, lastMoveOf) // first, because a move changes both
+    const seenAt = await perform(queries, lastSeenAt)
     const { clock: base = systemClock, onSkew = () => undefined } = options
     const clock = await DatabaseClock.start(pool, { base, onSkew })
     return {
@@ -128,7 +131,7 @@ function storesOf(database: Database): Omit<Storage, 'close'> {
   const runner = runnerOf(database)
   const findAgent = database.gathered(findAgents)
   return {
-    moveTimes: (report) => database.write((db) => moveTimes(db, report)),
+    moveTimes: runner.write(moveTimes),
     messages: messageStore(database),
     deliveries: deliveryStore(database),
     recoveries: recoveryStore(runner),

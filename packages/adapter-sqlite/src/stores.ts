@@ -6,6 +6,8 @@ import {
   credentialStore,
   findAgent,
   findKey,
+  lastMove,
+  moveTimes,
   portalStore,
   recoveryStore,
   webhookStore,
@@ -16,7 +18,6 @@ import { deliveryStore } from './deliveries/delivery-store.js'
 import { eventStore } from './events/event-store.js'
 import { fanOutOf } from './events/fan-out.js'
 import { messageStore } from './messages/message-store.js'
-import { Times } from './maintenance/move-times.js'
 import { performer, runnerOf } from './database/operations.js'
 import { SendBuckets } from './messages/send-buckets.js'
 import { SessionRows } from './messages/sessions.js'
@@ -32,7 +33,6 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
   const ofWebhooks = runnerOf(committer, perform, () => webhooks.changed())
   const agents = new VersionedCache<string, Agent | undefined>(db)
   const keys = new VersionedCache<string, ApiKey | undefined>(db)
-  const times = new Times(db, webhooks)
   const parts = {
     webhooks,
     sessions: new SessionRows(db),
@@ -69,8 +69,8 @@ export function storesOf(db: Database, committer: Committer): Omit<Storage, 'clo
     audit: auditStore(runner),
     portals: portalStore(runner),
     usage: usageStore(db, committer),
-    lastMove: times.lastMove(),
-    moveTimes: (report) => committer.write(() => times.move(report)),
+    lastMove: perform(lastMove),
+    moveTimes: ofWebhooks.write(moveTimes),
     ping: () => committer.write(() => rewriteVersion(db)),
   }
 }

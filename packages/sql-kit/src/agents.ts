@@ -20,8 +20,7 @@ import { record } from './audit.js'
 import type { Dialect } from './dialect.js'
 import { addErasure } from './erasures.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
-import { pagesOf, resealing } from './pages.js'
-import { countIn, lockProject, type OfProject } from './projects.js'
+import { pagesOf, resealing, countIn, lockProject, type OfProject } from './pages.js'
 
 type Id = { readonly id: string }
 type Ref = OfProject & Id

@@ -18,8 +18,7 @@ import {
 import { record } from './audit.js'
 import { atMost, type Dialect } from './dialect.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
-import { pagesOf } from './pages.js'
-import { countIn, lockProject, type OfProject } from './projects.js'
+import { pagesOf, countIn, lockProject, type OfProject } from './pages.js'
 
 type Id = { readonly id: string }
 type Digest = { readonly digest: string }

@@ -16,6 +16,7 @@ export {
   messageRemovals,
   principalMessages,
 } from './message-removals.js'
+export { askPerson, heldRuns } from './held-runs.js'
 export { insertHook } from './hooks.js'
 export {
   all,
@@ -39,18 +40,11 @@ export {
   listDeliveries,
   type DeliveryRef,
 } from './delivery-lists.js'
-export {
-  cancelMessage,
-  changeInput,
-  messageChanges,
-  writeInputs,
-  writeState,
-  type Changed,
-} from './message-changes.js'
-export { messageLists, messageListSql, selectMessage } from './message-lists.js'
+export { cancelMessage, changeInput, messageChanges, type Changed } from './message-changes.js'
+export { messageById, messageLists, messageListSql, selectMessage } from './message-lists.js'
+export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
 export { portalStore } from './portals.js'
 export { recoveryStore } from './recoveries.js'
 export { deliveryLists, makeReadyToProbe } from './redelivery.js'
-export { holdUntil, lockSessionsOf } from './sessions.js'
 export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
 export { webhookStore } from './webhooks.js'

@@ -41,6 +41,10 @@ export const messageByRef = sql<MessageRef, MessageRow>((d) => {
     where m.id = ${messageId} and m.agent_id = ${agentId} and a.project_id = ${projectId}`
 })
 
+export const messageById = sql<Pick<MessageRef, 'messageId'>, MessageRow>(
+  (d) => `${selectMessage(d)} where m.id = ${d.plain('@messageId')}`,
+)
+
 const placeOf = sql<{ readonly cursor: string }, CursorPlace>(
   ({ schema }) => `
     select m.id, m.seq, m.position, s.session_id as "sessionId"
@@ -129,6 +133,7 @@ function* found<P extends object>(
 
 type Lists =
   | 'get'
+  | 'getHeld'
   | 'find'
   | 'findSettled'
   | 'dueInputs'
@@ -141,6 +146,10 @@ export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
   get: read(function* (ref) {
     const row = yield* one(messageByRef, ref)
     return row && toMessage(row)
+  }),
+  getHeld: read(function* (messageId) {
+    const row = yield* one(messageById, { messageId })
+    return row && { message: toMessage(row), token: row.lease }
   }),
   find: read((ids) => found(byIds, { ids })),
   findSettled: read((ids) => found(settled, { ids })),

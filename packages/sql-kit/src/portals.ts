@@ -12,7 +12,7 @@ import {
 import { record } from './audit.js'
 import type { Dialect } from './dialect.js'
 import { one, run, sql, type Operation, type Runner, type Sql } from './operation.js'
-import { countIn, lockProject } from './projects.js'
+import { countIn, lockProject } from './pages.js'
 
 type Digest = { readonly digest: string }
 type Ending = { readonly id: string; readonly projectId: string; readonly now: Instant }

@@ -16,8 +16,7 @@ import {
 import { record } from './audit.js'
 import { atMost, type Dialect } from './dialect.js'
 import { one, run, sql, type Operation, type Runner } from './operation.js'
-import { pagesOf } from './pages.js'
-import { countIn, lockProject, type OfProject } from './projects.js'
+import { pagesOf, countIn, lockProject, type OfProject } from './pages.js'
 import { redeliver } from './redelivery.js'
 
 type Ref = OfProject & { readonly id: string }

@@ -11,8 +11,7 @@ import { record } from './audit.js'
 import type { Dialect } from './dialect.js'
 import { hookMethods } from './hooks.js'
 import { one, run, sql, type Operation, type Runner } from './operation.js'
-import { pagesOf, resealing } from './pages.js'
-import { countIn, lockProject } from './projects.js'
+import { pagesOf, resealing, countIn, lockProject } from './pages.js'
 import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './webhook-rows.js'
 
 type Ref = { readonly projectId: string; readonly id: string }

@@ -1,5 +1,4 @@
 import {
-  toMessage,
   type Accepted,
   type MessageStore,
   type NewMessage,
@@ -7,9 +6,11 @@ import {
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
 import {
+  askPerson,
   cancelMessage,
   changeInput,
   erasePrincipalMessages,
+  heldRuns,
   insertHook,
   messageChanges,
   messageLists,
@@ -24,14 +25,13 @@ import { MAX_LOCK_FAILURES } from '../database/batch.js'
 import type { Database, Queries } from '../database/database.js'
 import { earlyAnalyze } from '../maintenance/early-analyze.js'
 import { fanOut } from '../events/fan-out.js'
-import { ask, defer, extendLeases, rememberSession } from './held-runs.js'
 import { searchMessages } from './message-search.js'
-import { messageById } from './message-row.js'
 import { perform, runnerOf } from '../database/operations.js'
 import { KnownReceivers } from '../webhooks/receivers.js'
 import { recordRuns } from './record-runs.js'
 import { acceptLimited } from './send-buckets.js'
 import { sessionHistory } from './session-history.js'
+import { addUsage } from './usage-store.js'
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
@@ -72,25 +72,23 @@ export function messageStore(database: Database): MessageStore {
     ...messageLists(runner),
     ...messageChanges(runner),
     ...messageRemovals(runner),
+    ...heldRuns(runner),
     cancel: (cancellation) => write((db) => published(db, cancelMessage, cancellation)),
     changeInput: (change) => write((db) => published(db, changeInput, change)),
     accept: (message) => (message.takes || message.hook ? acceptInTransaction : accept)(message),
     claimRunnable: (query) => call((db) => claimRunnable(db, query)),
-    extendLeases: (leases, until) => write((db) => extendLeases(db, leases, until)),
-    defer: (deferral) => write((db) => defer(db, deferral)),
     recordRun: grouped<RunRecord, RecordedRun>({
       keyOf: ({ messageId }) => messageId,
       maxBatchSize: MAX_BATCH_SIZE,
       flush: (db, runs) => recordRuns(db, runs, receivers),
     }),
-    ask: (asking) => write((db) => ask(db, asking)),
-    rememberSession: (memory) => write((db) => rememberSession(db, memory)),
-    history: (query) => read((db) => sessionHistory(db, query)),
-    getHeld: (messageId) =>
-      read(async (db) => {
-        const row = await db.one(messageById, { messageId })
-        return row && { message: toMessage(row), token: row.lease }
+    ask: (asking) =>
+      write(async (db) => {
+        const recorded = await published(db, askPerson, asking)
+        if (recorded.kind === 'recorded') await addUsage(db, asking)
+        return recorded
       }),
+    history: (query) => read((db) => sessionHistory(db, query)),
     search: (search, page) => read((db) => searchMessages(db, search, page)),
     activity: (query) => read((db) => messageActivity(db, query)),
     erasePrincipal: (step) =>

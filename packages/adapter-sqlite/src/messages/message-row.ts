@@ -1,10 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import {
-  inputsColumn,
   messageStateColumns,
   type MESSAGE_COLUMNS,
   type MESSAGE_SESSION_COLUMNS,
-  type MessageInput,
   type MessageRow,
   type MessageState,
 } from '@org/agent-messaging-core/storage'
@@ -91,12 +89,4 @@ export function stateWriter(
       seq,
     )
   }
-}
-
-/** Writes the questions of a message, or deletes them. */
-export function inputsWriter(
-  db: Database,
-): (seq: number, inputs: readonly MessageInput[] | undefined) => void {
-  const update = db.prepare<[string | null, number]>('update messages set inputs = ? where seq = ?')
-  return (seq, inputs) => void update.run(inputs ? inputsColumn(inputs) : null, seq)
 }

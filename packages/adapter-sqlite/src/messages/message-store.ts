@@ -1,9 +1,11 @@
 import type { Database } from 'better-sqlite3'
-import { toMessage, type MessageStore } from '@org/agent-messaging-core/storage'
+import type { MessageStore } from '@org/agent-messaging-core/storage'
 import {
+  askPerson,
   cancelMessage,
   changeInput,
   erasePrincipalMessages,
+  heldRuns,
   messageChanges,
   messageLists,
   messageRemovals,
@@ -14,8 +16,7 @@ import { messageActivity } from './activity.js'
 import { runnableClaims } from './claim-runnable.js'
 import type { Committer } from '../database/committer.js'
 import type { FanOut } from '../events/fan-out.js'
-import { heldRuns } from './held-runs.js'
-import { messageById } from './message-row.js'
+import { runRecords } from './record-runs.js'
 import { runnerOf, type Perform } from '../database/operations.js'
 import { searchInSteps } from './search-in-steps.js'
 import { sessionHistory } from './session-history.js'
@@ -38,10 +39,9 @@ export function messageStore(
 ): MessageStore {
   const accept = acceptance(db, sessions, { usage, buckets, perform })
   const claimRunnable = runnableClaims(db, sessions)
-  const held = heldRuns(db, { sessions, fanOut, usage })
+  const recordRun = runRecords(db, { sessions, fanOut, usage })
   const history = sessionHistory(db)
   const activity = messageActivity(db)
-  const byId = messageById(db)
 
   const runner = runnerOf(committer, perform)
 
@@ -52,25 +52,20 @@ export function messageStore(
     ...messageLists(runner),
     ...messageChanges(runner),
     ...messageRemovals(runner),
+    ...heldRuns(runner),
     cancel: (cancellation) =>
       committer.write(() => published(perform(cancelMessage, cancellation))),
     changeInput: (change) => committer.write(() => published(perform(changeInput, change))),
     accept: (message) => committer.write(() => accept(message)),
     claimRunnable: (query) => committer.write(() => claimRunnable(query)),
-    extendLeases: (leases, until) =>
-      committer.write(() =>
-        leases.filter((lease) => !held.extend(lease, until)).map(({ messageId }) => messageId),
-      ),
-    defer: (deferral) => committer.write(() => held.defer(deferral)),
-    recordRun: (run) => committer.write(() => held.record(run)),
-    ask: (asking) => committer.write(() => held.ask(asking)),
-    rememberSession: (memory) => committer.write(() => held.remember(memory)),
-    history: (query) => committer.read(() => history(query)),
-    getHeld: (messageId) =>
-      committer.read(() => {
-        const row = byId(messageId)
-        return row && { message: toMessage(row), token: row.lease }
+    recordRun: (run) => committer.write(() => recordRun(run)),
+    ask: (asking) =>
+      committer.write(() => {
+        const recorded = published(perform(askPerson, asking))
+        if (recorded.kind === 'recorded') usage.add(asking.usage)
+        return recorded
       }),
+    history: (query) => committer.read(() => history(query)),
     search: searchInSteps(db, committer),
     activity: (query) => committer.read(() => activity(query)),
     // A write even to count, because other operations run between two writes.

@@ -112,10 +112,6 @@ export class SessionRows {
   advance(sessionSeq: number, now: Instant): boolean {
     return this.#sql.advance.get(now, sessionSeq) === 1
   }
-
-  remember(sessionSeq: number, sessionState: string): void {
-    this.#sql.remember.run(sessionState, sessionSeq)
-  }
 }
 
 const prepare = (db: Database) => ({
@@ -148,7 +144,6 @@ const prepare = (db: Database) => ({
        where seq = ? returning due_at is not null`,
     )
     .pluck(),
-  remember: db.prepare<[string, number]>('update sessions set state = ? where seq = ?'),
 })
 
 /**
