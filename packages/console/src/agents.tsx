@@ -1,11 +1,11 @@
-import { defaultLimits, type Agent } from '@org/agent-messaging-core'
-import { Hono } from 'hono'
+import { type Agent, defaultLimits } from '@org/agent-messaging-core'
+import { type Context, Hono } from 'hono'
 import type { ConsoleDeps, Env } from './context.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
 import { showDone, showFound } from './parts/layout.js'
 import { BASE } from './options.js'
 import { Command, durationSince, Id, Status, Time } from './parts/parts.js'
-import { Empty, listPage, type Columns } from './parts/table.js'
+import { type Columns, Empty, listPage } from './parts/table.js'
 import { need } from './access/sign-in.js'
 import { agentLabel } from './parts/wording.js'
 
@@ -96,8 +96,7 @@ const columnsFor = (canOpen: boolean): Columns<Agent> => ({
 })
 
 /** True if the agent failed and the service does not start it again. */
-const needsManualStart = ({ state }: Agent): boolean =>
-  state.kind === 'error' && state.retryAt === undefined
+const needsManualStart = ({ state }: Agent) => state.kind === 'error' && state.retryAt === undefined
 
 function LastError({
   state: { lastError, failures, retryAt },
@@ -127,4 +126,74 @@ const NoAgents = ({ origin }: { readonly origin: string }) => (
       text={`curl ${origin}/v1/agents \\\n  -H "Authorization: Bearer $KEY" \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name":"echo","runtime":{"kind":"function","handler":"echo"}}'`}
     />
   </Empty>
+)
+
+/**
+ * Tells whether the API key can list agents. Other keys can use an agent by its name or id, as in
+ * the API.
+ */
+export const canListAgents = (c: Context<Env>): boolean => can(c, 'project:agents')
+
+/**
+ * Replaces the agent's name by `requested`, unless the API key can list agents and so know its
+ * name.
+ */
+export const withKnownName = (c: Context<Env>, agent: Agent, requested: string): Agent =>
+  canListAgents(c) ? agent : { ...agent, name: requested }
+
+/** With more agents, a text field replaces the links. */
+const MAX_TABS = 12
+
+type ChoiceProps = {
+  readonly agents: readonly Agent[]
+  readonly chosen: Agent | undefined
+  readonly requested: string | undefined
+}
+
+/**
+ * Chooses the agent whose sessions are shown. `agents` is empty if the API key cannot list them.
+ */
+export function AgentChoice({ agents, chosen, requested }: ChoiceProps) {
+  if (agents.length === 0 || agents.length > MAX_TABS)
+    return <AgentField requested={chosen?.name ?? requested} agents={agents} />
+  return (
+    <nav class="tabs" aria-label="Agents">
+      {agents.map(({ id, name }) => (
+        <a
+          href={`${BASE}/sessions?agent=${name}`}
+          aria-current={id === chosen?.id ? 'true' : undefined}
+        >
+          {name}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+const AgentField = ({
+  requested,
+  agents,
+}: {
+  readonly requested: string | undefined
+  readonly agents: readonly Agent[]
+}) => (
+  <form method="get" action={`${BASE}/sessions`} class="pick">
+    <label for="agent">Agent</label>
+    <input
+      id="agent"
+      name="agent"
+      required
+      value={requested ?? ''}
+      placeholder="name or id"
+      list="agents"
+      autocomplete="off"
+      spellcheck={false}
+    />
+    <datalist id="agents">
+      {agents.map(({ name }) => (
+        <option value={name} />
+      ))}
+    </datalist>
+    <button>Show</button>
+  </form>
 )

@@ -57,7 +57,7 @@ export const filesOfLook = ({ logo, accent }: PortalLook) =>
     ...(accent && { 'style.css': { type: CSS, body: styleOf(accent) } }),
   })
 
-const styleOf = ({ light, dark }: { readonly light: string; readonly dark: string }): string =>
+const styleOf = ({ light, dark }: { readonly light: string; readonly dark: string }) =>
   `:root {
   --accent: light-dark(${light}, ${dark});
   --accent-soft: color-mix(in srgb, var(--accent) 12%, var(--card));

@@ -35,7 +35,7 @@ type Action = {
   readonly consequences: (of: Consequences) => Child
 }
 
-const waiting = ({ open }: Consequences): string =>
+const waiting = ({ open }: Consequences) =>
   open.count === 0
     ? 'none waits now'
     : `${countText(open, 'delivery waits', 'deliveries wait')} now`

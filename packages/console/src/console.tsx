@@ -101,7 +101,7 @@ export function createConsole(options: ConsoleOptions): Console {
     await next()
     if (!c.res.headers.has('Cache-Control')) c.res.headers.set('Cache-Control', 'no-store')
   })
-  const isOwn = (origin: string, url: string): boolean =>
+  const isOwn = (origin: string, url: string) =>
     [new URL(url).origin, originOf(publicUrl())].includes(origin)
   app.use(csrf({ origin: (origin, c) => isOwn(origin, c.req.url) }))
   // `csrf` checks only the content types of forms.
@@ -187,7 +187,6 @@ export const pageRoutes = (d: ConsoleDeps) =>
     .route('/', projectRoutes(d))
 
 /** The sender closed the connection in the middle of the request. This is not a defect. */
-const isSenderGone = (error: Error): boolean => 'code' in error && error.code === 'ECONNRESET'
+const isSenderGone = (error: Error) => 'code' in error && error.code === 'ECONNRESET'
 
-const originOf = (url: string | undefined): string | undefined =>
-  url === undefined ? undefined : new URL(url).origin
+const originOf = (url: string | undefined) => (url === undefined ? undefined : new URL(url).origin)

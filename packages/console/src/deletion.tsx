@@ -6,8 +6,8 @@ import type { ConsoleDeps, Env } from './context.js'
 import { erasePath, sessionPath } from './messages/conversation.js'
 import { type Count, countText, Problem } from './parts/parts.js'
 import { agentRef, byActor, sessionIn, textIn, webhookRef } from './parts/input.js'
-import { withKnownName } from './known-agents.js'
-import { goTo, showDone, showError, showFound } from './parts/layout.js'
+import { withKnownName } from './agents.js'
+import { showDone, showFound } from './parts/layout.js'
 import { Check, Fields } from './parts/fields.js'
 import { BASE } from './options.js'
 import { problemText } from './parts/texts.js'
@@ -34,11 +34,15 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
         if (textIn(form, 'name').trim() !== name)
           return agentPage(c, found, { problem: `The name does not match. Type ${name}.` })
         const force = textIn(form, 'force') === 'yes'
-        const done = await service.agents.delete({ ...byActor(c, ref), force })
-        if (done.isOk()) return goTo(c, '/agents?notice=agentDeleted')
-        return done.error.kind === 'agent_busy'
-          ? agentPage(c, found, { problem: problemText(done.error), isBusy: true })
-          : showError(c, done.error)
+        const done = service.agents.delete({ ...byActor(c, ref), force })
+        return showDone(
+          c,
+          done,
+          '/agents?notice=agentDeleted',
+          (error) =>
+            error.kind === 'agent_busy' &&
+            agentPage(c, found, { problem: problemText(error), isBusy: true }),
+        )
       })
     })
 
@@ -53,11 +57,15 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
       const ref = agentRef(c)
       const sessionId = sessionIn(c)
       const force = textIn(form, 'force') === 'yes'
-      const done = await service.sessions.erase(byActor(c, { ...ref, sessionId, force }))
-      if (done.isOk()) return goTo(c, `/sessions?agent=${ref.agent}&notice=sessionErased`)
-      return done.error.kind === 'session_busy'
-        ? sessionPage(c, { name: ref.agent }, sessionId, problemText(done.error))
-        : showError(c, done.error)
+      const done = service.sessions.erase(byActor(c, { ...ref, sessionId, force }))
+      return showDone(
+        c,
+        done,
+        `/sessions?agent=${ref.agent}&notice=sessionErased`,
+        (error) =>
+          error.kind === 'session_busy' &&
+          sessionPage(c, { name: ref.agent }, sessionId, problemText(error)),
+      )
     })
 
     .post('/webhooks/:id/delete', mayManageWebhooks, (c) =>

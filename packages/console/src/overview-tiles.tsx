@@ -1,7 +1,7 @@
 import type { Activity, Agent, Instant, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { deliveriesPath } from './parts/filter.js'
-import { holdsDeliveries } from './webhooks/held.js'
+import { holdsDeliveries } from './deliveries/delivery-table.js'
 import { messagesPath } from './messages/message-table.js'
 import type { Numbers } from './parts/numbers.js'
 import { BASE } from './options.js'
@@ -134,7 +134,7 @@ export function agentTile(agents: readonly Agent[]): Tile {
 }
 
 /** Describes the wait of the backlog. With 100 or more deliveries, `oldest` is only a bound. */
-function backlogNote(count: number, oldest: Instant, now: Instant): string {
+function backlogNote(count: number, oldest: Instant, now: Instant) {
   const isAll = count < MAX_OPEN
   if (count === 0) return 'no deliveries waiting'
   if (oldest === Infinity) return 'being sent'

@@ -1,12 +1,11 @@
 import type { Instant, Webhook } from '@org/agent-messaging-core'
-import { Sparkline } from './parts/charts.js'
+import { Sparkline, sumOf } from './parts/charts.js'
 import { deliveriesPath } from './parts/filter.js'
-import { sumOf, type Numbers } from './parts/numbers.js'
+import type { Numbers } from './parts/numbers.js'
 import { Status } from './parts/parts.js'
 import { TableSection } from './parts/table.js'
 import { useView } from './parts/zone.js'
-import { WebhookName } from './webhooks/webhook-name.js'
-import { healthOf } from './parts/wording.js'
+import { healthOf, WebhookName } from './parts/wording.js'
 
 type StatusCodesProps = Pick<Numbers, 'codes'> & { readonly since: Instant }
 

@@ -14,7 +14,7 @@ import {
 } from './messages/message-table.js'
 import { BASE } from './options.js'
 import { Empty, TableSection } from './parts/table.js'
-import { WebhookName } from './webhooks/webhook-name.js'
+import { WebhookName } from './parts/wording.js'
 
 const MAX_MESSAGES = 25
 const MAX_WEBHOOKS = 100
@@ -95,15 +95,11 @@ const pathOfId = ({ messages, deliveries, webhooks }: MessagingService, key: Key
 
 const findNamed = (service: MessagingService, key: Key, text: string) =>
   safeTry(async function* () {
-    const inSessions = yield* groupOf(service, key, `Messages of the session “${text}”`, {
-      session: text,
-    })
-    const ofUser = yield* groupOf(service, key, `Messages of the end user “${text}”`, {
-      user: text,
-    })
-    const correlated = yield* groupOf(service, key, `Messages with the correlation ID “${text}”`, {
-      correlation: text,
-    })
+    const messages = (which: string, filter: MessageFilter) =>
+      groupOf(service, key, `Messages ${which} “${text}”`, filter)
+    const inSessions = yield* messages('of the session', { session: text })
+    const ofUser = yield* messages('of the end user', { user: text })
+    const correlated = yield* messages('with the correlation ID', { correlation: text })
     const webhooks = key.permissions.includes('project:webhooks')
       ? (yield* service.webhooks.list(key.projectId, { limit: MAX_WEBHOOKS })).data
       : []
@@ -168,11 +164,11 @@ const agentsOfSession = (
     return ok(newest.flat().map(({ agentId }) => agentId))
   })
 
-const hasWords = ({ url, description = '' }: Webhook, text: string): boolean =>
+const hasWords = ({ url, description = '' }: Webhook, text: string) =>
   [url, description].some((words) => words.toLowerCase().includes(text.toLowerCase()))
 
 /** Returns the page of the only result. */
-function onlyPath({ path, sessions, webhooks, groups }: Results): string | undefined {
+function onlyPath({ path, sessions, webhooks, groups }: Results) {
   if (path !== undefined) return path
   const paths = new Set([
     ...sessions.map(({ agentId, sessionId }) => sessionPath(agentId, sessionId)),

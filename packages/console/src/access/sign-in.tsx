@@ -91,8 +91,7 @@ const credentialOf = (d: ConsoleDeps, text: string) =>
 
 /** The pages that the operator's key opens. It belongs to no project. */
 const PROJECTS = `${BASE}/projects`
-const isOperatorPath = (path: string): boolean =>
-  path === PROJECTS || path.startsWith(`${PROJECTS}/`)
+const isOperatorPath = (path: string) => path === PROJECTS || path.startsWith(`${PROJECTS}/`)
 
 /** Redirects requests without a session to the sign-in page. */
 export const requireSession =
@@ -178,13 +177,13 @@ const signInPage = (c: Context<Env>, { to, problem, status = 200 }: SignInPage) 
     </form>,
   )
 
-const addressOf = (c: Context<Env>): string => {
+const addressOf = (c: Context<Env>) => {
   const { pathname, search } = new URL(c.req.url)
   return pathname + search
 }
 
 /** Returns the path of the page that contained the form, from the Referer header. */
-function pathBefore(c: Context<Env>): string {
+function pathBefore(c: Context<Env>) {
   const referer = c.req.header('referer') ?? ''
   if (!URL.canParse(referer)) return BASE
   const { pathname, searchParams } = new URL(referer)
@@ -193,5 +192,5 @@ function pathBefore(c: Context<Env>): string {
 }
 
 /** Returns `to` if it is a path of the console, and the overview otherwise. */
-const pathIn = (to: unknown): string =>
+const pathIn = (to: unknown) =>
   typeof to === 'string' && /^\/console(?:[/?][\w\-/?=&%.~:+*]*)?$/.test(to) ? to : BASE

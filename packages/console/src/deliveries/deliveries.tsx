@@ -1,21 +1,18 @@
-import { circuitAt } from '@org/agent-messaging-core'
-import type { PageOf, WebhookDelivery } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
-import { Hono } from 'hono'
+import { circuitAt, type PageOf, type WebhookDelivery } from '@org/agent-messaging-core'
+import { type Context, Hono } from 'hono'
 import { ok, ResultAsync, safeTry } from 'neverthrow'
 import { DeliveryPage } from './delivery-page.js'
-import { deliveryColumns, detailsOf } from './delivery-table.js'
+import { deliveryColumns, detailsOf, listHeld, mergePages } from './delivery-table.js'
 import {
   ANSWER_CHOICES,
   deliveryFilter,
   filterFields,
   filtersOf,
+  type ListFilter,
   listFilterIn,
   queryOf,
-  type ListFilter,
 } from '../parts/filter.js'
 import { FilterForm, Periods } from '../parts/fields.js'
-import { listHeld, mergePages } from '../webhooks/held.js'
 import { byActor, can, deliveryRef, pageOf, projectIn } from '../parts/input.js'
 import { goTo, show, showFound } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
@@ -68,7 +65,7 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
 async function isBackingOff(
   service: ConsoleDeps['service'],
   { projectId, webhookId }: WebhookDelivery,
-): Promise<boolean> {
+) {
   const webhook = await service.webhooks.get({ projectId, webhookId })
   return webhook.isOk() && circuitAt(webhook.value.health, service.now()) !== 'closed'
 }

@@ -22,8 +22,7 @@ import {
   WholeId,
 } from '../parts/parts.js'
 import { Live } from '../parts/table.js'
-import { WebhookName } from '../webhooks/webhook-name.js'
-import { deliveryLabel, outcomeLabel } from '../parts/wording.js'
+import { deliveryLabel, outcomeLabel, WebhookName } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 
 type DeliveryPageProps = {
@@ -214,10 +213,10 @@ function NextStep({ detail: { delivery, attempts }, webhook }: DeliveryPageProps
   }
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
+const quoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 /** Headers that would be wrong or secret in a copy. Secret values are stored as `[redacted]`. */
-const isLeftOut = (name: string, value: string): boolean =>
+const isLeftOut = (name: string, value: string) =>
   value.includes('[redacted]') || /signature/i.test(name)
 
 /**

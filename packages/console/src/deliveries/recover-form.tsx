@@ -13,7 +13,7 @@ import { Fields } from '../parts/fields.js'
 import { deliveriesPath, fieldsOf, type Filter, filterFields } from '../parts/filter.js'
 import { BASE } from '../options.js'
 import { pathOf, refreshed, TableSection } from '../parts/table.js'
-import { webhookLabel } from '../webhooks/webhook-name.js'
+import { webhookLabel } from '../parts/wording.js'
 import { localTime, useView } from '../parts/zone.js'
 
 const PATH = `${BASE}/recover`
@@ -87,9 +87,9 @@ export function RecoverPreview({
   )
 }
 
-const sentence = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-const receivers = ({ webhook }: Filter, webhooks: readonly Webhook[]): string =>
+const receivers = ({ webhook }: Filter, webhooks: readonly Webhook[]) =>
   webhook === undefined
     ? 'the receivers of all webhooks'
     : webhooks
@@ -98,7 +98,7 @@ const receivers = ({ webhook }: Filter, webhooks: readonly Webhook[]): string =>
         .join()
 
 /** Describes the selected deliveries. */
-function describe({ status, event, answer, from, to }: Filter, zone: string): string {
+function describe({ status, event, answer, from, to }: Filter, zone: string) {
   const parts = [
     `Status ${status}`,
     event && `event ${event}`,

@@ -6,7 +6,7 @@ import { raw } from 'hono/html'
 import { err, ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps, Env } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
-import { withKnownName } from '../known-agents.js'
+import { withKnownName } from '../agents.js'
 import { show, showFound } from '../parts/layout.js'
 import { safeHtml } from '../parts/markdown.js'
 import { BASE } from '../options.js'
@@ -31,7 +31,7 @@ const PAGE_LENGTH = 50
 const SHOWN_TEXT = 16_384
 
 /** The session is part of the query. Browsers and proxies change paths with `..` or a slash. */
-const withSession = (path: string, sessionId: string): string =>
+const withSession = (path: string, sessionId: string) =>
   `${path}?${new URLSearchParams({ session: sessionId }).toString()}`
 export const sessionPath = (agent: string, sessionId: string): string =>
   withSession(`${BASE}/sessions/${agent}`, sessionId)
@@ -115,7 +115,7 @@ async function formattedAnswers(messages: readonly Message[]): Promise<Map<strin
 }
 
 /** Returns the address of the stream behind a conversation. */
-const liveOf = (path: string): string => path.replace('?', '/live?')
+const liveOf = (path: string) => path.replace('?', '/live?')
 
 type FactsProps = {
   readonly agent: Agent

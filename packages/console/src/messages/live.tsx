@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { Turn, versionOf } from './conversation.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { agentRef, sessionIn } from '../parts/input.js'
-import { withKnownName } from '../known-agents.js'
+import { withKnownName } from '../agents.js'
 import { showFound } from '../parts/layout.js'
 import { need } from '../access/sign-in.js'
 import { ViewContext, viewOf } from '../parts/zone.js'
@@ -28,7 +28,7 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
       sessionId: sessionIn(c),
       known: knownIn(c.req.query('known')),
     })
-    const textOf = ({ message, partial }: LiveTurn): string => {
+    const textOf = ({ message, partial }: LiveTurn) => {
       const element: { toString(): unknown } = (
         <ViewContext.Provider value={viewOf(c)}>
           <Turn agent={agent} message={message} partial={partial} />

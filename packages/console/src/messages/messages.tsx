@@ -19,7 +19,7 @@ import {
 import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { MessageActions, SessionLink, sessionPath } from './conversation.js'
 import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
-import { withKnownName } from '../known-agents.js'
+import { withKnownName } from '../agents.js'
 import { Facts, formatDuration, Status, Time, WholeId } from '../parts/parts.js'
 import { Questions } from './questions.js'
 import { messageLabel } from '../parts/wording.js'

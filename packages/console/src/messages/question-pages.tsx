@@ -4,11 +4,11 @@ import { type Context, Hono } from 'hono'
 import { err, errAsync, ok } from 'neverthrow'
 import { askPage } from '../confirm.js'
 import type { ConsoleDeps, Env } from '../context.js'
-import { canListAgents } from '../known-agents.js'
+import { canListAgents } from '../agents.js'
 import { sessionPath } from './conversation.js'
 import { byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { PostForm } from '../parts/fields.js'
-import { goTo, show, showError, showFound } from '../parts/layout.js'
+import { show, showDone, showFound } from '../parts/layout.js'
 import { messagePath } from './message-table.js'
 import { BASE } from '../options.js'
 import { FullTime, Problem, Time } from '../parts/parts.js'
@@ -34,7 +34,7 @@ export const questionRoutes = (d: ConsoleDeps) => {
     .post('/questions/:id/withdraw', maySend, (c) => withdraw(c, d))
 }
 
-const pathFor = ({ id }: Message): string => `${QUESTIONS}/${id}`
+const pathFor = ({ id }: Message) => `${QUESTIONS}/${id}`
 
 const questionsPage = (c: Context<Env>, { service }: ConsoleDeps) =>
   showFound(c, service.inputs.list({ projectId: projectIn(c), page: pageOf(c) }), async (page) =>
@@ -168,7 +168,7 @@ async function answer(c: Context<Env>, d: ConsoleDeps) {
   const form = await c.req.parseBody()
   const inputId = textIn(form, 'inputId')
   const endUserId = textIn(form, 'endUserId').trim()
-  const given = await messageOf(c, d).andThen(({ projectId, agentId, id, inputs }) => {
+  const given = messageOf(c, d).andThen(({ projectId, agentId, id, inputs }) => {
     const input = inputs?.find((one) => one.id === inputId)
     if (!input) return errAsync({ kind: 'input_not_found' as const })
     return d.service.inputs.answer({
@@ -181,21 +181,21 @@ async function answer(c: Context<Env>, d: ConsoleDeps) {
       ...(endUserId !== '' && { executionPrincipal: { type: 'end_user', endUserId } }),
     })
   })
-  if (given.isOk()) return goTo(c, '/questions?notice=inputAnswered')
-  const { error } = given
-  switch (error.kind) {
-    case 'invalid': {
-      const problem = error.issues.map((issue) => `The answer ${issue.message}`).join('; ')
-      return questionPage(c, d, { refused: { form, problem } })
+  return showDone(c, given, '/questions?notice=inputAnswered', (error) => {
+    switch (error.kind) {
+      case 'invalid': {
+        const problem = error.issues.map((issue) => `The answer ${issue.message}`).join('; ')
+        return questionPage(c, d, { refused: { form, problem } })
+      }
+      case 'input_restricted':
+      case 'principal_invalid':
+        return questionPage(c, d, { refused: { form, problem: problemText(error) } })
+      case 'input_closed':
+        return questionPage(c, d, { problem: CLOSED })
+      default:
+        return false
     }
-    case 'input_restricted':
-    case 'principal_invalid':
-      return questionPage(c, d, { refused: { form, problem: problemText(error) } })
-    case 'input_closed':
-      return questionPage(c, d, { problem: CLOSED })
-    default:
-      return showError(c, error)
-  }
+  })
 }
 
 const withdrawPage = (c: Context<Env>, d: ConsoleDeps) =>
@@ -231,11 +231,15 @@ const withdrawPage = (c: Context<Env>, d: ConsoleDeps) =>
 
 async function withdraw(c: Context<Env>, d: ConsoleDeps) {
   const inputId = textIn(await c.req.parseBody(), 'inputId')
-  const done = await messageOf(c, d).andThen(({ projectId, agentId: agent, id: messageId }) =>
+  const done = messageOf(c, d).andThen(({ projectId, agentId: agent, id: messageId }) =>
     d.service.inputs.withdraw(byActor(c, { projectId, agent, messageId, inputId })),
   )
-  if (done.isOk()) return goTo(c, '/questions?notice=inputWithdrawn')
-  return done.error.kind === 'input_closed'
-    ? questionPage(c, d, { problem: 'This question is already closed.' })
-    : showError(c, done.error)
+  return showDone(
+    c,
+    done,
+    '/questions?notice=inputWithdrawn',
+    (error) =>
+      error.kind === 'input_closed' &&
+      questionPage(c, d, { problem: 'This question is already closed.' }),
+  )
 }

@@ -44,7 +44,7 @@ export const Questions = ({ message }: { readonly message: Message }) => (
 )
 
 /** Tells why a question got no answer. */
-function endOf({ state }: Message): string {
+function endOf({ state }: Message) {
   if (state.kind === 'cancelled') return 'none: the message was cancelled'
   const code = state.kind === 'failed' ? state.error.code : undefined
   if (code === 'INPUT_WITHDRAWN') return 'none: withdrawn'
@@ -86,5 +86,5 @@ export function fieldsOfAnswer(input: Input, refused: Refused | undefined) {
 }
 
 /** Returns the field that the problem of a schema names by a JSON pointer. */
-const fieldAt = (fields: readonly AnswerField[], problem: string): string | undefined =>
+const fieldAt = (fields: readonly AnswerField[], problem: string) =>
   fields.find(({ name }) => problem.includes(` at ${name.replace(/^value\.?/, '/')}:`))?.name

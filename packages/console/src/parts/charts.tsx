@@ -25,8 +25,10 @@ type ChartProps = {
 const HEIGHT = 100
 const GAP = 0.18
 
-const sums = (series: readonly Series[], length: number): number[] =>
-  Array.from({ length }, (_, i) => series.reduce((sum, { values }) => sum + (values[i] ?? 0), 0))
+export const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
+
+const sums = (series: readonly Series[], length: number) =>
+  Array.from({ length }, (_, i) => sumOf(series.map(({ values }) => values[i] ?? 0)))
 
 /**
  * Draws stacked bars over time, on the server. Each bar shows its values on hover, and the script
@@ -37,7 +39,7 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
   const [first = 0] = at
   const last = at.at(-1) ?? 0
   const { zone } = useView()
-  const clockTime = (instant: Instant): string => localTime(instant, zone).slice(11, 16)
+  const clockTime = (instant: Instant) => localTime(instant, zone).slice(11, 16)
   const readings = at.map((start, i) => {
     const values = series.map(({ name, values: all }) => `${name} ${all[i] ?? 0}${unit}`)
     return `${localTime(start, zone).slice(5, 16)}: ${values.join(', ')}`
@@ -91,7 +93,7 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
 }
 
 function Total({ values, href }: Pick<Series, 'values' | 'href'>) {
-  const total = <b>{values.reduce((sum, value) => sum + value, 0).toLocaleString('en')}</b>
+  const total = <b>{sumOf(values).toLocaleString('en')}</b>
   return href === undefined ? total : <a href={href}>{total}</a>
 }
 
@@ -207,9 +209,7 @@ export function Sparkline({
     { name: 'failed', tone: 'bad', values: bad },
   ]
   const top = Math.max(1, ...sums(series, good.length))
-  const [accepted = 0, failed = 0] = series.map(({ values }) =>
-    values.reduce((sum, value) => sum + value, 0),
-  )
+  const [accepted = 0, failed = 0] = series.map(({ values }) => sumOf(values))
   return (
     <svg
       class="spark"

@@ -125,7 +125,7 @@ export const Check = ({ children, ...attributes }: JSX.IntrinsicElements['input'
 )
 
 /** Returns the value for a `datetime-local` field. */
-const fieldTime = (at: number | undefined, zone: string): string =>
+const fieldTime = (at: number | undefined, zone: string) =>
   at === undefined ? '' : localIso(at, zone).slice(0, 16)
 
 /** The fields of a time range in the viewer's zone. */
@@ -199,7 +199,7 @@ export function Periods() {
   )
 }
 
-function pathSince(c: Context<Env>, from: number): string {
+function pathSince(c: Context<Env>, from: number) {
   const { pathname, searchParams } = new URL(c.req.url)
   for (const name of ['cursor', 'notice', 'to']) searchParams.delete(name)
   searchParams.set('from', toIso(from))
@@ -229,7 +229,7 @@ export const settingsIn = (settings: Settings, texts: Texts): Values =>
 /** The text of a list without items. */
 const NONE = 'none'
 
-function textOf({ default: initial }: Setting, value: unknown): string {
+function textOf({ default: initial }: Setting, value: unknown) {
   if (value === initial || value === undefined) return ''
   return value === true ? 'yes' : [value].flat().map(String).join(', ') || NONE
 }

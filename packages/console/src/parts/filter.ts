@@ -1,11 +1,10 @@
-import { EVENT_NAMES } from '@org/agent-messaging-core'
+import { type DeliveryFilter, EVENT_NAMES, type Webhook } from '@org/agent-messaging-core'
 import { given, isUuid, toIso } from '@org/agent-messaging-core/runtime'
-import type { DeliveryFilter, Webhook } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import { instantIn } from './zone.js'
-import { TIME_RANGE, type Field } from './fields.js'
+import { type Field, TIME_RANGE } from './fields.js'
 import { BASE } from '../options.js'
-import { webhookLabel } from '../webhooks/webhook-name.js'
+import { webhookLabel } from './wording.js'
 
 const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
 const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const

@@ -55,9 +55,9 @@ export function indentedJson(text: string): string | undefined {
 }
 
 /** Shows escaped letters, such as `\u00e9`, as letters. */
-const readable = (string: string): string => JSON.stringify(JSON.parse(string))
+const readable = (string: string) => JSON.stringify(JSON.parse(string))
 
-function isJson(text: string): boolean {
+function isJson(text: string) {
   try {
     JSON.parse(text)
     return true

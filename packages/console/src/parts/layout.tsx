@@ -105,7 +105,7 @@ export async function show(
 }
 
 /** The name at the top of the page. */
-const nameOf = (c: Context<Env>): string =>
+const nameOf = (c: Context<Env>) =>
   (isPortalRequest(c) ? c.get('look').name : undefined) ?? 'Agent Messaging'
 
 export const showProblem = (
@@ -138,12 +138,20 @@ export async function showFound<T>(
   return result.isOk() ? page(result.value) : showError(c, result.error)
 }
 
-/** Shows a page of the console after an action, or the error of the action. */
-export const showDone = (
+/**
+ * Shows a page of the console after an action, or the error of the action. `refused` can show
+ * another page for an error.
+ */
+export async function showDone<E extends ServiceError>(
   c: Context<Env>,
-  done: ResultAsync<unknown, ServiceError>,
+  done: ResultAsync<unknown, E>,
   path: string,
-): Promise<Response> => showFound(c, done, () => goTo(c, path))
+  refused: (error: E) => Promise<Response> | false = () => false,
+): Promise<Response> {
+  const result = await done
+  if (result.isOk()) return goTo(c, path)
+  return refused(result.error) || showError(c, result.error)
+}
 
 /** Redirects to a page of the console. */
 export const goTo = (c: Context<Env>, path: string): Response => c.redirect(BASE + path, 303)

@@ -18,7 +18,7 @@ markdown.validateLink = (href) =>
   URL.canParse(href) && ['http:', 'https:', 'mailto:'].includes(new URL(href).protocol)
 
 const LINK = { rel: 'noopener noreferrer nofollow', target: '_blank' }
-const code = (text: string): string =>
+const code = (text: string) =>
   `<pre tabindex="0"><code>${escapeHtml(text.trimEnd())}</code></pre>\n`
 
 Object.assign(markdown.renderer.rules, {
@@ -63,7 +63,7 @@ export const safeHtml = (text: string): string =>
     ? `<pre tabindex="0">${escapeHtml(text)}</pre>\n`
     : xss(markdown.render(text), filter)
 
-function isHeavier(text: string, max: number): boolean {
+function isHeavier(text: string, max: number) {
   let weight = 0
   for (const [mark] of text.matchAll(MARK)) {
     weight += WEIGHTS[mark] ?? 1

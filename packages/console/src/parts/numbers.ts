@@ -1,5 +1,5 @@
 import type { Activity, Instant } from '@org/agent-messaging-core'
-import type { Series } from './charts.js'
+import { sumOf, type Series } from './charts.js'
 import { ANSWERS, deliveriesPath, type Filter } from './filter.js'
 import { messagesPath } from '../messages/message-table.js'
 
@@ -94,9 +94,6 @@ const isAccepted = (statusCode: number) => statusCode >= 200 && statusCode < 300
 
 const percent = (part: number, rest: number) =>
   part === 0 ? 0 : Math.round((100 * part) / (part + rest))
-
-export const sumOf = (values: readonly number[]): number =>
-  values.reduce((sum, value) => sum + value, 0)
 
 /** Returns the status codes, most frequent first. */
 function codesOf(attempts: Activity['attempts']) {

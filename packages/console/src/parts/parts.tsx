@@ -90,7 +90,7 @@ export const WholeId = ({ id }: Pick<IdProps, 'id'>) => (
   </span>
 )
 
-const shortId = (id: string): string => `…${id.slice(-8)}`
+const shortId = (id: string) => `…${id.slice(-8)}`
 
 /** Hidden until the script runs, because copying needs it. */
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => (

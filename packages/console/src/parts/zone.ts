@@ -25,7 +25,7 @@ export function zoneOf(c: Context): string {
   return zone.length <= MAX_LENGTH && isZone(zone) ? zone : 'UTC'
 }
 
-function isZone(zone: string): boolean {
+function isZone(zone: string) {
   try {
     return formatIn(zone) !== undefined
   } catch {
@@ -58,7 +58,7 @@ const makeFormat = (timeZone: string) =>
 /** Returns the time of day in a zone, such as `2026-11-23T08:15:00`. */
 export function localIso(at: Instant, zone: string): string {
   const parts = formatIn(zone).formatToParts(at)
-  const part = (type: string): string => parts.find((one) => one.type === type)?.value ?? ''
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
   const date = `${part('year')}-${part('month')}-${part('day')}`
   return `${date}T${part('hour')}:${part('minute')}:${part('second')}`
 }
@@ -72,7 +72,7 @@ export const localTime = (at: Instant, zone: string): string => localIso(at, zon
  */
 export function instantIn(zone: string, local: string): Instant {
   const asUtc = Date.parse(`${local}Z`)
-  const offsetAt = (at: Instant): number => Date.parse(`${localIso(at, zone)}Z`) - wholeSecond(at)
+  const offsetAt = (at: Instant) => Date.parse(`${localIso(at, zone)}Z`) - wholeSecond(at)
   const guess = asUtc - offsetAt(asUtc)
   return asUtc - offsetAt(guess)
 }

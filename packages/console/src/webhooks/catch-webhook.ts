@@ -63,7 +63,7 @@ async function check(
   return isPlain && isGenuine ? 'valid' : 'invalid'
 }
 
-const plainSignatureIn = (headers: Headers): string | undefined =>
+const plainSignatureIn = (headers: Headers) =>
   [...headers].find(
     ([name, value]) => name.endsWith('-signature') && value.startsWith('sha256='),
   )?.[1]

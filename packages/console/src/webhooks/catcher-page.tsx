@@ -20,7 +20,7 @@ const ATTEMPT_TIMEOUT_MS = 15_000
 export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
   const routes = new Hono<Env>()
   if (!catcher) return routes
-  const urlOf = (projectId: string, requestUrl: string): string =>
+  const urlOf = (projectId: string, requestUrl: string) =>
     `${publicUrl() ?? new URL(requestUrl).origin}${catcher.pathOf(projectId)}`
   return routes
     .use('/catcher/*', need('project:webhooks'))
@@ -165,7 +165,7 @@ const ResponseForm = ({ response }: { readonly response: CatcherResponse }) => (
   </form>
 )
 
-function delayText(delayMs: number): string {
+function delayText(delayMs: number) {
   if (delayMs === 0) return 'none'
   return `${delayMs / 1_000} s${delayMs > ATTEMPT_TIMEOUT_MS ? ' (an attempt times out)' : ''}`
 }

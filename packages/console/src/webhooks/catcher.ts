@@ -35,11 +35,11 @@ const UUID_LENGTH = 36
 export function createCatcher({ service, crypto }: Options): Catcher {
   const requests = new Map<string, CaughtRequest[]>()
   const responses = new Map<string, CatcherResponse>()
-  const secretOf = (projectId: string): string =>
+  const secretOf = (projectId: string) =>
     `whsec_${Buffer.from(crypto.mac('console/catcher', projectId), 'base64url').toString('base64')}`
   const responseOf = (projectId: string): CatcherResponse =>
     responses.get(projectId) ?? { status: 200, delayMs: 0 }
-  const pathOf = (projectId: string): string =>
+  const pathOf = (projectId: string) =>
     `${BASE}/catch/${projectId}-${crypto.mac('console/catcher-path', projectId).slice(0, 16)}`
 
   function keep(projectId: string, request: CaughtRequest): void {
@@ -75,4 +75,4 @@ export function createCatcher({ service, crypto }: Options): Catcher {
 }
 
 /** Copies the beginning. A slice alone would keep the whole body in memory. */
-const beginningOf = (body: string): string => Buffer.from(body.slice(0, KEPT_LENGTH)).toString()
+const beginningOf = (body: string) => Buffer.from(body.slice(0, KEPT_LENGTH)).toString()

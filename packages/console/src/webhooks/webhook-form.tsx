@@ -173,7 +173,7 @@ export async function readFilter(
 /** A path that needs no JSON around it. */
 const PLAIN_PATH = /^[^\s={][^\s=]*$/
 
-function lineOf(condition: MetadataCondition): string {
+function lineOf(condition: MetadataCondition) {
   const { path } = condition
   if (!PLAIN_PATH.test(path)) return JSON.stringify(condition)
   if ('equals' in condition) return `${path} = ${JSON.stringify(condition.equals)}`

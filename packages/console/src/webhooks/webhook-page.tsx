@@ -9,7 +9,7 @@ import type {
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import { ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps } from '../context.js'
-import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
+import { deliveryColumns, detailsOf, mergePages } from '../deliveries/delivery-table.js'
 import { BASE } from '../options.js'
 import { Chart } from '../parts/charts.js'
 import { textsOf, titleOf } from '../parts/fields.js'
@@ -19,7 +19,6 @@ import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, TableSection } from '../parts/table.js'
 import { healthOf, limitText } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
-import { mergePages } from './held.js'
 
 type WebhookPageProps = {
   readonly webhook: Webhook
@@ -89,7 +88,7 @@ function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
 }
 
 /** True if the old secret signs too. */
-const isSigningTwice = ({ previousSecret }: Webhook, now: Instant): boolean =>
+const isSigningTwice = ({ previousSecret }: Webhook, now: Instant) =>
   previousSecret !== undefined && previousSecret.until > now
 
 function WebhookFacts({ webhook, limit }: Pick<WebhookPageProps, 'webhook' | 'limit'>) {

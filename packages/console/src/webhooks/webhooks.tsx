@@ -1,9 +1,9 @@
-import type { ByActor, MessagingService, Webhook } from '@org/agent-messaging-core'
+import type { ByActor, MessagingService, ServiceError, Webhook } from '@org/agent-messaging-core'
 import { type Context, Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { detailsOf } from '../deliveries/delivery-table.js'
 import { byActor, projectIn, textIn, webhookRef } from '../parts/input.js'
-import { goTo, secretPage, show, showDone, showError, showFound } from '../parts/layout.js'
+import { secretPage, show, showDone, showFound } from '../parts/layout.js'
 import type { ConsoleDeps, Env } from '../context.js'
 import { BASE } from '../options.js'
 import { problemText } from '../parts/texts.js'
@@ -19,7 +19,7 @@ import {
 import { listPage } from './webhook-list.js'
 import { readWebhookActivity, WebhookPage } from './webhook-page.js'
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
-import { canListAgents } from '../known-agents.js'
+import { canListAgents } from '../agents.js'
 import { textsOf } from '../parts/fields.js'
 
 const MAX_RECENT = 10
@@ -69,7 +69,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     .post('/webhooks/:id/:action{test|pause|resume|disable|enable|finish}', mayManage, (c) => {
       const ref = byActor(c, webhookRef(c))
       const { notice, act } = actions(service)[c.req.param('action') as ActionName]
-      return showDone(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
+      return showDone<ServiceError>(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
     })
 }
 
@@ -136,7 +136,7 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
       const form = await c.req.parseBody({ all: true })
       const fields = fieldsIn(form)
       const headers = textIn(form, 'dropHeaders') === 'yes' ? { headers: null } : {}
-      const changed = await service.webhooks.update({
+      const changed = service.webhooks.update({
         ...byActor(c, ref),
         change: {
           ...settingsOf(fields),
@@ -144,13 +144,18 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
           ...(await readFilter(service, ref.projectId, fields)),
         },
       })
-      if (changed.isOk()) return goTo(c, `/webhooks/${ref.webhookId}?notice=webhookChanged`)
-      if (changed.error.kind !== 'invalid') return showError(c, changed.error)
-      return editPage(c, ref.webhookId, {
-        ...fields,
-        problem: problemText(changed.error),
-        hasHeaders: changed.error.issues.some(({ path }) => path === 'headers'),
-      })
+      return showDone(
+        c,
+        changed,
+        `/webhooks/${ref.webhookId}?notice=webhookChanged`,
+        (error) =>
+          error.kind === 'invalid' &&
+          editPage(c, ref.webhookId, {
+            ...fields,
+            problem: problemText(error),
+            hasHeaders: error.issues.some(({ path }) => path === 'headers'),
+          }),
+      )
     })
 }
 
@@ -159,7 +164,7 @@ async function shownAgent(
   c: Context<Env>,
   { agents }: ConsoleDeps['service'],
   agentId: string | undefined,
-): Promise<string> {
+) {
   if (agentId === undefined || !canListAgents(c)) return agentId ?? ''
   const agent = await agents.get({ projectId: projectIn(c), agent: agentId })
   return agent.isOk() ? agent.value.name : agentId

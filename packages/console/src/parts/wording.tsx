@@ -1,12 +1,18 @@
-import { circuitAt, deliveryStatusOf } from '@org/agent-messaging-core'
-import type { Instant, Webhook, WebhookLimit } from '@org/agent-messaging-core'
+import {
+  circuitAt,
+  deliveryStatusOf,
+  type Instant,
+  type Webhook,
+  type WebhookLimit,
+} from '@org/agent-messaging-core'
 import type {
   AgentState,
   DeliveryState,
   MessageStateKind,
   Outcome,
 } from '@org/agent-messaging-core/runtime'
-import { relative, span, type Label, type Tone } from './parts.js'
+import { type Label, relative, span, type Tone } from './parts.js'
+import { BASE } from '../options.js'
 
 /** Describes the health of a webhook, and its reason. */
 export function healthOf(
@@ -124,3 +130,26 @@ export const messageLabel = labels<MessageStateKind>({
 /** Cuts a text, but not in the middle of a character of two UTF-16 units. */
 export const shortened = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`
+
+type NameProps = { readonly webhook: Pick<Webhook, 'id' | 'url' | 'description'> | undefined }
+
+/** Links to a webhook by its description, with the URL below. Without a description by its URL. */
+export function WebhookName({ webhook }: NameProps) {
+  if (!webhook) return <span class="muted">deleted, or a push config</span>
+  const { id, url, description } = webhook
+  const path = `${BASE}/webhooks/${id}`
+  return description === undefined ? (
+    <a class="url" href={path}>
+      {url}
+    </a>
+  ) : (
+    <span class="named">
+      <a href={path}>{description}</a>
+      <span class="url muted small">{url}</span>
+    </span>
+  )
+}
+
+/** The name of a webhook where only plain text fits. */
+export const webhookLabel = ({ url, description }: Pick<Webhook, 'url' | 'description'>): string =>
+  description === undefined ? url : `${description} (${url})`

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { mergePages } from './held.js'
+import { mergePages } from './delivery-table.js'
 
 const rows = (...ids: string[]) => ids.map((id) => ({ id }))
 
