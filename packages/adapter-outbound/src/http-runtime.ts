@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type RunningAgent,
   type RunRequest,
+  given,
   isJsonObject,
   isSecret,
   signatureHeaders,
@@ -202,11 +203,7 @@ export function parseHttpOptions(
   if (problem !== undefined) return err(problem)
   return ok({
     url,
-    options: {
-      url,
-      ...(headers && { headers: { set: true } }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    },
-    secrets: headers ? { headers } : {},
+    options: { url, ...given({ headers: headers && { set: true }, timeoutMs }) },
+    secrets: given({ headers }),
   })
 }

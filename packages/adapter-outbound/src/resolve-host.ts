@@ -91,7 +91,7 @@ const DEFAULT_NDOTS = 1
 const MAX_NDOTS = 15
 
 /** Reads `search`, `domain` and `ndots`. A file that is missing sets nothing. */
-const searchSettingsIn = async (file: string): Promise<SearchSettings> =>
+const searchSettingsIn = async (file: string) =>
   parseSettings(await readFile(file, 'utf8').catch(() => ''))
 
 /** The last `search` or `domain` counts. */

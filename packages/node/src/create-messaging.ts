@@ -123,7 +123,7 @@ const settingsOf = (agents: Agents): AgentSettings[] =>
   )
 
 /** Throws a `SetupError` that names an option which a caller without types has mistyped. */
-function requireKnownOptions(options: object, known: object): void {
+function requireKnownOptions(options: object, known: object) {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
   if (unknown === undefined) return
   const names = Object.keys(known).join(', ')
@@ -133,7 +133,7 @@ function requireKnownOptions(options: object, known: object): void {
 const KEY_BYTES = 32
 
 /** The path of a `file:` URL; `:memory:` and PostgreSQL URLs stay as they are. */
-function databasePathOf(database: string): string {
+function databasePathOf(database: string) {
   if (isPostgresUrl(database) || database === ':memory:') return database
   if (database.startsWith('file:///')) return fileURLToPath(database)
   if (/^file:[^/]|^file:\/[^/]/.test(database))

@@ -5,7 +5,7 @@ import type {
   Storage,
   WorkSignal,
 } from '@org/agent-messaging-core/storage'
-import type { Clock } from '@org/agent-messaging-core/runtime'
+import { given, type Clock } from '@org/agent-messaging-core/runtime'
 import {
   openSqliteStorage,
   readSqliteSchema,
@@ -87,9 +87,7 @@ async function openPostgres(url: string, options: OpenOptions): Promise<OpenedDa
   const { openPostgresStorage, postgresLeaseKeeper, postgresSignal } = await postgres()
   const storage = await openPostgresStorage({
     connectionString: url,
-    ...(maxConnections !== undefined && { maxConnections }),
-    ...(onSkew && { onSkew }),
-    ...(clock && { clock }),
+    ...given({ maxConnections, onSkew, clock }),
   })
   const leaseKeeper = postgresLeaseKeeper({
     connectionString,

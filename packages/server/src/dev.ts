@@ -113,7 +113,7 @@ type Welcome = {
 const DEFAULT_URL = 'http://127.0.0.1:3000'
 
 /** The text that `dev` prints at every start. Its command works as printed. */
-function welcome(w: Welcome): string {
+function welcome(w: Welcome) {
   return `Agent Messaging is running. Press Ctrl-C to stop it.
 
   API       ${w.url}/v1 (reference: ${w.url}/docs)

@@ -1,4 +1,5 @@
 import {
+  given,
   isLonger,
   orMissing,
   type JsonObject,
@@ -98,7 +99,7 @@ export function parseOpenaiOptions(input: JsonObject): Result<OpenaiOptions, str
 
 /** Separates the secrets: the API key, and the names and values of headers. */
 export function separateSecrets({ apiKey, headers, ...shown }: OpenaiOptions): ParsedOptions {
-  const secrets = { ...(apiKey !== undefined && { apiKey }), ...(headers && { headers }) }
+  const secrets = given({ apiKey, headers })
   const marks = Object.fromEntries(Object.keys(secrets).map((name) => [name, { set: true }]))
   return { options: { ...(shown as JsonObject), ...marks }, secrets }
 }

@@ -1,4 +1,5 @@
 import {
+  given,
   parseJsonText,
   type AgentRuntime,
   type Crypto,
@@ -158,9 +159,11 @@ async function chatRequest(options: OpenaiOptions, request: RunRequest): Promise
     ],
     stream,
     ...(stream && streamUsage && { stream_options: { include_usage: true } }),
-    ...(temperature !== undefined && { temperature }),
-    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
-    ...(maxCompletionTokens !== undefined && { max_completion_tokens: maxCompletionTokens }),
+    ...given({
+      temperature,
+      max_tokens: maxTokens,
+      max_completion_tokens: maxCompletionTokens,
+    }),
   }
 }
 

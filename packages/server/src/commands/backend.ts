@@ -4,6 +4,7 @@ import { PERMISSIONS, type Actor, type MessagingService } from '@org/agent-messa
 import { createHttpApp } from '@org/agent-messaging-http'
 import { Hono } from 'hono'
 import { okAsync } from 'neverthrow'
+import type { Variables } from '../settings/config.js'
 import { publicUrl } from '../settings/config-values.js'
 import { projectNamed } from '../lookup.js'
 import { OperatorError } from '../operator-error.js'
@@ -29,7 +30,6 @@ export type Backend = {
 
 /** A server with the API key of a project, or with its operator key. */
 type Server = { readonly server: string; readonly apiKey: string }
-type Env = Readonly<Record<string, string | undefined>>
 
 /** Works on the server of the options or of the environment, or else on the database. */
 export async function onBackend(
@@ -57,7 +57,7 @@ export async function onBackend(
 }
 
 /** The chosen server, or undefined for the database. */
-export function serverOf(options: BackendOptions, env: Env): Server | undefined {
+export function serverOf(options: BackendOptions, env: Variables): Server | undefined {
   const { server, apiKey } = profileOf(options, env) ?? {}
   const key = options.apiKey ?? apiKey
   if (server === undefined && options.apiKey !== undefined)
@@ -76,7 +76,7 @@ export function serverOf(options: BackendOptions, env: Env): Server | undefined 
 }
 
 /** Options come before the environment. A server of an option never gets the key of a profile. */
-function profileOf({ server, profile }: BackendOptions, env: Env): Profile | undefined {
+function profileOf({ server, profile }: BackendOptions, env: Variables): Profile | undefined {
   const apiKey = env['AGENT_MESSAGING_API_KEY']
   if (server !== undefined) return { server, apiKey }
   const name = profile ?? env['AGENT_MESSAGING_PROFILE']
@@ -138,7 +138,7 @@ const profiles = z.record(
 )
 
 /** The profile file, in the directory for settings of the XDG specification. */
-export function profilesFile(env: Env): string {
+export function profilesFile(env: Variables): string {
   const configured = env['XDG_CONFIG_HOME'] ?? ''
   const directory = path.isAbsolute(configured) ? configured : path.join(homedir(), '.config')
   return path.join(directory, 'agent-messaging', 'profiles.json')

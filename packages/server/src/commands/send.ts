@@ -9,7 +9,7 @@ import {
   type NewMessage,
   type Sent,
 } from '@org/agent-messaging-client'
-import type { JsonObject } from '@org/agent-messaging-core'
+import { given, type JsonObject } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import type { Config } from '../settings/config.js'
 import { devFiles } from '../settings/dev-files.js'
@@ -135,8 +135,7 @@ function messageOf(
   return {
     sessionId: session ?? `cli-${newSession}`,
     message,
-    ...(metadata && { metadata }),
-    ...(principal && { executionPrincipal: principal }),
+    ...given({ metadata, executionPrincipal: principal }),
   }
 }
 

@@ -103,7 +103,7 @@ function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger): v
 }
 
 /** Exits on an unexpected error. Another process repeats the unfinished work after its leases. */
-function exitOnDefect(logger: Logger): void {
+function exitOnDefect(logger: Logger) {
   process.on('uncaughtException', exitOn(logger)).on('unhandledRejection', exitOn(logger))
 }
 

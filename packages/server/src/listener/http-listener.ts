@@ -203,7 +203,7 @@ class Intake {
     }
   }
 
-  readonly #endTurn = (): void => {
+  readonly #endTurn = () => {
     const hasAccepted = this.#acceptedBefore !== this.#accepted
     this.#acceptedBefore = hasAccepted ? this.#accepted : undefined
     if (hasAccepted) setImmediate(this.#endTurn)

@@ -89,7 +89,7 @@ export function unsupportedLogs({ OTEL_LOGS_EXPORTER: exporter = '' }: Variables
 const SUFFIX = '_FILE'
 
 /** The setting that a variable such as `SERVICE_MASTER_KEY_FILE` reads from a file. */
-const settingOfFile = (name: string): string | undefined =>
+const settingOfFile = (name: string) =>
   name.endsWith(SUFFIX) && Object.hasOwn(environment.shape, name.slice(0, -SUFFIX.length))
     ? name.slice(0, -SUFFIX.length)
     : undefined

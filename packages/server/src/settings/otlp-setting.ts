@@ -1,6 +1,5 @@
+import type { Variables } from './config.js'
 import { OperatorError } from '../operator-error.js'
-
-type Variables = Readonly<Record<string, string | undefined>>
 
 /** The settings of a server for exports over OTLP. */
 export const otlpExports = (variables: Variables) => ({

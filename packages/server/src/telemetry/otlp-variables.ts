@@ -7,12 +7,11 @@ import {
   type BatchSpanProcessorOptions,
   type Sampler,
 } from '@opentelemetry/sdk-trace'
+import type { Variables } from '../settings/config.js'
 import { OperatorError } from '../operator-error.js'
 
 /** The longest time of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-
-type Variables = Readonly<Record<string, string | undefined>>
 
 /** Returns the sampler of `OTEL_TRACES_SAMPLER`. Throws an OperatorError for an unknown name. */
 export function samplerOf(variables: Variables): Sampler {

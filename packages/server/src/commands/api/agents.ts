@@ -166,7 +166,7 @@ const settings = settingOptions(agentSettings, {
   },
 })
 
-const withSettings = (command: Command): Command =>
+const withSettings = (command: Command) =>
   settings
     .addTo(command)
     .addOption(

@@ -168,7 +168,7 @@ async function recovered(backend: Backend, filter: NewRecovery): Promise<Recover
   throw new OperatorError(`recovery ${id} failed: ${failure.replaceAll('_', ' ')}`)
 }
 
-function recoveryText({ filter, matched, redelivered, status }: Recovery): string {
+function recoveryText({ filter, matched, redelivered, status }: Recovery) {
   const end = status === 'cancelled' ? ' The recovery was cancelled.' : ''
   if (matched === 0)
     return `No ${filter.status ?? 'exhausted'} delivery matches. To recover others, use --status.${end}`

@@ -179,7 +179,7 @@ function addRotate(webhooks: Command): void {
   )
 }
 
-const addFinishRotation = (webhooks: Command): Command =>
+const addFinishRotation = (webhooks: Command) =>
   addApiCommand(webhooks, 'finish-rotation <id>', {
     about: 'stop signing with the old secret now',
     verb: 'finish',
@@ -188,5 +188,5 @@ const addFinishRotation = (webhooks: Command): Command =>
     text: () => 'Only the new secret signs from now on.',
   })
 
-const shownOnce = (secret: string): string =>
+const shownOnce = (secret: string) =>
   `Its secret is:\n\n${secret}\n\nStore the secret now. The server does not show it again.`
