@@ -1,9 +1,10 @@
-import { Hono } from 'hono'
+import { exchange } from '@org/agent-messaging-http-kit'
+import { Hono, type Context, type MiddlewareHandler, type Next } from 'hono'
+import { HTTPException } from 'hono/http-exception'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
-import { answerThrown, exchange } from './exchange.js'
-import { withDefaults, type HttpOptions } from './options.js'
+import { withDefaults, type HttpDeps, type HttpOptions } from './options.js'
 import { agentChangeRoutes, agentRoutes } from './routes/agents.js'
 import { auditRoutes } from './routes/audit-log.js'
 import { cronRoutes } from './routes/cron.js'
@@ -78,7 +79,7 @@ const PATHS = [
 export function createHttpApp(options: HttpOptions): Hono<Env> {
   const d = withDefaults(options)
   const app = new Hono<Env>()
-  const enter = exchange(d)
+  const enter = exchangeOf(d)
   app.onError((error, c) => answerThrown(c, error, d.onError))
   const paths = d.metrics ? [...PATHS, '/metrics'] : PATHS
   app.on('ALL', paths, enter)
@@ -108,4 +109,32 @@ export function createHttpApp(options: HttpOptions): Hono<Env> {
     }),
   )
   return app.all('/v1/*', (c) => refuse(c, { kind: 'route_not_found' }))
+}
+
+/** The exchange of the kit, for an app whose handlers can throw anything. */
+const exchangeOf = (d: HttpDeps): MiddlewareHandler<Env> => {
+  const enter = exchange({ ...d, newId: d.newRequestId })
+  return (c, next) => {
+    c.set('basePath', d.basePath)
+    return enter(c, () => answerSafely(c, next, d.onError))
+  }
+}
+
+async function answerSafely(c: Context<Env>, next: Next, onError: HttpDeps['onError']) {
+  try {
+    // No id or name has NUL, and PostgreSQL cannot compare it.
+    if (c.req.path.includes('\0')) c.res = refuse(c, { kind: 'route_not_found' })
+    else await next()
+  } catch (thrown) {
+    // Hono passes only instances of Error to `app.onError`.
+    c.res = answerThrown(c, thrown, onError)
+  }
+}
+
+/** Answers a value that a handler threw: malformed JSON (from Hono's validator) or a defect. */
+function answerThrown(c: Context<Env>, thrown: unknown, onError: HttpDeps['onError']): Response {
+  if (thrown instanceof HTTPException && thrown.status === 400)
+    return refuse(c, { kind: 'body_malformed', reason: 'is not valid JSON' })
+  onError?.(thrown, c.get('requestId'))
+  return refuse(c, { kind: 'internal' })
 }

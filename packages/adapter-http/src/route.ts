@@ -40,10 +40,7 @@ const pageSchema = (row: z.ZodType) =>
   z
     .object({
       data: z.array(row),
-      nextCursor: z
-        .string()
-        .nullable()
-        .meta({ description: 'Send it as `?cursor=`. Null on the last page.' }),
+      nextCursor: z.string().nullable().describe('Send it as `?cursor=`. Null on the last page.'),
     })
     .meta({ id: `${row.meta()?.id}Page` })
 

@@ -102,7 +102,7 @@ export const paging = {
       description: 'The most rows of the page.',
       shown: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
     }),
-  cursor: id.optional().meta({ description: 'The `nextCursor` of the previous page.' }),
+  cursor: id.optional().describe('The `nextCursor` of the previous page.'),
 }
 
 /** The query of a list. */

@@ -7,10 +7,8 @@ import type { Env } from './env.js'
 import { a2aError, isRevoked } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
-import { readBody } from './read-body.js'
 import { errorHeaders, refuse } from './reply.js'
-import { checkTexts } from './text-fields.js'
-import { callOf } from './version.js'
+import { callOf, checkTexts, readBody } from './request.js'
 
 type Id = string | number | null
 type RpcError = { readonly code: number; readonly data?: unknown }

@@ -17,119 +17,136 @@ import type { Env } from './env.js'
 import { a2aError, isRevoked } from './errors.js'
 import { replyStream } from './event-stream.js'
 import type { Deps } from './options.js'
-import { readBody } from './read-body.js'
 import { errorBody, refuse } from './reply.js'
-import { checkTexts } from './text-fields.js'
-import { callOf } from './version.js'
+import { callOf, checkTexts, readBody } from './request.js'
 
 const TYPE = { 'Content-Type': A2A_CONTENT_TYPE }
 const BODY_TYPES = ['application/json', A2A_CONTENT_TYPE]
 
-type Operation = (handler: AgentHandler) => Promise<Response>
+/** Returns the JSON of the answer, or the whole answer. */
+type Operation = (handler: AgentHandler, c: Context<Env>) => Promise<unknown>
 
 /** The routes of the HTTP+JSON binding, below the path of an agent. */
-export const restRoutes = (d: Deps) => {
-  return new Hono<Env>()
-    .post('/message:send', (c) =>
-      answerRest(c, async (handler) => {
-        const task = await handler.sendMessage(await readSend(c, d))
-        return reply(c, 200, { task: Task.toJSON(task) }, TYPE)
-      }),
+export const restRoutes = (d: Deps) =>
+  new Hono<Env>()
+    .post(
+      '/message:send',
+      rest(async (handler, c) => ({
+        task: Task.toJSON(await handler.sendMessage(await readSend(c, d))),
+      })),
     )
-    .post('/message:stream', (c) =>
-      answerRest(c, async (handler) => stream(c, handler.sendMessageStream(await readSend(c, d)))),
+    .post(
+      '/message:stream',
+      rest(async (handler, c) => stream(c, handler.sendMessageStream(await readSend(c, d)))),
     )
-    .get('/tasks', (c) =>
-      answerRest(c, async (handler) => {
-        const request = readList(c.req.query())
-        const page = ListTasksResponse.toJSON(await handler.listTasks(request)) as object
+    .get(
+      '/tasks',
+      rest(async (handler, c) => {
+        const page = await handler.listTasks(readList(c.req.query()))
         const empty = { tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 }
-        return reply(c, 200, { ...empty, ...page }, TYPE)
+        return { ...empty, ...(ListTasksResponse.toJSON(page) as object) }
       }),
     )
     .get('/tasks/:task', (c) => {
-      const sent = c.req.param('task')
+      const id = taskOf(c)
       // Hono passes HEAD to a GET handler, and no caller would read the stream.
-      if (sent.endsWith(SUBSCRIBE) && c.req.method !== 'HEAD')
-        return answerRest(c, subscription(c, sent))
-      const id = sent.endsWith(SUBSCRIBE) ? sent.slice(0, -SUBSCRIBE.length) : sent
-      const historyLength = numberOf(c.req.query('historyLength'))
-      return answerRest(c, async (handler) => {
-        const task = await handler.getTask({ tenant: '', id, historyLength })
-        return reply(c, 200, Task.toJSON(task), TYPE)
-      })
+      if (id.endsWith(SUBSCRIBE) && c.req.method !== 'HEAD') return subscribe(c)
+      return readTask(c)
     })
     .post('/tasks/:task', (c) => {
-      const id = c.req.param('task')
-      if (id.endsWith(SUBSCRIBE)) return answerRest(c, subscription(c, id))
-      if (!id.endsWith(CANCEL)) return refuse(c, a2aError({ kind: 'route_not_found' }), 404)
-      return answerRest(c, async (handler) => {
-        const request = { tenant: '', id: id.slice(0, -CANCEL.length), metadata: undefined }
-        return reply(c, 200, Task.toJSON(await handler.cancelTask(request)), TYPE)
-      })
+      const id = taskOf(c)
+      if (id.endsWith(SUBSCRIBE)) return subscribe(c)
+      return id.endsWith(CANCEL) ? cancel(c) : refuse(c, a2aError({ kind: 'route_not_found' }), 404)
     })
-    .get('/extendedAgentCard', (c) =>
-      answerRest(c, (handler) => handler.getAuthenticatedExtendedAgentCard()),
+    .get(
+      '/extendedAgentCard',
+      rest((handler) => handler.getAuthenticatedExtendedAgentCard()),
     )
     .route('/tasks/:task/pushNotificationConfigs', pushConfigRoutes(d))
-}
 
-const pushConfigRoutes = (d: Deps) => {
-  return new Hono<Env>()
-    .post('/', (c) =>
-      answerRest(c, async (handler) => {
-        const sent = await readJson(c, d, TaskPushNotificationConfig)
+const pushConfigRoutes = (d: Deps) =>
+  new Hono<Env>()
+    .post(
+      '/',
+      rest(async (handler, c) => {
+        const sent = await readBodyAs(c, d, TaskPushNotificationConfig)
         const config = { ...sent, taskId: taskOf(c) }
-        const set = await handler.createTaskPushNotificationConfig(config)
-        return reply(c, 200, TaskPushNotificationConfig.toJSON(set), TYPE)
+        return TaskPushNotificationConfig.toJSON(
+          await handler.createTaskPushNotificationConfig(config),
+        )
       }),
     )
-    .get('/', (c) =>
-      answerRest(c, async (handler) => {
+    .get(
+      '/',
+      rest(async (handler, c) => {
         const page = await handler.listTaskPushNotificationConfigs({ taskId: taskOf(c) })
-        const body = ListTaskPushNotificationConfigsResponse.toJSON(page) as object
-        return reply(c, 200, { configs: [], ...body }, TYPE)
+        return {
+          configs: [],
+          ...(ListTaskPushNotificationConfigsResponse.toJSON(page) as object),
+        }
       }),
     )
-    .get('/:config', (c) =>
-      answerRest(c, async (handler) => {
-        const request = { tenant: '', taskId: taskOf(c), id: c.req.param('config') }
-        const config = await handler.getTaskPushNotificationConfig(request)
-        return reply(c, 200, TaskPushNotificationConfig.toJSON(config), TYPE)
+    .get(
+      '/:config',
+      rest(async (handler, c) =>
+        TaskPushNotificationConfig.toJSON(
+          await handler.getTaskPushNotificationConfig(configRef(c)),
+        ),
+      ),
+    )
+    .delete(
+      '/:config',
+      rest(async (handler, c) => {
+        await handler.deleteTaskPushNotificationConfig(configRef(c))
+        return {}
       }),
     )
-    .delete('/:config', (c) =>
-      answerRest(c, async (handler) => {
-        const request = { tenant: '', taskId: taskOf(c), id: c.req.param('config') }
-        await handler.deleteTaskPushNotificationConfig(request)
-        return reply(c, 200, {}, TYPE)
-      }),
-    )
-}
-
-const taskOf = (c: Context<Env>): string => c.req.param('task') ?? ''
 
 const SUBSCRIBE = ':subscribe'
 const CANCEL = ':cancel'
 
-const subscription =
-  (c: Context<Env>, id: string): Operation =>
-  (handler) =>
-    stream(c, handler.resubscribe({ tenant: '', id: id.slice(0, -SUBSCRIBE.length) }))
+const taskOf = (c: Context<Env>): string => c.req.param('task') ?? ''
+const configRef = (c: Context<Env>) => ({
+  tenant: '',
+  taskId: taskOf(c),
+  id: c.req.param('config') ?? '',
+})
+/** Returns the id of a task whose path ends with an operation. */
+const idBefore = (c: Context<Env>, operation: string): string =>
+  taskOf(c).endsWith(operation) ? taskOf(c).slice(0, -operation.length) : taskOf(c)
 
-/** Checks the version, runs the operation, and answers its error. */
-async function answerRest(c: Context<Env>, operation: Operation): Promise<Response> {
-  const handler = c.get('handler')
-  try {
-    await callOf(c, 'HTTP+JSON')
-    return await operation(handler)
-  } catch (error) {
-    const known = (await isRevoked(handler.access))
-      ? a2aError({ kind: 'unauthorized' })
-      : handler.known(error)
-    return refuse(c, known, restStatusFor(known))
+/** Checks the version, runs the operation, and answers with its result or its error. */
+const rest =
+  (operation: Operation) =>
+  async (c: Context<Env>): Promise<Response> => {
+    const handler = c.get('handler')
+    try {
+      await callOf(c, 'HTTP+JSON')
+      const result = await operation(handler, c)
+      return result instanceof Response ? result : reply(c, 200, result, TYPE)
+    } catch (error) {
+      const known = (await isRevoked(handler.access))
+        ? a2aError({ kind: 'unauthorized' })
+        : handler.known(error)
+      return refuse(c, known, restStatusFor(known))
+    }
   }
-}
+
+const readTask = rest(async (handler, c) => {
+  const historyLength = numberOf(c.req.query('historyLength'))
+  return Task.toJSON(
+    await handler.getTask({ tenant: '', id: idBefore(c, SUBSCRIBE), historyLength }),
+  )
+})
+
+const cancel = rest(async (handler, c) => {
+  const request = { tenant: '', id: idBefore(c, CANCEL), metadata: undefined }
+  return Task.toJSON(await handler.cancelTask(request))
+})
+
+const subscribe = rest(async (handler, c) =>
+  stream(c, handler.resubscribe({ tenant: '', id: idBefore(c, SUBSCRIBE) })),
+)
 
 function stream(
   c: Context<Env>,
@@ -147,9 +164,9 @@ async function* jsonOf(events: AsyncGenerator<StreamResponse, void, undefined>) 
 }
 
 const readSend = (c: Context<Env>, d: Deps): Promise<SendMessageRequest> =>
-  readJson(c, d, SendMessageRequest)
+  readBodyAs(c, d, SendMessageRequest)
 
-async function readJson<T>(
+async function readBodyAs<T>(
   c: Context<Env>,
   d: Deps,
   type: { fromJSON(body: unknown): T },

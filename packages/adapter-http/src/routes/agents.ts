@@ -23,8 +23,13 @@ import {
   pageOf,
   withoutNulls,
 } from '../schemas.js'
-import { newA2aSchema } from '../wire/a2a.js'
-import { agentBody, agentSchema, createdAgentBody, createdAgentSchema } from '../wire/agent.js'
+import {
+  agentBody,
+  agentSchema,
+  createdAgentBody,
+  createdAgentSchema,
+  newA2aSchema,
+} from '../wire/agent.js'
 import { defaultPrincipalSchema } from '../wire/principal.js'
 import { runtimeRef } from '../wire/runtime.js'
 
@@ -57,11 +62,10 @@ const settings = fieldsOf({
 })
 const desiredState = oneOf(['running', 'stopped'])
   .optional()
-  .meta({
-    description:
-      '`running`, the default, starts the agent. The response waits up to 10 seconds for the ' +
+  .describe(
+    '`running`, the default, starts the agent. The response waits up to 10 seconds for the ' +
       'start, and shows its result.',
-  })
+  )
 const create = fieldsOf(nullAsAbsent({ ...settings.shape, desiredState })).meta({
   id: 'NewAgent',
   examples: [{ name: 'support', runtime: { kind: 'function', handler: 'echo' } }],

@@ -19,22 +19,27 @@ const auditEntrySchema = z
     actor: z
       .object({
         kind: actorKindSchema,
-        id: z.string().optional().meta({
-          description: 'The id of the API key, also of one that signed in to the console.',
-        }),
+        id: z
+          .string()
+          .optional()
+          .describe('The id of the API key, also of one that signed in to the console.'),
       })
       .meta({ id: 'Actor' }),
     action: auditActionSchema,
-    targetId: z.string().meta({
-      description:
+    targetId: z
+      .string()
+      .describe(
         'The id of the row that changed. For an erased session its agent, for an erased principal the project.',
-    }),
-    count: z.int().min(0).optional().meta({
-      description: 'The number of messages of an erased principal that the call found.',
-    }),
-    fields: z.array(z.string()).optional().meta({
-      description: 'The names of the fields that an update set. Values are never stored.',
-    }),
+      ),
+    count: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('The number of messages of an erased principal that the call found.'),
+    fields: z
+      .array(z.string())
+      .optional()
+      .describe('The names of the fields that an update set. Values are never stored.'),
     createdAt: at,
   })
   .meta({ id: 'AuditEntry' })
@@ -48,16 +53,16 @@ const filters = {
   action: oneOf(AUDIT_ACTIONS)
     .meta({ shown: auditActionSchema })
     .optional()
-    .meta({ description: 'The kind of change.' }),
+    .describe('The kind of change.'),
   actor: oneOf(ACTOR_KINDS)
     .meta({ shown: actorKindSchema })
     .optional()
-    .meta({ description: 'The kind of the actor.' }),
-  targetId: storableText.optional().meta({ description: 'The id of the row that changed.' }),
+    .describe('The kind of the actor.'),
+  targetId: storableText.optional().describe('The id of the row that changed.'),
 }
 const list = query({ ...filters, ...paging })
 const listOfAll = query({
-  projectId: id.optional().meta({ description: 'Absent: all projects.' }),
+  projectId: id.optional().describe('Absent: all projects.'),
   ...filters,
   ...paging,
 })

@@ -11,9 +11,9 @@ import { count } from '../wire/body.js'
 
 const passSchema = z
   .object({
-    messages: count.meta({ description: 'Runs started.' }),
-    deliveries: count.meta({ description: 'Attempts started.' }),
-    cancelled: count.meta({ description: 'Deliveries cancelled unsent.' }),
+    messages: count.describe('Runs started.'),
+    deliveries: count.describe('Attempts started.'),
+    cancelled: count.describe('Deliveries cancelled unsent.'),
     purgedDeliveries: count,
     purgedMessages: count,
   })

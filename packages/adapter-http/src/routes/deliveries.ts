@@ -22,20 +22,20 @@ export const deliveryFilter = {
   event: oneOf(eventNames)
     .meta({ shown: eventTypeSchema })
     .optional()
-    .meta({ description: 'The name of the event.' }),
+    .describe('The name of the event.'),
   status: oneOf(deliveryStatuses)
     .meta({ shown: deliveryStatusSchema })
     .optional()
-    .meta({ description: 'The status of the delivery.' }),
-  createdAfter: instant.optional().meta({ description: 'Inclusive.' }),
-  createdBefore: instant.optional().meta({ description: 'Exclusive.' }),
+    .describe('The status of the delivery.'),
+  createdAfter: instant.optional().describe('Inclusive.'),
+  createdBefore: instant.optional().describe('Exclusive.'),
 }
 
 const list = query({
   ...paging,
-  webhookId: id.optional().meta({ description: 'The webhook of the deliveries.' }),
-  messageId: id.optional().meta({ description: 'The message that caused the events.' }),
-  sessionId: storableText.optional().meta({ description: 'The session that caused the events.' }),
+  webhookId: id.optional().describe('The webhook of the deliveries.'),
+  messageId: id.optional().describe('The message that caused the events.'),
+  sessionId: storableText.optional().describe('The session that caused the events.'),
   ...deliveryFilter,
 })
 

@@ -14,7 +14,7 @@ const read = query({
   after: text
     .meta({ pattern: '^\\d{1,15}(-[0-9a-f]{1,8}){1,2}$' })
     .optional()
-    .meta({ description: 'The `nextCursor` of the last page. Absent: the oldest event.' }),
+    .describe('The `nextCursor` of the last page. Absent: the oldest event.'),
   wait: text
     .regex(/^(?:[1-5]?\d|60)$/, 'must be a whole number from 0 to 60')
     .transform(Number)
@@ -31,15 +31,11 @@ const pageBody = ({ data, nextCursor }: EventsOfLog) => ({
   nextCursor,
 })
 
-const cursor = z
-  .string()
-  .meta({ description: 'Send it as `?after=` to continue after this event.' })
+const cursor = z.string().describe('Send it as `?after=` to continue after this event.')
 const page = z
   .object({
     data: z.array(z.object({ cursor, event: eventSchemaOfAnyName }).meta({ id: 'LoggedEvent' })),
-    nextCursor: z
-      .string()
-      .meta({ description: 'Send it as `?after=`. Present even if the page is empty.' }),
+    nextCursor: z.string().describe('Send it as `?after=`. Present even if the page is empty.'),
   })
   .meta({ id: 'EventLogPage' })
 

@@ -11,12 +11,12 @@ import { fieldsOf, id, pageOf, paging, query, storableText } from '../schemas.js
 import { messageBody, messageSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 
-const inputId = id.meta({ description: 'The `id` of the question.' })
+const inputId = id.describe('The `id` of the question.')
 const inputAnswer = fieldsOf({
   inputId,
   value: z
     .custom<Json>((value) => value !== undefined, orMissing('must be JSON'))
-    .meta({ description: 'The answer, as its options or schema say.' }),
+    .describe('The answer, as its options or schema say.'),
   // Any value: the service checks principals.
   executionPrincipal: z
     .unknown()
@@ -33,7 +33,7 @@ const withdrawal = fieldsOf({ inputId }).meta({ id: 'InputWithdrawal' })
 
 const list = query({
   ...paging,
-  endUserId: storableText.optional().meta({ description: 'The end user of the principal.' }),
+  endUserId: storableText.optional().describe('The end user of the principal.'),
 })
 
 /** Questions of agents to people. */

@@ -22,7 +22,7 @@ export const newKey = fieldsOf(
         orMissing('must be an array of permissions'),
       )
       .meta({ minItems: 1 }),
-    expiresAt: instant.optional().meta({ description: 'In the future. Absent: never.' }),
+    expiresAt: instant.optional().describe('In the future. Absent: never.'),
   }),
 ).meta({
   id: 'NewApiKey',
@@ -43,7 +43,7 @@ export const keySchema = z
   .meta({ id: 'ApiKey' })
 
 const createdKeySchema = keySchema
-  .extend({ key: z.string().meta({ description: 'The key. Shown only in this answer.' }) })
+  .extend({ key: z.string().describe('The key. Shown only in this answer.') })
   .meta({ id: 'CreatedApiKey' })
 
 /** Does not contain the key: only the answer to `create` does. */

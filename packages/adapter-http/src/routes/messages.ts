@@ -18,15 +18,15 @@ import {
   messageStatusSchema,
 } from '../wire/message.js'
 
-const sessionId = storableText.optional().meta({ description: 'The session of the messages.' })
+const sessionId = storableText.optional().describe('The session of the messages.')
 const status = oneOf(['pending', 'responded'])
   .meta({ shown: messageStatusSchema })
   .optional()
-  .meta({ description: '`pending` covers every state except `responded`.' })
+  .describe('`pending` covers every state except `responded`.')
 const state = oneOf(messageStates)
   .meta({ shown: messageStateSchema })
   .optional()
-  .meta({ description: 'The state of the messages.' })
+  .describe('The state of the messages.')
 
 const list = query({
   ...paging,
@@ -35,17 +35,17 @@ const list = query({
   state,
   order: oneOf(['asc', 'desc'])
     .optional()
-    .meta({ description: '`desc`, the default: newest first. `asc`: oldest first.' }),
+    .describe('`desc`, the default: newest first. `asc`: oldest first.'),
 })
 
 const search = query({
   ...paging,
-  messageId: id.optional().meta({ description: 'The message with this id.' }),
+  messageId: id.optional().describe('The message with this id.'),
   sessionId,
-  endUserId: storableText.optional().meta({ description: 'The end user of the principal.' }),
+  endUserId: storableText.optional().describe('The end user of the principal.'),
   correlationId: storableText
     .optional()
-    .meta({ description: '`correlationId` of the metadata, a string or a number.' }),
+    .describe('`correlationId` of the metadata, a string or a number.'),
   text: storableText.optional().meta({
     maxLength: MAX_SEARCHED_TEXT,
     description:
@@ -54,8 +54,8 @@ const search = query({
   }),
   status,
   state,
-  createdAfter: instant.optional().meta({ description: 'Inclusive.' }),
-  createdBefore: instant.optional().meta({ description: 'Exclusive.' }),
+  createdAfter: instant.optional().describe('Inclusive.'),
+  createdBefore: instant.optional().describe('Exclusive.'),
 })
 
 export const messageRoutes = (d: HttpDeps) => {

@@ -3,7 +3,7 @@ import { Hono, type Context } from 'hono'
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import type { RouterRoute } from 'hono/types'
 import { openApiDocument, type Documented } from '../document/document.js'
-import { eventJsonSchemas } from '../document/event-json-schemas.js'
+import { schemaWriter, type JsonSchema } from '../document/json-schema.js'
 import type { Env } from '../env.js'
 import { refuse } from '../errors.js'
 import type { HttpDeps } from '../options.js'
@@ -11,6 +11,7 @@ import { basePathOf } from '../path-id.js'
 import { referencePage } from '../reference/page.js'
 import type { Document } from '../reference/shapes.js'
 import { style } from '../reference/style.js'
+import { eventSchemas } from '../wire/event.js'
 
 /**
  * Serves the app's own documentation, made at the first request from the routes of the app. These
@@ -76,3 +77,25 @@ const documentedOf = ({ policy, runtimeKinds }: HttpDeps['service']): Documented
   headerPrefix: policy.headerPrefix,
   runtimeKinds: runtimeKinds(),
 })
+
+/** Returns a self-contained JSON Schema for each event. */
+const eventJsonSchemas = (): ReadonlyMap<string, JsonSchema> =>
+  new Map(
+    eventSchemas.map(({ name, id, schema }) => {
+      const { write, components } = schemaWriter()
+      write(schema, 'output')
+      const { [id]: event, ...others } = components
+      const whole = {
+        $schema: 'https://json-schema.org/draft/2020-12/schema',
+        title: name,
+        ...event,
+        $defs: others,
+      }
+      return [
+        name,
+        JSON.parse(
+          JSON.stringify(whole).replaceAll('"#/components/schemas/', '"#/$defs/'),
+        ) as JsonSchema,
+      ]
+    }),
+  )

@@ -41,12 +41,12 @@ const newPortalLink = fieldsOf(
 const portalLinkSchema = z
   .object({
     id: uuid,
-    url: z.string().meta({ description: 'Opens the portal once. Shown only in this answer.' }),
+    url: z.string().describe('Opens the portal once. Shown only in this answer.'),
     permissions: z.array(portalPermissionSchema),
     returnUrl: z.string().optional(),
     createdAt: at,
-    linkExpiresAt: at.meta({ description: 'The end of the time to open the link.' }),
-    expiresAt: at.meta({ description: 'The end of the session.' }),
+    linkExpiresAt: at.describe('The end of the time to open the link.'),
+    expiresAt: at.describe('The end of the session.'),
   })
   .meta({ id: 'PortalLink' })
 

@@ -13,19 +13,19 @@ const further = query({
   cursor: text
     .meta({ pattern: '^(events|[0-9a-f-]{36})?\\.([0-9]{1,15})?$' })
     .optional()
-    .meta({ description: 'The `nextCursor` of the previous request.' }),
+    .describe('The `nextCursor` of the previous request.'),
 })
 
 const principalTracesSchema = z
   .object({
     messages: count,
-    openMessages: count.meta({ description: 'Messages that are not final. They are kept.' }),
+    openMessages: count.describe('Messages that are not final. They are kept.'),
     deliveries: count,
-    events: count.meta({ description: 'Events without deliveries.' }),
+    events: count.describe('Events without deliveries.'),
     nextCursor: z
       .string()
       .nullable()
-      .meta({ description: 'Send it as `?cursor=` to continue. Null after the last row.' }),
+      .describe('Send it as `?cursor=` to continue. Null after the last row.'),
   })
   .meta({ id: 'PrincipalTraces', description: 'Counts of the rows that this request looked at.' })
 

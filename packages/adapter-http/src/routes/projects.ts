@@ -19,7 +19,7 @@ const limit = fieldsOf({ messagesPerMinute: number, burst: number }, 'must be an
 const projectChange = fieldsOf({
   sendLimits: fieldsOf({ project: limit, key: limit }, 'must be an object or null')
     .nullable()
-    .meta({ description: 'Replaces the own limits. `null` removes them.' }),
+    .describe('Replaces the own limits. `null` removes them.'),
 }).meta({
   id: 'ProjectChange',
   examples: [{ sendLimits: { project: { messagesPerMinute: 600, burst: 100 } } }],
@@ -31,8 +31,8 @@ const shownLimit = z
 
 const sendLimitsSchema = z
   .object({
-    project: shownLimit.optional().meta({ description: 'All sends of the project together.' }),
-    key: shownLimit.optional().meta({ description: 'The sends of each API key.' }),
+    project: shownLimit.optional().describe('All sends of the project together.'),
+    key: shownLimit.optional().describe('The sends of each API key.'),
   })
   .meta({ id: 'SendLimits' })
 
@@ -40,9 +40,9 @@ const projectSchema = z
   .object({
     id: uuid,
     name: z.string(),
-    sendLimits: sendLimitsSchema.optional().meta({
-      description: 'The own limits of the project. Absent: the limits of the server.',
-    }),
+    sendLimits: sendLimitsSchema
+      .optional()
+      .describe('The own limits of the project. Absent: the limits of the server.'),
     createdAt: at,
   })
   .meta({ id: 'Project' })

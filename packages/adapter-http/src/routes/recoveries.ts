@@ -17,11 +17,12 @@ const responseClassSchema = z.enum(responseClasses).meta({ id: 'ResponseClass' }
 
 const newRecovery = fieldsOf(
   nullAsAbsent({
-    webhookId: id.optional().meta({ description: 'Absent: the deliveries of all webhooks.' }),
+    webhookId: id.optional().describe('Absent: the deliveries of all webhooks.'),
     ...deliveryFilter,
-    lastAnswer: oneOf(responseClasses).meta({ shown: responseClassSchema }).optional().meta({
-      description: 'The status class of the last answer. `none`: the receiver was not reached.',
-    }),
+    lastAnswer: oneOf(responseClasses)
+      .meta({ shown: responseClassSchema })
+      .optional()
+      .describe('The status class of the last answer. `none`: the receiver was not reached.'),
   }),
 ).meta({
   id: 'NewRecovery',
@@ -32,9 +33,7 @@ const recoverySchema = z
   .object({
     id: uuid,
     status: z.enum(['running', 'done', 'cancelled', 'failed']),
-    failure: z.enum(['webhook_deleted']).optional().meta({
-      description: 'Present if the status is `failed`.',
-    }),
+    failure: z.enum(['webhook_deleted']).optional().describe('Present if the status is `failed`.'),
     filter: z
       .object({
         webhookId: uuid.optional(),
@@ -45,10 +44,10 @@ const recoverySchema = z
         createdBefore: at,
       })
       .meta({ id: 'RecoveryFilter' }),
-    matched: count.meta({ description: 'Deliveries that match the filter so far.' }),
-    redelivered: count.meta({
-      description: 'Matches that are due again. The others were due already or being sent.',
-    }),
+    matched: count.describe('Deliveries that match the filter so far.'),
+    redelivered: count.describe(
+      'Matches that are due again. The others were due already or being sent.',
+    ),
     createdAt: at,
     finishedAt: at.optional(),
   })

@@ -27,7 +27,7 @@ const error = z
       message: text
         .refine(isStorableText, 'must not contain NUL or lone surrogates')
         .meta({ pattern: NO_NUL }),
-      retryable: boolean.optional().meta({ description: '`true`: the message runs again.' }),
+      retryable: boolean.optional().describe('`true`: the message runs again.'),
     }),
     'must be an object',
   )
@@ -35,11 +35,11 @@ const error = z
 
 /** The service checks these fields. */
 const question = {
-  question: text.optional().meta({ description: 'A question to a person.' }),
+  question: text.optional().describe('A question to a person.'),
   options: z.array(text).optional(),
-  schema: jsonObject.optional().meta({ description: 'JSON Schema of the answer.' }),
+  schema: jsonObject.optional().describe('JSON Schema of the answer.'),
   answerBy: z.literal('execution_principal').optional(),
-  expiresInMs: number.optional().meta({ description: 'Default: 7 days.' }),
+  expiresInMs: number.optional().describe('Default: 7 days.'),
   onExpiry: z
     .custom<Json>((value) => value !== undefined)
     .optional()
@@ -65,7 +65,7 @@ const runAnswer = z
       usage: z
         .object({ inputTokens: tokens, outputTokens: tokens }, 'must be an object')
         .optional()
-        .meta({ description: 'The tokens of a model that the run used.' }),
+        .describe('The tokens of a model that the run used.'),
     }),
     'must be a JSON object',
   )

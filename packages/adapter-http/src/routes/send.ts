@@ -25,10 +25,11 @@ const newMessage = z
         ...textOf(defaultLimits.messageLength),
         description: 'The text for the agent.',
       }),
-      metadata: jsonObject.optional().meta({
-        description:
+      metadata: jsonObject
+        .optional()
+        .describe(
           'Returned in webhooks. `channel` and `correlationId` are repeated beside it there.',
-      }),
+        ),
       // Any value, even `null`: the service tells omitted, incomplete and malformed ones apart.
       executionPrincipal: z
         .unknown()

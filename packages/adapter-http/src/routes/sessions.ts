@@ -13,7 +13,7 @@ import { at, count, uuid, type BodyOf } from '../wire/body.js'
 const sessionSchema = z
   .object({
     sessionId: z.string(),
-    openCount: count.meta({ description: 'Messages that are not final.' }),
+    openCount: count.describe('Messages that are not final.'),
     lastMessageId: uuid,
     lastMessageAt: at,
   })

@@ -15,19 +15,19 @@ const date = z.iso
   .transform((given) => Date.parse(given))
   .optional()
 const range = query({
-  from: date.meta({ description: 'The first day (UTC). Default: 29 days before `to`.' }),
-  to: date.meta({ description: 'The last day (UTC). Default: today.' }),
+  from: date.describe('The first day (UTC). Default: 29 days before `to`.'),
+  to: date.describe('The last day (UTC). Default: today.'),
 })
 
 const counts = {
-  messages: count.meta({ description: 'Accepted messages.' }),
-  runs: count.meta({ description: 'Runs whose outcome was stored.' }),
-  deliveries: count.meta({ description: 'Deliveries that were delivered or exhausted.' }),
-  attempts: count.meta({ description: 'Requests to webhooks.' }),
-  bytesIn: count.meta({ description: 'Messages with their metadata, in UTF-8.' }),
-  bytesOut: count.meta({ description: 'Answers, and the bodies of attempts, in UTF-8.' }),
-  inputTokens: count.meta({ description: 'Tokens that runtimes report.' }),
-  outputTokens: count.meta({ description: 'Tokens that runtimes report.' }),
+  messages: count.describe('Accepted messages.'),
+  runs: count.describe('Runs whose outcome was stored.'),
+  deliveries: count.describe('Deliveries that were delivered or exhausted.'),
+  attempts: count.describe('Requests to webhooks.'),
+  bytesIn: count.describe('Messages with their metadata, in UTF-8.'),
+  bytesOut: count.describe('Answers, and the bodies of attempts, in UTF-8.'),
+  inputTokens: count.describe('Tokens that runtimes report.'),
+  outputTokens: count.describe('Tokens that runtimes report.'),
 }
 const day = z.iso.date()
 
@@ -35,11 +35,11 @@ const usageSchema = z
   .object({
     from: day,
     to: day,
-    isCounted: z.boolean().meta({ description: 'False: the server does not count at this time.' }),
+    isCounted: z.boolean().describe('False: the server does not count at this time.'),
     total: z.object(counts).meta({ id: 'UsageCounts' }),
     days: z
       .array(z.object({ date: day, ...counts }).meta({ id: 'UsageOfDay' }))
-      .meta({ description: 'The days with counts, oldest first.' }),
+      .describe('The days with counts, oldest first.'),
   })
   .meta({ id: 'Usage' })
 

@@ -86,7 +86,7 @@ const SECRET =
 export const webhookSecret = text
   .meta({ pattern: SECRET })
   .optional()
-  .meta({ description: '`whsec_` and base64 of 24 to 64 bytes. Absent: the service makes one.' })
+  .describe('`whsec_` and base64 of 24 to 64 bytes. Absent: the service makes one.')
 const fields = nullAsAbsent({ ...settings.shape, secret: webhookSecret })
 const create = fieldsOf(fields).meta({
   id: 'NewWebhook',

@@ -8,11 +8,43 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { answerFields } from '../described.js'
-import { a2aSchema } from './a2a.js'
-import { at, count, uuid, type BodyOf } from './body.js'
+import { NO_NUL } from '../schemas.js'
+import { at, count, toIsoIfSet, uuid, type BodyOf } from './body.js'
 import { defaultPrincipalSchema } from './principal.js'
 import { runErrorSchema } from './run.js'
 import { shownRuntimeSchema } from './runtime.js'
+
+const skill = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    description: z.string(),
+    tags: z.array(z.string()),
+    examples: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'A2aSkill' })
+
+const a2aSchema = z
+  .object({
+    enabled: z.boolean().describe('Publishes the agent at the A2A endpoint.'),
+    description: z.string().optional().describe('The description on the agent card.'),
+    skills: z
+      .array(skill)
+      .optional()
+      .describe('The skills on the agent card. Initially one, named like the agent.'),
+  })
+  .meta({ id: 'A2aSetting' })
+
+/** The setting in a request. Null counts as absent. */
+export const newA2aSchema = a2aSchema
+  .extend({
+    description: z
+      .string()
+      .meta({ minLength: 1, pattern: NO_NUL, description: a2aSchema.shape.description.description })
+      .nullish(),
+    skills: a2aSchema.shape.skills.nullable(),
+  })
+  .meta({ id: 'NewA2aSetting' })
 
 const states = [
   'stopped',
@@ -33,17 +65,15 @@ export const agentSchema = z
     name: z.string(),
     defaultExecutionPrincipal: defaultPrincipalSchema,
     runtime: shownRuntimeSchema,
-    desiredState: z.enum(['running', 'stopped']).meta({
-      description: 'The state that the service keeps the agent in, also after a restart.',
-    }),
+    desiredState: z
+      .enum(['running', 'stopped'])
+      .describe('The state that the service keeps the agent in, also after a restart.'),
     state: agentStateSchema,
-    lastError: runErrorSchema.optional().meta({ description: 'Present in state `error`.' }),
-    failures: count
+    lastError: runErrorSchema.optional().describe('Present in state `error`.'),
+    failures: count.optional().describe('Failures in a row. Present in state `error`.'),
+    retryAt: at
       .optional()
-      .meta({ description: 'Failures in a row. Present in state `error`.' }),
-    retryAt: at.optional().meta({
-      description: 'The next start in state `error`. Absent if a person must start the agent.',
-    }),
+      .describe('The next start in state `error`. Absent if a person must start the agent.'),
     a2a: a2aSchema.optional(),
     createdAt: at,
     updatedAt: at,
@@ -55,7 +85,7 @@ export const createdAgentSchema = agentSchema
     signingSecret: z
       .string()
       .optional()
-      .meta({ description: 'Signs the requests to the runtime. Shown only in this answer.' }),
+      .describe('Signs the requests to the runtime. Shown only in this answer.'),
   })
   .meta({ id: 'CreatedAgent' })
 
@@ -80,7 +110,7 @@ export const agentBody = ({
   maxAttempts: agent.maxAttempts,
   maxQueued: agent.maxQueued,
   onBusy: onBusyOf(agent),
-  ...(agent.a2a && { a2a: agent.a2a }),
+  a2a: agent.a2a,
   createdAt: toIso(createdAt),
   updatedAt: toIso(updatedAt),
 })
@@ -92,7 +122,7 @@ const failureOf = ({
 }: FailedAgent): Pick<AgentBody, 'lastError' | 'failures' | 'retryAt'> => ({
   lastError,
   failures,
-  ...(retryAt !== undefined && { retryAt: toIso(retryAt) }),
+  retryAt: toIsoIfSet(retryAt),
 })
 
 /** The only body that contains a new signing secret. */
@@ -101,5 +131,5 @@ export const createdAgentBody = ({
   signingSecret,
 }: CreatedAgent): BodyOf<typeof createdAgentSchema> => ({
   ...agentBody(agent),
-  ...(signingSecret !== undefined && { signingSecret }),
+  signingSecret,
 })

@@ -52,19 +52,20 @@ export const unreachableErrorSchema = z.enum(unreachableErrors).meta({ id: 'Unre
 
 export const deliverySchema = z
   .object({
-    id: uuid.meta({ description: 'The same for all attempts. Receivers deduplicate by it.' }),
+    id: uuid.describe('The same for all attempts. Receivers deduplicate by it.'),
     webhookId: uuid,
     eventId: uuid,
     event: eventTypeSchema,
     status: deliveryStatusSchema,
     attemptCount: count,
-    nextAttemptAt: at.optional().meta({
-      description: 'Present while the delivery is `pending`, is not being sent and is not blocked.',
-    }),
-    blockedBy: uuid.optional().meta({
-      description:
+    nextAttemptAt: at
+      .optional()
+      .describe('Present while the delivery is `pending`, is not being sent and is not blocked.'),
+    blockedBy: uuid
+      .optional()
+      .describe(
         'The delivery that comes first in the order of its session. Present while this one waits.',
-    }),
+      ),
     deliveredAt: at.optional(),
     exhaustedAt: at.optional(),
     cancelledAt: at.optional(),
@@ -75,37 +76,33 @@ export const deliverySchema = z
 
 const attemptSchema = z
   .object({
-    attemptNumber: count.meta({ description: 'Starts at 1.' }),
+    attemptNumber: count.describe('Starts at 1.'),
     startedAt: at,
     durationMs: count,
-    url: z.string().optional().meta({
-      description:
-        'The URL of the request, without userinfo and query. Absent if nothing was sent.',
-    }),
+    url: z
+      .string()
+      .optional()
+      .describe('The URL of the request, without userinfo and query. Absent if nothing was sent.'),
     requestHeaders: z
       .record(z.string(), z.string())
       .optional()
-      .meta({
-        description:
-          'The headers of the request, without the values of custom headers. Absent if nothing ' +
+      .describe(
+        'The headers of the request, without the values of custom headers. Absent if nothing ' +
           'was sent, or if the error is `interrupted`.',
-      }),
-    outcome: z.enum(outcomes).meta({ description: '`accepted` means a 2xx status.' }),
+      ),
+    outcome: z.enum(outcomes).describe('`accepted` means a 2xx status.'),
     statusCode: z.int().optional(),
-    responseBody: z
-      .string()
-      .optional()
-      .meta({ description: 'The first 16 KiB of the answer’s body.' }),
+    responseBody: z.string().optional().describe('The first 16 KiB of the answer’s body.'),
     error: unreachableErrorSchema
       .optional()
-      .meta({ description: 'Present with `detail` if the outcome is `unreachable`.' }),
+      .describe('Present with `detail` if the outcome is `unreachable`.'),
     detail: z.string().optional(),
   })
   .meta({ id: 'DeliveryAttempt' })
 
 export const deliveryDetailSchema = deliverySchema
   .extend({
-    body: z.string().meta({ description: 'The body of every attempt, exactly as signed.' }),
+    body: z.string().describe('The body of every attempt, exactly as signed.'),
     attempts: z.array(attemptSchema),
   })
   .meta({ id: 'DeliveryDetail' })
@@ -153,8 +150,8 @@ const attemptBody = ({
   attemptNumber,
   startedAt: toIso(startedAt),
   durationMs,
-  ...(url !== undefined && { url }),
-  ...(requestHeaders && { requestHeaders }),
+  url,
+  requestHeaders,
   outcome: outcome.kind,
   ...outcomeOf(outcome),
 })

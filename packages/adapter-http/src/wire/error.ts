@@ -2,18 +2,15 @@ import { errorCodes, type ErrorCode } from '@org/agent-messaging-http-kit'
 import { z } from 'zod'
 import type { BodyOf } from './body.js'
 
-const code = z.enum(Object.keys(errorCodes) as ErrorCode[]).meta({ description: 'For programs.' })
+const code = z.enum(Object.keys(errorCodes) as ErrorCode[]).describe('For programs.')
 const issue = z.object({ path: z.string(), message: z.string() })
 
 export const errorSchema = z
   .object({
     error: z.object({
       code,
-      message: z.string().meta({ description: 'For people. The text can change.' }),
-      issues: z
-        .array(issue)
-        .optional()
-        .meta({ description: 'The problems of the request, by field.' }),
+      message: z.string().describe('For people. The text can change.'),
+      issues: z.array(issue).optional().describe('The problems of the request, by field.'),
     }),
     requestId: z.string(),
   })

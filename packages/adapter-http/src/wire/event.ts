@@ -10,57 +10,45 @@ import { runErrorSchema, runUsageSchema } from './run.js'
 import { variants } from './variants.js'
 
 const agentId = uuid
-const json = z.custom<Json>().meta({ description: 'Any JSON: the value in `metadata`.' })
-const metadata = jsonObject.meta({
-  description: 'The metadata of the message, or `{}`.',
-})
+const json = z.custom<Json>().describe('Any JSON: the value in `metadata`.')
+const metadata = jsonObject.describe('The metadata of the message, or `{}`.')
 const echo = { metadata, channel: json.optional(), correlationId: json.optional() }
-const runtime = z.string().meta({ description: 'The kind of the runtime.' })
+const ofMessage = { messageId: uuid, agentId, sessionId: z.string() }
+const runtime = z.string().describe('The kind of the runtime.')
 
 const questionData = z.object({
-  messageId: uuid,
-  agentId,
-  sessionId: z.string(),
+  ...ofMessage,
   executionPrincipal: principalSchema,
   ...echo,
   input: openInputSchema,
   inputUrl: z
     .string()
     .optional()
-    .meta({
-      description:
-        'A page where a person can answer once. Absent if the service has no public URL. Only ' +
+    .describe(
+      'A page where a person can answer once. Absent if the service has no public URL. Only ' +
         'webhooks get it.',
-    }),
+    ),
 })
 
 /** The `data` of each event. */
 const data = {
   'message.responded': z.object({
-    messageId: uuid,
-    agentId,
-    sessionId: z.string(),
+    ...ofMessage,
     response: z.string(),
     executionPrincipal: principalSchema,
     ...echo,
-    responseTimeMs: count.meta({
-      description: 'The duration of the run that answered.',
-    }),
+    responseTimeMs: count.describe('The duration of the run that answered.'),
     usage: runUsageSchema.optional(),
   }),
   'message.failed': z.object({
-    messageId: uuid,
-    agentId,
-    sessionId: z.string(),
+    ...ofMessage,
     error: runErrorSchema,
     executionPrincipal: principalSchema,
     ...echo,
     failedAt: at,
   }),
   'message.cancelled': z.object({
-    messageId: uuid,
-    agentId,
-    sessionId: z.string(),
+    ...ofMessage,
     executionPrincipal: principalSchema,
     ...echo,
     cancelledAt: at,
@@ -75,7 +63,7 @@ const data = {
     error: runErrorSchema,
     messageId: uuid
       .optional()
-      .meta({ description: 'Present with the next fields if a message caused the error.' }),
+      .describe('Present with the next fields if a message caused the error.'),
     sessionId: z.string().optional(),
     executionPrincipal: principalSchema.optional(),
     ...echo,
@@ -119,12 +107,11 @@ true satisfies [Differing] extends [never] ? true : Differing
 
 const messageId = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
 const anAgentId = '0198b2c4-0000-7a1b-8c2d-3e4f5a6b7c8d'
+const aMessage = { messageId, agentId: anAgentId, sessionId: 'first' }
 const webhookId = '0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d'
 
 const question: Documented<'message.input_required'> = {
-  messageId,
-  agentId: anAgentId,
-  sessionId: 'first',
+  ...aMessage,
   executionPrincipal: { type: 'service' },
   metadata: { channel: 'C1' },
   channel: 'C1',
@@ -139,9 +126,7 @@ const question: Documented<'message.input_required'> = {
 
 const examples: { readonly [Name in EventName]: Documented<Name> } = {
   'message.responded': {
-    messageId,
-    agentId: anAgentId,
-    sessionId: 'first',
+    ...aMessage,
     response: 'Hello!',
     executionPrincipal: { type: 'service' },
     metadata: { channel: 'C1' },
@@ -150,9 +135,7 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
     usage: { inputTokens: 12, outputTokens: 3 },
   },
   'message.failed': {
-    messageId,
-    agentId: anAgentId,
-    sessionId: 'first',
+    ...aMessage,
     error: { code: 'RUNTIME_ERROR', message: 'the model is busy' },
     executionPrincipal: { type: 'service' },
     metadata: { correlationId: 'ticket-7' },
@@ -160,9 +143,7 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
     failedAt: '2026-11-01T12:00:00.000Z',
   },
   'message.cancelled': {
-    messageId,
-    agentId: anAgentId,
-    sessionId: 'first',
+    ...aMessage,
     executionPrincipal: { type: 'end_user', endUserId: 'user-1' },
     metadata: {},
     cancelledAt: '2026-11-01T12:00:00.000Z',
@@ -225,7 +206,7 @@ const eventSchema = (name: EventName) =>
   z
     .object({
       event: z.literal(name),
-      id: uuid.meta({ description: 'The id of the event.' }),
+      id: uuid.describe('The id of the event.'),
       createdAt: at,
       data: data[name].meta({ id: idOf(name, 'EventData') }),
     })

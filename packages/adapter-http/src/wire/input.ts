@@ -5,40 +5,42 @@ import { jsonObject } from '../schemas.js'
 import { at, uuid, type BodyOf } from './body.js'
 import { principalSchema } from './principal.js'
 
-const json = z.custom<Json>().meta({ description: 'Any JSON.' })
+const json = z.custom<Json>().describe('Any JSON.')
 
 /** The fields of a question. */
 const questionFields = {
-  id: uuid.meta({ description: 'Send it with the answer, as `inputId`.' }),
+  id: uuid.describe('Send it with the answer, as `inputId`.'),
   question: z.string(),
   options: z
     .array(z.string())
     .readonly()
     .optional()
-    .meta({ description: 'The answer must be one of these texts.' }),
-  schema: jsonObject.optional().meta({
-    description: 'JSON Schema of the answer. Without a schema and options, the answer is a text.',
-  }),
-  answerBy: z.literal('execution_principal').optional().meta({
-    description: 'Only the principal of the message can answer.',
-  }),
+    .describe('The answer must be one of these texts.'),
+  schema: jsonObject
+    .optional()
+    .describe('JSON Schema of the answer. Without a schema and options, the answer is a text.'),
+  answerBy: z
+    .literal('execution_principal')
+    .optional()
+    .describe('Only the principal of the message can answer.'),
 }
 
 export const openInputSchema = z
   .object({
     ...questionFields,
     askedAt: at,
-    expiresAt: at.meta({ description: 'The deadline of the answer.' }),
+    expiresAt: at.describe('The deadline of the answer.'),
   })
   .meta({ id: 'OpenInput', description: 'A question of an agent that waits for an answer.' })
 
 export const inputAnswerSchema = z
   .object({
     value: json,
-    executionPrincipal: principalSchema.optional().meta({
-      description:
+    executionPrincipal: principalSchema
+      .optional()
+      .describe(
         'The principal that answered. Absent if the deadline gave the answer of the agent.',
-    }),
+      ),
     answeredAt: at,
   })
   .meta({ id: 'InputAnswer' })

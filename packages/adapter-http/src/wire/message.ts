@@ -53,23 +53,19 @@ export const messageSchema = z
     response: z
       .string()
       .optional()
-      .meta({ description: 'Present with the next two fields if the state is `responded`.' }),
-    responseTimeMs: count
-      .optional()
-      .meta({ description: 'The duration of the run that answered.' }),
+      .describe('Present with the next two fields if the state is `responded`.'),
+    responseTimeMs: count.optional().describe('The duration of the run that answered.'),
     respondedAt: at.optional(),
     usage: runUsageSchema.optional(),
-    error: runErrorSchema
-      .optional()
-      .meta({ description: 'Present if the state is `failed` or `cancelled`.' }),
+    error: runErrorSchema.optional().describe('Present if the state is `failed` or `cancelled`.'),
     input: openInputSchema
       .optional()
-      .meta({ description: 'The open question. Present if the state is `input_required`.' }),
+      .describe('The open question. Present if the state is `input_required`.'),
     inputs: z
       .array(inputSchema)
       .optional()
-      .meta({ description: 'The questions that the message has asked, oldest first.' }),
-    attempt: count.meta({ description: 'The number of runs that have started.' }),
+      .describe('The questions that the message has asked, oldest first.'),
+    attempt: count.describe('The number of runs that have started.'),
     createdAt: at,
   })
   .meta({ id: 'Message' })
@@ -85,10 +81,9 @@ export const foundMessageSchema = messageSchema
           .pick({ id: true, webhookId: true, event: true, status: true, attemptCount: true })
           .meta({ id: 'FoundDelivery' }),
       )
-      .meta({
-        description:
-          'The newest 100 deliveries of its events. `GET /v1/deliveries?messageId=` lists all.',
-      }),
+      .describe(
+        'The newest 100 deliveries of its events. `GET /v1/deliveries?messageId=` lists all.',
+      ),
   })
   .meta({ id: 'FoundMessage' })
 
@@ -99,11 +94,11 @@ export const messageBody = (message: Message): MessageBody => ({
   status: statusOf(message.state),
   state: message.state.kind,
   message: message.message,
-  ...(message.metadata && { metadata: message.metadata }),
+  metadata: message.metadata,
   executionPrincipal: message.executionPrincipal,
   ...outcomeOf(message),
   ...openInputBody(message),
-  ...(message.inputs && { inputs: message.inputs.map(answeredBody) }),
+  inputs: message.inputs?.map(answeredBody),
   attempt: message.attempt,
   createdAt: toIso(message.createdAt),
 })
@@ -118,7 +113,7 @@ function outcomeOf({
     response: state.response,
     responseTimeMs: state.responseTimeMs,
     respondedAt: toIso(state.respondedAt),
-    ...(state.usage && { usage: state.usage }),
+    usage: state.usage,
   }
 }
 

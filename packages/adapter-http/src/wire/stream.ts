@@ -8,13 +8,13 @@ export const streamStateSchema = z
   .meta({ id: 'StreamState' })
 export const streamChunkSchema = z
   .object({
-    attempt: count.meta({ description: 'Chunks of earlier attempts are obsolete.' }),
-    offset: count.meta({ description: 'The UTF-16 units before this piece in this attempt.' }),
+    attempt: count.describe('Chunks of earlier attempts are obsolete.'),
+    offset: count.describe('The UTF-16 units before this piece in this attempt.'),
     text: z.string(),
   })
   .meta({ id: 'StreamChunk' })
 
-const id = z.string().meta({ description: 'Send it as `Last-Event-ID` to continue after it.' })
+const id = z.string().describe('Send it as `Last-Event-ID` to continue after it.')
 
 /** A text that is the JSON of a named schema. */
 const jsonOf = (name: 'StreamState' | 'StreamChunk' | 'Message') =>

@@ -10,8 +10,8 @@ const path = z.string().meta({
   examples: ['customer.plan'],
 })
 const scalar = z.union([z.string().max(1_000), z.number(), z.boolean(), z.null()])
-const exists = z.boolean().meta({ description: '`false`: the metadata must not have the path.' })
-const agentId = uuid.optional().meta({ description: 'Only events of this agent.' })
+const exists = z.boolean().describe('`false`: the metadata must not have the path.')
+const agentId = uuid.optional().describe('Only events of this agent.')
 const sessionIdPrefix = z
   .string()
   .optional()

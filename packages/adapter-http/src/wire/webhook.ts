@@ -10,7 +10,7 @@ import {
 import { toIso, webhookSettings, type DisabledReason } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { answerFields } from '../described.js'
-import { at, count, uuid, type BodyOf } from './body.js'
+import { at, count, toIsoIfSet, uuid, type BodyOf } from './body.js'
 import { webhookFilterSchema } from './webhook-filter.js'
 
 const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies readonly DisabledReason[]
@@ -33,27 +33,26 @@ export const webhookSchema = z
     headers: z
       .record(z.string(), z.object({ set: z.literal(true) }).meta({ id: 'SecretMark' }))
       .optional()
-      .meta({ description: 'Custom headers. Their values are secret.' }),
+      .describe('Custom headers. Their values are secret.'),
     disabledReason: z
       .enum(disabledReasons)
       .optional()
-      .meta({ description: 'Present with `disabledAt` if the webhook is disabled.' }),
+      .describe('Present with `disabledAt` if the webhook is disabled.'),
     disabledAt: at.optional(),
     consecutiveFailures: count,
-    failingSince: at
-      .optional()
-      .meta({ description: 'The time of the first failure after the last success.' }),
-    lastSuccessAt: at.optional().meta({ description: 'Accurate to about ten seconds.' }),
+    failingSince: at.optional().describe('The time of the first failure after the last success.'),
+    lastSuccessAt: at.optional().describe('Accurate to about ten seconds.'),
     lastFailureAt: at.optional(),
-    circuit: z.enum(circuits).meta({
-      description:
+    circuit: z
+      .enum(circuits)
+      .describe(
         '`open`: nothing is sent for a while. `half_open`: one delivery at a time is sent as a ' +
-        'probe.',
-    }),
+          'probe.',
+      ),
     circuitOpenUntil: at.optional(),
     limit: z
       .object({
-        concurrency: z.number().meta({ description: 'Requests at a time.' }),
+        concurrency: z.number().describe('Requests at a time.'),
         requestsPerSecond: z.number().optional(),
         reason: z.enum(['growing', 'refusals', 'slots', 'setting', 'circuit']),
       })
@@ -66,7 +65,7 @@ export const webhookSchema = z
       }),
     previousSecretUntil: at
       .optional()
-      .meta({ description: 'The end of the rotation. Until then the old secret signs too.' }),
+      .describe('The end of the rotation. Until then the old secret signs too.'),
     createdAt: at,
     updatedAt: at,
   })
@@ -74,7 +73,7 @@ export const webhookSchema = z
 
 export const createdWebhookSchema = webhookSchema
   .extend({
-    secret: z.string().meta({ description: 'Signs the deliveries. Shown only in this answer.' }),
+    secret: z.string().describe('Signs the deliveries. Shown only in this answer.'),
   })
   .meta({ id: 'CreatedWebhook' })
 
@@ -85,8 +84,8 @@ export const webhookBody = (webhook: Webhook, now: Instant, limit?: WebhookLimit
   id: webhook.id,
   url: webhook.url,
   events: webhook.events,
-  ...(webhook.filter && { filter: webhook.filter }),
-  ...(webhook.description !== undefined && { description: webhook.description }),
+  filter: webhook.filter,
+  description: webhook.description,
   ...(webhook.headers && {
     headers: Object.fromEntries(
       webhook.headers.names.map((name) => [name, { set: true as const }]),
@@ -98,7 +97,7 @@ export const webhookBody = (webhook: Webhook, now: Instant, limit?: WebhookLimit
   ...webhook.sending,
   ...statusFields(webhook),
   ...healthFields(webhook, now),
-  ...(limit && { limit }),
+  limit,
   ...(webhook.previousSecret &&
     webhook.previousSecret.until > now && {
       previousSecretUntil: toIso(webhook.previousSecret.until),
@@ -125,9 +124,9 @@ function healthFields({ health }: Webhook, now: Instant): Pick<WebhookBody, Heal
   const { consecutiveFailures, failingSince, lastSuccessAt, lastFailureAt, circuit } = health
   return {
     consecutiveFailures,
-    ...(failingSince !== undefined && { failingSince: toIso(failingSince) }),
-    ...(lastSuccessAt !== undefined && { lastSuccessAt: toIso(lastSuccessAt) }),
-    ...(lastFailureAt !== undefined && { lastFailureAt: toIso(lastFailureAt) }),
+    failingSince: toIsoIfSet(failingSince),
+    lastSuccessAt: toIsoIfSet(lastSuccessAt),
+    lastFailureAt: toIsoIfSet(lastFailureAt),
     circuit: circuitAt(health, now),
     ...(circuit.kind === 'open' &&
       circuit.until > now && { circuitOpenUntil: toIso(circuit.until) }),

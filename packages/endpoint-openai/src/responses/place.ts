@@ -6,7 +6,7 @@ import { problem } from '../fields.js'
 import type { Input } from '../input.js'
 import type { Deps } from '../options.js'
 import type { ResponseRequest } from './request.js'
-import { readNamed } from './stored.js'
+import { readNamed } from './references.js'
 
 /** A message's session, or undefined for a new one, and its input with the past of that session. */
 export type Place = {

@@ -13,9 +13,8 @@ import { deletedMetadata, isDeleted, metadataOf, responseBody, type Kept } from 
 import { ResponseEvents } from './events.js'
 import { listInputItems } from './input-items.js'
 import { placeOf, type Place } from './place.js'
-import { readReferences } from './references.js'
+import { readReferences, readStored } from './references.js'
 import { readResponseRequest, type ResponseRequest } from './request.js'
-import { readStored } from './stored.js'
 
 const FIELDS = { session: 'conversation', input: 'input' }
 
