@@ -66,9 +66,14 @@ it('the thread extends a held lease repeatedly while this thread is blocked', as
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   await until(async () => (await dueAt()) > 1_000)
   const first = await dueAt()
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
-  expect(await dueAt()).toBeGreaterThan(first)
-  expect(await dueAt()).toBeLessThanOrEqual(Date.now() + LEASE_MS)
+  let extended = first
+  // On a busy machine, the thread can be late in the first block.
+  for (let blocks = 0; extended === first && blocks < 20; blocks++) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+    extended = await dueAt()
+  }
+  expect(extended).toBeGreaterThan(first)
+  expect(extended).toBeLessThanOrEqual(Date.now() + LEASE_MS)
 })
 
 it('the thread hears of a run before the run can block this thread', async () => {
