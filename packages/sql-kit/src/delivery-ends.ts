@@ -1,12 +1,12 @@
 import {
-  toDelivery,
   WAITING,
   type DeliveryStore,
   type Instant,
   type OperatorReason,
+  type SenderLease,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
-import { deliveryByRef, type DeliveryRef } from './delivery-lists.js'
+import { findDelivery, type DeliveryRef } from './delivery-lists.js'
 import { atMost, type Dialect } from './dialect.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 
@@ -101,6 +101,20 @@ const halfOpen = sql<Now & { readonly claims: string }>(
       where w.circuit_until > @now ${lock('no key update of w skip locked')})`,
 )
 
+const putSender = sql<SenderLease>(
+  ({ schema }) => `
+    insert into ${schema}senders (id, until) values (@id, @until)
+    on conflict (id) do update set until = excluded.until`,
+)
+/** Of two processes that register at once, the second one must see the first one. */
+const lockSenders = sql(({ schema, onServer }) =>
+  onServer(`lock table ${schema}senders in exclusive mode`),
+)
+const dropSenders = sql<Now>(({ schema }) => `delete from ${schema}senders where until <= @now`)
+const senders = sql<object, { readonly id: string }>(
+  ({ schema }) => `select id from ${schema}senders order by id`,
+)
+
 /**
  * Makes circuits half-open that these locked claims hold open as probes: a probe holds its circuit
  * to the end of its lease. Call it before the deliveries change. Skips a locked webhook until the
@@ -146,15 +160,21 @@ export function* cancelDelivery(
   return open.length > 0
 }
 
-type Ends = 'cancel' | 'cancelOrphans' | 'cancelStale' | 'release'
+type Ends = 'registerSender' | 'cancel' | 'cancelOrphans' | 'cancelStale' | 'release'
 
 export const deliveryEnds = ({ write }: Runner): Pick<DeliveryStore, Ends> => ({
+  registerSender: write(function* (sender) {
+    yield* run(lockSenders, {})
+    yield* run(putSender, sender)
+    yield* run(dropSenders, sender)
+    return (yield* all(senders, {})).map(({ id }) => id)
+  }),
   cancel: write(function* (projectId, deliveryId, now, audit, reason = 'operator') {
     const ref = { projectId, deliveryId }
     const isCancelled = yield* cancelDelivery(ref, reason, now)
     if (isCancelled) yield* record(audit)
-    const row = yield* one(deliveryByRef, ref)
-    return row && (isCancelled ? toDelivery(row) : 'already_final')
+    const delivery = yield* findDelivery(ref)
+    return delivery && (isCancelled ? delivery : 'already_final')
   }),
   cancelOrphans: write(function* ({ now, limit }) {
     const ended = yield* all(orphans, { limit })

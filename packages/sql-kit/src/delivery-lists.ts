@@ -1,9 +1,12 @@
 import {
   DELIVERY_COLUMNS,
   selectList,
+  toAttempt,
   toDelivery,
   toPage,
   WAITING,
+  type AttemptRow,
+  type DeliveryDetail,
   type DeliveryRow,
   type Page,
   type PageOf,
@@ -27,10 +30,27 @@ export const fromDeliveries = ({ schema }: Dialect): string => `
     join ${schema}webhooks w on w.seq = d.webhook_seq`
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
-export const deliveryByRef = sql<DeliveryRef, DeliveryRow>(
+const byRef = sql<DeliveryRef, DeliveryRow>(
   (d) => `
     select ${deliveryList(d)} ${fromDeliveries(d)}
     where d.id = @deliveryId and d.project_id = @projectId`,
+)
+type DetailRow = DeliveryRow & { readonly body: string | null } & {
+  readonly [C in keyof AttemptRow]: AttemptRow[C] | null
+}
+/**
+ * The attempts and their delivery come from one snapshot, because one statement reads both. The
+ * first row has the body.
+ */
+const detail = sql<DeliveryRef, DetailRow>(
+  (d) => `
+    select ${deliveryList(d)}, case when coalesce(t.attempt_number, 1) = 1 then e.body end as body,
+      t.attempt_number as "attemptNumber", t.started_at as "startedAt",
+      t.duration_ms as "durationMs", t.url, t.outcome, n.names as "headerNames",
+      t.header_values as "headerValues"
+    ${fromDeliveries(d)} left join ${d.schema}attempts t on t.delivery_seq = d.seq
+      left join ${d.schema}header_names n on n.seq = t.header_names_seq
+    where d.id = @deliveryId and d.project_id = @projectId order by t.attempt_number`,
 )
 /** Reads the events first, in their order. */
 const fromEvents = ({ schema, join }: Dialect): string =>
@@ -77,6 +97,25 @@ export function* listDeliveries(
   const { data, nextCursor } = toPage(rows, limit, toDelivery)
   return { data, nextCursor: nextCursor ?? last?.id ?? null }
 }
+
+export function* findDelivery(ref: DeliveryRef): Operation<WebhookDelivery | undefined> {
+  const row = yield* one(byRef, ref)
+  return row && toDelivery(row)
+}
+
+/** `DeliveryStore.get`. */
+export function* deliveryDetail(
+  projectId: string,
+  deliveryId: string,
+): Operation<DeliveryDetail | undefined> {
+  const rows = yield* all(detail, { projectId, deliveryId })
+  const [row] = rows
+  if (!row) return undefined
+  const attempts = rows.filter(isAttempt).map(toAttempt)
+  return { delivery: toDelivery(row), body: row.body ?? '', attempts }
+}
+
+const isAttempt = (row: DetailRow): row is DetailRow & AttemptRow => row.attemptNumber !== null
 
 /** Finds the last delivery that a page can read, if there are that many. */
 export const lastReadSql =

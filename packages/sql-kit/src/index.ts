@@ -32,13 +32,12 @@ export {
 } from './operation.js'
 export { cancelDelivery, deliveryEnds } from './delivery-ends.js'
 export {
-  deliveryByRef,
   deliveryList,
   deliveryListSql,
+  findDelivery,
   fromDeliveries,
   lastReadSql,
   listDeliveries,
-  type DeliveryRef,
 } from './delivery-lists.js'
 export { cancelMessage, changeInput, messageChanges, type Changed } from './message-changes.js'
 export { messageById, messageLists, messageListSql, selectMessage } from './message-lists.js'

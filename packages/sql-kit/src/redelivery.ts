@@ -10,7 +10,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { deliveryBacklog } from './backlogs.js'
-import { listDeliveries } from './delivery-lists.js'
+import { deliveryDetail, listDeliveries } from './delivery-lists.js'
 import { run, sql, type Operation, type Runner } from './operation.js'
 
 type Circuits = { readonly webhookIds: readonly string[]; readonly now: Instant }
@@ -70,7 +70,8 @@ export function* redeliver(
 export const deliveryLists = ({
   read,
   write,
-}: Runner): Pick<DeliveryStore, 'list' | 'backlog' | 'redeliver'> => ({
+}: Runner): Pick<DeliveryStore, 'get' | 'list' | 'backlog' | 'redeliver'> => ({
+  get: read(deliveryDetail),
   list: read((filter, page) => listDeliveries(filter, page)),
   backlog: read(deliveryBacklog),
   redeliver: write(redeliver),

@@ -34,12 +34,6 @@ export type DeliveryRow = {
  */
 export const WAITING = Number.MAX_SAFE_INTEGER
 
-/** A delivery with the body to send. */
-export type DeliveryRowWithBody = DeliveryRow & {
-  readonly body: string
-  readonly trace: string | null
-}
-
 /** The columns that are in the table of deliveries, except `state`. */
 export const DELIVERY_COLUMNS = [
   'seq',
@@ -115,13 +109,17 @@ export type AttemptRow = Omit<DeliveryAttempt, 'outcome' | 'requestHeaders' | 'u
 }
 
 export const toAttempt = ({
+  attemptNumber,
+  startedAt,
+  durationMs,
+  url,
+  outcome,
   headerNames,
   headerValues,
-  outcome,
-  url,
-  ...row
 }: AttemptRow): DeliveryAttempt => ({
-  ...row,
+  attemptNumber,
+  startedAt,
+  durationMs,
   ...(url !== null && { url }),
   ...toHeaders(headerNames, headerValues),
   outcome: JSON.parse(outcome) as DeliveryAttempt['outcome'],

@@ -207,7 +207,6 @@ export {
   WAITING,
   type AttemptRow,
   type DeliveryRow,
-  type DeliveryRowWithBody,
 } from './delivery-row.js'
 export { LeaseTable, type SharedLeases } from './lease-table.js'
 export {
