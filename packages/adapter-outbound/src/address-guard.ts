@@ -103,7 +103,7 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
 }
 
 /** For callers without types, such as one that passes the CIDRs alone. */
-function requireFields(policy: AddressPolicy): void {
+function requireFields(policy: AddressPolicy) {
   for (const [name, value] of Object.entries(policy)) {
     const type = FIELDS[name as keyof AddressPolicy] as string | undefined
     if (type === undefined)

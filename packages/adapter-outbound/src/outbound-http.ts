@@ -77,7 +77,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
   const origins = new OriginPools(dial, { connectionsPerOrigin, maxOrigins })
   let isClosed = false
 
-  function begin(request: HttpRequest, handler: ResponseHandler): void {
+  function begin(request: HttpRequest, handler: ResponseHandler) {
     if (isClosed) return handler.fail(STOPPING)
     if (request.signal?.aborted) return handler.fail(ABORTED)
     const checked = guard.checkUrl(request.url)

@@ -16,10 +16,7 @@ export function limitedLog(
   let periodStart = -Infinity
   let lines = 0
 
-  return (
-    details: Readonly<Record<string, unknown>> & { readonly line: string },
-    text: string,
-  ): void => {
+  return (details: Readonly<Record<string, unknown>> & { readonly line: string }, text: string) => {
     if (clock.now() - periodStart >= PERIOD_MS) {
       if (lines > MAX_LINES) log({ ...facts, lines: lines - MAX_LINES }, 'program.lines_left_out')
       periodStart = clock.now()

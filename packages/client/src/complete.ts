@@ -63,11 +63,11 @@ export async function complete(
 }
 
 /** The service rejected the request. A proxy's 5xx says nothing about the message. */
-const isServiceError = (error: unknown): boolean =>
+const isServiceError = (error: unknown) =>
   error instanceof ApiError && error.status < 500 && error.status !== 429
 
-const secondsUntil = (end: number): number =>
+const secondsUntil = (end: number) =>
   Math.max(0, Math.min(MAX_WAIT_SECONDS, Math.ceil((end - Date.now()) / 1000)))
 
-const isSettled = (state: MessageState): boolean =>
+const isSettled = (state: MessageState) =>
   state === 'responded' || state === 'failed' || state === 'cancelled' || state === 'input_required'

@@ -109,7 +109,7 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     }
   }
 
-  async function json<T>(call: Call): Promise<T> {
+  async function json<T>(call: Call) {
     const { response, value: text } = await request(call, (response) => response.text())
     if (response.status === 204) return undefined as T
     try {
@@ -129,11 +129,11 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
   }
 }
 
-const apiError = ({ status, headers }: Response, text: string): ApiError =>
+const apiError = ({ status, headers }: Response, text: string) =>
   new ApiError(status, text, headers.get('x-request-id'))
 
 /** Browsers hide the status and the target of a redirect. */
-async function errorOf(response: Response): Promise<ApiError> {
+async function errorOf(response: Response) {
   const { status, type, headers } = response
   const isRedirect = type === 'opaqueredirect' || (status >= 300 && status < 400)
   if (!isRedirect) return apiError(response, await response.text())
@@ -152,10 +152,10 @@ function pauseAfter({ status, headers }: Response, attempt: number): number | un
   return Math.max(Number.isFinite(retryAfter) ? retryAfter : 0, backoff(attempt))
 }
 
-const backoff = (attempt: number): number =>
+const backoff = (attempt: number) =>
   Math.min(FIRST_PAUSE_MS * 2 ** attempt, MAX_PAUSE_MS) * (0.5 + Math.random() / 2)
 
-function queryOf(query: object = {}): string {
+function queryOf(query: object = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined)
   return given.length === 0
     ? ''
@@ -165,7 +165,7 @@ function queryOf(query: object = {}): string {
 /** Rejects with the signal's reason on abort. */
 function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => {
+    const abort = () => {
       clearTimeout(timer)
       reject(signal?.reason as Error)
     }

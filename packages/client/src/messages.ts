@@ -39,7 +39,7 @@ export type MessageSearch = {
 }
 
 export function messagesOf(http: Http) {
-  const path = (agent: string, rest = ''): string => `/v1/agents${segment(agent)}/messages${rest}`
+  const path = (agent: string, rest = '') => `/v1/agents${segment(agent)}/messages${rest}`
 
   async function send(
     agent: string,

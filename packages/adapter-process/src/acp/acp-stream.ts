@@ -69,7 +69,7 @@ export function agentStream(
     else if (method === undefined || id === undefined) throw new MessageTooLong()
   }
 
-  function onLine(line: string, isCut: boolean, pass: (message: AnyMessage) => void): void {
+  function onLine(line: string, isCut: boolean, pass: (message: AnyMessage) => void) {
     if (isCut) return onCutLine(line, pass)
     if (line.trim() === '') return
     const message = parse(line)

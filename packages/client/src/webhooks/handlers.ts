@@ -81,7 +81,7 @@ async function readBody(
 }
 
 /** At least doubles the size, so that a body of one-byte pieces is not copied for each piece. */
-function withRoom(bytes: Uint8Array, length: number, maxBytes: number): Uint8Array {
+function withRoom(bytes: Uint8Array, length: number, maxBytes: number) {
   if (length <= bytes.length) return bytes
   const larger = new Uint8Array(Math.min(maxBytes, Math.max(length, 2 * bytes.length)))
   larger.set(bytes)

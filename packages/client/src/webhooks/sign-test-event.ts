@@ -33,5 +33,5 @@ export async function signTestEvent(
   }
 }
 
-const hex = (bytes: Uint8Array): string =>
+const hex = (bytes: Uint8Array) =>
   [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

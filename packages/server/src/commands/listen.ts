@@ -62,7 +62,7 @@ export function addListen(program: Command): void {
     .action(listen)
 }
 
-async function listen(options: ListenOptions): Promise<void> {
+async function listen(options: ListenOptions) {
   if (options.try) return tryOut(runningServer(options), options.port ?? 0)
   if (options.url !== undefined || options.apiKey !== undefined)
     throw new OperatorError('--url and --api-key need --try', 2)
@@ -85,7 +85,7 @@ const PAUSE_MS = 50
  * Shows a verified webhook of a running server: registers a receiver, sends a message, and prints
  * the webhook. Deletes the webhook at the end, also after an error or a signal.
  */
-const tryOut = (server: RunningServer, port: number): Promise<void> =>
+const tryOut = (server: RunningServer, port: number) =>
   interruptible(async (signal) => {
     const { openReceiver } = await import('../receiver.js')
     const secret = newSecret(randomBytes)
@@ -106,7 +106,7 @@ async function showWebhook(
   /** The first delivery with a valid signature. The others are printed. */
   verified: Promise<Received>,
   signal: AbortSignal,
-): Promise<void> {
+) {
   const sessionId = `try-${randomUUID()}`
   const webhook = await orRefusal(
     client.webhooks.create({

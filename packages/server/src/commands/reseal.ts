@@ -26,7 +26,7 @@ you can stop and repeat it. Afterwards, only SERVICE_MASTER_KEY opens the databa
 docs/operations.md describes the whole procedure.
 `
 
-async function reseal(service: MessagingService, json?: true): Promise<void> {
+async function reseal(service: MessagingService, json?: true) {
   const { resealed, unopened } = await resealAll(service)
   const note = unopened === 0 ? ' Only SERVICE_MASTER_KEY opens the database now.' : ''
   print(

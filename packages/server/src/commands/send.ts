@@ -82,7 +82,7 @@ export const keyOption = (permissions: string) =>
 
 const textOrStdin = (text: string) => (text === '-' ? fileOrStdin('-').toString().trimEnd() : text)
 
-async function send(agent: string, text: string, options: SendOptions): Promise<void> {
+async function send(agent: string, text: string, options: SendOptions) {
   if (options.endUser !== undefined && options.service)
     throw new OperatorError('--end-user and --service cannot be combined', 2)
   if (options.stream && options.wait !== undefined)
@@ -165,7 +165,7 @@ export const textOf = (sent: Sent): string =>
     : `Accepted message ${sent.messageId}. The agent has not answered yet.`
 
 /** Prints the answer in parts. A new attempt starts on a new line, because it starts over. */
-async function streamAnswer({ client, agent, message, options }: Request): Promise<void> {
+async function streamAnswer({ client, agent, message, options }: Request) {
   const { messageId } = await client.messages.send(agent, message, {
     ...keyIn(options),
     waitSeconds: 0,
@@ -180,10 +180,7 @@ async function streamAnswer({ client, agent, message, options }: Request): Promi
   }
 }
 
-async function showStream(
-  { client, agent, options }: Omit<Request, 'message'>,
-  messageId: string,
-): Promise<void> {
+async function showStream({ client, agent, options }: Omit<Request, 'message'>, messageId: string) {
   let shown: { attempt: number; length: number } | undefined
   for await (const event of client.messages.stream(agent, messageId)) {
     if (options.json) console.log(forStdout(JSON.stringify(event)))
@@ -200,7 +197,7 @@ function end(
   message: Message,
   shown: { attempt: number; length: number } | undefined,
   json: true | undefined,
-): void {
+) {
   const isWhole =
     shown !== undefined &&
     shown.attempt === message.attempt &&

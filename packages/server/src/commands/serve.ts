@@ -51,11 +51,7 @@ async function dev(options: ServeOptions) {
   console.log(text)
 }
 
-async function start({
-  agents: file,
-  port,
-  worker,
-}: ServeOptions & { readonly worker: boolean }): Promise<void> {
+async function start({ agents: file, port, worker }: ServeOptions & { readonly worker: boolean }) {
   const config = loadConfig({ PORT: port })
   const logger = jsonLogger(config.logLevel ?? 'info')
   exitOnDefect(logger)
@@ -75,7 +71,7 @@ async function start({
 const SAME_SIGNAL_MS = 500
 
 /** Stops the server on SIGTERM, SIGINT or SIGHUP and exits with 0. A second signal exits with 1. */
-function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger): void {
+function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger) {
   let stoppingSince: number | undefined
   const stop = (signal: string): void => {
     if (stoppingSince !== undefined)

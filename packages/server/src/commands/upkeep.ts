@@ -49,7 +49,7 @@ export function addUpkeep(program: Command): void {
     .action((file: string, { json }: JsonOption) => restore(file, json))
 }
 
-async function migrate(json: true | undefined): Promise<void> {
+async function migrate(json: true | undefined) {
   const database = databaseOf(loadConfig())
   const { version: from } = await schemaVersion(database)
   // Opening migrates. Migrations that another process applies at the same time count as ours.
@@ -70,7 +70,7 @@ function migrated(name: string, from: number, to: number) {
     : `Migrated ${name} from schema version ${from} to ${to}.`
 }
 
-async function backup(file: string, json: true | undefined): Promise<void> {
+async function backup(file: string, json: true | undefined) {
   const config = loadConfig()
   const database = databaseOf(config)
   if (isPostgresUrl(database))
@@ -91,7 +91,7 @@ async function backup(file: string, json: true | undefined): Promise<void> {
   )
 }
 
-async function restore(file: string, json: true | undefined): Promise<void> {
+async function restore(file: string, json: true | undefined) {
   const config = loadConfig()
   // The database file can be lost, so `dev`'s path is used even if no file exists.
   const database = config.databasePath ?? devFiles.database
@@ -168,7 +168,7 @@ The password can be in PGPASSWORD or in ~/.pgpass. The SQLite file is not change
 server on the file again, because that server would repeat the open work.
 `
 
-async function copy(url: string, json: true | undefined): Promise<void> {
+async function copy(url: string, json: true | undefined) {
   const config = loadConfig()
   const database = databaseOf(config)
   if (isPostgresUrl(database))

@@ -45,7 +45,7 @@ export function addVerify(program: Command): void {
 async function printReport(
   body: Buffer,
   { headers, header, tolerance, json, ...given }: VerifyOptions,
-): Promise<void> {
+) {
   const secret = requireSecret(given)
   const request = {
     body,

@@ -97,7 +97,7 @@ export async function openListener({
   server.timeout = stalledTimeout
   await bind(server, host, port, portSetting)
 
-  async function close(graceMs: number): Promise<void> {
+  async function close(graceMs: number) {
     closing = true
     const startedAt = performance.now()
     const isWithin = (ms: number) => performance.now() < startedAt + ms

@@ -41,7 +41,7 @@ export function stateGauges({ gauge }: Instruments) {
     ['state'],
   )
 
-  function showBacklog(backlog: Backlog, now: Instant): void {
+  function showBacklog(backlog: Backlog, now: Instant) {
     messages.show(backlog.messages, now)
     const { open, due, held, disabledWebhooks, openCircuits, halfOpenCircuits } = backlog.deliveries
     const causes = HOLD_CAUSES.map((cause) => ({ cause, ...held[cause] }))

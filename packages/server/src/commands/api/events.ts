@@ -31,7 +31,7 @@ export function addEvents(program: Command): void {
  * Reads the log from its oldest event or from the cursor, because the API has no cursor of the end.
  * A reader that follows gets earlier events only with a time or a cursor.
  */
-async function tail({ client, options }: Invocation<TailOptions>): Promise<void> {
+async function tail({ client, options }: Invocation<TailOptions>) {
   const { since, after, follow, json } = options
   const start = follow && after === undefined ? Infinity : 0
   const from = since === undefined ? start : Date.parse(since)

@@ -102,7 +102,7 @@ function delays(text: string) {
 
 const eventsOption = (about: string) => repeatable('--event <name>', about, ['*', ...EVENT_NAMES])
 
-function addCreate(webhooks: Command): void {
+function addCreate(webhooks: Command) {
   const create = addApiCommand(webhooks, 'create <url>', {
     about: 'create a webhook and print its secret once',
     examples: [
@@ -122,7 +122,7 @@ function addCreate(webhooks: Command): void {
   create.addOption(eventsOption('event to send, by default all'))
 }
 
-function addUpdate(webhooks: Command): void {
+function addUpdate(webhooks: Command) {
   const update = addApiCommand(webhooks, 'update <id>', {
     about: 'change the given settings of a webhook (- clears a setting)',
     examples: [`agent-messaging webhooks update ${ID} --url https://example.com/new-hooks`],
@@ -152,7 +152,7 @@ type RotateOptions = SecretOptions & { readonly grace?: number }
 
 const SECRET = 'your own secret: whsec_ and 24 to 64 bytes as base64 (default: a random secret)'
 
-function addRotate(webhooks: Command): void {
+function addRotate(webhooks: Command) {
   const rotate = addApiCommand(webhooks, 'rotate <id>', {
     about: 'replace the secret of a webhook and print the new one once',
     examples: [
