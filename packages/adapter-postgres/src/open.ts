@@ -14,7 +14,7 @@ import {
 } from '@org/agent-messaging-sql-kit'
 import type pg from 'pg'
 import { findAgents, stateChange } from './agents/agents.js'
-import { createDatabase, queriesOn, type Database } from './database/database.js'
+import { createGateway, queriesOn, type Gateway } from './database/gateway.js'
 import { DatabaseClock } from './database/database-clock.js'
 import { deliveryStore } from './deliveries/delivery-store.js'
 import { messageStore } from './messages/message-store.js'
@@ -73,7 +73,7 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Pos
   const driver = await loadDriver()
   const ownsPool = !('pool' in options)
   const pool = ownsPool ? createPool(driver, options) : options.pool
-  const database = createDatabase(pool, ownsPool)
+  const gateway = createGateway(pool, ownsPool)
   try {
     await prepare(pool)
     const queries = queriesOn(pool)
@@ -82,17 +82,17 @@ export async function openPostgresStorage(options: PostgresOptions): Promise<Pos
     const { clock: base = systemClock, onSkew = () => undefined } = options
     const clock = await DatabaseClock.start(pool, { base, onSkew })
     return {
-      ...storesOf(database),
+      ...storesOf(gateway),
       lastMove,
       ...(seenAt !== undefined && { lastWriteAt: seenAt }),
       clock,
       close: async () => {
         await clock.stop()
-        await database.close()
+        await gateway.close()
       },
     }
   } catch (error) {
-    await database.close()
+    await gateway.close()
     throw explainOpenFailure(placeOfPool(driver, pool), error)
   }
 }
@@ -127,26 +127,26 @@ async function prepare(pool: pg.Pool): Promise<void> {
   }
 }
 
-function storesOf(database: Database): Omit<Storage, 'close'> {
-  const runner = runnerOf(database)
-  const findAgent = database.gathered(findAgents)
+function storesOf(gateway: Gateway): Omit<Storage, 'close'> {
+  const runner = runnerOf(gateway)
+  const findAgent = gateway.gathered(findAgents)
   return {
     moveTimes: runner.write(moveTimes),
-    messages: messageStore(database),
-    deliveries: deliveryStore(database),
+    messages: messageStore(gateway),
+    deliveries: deliveryStore(gateway),
     recoveries: recoveryStore(runner),
     audit: auditStore(runner),
     portals: portalStore(runner),
-    usage: usageStore(database),
-    events: eventStore(database),
+    usage: usageStore(gateway),
+    events: eventStore(gateway),
     webhooks: webhookStore(runner),
     agents: {
       ...agentStore(runner),
       get: (projectId, idOrName) => findAgent({ projectId, idOrName }),
-      changeState: stateChange(database),
+      changeState: stateChange(gateway),
     },
-    credentials: { ...credentialStore(runner), findByDigest: database.gathered(findKeys) },
-    ping: () => database.write(async (db) => void (await db.run(rewriteVersionSql, {}))),
+    credentials: { ...credentialStore(runner), findByDigest: gateway.gathered(findKeys) },
+    ping: () => gateway.write(async (db) => void (await db.run(rewriteVersionSql, {}))),
   }
 }
 

@@ -1,13 +1,13 @@
 import { BatchSlots } from '../src/database/batch-slots.js'
-import { Committer, type CommitterOptions } from '../src/database/committer.js'
+import { Batcher, type BatcherOptions } from '../src/database/batcher.js'
 
-/** Returns the `commit` of a new committer. Without other options nothing limits its batches. */
+/** Returns the `commit` of a new batcher. Without other options nothing limits its batches. */
 export function committing<In, Out>(
-  options: Partial<CommitterOptions<In, Out>> & Pick<CommitterOptions<In, Out>, 'flush'>,
+  options: Partial<BatcherOptions<In, Out>> & Pick<BatcherOptions<In, Out>, 'flush'>,
 ): (input: In) => Promise<Out> {
   const slots = new BatchSlots(Infinity, 60_000)
-  const committer = new Committer({ maxBatchSize: 64, maxQueued: 200, slots, ...options })
-  return (input) => committer.commit(input)
+  const batcher = new Batcher({ maxBatchSize: 64, maxQueued: 200, slots, ...options })
+  return (input) => batcher.commit(input)
 }
 
 /** A flush whose batches stay under way until the test ends them. */

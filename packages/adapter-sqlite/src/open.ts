@@ -3,7 +3,7 @@ import type { Storage, Stored, TakenOver, Unavailable } from '@org/agent-messagi
 import type { Database } from 'better-sqlite3'
 import { errAsync } from 'neverthrow'
 import { removeNotes } from './database/chunk-relay.js'
-import { Committer } from './database/committer.js'
+import { GroupCommitter } from './database/group-committer.js'
 import { openConnection } from './database/connection.js'
 import { DamageWatch } from './maintenance/damage.js'
 import { releaseDeliveries } from './deliveries/delivery-store.js'
@@ -67,7 +67,7 @@ function openStorage({
     migrate(db)
     const damage = new DamageWatch(path, onDamage)
     const file = path === ':memory:' ? undefined : new FileWatch(path, onDamage)
-    const committer = new Committer(db, {
+    const committer = new GroupCommitter(db, {
       maxQueued: maxQueuedWrites,
       busyTimeoutMs,
       explain: damage.explain,

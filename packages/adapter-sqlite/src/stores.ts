@@ -13,7 +13,7 @@ import {
   webhookStore,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
-import type { Committer } from './database/committer.js'
+import type { GroupCommitter } from './database/group-committer.js'
 import { deliveryStore } from './deliveries/delivery-store.js'
 import { eventStore } from './events/event-store.js'
 import { fanOutOf } from './events/fan-out.js'
@@ -26,7 +26,7 @@ import { VersionedCache } from './database/versioned-cache.js'
 import { WebhookRows } from './webhooks/receivers.js'
 
 /** Creates the stores, which prepare their statements once. */
-export function storesOf(db: Database, committer: Committer): Omit<Storage, 'close'> {
+export function storesOf(db: Database, committer: GroupCommitter): Omit<Storage, 'close'> {
   const webhooks = new WebhookRows(db)
   const perform = performer(db)
   const runner = runnerOf(committer, perform)

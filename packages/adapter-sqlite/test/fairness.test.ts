@@ -11,7 +11,7 @@ import {
   fakePlatform,
   PROJECT_ID,
 } from '@org/agent-messaging-testing'
-import { Committer } from '../src/database/committer.js'
+import { GroupCommitter } from '../src/database/group-committer.js'
 import { openConnection } from '../src/database/connection.js'
 import { migrate } from '../src/schema/migrate.js'
 import { storesOf } from '../src/stores.js'
@@ -44,7 +44,7 @@ async function openLab(): Promise<Lab> {
   let rows = 0
   const counted = countRows(db, (by) => (rows += by))
   const storage = {
-    ...storesOf(counted, new Committer(counted, { maxQueued: 1_000, busyTimeoutMs: 0 })),
+    ...storesOf(counted, new GroupCommitter(counted, { maxQueued: 1_000, busyTimeoutMs: 0 })),
     close: async () => void db.close(),
   }
   await storage.credentials.createProject(aProject())

@@ -5,7 +5,7 @@ import {
   type ApiKey,
   type ApiKeyRow,
 } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { sql } from '../database/sql.js'
 
 const byDigestsSql = sql<

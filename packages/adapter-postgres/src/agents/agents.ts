@@ -6,7 +6,7 @@ import {
   type AgentStore,
 } from '@org/agent-messaging-core/storage'
 import { changeAgentState, selectAgent } from '@org/agent-messaging-sql-kit'
-import type { Database, Queries } from '../database/database.js'
+import type { Gateway, Queries } from '../database/gateway.js'
 import { fanOut } from '../events/fan-out.js'
 import { dialect, perform } from '../database/operations.js'
 import { sql } from '../database/sql.js'
@@ -39,7 +39,7 @@ const keyOf = (projectId: string, idOrName: string): string => `${projectId} ${i
 
 /** `AgentStore.changeState`. */
 export const stateChange =
-  ({ write }: Database): AgentStore['changeState'] =>
+  ({ write }: Gateway): AgentStore['changeState'] =>
   (change) =>
     write(async (db) => {
       const changed = await perform(db, changeAgentState, change)

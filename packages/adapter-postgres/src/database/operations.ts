@@ -1,5 +1,5 @@
 import type { Dialect, Operate, Runner, Sql as Statement } from '@org/agent-messaging-sql-kit'
-import type { Database, Queries } from './database.js'
+import type { Gateway, Queries } from './gateway.js'
 import { sql, type Sql } from './sql.js'
 
 export const dialect: Dialect = {
@@ -55,7 +55,7 @@ export async function perform<Input extends readonly unknown[], T>(
   return step.value
 }
 
-export const runnerOf = ({ read, write }: Database): Runner => ({
+export const runnerOf = ({ read, write }: Gateway): Runner => ({
   read:
     (operation) =>
     (...input) =>

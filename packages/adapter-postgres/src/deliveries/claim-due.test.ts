@@ -2,7 +2,7 @@ import { aProject, aWebhook, PROJECT_ID } from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { DueClaims } from './claim-due.js'
-import { queriesOn, type Queries } from '../database/database.js'
+import { queriesOn, type Queries } from '../database/gateway.js'
 import { openPostgresStorage } from '../index.js'
 
 const NOW = Date.UTC(2030, 0, 1)

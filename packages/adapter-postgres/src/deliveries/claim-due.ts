@@ -13,7 +13,7 @@ import {
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { webhookList } from '@org/agent-messaging-sql-kit'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { call, jsonRows, sql } from '../database/sql.js'
 
 /**

@@ -10,7 +10,7 @@ import {
 import { listDeliveries } from '@org/agent-messaging-sql-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
-import { createDatabase, type Database } from '../database/database.js'
+import { createGateway, type Gateway } from '../database/gateway.js'
 import { fanOut } from '../events/fan-out.js'
 import { openPostgresStorage } from '../index.js'
 import { perform } from '../database/operations.js'
@@ -21,12 +21,12 @@ const webhook = aWebhook({ id: ids.next() })
 const made: string[] = []
 
 let postgres: TestPostgres
-let database: Database
+let gateway: Gateway
 /** 35 deliveries of one webhook. The 3rd, the 4th and the 30th have the event `agent.error`. */
 beforeAll(async () => {
   postgres = await testPostgres()
   const pool = await postgres.pool()
-  database = createDatabase(pool, true)
+  gateway = createGateway(pool, true)
   const storage = await openPostgresStorage({ pool })
   ;(await storage.credentials.createProject(aProject()))._unsafeUnwrap()
   ;(await storage.webhooks.create(webhook, 1))._unsafeUnwrap()
@@ -36,17 +36,17 @@ beforeAll(async () => {
       id: ids.next(),
       name: [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started',
     })
-    ;(await database.write((db) => fanOut(db, { events: [event], nextDeliveryId })))._unsafeUnwrap()
+    ;(await gateway.write((db) => fanOut(db, { events: [event], nextDeliveryId })))._unsafeUnwrap()
   }
 })
 afterAll(async () => {
-  await database.close()
+  await gateway.close()
   await postgres.close()
 })
 
 const list = async (filter: RedeliverFilter, cursor?: string | null) =>
   (
-    await database.read((db) =>
+    await gateway.read((db) =>
       perform(db, listDeliveries, filter, { limit: 2, ...(cursor && { cursor }) }, LOOK_AT),
     )
   )._unsafeUnwrap()

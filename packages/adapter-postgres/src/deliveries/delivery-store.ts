@@ -14,7 +14,7 @@ import {
 } from '@org/agent-messaging-sql-kit'
 import { attemptActivity } from '../messages/activity.js'
 import { DueClaims } from './claim-due.js'
-import type { Database } from '../database/database.js'
+import type { Gateway } from '../database/gateway.js'
 import { publishTo } from '../events/fan-out.js'
 import { attemptRecorder } from './record-attempt.js'
 import { dialect, perform, runnerOf } from '../database/operations.js'
@@ -32,16 +32,16 @@ const ofMessagesSql = sql<DeliveriesOfMessages, DeliveryRow & { readonly message
       order by e.seq desc, d.seq desc limit @limit) found
   order by given.place`,
 )
-export function deliveryStore(database: Database): DeliveryStore {
-  const { read, write, call } = database
-  const runner = runnerOf(database)
+export function deliveryStore(gateway: Gateway): DeliveryStore {
+  const { read, write, call } = gateway
+  const runner = runnerOf(gateway)
   const dueClaims = new DueClaims()
   return {
     ...deliveryLists(runner),
     ...deliveryEnds(runner),
     ...deliveryRemovals(runner),
     claimDue: (query) => call((db) => dueClaims.claim(db, query)),
-    recordAttempts: attemptRecorder(database),
+    recordAttempts: attemptRecorder(gateway),
     publishTo: (webhookId, event, deliveryId) =>
       write(async (db) => {
         const isThere = await publishTo(db, webhookId, event, deliveryId)

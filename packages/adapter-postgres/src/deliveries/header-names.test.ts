@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
-import { queriesOn } from '../database/database.js'
+import { queriesOn } from '../database/gateway.js'
 import { openPostgresStorage } from '../index.js'
 import { headerNames } from './header-names.js'
 

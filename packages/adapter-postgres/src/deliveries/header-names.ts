@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { headerLines, type DeliveryAttempt } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { sql } from '../database/sql.js'
 
 type Headers = DeliveryAttempt['requestHeaders']

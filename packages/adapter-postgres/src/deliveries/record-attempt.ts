@@ -7,7 +7,7 @@ import {
   type Unavailable,
 } from '@org/agent-messaging-core/storage'
 import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
-import type { Database, Queries } from '../database/database.js'
+import type { Gateway, Queries } from '../database/gateway.js'
 import { fanOut } from '../events/fan-out.js'
 import { headerNames, type HeaderNames } from './header-names.js'
 import { OneAtATime } from './one-at-a-time.js'
@@ -32,7 +32,7 @@ const MAX_WITH_HEALTH = 4
 /**
  * `DeliveryStore.recordAttempts`. Records of one webhook that can change its health run in order.
  */
-export function attemptRecorder({ read, grouped }: Database): DeliveryStore['recordAttempts'] {
+export function attemptRecorder({ read, grouped }: Gateway): DeliveryStore['recordAttempts'] {
   const names = headerNames()
   const oneAtATime = new OneAtATime()
   const keyOf = ({ deliveryId }: AttemptRecord) => deliveryId

@@ -7,7 +7,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { erasePrincipalEvents, eventPurge, lockLogs } from '@org/agent-messaging-sql-kit'
 import { ok } from 'neverthrow'
-import type { Database, Queries } from '../database/database.js'
+import type { Gateway, Queries } from '../database/gateway.js'
 import { perform, runnerOf } from '../database/operations.js'
 import { sql } from '../database/sql.js'
 
@@ -85,8 +85,8 @@ async function placeEvents(db: Queries, projectId: string, limit: number): Promi
 }
 
 /** An event wakes all readers of its project at once. They share a few reads and one write. */
-export function eventStore(database: Database): EventStore {
-  const { gathered, grouped, read, write } = database
+export function eventStore(gateway: Gateway): EventStore {
+  const { gathered, grouped, read, write } = gateway
   const find = gathered(findAll)
   const place = grouped<string, undefined>({
     maxBatchSize: MOST_READERS,
@@ -95,7 +95,7 @@ export function eventStore(database: Database): EventStore {
     flush: placeAll,
   })
   return {
-    ...eventPurge(runnerOf(database)),
+    ...eventPurge(runnerOf(gateway)),
     list: (query) =>
       find(query).andThen((found) =>
         isComplete(found, query)

@@ -14,7 +14,7 @@ import {
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { NO_HOOKS, readHooks, type Hooks } from '../webhooks/hooks.js'
 import {
   readReceivers,

@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.js'
+import type { Gateway } from '../database/gateway.js'
 import { sql } from '../database/sql.js'
 
 /** With fewer rows every plan is as fast as any other. */
@@ -14,13 +14,13 @@ const analyzeSql = sql(`analyze ${TABLES.map((table) => `agent_messaging.${table
  * Runs ANALYZE once, after the first thousand messages of a new database. Otherwise lists have
  * plans for empty tables until autovacuum runs. No call waits for it, and its failure is ignored.
  */
-export function earlyAnalyze(database: Pick<Database, 'read'>): (rows: number) => void {
+export function earlyAnalyze(gateway: Pick<Gateway, 'read'>): (rows: number) => void {
   let left = FIRST_ROWS
   return (rows) => {
     if (left <= 0) return
     left -= rows
     if (left > 0) return
-    void database.read(async (db) => {
+    void gateway.read(async (db) => {
       if (await db.one(unknownSql, {})) await db.run(analyzeSql, {})
     })
   }

@@ -7,7 +7,7 @@ import {
   type MessageRow,
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { selectMessage } from './message-row.js'
 import { jsonRows, sql } from '../database/sql.js'
 import { countingCall } from './usage-store.js'

@@ -1,5 +1,5 @@
 import type { ActivityQuery, AttemptCount, MessageCount } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { sql } from '../database/sql.js'
 
 // Both statements read at most `newest` rows by an index, of each agent or of all deliveries.

@@ -6,7 +6,7 @@ import {
   type MessageFacts,
   type MessageStateKind,
 } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { call, jsonRows } from '../database/sql.js'
 
 type Query = {

@@ -2,7 +2,7 @@ import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storag
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
-import { createDatabase } from '../database/database.js'
+import { createGateway } from '../database/gateway.js'
 import { openPostgresStorage } from '../index.js'
 import { messageSearchSql, searchMessages, sessionSearchSql } from './message-search.js'
 
@@ -62,7 +62,7 @@ it('a search reads no more pages of 60,000 messages than of 3,000', async () => 
 })
 
 it('a page looks at a bounded number of messages, and the next page continues after them', async () => {
-  const database = createDatabase(pool, true)
+  const gateway = createGateway(pool, true)
   const search = {
     projectId: 'p',
     status: 'responded',
@@ -81,7 +81,7 @@ it('a page looks at a bounded number of messages, and the next page continues af
     let cursor: string | null | undefined
     while (cursor !== null) {
       const page = { limit: 2, ...(cursor !== undefined && { cursor }) }
-      const result = await database.read((db) => searchMessages(db, one, page, lookAt))
+      const result = await gateway.read((db) => searchMessages(db, one, page, lookAt))
       const { data, nextCursor } = result._unsafeUnwrap()
       pages.push(data.map(({ id }) => id))
       cursor = nextCursor

@@ -14,7 +14,7 @@ import {
   type PageOf,
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { messageById, selectMessage } from './message-row.js'
 import { sql, type Sql } from '../database/sql.js'
 

@@ -22,7 +22,7 @@ import { acceptAll } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { claimRunnable } from './claim-runnable.js'
 import { MAX_LOCK_FAILURES } from '../database/batch.js'
-import type { Database, Queries } from '../database/database.js'
+import type { Gateway, Queries } from '../database/gateway.js'
 import { earlyAnalyze } from '../maintenance/early-analyze.js'
 import { fanOut } from '../events/fan-out.js'
 import { searchMessages } from './message-search.js'
@@ -42,9 +42,9 @@ const IN_SESSIONS = {
   maxBatchSize: MAX_BATCH_SIZE,
 }
 
-export function messageStore(database: Database): MessageStore {
-  const { read, write, call, grouped } = database
-  const runner = runnerOf(database)
+export function messageStore(gateway: Gateway): MessageStore {
+  const { read, write, call, grouped } = gateway
+  const runner = runnerOf(gateway)
   const countAccepted = earlyAnalyze({ read })
   const receivers = new KnownReceivers()
   /** Accepts messages that have more to store, such as tokens of limits and hooks. */

@@ -7,7 +7,7 @@ import {
   type RecordedRun,
   type RunRecord,
 } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { fanOutTo, notWaiting, type FanOut } from '../events/fan-out.js'
 import { NO_HOOKS, readHooks, type Hooks } from '../webhooks/hooks.js'
 import {

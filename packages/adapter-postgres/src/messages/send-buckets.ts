@@ -5,7 +5,7 @@ import {
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
 import { acceptAll } from './accept-message.js'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { jsonRows, sql } from '../database/sql.js'
 
 type Ids = { readonly ids: readonly string[] }

@@ -6,7 +6,7 @@ import {
   type HistoryOf,
   type Turn,
 } from '@org/agent-messaging-core/storage'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { sql } from '../database/sql.js'
 
 type PastRow = {

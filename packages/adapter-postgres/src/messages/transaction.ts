@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
 import { findAgents } from '../agents/agents.js'
 import { MAX_LOCK_FAILURES } from '../database/batch.js'
-import { queriesOn } from '../database/database.js'
+import { queriesOn } from '../database/gateway.js'
 import { codeOf, unavailableBecause } from '../database/errors.js'
 import { retried } from '../database/retry.js'
 

@@ -6,7 +6,7 @@ import {
   type UsageQuery,
   type UsageStore,
 } from '@org/agent-messaging-core/storage'
-import type { Database, Queries } from '../database/database.js'
+import type { Gateway, Queries } from '../database/gateway.js'
 import { call, sql } from '../database/sql.js'
 
 const columnOf = (name: string): string =>
@@ -97,7 +97,7 @@ const readSql = sql<UsageQuery, UsageCounts & { readonly day: number }>(`
   where project_id = @projectId and day between @fromDay and @toDay
   group by day order by day`)
 
-export const usageStore = ({ read }: Database): UsageStore => ({
+export const usageStore = ({ read }: Gateway): UsageStore => ({
   read: (query) =>
     read(async (db) => {
       const rows = await db.all(readSql, query)

@@ -1,6 +1,6 @@
 import { toWebhook, type WebhookRow } from '@org/agent-messaging-core/storage'
 import { webhookList } from '@org/agent-messaging-sql-kit'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import type { StoredWebhook } from './receivers.js'
 import { sql } from '../database/sql.js'
 

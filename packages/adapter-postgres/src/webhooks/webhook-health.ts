@@ -8,7 +8,7 @@ import {
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
-import type { Queries } from '../database/database.js'
+import type { Queries } from '../database/gateway.js'
 import { fanOut } from '../events/fan-out.js'
 import { dialect } from '../database/operations.js'
 import { sql } from '../database/sql.js'

@@ -1,6 +1,6 @@
 import { all, one, run, type Operation, type Sql } from '@org/agent-messaging-sql-kit'
 import { expect, it, onTestFinished } from 'vitest'
-import { Committer } from './committer.js'
+import { GroupCommitter } from './group-committer.js'
 import { openConnection } from './connection.js'
 import { migrate } from '../schema/migrate.js'
 import { performer, runnerOf } from './operations.js'
@@ -18,7 +18,7 @@ function store() {
   onTestFinished(() => void db.close())
   migrate(db)
   db.exec('create table numbers (n integer unique)')
-  return runnerOf(new Committer(db, { maxQueued: 9, busyTimeoutMs: 0 }), performer(db))
+  return runnerOf(new GroupCommitter(db, { maxQueued: 9, busyTimeoutMs: 0 }), performer(db))
 }
 
 it('an operation starts again when its transaction is repeated without a failed one', async () => {

@@ -10,7 +10,7 @@ import {
 } from '@org/agent-messaging-sql-kit'
 import type { Database, Statement } from 'better-sqlite3'
 import { firstOfOrderSql } from '../deliveries/delivery-order.js'
-import type { Committer } from './committer.js'
+import type { GroupCommitter } from './group-committer.js'
 import { preparedOnce } from './statements.js'
 
 export const dialect: Dialect = {
@@ -81,7 +81,7 @@ function valueOf(value: unknown): unknown {
 
 /** `changed` is called in each transaction that writes. */
 export const runnerOf = (
-  committer: Committer,
+  committer: GroupCommitter,
   perform: Perform,
   changed = (): void => undefined,
 ): Runner => ({

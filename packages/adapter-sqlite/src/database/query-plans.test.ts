@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { attemptActivitySql, messageActivitySql } from '../messages/activity.js'
 import { dueSql, nextWebhookSql } from '../deliveries/claim-due.js'
-import { Committer } from './committer.js'
+import { GroupCommitter } from './group-committer.js'
 import { openConnection } from './connection.js'
 import { lastSearchedSql, messageSearchSql, sessionSearchSql } from '../messages/message-search.js'
 import { migrate } from '../schema/migrate.js'
@@ -192,7 +192,7 @@ it.each([
 /** The statements that the stores prepare when they are created. */
 function preparedStatements(): string[] {
   const db = database()
-  const committer = new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 })
+  const committer = new GroupCommitter(db, { maxQueued: 1, busyTimeoutMs: 0 })
   const prepare = db.prepare.bind(db)
   const statements: string[] = []
   db.prepare = (sql: string) => {

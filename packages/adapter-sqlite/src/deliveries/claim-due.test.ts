@@ -5,7 +5,7 @@ import { dueClaims } from './claim-due.js'
 import { openConnection } from '../database/connection.js'
 import { fanOutOf } from '../events/fan-out.js'
 import { migrate } from '../schema/migrate.js'
-import { Committer } from '../database/committer.js'
+import { GroupCommitter } from '../database/group-committer.js'
 import { performer, runnerOf } from '../database/operations.js'
 import { WebhookRows } from '../webhooks/receivers.js'
 
@@ -27,7 +27,7 @@ it('a new process finds the one due delivery behind thousands of webhooks withou
   migrate(db)
   const rows = new WebhookRows(db)
   const { create } = webhookStore(
-    runnerOf(new Committer(db, { maxQueued: MANY, busyTimeoutMs: 0 }), performer(db), () =>
+    runnerOf(new GroupCommitter(db, { maxQueued: MANY, busyTimeoutMs: 0 }), performer(db), () =>
       rows.changed(),
     ),
   )

@@ -2,7 +2,7 @@ import { anAgent, anEvent, aWebhook, fakeIds, PROJECT_ID } from '@org/agent-mess
 import type { PageOf, RedeliverFilter } from '@org/agent-messaging-core/storage'
 import { listDeliveries, webhookStore } from '@org/agent-messaging-sql-kit'
 import { expect, it } from 'vitest'
-import { Committer } from '../database/committer.js'
+import { GroupCommitter } from '../database/group-committer.js'
 import { openConnection } from '../database/connection.js'
 import { fanOutOf } from '../events/fan-out.js'
 import { migrate } from '../schema/migrate.js'
@@ -21,7 +21,9 @@ async function deliveries() {
   const perform = performer(db)
   const webhook = aWebhook({ id: ids.next() })
   await webhookStore(
-    runnerOf(new Committer(db, { maxQueued: 1, busyTimeoutMs: 0 }), perform, () => rows.changed()),
+    runnerOf(new GroupCommitter(db, { maxQueued: 1, busyTimeoutMs: 0 }), perform, () =>
+      rows.changed(),
+    ),
   ).create(webhook, 1)
   const made: string[] = []
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string

@@ -9,7 +9,7 @@ import {
 } from '@org/agent-messaging-sql-kit'
 import { attemptActivity } from '../messages/activity.js'
 import { dueClaims } from './claim-due.js'
-import type { Committer } from '../database/committer.js'
+import type { GroupCommitter } from '../database/group-committer.js'
 import { publisherOf, type FanOut } from '../events/fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { runnerOf, type Perform } from '../database/operations.js'
@@ -25,7 +25,7 @@ type Parts = {
 
 export function deliveryStore(
   db: Database,
-  committer: Committer,
+  committer: GroupCommitter,
   { webhooks, fanOut, usage, perform }: Parts,
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)

@@ -8,13 +8,13 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { erasePrincipalEvents, eventPurge, type Runner } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
-import type { Committer } from '../database/committer.js'
+import type { GroupCommitter } from '../database/group-committer.js'
 import { atMost } from '../database/statements.js'
 
 type Ends = { readonly floor: number; readonly last: number }
 
 /** The position of an event is its `seq`. */
-export function eventStore(db: Database, committer: Committer, runner: Runner): EventStore {
+export function eventStore(db: Database, committer: GroupCommitter, runner: Runner): EventStore {
   const list = db.transaction(eventList(db))
   const findNew = newEvents(db)
   return {

@@ -14,7 +14,7 @@ import {
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
 import { runnableClaims } from './claim-runnable.js'
-import type { Committer } from '../database/committer.js'
+import type { GroupCommitter } from '../database/group-committer.js'
 import type { FanOut } from '../events/fan-out.js'
 import { runRecords } from './record-runs.js'
 import { runnerOf, type Perform } from '../database/operations.js'
@@ -34,7 +34,7 @@ type Parts = {
 
 export function messageStore(
   db: Database,
-  committer: Committer,
+  committer: GroupCommitter,
   { sessions, fanOut, usage, buckets, perform }: Parts,
 ): MessageStore {
   const accept = acceptance(db, sessions, { usage, buckets, perform })

@@ -11,7 +11,7 @@ import {
   type PageOf,
 } from '@org/agent-messaging-core/storage'
 import { err, ok, safeTry } from 'neverthrow'
-import type { Committer } from '../database/committer.js'
+import type { GroupCommitter } from '../database/group-committer.js'
 import { messageSearch, MOST_READ, type PageStart } from './message-search.js'
 import { TextScan } from './text-scan.js'
 
@@ -27,7 +27,7 @@ const STEP_ROWS = 500
  */
 export function searchInSteps(
   db: Database,
-  committer: Committer,
+  committer: GroupCommitter,
   mostRead = MOST_READ,
 ): MessageStore['search'] {
   const { reach, pageOf } = messageSearch(db)

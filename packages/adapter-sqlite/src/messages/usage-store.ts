@@ -7,7 +7,7 @@ import {
   type UsageStore,
 } from '@org/agent-messaging-core/storage'
 import type { Database, Statement } from 'better-sqlite3'
-import type { Committer } from '../database/committer.js'
+import type { GroupCommitter } from '../database/group-committer.js'
 import type { Collected } from '../database/transaction.js'
 
 type Row = UsageCounts & { readonly day: number }
@@ -47,7 +47,7 @@ export class UsageRows implements Collected {
   }
 }
 
-export function usageStore(db: Database, committer: Committer): UsageStore {
+export function usageStore(db: Database, committer: GroupCommitter): UsageStore {
   const list = USAGE_COUNTS.map((name) => `${columnOf(name)} as ${name}`).join(', ')
   const select = db.prepare<[UsageQuery], Row>(
     `select day, ${list} from usage where project_id = @projectId and day between @fromDay and @toDay order by day`,

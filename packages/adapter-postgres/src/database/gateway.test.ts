@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { openWire } from '../../test/wire.js'
-import { createDatabase, type Database } from './database.js'
+import { createGateway, type Gateway } from './gateway.js'
 import { call, sql } from './sql.js'
 
 let postgres: TestPostgres
@@ -12,53 +12,53 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-async function open(limits?: Parameters<typeof createDatabase>[2]) {
+async function open(limits?: Parameters<typeof createGateway>[2]) {
   const pool = await postgres.pool()
-  const database = createDatabase(pool, true, limits)
+  const gateway = createGateway(pool, true, limits)
   await pool.query('create table counters (id text primary key, value bigint not null)')
-  return { pool, database }
+  return { pool, gateway }
 }
 
 describe('a transaction', () => {
   it('commits all its statements or none', async () => {
-    const { database } = await open()
+    const { gateway } = await open()
     const insert = sql<{ id: string; value: number }>(
       'insert into counters (id, value) values (@id, @value)',
     )
-    const value = await database.write(async ({ run, one }) => {
+    const value = await gateway.write(async ({ run, one }) => {
       await run(insert, { id: 'a', value: Date.UTC(2030, 0, 1) })
       return one(sql<object, { value: number }>('select value from counters'), {})
     })
     expect(value._unsafeUnwrap()).toEqual({ value: Date.UTC(2030, 0, 1) })
-    const failed = await database.write(async ({ run }) => {
+    const failed = await gateway.write(async ({ run }) => {
       await run(insert, { id: 'b', value: 1 })
       throw new Error('half-way')
     })
     expect(failed._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: 'half-way' })
     expect(
-      (await database.read(({ all }) => all(sql('select id from counters'), {})))._unsafeUnwrap(),
+      (await gateway.read(({ all }) => all(sql('select id from counters'), {})))._unsafeUnwrap(),
     ).toEqual([{ id: 'a' }])
-    await database.close()
+    await gateway.close()
   })
   it('keeps its connection after a failure', async () => {
-    const { database } = await open()
+    const { gateway } = await open()
     const pid = sql<object, { pid: number }>('select pg_backend_pid() as pid')
     let before: { pid: number } | undefined
-    await database.write(async ({ one }) => {
+    await gateway.write(async ({ one }) => {
       before = await one(pid, {})
       throw new Error('half-way')
     })
-    expect((await database.read(({ one }) => one(pid, {})))._unsafeUnwrap()).toEqual(before)
-    await database.close()
+    expect((await gateway.read(({ one }) => one(pid, {})))._unsafeUnwrap()).toEqual(before)
+    await gateway.close()
   })
   it('runs again after a unique violation, and then finds the row', async () => {
-    const { database } = await open()
+    const { gateway } = await open()
     const find = sql<{ id: string }, { value: number }>('select value from counters where id = @id')
     const insert = sql<{ id: string; value: number }>(
       'insert into counters (id, value) values (@id, @value)',
     )
     const findOrInsert = (value: number) =>
-      database.write(async ({ one, run }) => {
+      gateway.write(async ({ one, run }) => {
         const found = await one(find, { id: 'key' })
         if (found) return found.value
         await run(insert, { id: 'key', value })
@@ -66,54 +66,54 @@ describe('a transaction', () => {
       })
     const values = await Promise.all(Array.from({ length: 8 }, (_, n) => findOrInsert(n)))
     expect(new Set(values.map((value) => value._unsafeUnwrap())).size).toBe(1)
-    await database.close()
+    await gateway.close()
   })
   it.each(['40001', '40P01', '23505'])(
     'runs again after %s from any copy of the driver',
     async (code) => {
-      const { database } = await open()
+      const { gateway } = await open()
       let runs = 0
-      const value = await database.write(async () => {
+      const value = await gateway.write(async () => {
         if (++runs < 3) throw Object.assign(new Error('again'), { code })
         return 'done'
       })
       expect([value._unsafeUnwrap(), runs]).toEqual(['done', 3])
-      const never = await database.write(() =>
+      const never = await gateway.write(() =>
         Promise.reject(Object.assign(new Error('again'), { code })),
       )
       expect(never._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: `${code}: again` })
-      await database.close()
+      await gateway.close()
     },
   )
   it('sets its isolation level and timeouts itself', async () => {
-    const { database, pool } = await open()
+    const { gateway, pool } = await open()
     await pool.query('set session characteristics as transaction isolation level serializable')
     const settings = sql<object, { isolation: string; idle: string; lock: string }>(`
       select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock,
         current_setting('idle_in_transaction_session_timeout') as idle`)
-    const seen = await database.write(({ one }) => one(settings, {}))
+    const seen = await gateway.write(({ one }) => one(settings, {}))
     expect(seen._unsafeUnwrap()).toEqual({ isolation: 'read committed', idle: '10s', lock: '10s' })
-    await database.close()
+    await gateway.close()
   })
   it('is unavailable if the server closes its connection, and the next one succeeds', async () => {
-    const { database, pool } = await open()
-    const cut = await database.write(async ({ one }) => {
+    const { gateway, pool } = await open()
+    const cut = await gateway.write(async ({ one }) => {
       const own = await one(sql<object, { pid: number }>('select pg_backend_pid() as pid'), {})
       await pool.query('select pg_terminate_backend($1)', [own?.pid])
       return one(sql('select 1'), {})
     })
     expect(cut.isErr()).toBe(true)
     expect(
-      (await database.read(({ one }) => one(sql('select 1 as one'), {})))._unsafeUnwrap(),
+      (await gateway.read(({ one }) => one(sql('select 1 as one'), {})))._unsafeUnwrap(),
     ).toEqual({ one: 1 })
-    await database.close()
+    await gateway.close()
   })
   it('that runs finishes before a close, and a later one is refused', async () => {
-    const { database } = await open()
-    const writing = database.write(({ one }) => one(sql('select pg_sleep(0.05), 1 as one'), {}))
-    await database.close()
+    const { gateway } = await open()
+    const writing = gateway.write(({ one }) => one(sql('select pg_sleep(0.05), 1 as one'), {}))
+    await gateway.close()
     expect((await writing)._unsafeUnwrap()).toMatchObject({ one: 1 })
-    expect((await database.read(async () => 1)).isErr()).toBe(true)
+    expect((await gateway.read(async () => 1)).isErr()).toBe(true)
   })
 })
 
@@ -124,15 +124,11 @@ describe('a dead connection', () => {
   async function silenced(limits = { silentMs: 60_000, answerMs: 200 }) {
     const wire = await openWire(await postgres.database())
     onTestFinished(wire.close)
-    const database = createDatabase(
-      new pg.Pool({ connectionString: wire.url, max: 4 }),
-      true,
-      limits,
-    )
-    return { database, wire }
+    const gateway = createGateway(new pg.Pool({ connectionString: wire.url, max: 4 }), true, limits)
+    return { gateway, wire }
   }
 
-  it.each<[string, (database: Database) => Stored<unknown>]>([
+  it.each<[string, (gateway: Gateway) => Stored<unknown>]>([
     ['a read', ({ read }) => read((db) => db.one(one, {}))],
     ['a call', ({ call }) => call((db) => db.one(one, {}))],
     ['the begin of a transaction', ({ write }) => write((db) => db.one(one, {}))],
@@ -141,52 +137,52 @@ describe('a dead connection', () => {
       ({ grouped }) => grouped({ maxBatchSize: 1, flush: (db, all) => db.all(one, all) })({}),
     ],
   ])('fails %s, and the next one uses another connection', async (_, use) => {
-    const { database, wire } = await silenced()
-    expect((await use(database)).isOk()).toBe(true)
+    const { gateway, wire } = await silenced()
+    expect((await use(gateway)).isOk()).toBe(true)
     wire.silence()
-    expect((await use(database))._unsafeUnwrapErr().reason).toContain('timeout')
-    expect((await use(database)).isOk()).toBe(true)
-    await database.close()
+    expect((await use(gateway))._unsafeUnwrapErr().reason).toContain('timeout')
+    expect((await use(gateway)).isOk()).toBe(true)
+    await gateway.close()
   })
   it('is found by a test, with all others of the pool', async () => {
-    const { database, wire } = await silenced({ silentMs: 200, answerMs: 60_000 })
+    const { gateway, wire } = await silenced({ silentMs: 200, answerMs: 60_000 })
     const four = <T>(work: () => T) => Promise.all(Array.from({ length: 4 }, work))
     const slow = sql<object, { one: number }>('select 1 as one from pg_sleep(0.1)')
-    await four(() => database.read((db) => db.one(slow, {})))
+    await four(() => gateway.read((db) => db.one(slow, {})))
     wire.silence()
-    const failed = await database.read((db) => db.one(one, {}))
+    const failed = await gateway.read((db) => db.one(one, {}))
     expect(failed._unsafeUnwrapErr().reason).toContain('the connection did not answer')
-    for (const read of await four(() => database.read((db) => db.one(slow, {}))))
+    for (const read of await four(() => gateway.read((db) => db.one(slow, {}))))
       expect(read.isOk()).toBe(true)
-    await database.close()
+    await gateway.close()
   })
   it('is not one that waits for a lock', async () => {
-    const { database, pool } = await open({ silentMs: 100, answerMs: 60_000 })
+    const { gateway, pool } = await open({ silentMs: 100, answerMs: 60_000 })
     await pool.query("insert into counters (id, value) values ('a', 1)")
     const holder = await pool.connect()
     await holder.query("begin; select 1 from counters where id = 'a' for update")
     const update = sql("update counters set value = 2 where id = 'a'")
-    const waiting = database.write(({ run }) => run(update, {}))
+    const waiting = gateway.write(({ run }) => run(update, {}))
     await holder.query('select pg_sleep(1)')
     await holder.query('commit')
     holder.release()
     expect((await waiting)._unsafeUnwrap()).toBe(1)
-    await database.close()
+    await gateway.close()
   })
   it.each(['its statement', 'its end'])(
     'fails a running transaction at %s, and is closed',
     async (at) => {
-      const { database, wire } = await silenced()
+      const { gateway, wire } = await silenced()
       for (let n = 0; n < 6; n++) {
-        const cut = await database.write(async (db) => {
+        const cut = await gateway.write(async (db) => {
           await db.one(one, {})
           wire.silence()
           if (at === 'its statement') await db.one(one, {})
         })
         expect(cut.isErr()).toBe(true)
       }
-      expect((await database.read((db) => db.one(one, {}))).isOk()).toBe(true)
-      await database.close()
+      expect((await gateway.read((db) => db.one(one, {}))).isOk()).toBe(true)
+      await gateway.close()
     },
   )
 })
@@ -204,12 +200,12 @@ describe('a prepared statement', () => {
   const double = call<{ n: number }, { doubled: number }>('select @n::int * 2 as doubled')
   async function openOne() {
     const pool = await postgres.pool({ max: 1 })
-    const database = createDatabase(pool, true)
-    onTestFinished(() => database.close())
+    const gateway = createGateway(pool, true)
+    onTestFinished(() => gateway.close())
     const prepared = async () =>
       (await pool.query<{ name: string }>('select name from pg_prepared_statements')).rows
     const doubled = async (n: number) =>
-      (await database.read(({ one }) => one(double, { n })))._unsafeUnwrap()
+      (await gateway.read(({ one }) => one(double, { n })))._unsafeUnwrap()
     return { pool, prepared, doubled }
   }
 

@@ -12,7 +12,7 @@ const LARGEST_BATCH = 256
  */
 const BUSY_PAUSE_MS = 2
 
-export type CommitterOptions = {
+export type GroupCommitterOptions = {
   /** Writes that can wait for their commit. One more write is `Unavailable`. */
   readonly maxQueued: number
   /** How long a write waits while other processes write. After that the write is `Unavailable`. */
@@ -43,7 +43,7 @@ type Postponed = { readonly writes: readonly Write[]; readonly error?: unknown }
  * While another process writes, the queue keeps its order and the event loop continues. `db` must
  * have a busy timeout of 0, because SQLite blocks the thread while it waits.
  */
-export class Committer {
+export class GroupCommitter {
   readonly #transactions: Transactions
   readonly #maxQueued: number
   readonly #busyTimeoutMs: number
@@ -61,7 +61,7 @@ export class Committer {
       busyTimeoutMs,
       explain = unavailableBecause,
       obstacle = () => undefined,
-    }: CommitterOptions,
+    }: GroupCommitterOptions,
   ) {
     this.#transactions = new Transactions(db)
     this.#maxQueued = maxQueued

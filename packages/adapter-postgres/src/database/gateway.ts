@@ -4,7 +4,7 @@ import { CLOSED, type Stored, type Unavailable } from '@org/agent-messaging-core
 import type { Answer } from '@org/agent-messaging-sql-kit'
 import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'
-import { Committer, type CommitterOptions } from './committer.js'
+import { Batcher, type BatcherOptions } from './batcher.js'
 import { ConnectionWatch } from './connection-watch.js'
 import { loadDriver } from './driver.js'
 import { codeOf, unavailable, unavailableBecause } from './errors.js'
@@ -33,7 +33,7 @@ export type Queries = {
 }
 
 /** The stores' access to the database. Each error becomes `Unavailable`: no method rejects. */
-export type Database = {
+export type Gateway = {
   /**
    * Runs `operation` in a transaction and resolves when the commit is durable. The operation can
    * run several times, but only one run is committed. `maxLockFailures` is the number of further
@@ -55,7 +55,7 @@ export type Database = {
 
 type BatchOperation<In, Out> = (queries: Queries, inputs: readonly In[]) => Promise<readonly Out[]>
 
-type WriteBatching<In, Out> = Omit<CommitterOptions<In, Out>, 'flush' | 'maxQueued' | 'slots'> & {
+type WriteBatching<In, Out> = Omit<BatcherOptions<In, Out>, 'flush' | 'maxQueued' | 'slots'> & {
   readonly inTransaction?: boolean
   readonly flush: BatchOperation<In, Out>
 }
@@ -92,11 +92,11 @@ type AnswerLimits = {
 }
 const LIMITS: AnswerLimits = { silentMs: 5_000, answerMs: 20_000 }
 
-export function createDatabase(
+export function createGateway(
   pool: pg.Pool,
   endsPool: boolean,
   { silentMs, answerMs }: AnswerLimits = LIMITS,
-): Database {
+): Gateway {
   const connections = new Connections(pool, answerMs)
   const watch = new ConnectionWatch(pool, silentMs)
   const work = new OpenWork()
@@ -104,10 +104,10 @@ export function createDatabase(
   let ended: Promise<void> | undefined
 
   function batched<In, Out>(
-    options: Omit<CommitterOptions<In, Out>, 'maxQueued' | 'slots'>,
+    options: Omit<BatcherOptions<In, Out>, 'maxQueued' | 'slots'>,
   ): (input: In) => Stored<Out> {
-    const committer = new Committer<In, Out>({ ...options, maxQueued: MAX_QUEUED, slots })
-    return (input) => work.track(() => committer.commit(input))
+    const batcher = new Batcher<In, Out>({ ...options, maxQueued: MAX_QUEUED, slots })
+    return (input) => work.track(() => batcher.commit(input))
   }
 
   async function end(): Promise<void> {

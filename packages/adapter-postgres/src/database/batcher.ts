@@ -3,7 +3,7 @@ import type { BatchSlots } from './batch-slots.js'
 import { retried } from './retry.js'
 
 /** How writes, or reads, of one kind share batches. */
-export type CommitterOptions<In, Out> = {
+export type BatcherOptions<In, Out> = {
   /** Two inputs with one key never share a batch: the second one must find what the first wrote. */
   readonly keyOf?: (input: In) => string
   /** Inputs with one lock wait for the same row. By default each key has its own lock. */
@@ -39,8 +39,8 @@ const MAX_WAIT_MS = 10_000
  * - A write that does not get its lock is retried alone, beside the queue. Other writes for that
  *   lock wait for it, and all other writes go ahead.
  */
-export class Committer<In, Out> {
-  readonly #options: CommitterOptions<In, Out>
+export class Batcher<In, Out> {
+  readonly #options: BatcherOptions<In, Out>
   /** Writes that were in no batch yet, oldest first. */
   #queue: Write<In, Out>[] = []
   /** Writes of failed batches. However many they are, the queue does not wait for them. */
@@ -56,7 +56,7 @@ export class Committer<In, Out> {
   #isBatchDue = false
   #isRetryDue = false
 
-  constructor(options: CommitterOptions<In, Out>) {
+  constructor(options: BatcherOptions<In, Out>) {
     this.#options = options
   }
 

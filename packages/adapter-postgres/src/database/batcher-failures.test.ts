@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from 'vitest'
 import { coded, committing, heldFlush, turns } from '../../test/committing.js'
 import { BatchSlots } from './batch-slots.js'
-import type { CommitterOptions } from './committer.js'
+import type { BatcherOptions } from './batcher.js'
 
 // Other writes when one write of a batch fails, waits for a lock or gets stuck.
 
@@ -11,10 +11,10 @@ const numbered = (count: number) => Array.from({ length: count }, (_, n) => `${n
 const statuses = async (written: readonly Promise<unknown>[]) =>
   (await Promise.allSettled(written)).map(({ status }) => status)
 
-/** A committer whose batches fail with the error that `fail` returns. */
+/** A batcher whose batches fail with the error that `fail` returns. */
 function failing(
   fail: (inputs: readonly string[]) => unknown,
-  options: Partial<CommitterOptions<string, string>> = {},
+  options: Partial<BatcherOptions<string, string>> = {},
 ) {
   const batches: (readonly string[])[] = []
   const flush = async (inputs: readonly string[]) => {

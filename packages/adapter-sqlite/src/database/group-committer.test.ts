@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../../test/temp-file.js'
-import { Committer } from './committer.js'
+import { GroupCommitter } from './group-committer.js'
 
 /** A committer over a table of numbers, with a count of its commits. */
 function numbers({
@@ -19,7 +19,7 @@ function numbers({
   onTestFinished(() => void db.close())
   db.exec('create table if not exists numbers (n integer primary key check (n < 1000))')
   const insert = db.prepare<[number]>('insert into numbers values (?)')
-  const committer = new Committer(db, { maxQueued, busyTimeoutMs })
+  const committer = new GroupCommitter(db, { maxQueued, busyTimeoutMs })
   return {
     db,
     read: committer.read.bind(committer),
