@@ -1,6 +1,5 @@
 import { type Agent, defaultLimits } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
-import type { ConsoleDeps, Env } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { agentRef, byActor, can, pageOf, projectIn } from './parts/input.js'
 import { showDone, showFound } from './parts/layout.js'
 import { BASE } from './options.js'
@@ -11,7 +10,7 @@ import { agentLabel } from './parts/wording.js'
 
 export const agentRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:agents')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/agents', mayManage, (c) => {
       const isFiltered = c.req.query('state') === 'error'
       const page = isFiltered ? { limit: defaultLimits.agentsPerProject } : pageOf(c)
@@ -132,13 +131,13 @@ const NoAgents = ({ origin }: { readonly origin: string }) => (
  * Tells whether the API key can list agents. Other keys can use an agent by its name or id, as in
  * the API.
  */
-export const canListAgents = (c: Context<Env>): boolean => can(c, 'project:agents')
+export const canListAgents = (c: PageRequest): boolean => can(c, 'project:agents')
 
 /**
  * Replaces the agent's name by `requested`, unless the API key can list agents and so know its
  * name.
  */
-export const withKnownName = (c: Context<Env>, agent: Agent, requested: string): Agent =>
+export const withKnownName = (c: PageRequest, agent: Agent, requested: string): Agent =>
   canListAgents(c) ? agent : { ...agent, name: requested }
 
 /** With more agents, a text field replaces the links. */

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
-import { Hono } from 'hono'
-import type { Env } from './context.js'
+import { newRoutes } from './context.js'
 import { BASE, type PortalLook } from './options.js'
 
 // Found by the name of this package, so that a bundle of the server finds the files too.
@@ -27,7 +26,7 @@ const filesIn = (folder: string, files: Readonly<Record<string, File>>) => ({
       `${BASE}/${folder}/${name}?v=${digestOf(file)}`,
     ]),
   ),
-  routes: new Hono<Env>().get(`/${folder}/:name`, (c) => {
+  routes: newRoutes().get(`/${folder}/:name`, (c) => {
     const file = Object.hasOwn(files, c.req.param('name')) ? files[c.req.param('name')] : undefined
     if (!file) return c.notFound()
     c.header('Content-Type', file.type)

@@ -1,8 +1,7 @@
 import type { Webhook } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import type { Child } from 'hono/jsx'
 import { ok, safeTry } from 'neverthrow'
-import type { ConsoleDeps, Env } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { type Count, countMatching, countText } from './parts/parts.js'
 import { webhookRef } from './parts/input.js'
 import { type Page, show, showFound } from './parts/layout.js'
@@ -14,19 +13,15 @@ import { need } from './access/sign-in.js'
  * deliveries and the task of the receiver. The pages are plain forms, so they need no script.
  */
 export const confirmRoutes = ({ service }: ConsoleDeps) =>
-  new Hono<Env>().get(
-    '/webhooks/:id/:action{rotate|disable|delete}',
-    need('project:webhooks'),
-    (c) => {
-      const ref = webhookRef(c)
-      const found = safeTry(async function* () {
-        const webhook = yield* service.webhooks.get(ref)
-        return ok({ webhook, open: yield* countMatching(service, { ...ref, status: 'pending' }) })
-      })
-      const action = c.req.param('action') as keyof typeof ACTIONS
-      return showFound(c, found, (of) => confirmPage(c, of, action))
-    },
-  )
+  newRoutes().get('/webhooks/:id/:action{rotate|disable|delete}', need('project:webhooks'), (c) => {
+    const ref = webhookRef(c)
+    const found = safeTry(async function* () {
+      const webhook = yield* service.webhooks.get(ref)
+      return ok({ webhook, open: yield* countMatching(service, { ...ref, status: 'pending' }) })
+    })
+    const action = c.req.param('action') as keyof typeof ACTIONS
+    return showFound(c, found, (of) => confirmPage(c, of, action))
+  })
 
 type Consequences = { readonly webhook: Webhook; readonly open: Count }
 type Action = {
@@ -100,7 +95,7 @@ const ACTIONS = {
   },
 } as const satisfies Readonly<Record<string, Action>>
 
-function confirmPage(c: Context<Env>, of: Consequences, action: keyof typeof ACTIONS) {
+function confirmPage(c: PageRequest, of: Consequences, action: keyof typeof ACTIONS) {
   const { id, url, description } = of.webhook
   const { title, button, consequences } = ACTIONS[action]
   const path = `${BASE}/webhooks/${id}`
@@ -132,7 +127,7 @@ type Question = Page & {
 
 /** Asks before an action. The children are its consequences. */
 export const askPage = (
-  c: Context<Env>,
+  c: PageRequest,
   { question, path, button, back, ...page }: Question,
   children: Child,
 ): Promise<Response> =>

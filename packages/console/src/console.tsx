@@ -1,4 +1,4 @@
-import { Hono, type MiddlewareHandler } from 'hono'
+import type { MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { csrf } from 'hono/csrf'
 import { secureHeaders } from 'hono/secure-headers'
@@ -11,7 +11,7 @@ import { catcherRoutes } from './webhooks/catcher-page.js'
 import { deletionRoutes } from './deletion.js'
 import { deliveryRoutes } from './deliveries/deliveries.js'
 import { showProblem } from './parts/layout.js'
-import type { ConsoleDeps, Env } from './context.js'
+import { type ConsoleDeps, type Env, newRoutes } from './context.js'
 import { BASE, type ConsoleOptions } from './options.js'
 import { keyRoutes } from './access/keys.js'
 import { liveRoutes } from './messages/live.js'
@@ -69,7 +69,7 @@ export function createConsole(options: ConsoleOptions): Console {
     portal: { look: {}, frameOrigins: [], ...portal },
     catcher: catcher ? createCatcher(options) : undefined,
   }
-  const app = new Hono<Env>()
+  const app = newRoutes()
   app.onError((error, c) => {
     if ('getResponse' in error) return error.getResponse()
     if (isSenderGone(error)) return c.body(null, 400)
@@ -166,7 +166,7 @@ const headersFor = (frameAncestors: readonly string[]) =>
 
 /** The pages that need a session. */
 export const pageRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>()
+  newRoutes()
     .basePath(BASE)
     .route('/', overviewRoutes(d))
     .route('/', agentRoutes(d))

@@ -1,3 +1,4 @@
+import { Hono, type Context } from 'hono'
 import type { Actor, ApiKey, Instant, PortalSession } from '@org/agent-messaging-core'
 import type { Catcher } from './webhooks/catcher.js'
 import type { Count } from './parts/parts.js'
@@ -34,3 +35,9 @@ export type Env = {
     look: Pick<PortalLook, 'name'> & { logoUrl: string | undefined; styleUrl: string | undefined }
   }
 }
+
+/** The request of a page. */
+export type PageRequest = Context<Env>
+
+/** The routes of some pages. Their paths are below the console's. */
+export const newRoutes = () => new Hono<Env>()

@@ -1,8 +1,7 @@
 import type { Agent, MessagingService } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { askPage } from './confirm.js'
-import type { ConsoleDeps, Env } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { erasePath, sessionPath } from './messages/conversation.js'
 import { type Count, countText, Problem } from './parts/parts.js'
 import { agentRef, byActor, sessionIn, textIn, webhookRef } from './parts/input.js'
@@ -21,7 +20,7 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
   const mayManageAgents = need('project:agents')
   const mayManageWebhooks = need('project:webhooks')
   const maySend = need('project:message')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/agents/:agent/delete', mayManageAgents, (c) =>
       showFound(c, agentWithSessions(service, agentRef(c)), (found) => agentPage(c, found)),
     )
@@ -93,7 +92,7 @@ const agentWithSessions = (service: MessagingService, ref: { projectId: string; 
 type Doomed = { readonly agent: Agent; readonly sessions: Count }
 type Refused = { readonly problem: string; readonly isBusy?: boolean }
 
-const agentPage = (c: Context<Env>, { agent: { id, name }, sessions }: Doomed, refused?: Refused) =>
+const agentPage = (c: PageRequest, { agent: { id, name }, sessions }: Doomed, refused?: Refused) =>
   askPage(
     c,
     {
@@ -134,7 +133,7 @@ const agentPage = (c: Context<Env>, { agent: { id, name }, sessions }: Doomed, r
 
 /** `problem` is set if messages of the session are open. */
 const sessionPage = (
-  c: Context<Env>,
+  c: PageRequest,
   { name }: Pick<Agent, 'name'>,
   sessionId: string,
   problem?: string,

@@ -1,13 +1,17 @@
-import { defaultLimits } from '@org/agent-messaging-core'
-import type { Activity, Agent, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
+import {
+  type Activity,
+  type Agent,
+  defaultLimits,
+  type Webhook,
+  type WebhookDelivery,
+} from '@org/agent-messaging-core'
 import { ok, okAsync, safeTry } from 'neverthrow'
-import { Hono } from 'hono'
 import { Chart } from './parts/charts.js'
 import { Command } from './parts/parts.js'
 import { can, projectIn } from './parts/input.js'
 import { useView } from './parts/zone.js'
 import { show, showFound } from './parts/layout.js'
-import type { ConsoleDeps, Env } from './context.js'
+import { type ConsoleDeps, newRoutes } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Live } from './parts/table.js'
 import { numbersOf } from './parts/numbers.js'
@@ -40,7 +44,7 @@ const MAX_AGENTS = defaultLimits.agentsPerProject
 const NOTHING = okAsync({ data: [] })
 
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
-  new Hono<Env>().get('/', (c) => {
+  newRoutes().get('/', (c) => {
     const projectId = projectIn(c)
     const seesWebhooks = can(c, 'project:webhooks')
     const asked = c.req.query('range')

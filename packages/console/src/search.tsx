@@ -1,8 +1,7 @@
 import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/agent-messaging-core'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { type Context, Hono } from 'hono'
 import { ok, okAsync, ResultAsync, safeTry } from 'neverthrow'
-import type { ConsoleDeps, Env } from './context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
 import { show, showFound } from './parts/layout.js'
 import {
@@ -46,7 +45,7 @@ type Results = {
 }
 
 export const searchRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>().get('/search', (c) => {
+  newRoutes().get('/search', (c) => {
     const text = (c.req.query('q') ?? '').trim()
     if (text === '') return resultsPage(c, text)
     if (!isStorableText(text)) return resultsPage(c, text, NOTHING)
@@ -179,7 +178,7 @@ function onlyPath({ path, sessions, webhooks, groups }: Results) {
   return isAll && paths.size === 1 ? [...paths][0] : undefined
 }
 
-function resultsPage(c: Context<Env>, text: string, results: Results = NOTHING) {
+function resultsPage(c: PageRequest, text: string, results: Results = NOTHING) {
   const { sessions, webhooks, ofSessions } = results
   const groups = [...results.groups, ...(ofSessions ? [ofSessions] : [])]
   const count = sessions.length + webhooks.length + groups.length

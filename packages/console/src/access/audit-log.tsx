@@ -5,9 +5,8 @@ import {
   type MessagingService,
 } from '@org/agent-messaging-core'
 import { isStorableText } from '@org/agent-messaging-core/runtime'
-import { type Context, Hono } from 'hono'
 import { z } from 'zod'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { formatCount, FullTime, Id } from '../parts/parts.js'
 import { FilterForm } from '../parts/fields.js'
 import { optional } from '../parts/filter.js'
@@ -19,7 +18,7 @@ import { need } from './sign-in.js'
 import { projectNameOf } from './session.js'
 
 export const auditLogRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>().get('/audit-log', need('project:audit'), (c) =>
+  newRoutes().get('/audit-log', need('project:audit'), (c) =>
     auditLogPage(c, d, {
       projectId: projectIn(c),
       path: `${BASE}/audit-log`,
@@ -46,7 +45,7 @@ type LogOf = {
 }
 
 export function auditLogPage(
-  c: Context<Env>,
+  c: PageRequest,
   { service }: ConsoleDeps,
   { projectId, path, canOpen }: LogOf,
 ) {

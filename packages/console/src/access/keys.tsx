@@ -5,10 +5,9 @@ import {
   type Permission,
   PERMISSIONS,
 } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { err, ok, safeTry } from 'neverthrow'
 import { askPage } from '../confirm.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { type Field, PostForm } from '../parts/fields.js'
 import { idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { secretPage, showError, showFound } from '../parts/layout.js'
@@ -20,13 +19,13 @@ import { need } from './sign-in.js'
 
 export const keyRoutes = (d: ConsoleDeps) => {
   const mayManage = need('project:admin')
-  const own = (c: Context<Env>): KeysOf => ({
+  const own = (c: PageRequest): KeysOf => ({
     projectId: projectIn(c),
     path: `${BASE}/keys`,
     actor: c.get('actor'),
     usedKeyId: c.get('apiKey').id,
   })
-  return new Hono<Env>()
+  return newRoutes()
     .get('/keys', mayManage, (c) => keysPage(c, d, own(c)))
     .post('/keys', mayManage, (c) => createKey(c, d, own(c)))
     .get('/keys/:key/revoke', mayManage, (c) => revokePage(c, d, own(c)))
@@ -62,7 +61,7 @@ const HINTS: Readonly<Record<Permission, string>> = {
 }
 
 export const keysPage = (
-  c: Context<Env>,
+  c: PageRequest,
   { service }: ConsoleDeps,
   of: KeysOf,
   draft = NEW_KEY,
@@ -93,7 +92,7 @@ export const keysPage = (
     }),
   )
 
-export async function createKey(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {
+export async function createKey(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
   const form = await c.req.parseBody({ all: true })
   const draft = {
     name: textIn(form, 'name').trim(),
@@ -115,7 +114,7 @@ export async function createKey(c: Context<Env>, d: ConsoleDeps, of: KeysOf) {
     : keysPage(c, d, of, draft, problemText(created.error))
 }
 
-const createdPage = (c: Context<Env>, of: KeysOf, { name }: ApiKey, key: string) =>
+const createdPage = (c: PageRequest, of: KeysOf, { name }: ApiKey, key: string) =>
   secretPage(
     c,
     { title: 'API key created', path: of.path, secret: key, what: 'API key' },
@@ -146,7 +145,7 @@ const findKey = ({ service }: ConsoleDeps, projectId: string, id: string) =>
     return err({ kind: 'key_not_found' as const })
   })
 
-export const revokePage = (c: Context<Env>, d: ConsoleDeps, of: KeysOf) =>
+export const revokePage = (c: PageRequest, d: ConsoleDeps, of: KeysOf) =>
   showFound(c, findKey(d, of.projectId, idIn(c.req.param('key'))), ({ id, name }) =>
     askPage(
       c,
@@ -180,7 +179,7 @@ export const revokePage = (c: Context<Env>, d: ConsoleDeps, of: KeysOf) =>
     ),
   )
 
-export const revokeKey = (c: Context<Env>, { service }: ConsoleDeps, of: KeysOf) =>
+export const revokeKey = (c: PageRequest, { service }: ConsoleDeps, of: KeysOf) =>
   showFound(c, service.keys.revoke({ ...of, keyId: idIn(c.req.param('key')) }), () =>
     c.redirect(`${of.path}?notice=keyRevoked`, 303),
   )

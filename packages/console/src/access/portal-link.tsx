@@ -1,8 +1,6 @@
 import type { PortalSession, ServiceError } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
-import { Hono } from 'hono'
-import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
-import type { ConsoleDeps, Env } from '../context.js'
+import { err, ok, type ResultAsync, safeTry } from 'neverthrow'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { textIn } from '../parts/input.js'
 import { show, showError } from '../parts/layout.js'
 import { BASE } from '../options.js'
@@ -12,7 +10,7 @@ import { projectNameOf, signedIn, type SignedIn } from './session.js'
 
 /** Opens the session of a link, and asks first if the browser has another session. */
 export const portalRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>()
+  newRoutes()
     .get('/portal', async (c) => {
       // Link previews and scanners send HEAD. Such a request must not use up the link.
       if (c.req.method === 'HEAD') return c.body(null, 200)
@@ -24,7 +22,7 @@ export const portalRoutes = (d: ConsoleDeps) =>
 
 type Followed = { readonly code: string; readonly isAgreed: boolean }
 
-async function followLink(c: Context<Env>, d: ConsoleDeps, { code, isAgreed }: Followed) {
+async function followLink(c: PageRequest, d: ConsoleDeps, { code, isAgreed }: Followed) {
   const found = await safeTry(async function* () {
     const link = yield* d.service.portals.findLink(code)
     return ok({ ...link, others: yield* openSessions(c, d) })
@@ -54,7 +52,7 @@ type Sessions = {
   readonly operator: SignedIn | undefined
 }
 
-const openSessions = (c: Context<Env>, d: ConsoleDeps) =>
+const openSessions = (c: PageRequest, d: ConsoleDeps) =>
   safeTry(async function* () {
     const id = c.get('portalId')
     const portal = id === undefined ? undefined : yield* unlessOver(d.service.portals.findOpen(id))
@@ -73,7 +71,7 @@ type Question = {
 }
 
 /** Asks before the link replaces a session or hides the console. */
-async function askPage(c: Context<Env>, d: ConsoleDeps, { code, session, others }: Question) {
+async function askPage(c: PageRequest, d: ConsoleDeps, { code, session, others }: Question) {
   const customer = await projectNameOf(d, session.projectId)
   const { portal, operator } = others
   return show(

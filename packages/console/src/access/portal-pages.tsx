@@ -1,6 +1,5 @@
 import type { PortalSession } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
-import type { Env } from '../context.js'
+import type { PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 
 export const PORTAL = `${BASE}/portal`
@@ -20,7 +19,7 @@ export const isPortalPath = (path: string, permissions: PortalSession['permissio
 }
 
 /** Returns true if the request belongs to an open or ended portal session, or opens a session. */
-export const isPortalRequest = (c: Context<Env>): boolean =>
+export const isPortalRequest = (c: PageRequest): boolean =>
   c.get('portalId') !== undefined || c.req.path === PORTAL
 
 /** In a frame, the link replaces the page that contains the frame. */

@@ -2,7 +2,7 @@ import type { ApiKey, PortalSession } from '@org/agent-messaging-core'
 import type { Sealed } from '@org/agent-messaging-core/storage'
 import type { Context, MiddlewareHandler } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import type { ConsoleDeps, Env } from '../context.js'
+import type { ConsoleDeps, Env, PageRequest } from '../context.js'
 import { show, showError, showProblem } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { isPortalPath, ReturnLink } from './portal-pages.js'
@@ -54,7 +54,7 @@ const keyOf = ({ id, projectId, permissions, createdAt }: PortalSession): ApiKey
 })
 
 /** Ends the portal session of the request. Returns false if the request has none. */
-export async function leavePortal(c: Context<Env>, d: ConsoleDeps): Promise<boolean> {
+export async function leavePortal(c: PageRequest, d: ConsoleDeps): Promise<boolean> {
   const id = c.get('portalId')
   if (id === undefined) return false
   forgetPortal(c, d)
@@ -68,7 +68,7 @@ export async function leavePortal(c: Context<Env>, d: ConsoleDeps): Promise<bool
 
 /** Shows that a session has ended. The page has no form for an API key. */
 export const overPage = (
-  c: Context<Env>,
+  c: PageRequest,
   title = 'This link was already used, or your session has ended',
 ) => {
   const session = c.get('portal')
@@ -94,7 +94,7 @@ export function idIn(c: Context, { crypto }: Pick<ConsoleDeps, 'crypto'>): strin
   return crypto.unseal(sealed as Sealed, PURPOSE)
 }
 
-export function remember(c: Context<Env>, d: ConsoleDeps, { id, until }: PortalSession): void {
+export function remember(c: PageRequest, d: ConsoleDeps, { id, until }: PortalSession): void {
   c.set('portalId', id)
   const sealed = d.crypto.seal(id, PURPOSE)
   setCookie(c, COOKIE, Buffer.from(sealed).toString('base64url'), {

@@ -1,7 +1,6 @@
 import type { ApiKey, Project } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { auditLogPage } from './audit-log.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { can, idIn, pageOf, textIn } from '../parts/input.js'
 import { createKey, type KeysOf, keysPage, revokeKey, revokePage } from './keys.js'
 import { Fields, PostForm } from '../parts/fields.js'
@@ -18,11 +17,11 @@ const OPERATOR = { kind: 'operator' } as const
 
 /** The project of this session, its other projects, and all projects for the operator. */
 export const projectRoutes = (d: ConsoleDeps) => {
-  const keysOf = (c: Context<Env>): KeysOf => {
+  const keysOf = (c: PageRequest): KeysOf => {
     const projectId = idIn(c.req.param('project'))
     return { projectId, path: `${PROJECTS}/${projectId}/keys`, actor: OPERATOR }
   }
-  return new Hono<Env>()
+  return newRoutes()
     .get('/project', (c) => projectPage(c, d))
 
     .post('/switch', async (c) => {
@@ -62,7 +61,7 @@ export const projectRoutes = (d: ConsoleDeps) => {
     })
 }
 
-async function projectPage(c: Context<Env>, d: ConsoleDeps) {
+async function projectPage(c: PageRequest, d: ConsoleDeps) {
   const { projectId, name, permissions } = c.get('apiKey')
   const others = (await keysOfSession(c, d)).filter((key) => key.projectId !== projectId)
   return show(
@@ -123,7 +122,7 @@ async function otherProjects(d: ConsoleDeps, keys: readonly ApiKey[]) {
 
 type Draft = { readonly name: string; readonly problem?: string }
 
-const projectsPage = (c: Context<Env>, { service }: ConsoleDeps, draft: Draft = { name: '' }) =>
+const projectsPage = (c: PageRequest, { service }: ConsoleDeps, draft: Draft = { name: '' }) =>
   showFound(c, service.projects.list(pageOf(c)), (page) =>
     listPage(c, {
       title: 'Projects',

@@ -1,10 +1,10 @@
 import type { ApiKey, Permission } from '@org/agent-messaging-core'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import type { MiddlewareHandler } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { okAsync } from 'neverthrow'
 import { can, textIn } from '../parts/input.js'
 import { show, showError, showProblem } from '../parts/layout.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, type Env, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 import { forgetPortal, leavePortal, overPage } from './portal.js'
 import { Problem } from '../parts/parts.js'
@@ -32,7 +32,7 @@ const LINK_IS_USED =
 
 /** The routes that need no session: sign in, sign out and the theme. */
 export const signInRoutes = (d: ConsoleDeps) =>
-  new Hono<Env>()
+  newRoutes()
     .get('/sign-in', (c) => signInPage(c, { to: c.req.query('to') }))
 
     .post('/sign-in', async (c) => {
@@ -155,7 +155,7 @@ type SignInPage = {
 
 export const KEY_FIELD = { type: 'password', required: true, autocomplete: 'off' } as const
 
-const signInPage = (c: Context<Env>, { to, problem, status = 200 }: SignInPage) =>
+const signInPage = (c: PageRequest, { to, problem, status = 200 }: SignInPage) =>
   show(
     c,
     { title: 'Sign in', status },
@@ -177,13 +177,13 @@ const signInPage = (c: Context<Env>, { to, problem, status = 200 }: SignInPage) 
     </form>,
   )
 
-const addressOf = (c: Context<Env>) => {
+const addressOf = (c: PageRequest) => {
   const { pathname, search } = new URL(c.req.url)
   return pathname + search
 }
 
 /** Returns the path of the page that contained the form, from the Referer header. */
-function pathBefore(c: Context<Env>) {
+function pathBefore(c: PageRequest) {
   const referer = c.req.header('referer') ?? ''
   if (!URL.canParse(referer)) return BASE
   const { pathname, searchParams } = new URL(referer)

@@ -1,5 +1,4 @@
 import { circuitAt, type PageOf, type WebhookDelivery } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { ok, ResultAsync, safeTry } from 'neverthrow'
 import { DeliveryPage } from './delivery-page.js'
 import { deliveryColumns, detailsOf, listHeld, mergePages } from './delivery-table.js'
@@ -15,7 +14,7 @@ import {
 import { FilterForm, Periods } from '../parts/fields.js'
 import { byActor, can, deliveryRef, pageOf, projectIn } from '../parts/input.js'
 import { goTo, show, showFound } from '../parts/layout.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 import { Empty, listPage } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
@@ -28,7 +27,7 @@ const NOTICES = { redeliver: 'redelivered', cancel: 'cancelled', skip: 'skipped'
 export const deliveryRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/deliveries', mayManage, (c) => deliveriesPage(c, d))
 
     .get('/deliveries/:id', mayManage, (c) => {
@@ -70,7 +69,7 @@ async function isBackingOff(
   return webhook.isOk() && circuitAt(webhook.value.health, service.now()) !== 'closed'
 }
 
-function deliveriesPage(c: Context<Env>, { service }: ConsoleDeps) {
+function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = listFilterIn(c.req.query(), zoneOf(c))
   const found = safeTry(async function* () {

@@ -1,11 +1,10 @@
 import type { DeliveryFilter } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
-import { byActor, projectIn, recoveryRef, textIn } from '../parts/input.js'
+import { byActor, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
 import { goTo, show, showDone, showFound, showProblem } from '../parts/layout.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { RecoverForm, Recoveries, RecoverPreview, RecoveryPage } from './recover-form.js'
 import { need } from '../access/sign-in.js'
 import { zoneOf } from '../parts/zone.js'
@@ -20,7 +19,7 @@ const MAX_RECOVERIES = 10
 export const recoverRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/recover', mayManage, (c) => recoverPage(c, d))
 
     .post('/recover', mayManage, async (c) => {
@@ -61,7 +60,7 @@ export const recoverRoutes = (d: ConsoleDeps) => {
     })
 }
 
-function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
+function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = recoverFilter(c.req.query(), zoneOf(c))
   const found = safeTry(async function* () {
@@ -95,7 +94,7 @@ function recoverPage(c: Context<Env>, { service }: ConsoleDeps) {
 }
 
 /** Selects exhausted deliveries by default. */
-const recoverFilter = (fields: Readonly<Record<string, unknown>>, zone: string): Filter => {
+const recoverFilter = (fields: Form, zone: string): Filter => {
   const filter = filterIn({ ...fields, message: undefined }, zone)
   return { ...filter, status: filter.status ?? 'exhausted' }
 }
@@ -106,10 +105,7 @@ const SELECTING = ['webhook', 'message', 'event', 'answer', 'from', 'to'] as con
  * Returns a field that the filter ignores, so that a recovery never sends more than the form names.
  * The form of the preview always has a status.
  */
-function lostField(
-  form: Readonly<Record<string, unknown>>,
-  filter: Filter,
-): keyof Filter | undefined {
+function lostField(form: Form, filter: Filter): keyof Filter | undefined {
   if (form['status'] !== filter.status) return 'status'
   return SELECTING.find((name) => (form[name] ?? '') !== '' && filter[name] === undefined)
 }

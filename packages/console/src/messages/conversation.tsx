@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Agent, isFinal, type Message, type Page } from '@org/agent-messaging-core'
 import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
-import type { Context } from 'hono'
 import { raw } from 'hono/html'
 import { err, ok, safeTry } from 'neverthrow'
-import type { ConsoleDeps, Env } from '../context.js'
+import type { ConsoleDeps, PageRequest } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
 import { show, showFound } from '../parts/layout.js'
@@ -45,7 +44,7 @@ export const erasePath = (agent: string, sessionId: string): string =>
   withSession(`${BASE}/sessions/${agent}/erase`, sessionId)
 
 /** Shows a conversation, newest message last, with a form for the next message. */
-export function conversationPage(c: Context<Env>, { service }: ConsoleDeps, draft?: Draft) {
+export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft?: Draft) {
   const ref = agentRef(c)
   const sessionId = sessionIn(c)
   const page = { ...pageOf(c), limit: PAGE_LENGTH }

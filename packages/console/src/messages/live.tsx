@@ -1,7 +1,6 @@
 import type { Agent, AnswerStream, Message, MessagingService } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { Turn, versionOf } from './conversation.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { agentRef, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
 import { showFound } from '../parts/layout.js'
@@ -17,7 +16,7 @@ const RETRY_MS = 200
 /** Sends the changes of a session as server-sent events, each with the HTML of a message. */
 export const liveRoutes = ({ service }: ConsoleDeps) => {
   let followers = 0
-  const follow = (c: Context<Env>, found: Agent) => {
+  const follow = (c: PageRequest, found: Agent) => {
     if (c.req.method === 'HEAD' || followers >= MOST_FOLLOWERS) return c.body(null, 204)
     const ref = agentRef(c)
     const agent = withKnownName(c, found, ref.agent)
@@ -45,7 +44,7 @@ export const liveRoutes = ({ service }: ConsoleDeps) => {
       'X-Accel-Buffering': 'no',
     })
   }
-  return new Hono<Env>().get('/sessions/:agent/live', need('project:message'), (c) =>
+  return newRoutes().get('/sessions/:agent/live', need('project:message'), (c) =>
     showFound(c, service.agents.get(agentRef(c)), (agent) => follow(c, agent)),
   )
 }

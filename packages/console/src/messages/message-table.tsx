@@ -7,6 +7,7 @@ import { messageLabel, shortened } from '../parts/wording.js'
 import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { fieldsOf, instantOf, optional } from '../parts/filter.js'
+import type { Form } from '../parts/input.js'
 
 /** UTF-16 units. The page of the message has the whole text. */
 const SHOWN_TEXT = 200
@@ -91,10 +92,8 @@ const schemaIn = (zone: string) =>
 /** The messages that an address or a form selects. */
 export type MessageFilter = Partial<z.output<ReturnType<typeof schemaIn>>>
 
-export const messageFilterIn = (
-  fields: Readonly<Record<string, unknown>>,
-  zone: string,
-): MessageFilter => schemaIn(zone).parse(fields)
+export const messageFilterIn = (fields: Form, zone: string): MessageFilter =>
+  schemaIn(zone).parse(fields)
 
 export const searchOf = (
   projectId: string,

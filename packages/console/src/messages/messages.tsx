@@ -1,6 +1,5 @@
 import { MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
-import { type Context, Hono } from 'hono'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { FilterForm, Periods, TIME_RANGE } from '../parts/fields.js'
 import { can, idIn, pageOf, projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
@@ -26,12 +25,12 @@ import { messageLabel } from '../parts/wording.js'
 
 export const messageRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/messages', maySend, (c) => messagesPage(c, d))
     .get('/messages/:id', maySend, (c) => messagePage(c, d))
 }
 
-function messagesPage(c: Context<Env>, { service }: ConsoleDeps) {
+function messagesPage(c: PageRequest, { service }: ConsoleDeps) {
   const filter = messageFilterIn(c.req.query(), zoneOf(c))
   const search = { ...searchOf(projectIn(c), filter), page: pageOf(c), abort: c.req.raw.signal }
   return showFound(c, service.messages.search(search), (page) => {
@@ -90,7 +89,7 @@ type Sent = {
 }
 
 /** Shows one message with its answer or error, its events and its deliveries. */
-const messagePage = (c: Context<Env>, d: ConsoleDeps) =>
+const messagePage = (c: PageRequest, d: ConsoleDeps) =>
   showFound(c, readMessage(c, d), ({ message, agent, sent }) =>
     show(
       c,
@@ -113,7 +112,7 @@ const messagePage = (c: Context<Env>, d: ConsoleDeps) =>
     ),
   )
 
-const readMessage = (c: Context<Env>, { service }: ConsoleDeps) =>
+const readMessage = (c: PageRequest, { service }: ConsoleDeps) =>
   safeTry(async function* () {
     const projectId = projectIn(c)
     const { data } = yield* service.messages.search({

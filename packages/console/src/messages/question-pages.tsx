@@ -1,9 +1,8 @@
 import { defaultLimits, type Message } from '@org/agent-messaging-core'
 import { answerOfForm, openInput } from '@org/agent-messaging-core/runtime'
-import { type Context, Hono } from 'hono'
 import { err, errAsync, ok } from 'neverthrow'
 import { askPage } from '../confirm.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { canListAgents } from '../agents.js'
 import { sessionPath } from './conversation.js'
 import { byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
@@ -26,7 +25,7 @@ const CLOSED = 'This question is closed. Your answer was not stored.'
 /** The open questions of the project, and one page for each with a form for its answer. */
 export const questionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/questions', maySend, (c) => questionsPage(c, d))
     .get('/questions/:id', maySend, (c) => questionPage(c, d))
     .post('/questions/:id', maySend, (c) => answer(c, d))
@@ -36,7 +35,7 @@ export const questionRoutes = (d: ConsoleDeps) => {
 
 const pathFor = ({ id }: Message) => `${QUESTIONS}/${id}`
 
-const questionsPage = (c: Context<Env>, { service }: ConsoleDeps) =>
+const questionsPage = (c: PageRequest, { service }: ConsoleDeps) =>
   showFound(c, service.inputs.list({ projectId: projectIn(c), page: pageOf(c) }), async (page) =>
     listPage(c, {
       title: 'Questions',
@@ -53,7 +52,7 @@ const questionsPage = (c: Context<Env>, { service }: ConsoleDeps) =>
   )
 
 /** Returns the names of agents by their ids, if the API key can list agents. */
-async function agentNames(c: Context<Env>, { agents }: ConsoleDeps['service']) {
+async function agentNames(c: PageRequest, { agents }: ConsoleDeps['service']) {
   if (!canListAgents(c)) return new Map<string, string>()
   const found = await agents.list(projectIn(c), { limit: defaultLimits.agentsPerProject })
   return new Map(found.isOk() ? found.value.data.map(({ id, name }) => [id, name]) : [])
@@ -78,7 +77,7 @@ const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Messag
 })
 
 /** Reads the message of the address. */
-const messageOf = (c: Context<Env>, { service }: ConsoleDeps) =>
+const messageOf = (c: PageRequest, { service }: ConsoleDeps) =>
   service.messages
     .search({ projectId: projectIn(c), messageId: idIn(c.req.param('id')), page: { limit: 1 } })
     .andThen(({ data }) => {
@@ -87,7 +86,7 @@ const messageOf = (c: Context<Env>, { service }: ConsoleDeps) =>
     })
 
 const questionPage = (
-  c: Context<Env>,
+  c: PageRequest,
   d: ConsoleDeps,
   { refused, problem }: { readonly refused?: Refused; readonly problem?: string } = {},
 ) =>
@@ -164,7 +163,7 @@ const OpenQuestion = ({ message, input, refused }: OpenProps) => (
   </PostForm>
 )
 
-async function answer(c: Context<Env>, d: ConsoleDeps) {
+async function answer(c: PageRequest, d: ConsoleDeps) {
   const form = await c.req.parseBody()
   const inputId = textIn(form, 'inputId')
   const endUserId = textIn(form, 'endUserId').trim()
@@ -198,7 +197,7 @@ async function answer(c: Context<Env>, d: ConsoleDeps) {
   })
 }
 
-const withdrawPage = (c: Context<Env>, d: ConsoleDeps) =>
+const withdrawPage = (c: PageRequest, d: ConsoleDeps) =>
   showFound(c, messageOf(c, d), (message) => {
     const input = openInput(message)
     if (!input) return questionPage(c, d)
@@ -229,7 +228,7 @@ const withdrawPage = (c: Context<Env>, d: ConsoleDeps) =>
     )
   })
 
-async function withdraw(c: Context<Env>, d: ConsoleDeps) {
+async function withdraw(c: PageRequest, d: ConsoleDeps) {
   const inputId = textIn(await c.req.parseBody(), 'inputId')
   const done = messageOf(c, d).andThen(({ projectId, agentId: agent, id: messageId }) =>
     d.service.inputs.withdraw(byActor(c, { projectId, agent, messageId, inputId })),

@@ -1,11 +1,10 @@
 import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { AgentChoice, canListAgents, withKnownName } from '../agents.js'
 import { show, showFound } from '../parts/layout.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 import { Problem, Status, Time } from '../parts/parts.js'
 import { Empty, List, Live } from '../parts/table.js'
@@ -18,7 +17,7 @@ const NOTHING = okAsync({ data: [] })
 
 export const sessionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/sessions', maySend, (c) => sessionsPage(c, d))
 
     .post('/sessions', maySend, async (c) => {
@@ -62,7 +61,7 @@ type SessionsData = { readonly agents: readonly Agent[]; readonly chosen?: Chose
  * Reads the agents that the API key can list, and the sessions of the requested agent. By default
  * it is the agent with the newest message, or else the newest agent.
  */
-const readSessions = (c: Context<Env>, { service }: ConsoleDeps, requested: string | undefined) =>
+const readSessions = (c: PageRequest, { service }: ConsoleDeps, requested: string | undefined) =>
   safeTry(async function* () {
     const projectId = projectIn(c)
     const { data: agents } = yield* canListAgents(c)
@@ -83,7 +82,7 @@ const readSessions = (c: Context<Env>, { service }: ConsoleDeps, requested: stri
     return ok<SessionsData>({ agents, chosen: { agent: withKnownName(c, agent, name), sessions } })
   })
 
-function sessionsPage(c: Context<Env>, d: ConsoleDeps, draft?: Draft) {
+function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
   const requested = c.req.query('agent') ?? draft?.agent
   return showFound(c, readSessions(c, d, requested), ({ agents, chosen }) => {
     const isMissing = requested !== undefined && !chosen

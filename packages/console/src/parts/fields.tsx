@@ -1,8 +1,7 @@
-import { toIso, type Setting, type Settings } from '@org/agent-messaging-core/runtime'
-import type { Context } from 'hono'
+import { type Setting, type Settings, toIso } from '@org/agent-messaging-core/runtime'
 import type { Child, JSX } from 'hono/jsx'
-import type { Env } from '../context.js'
-import { textIn, type Form } from './input.js'
+import type { PageRequest } from '../context.js'
+import { type Form, textIn } from './input.js'
 import { Problem } from './parts.js'
 import { localIso, useView } from './zone.js'
 
@@ -199,7 +198,7 @@ export function Periods() {
   )
 }
 
-function pathSince(c: Context<Env>, from: number) {
+function pathSince(c: PageRequest, from: number) {
   const { pathname, searchParams } = new URL(c.req.url)
   for (const name of ['cursor', 'notice', 'to']) searchParams.delete(name)
   searchParams.set('from', toIso(from))
@@ -208,7 +207,6 @@ function pathSince(c: Context<Env>, from: number) {
 
 /** The texts of a form for the settings that have a label. The default has an empty text. */
 export type Texts = Readonly<Record<string, string>>
-type Values = Readonly<Record<string, unknown>>
 
 /** Maps the settings that have a label. An object has a form of its own. */
 const mapped = <T,>(settings: Settings, map: (setting: Setting, name: string) => T) =>
@@ -220,10 +218,10 @@ const mapped = <T,>(settings: Settings, map: (setting: Setting, name: string) =>
 
 export const textsIn = (settings: Settings, form: Form): Texts =>
   mapped(settings, (_, name) => textIn(form, name).trim())
-export const textsOf = (settings: Settings, values: Values): Texts =>
+export const textsOf = (settings: Settings, values: Form): Texts =>
   mapped(settings, (setting, name) => textOf(setting, values[name]))
 /** The service refuses a text of another type. */
-export const settingsIn = (settings: Settings, texts: Texts): Values =>
+export const settingsIn = (settings: Settings, texts: Texts): Form =>
   mapped(settings, (setting, name) => valueIn(setting, texts[name]))
 
 /** The text of a list without items. */

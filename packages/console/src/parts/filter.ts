@@ -5,6 +5,7 @@ import { instantIn } from './zone.js'
 import { type Field, TIME_RANGE } from './fields.js'
 import { BASE } from '../options.js'
 import { webhookLabel } from './wording.js'
+import type { Form } from './input.js'
 
 const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
 const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
@@ -49,8 +50,7 @@ export type ListFilter = Omit<Filter, 'answer'> & {
 }
 const FAILED_ANSWERS = ANSWERS.filter((answer) => answer !== '2xx')
 
-export const filterIn = (fields: Readonly<Record<string, unknown>>, zone: string): Filter =>
-  filterSchema(zone).parse(fields)
+export const filterIn = (fields: Form, zone: string): Filter => filterSchema(zone).parse(fields)
 
 export const deliveryFilter = (
   projectId: string,
@@ -66,10 +66,7 @@ export const deliveryFilter = (
   ...(to !== undefined && { createdBefore: to }),
 })
 
-export const listFilterIn = (
-  fields: Readonly<Record<string, unknown>>,
-  zone: string,
-): ListFilter => ({
+export const listFilterIn = (fields: Form, zone: string): ListFilter => ({
   ...filterIn(fields, zone),
   ...(fields['answer'] === 'failed' && { answer: 'failed' }),
 })

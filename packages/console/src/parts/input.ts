@@ -1,7 +1,7 @@
 import type { PageOf, Permission } from '@org/agent-messaging-core'
 import { isAgentName, isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
-import type { Env } from '../context.js'
+import type { PageRequest } from '../context.js'
 
 const PAGE_LENGTH = 25
 /** No row has this id. An illegal id is replaced by it, so that no odd text reaches a store. */
@@ -39,38 +39,38 @@ export function sessionIn(c: Context): string {
 }
 
 /** Returns the project that the session shows. */
-export const projectIn = (c: Context<Env>): string => c.get('apiKey').projectId
+export const projectIn = (c: PageRequest): string => c.get('apiKey').projectId
 
 /** Tells whether the session has exactly this permission. */
-export const can = (c: Context<Env>, permission: Permission): boolean =>
+export const can = (c: PageRequest, permission: Permission): boolean =>
   c.get('apiKey').permissions.includes(permission)
 
 /** Returns the agent that the path names as `:agent`. */
-export const agentRef = (c: Context<Env>) => ({
+export const agentRef = (c: PageRequest) => ({
   projectId: projectIn(c),
   agent: agentIn(c.req.param('agent')),
 })
 
 /** Names this session in the audit log. */
-export const byActor = <T extends object>(c: Context<Env>, input: T) => ({
+export const byActor = <T extends object>(c: PageRequest, input: T) => ({
   ...input,
   actor: c.get('actor'),
 })
 
 /** Returns the webhook that the path names as `:id`. */
-export const webhookRef = (c: Context<Env>) => ({
+export const webhookRef = (c: PageRequest) => ({
   projectId: projectIn(c),
   webhookId: idIn(c.req.param('id')),
 })
 
 /** Returns the recovery that the path names as `:id`. */
-export const recoveryRef = (c: Context<Env>) => ({
+export const recoveryRef = (c: PageRequest) => ({
   projectId: projectIn(c),
   recoveryId: idIn(c.req.param('id')),
 })
 
 /** Returns the delivery that the path names as `:id`. */
-export const deliveryRef = (c: Context<Env>) => ({
+export const deliveryRef = (c: PageRequest) => ({
   projectId: projectIn(c),
   deliveryId: idIn(c.req.param('id')),
 })

@@ -1,12 +1,11 @@
 import type { ApiKey, Permission, ServiceError } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
 import type { ResultAsync } from 'neverthrow'
 import { assets } from '../assets.js'
 import { noticeText, problemStatus, problemText } from './texts.js'
-import type { Env } from '../context.js'
+import type { Env, PageRequest } from '../context.js'
 import { CopyButton, type Count } from './parts.js'
 import { QuestionCount } from '../messages/open-questions.js'
 import { BASE } from '../options.js'
@@ -37,7 +36,7 @@ const SECTIONS: readonly Section[] = [
 const CATCHER: Section = { name: 'Catcher', path: `${BASE}/catcher`, needs: 'project:webhooks' }
 
 /** Returns the sections that the session can open. */
-function sectionsFor(c: Context<Env>): readonly Section[] {
+function sectionsFor(c: PageRequest): readonly Section[] {
   const portal = c.get('portal')
   const sections = sectionsOf(c.get('apiKey'), c.get('hasCatcher'))
   return portal ? sections.filter(({ path }) => isPortalPath(path, portal.permissions)) : sections
@@ -58,7 +57,7 @@ const HTMX = JSON.stringify({
 
 /** Answers with a whole page. */
 export async function show(
-  c: Context<Env>,
+  c: PageRequest,
   { title, section, problem, status = problem === undefined ? 200 : 400 }: Page,
   children: Child,
 ): Promise<Response> {
@@ -105,11 +104,11 @@ export async function show(
 }
 
 /** The name at the top of the page. */
-const nameOf = (c: Context<Env>) =>
+const nameOf = (c: PageRequest) =>
   (isPortalRequest(c) ? c.get('look').name : undefined) ?? 'Agent Messaging'
 
 export const showProblem = (
-  c: Context<Env>,
+  c: PageRequest,
   status: NonNullable<Page['status']>,
   text: string,
 ): Promise<Response> =>
@@ -125,12 +124,12 @@ export const showProblem = (
   )
 
 /** Shows the error of a use case as a page. */
-export const showError = (c: Context<Env>, error: ServiceError): Promise<Response> =>
+export const showError = (c: PageRequest, error: ServiceError): Promise<Response> =>
   showProblem(c, problemStatus(error), problemText(error))
 
 /** Shows what a use case has found, or its error. */
 export async function showFound<T>(
-  c: Context<Env>,
+  c: PageRequest,
   found: ResultAsync<T, ServiceError>,
   page: (value: T) => Response | Promise<Response>,
 ): Promise<Response> {
@@ -143,7 +142,7 @@ export async function showFound<T>(
  * another page for an error.
  */
 export async function showDone<E extends ServiceError>(
-  c: Context<Env>,
+  c: PageRequest,
   done: ResultAsync<unknown, E>,
   path: string,
   refused: (error: E) => Promise<Response> | false = () => false,
@@ -154,7 +153,7 @@ export async function showDone<E extends ServiceError>(
 }
 
 /** Redirects to a page of the console. */
-export const goTo = (c: Context<Env>, path: string): Response => c.redirect(BASE + path, 303)
+export const goTo = (c: PageRequest, path: string): Response => c.redirect(BASE + path, 303)
 
 type Secret = Page & {
   /** The page behind this one. A reload shows it. */
@@ -165,7 +164,7 @@ type Secret = Page & {
 
 /** Shows a new secret. No other page shows secrets. */
 export const secretPage = (
-  c: Context<Env>,
+  c: PageRequest,
   { path, secret, what, ...page }: Secret,
   explanation: Child,
   actions: Child,
@@ -209,7 +208,7 @@ const SearchField = ({ text = '' }: { readonly text: string | undefined }) => (
 )
 
 /** Names the project of the session. An operator can open the page of the project. */
-function ProjectName({ c }: { readonly c: Context<Env> }) {
+function ProjectName({ c }: { readonly c: PageRequest }) {
   const name = c.get('projectName')
   return c.get('portal') ? (
     <span class="customer" title={`You act for ${name}`}>
@@ -228,7 +227,7 @@ function Header({
   theme,
   open,
 }: {
-  readonly c: Context<Env>
+  readonly c: PageRequest
   readonly section: string | undefined
   readonly theme: string | undefined
   readonly open: Count | undefined

@@ -1,8 +1,7 @@
 import type { Page } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
 import type { Child } from 'hono/jsx'
-import type { Env } from '../context.js'
-import { show, type Page as ShownPage } from './layout.js'
+import type { PageRequest } from '../context.js'
+import { type Page as ShownPage, show } from './layout.js'
 import { useView } from './zone.js'
 
 /** Returns the contents of a cell. An object also says how to align the cells. */
@@ -108,7 +107,7 @@ type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
   }
 
 /** Answers with a page that has a list, between its filter and its form. */
-export function listPage<Row>(c: Context<Env>, options: ListPage<Row>): Promise<Response> {
+export function listPage<Row>(c: PageRequest, options: ListPage<Row>): Promise<Response> {
   const { title, heading = title, action, before, after, every = false } = options
   const list = <List {...options} label={title} />
   return show(
@@ -203,13 +202,13 @@ export const refreshed = (id: string, everyMs: number, path: string) => ({
 })
 
 /** Returns the path and the query of the request, without a notice. */
-export const pathOf = (c: Context<Env>): string => {
+export const pathOf = (c: PageRequest): string => {
   const { pathname, search } = urlOf(c)
   return pathname + search
 }
 
 /** Returns the address of the request, without a notice. */
-function urlOf(c: Context<Env>): URL {
+function urlOf(c: PageRequest): URL {
   const url = new URL(c.req.url)
   url.searchParams.delete('notice')
   return url

@@ -2,7 +2,7 @@ import type { Instant } from '@org/agent-messaging-core'
 import type { Context } from 'hono'
 import { getCookie } from 'hono/cookie'
 import { createContext, useContext } from 'hono/jsx'
-import type { Env } from '../context.js'
+import type { PageRequest } from '../context.js'
 
 /** The cookie with the time zone of the browser. The script of the pages sets it. */
 const COOKIE = 'agent_messaging_zone'
@@ -10,14 +10,14 @@ const MAX_LENGTH = 64
 
 /** What every part of a page can read. */
 type View = {
-  readonly c: Context<Env>
+  readonly c: PageRequest
   readonly now: Instant
   /** The time zone of the viewer, such as `Europe/Berlin`. */
   readonly zone: string
 }
 export const ViewContext = createContext({} as View)
 export const useView = (): View => useContext(ViewContext)
-export const viewOf = (c: Context<Env>): View => ({ c, now: c.get('now')(), zone: zoneOf(c) })
+export const viewOf = (c: PageRequest): View => ({ c, now: c.get('now')(), zone: zoneOf(c) })
 
 /** Returns the zone of the request's cookie. Without a script or with an unknown zone, UTC. */
 export function zoneOf(c: Context): string {

@@ -1,14 +1,13 @@
-import { Hono } from 'hono'
 import type { SignatureCheck } from './catch-webhook.js'
 import type { CatcherResponse, CaughtRequest } from './catcher.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes } from '../context.js'
 import { DeliveryLink } from '../deliveries/delivery-table.js'
 import { Fields } from '../parts/fields.js'
-import { projectIn } from '../parts/input.js'
+import { type Form, projectIn } from '../parts/input.js'
 import { goTo, show, showDone, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { JsonView } from '../parts/json-view.js'
-import { CopyButton, Post, Status, Time, type Label } from '../parts/parts.js'
+import { CopyButton, type Label, Post, Status, Time } from '../parts/parts.js'
 import { Empty, Live } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 
@@ -18,7 +17,7 @@ const ATTEMPT_TIMEOUT_MS = 15_000
 
 /** Shows the requests that the catcher received, and changes its response. */
 export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
-  const routes = new Hono<Env>()
+  const routes = newRoutes()
   if (!catcher) return routes
   const urlOf = (projectId: string, requestUrl: string) =>
     `${publicUrl() ?? new URL(requestUrl).origin}${catcher.pathOf(projectId)}`
@@ -66,7 +65,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
     })
 }
 
-const responseFrom = (form: Readonly<Record<string, unknown>>): CatcherResponse => ({
+const responseFrom = (form: Form): CatcherResponse => ({
   status: STATUSES.find((status) => String(status) === form['status']) ?? 200,
   delayMs: DELAYS_MS.find((delayMs) => String(delayMs) === form['delayMs']) ?? 0,
 })

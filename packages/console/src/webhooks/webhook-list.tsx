@@ -1,7 +1,6 @@
 import { type Activity, defaultLimits, type Instant, type Webhook } from '@org/agent-messaging-core'
-import type { Context } from 'hono'
 import { ResultAsync } from 'neverthrow'
-import type { ConsoleDeps, Env } from '../context.js'
+import type { ConsoleDeps, PageRequest } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
 import { holdsDeliveries } from '../deliveries/delivery-table.js'
 import { projectIn } from '../parts/input.js'
@@ -32,7 +31,7 @@ const SHOWN: readonly Shown[] = [
   { name: 'held', text: 'Holding deliveries', matches: holdsDeliveries },
 ]
 
-export function listPage(c: Context<Env>, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
+export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
   const projectId = projectIn(c)
   const asked = SHOWN.find(({ name }) => name === c.req.query('show')) ?? ALL
   const found = ResultAsync.combine([

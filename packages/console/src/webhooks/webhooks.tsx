@@ -1,10 +1,9 @@
 import type { ByActor, MessagingService, ServiceError, Webhook } from '@org/agent-messaging-core'
-import { type Context, Hono } from 'hono'
 import { ok, safeTry } from 'neverthrow'
 import { detailsOf } from '../deliveries/delivery-table.js'
 import { byActor, projectIn, textIn, webhookRef } from '../parts/input.js'
 import { secretPage, show, showDone, showFound } from '../parts/layout.js'
-import type { ConsoleDeps, Env } from '../context.js'
+import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { BASE } from '../options.js'
 import { problemText } from '../parts/texts.js'
 import { need } from '../access/sign-in.js'
@@ -27,7 +26,7 @@ const MAX_RECENT = 10
 export const webhookRoutes = (d: ConsoleDeps) => {
   const { service } = d
   const mayManage = need('project:webhooks')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/webhooks', mayManage, (c) => listPage(c, d))
 
     .post('/webhooks', mayManage, async (c) => {
@@ -92,7 +91,7 @@ type WebhookRef = ReturnType<typeof webhookRef> & ByActor
 
 type NewSecret = { readonly webhook: Webhook; readonly secret: string }
 
-function webhookSecretPage(c: Context<Env>, { webhook, secret }: NewSecret, title: string) {
+function webhookSecretPage(c: PageRequest, { webhook, secret }: NewSecret, title: string) {
   const path = `${BASE}/webhooks/${webhook.id}`
   return secretPage(
     c,
@@ -123,7 +122,7 @@ function webhookSecretPage(c: Context<Env>, { webhook, secret }: NewSecret, titl
  */
 export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
   const mayManage = need('project:webhooks')
-  return new Hono<Env>()
+  return newRoutes()
     .get('/webhooks/:id/edit', mayManage, (c) =>
       showFound(c, service.webhooks.get(webhookRef(c)), async (webhook) => {
         const agent = await shownAgent(c, service, webhook.filter?.agentId)
@@ -161,7 +160,7 @@ export const webhookEditRoutes = ({ service }: ConsoleDeps) => {
 
 /** Returns the name of the agent if the API key can list agents, and otherwise its id. */
 async function shownAgent(
-  c: Context<Env>,
+  c: PageRequest,
   { agents }: ConsoleDeps['service'],
   agentId: string | undefined,
 ) {
@@ -178,7 +177,7 @@ const draftOf = (webhook: Webhook, agent: string): WebhookDraft => ({
   ...filterTexts(webhook.filter, agent),
 })
 
-const editPage = (c: Context<Env>, id: string, draft: WebhookDraft) =>
+const editPage = (c: PageRequest, id: string, draft: WebhookDraft) =>
   show(
     c,
     {
