@@ -3,6 +3,10 @@ export { TurnQueue } from './pacing/turn-queue.js'
 export { entryFor, textOf, wordsOf, type ByKind, type ErrorWords } from './errors.js'
 export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agent.js'
+export { AGENT_STATES } from './domain/agent.js'
+export { MAX_NAME } from './domain/api-key.js'
+export { MAX_RETURN_URL, PORTAL_LIFETIME } from './domain/portal.js'
+export { filterLimits } from './domain/webhook-filter.js'
 export { agentDefaults, agentSettings, isAgentName, isUuid, onBusyOf } from './domain/agent.js'
 export { isBootstrapKey, isMistyped, newApiKey } from './domain/api-key.js'
 export type { CustomHeaderRules, CustomHeaders } from './domain/custom-headers.js'
@@ -12,7 +16,7 @@ export {
   withCustomHeaders,
 } from './domain/custom-headers.js'
 export type { CancelReason, DeliveryState, Outcome } from './domain/delivery.js'
-export type { UnreachableError } from './domain/unreachable-error.js'
+export { UNREACHABLE_ERRORS, type UnreachableError } from './domain/unreachable-error.js'
 export type { EventPayload, SubscribableEvent } from './domain/event.js'
 export type { EarlierTurn, HistoryLimit, Turn } from './domain/history.js'
 export { orMissing } from './domain/input-rules.js'
@@ -46,11 +50,12 @@ export {
   defaultDispatchPolicy,
   isRetryable,
   isSettled,
+  MESSAGE_STATES,
   progressOf,
 } from './domain/message.js'
 export type { DefaultExecutionPrincipal } from './domain/principal.js'
 export type { EndedRun, FinishedRun, RunError, RunOutcome } from './domain/run.js'
-export { failedRun } from './domain/run.js'
+export { failedRun, RUN_ERROR_CODES } from './domain/run.js'
 export { parseRunUsage, type RunUsage } from './domain/usage.js'
 export { ShortLivedMap } from './domain/short-lived-map.js'
 export type { Hmac, SignedRequest } from './domain/signature.js'

@@ -1,3 +1,4 @@
+import { AGENT_STATES, MESSAGE_STATES } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 
 const agent = z.string().describe('The name or the id of the agent, as list_agents shows it.')
@@ -60,7 +61,7 @@ export const agentsOutput = z.object({
     z.object({
       name: z.string(),
       id: z.string(),
-      state: z.enum(['stopped', 'starting', 'running', 'stopping', 'error']),
+      state: z.enum(AGENT_STATES),
       description: z.string().optional(),
     }),
   ),
@@ -72,7 +73,7 @@ export const messageOutput = z.object({
   agentId: z.string(),
   sessionId: z.string(),
   state: z
-    .enum(['queued', 'running', 'deferred', 'input_required', 'responded', 'failed', 'cancelled'])
+    .enum(MESSAGE_STATES)
     .describe(
       'queued, running, deferred: call get_message later. input_required: the agent asks. ' +
         'The other states are final.',

@@ -1,5 +1,5 @@
 import { PERMISSIONS, type ApiKey, type CreatedKey } from '@org/agent-messaging-core'
-import { orMissing, toIso } from '@org/agent-messaging-core/runtime'
+import { MAX_NAME, orMissing, toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -15,7 +15,7 @@ const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
 /** The body of a request for a key. */
 export const newKey = fieldsOf(
   nullAsAbsent({
-    name: text.meta({ ...textOf(100), description: 'A name for people.' }),
+    name: text.meta({ ...textOf(MAX_NAME), description: 'A name for people.' }),
     permissions: z
       .array(
         oneOf(PERMISSIONS).meta({ shown: permissionSchema }),

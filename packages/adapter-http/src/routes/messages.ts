@@ -1,4 +1,4 @@
-import { given, MAX_SEARCHED_TEXT } from '@org/agent-messaging-core/runtime'
+import { given, MAX_SEARCHED_TEXT, MESSAGE_STATES } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
 import { Caller, reply } from '@org/agent-messaging-http-kit'
@@ -13,7 +13,6 @@ import {
   foundMessageSchema,
   messageBody,
   messageSchema,
-  messageStates,
   messageStateSchema,
   messageStatusSchema,
 } from '../wire/message.js'
@@ -23,7 +22,7 @@ const status = oneOf(['pending', 'responded'])
   .meta({ shown: messageStatusSchema })
   .optional()
   .describe('`pending` covers every state except `responded`.')
-const state = oneOf(messageStates)
+const state = oneOf(MESSAGE_STATES)
   .meta({ shown: messageStateSchema })
   .optional()
   .describe('The state of the messages.')

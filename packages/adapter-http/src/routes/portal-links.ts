@@ -1,5 +1,10 @@
 import { PORTAL_PERMISSIONS, type CreatedPortal } from '@org/agent-messaging-core'
-import { orMissing, toIso } from '@org/agent-messaging-core/runtime'
+import {
+  MAX_RETURN_URL,
+  orMissing,
+  PORTAL_LIFETIME,
+  toIso,
+} from '@org/agent-messaging-core/runtime'
 import { reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { errAsync } from 'neverthrow'
@@ -24,11 +29,11 @@ const newPortalLink = fieldsOf(
       .optional()
       .meta({ minItems: 1, description: 'Default: `project:webhooks`.' }),
     lifetimeSeconds: number.optional().meta({
-      shown: { type: 'integer', minimum: 60, maximum: 86_400, default: 3_600 },
+      shown: { type: 'integer', ...PORTAL_LIFETIME },
       description: 'The seconds from now to the end of the session.',
     }),
     returnUrl: text.optional().meta({
-      ...textOf(2_000),
+      ...textOf(MAX_RETURN_URL),
       pattern: '^https?:[^\\x00]+$',
       description: 'A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`.',
     }),

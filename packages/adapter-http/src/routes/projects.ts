@@ -1,5 +1,5 @@
 import type { Project } from '@org/agent-messaging-core'
-import { toIso } from '@org/agent-messaging-core/runtime'
+import { MAX_NAME, toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorizeOperator } from '../authorize.js'
@@ -12,7 +12,7 @@ import { at, count, uuid, type BodyOf } from '../wire/body.js'
 import { keyBody, keySchema, newKey, shownCreatedKey } from './keys.js'
 
 const newProject = fieldsOf(
-  nullAsAbsent({ name: text.meta({ ...textOf(100), description: 'A name for people.' }) }),
+  nullAsAbsent({ name: text.meta({ ...textOf(MAX_NAME), description: 'A name for people.' }) }),
 ).meta({ id: 'NewProject', examples: [{ name: 'web shop' }] })
 
 const limit = fieldsOf({ messagesPerMinute: number, burst: number }, 'must be an object').optional()

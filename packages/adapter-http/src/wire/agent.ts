@@ -1,9 +1,9 @@
 import { type Agent, type AgentSettings, type CreatedAgent } from '@org/agent-messaging-core'
 import {
+  AGENT_STATES,
   agentSettings,
   onBusyOf,
   toIso,
-  type AgentState,
   type FailedAgent,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
@@ -46,15 +46,7 @@ export const newA2aSchema = a2aSchema
   })
   .meta({ id: 'NewA2aSetting' })
 
-const states = [
-  'stopped',
-  'starting',
-  'running',
-  'stopping',
-  'error',
-] as const satisfies readonly AgentState['kind'][]
-
-const agentStateSchema = z.enum(states).meta({ id: 'AgentState' })
+const agentStateSchema = z.enum(AGENT_STATES).meta({ id: 'AgentState' })
 
 const described = answerFields<AgentSettings>(agentSettings)
 

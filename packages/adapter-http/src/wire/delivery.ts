@@ -8,10 +8,10 @@ import {
 } from '@org/agent-messaging-core'
 import {
   toIso,
+  UNREACHABLE_ERRORS,
   type CancelReason,
   type DeliveryState,
   type Outcome,
-  type UnreachableError,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
@@ -34,21 +34,9 @@ const outcomes = [
   'refused',
   'unreachable',
 ] as const satisfies readonly Outcome['kind'][]
-const unreachableErrors = [
-  'dns',
-  'address_blocked',
-  'connect',
-  'tls',
-  'reset',
-  'timeout',
-  'protocol',
-  'unsealable_secret',
-  'interrupted',
-] as const satisfies readonly UnreachableError[]
-
 export const eventTypeSchema = z.enum(eventNames).meta({ id: 'EventType' })
 export const deliveryStatusSchema = z.enum(deliveryStatuses).meta({ id: 'DeliveryStatus' })
-export const unreachableErrorSchema = z.enum(unreachableErrors).meta({ id: 'UnreachableError' })
+export const unreachableErrorSchema = z.enum(UNREACHABLE_ERRORS).meta({ id: 'UnreachableError' })
 
 export const deliverySchema = z
   .object({

@@ -1,5 +1,5 @@
 import { errorOf, statusOf, type FoundMessage, type Message } from '@org/agent-messaging-core'
-import { toIso, type MessageStateKind } from '@org/agent-messaging-core/runtime'
+import { MESSAGE_STATES, toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
@@ -8,16 +8,7 @@ import { deliveryBody, deliverySchema } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema, runUsageSchema } from './run.js'
 
-export const messageStates = [
-  'queued',
-  'running',
-  'deferred',
-  'input_required',
-  'responded',
-  'failed',
-  'cancelled',
-] as const satisfies readonly MessageStateKind[]
-export const messageStateSchema = z.enum(messageStates).meta({
+export const messageStateSchema = z.enum(MESSAGE_STATES).meta({
   id: 'MessageState',
   description: 'The detailed state. `status` is `pending` in every state except `responded`.',
 })

@@ -1,26 +1,14 @@
-import type { RunError } from '@org/agent-messaging-core'
+import { RUN_ERROR_CODES } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { count } from './body.js'
 
-const codes = [
-  'RUNTIME_ERROR',
-  'RUNTIME_TIMEOUT',
-  'RUNTIME_LOST',
-  'RUNTIME_EXITED',
-  'RUNTIME_UNHEALTHY',
-  'RESPONSE_INVALID',
-  'CANCELLED',
-  'QUESTION_INVALID',
-  'INPUT_EXPIRED',
-  'INPUT_WITHDRAWN',
-  'INPUT_MISMATCH',
-] as const satisfies readonly RunError['code'][]
-
-export const runErrorSchema = z.object({ code: z.enum(codes), message: z.string() }).meta({
-  id: 'RunError',
-  description:
-    'Why a run or an agent failed. The service sets the code. The message can come from the agent.',
-})
+export const runErrorSchema = z
+  .object({ code: z.enum(RUN_ERROR_CODES), message: z.string() })
+  .meta({
+    id: 'RunError',
+    description:
+      'Why a run or an agent failed. The service sets the code. The message can come from the agent.',
+  })
 
 /** The tokens of a run, as its runtime reports them. */
 export const runUsageSchema = z

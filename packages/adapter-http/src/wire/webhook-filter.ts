@@ -1,21 +1,30 @@
+import { filterLimits } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { textOf } from '../schemas.js'
 import { uuid } from './body.js'
 
 const path = z.string().meta({
   minLength: 1,
-  maxLength: 200,
+  maxLength: filterLimits.pathLength,
   pattern: '^[^.\\x00]+(\\.[^.\\x00]+){0,9}$',
   description: 'Nested keys of the metadata, with dots between them. At most 10 keys.',
   examples: ['customer.plan'],
 })
-const scalar = z.union([z.string().max(1_000), z.number(), z.boolean(), z.null()])
+const scalar = z.union([
+  z.string().max(filterLimits.equalsLength),
+  z.number(),
+  z.boolean(),
+  z.null(),
+])
 const exists = z.boolean().describe('`false`: the metadata must not have the path.')
 const agentId = uuid.optional().describe('Only events of this agent.')
 const sessionIdPrefix = z
   .string()
   .optional()
-  .meta({ ...textOf(256), description: 'Only events of sessions whose id starts with this text.' })
+  .meta({
+    ...textOf(filterLimits.sessionIdPrefixLength),
+    description: 'Only events of sessions whose id starts with this text.',
+  })
 const about = 'Conditions on the metadata of the message. All must hold.'
 
 const metadataConditionSchema = z
@@ -41,7 +50,12 @@ export const newWebhookFilterSchema = z
   .strictObject({
     agentId: agentId.nullable(),
     sessionIdPrefix: sessionIdPrefix.nullable(),
-    metadata: z.array(newConditionSchema).min(1).max(10).nullish().meta({ description: about }),
+    metadata: z
+      .array(newConditionSchema)
+      .min(1)
+      .max(filterLimits.conditions)
+      .nullish()
+      .meta({ description: about }),
   })
   .meta({
     id: 'NewWebhookFilter',

@@ -104,6 +104,14 @@ export type AgentState =
   | { readonly kind: 'running'; readonly startedAt: Instant }
   | FailedAgent
 
+export const AGENT_STATES = [
+  'stopped',
+  'starting',
+  'running',
+  'stopping',
+  'error',
+] as const satisfies readonly AgentState['kind'][]
+
 /** `failures` counts failures in a row. Without `retryAt`, only a person's start tries again. */
 export type FailedAgent = {
   readonly kind: 'error'

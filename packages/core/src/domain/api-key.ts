@@ -24,6 +24,9 @@ export type ApiKey = {
   readonly revokedAt?: Instant
 }
 
+/** The longest name of a key or a project. */
+export const MAX_NAME = 100
+
 const PREFIX = 'amk_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RANDOM_LENGTH = 32

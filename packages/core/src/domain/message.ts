@@ -59,6 +59,15 @@ export type MessageState =
   | { readonly kind: 'cancelled'; readonly cancelledAt: Instant }
 
 export type MessageStateKind = MessageState['kind']
+export const MESSAGE_STATES = [
+  'queued',
+  'running',
+  'deferred',
+  'input_required',
+  'responded',
+  'failed',
+  'cancelled',
+] as const satisfies readonly MessageStateKind[]
 /** The states that a finished run can lead to. */
 export type AfterRun = Extract<MessageState, { kind: 'queued' | 'responded' | 'failed' }>
 export type CancelledState = Extract<MessageState, { kind: 'cancelled' }>

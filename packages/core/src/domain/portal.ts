@@ -8,6 +8,10 @@ export const PORTAL_PERMISSIONS = [
 ] as const satisfies readonly Permission[]
 export type PortalPermission = (typeof PORTAL_PERMISSIONS)[number]
 
+/** The length of a session, in seconds. */
+export const PORTAL_LIFETIME = { minimum: 60, maximum: 86_400, default: 3_600 }
+export const MAX_RETURN_URL = 2_000
+
 /**
  * A customer's visit to the pages of one project. A link opens the session once, before
  * `linkUntil`. The session ends at `until`.

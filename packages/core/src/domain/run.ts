@@ -1,20 +1,23 @@
 import type { AskingRun } from './message-input.js'
 import type { RunUsage } from './usage.js'
 
+export const RUN_ERROR_CODES = [
+  'RUNTIME_ERROR', // the agent reported it, or threw
+  'RUNTIME_TIMEOUT', // no answer within the run's deadline
+  'RUNTIME_LOST', // the process of the run ended
+  'RUNTIME_EXITED', // the runtime ended or could not start
+  'RUNTIME_UNHEALTHY', // the agent failed several health checks in a row
+  'RESPONSE_INVALID', // not a string, too long, or not storable
+  'CANCELLED', // a caller cancelled the message
+  'QUESTION_INVALID', // the agent asked a question that cannot be asked
+  'INPUT_EXPIRED', // the question had no answer at its deadline
+  'INPUT_WITHDRAWN', // a caller withdrew the question
+  'INPUT_MISMATCH', // the agent asked another question than the one that was answered
+] as const
+
 /** Why a run or an agent failed. The service sets the code. The message can be the agent's. */
 export type RunError = {
-  readonly code:
-    | 'RUNTIME_ERROR' // the agent reported it, or threw
-    | 'RUNTIME_TIMEOUT' // no answer within the run's deadline
-    | 'RUNTIME_LOST' // the process of the run ended
-    | 'RUNTIME_EXITED' // the runtime ended or could not start
-    | 'RUNTIME_UNHEALTHY' // the agent failed several health checks in a row
-    | 'RESPONSE_INVALID' // not a string, too long, or not storable
-    | 'CANCELLED' // a caller cancelled the message
-    | 'QUESTION_INVALID' // the agent asked a question that cannot be asked
-    | 'INPUT_EXPIRED' // the question had no answer at its deadline
-    | 'INPUT_WITHDRAWN' // a caller withdrew the question
-    | 'INPUT_MISMATCH' // the agent asked another question than the one that was answered
+  readonly code: (typeof RUN_ERROR_CODES)[number]
   readonly message: string
 }
 

@@ -60,7 +60,7 @@ function valueAt(metadata: JsonObject, path: string): Json | undefined {
   return value
 }
 
-const filterLimits = {
+export const filterLimits = {
   sessionIdPrefixLength: 256,
   conditions: 10,
   pathLength: 200,

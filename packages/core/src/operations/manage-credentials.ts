@@ -2,6 +2,7 @@ import { errAsync, ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
 import {
   isBootstrapKey,
   isMistyped,
+  MAX_NAME,
   newApiKey,
   PERMISSIONS,
   type ApiKey,
@@ -17,7 +18,6 @@ import type { Platform } from '../platform.js'
 import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
 import { required, textRule } from '../domain/input-rules.js'
 
-const MAX_NAME = 100
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
 

@@ -5,6 +5,8 @@ import { broken, integerRule, required, type Invalid } from '../domain/input-rul
 import {
   canOpen,
   isOpen,
+  MAX_RETURN_URL,
+  PORTAL_LIFETIME,
   PORTAL_PERMISSIONS,
   type PortalPermission,
   type PortalSession,
@@ -16,9 +18,6 @@ import type { Stored, Unavailable } from '../ports/stored.js'
 const SECOND = 1_000
 /** A link must be opened within this time. */
 const LINK_MS = 15 * 60 * SECOND
-const DEFAULT_LIFETIME_S = 3_600
-const MAX_LIFETIME_S = 86_400
-const MAX_RETURN_URL = 2_000
 
 export type CreatePortalInput = ByActor & {
   readonly projectId: string
@@ -44,7 +43,7 @@ export const createPortal =
       const problem = broken(required({ projectId })) ?? broken(rulesOf(input))
       if (problem) return problem
       const now = d.clock.now()
-      const until = now + (input.lifetimeSeconds ?? DEFAULT_LIFETIME_S) * SECOND
+      const until = now + (input.lifetimeSeconds ?? PORTAL_LIFETIME.default) * SECOND
       const session: PortalSession = {
         ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
         ...(returnUrl !== undefined && { returnUrl }),
@@ -125,7 +124,9 @@ function rulesOf({ permissions, lifetimeSeconds, returnUrl }: CreatePortalInput)
       ? undefined
       : `must name one or more of: ${PORTAL_PERMISSIONS.join(', ')}`,
     lifetimeSeconds:
-      lifetimeSeconds === undefined ? undefined : integerRule(lifetimeSeconds, 60, MAX_LIFETIME_S),
+      lifetimeSeconds === undefined
+        ? undefined
+        : integerRule(lifetimeSeconds, PORTAL_LIFETIME.minimum, PORTAL_LIFETIME.maximum),
     returnUrl: returnUrl === undefined || isWebUrl(returnUrl) ? undefined : RETURN_URL_RULE,
   }
 }
