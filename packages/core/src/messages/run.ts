@@ -8,9 +8,9 @@ import type { ClaimedMessage, HeldRun } from '../ports/message-store.js'
 import type { RunContext } from './run-context.js'
 import { concludeRun, exhaustedRun, type AbortReason } from './run-outcome.js'
 import { runRequest } from './run-request.js'
-import { endRun, startRun } from './run-span.js'
 import { settleRun } from './settle-run.js'
 import type { LiveRun } from './stream/answer-streams.js'
+import type { Platform } from '../platform.js'
 
 /** How long an aborted agent can take to end. After that the run ends without the agent. */
 const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = {
@@ -177,4 +177,37 @@ export class Run {
       else void storage.messages.findSettled([messageId]).map(([found]) => abortIfCancelled(found))
     })
   }
+}
+
+const startRun = (
+  { tracing }: Pick<Platform, 'tracing'>,
+  agent: Agent,
+  message: Message,
+): ActiveSpan =>
+  tracing.start({
+    name: 'agent.run',
+    parent: message.trace,
+    details: {
+      projectId: message.projectId,
+      sessionId: message.sessionId,
+      messageId: message.id,
+      agentId: agent.id,
+      agentName: agent.name,
+      runtime: agent.runtime.kind,
+      attempt: message.attempt,
+    },
+  })
+
+function endRun(
+  span: ActiveSpan,
+  outcome: RunOutcome | undefined,
+  reason: AbortReason | undefined,
+): void {
+  const usage = outcome && 'usage' in outcome ? outcome.usage : undefined
+  span.end({
+    outcome: outcome?.kind,
+    inputTokens: usage?.inputTokens,
+    outputTokens: usage?.outputTokens,
+    error: outcome?.kind === 'failed' ? outcome.error.code : reason,
+  })
 }

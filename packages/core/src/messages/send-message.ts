@@ -5,9 +5,9 @@ import type { Invalid } from '../domain/input-rules.js'
 import { canReturn, type Message } from '../domain/message.js'
 import type { PrincipalError } from '../domain/principal.js'
 import { tokenTakes, type BucketLevel } from '../domain/send-limit.js'
-import { tracedCommit } from '../pacing/traced-commit.js'
+import { tracedCommit, errorOf } from '../pacing/traced-commit.js'
 import type { Platform } from '../platform.js'
-import type { NewMessage, ReadEarlier } from '../ports/message-store.js'
+import type { NewMessage, ReadEarlier, Accepted } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { With } from './context.js'
@@ -15,7 +15,7 @@ import type { Slot } from './dispatcher.js'
 import { checkInput, draftMessage, type Draft, type SendInput } from './draft-message.js'
 import { readAgent } from './earlier-reads.js'
 import { checkHook, keepHook } from './message-hooks.js'
-import { endSend, type Decided } from './send-span.js'
+import type { ActiveSpan } from '../ports/tracing.js'
 
 /** `attached`: an earlier send with the same key stored the message. */
 export type Sent = {
@@ -200,4 +200,24 @@ function sentOf(
   })
   const levels = accepted.kind === 'existing' ? undefined : accepted.levels
   return ok({ attached, message, ...(levels && { levels }) })
+}
+
+/** The store's result, after core has looked at the message of the key. */
+type Decided = Accepted | { readonly kind: 'idempotency_mismatch' }
+
+/** A send that attached to an earlier message links to the trace of that message. */
+function endSend(span: ActiveSpan, stored: Result<Decided, Unavailable | Invalid>): void {
+  if (stored.isErr()) return span.end({ error: errorOf(stored.error) })
+  const accepted = stored.value
+  switch (accepted.kind) {
+    case 'claimed':
+      return span.end({ messageId: accepted.claimed.message.id })
+    case 'created':
+      return span.end({ messageId: accepted.message.id })
+    case 'existing':
+      if (accepted.message.trace) span.link(accepted.message.trace)
+      return span.end({ messageId: accepted.message.id, attached: true })
+    default:
+      return span.end({ error: accepted.kind })
+  }
 }

@@ -20,12 +20,16 @@ import {
   openPortal,
 } from './manage-portals.js'
 import { runPass } from './pass.js'
-import { pingStorage } from './ping-storage.js'
 import { readActivity } from './read-activity.js'
-import { readAuditLog } from './read-audit-log.js'
 import { readBacklog } from './read-backlog.js'
 import { readUsage } from './read-usage.js'
 import { resealSecrets } from './reseal-secrets.js'
+import type { Stored, Page, PageOf, Unavailable } from '../ports/stored.js'
+import type { ResultAsync } from 'neverthrow'
+import type { AuditEntry } from '../domain/audit.js'
+import type { Invalid } from '../domain/input-rules.js'
+import { ofPage } from '../domain/page-rules.js'
+import type { AuditFilter } from '../ports/audit-store.js'
 
 /** Calls of operators: projects, keys, erasure, counts, the bounded pass. */
 export function createOperations(context: Platform & Parts) {
@@ -62,3 +66,17 @@ export function createOperations(context: Platform & Parts) {
     tick: runPass(context),
   }
 }
+
+function pingStorage({ storage }: Platform): () => Stored<void> {
+  let underWay: Stored<void> | undefined
+  const ended = <T>(answer: T): T => {
+    underWay = undefined
+    return answer
+  }
+  return () => (underWay ??= storage.ping().map(ended).mapErr(ended))
+}
+
+const readAuditLog =
+  (d: Platform) =>
+  (filter: AuditFilter, page: PageOf): ResultAsync<Page<AuditEntry>, Unavailable | Invalid> =>
+    ofPage(page, (checked) => d.storage.audit.list(filter, checked))

@@ -2,7 +2,6 @@ import { err, type Result } from 'neverthrow'
 import type { Clock } from '../ports/platform.js'
 import { OVERLOAD, type Unavailable } from '../ports/stored.js'
 import { Alarm } from './alarm.js'
-import { CommitRate } from './commit-rate.js'
 import { TimeLimit } from './time-limit.js'
 import { WaitingTurns, type Turn, type WaitingLimits, type WaitingTurn } from './waiting-turns.js'
 
@@ -147,5 +146,35 @@ export class TurnQueue {
     const rate = this.#rate.perMs(this.#clock.elapsed())
     const retryInMs = Math.min((ofGroup * groups) / rate, this.#limits.maxWaitMs)
     return { kind: 'unavailable', reason: OVERLOAD, retryInMs: Math.ceil(retryInMs) }
+  }
+}
+
+const WINDOW_MS = 250
+
+/** Measures how much work ends per millisecond. Pure: every method gets the time. */
+class CommitRate {
+  #start: number
+  #ended = 0
+  #last = 0
+
+  constructor(now: number) {
+    this.#start = now
+  }
+
+  ended(now: number): void {
+    this.#ended++
+    if (now - this.#start >= WINDOW_MS) this.#endWindow(now)
+  }
+
+  /** The rate of the last window, or of the present one if that is higher. */
+  perMs(now: number): number {
+    if (now - this.#start >= 2 * WINDOW_MS) this.#endWindow(now)
+    return Math.max(this.#last, this.#ended / WINDOW_MS)
+  }
+
+  #endWindow(now: number): void {
+    this.#last = this.#ended / (now - this.#start)
+    this.#start = now
+    this.#ended = 0
   }
 }

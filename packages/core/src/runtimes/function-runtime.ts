@@ -1,11 +1,10 @@
 import { err, ok } from 'neverthrow'
 import { beginningOf, isStorableText } from '../domain/json.js'
 import { defaultLimits } from '../domain/limits.js'
-import { failedRun, wordsOf, type RunOutcome } from '../domain/run.js'
+import { failedRun, wordsOf, type RunOutcome, type FinishedRun } from '../domain/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import { Asking, type Ask } from './asking.js'
-import { collectPieces } from './collect-pieces.js'
-import { UsageReport, type ReportUsage } from './usage-report.js'
+import { parseRunUsage, type RunUsage } from '../domain/usage.js'
 
 /**
  * An agent as a function. It returns an answer or yields pieces of it, as an async generator does:
@@ -110,3 +109,83 @@ function thrown(error: unknown): RunOutcome {
     retryable,
   )
 }
+
+/** Adds tokens of a model to the usage of the run. Each call of a model can report its own. */
+type ReportUsage = (usage: RunUsage) => void
+
+/** The usage that a function reports during its run. */
+class UsageReport {
+  #sum: RunUsage | undefined
+
+  readonly report: ReportUsage = (usage) => {
+    const added = parseRunUsage(usage)
+    if (!added) return
+    const { inputTokens: input, outputTokens: output } = this.#sum ?? {}
+    const { inputTokens = input === undefined ? undefined : 0 } = added
+    const { outputTokens = output === undefined ? undefined : 0 } = added
+    this.#sum = {
+      ...(inputTokens !== undefined && { inputTokens: inputTokens + (input ?? 0) }),
+      ...(outputTokens !== undefined && { outputTokens: outputTokens + (output ?? 0) }),
+    }
+  }
+
+  addTo(outcome: RunOutcome): RunOutcome {
+    return this.#sum && outcome.kind !== 'deferred' ? { ...outcome, usage: this.#sum } : outcome
+  }
+}
+
+type Collecting = Pick<RunRequest, 'emit'> & {
+  readonly signal: AbortSignal
+  readonly maxLength: number
+}
+
+/**
+ * Emits each piece and returns all pieces joined. Ends the iteration when the signal aborts, a
+ * piece is not a string, or the answer is too long. Rejects with the error that the iteration
+ * throws.
+ */
+async function collectPieces(
+  pieces: AsyncIterable<string>,
+  { emit, signal, maxLength }: Collecting,
+): Promise<FinishedRun> {
+  const iterator = pieces[Symbol.asyncIterator]()
+  let response = ''
+  for (;;) {
+    const next = await nextOrAbort(iterator, signal)
+    if (next === 'aborted')
+      return leave(iterator, failedRun('RUNTIME_ERROR', 'the run was aborted'))
+    if (next.done) return { kind: 'answered', response }
+    if (typeof next.value !== 'string')
+      return leave(iterator, failedRun('RESPONSE_INVALID', 'a piece of the answer is not a string'))
+    response += next.value
+    if (response.length > maxLength) return leave(iterator, tooLong(maxLength))
+    emit(next.value)
+  }
+}
+
+function nextOrAbort(
+  iterator: AsyncIterator<string>,
+  signal: AbortSignal,
+): Promise<IteratorResult<string> | 'aborted'> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return resolve('aborted')
+    const onAbort = (): void => resolve('aborted')
+    signal.addEventListener('abort', onAbort)
+    iterator
+      .next()
+      .finally(() => signal.removeEventListener('abort', onAbort))
+      .then(resolve, reject)
+  })
+}
+
+/**
+ * Ends the iteration without waiting for it, because an agent ends only at its next step. Ignores
+ * errors of that end.
+ */
+function leave(iterator: AsyncIterator<string>, run: FinishedRun): FinishedRun {
+  void (async () => iterator.return?.())().catch(() => undefined)
+  return run
+}
+
+const tooLong = (maxLength: number): FinishedRun =>
+  failedRun('RESPONSE_INVALID', `the answer has more than ${maxLength} characters`)

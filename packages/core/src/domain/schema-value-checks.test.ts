@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatCheck } from './text-format.js'
+import { formatCheck } from './schema-value-checks.js'
 
 const UUID = '0198b2c4-6f0e-7a1b-8c2d-3e4f5a6b7c8d'
 
