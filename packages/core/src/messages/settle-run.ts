@@ -1,8 +1,10 @@
-import { ok, type Result } from 'neverthrow'
+import type { Result } from 'neverthrow'
 import { isStorableText } from '../domain/json.js'
-import { decideAfterRun, type RunningMessage } from '../domain/message.js'
+import { decideQuestion } from '../domain/input-decisions.js'
+import type { Instant } from '../domain/instant.js'
+import { decideAfterRun, type MessageState, type RunningMessage } from '../domain/message.js'
 import { MAX_QUESTIONS, parseQuestion } from '../domain/message-input.js'
-import { failedRun, type EndedRun, type FinishedRun } from '../domain/run.js'
+import { failedRun, type EndedRun, type FinishedRun, type RunError } from '../domain/run.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
 import { tracedCommit } from '../pacing/traced-commit.js'
 import { parseRunUsage, usageOfRun } from '../domain/usage.js'
@@ -10,7 +12,7 @@ import type { HeldRun, RecordedRun } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 import { outgoingOf } from '../webhooks/outbox.js'
-import { askPerson } from './ask-person.js'
+import { newInputLink } from './input-link.js'
 import type { RunContext } from './run-context.js'
 
 type UnsettledRun = {
@@ -34,17 +36,26 @@ export async function settleRun(
   context: RunContext,
   { held, message, run, maxAttempts, isRun = true, cause = { trace: message.trace } }: UnsettledRun,
 ): Promise<Result<RecordedRun, Unavailable>> {
-  const { clock, deliverySender, eventNews, policy, random, signal, storage, telemetry } = context
+  const { clock, policy, random, storage, tracing } = context
   const now = clock.now()
+  const { projectId, trace } = message
   const checked = checkedRun(run, message, policy.limits.responseLength)
-  if (checked.kind === 'input_required')
-    return askPerson(context, { held, message, run: checked, cause })
+  const usage = policy.quotas && isRun ? usageOfRun(projectId, checked, now) : undefined
+  if (checked.kind === 'input_required') {
+    const id = context.ids.next()
+    const link = newInputLink(context, message.id)
+    const { state, inputs, events } = decideQuestion(message, checked, { id, link }, now)
+    const outgoing = outgoingOf(context, events, projectId, trace)
+    const asking = { ...held, state, inputs, outgoing, ...(usage && { usage }) }
+    const written = await tracedCommit(tracing, cause, 'ask', () =>
+      retryUntilStored(context, () => storage.messages.ask(asking)),
+    )
+    return written.map((recorded) => tell(context, { message, recorded, state, outgoing, now }))
+  }
   const retries = { maxAttempts, ...policy.dispatch }
   const { state, events } = decideAfterRun(message, checked, retries, now, random.next())
-  const { projectId, trace } = message
   const outgoing = events.length > 0 ? outgoingOf(context, events, projectId, trace) : undefined
   const { messageId, token } = held
-  const usage = policy.quotas && isRun ? usageOfRun(projectId, checked, now) : undefined
   const record = {
     messageId,
     token,
@@ -53,16 +64,34 @@ export async function settleRun(
     ...(outgoing && { outgoing }),
     ...(usage && { usage }),
   }
-  const writing = tracedCommit(context.tracing, cause, 'recordRun', () =>
+  const written = await tracedCommit(tracing, cause, 'recordRun', () =>
     retryUntilStored(context, () => storage.messages.recordRun(record)),
   )
-  const written = await writing
-  if (written.isErr()) return written
-  const recorded = written.value
-  const facts = { messageId: message.id, agentId: message.agentId, attempt: message.attempt }
+  const error = checked.kind === 'failed' ? checked.error : undefined
+  return written.map((recorded) =>
+    tell(context, { message, recorded, state, outgoing, now, error }),
+  )
+}
+
+type StoredEnd = {
+  readonly message: RunningMessage
+  readonly recorded: RecordedRun
+  readonly state: MessageState
+  readonly outgoing: ReturnType<typeof outgoingOf> | undefined
+  readonly now: Instant
+  readonly error?: RunError | undefined
+}
+
+/** Tells telemetry, callers, readers of events and the delivery sender of a stored end. */
+function tell(
+  { deliverySender, eventNews, signal, telemetry }: RunContext,
+  { message, recorded, state, outgoing, now, error }: StoredEnd,
+): RecordedRun {
+  const { id: messageId, projectId, agentId, attempt } = message
+  const facts = { messageId, agentId, attempt }
   if (recorded.kind === 'lease_lost') {
     telemetry.record({ name: 'run.refused', ...facts })
-    return ok(recorded)
+    return recorded
   }
   telemetry.record({
     name: 'run.finished',
@@ -71,15 +100,12 @@ export async function settleRun(
     durationMs: Math.max(0, now - message.state.startedAt),
     state: state.kind,
     ...(state.kind === 'queued' && { nextRunAt: state.notBefore }),
-    ...(checked.kind === 'failed' && {
-      error: checked.error.code,
-      detail: checked.error.message,
-    }),
+    ...(error && { error: error.code, detail: error.message }),
   })
   signal.notify(recorded.message)
-  if (outgoing) eventNews.committed(message.projectId)
+  if (outgoing) eventNews.committed(projectId)
   if (outgoing) deliverySender.take(recorded, outgoing.claim)
-  return ok(recorded)
+  return recorded
 }
 
 function checkedRun(given: EndedRun, message: RunningMessage, maxLength: number): EndedRun {
