@@ -93,14 +93,12 @@ describe('another master key', () => {
     await storage.webhooks.update(projectId, webhook.id, { headers, updatedAt: 0 })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 2, unopened: 1 })
     await storage.webhooks.update(projectId, webhook.id, { headers: null, updatedAt: 0 })
-    await storage.webhooks.rotateSecret(projectId, webhook.id, {
-      secret: lost,
-      previousUntil: 0,
+    await storage.webhooks.update(projectId, webhook.id, {
+      rotation: { secret: lost, previousUntil: 0 },
       updatedAt: 0,
     })
-    await storage.webhooks.rotateSecret(projectId, webhook.id, {
-      secret: present.secret,
-      previousUntil: 0,
+    await storage.webhooks.update(projectId, webhook.id, {
+      rotation: { secret: present.secret, previousUntil: 0 },
       updatedAt: 0,
     })
     expect(await reseal(on(fakeCrypto('new', ['old'])))).toEqual({ resealed: 0, unopened: 1 })
@@ -112,14 +110,12 @@ describe('another master key', () => {
     const { on, projectId, webhook, storage } = await scene()
     const crypto = fakeCrypto('new')
     const sealed = (by: typeof crypto) => by.seal('x', webhookSecretContext(webhook.id))
-    await storage.webhooks.rotateSecret(projectId, webhook.id, {
-      secret: sealed(fakeCrypto('old')),
-      previousUntil: 0,
+    await storage.webhooks.update(projectId, webhook.id, {
+      rotation: { secret: sealed(fakeCrypto('old')), previousUntil: 0 },
       updatedAt: 0,
     })
-    await storage.webhooks.rotateSecret(projectId, webhook.id, {
-      secret: sealed(crypto),
-      previousUntil: 0,
+    await storage.webhooks.update(projectId, webhook.id, {
+      rotation: { secret: sealed(crypto), previousUntil: 0 },
       updatedAt: 0,
     })
     await storage.webhooks.update(projectId, webhook.id, { headers: null, updatedAt: 0 })

@@ -547,8 +547,11 @@ describe('rotating a secret', () => {
     const { service, which, platform, crypto } = await rotating()
     const stranger = nodeCrypto(new Uint8Array(32).fill(1))
     const foreign = stranger.seal('whsec_x', `webhooks/${which.webhookId}/secret`)
-    const rotation = { secret: foreign, previousUntil: platform.clock.now() + 1_000, updatedAt: 0 }
-    await platform.storage.webhooks.rotateSecret(which.projectId, which.webhookId, rotation)
+    const rotation = { secret: foreign, previousUntil: platform.clock.now() + 1_000 }
+    await platform.storage.webhooks.update(which.projectId, which.webhookId, {
+      rotation,
+      updatedAt: 0,
+    })
     expect(crypto.unseal(foreign, `webhooks/${which.webhookId}/secret`)).toBeUndefined()
     await service.messages.send({
       projectId: which.projectId,

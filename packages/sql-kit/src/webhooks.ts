@@ -2,7 +2,6 @@ import {
   changeWebhook,
   toWebhook,
   webhookColumns,
-  type AuditEntry,
   type Webhook,
   type WebhookRow,
   type WebhookStore,
@@ -10,7 +9,7 @@ import {
 import { record } from './audit.js'
 import type { Dialect } from './dialect.js'
 import { hookMethods } from './hooks.js'
-import { one, run, sql, type Operation, type Runner } from './operation.js'
+import { one, run, sql, type Runner } from './operation.js'
 import { pagesOf, resealing, countIn, lockProject } from './pages.js'
 import { eraseWebhooks, insertWebhook, selectWebhook, updateWebhook } from './webhook-rows.js'
 
@@ -47,24 +46,6 @@ const subscribe = sql<Subscriptions>(
 const namesOf = ({ events }: Webhook): readonly string[] =>
   events.includes('*') ? ['*'] : [...new Set(events)]
 
-function* change(
-  ref: Ref,
-  next: (webhook: Webhook) => Webhook,
-  audit: AuditEntry | undefined,
-): Operation<Webhook | undefined> {
-  const row = yield* one(lock, ref)
-  if (!row) return undefined
-  const before = toWebhook(row)
-  const after = next(before)
-  yield* run(updateWebhook, webhookColumns(after))
-  if (after.events !== before.events) {
-    yield* run(unsubscribe, row)
-    yield* run(subscribe, { ...row, names: namesOf(after) })
-  }
-  yield* record(audit)
-  return after
-}
-
 export const webhookStore = (runner: Runner): WebhookStore => ({
   create: runner.write(function* (webhook, limit, audit) {
     yield* run(lockProject, webhook)
@@ -80,21 +61,19 @@ export const webhookStore = (runner: Runner): WebhookStore => ({
     return row && toWebhook(row)
   }),
   list: runner.read(pagesOf('webhooks', select, toWebhook)),
-  update: runner.write((projectId, id, changes, audit) =>
-    change({ projectId, id }, (webhook) => changeWebhook(webhook, changes), audit),
-  ),
-  rotateSecret: runner.write((projectId, id, { secret, previousUntil, updatedAt }, audit) =>
-    change(
-      { projectId, id },
-      (webhook) => ({
-        ...webhook,
-        secret,
-        previousSecret: { secret: webhook.secret, until: previousUntil },
-        updatedAt,
-      }),
-      audit,
-    ),
-  ),
+  update: runner.write(function* (projectId, id, changes, audit) {
+    const row = yield* one(lock, { projectId, id })
+    if (!row) return undefined
+    const before = toWebhook(row)
+    const after = changeWebhook(before, changes)
+    yield* run(updateWebhook, webhookColumns(after))
+    if (after.events !== before.events) {
+      yield* run(unsubscribe, row)
+      yield* run(subscribe, { ...row, names: namesOf(after) })
+    }
+    yield* record(audit)
+    return after
+  }),
   delete: runner.write(function* (projectId, id, audit) {
     const row = yield* one(lock, { projectId, id })
     if (!row) return false

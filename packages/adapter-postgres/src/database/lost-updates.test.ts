@@ -97,9 +97,8 @@ it('concurrent changes of a webhook are all kept', async () => {
       done(one.webhooks.update(PROJECT_ID, webhook.id, { description: 'ours', updatedAt: NOW })),
     () =>
       done(
-        other.webhooks.rotateSecret(PROJECT_ID, webhook.id, {
-          secret: sealed,
-          previousUntil: NOW,
+        other.webhooks.update(PROJECT_ID, webhook.id, {
+          rotation: { secret: sealed, previousUntil: NOW },
           updatedAt: NOW,
         }),
       ),

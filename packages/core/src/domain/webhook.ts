@@ -151,6 +151,8 @@ export type WebhookChange = Pick<
   readonly isPaused?: boolean
   readonly status?: Webhook['status']
   readonly health?: WebhookHealth
+  /** Sets a new secret, and keeps the present one as the previous one until `previousUntil`. */
+  readonly rotation?: { readonly secret: Webhook['secret']; readonly previousUntil: Instant }
   /** Ends the grace period of a rotation. */
   readonly previousSecret?: null
   readonly updatedAt: Webhook['updatedAt']
@@ -160,12 +162,16 @@ export type WebhookChange = Pick<
  * Returns the changed webhook. A cleared field is absent, not null. A new URL makes an open
  * circuit half-open, because the old receiver's failures say nothing about the new one.
  */
-export function changeWebhook(webhook: Webhook, change: WebhookChange): Webhook {
+export function changeWebhook(webhook: Webhook, { rotation, ...change }: WebhookChange): Webhook {
   const isMoved = change.url !== undefined && change.url !== webhook.url
   const changed = {
     ...webhook,
     ...(isMoved && { health: readyToProbe(webhook.health, change.updatedAt) }),
     ...given(change),
+    ...(rotation && {
+      secret: rotation.secret,
+      previousSecret: { secret: webhook.secret, until: rotation.previousUntil },
+    }),
     sending: changeSending(webhook.sending, change.sending ?? {}),
   }
   return filled(changed) as Webhook

@@ -1,5 +1,4 @@
 import type { AuditEntry } from '../domain/audit.js'
-import type { Instant } from '../domain/instant.js'
 import type { HookOfMessage } from '../domain/message-hook.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
 import type { MessageRef } from './message-store.js'
@@ -22,16 +21,6 @@ export interface WebhookStore {
     audit?: AuditEntry,
   ): Stored<Webhook | undefined>
   /**
-   * Sets `secret`, and keeps the present secret as the previous one until `previousUntil`, in one
-   * step.
-   */
-  rotateSecret(
-    projectId: string,
-    id: string,
-    rotation: SecretRotation,
-    audit?: AuditEntry,
-  ): Stored<Webhook | undefined>
-  /**
    * Deletes the webhook at once, with any backlog. No claim takes its open deliveries after
    * the commit, and `cancelOrphans` ends them.
    */
@@ -51,9 +40,3 @@ export interface WebhookStore {
 }
 
 export type HookSet = 'set' | 'name_taken' | 'limit_reached' | 'message_not_found'
-
-export type SecretRotation = {
-  readonly secret: Webhook['secret']
-  readonly previousUntil: Instant
-  readonly updatedAt: Instant
-}

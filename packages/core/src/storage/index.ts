@@ -168,7 +168,7 @@ export type {
   Unavailable,
 } from '../ports/stored.js'
 export type { UsageOfDay, UsageQuery, UsageStore } from '../ports/usage-store.js'
-export type { HookSet, SecretRotation, WebhookStore } from '../ports/webhook-store.js'
+export type { HookSet, WebhookStore } from '../ports/webhook-store.js'
 export type {
   ChunkQuestion,
   ChunkRelay,

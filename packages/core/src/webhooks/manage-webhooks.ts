@@ -168,11 +168,11 @@ export const rotateSecret =
       const secret = own ?? newSecret(d.crypto.randomBytes)
       const updatedAt = d.clock.now()
       const sealed = d.crypto.seal(secret, context)
-      const rotation = { secret: sealed, previousUntil: updatedAt + graceMs, updatedAt }
-      const webhook = yield* d.storage.webhooks.rotateSecret(
+      const rotation = { secret: sealed, previousUntil: updatedAt + graceMs }
+      const webhook = yield* d.storage.webhooks.update(
         projectId,
         webhookId,
-        rotation,
+        { rotation, updatedAt },
         entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.secret_rotated' }),
       )
       if (!webhook) return fail('webhook_not_found')

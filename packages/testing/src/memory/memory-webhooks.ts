@@ -12,7 +12,6 @@ import {
   type ResealStep,
   type MessageRef,
   type HookSet,
-  type SecretRotation,
   type WebhookStore,
 } from '@org/agent-messaging-core/storage'
 import { ofProject, resealRows, type Immediate, type Memory } from './memory.js'
@@ -54,19 +53,6 @@ export class MemoryWebhooks implements Immediate<WebhookStore> {
     const webhook = this.get(projectId, id)
     if (!webhook) return undefined
     return recorded(this.#memory, audit, this.#save(changeWebhook(webhook, change)))
-  }
-
-  rotateSecret(
-    projectId: string,
-    id: string,
-    { secret, previousUntil, updatedAt }: SecretRotation,
-    audit?: AuditEntry,
-  ): Webhook | undefined {
-    const webhook = this.get(projectId, id)
-    if (!webhook) return undefined
-    const previousSecret = { secret: webhook.secret, until: previousUntil }
-    const rotated = this.#save({ ...webhook, secret, previousSecret, updatedAt })
-    return recorded(this.#memory, audit, rotated)
   }
 
   delete(projectId: string, id: string, audit?: AuditEntry): boolean {

@@ -142,8 +142,8 @@ export function messageHooksSuite(it: StorageTest): void {
     expect(await webhooks.get(PROJECT_ID, hook.id)).toBeUndefined()
     expect((await webhooks.list(PROJECT_ID, { limit: 10 })).data).toEqual([])
     expect(await webhooks.update(PROJECT_ID, hook.id, { updatedAt: NOW })).toBeUndefined()
-    const rotation = { secret: hook.secret, previousUntil: NOW, updatedAt: NOW }
-    expect(await webhooks.rotateSecret(PROJECT_ID, hook.id, rotation)).toBeUndefined()
+    const rotation = { rotation: { secret: hook.secret, previousUntil: NOW }, updatedAt: NOW }
+    expect(await webhooks.update(PROJECT_ID, hook.id, rotation)).toBeUndefined()
     expect(await webhooks.delete(PROJECT_ID, hook.id)).toBe(false)
     const test = anEvent({ id: message.agentId, projectId: PROJECT_ID }, { name: 'webhook.test' })
     expect(await storage.deliveries.publishTo(hook.id, test, test.id)).toBeUndefined()

@@ -122,12 +122,12 @@ const CHANGES: readonly [string, Change][] = [
     },
   ],
   [
-    'webhooks.rotateSecret',
+    'webhooks.update with a rotation',
     async ({ webhooks }, audit) => {
       const webhook = aWebhook()
       await webhooks.create(webhook, 1)
-      const rotation = { secret: webhook.secret, previousUntil: NOW, updatedAt: NOW }
-      return webhooks.rotateSecret(PROJECT_ID, webhook.id, rotation, audit)
+      const rotation = { rotation: { secret: webhook.secret, previousUntil: NOW }, updatedAt: NOW }
+      return webhooks.update(PROJECT_ID, webhook.id, rotation, audit)
     },
   ],
   [

@@ -87,8 +87,8 @@ export function clockJumpSuite(it: StorageTest): void {
 
     it('keeps the rest of a grace period of a secret', async ({ storage, scene }) => {
       const { projectId, id, secret } = await scene.webhook()
-      const rotation = { secret, previousUntil: AT + MINUTE, updatedAt: NOW }
-      await storage.webhooks.rotateSecret(projectId, id, rotation)
+      const rotation = { rotation: { secret, previousUntil: AT + MINUTE }, updatedAt: NOW }
+      await storage.webhooks.update(projectId, id, rotation)
       await storage.moveTimes(jump)
       const kept = await storage.webhooks.get(projectId, id)
       expect(kept?.previousSecret?.until).toBe(jump.to + MINUTE)

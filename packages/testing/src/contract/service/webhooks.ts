@@ -168,11 +168,10 @@ export function webhooksSuite(it: StorageTest): void {
   }) => {
     const { id, secret } = await scene.webhook()
     const rotation = {
-      secret: 'the new one' as Sealed,
-      previousUntil: NOW + 60 * MINUTE,
+      rotation: { secret: 'the new one' as Sealed, previousUntil: NOW + 60 * MINUTE },
       updatedAt: NOW + 1,
     }
-    const rotated = await storage.webhooks.rotateSecret(PROJECT_ID, id, rotation)
+    const rotated = await storage.webhooks.update(PROJECT_ID, id, rotation)
     expect(rotated).toMatchObject({
       secret: 'the new one',
       previousSecret: { secret, until: NOW + 60 * MINUTE },
@@ -180,9 +179,9 @@ export function webhooksSuite(it: StorageTest): void {
     })
     expect(await storage.webhooks.get(PROJECT_ID, id)).toEqual(rotated)
 
-    const again = await storage.webhooks.rotateSecret(PROJECT_ID, id, {
+    const again = await storage.webhooks.update(PROJECT_ID, id, {
       ...rotation,
-      secret: 'a newer one' as Sealed,
+      rotation: { ...rotation.rotation, secret: 'a newer one' as Sealed },
     })
     expect(again).toMatchObject({
       secret: 'a newer one',
@@ -204,9 +203,8 @@ export function webhooksSuite(it: StorageTest): void {
   it('hands both secrets to a claim during the grace period', async ({ storage, scene }) => {
     const { id, secret } = await scene.webhook()
     await scene.publish(await scene.agent())
-    await storage.webhooks.rotateSecret(PROJECT_ID, id, {
-      secret: 'the new one' as Sealed,
-      previousUntil: NOW + 60 * MINUTE,
+    await storage.webhooks.update(PROJECT_ID, id, {
+      rotation: { secret: 'the new one' as Sealed, previousUntil: NOW + 60 * MINUTE },
       updatedAt: NOW,
     })
     const [claimed] = await storage.deliveries.claim({
@@ -220,10 +218,11 @@ export function webhooksSuite(it: StorageTest): void {
 
   it('G6: rotates no secret of another project', async ({ storage, scene }) => {
     const webhook = await scene.webhook()
-    const rotation = { secret: 'theirs' as Sealed, previousUntil: NOW, updatedAt: NOW }
-    expect(
-      await storage.webhooks.rotateSecret(OTHER_PROJECT_ID, webhook.id, rotation),
-    ).toBeUndefined()
+    const rotation = {
+      rotation: { secret: 'theirs' as Sealed, previousUntil: NOW },
+      updatedAt: NOW,
+    }
+    expect(await storage.webhooks.update(OTHER_PROJECT_ID, webhook.id, rotation)).toBeUndefined()
     expect(await storage.webhooks.get(PROJECT_ID, webhook.id)).toEqual(webhook)
   })
 }
