@@ -59,8 +59,8 @@ export function auditLogPage(
   return showFound(c, service.auditLog.list(filter, pageOf(c)), async (page) => {
     const names = projectId === undefined ? await namesOf(service, page.data) : undefined
     return listPage(c, {
-      title: 'Audit log',
-      heading: projectId === undefined ? 'Audit log of all projects' : 'Audit log',
+      title: projectId === undefined ? 'Audit log of all projects' : 'Audit log',
+      label: 'Audit log',
       before: (
         <FilterForm
           path={path}

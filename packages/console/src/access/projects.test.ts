@@ -270,6 +270,7 @@ describe('the operator', () => {
     const form = { name: 'first', permissions: 'project:admin' }
     await send(made.headers.get('location') ?? '', form, cookie)
     const page = await text('/console/projects/audit-log', cookie)
+    expect(page).toContain('<title>Audit log of all projects · Agent Messaging</title>')
     for (const name of ['third &lt;shop&gt;', 'other shop', 'test'])
       expect(page).toContain(`<bdi>${name}</bdi>`)
     for (const id of [projectId, other.id])

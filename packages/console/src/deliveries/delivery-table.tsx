@@ -27,8 +27,8 @@ export const detailsOf = ({ deliveries }: MessagingService, page: readonly Webho
   ).map((details) => details.flat())
 
 /**
- * Without webhooks, all deliveries are of `only` and have no column for it. A missing webhook was
- * deleted.
+ * The columns of deliveries, with the webhooks that exist. With `only`, all deliveries are of this
+ * webhook, and no column names it.
  */
 export function deliveryColumns(
   webhooks: readonly Webhook[],

@@ -98,6 +98,8 @@ type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
   ShownPage & {
     /** Default: the title. */
     readonly heading?: string
+    /** The name of the table. Default: the title. */
+    readonly label?: string
     /** Beside the heading. */
     readonly action?: Child
     readonly before?: Child
@@ -108,8 +110,8 @@ type ListPage<Row> = Omit<ListProps<Row>, 'label'> &
 
 /** Answers with a page that has a list, between its filter and its form. */
 export function listPage<Row>(c: PageRequest, options: ListPage<Row>): Promise<Response> {
-  const { title, heading = title, action, before, after, every = false } = options
-  const list = <List {...options} label={title} />
+  const { title, heading = title, label = title, action, before, after, every = false } = options
+  const list = <List {...options} label={label} />
   return show(
     c,
     options,

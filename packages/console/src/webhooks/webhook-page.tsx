@@ -66,8 +66,8 @@ function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
       {label}
     </Post>
   )
-  const ask = (action: string, label: string, style = '') => (
-    <a class={`button ${style}`} href={`${BASE}/webhooks/${id}/${action}`}>
+  const ask = (action: string, label: string, style = 'button') => (
+    <a class={style} href={`${BASE}/webhooks/${id}/${action}`}>
       {label}
     </a>
   )
@@ -82,7 +82,7 @@ function Actions({ webhook }: Pick<WebhookPageProps, 'webhook'>) {
       <a class="button" href={`${BASE}/recover?webhook=${id}`}>
         Recover
       </a>
-      {ask('delete', 'Delete', 'quiet')}
+      {ask('delete', 'Delete', 'button quiet')}
     </div>
   )
 }
