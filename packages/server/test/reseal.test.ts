@@ -7,6 +7,8 @@ import { commandLine, ENV, SLOWLY } from './command-line.js'
 import { createSandbox, type Sandbox } from './sandbox.js'
 
 const API_KEY = 'the-api-key-of-this-test'
+/** For a busy machine. */
+const PATIENTLY = { timeoutMs: 30_000 }
 const OLD = Buffer.alloc(32, 1)
 const NEW = Buffer.alloc(32, 2)
 const withOld = ENV
@@ -55,21 +57,21 @@ describe('reseal', SLOWLY, () => {
     server = await start({ masterKey: NEW, otherMasterKeys: [OLD] })
     client = createClient({ baseUrl: server.url, apiKey: API_KEY })
     await client.webhooks.test(webhook.id)
-    expect((await catcher.next('webhook.test')).headers['x-a']).toBe('canary')
+    expect((await catcher.next('webhook.test', PATIENTLY)).headers['x-a']).toBe('canary')
     expect(await masterKeyAt(withBoth)).toBe('warning')
     expect(await json('reseal', withBoth)).toEqual({ resealed: 2, unopened: 0 })
     expect((await cli('reseal', withBoth)).stdout).toBe(
       'Encrypted the secrets of 0 webhooks and agents. Only SERVICE_MASTER_KEY opens the database now.\n',
     )
     await client.webhooks.test(webhook.id)
-    expect((await catcher.next('webhook.test')).headers['x-a']).toBe('canary')
+    expect((await catcher.next('webhook.test', PATIENTLY)).headers['x-a']).toBe('canary')
     await server.stop()
 
     expect([await masterKeyAt(withNew), await masterKeyAt(withOld)]).toEqual(['ok', 'failed'])
     server = await start({ masterKey: NEW })
     client = createClient({ baseUrl: server.url, apiKey: API_KEY })
     await client.webhooks.test(webhook.id)
-    expect((await catcher.next('webhook.test')).headers['x-a']).toBe('canary')
+    expect((await catcher.next('webhook.test', PATIENTLY)).headers['x-a']).toBe('canary')
     expect(catcher.refused).toEqual([])
     await server.stop()
     await catcher.close()

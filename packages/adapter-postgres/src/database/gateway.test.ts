@@ -121,7 +121,7 @@ describe('a dead connection', () => {
   const one = sql<object, { one: number }>('select 1 as one')
 
   /** All open connections are dead. New ones can be opened. */
-  async function silenced(limits = { silentMs: 60_000, answerMs: 200 }) {
+  async function silenced(limits = { silentMs: 60_000, answerMs: 1_000 }) {
     const wire = await openWire(await postgres.database())
     onTestFinished(wire.close)
     const gateway = createGateway(new pg.Pool({ connectionString: wire.url, max: 4 }), true, limits)
