@@ -1,19 +1,37 @@
 import {
   afterAttemptColumns,
+  changeWebhook,
+  toWebhook,
+  webhookColumns,
   type AttemptRecord,
   type DeliveryStore,
   type RecordedAttempt,
   type Stored,
   type Unavailable,
+  type Webhook,
+  type WebhookColumns,
+  type WebhookRow,
 } from '@org/agent-messaging-core/storage'
+import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
 import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
 import type { Gateway, Queries } from '../database/gateway.js'
 import { fanOut } from '../events/fan-out.js'
 import { headerNames, type HeaderNames } from './header-names.js'
 import { OneAtATime } from './one-at-a-time.js'
-import { jsonRows } from '../database/sql.js'
+import { dialect } from '../database/operations.js'
+import { jsonRows, sql } from '../database/sql.js'
 import { addUsage, countingCall } from '../messages/usage-store.js'
-import { updateHealth, wouldChangeHealth, type DecideHealth } from '../webhooks/webhook-health.js'
+
+type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
+
+const select = selectWebhook(dialect)
+const updateSql = sql<WebhookColumns>(updateWebhook(dialect))
+const lockSql = sql<{ readonly seq: number }, WebhookRow>(
+  `${select} where w.seq = @seq and not w.is_deleted for no key update`,
+)
+const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
+  ${select} join agent_messaging.deliveries d on d.webhook_seq = w.seq
+  where d.id = @deliveryId and not w.is_deleted`)
 
 type Recorded = {
   readonly place: number
@@ -122,4 +140,33 @@ async function rowsOf(db: Queries, names: HeaderNames, records: readonly Attempt
     ...headers[at],
   }))
   return { attempts: jsonRows(rows) }
+}
+
+/**
+ * Returns whether a success would change the webhook, without a transaction. Usually only the first
+ * of many concurrent successes does.
+ */
+async function wouldChangeHealth(
+  db: Queries,
+  deliveryId: string,
+  decideHealth: DecideHealth,
+): Promise<boolean> {
+  const row = await db.one(ofDeliverySql, { deliveryId })
+  return row !== undefined && decideHealth(toWebhook(row)) !== undefined
+}
+
+/** Updates a webhook after an attempt, within the transaction that records the attempt. */
+async function updateHealth(
+  db: Queries,
+  webhookSeq: number,
+  decideHealth: DecideHealth,
+): Promise<{ readonly before: Webhook; readonly after: Webhook } | undefined> {
+  const row = await db.one(lockSql, { seq: webhookSeq })
+  const before = row && toWebhook(row)
+  const update = before && decideHealth(before)
+  if (!update) return undefined
+  const after = changeWebhook(before, update.change)
+  await db.run(updateSql, webhookColumns(after))
+  if (update.outgoing) await fanOut(db, update.outgoing)
+  return { before, after }
 }
