@@ -11,7 +11,7 @@ import { fail } from '../domain/fail.js'
 import { given } from '../domain/given.js'
 import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
-import type { Page, PageOf, Unavailable } from '../ports/stored.js'
+import type { PageOf, Unavailable } from '../ports/stored.js'
 import { agentRules, runtimeConfig, settleAgent, type CreatedAgent } from './create-agent.js'
 import type { With } from './context.js'
 import type { Platform } from '../platform.js'
@@ -23,15 +23,13 @@ type NotFound = { readonly kind: 'agent_not_found' }
 
 export const getAgent =
   (d: Platform) =>
-  ({ projectId, agent }: AgentRef): ResultAsync<Agent, Unavailable | NotFound> =>
+  ({ projectId, agent }: AgentRef) =>
     d.storage.agents
       .get(projectId, agent)
       .andThen((found) => (found ? ok(found) : fail('agent_not_found')))
 
-export const listAgents =
-  (d: Platform) =>
-  (projectId: string, page: PageOf): ResultAsync<Page<Agent>, Unavailable | Invalid> =>
-    ofPage(page, (checked) => d.storage.agents.list(projectId, checked))
+export const listAgents = (d: Platform) => (projectId: string, page: PageOf) =>
+  ofPage(page, (checked) => d.storage.agents.list(projectId, checked))
 
 export type UpdateAgentInput = AgentRef & ByActor & { readonly change: AgentChanges }
 export type UpdateAgentError =
@@ -130,14 +128,7 @@ export type DeleteAgentInput = AgentRef & ByActor & { readonly force?: boolean |
 
 export const deleteAgent =
   (d: With<'supervisor' | 'waitingRoom' | 'maintenance' | 'deliverySender' | 'dispatcher'>) =>
-  ({
-    force = false,
-    actor,
-    ...ref
-  }: DeleteAgentInput): ResultAsync<
-    void,
-    Unavailable | NotFound | { readonly kind: 'agent_busy' }
-  > =>
+  ({ force = false, actor, ...ref }: DeleteAgentInput) =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const { projectId, id: agentId } = agent

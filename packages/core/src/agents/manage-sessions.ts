@@ -1,11 +1,9 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
-import type { Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
-import type { SessionSummary } from '../ports/message-store.js'
-import type { Page, PageOf, Unavailable } from '../ports/stored.js'
+import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { With } from './context.js'
 import type { Platform } from '../platform.js'
 import { getAgent, type AgentRef } from './manage-agents.js'
@@ -15,10 +13,7 @@ export type ListSessionsInput = AgentRef & { readonly page: PageOf }
 
 export const listSessions =
   (d: Platform) =>
-  ({
-    page,
-    ...ref
-  }: ListSessionsInput): ResultAsync<Page<SessionSummary>, Unavailable | Invalid | NotFound> =>
+  ({ page, ...ref }: ListSessionsInput) =>
     ofPage(page, (checked) =>
       getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
         d.storage.messages.listSessions({ projectId, agentId }, checked),

@@ -4,7 +4,6 @@ import { fail } from '../domain/fail.js'
 import type { Message } from '../domain/message.js'
 import type { MessageInput } from '../domain/message-input.js'
 import type { Platform } from '../platform.js'
-import type { Unavailable } from '../ports/stored.js'
 import type { CancelContext } from './change-messages.js'
 import { isCode } from './input-link.js'
 import { answerFound, type AnswerInputError } from './inputs.js'
@@ -15,10 +14,7 @@ export type LinkedInput = { readonly message: Message; readonly input: MessageIn
 
 export const readByLink =
   (d: Pick<Platform, 'storage' | 'crypto' | 'byCode'>) =>
-  ({
-    messageId,
-    token,
-  }: InputLink): ResultAsync<LinkedInput, Unavailable | { readonly kind: 'input_not_found' }> =>
+  ({ messageId, token }: InputLink) =>
     safeTry(async function* () {
       if (!isUuid(messageId) || !isCode(token)) return fail('input_not_found')
       const id = messageId.toLowerCase()

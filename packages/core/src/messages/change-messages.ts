@@ -1,7 +1,7 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, type AuditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
-import { broken, type Invalid } from '../domain/input-rules.js'
+import { broken } from '../domain/input-rules.js'
 import type { JsonObject } from '../domain/json.js'
 import { decideCancellation, type Message } from '../domain/message.js'
 import type { Cancelled } from '../ports/message-store.js'
@@ -102,7 +102,7 @@ export type SetMetadataInput = MessageInput & { readonly metadata: JsonObject }
 
 export const setMetadata =
   (d: With<'waitingRoom'>) =>
-  ({ metadata, ...input }: SetMetadataInput): ResultAsync<Message, GetMessageError | Invalid> =>
+  ({ metadata, ...input }: SetMetadataInput) =>
     safeTry(async function* () {
       yield* broken({ metadata: metadataRule(metadata, d.policy.limits) }) ?? ok(undefined)
       const { id: messageId, projectId, agentId } = yield* getMessage(d)(input)

@@ -20,7 +20,7 @@ import {
   type PrincipalError,
 } from '../domain/principal.js'
 import type { AfterInput, InputChanged } from '../ports/message-store.js'
-import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { PageOf, Stored } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { CancelContext } from './change-messages.js'
 import type { With } from './context.js'
@@ -114,11 +114,7 @@ function refusalOf(
 
 export const withdrawInput =
   (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
-  ({
-    inputId,
-    actor,
-    ...ref
-  }: InputRef & ByActor): ResultAsync<Message, GetMessageError | InputError> =>
+  ({ inputId, actor, ...ref }: InputRef & ByActor) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(ref)
       const input = message.inputs?.find(({ id }) => id === inputId)
@@ -152,11 +148,7 @@ export type ListInputsInput = {
 
 export const listInputs =
   (d: Platform) =>
-  ({
-    projectId,
-    endUserId,
-    page,
-  }: ListInputsInput): ResultAsync<Page<Message>, Unavailable | Invalid> =>
+  ({ projectId, endUserId, page }: ListInputsInput) =>
     pageOfText(page, (part) =>
       d.storage.messages.search(
         { projectId, state: 'input_required', ...(endUserId !== undefined && { endUserId }) },

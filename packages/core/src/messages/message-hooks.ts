@@ -73,24 +73,22 @@ export function newHook(
   }
 }
 
-export const setHook =
-  (d: With<'waitingRoom' | 'deliverySender'>) =>
-  (input: SetHookInput): ResultAsync<HookOfMessage, GetMessageError | Invalid> =>
-    safeTry(async function* () {
-      yield* await checkHook(d, input.projectId, input)
-      const message = yield* getMessage(d)(input)
-      const hooks = yield* d.storage.webhooks.hooksOf(refOf(message))
-      const { name = message.id } = input
-      const before = hooks.find(({ hook }) => hook.name === name)
-      const ref = { projectId: message.projectId, messageId: message.id }
-      const hook = newHook(d, ref, input, before?.id)
-      const set = yield* d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
-      if (set === 'message_not_found') return fail('message_not_found')
-      if (set === 'limit_reached') return invalid('hooks', `must be at most ${MAX_HOOKS}`)
-      if (set === 'name_taken') return invalid('name', 'was given to another hook at this moment')
-      if (before) d.deliverySender.webhookChanged(hook)
-      return ok(hook)
-    })
+export const setHook = (d: With<'waitingRoom' | 'deliverySender'>) => (input: SetHookInput) =>
+  safeTry(async function* () {
+    yield* await checkHook(d, input.projectId, input)
+    const message = yield* getMessage(d)(input)
+    const hooks = yield* d.storage.webhooks.hooksOf(refOf(message))
+    const { name = message.id } = input
+    const before = hooks.find(({ hook }) => hook.name === name)
+    const ref = { projectId: message.projectId, messageId: message.id }
+    const hook = newHook(d, ref, input, before?.id)
+    const set = yield* d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
+    if (set === 'message_not_found') return fail('message_not_found')
+    if (set === 'limit_reached') return invalid('hooks', `must be at most ${MAX_HOOKS}`)
+    if (set === 'name_taken') return invalid('name', 'was given to another hook at this moment')
+    if (before) d.deliverySender.webhookChanged(hook)
+    return ok(hook)
+  })
 
 /** Sets the hook of a repeated send, unless the message has a hook with its name. */
 export async function keepHook(

@@ -48,18 +48,12 @@ type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: Wa
 type Erasing = With<'dispatcher' | 'deliverySender' | 'waitingRoom'>
 type Walk = CountPrincipalInput & Pick<MessageErasure, 'force' | 'countOnly' | 'audit'>
 
-export const countPrincipal =
-  (d: Erasing) =>
-  (input: CountPrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
-    walk(d, { ...input, force: false, countOnly: true })
+export const countPrincipal = (d: Erasing) => (input: CountPrincipalInput) =>
+  walk(d, { ...input, force: false, countOnly: true })
 
 export const erasePrincipal =
   (d: Erasing) =>
-  ({
-    force = false,
-    actor,
-    ...input
-  }: ErasePrincipalInput): ResultAsync<PrincipalTraces, Unavailable | Invalid> =>
+  ({ force = false, actor, ...input }: ErasePrincipalInput) =>
     walk(d, { ...input, force, countOnly: true }).andThen(({ messages: count }) => {
       const { projectId } = input
       const audit = auditEntry(d, {

@@ -13,7 +13,7 @@ import type { SendLimit, SendLimits } from '../domain/send-limit.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
-import type { Page, PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
 import { required, textRule } from '../domain/input-rules.js'
@@ -23,10 +23,7 @@ const OWN_KEY_RULE =
 
 export const createProject =
   (d: Platform) =>
-  ({
-    name,
-    actor,
-  }: ByActor & { readonly name: string }): ResultAsync<Project, Invalid | Unavailable> => {
+  ({ name, actor }: ByActor & { readonly name: string }) => {
     const problem = broken({ name: textRule(name, MAX_NAME) })
     if (problem) return errAsync(problem.error)
     const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
@@ -35,12 +32,10 @@ export const createProject =
     return d.storage.credentials.createProject(project, audit).map(() => project)
   }
 
-export const getProject =
-  (d: Platform) =>
-  (id: string): ResultAsync<Project, Unavailable | { readonly kind: 'project_not_found' }> =>
-    d.storage.credentials
-      .getProject(id)
-      .andThen((found) => (found ? ok(found) : fail('project_not_found')))
+export const getProject = (d: Platform) => (id: string) =>
+  d.storage.credentials
+    .getProject(id)
+    .andThen((found) => (found ? ok(found) : fail('project_not_found')))
 
 export type UpdateProjectInput = ByActor & {
   readonly projectId: string
@@ -85,10 +80,8 @@ function limitRule(limit: SendLimit | undefined): Rule {
     : `must have whole numbers from 1 to ${MOST_PER_MINUTE}`
 }
 
-export const listProjects =
-  (d: Platform) =>
-  (page: PageOf): ResultAsync<Page<Project>, Unavailable | Invalid> =>
-    ofPage(page, d.storage.credentials.listProjects)
+export const listProjects = (d: Platform) => (page: PageOf) =>
+  ofPage(page, d.storage.credentials.listProjects)
 
 export type CreateKeyInput = ByActor & {
   readonly projectId: string
@@ -139,20 +132,14 @@ export const createKey =
       return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
     })
 
-export const listKeys =
-  (d: Platform) =>
-  (projectId: string, page: PageOf): ResultAsync<Page<ApiKey>, Unavailable | Invalid> =>
-    ofPage(page, (checked) => d.storage.credentials.listKeys(projectId, checked))
+export const listKeys = (d: Platform) => (projectId: string, page: PageOf) =>
+  ofPage(page, (checked) => d.storage.credentials.listKeys(projectId, checked))
 
 export type KeyRef = { readonly projectId: string; readonly keyId: string }
 
 export const revokeKey =
   (d: Platform) =>
-  ({
-    projectId,
-    keyId,
-    actor,
-  }: KeyRef & ByActor): ResultAsync<void, Unavailable | { readonly kind: 'key_not_found' }> =>
+  ({ projectId, keyId, actor }: KeyRef & ByActor) =>
     d.storage.credentials
       .revokeKey(
         projectId,
@@ -162,14 +149,12 @@ export const revokeKey =
       )
       .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
-export const endSignIn =
-  (d: Platform) =>
-  (signIn: SignIn): Stored<void> =>
-    d.storage.credentials.endSignIn(signIn, d.clock.now())
+export const endSignIn = (d: Platform) => (signIn: SignIn) =>
+  d.storage.credentials.endSignIn(signIn, d.clock.now())
 
 export const isSignInOver =
   (d: Platform) =>
-  ({ id, until }: SignIn): Stored<boolean> =>
+  ({ id, until }: SignIn) =>
     until <= d.clock.now()
       ? okAsync(true)
       : d.storage.credentials.readSetting(ENDED_SIGN_IN + id).map((end) => end !== undefined)

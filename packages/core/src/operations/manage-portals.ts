@@ -63,18 +63,14 @@ export const createPortal =
 /** The link of a code, and whether the link can still open its session. */
 export type PortalLink = { readonly session: PortalSession; readonly isUsable: boolean }
 
-export const findPortalLink =
-  (d: Platform) =>
-  (code: string): ResultAsync<PortalLink, Unavailable | { readonly kind: 'portal_not_found' }> =>
-    byCode(d, code, (digest) => d.storage.portals.findByDigest(digest)).map((session) => ({
-      session,
-      isUsable: canOpen(session, d.clock.now()),
-    }))
+export const findPortalLink = (d: Platform) => (code: string) =>
+  byCode(d, code, (digest) => d.storage.portals.findByDigest(digest)).map((session) => ({
+    session,
+    isUsable: canOpen(session, d.clock.now()),
+  }))
 
-export const openPortal =
-  (d: Platform) =>
-  (code: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
-    byCode(d, code, (digest) => d.storage.portals.open(digest, d.clock.now()))
+export const openPortal = (d: Platform) => (code: string) =>
+  byCode(d, code, (digest) => d.storage.portals.open(digest, d.clock.now()))
 
 /** Calls the storage in turn, if the code can be one of ours. */
 const byCode = (
@@ -88,27 +84,18 @@ const byCode = (
         .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
     : errAsync({ kind: 'portal_not_found' })
 
-export const findOpenPortal =
-  (d: Platform) =>
-  (id: string): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
-    d.storage.portals
-      .find(id)
-      .andThen((found) =>
-        found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
-      )
+export const findOpenPortal = (d: Platform) => (id: string) =>
+  d.storage.portals
+    .find(id)
+    .andThen((found) =>
+      found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
+    )
 
 export type PortalRef = { readonly projectId: string; readonly portalId: string }
 
 export const endPortal =
   (d: Platform) =>
-  ({
-    projectId,
-    portalId,
-    actor,
-  }: PortalRef & ByActor): ResultAsync<
-    void,
-    Unavailable | { readonly kind: 'portal_not_found' }
-  > => {
+  ({ projectId, portalId, actor }: PortalRef & ByActor) => {
     const audit = auditEntry(d, { projectId, action: 'portal.ended', targetId: portalId, actor })
     return d.storage.portals
       .end(projectId, portalId, d.clock.now(), audit)

@@ -1,7 +1,6 @@
 import { ok, safeTry } from 'neverthrow'
 import type { Instant } from '../domain/instant.js'
 import type { AttemptCount, MessageCount } from '../ports/activity.js'
-import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 
 export type ReadActivityInput = {
@@ -31,7 +30,7 @@ const MOST_LOOKED_AT = 5_000
 
 export const readActivity =
   (d: Platform) =>
-  ({ projectId, bucketMs, buckets }: ReadActivityInput): Stored<Activity> =>
+  ({ projectId, bucketMs, buckets }: ReadActivityInput) =>
     safeTry(async function* () {
       const now = d.clock.now()
       const since = (Math.floor(now / bucketMs) - buckets + 1) * bucketMs

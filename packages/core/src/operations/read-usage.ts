@@ -1,9 +1,8 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { invalid, type Invalid } from '../domain/input-rules.js'
+import { ok, safeTry } from 'neverthrow'
+import { invalid } from '../domain/input-rules.js'
 import type { Instant } from '../domain/instant.js'
 import { dayOf, startOfDay, sumOfUsage, type UsageCounts } from '../domain/usage.js'
 import type { Platform } from '../platform.js'
-import type { Unavailable } from '../ports/stored.js'
 
 /** `from` and `to` are in the first and the last day. Default: the last 30 days. */
 export type ReadUsageInput = {
@@ -26,7 +25,7 @@ const MOST_DAYS = 366
 
 export const readUsage =
   (d: Platform) =>
-  ({ projectId, from, to }: ReadUsageInput): ResultAsync<ProjectUsage, Invalid | Unavailable> =>
+  ({ projectId, from, to }: ReadUsageInput) =>
     safeTry(async function* () {
       const toDay = dayOf(to ?? d.clock.now())
       const fromDay = from === undefined ? toDay - DEFAULT_DAYS + 1 : dayOf(from)

@@ -3,7 +3,6 @@ import { resealDeclared } from '../agents/declared-records.js'
 import { resealAgent } from '../domain/agent.js'
 import { resealWebhook } from '../domain/webhook.js'
 import { adoptMasterKey } from '../maintenance/master-key.js'
-import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 
 /** The position of a walk over all secrets, and the rows before it that no key opens. */
@@ -28,7 +27,7 @@ const STEP = 100
 
 export const resealSecrets =
   (d: Platform) =>
-  ({ of, after, unopened: before }: ResealPlace = START): Stored<ResealedSecrets> =>
+  ({ of, after, unopened: before }: ResealPlace = START) =>
     safeTry(async function* () {
       const { next, ...found } = yield* step(d, of, after)
       const unopened = before + found.unopened

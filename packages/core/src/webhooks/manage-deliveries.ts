@@ -3,10 +3,9 @@ import { auditEntry, type AuditEntry, type ByActor } from '../domain/audit.js'
 import type { OperatorReason, WebhookDelivery } from '../domain/delivery.js'
 import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
-import type { Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
-import type { DeliveryDetail, DeliveryFilter } from '../ports/delivery-store.js'
-import type { Page, PageOf, Unavailable } from '../ports/stored.js'
+import type { DeliveryFilter } from '../ports/delivery-store.js'
+import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { With } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
@@ -17,41 +16,29 @@ type NotFound = { readonly kind: 'delivery_not_found' }
 
 export const getDelivery =
   (d: Platform) =>
-  ({ projectId, deliveryId }: DeliveryRef): ResultAsync<DeliveryDetail, Unavailable | NotFound> =>
+  ({ projectId, deliveryId }: DeliveryRef) =>
     d.storage.deliveries
       .get(projectId, deliveryId)
       .andThen((found) =>
         found ? ok({ ...found, body: withoutInputUrl(found.body) }) : fail('delivery_not_found'),
       )
 
-export const listDeliveries =
-  (d: Platform) =>
-  (
-    filter: DeliveryFilter,
-    page: PageOf,
-  ): ResultAsync<Page<WebhookDelivery>, Unavailable | Invalid> =>
-    ofPage(page, (checked) => d.storage.deliveries.list(filter, checked))
+export const listDeliveries = (d: Platform) => (filter: DeliveryFilter, page: PageOf) =>
+  ofPage(page, (checked) => d.storage.deliveries.list(filter, checked))
 
-export const redeliver =
-  (d: With<'deliverySender'>) =>
-  (
-    ref: DeliveryCall,
-  ): ResultAsync<
-    WebhookDelivery,
-    Unavailable | NotFound | { readonly kind: 'delivery_busy' | 'webhook_not_found' }
-  > =>
-    safeTry(async function* () {
-      const { projectId, deliveryId } = ref
-      const { delivery } = yield* getDelivery(d)(ref)
-      yield* getWebhook(d)({ projectId, webhookId: delivery.webhookId })
-      const now = d.clock.now()
-      if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now)
-        return fail('delivery_busy')
-      const audit = entryOf(d, ref, 'delivery.redelivered')
-      yield* d.storage.deliveries.redeliver({ projectId, deliveryId }, { limit: 1 }, now, audit)
-      d.deliverySender.wake()
-      return ok((yield* getDelivery(d)(ref)).delivery)
-    })
+export const redeliver = (d: With<'deliverySender'>) => (ref: DeliveryCall) =>
+  safeTry(async function* () {
+    const { projectId, deliveryId } = ref
+    const { delivery } = yield* getDelivery(d)(ref)
+    yield* getWebhook(d)({ projectId, webhookId: delivery.webhookId })
+    const now = d.clock.now()
+    if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now)
+      return fail('delivery_busy')
+    const audit = entryOf(d, ref, 'delivery.redelivered')
+    yield* d.storage.deliveries.redeliver({ projectId, deliveryId }, { limit: 1 }, now, audit)
+    d.deliverySender.wake()
+    return ok((yield* getDelivery(d)(ref)).delivery)
+  })
 
 /** The reason is `skipped` if the delivery blocks the others of its session. */
 export const cancelDelivery =

@@ -1,6 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
-import type { WebhookDelivery } from '../domain/delivery.js'
 import type { CustomHeaders } from '../domain/custom-headers.js'
 import { freezeEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
@@ -18,7 +17,7 @@ import {
   type WebhookSettings,
 } from '../domain/webhook.js'
 import { resumed, untried } from '../domain/webhook-health.js'
-import type { Page, PageOf, Unavailable } from '../ports/stored.js'
+import type { PageOf, Unavailable } from '../ports/stored.js'
 
 import type { Platform } from '../platform.js'
 import type { With } from './context.js'
@@ -80,30 +79,21 @@ export const createWebhook =
 
 export type WebhookRef = { readonly projectId: string; readonly webhookId: string }
 type WebhookCall = WebhookRef & ByActor
-type NotFound = { readonly kind: 'webhook_not_found' }
-
 export const getWebhook =
   (d: Platform) =>
-  ({ projectId, webhookId }: WebhookRef): ResultAsync<Webhook, Unavailable | NotFound> =>
+  ({ projectId, webhookId }: WebhookRef) =>
     d.storage.webhooks
       .get(projectId, webhookId)
       .andThen((found) => (found ? ok(found) : fail('webhook_not_found')))
 
-export const listWebhooks =
-  (d: Platform) =>
-  (projectId: string, page: PageOf): ResultAsync<Page<Webhook>, Unavailable | Invalid> =>
-    ofPage(page, (checked) => d.storage.webhooks.list(projectId, checked))
+export const listWebhooks = (d: Platform) => (projectId: string, page: PageOf) =>
+  ofPage(page, (checked) => d.storage.webhooks.list(projectId, checked))
 
 export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
 
 export const updateWebhook =
   (d: With<'deliverySender'>) =>
-  ({
-    projectId,
-    webhookId,
-    change,
-    actor,
-  }: UpdateWebhookInput): ResultAsync<Webhook, Invalid | Unavailable | NotFound> =>
+  ({ projectId, webhookId, change, actor }: UpdateWebhookInput) =>
     safeTry(async function* () {
       yield* await checkWebhook(d, projectId, change)
       const before = yield* getWebhook(d)({ projectId, webhookId })
@@ -146,13 +136,7 @@ const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
 
 export const rotateSecret =
   (d: With<'deliverySender'>) =>
-  ({
-    projectId,
-    webhookId,
-    secret: own,
-    graceMs = DEFAULT_GRACE_MS,
-    actor,
-  }: RotateSecretInput): ResultAsync<CreatedWebhook, Invalid | Unavailable | NotFound> =>
+  ({ projectId, webhookId, secret: own, graceMs = DEFAULT_GRACE_MS, actor }: RotateSecretInput) =>
     safeTry(async function* () {
       const problem = broken({
         secret: secretRule(own),
@@ -182,7 +166,7 @@ export const rotateSecret =
 
 export const finishRotation =
   (d: With<'deliverySender'>) =>
-  ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<Webhook, Unavailable | NotFound> =>
+  ({ projectId, webhookId, actor }: WebhookCall) =>
     safeTry(async function* () {
       const webhook = yield* d.storage.webhooks.update(
         projectId,
@@ -197,13 +181,7 @@ export const finishRotation =
 
 export const sendTestEvent =
   (d: With<'deliverySender'>) =>
-  ({
-    projectId,
-    webhookId,
-  }: WebhookRef): ResultAsync<
-    WebhookDelivery,
-    Unavailable | NotFound | { readonly kind: 'webhook_disabled' }
-  > =>
+  ({ projectId, webhookId }: WebhookRef) =>
     safeTry(async function* () {
       const webhook = yield* getWebhook(d)({ projectId, webhookId })
       if (webhook.status.kind === 'disabled') return fail('webhook_disabled')
@@ -222,7 +200,7 @@ export const sendTestEvent =
 
 export const deleteWebhook =
   (d: With<'deliverySender' | 'maintenance'>) =>
-  ({ projectId, webhookId, actor }: WebhookCall): ResultAsync<void, Unavailable | NotFound> =>
+  ({ projectId, webhookId, actor }: WebhookCall) =>
     safeTry(async function* () {
       const audit = entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.deleted' })
       const deleted = yield* d.storage.webhooks.delete(projectId, webhookId, audit)

@@ -1,11 +1,10 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
-import type { Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { Recovery } from '../ports/recovery-store.js'
-import type { Page, PageOf, Unavailable } from '../ports/stored.js'
+import type { PageOf } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { With } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
@@ -16,20 +15,11 @@ export type StartRecoveryInput = ByActor & {
   readonly filter?: Omit<DeliveryFilter, 'projectId'>
 }
 export type RecoveryRef = { readonly projectId: string; readonly recoveryId: string }
-type NotFound = { readonly kind: 'recovery_not_found' }
-
 const MOST_RUNNING = 20
 
 export const startRecovery =
   (d: With<'recoveryRunner'>) =>
-  ({
-    projectId,
-    filter = {},
-    actor,
-  }: StartRecoveryInput): ResultAsync<
-    Recovery,
-    Unavailable | { readonly kind: 'webhook_not_found' | 'too_many_recoveries' }
-  > =>
+  ({ projectId, filter = {}, actor }: StartRecoveryInput) =>
     safeTry(async function* () {
       const { webhookId, status = 'exhausted', createdBefore = Infinity } = filter
       if (webhookId !== undefined) yield* getWebhook(d)({ projectId, webhookId })
@@ -57,26 +47,17 @@ export const startRecovery =
 
 export const getRecovery =
   (d: Platform) =>
-  ({ projectId, recoveryId }: RecoveryRef): ResultAsync<Recovery, Unavailable | NotFound> =>
+  ({ projectId, recoveryId }: RecoveryRef) =>
     d.storage.recoveries
       .get(projectId, recoveryId)
       .andThen((found) => (found ? ok(found) : fail('recovery_not_found')))
 
-export const listRecoveries =
-  (d: Platform) =>
-  (projectId: string, page: PageOf): ResultAsync<Page<Recovery>, Unavailable | Invalid> =>
-    ofPage(page, (checked) => d.storage.recoveries.list(projectId, checked))
+export const listRecoveries = (d: Platform) => (projectId: string, page: PageOf) =>
+  ofPage(page, (checked) => d.storage.recoveries.list(projectId, checked))
 
 export const cancelRecovery =
   (d: Platform) =>
-  ({
-    projectId,
-    recoveryId,
-    actor,
-  }: RecoveryRef & ByActor): ResultAsync<
-    Recovery,
-    Unavailable | NotFound | { readonly kind: 'recovery_final' }
-  > => {
+  ({ projectId, recoveryId, actor }: RecoveryRef & ByActor) => {
     const audit = auditEntry(d, {
       projectId,
       action: 'recovery.cancelled',
