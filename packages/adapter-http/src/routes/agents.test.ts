@@ -1,11 +1,39 @@
 import { err, ok } from 'neverthrow'
-import { createService, defaultLimits } from '@org/agent-messaging-core'
+import { createService, defaultLimits, type AgentSettings } from '@org/agent-messaging-core'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
 import { createHttpApp } from '../app.js'
 
 const echo = { name: 'echo', runtime: { kind: 'function', handler: 'echo' } }
+
+/** A value of every setting that is not its default. */
+const SETTINGS: { readonly [K in keyof AgentSettings]-?: NonNullable<AgentSettings[K]> } = {
+  name: 'other',
+  runtime: { kind: 'fake' },
+  defaultExecutionPrincipal: { type: 'end_user', endUserId: 'u1' },
+  concurrency: 2,
+  maxAttempts: 2,
+  maxQueued: 2,
+  onBusy: 'reject',
+  a2a: { enabled: true },
+}
+
+it.each(Object.entries(SETTINGS))('a creation and a change keep %s', async (name, value) => {
+  const { ask } = await openScene()
+  const stopped = { ...echo, desiredState: 'stopped' }
+  const create = async (body: object) => {
+    const { json } = await ask('POST', '/v1/agents', { body })
+    return `/v1/agents/${json.id}`
+  }
+  const created = await create({ ...stopped, [name]: value })
+  expect((await ask('GET', created)).json[name]).toEqual(value)
+  await ask('DELETE', created)
+  const changed = await create(stopped)
+  expect((await ask('GET', changed)).json[name]).not.toEqual(value)
+  await ask('PATCH', changed, { body: { [name]: value } })
+  expect((await ask('GET', changed)).json[name]).toEqual(value)
+})
 
 describe('POST /v1/agents', () => {
   it('creates an agent with the defaults and starts it', async () => {

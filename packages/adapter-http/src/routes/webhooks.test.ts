@@ -1,3 +1,4 @@
+import type { WebhookSettings } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { refused } from '@org/agent-messaging-testing'
 import { openScene, UNKNOWN_ID } from '../../test/scene.js'
@@ -103,6 +104,38 @@ describe('POST /v1/webhooks', () => {
       expect((await ask('POST', '/v1/webhooks', { body: hook })).status).toBe(201)
     expect((await ask('POST', '/v1/webhooks', { body: hook })).json.error.code).toBe('CONFLICT')
   })
+})
+
+/** A value of every setting that is not its default. */
+const SETTINGS: { readonly [K in keyof WebhookSettings]-?: NonNullable<WebhookSettings[K]> } = {
+  url: 'https://other.example/hook',
+  events: ['agent.error', '*'],
+  filter: { sessionIdPrefix: 'chat/' },
+  description: 'for people',
+  headers: { 'X-Team': 'blue' },
+  enabled: false,
+  disableOnGone: true,
+  ordering: 'session',
+  paused: true,
+  maxConcurrency: 3,
+  requestsPerSecond: 0.5,
+  timeoutMs: 1_000,
+  retrySchedule: [1, 2],
+}
+
+it.each(Object.entries(SETTINGS))('a creation and a change keep %s', async (name, value) => {
+  const { ask } = await openScene()
+  const shown = name === 'headers' ? { 'X-Team': { set: true } } : value
+  const create = async (body: object) => {
+    const { json } = await ask('POST', '/v1/webhooks', { body })
+    return `/v1/webhooks/${json.id}`
+  }
+  const created = await create({ ...hook, [name]: value })
+  expect((await ask('GET', created)).json[name]).toEqual(shown)
+  const changed = await create(hook)
+  expect((await ask('GET', changed)).json[name]).not.toEqual(shown)
+  await ask('PATCH', changed, { body: { [name]: value } })
+  expect((await ask('GET', changed)).json[name]).toEqual(shown)
 })
 
 describe('the life of a webhook', () => {

@@ -3,6 +3,7 @@ import {
   AGENT_STATES,
   agentSettings,
   onBusyOf,
+  settingsIn,
   toIso,
   type FailedAgent,
 } from '@org/agent-messaging-core/runtime'
@@ -91,18 +92,13 @@ export const agentBody = ({
   ...agent
 }: Agent): AgentBody => ({
   id: agent.id,
-  name: agent.name,
-  defaultExecutionPrincipal: agent.defaultExecutionPrincipal,
+  ...settingsIn(agentSettings, agent),
   // Only the public options. The runtime's adapter stores secret options separately.
   runtime: { kind: runtime.kind, ...runtime.options },
   desiredState: agent.desiredState,
   state: state.kind,
   ...(state.kind === 'error' && failureOf(state)),
-  concurrency: agent.concurrency,
-  maxAttempts: agent.maxAttempts,
-  maxQueued: agent.maxQueued,
   onBusy: onBusyOf(agent),
-  a2a: agent.a2a,
   createdAt: toIso(createdAt),
   updatedAt: toIso(updatedAt),
 })

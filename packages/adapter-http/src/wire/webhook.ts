@@ -7,7 +7,12 @@ import {
   type WebhookLimit,
   type WebhookSettings,
 } from '@org/agent-messaging-core'
-import { toIso, webhookSettings, type DisabledReason } from '@org/agent-messaging-core/runtime'
+import {
+  settingsIn,
+  toIso,
+  webhookSettings,
+  type DisabledReason,
+} from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { answerFields } from '../described.js'
 import { at, count, toIsoIfSet, uuid, type BodyOf } from './body.js'
@@ -80,19 +85,16 @@ export const createdWebhookSchema = webhookSchema
 type WebhookBody = BodyOf<typeof webhookSchema>
 
 /** The webhook at `now`. Does not contain the secret, which only a creation and a rotation show. */
-export const webhookBody = (webhook: Webhook, now: Instant, limit?: WebhookLimit): WebhookBody => ({
+export const webhookBody = (
+  { headers, ...webhook }: Webhook,
+  now: Instant,
+  limit?: WebhookLimit,
+): WebhookBody => ({
   id: webhook.id,
-  url: webhook.url,
-  events: webhook.events,
-  filter: webhook.filter,
-  description: webhook.description,
-  ...(webhook.headers && {
-    headers: Object.fromEntries(
-      webhook.headers.names.map((name) => [name, { set: true as const }]),
-    ),
+  ...settingsIn(webhookSettings, webhook),
+  ...(headers && {
+    headers: Object.fromEntries(headers.names.map((name) => [name, { set: true as const }])),
   }),
-  disableOnGone: webhook.disableOnGone,
-  ordering: webhook.ordering,
   paused: webhook.isPaused,
   ...webhook.sending,
   ...statusFields(webhook),

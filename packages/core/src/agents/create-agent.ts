@@ -17,7 +17,7 @@ import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { jsonProblem } from '../domain/json.js'
 import { defaultPrincipalProblem } from '../domain/principal.js'
-import { rulesOf } from '../domain/setting.js'
+import { rulesOf, settingsIn } from '../domain/setting.js'
 import { newSecret } from '../domain/signature.js'
 import type { Unavailable } from '../ports/stored.js'
 import { within } from '../pacing/deadline.js'
@@ -73,13 +73,14 @@ export const createAgent =
       return ok({ agent: seen, ...(signingSecret !== undefined && { signingSecret }) })
     })
 
-/** Every setting except the runtime. */
+const { name: _name, runtime: _runtime, onBusy: _onBusy, ...keptSettings } = agentSettings
+
+/** Every setting except the name and the runtime. */
 export const withDefaults = (input: Omit<AgentSettings, 'name' | 'runtime'>) => ({
-  defaultExecutionPrincipal: input.defaultExecutionPrincipal ?? { type: 'service' as const },
-  concurrency: input.concurrency ?? agentDefaults.concurrency,
-  maxAttempts: input.maxAttempts ?? agentDefaults.maxAttempts,
+  ...agentDefaults,
+  defaultExecutionPrincipal: { type: 'service' as const },
+  ...settingsIn(keptSettings, input),
   maxQueued: decideMaxQueued(input.onBusy, input.maxQueued ?? agentDefaults.maxQueued),
-  ...(input.a2a && { a2a: input.a2a }),
 })
 
 const FIRST_START_MS = 10_000

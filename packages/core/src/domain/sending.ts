@@ -1,4 +1,4 @@
-import { filled, given } from './given.js'
+import { filled } from './given.js'
 import type { Instant } from './instant.js'
 import type { SettingsOf } from './setting.js'
 
@@ -65,10 +65,6 @@ export const sendingSettings = {
     examples: [[5_000, 60_000, 600_000]],
   },
 } as const satisfies SettingsOf<SendingChange>
-
-/** The settings of sending that an input gives. */
-export const sendingIn = (input: SendingChange): SendingChange =>
-  Object.fromEntries(Object.entries(given(input)).filter(([name]) => name in sendingSettings))
 
 /** Returns the changed settings without cleared fields, or undefined if none is left. */
 export function changeSending(

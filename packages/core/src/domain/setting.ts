@@ -1,4 +1,5 @@
 import { integerRule, IS_REQUIRED, textRule, type Rule } from './input-rules.js'
+import { given } from './given.js'
 import { isJsonObject } from './json.js'
 
 /** Describes a setting of a resource: its legal values in words of JSON Schema, and texts. */
@@ -48,13 +49,19 @@ export type SettingsOf<Input> = {
         : { readonly required: true })
 }
 
+/** The described settings that an object has. */
+export const settingsIn = <S extends Settings, T extends object>(settings: S, fields: T) =>
+  Object.fromEntries(
+    Object.entries(given(fields)).filter(([name]) => Object.hasOwn(settings, name)),
+  ) as { readonly [K in keyof Pick<T, keyof T & keyof S>]: Exclude<T[K], undefined> }
+
 /** The rules of the settings that are given. */
 export const rulesOf = (
   settings: Settings,
-  given: Readonly<Record<string, unknown>>,
+  input: Readonly<Record<string, unknown>>,
 ): Record<string, Rule> =>
   Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, givenRule(settings[name], value)]),
+    Object.entries(input).map(([name, value]) => [name, givenRule(settings[name], value)]),
   )
 
 const givenRule = (setting: Setting | undefined, value: unknown): Rule =>

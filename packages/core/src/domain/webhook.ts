@@ -18,14 +18,9 @@ const ORDERINGS = ['none', 'session'] as const
 type Ordering = (typeof ORDERINGS)[number]
 
 /** A registered receiver. */
-export type Webhook = {
+export type Webhook = KeptSettings & {
   readonly id: string
   readonly projectId: string
-  readonly url: string
-  readonly events: readonly (SubscribableEvent | '*')[]
-  /** If set, the webhook gets only the events that match. */
-  readonly filter?: WebhookFilter
-  readonly description?: string
   readonly secret: Sealed
   /** The secret before a rotation, until the grace period ends. */
   readonly previousSecret?: { readonly secret: Sealed; readonly until: Instant }
@@ -34,10 +29,6 @@ export type Webhook = {
    * values.
    */
   readonly headers?: { readonly names: readonly string[]; readonly sealed: Sealed }
-  /** True if an answer of 410 disables the webhook instead of counting as a failure. */
-  readonly disableOnGone: boolean
-  /** A change applies to the next event. */
-  readonly ordering: Ordering
   readonly sending?: SendingSettings
   /** A paused webhook keeps its deliveries without a limit, and sends nothing. */
   readonly isPaused: boolean
@@ -59,16 +50,19 @@ export type DisabledReason = 'operator' | 'failing' | 'gone'
 export type WebhookSettings = SendingChange & {
   readonly url: string
   /** Event names, or `'*'` for all events, also in later versions. */
-  readonly events: Webhook['events']
+  readonly events: readonly (SubscribableEvent | '*')[]
   /** Limits the webhook to the events that match. */
   readonly filter?: WebhookFilter | null | undefined
   readonly description?: string | null | undefined
   /** Additional headers of each request. The values are secret: only the names are shown. */
   readonly headers?: CustomHeaders | null | undefined
   readonly enabled?: boolean | undefined
-  /** True if an answer of 410 disables the webhook. Default: false. */
+  /** True if a 410 disables the webhook instead of counting as a failure. Default: false. */
   readonly disableOnGone?: boolean | undefined
-  /** `session`: the deliveries of one session keep the order of their events. Default: `none`. */
+  /**
+   * `session`: the deliveries of one session keep the order of their events. Default: `none`. A
+   * change applies to the next event.
+   */
   readonly ordering?: Ordering | undefined
   /** True keeps all deliveries and sends nothing. Default: false. */
   readonly paused?: boolean | undefined
@@ -77,10 +71,22 @@ export type WebhookChanges = {
   readonly [K in keyof WebhookSettings]?: WebhookSettings[K] | undefined
 }
 
+/** The settings that a webhook stores in another form or under another name. */
+type Converted = 'headers' | 'enabled' | 'paused' | keyof SendingSettings
+type PlainSettings = Omit<WebhookSettings, Converted>
+/** A clearable setting can be absent. */
+type KeptSettings = Kept<Omit<PlainSettings, ClearableName>> &
+  Partial<Kept<Pick<PlainSettings, ClearableName>>>
+type Kept<Settings> = { readonly [K in keyof Settings]-?: NonNullable<Settings[K]> }
+export type ClearableName = {
+  [K in keyof PlainSettings]-?: null extends PlainSettings[K] ? K : never
+}[keyof PlainSettings]
+
 /** The limits of custom headers. */
 export const HEADER_LIMITS = { maxHeaders: 20, maxValueLength: 4_096 }
 
-export const webhookSettings = {
+/** The settings beside those of sending. */
+export const ownSettings = {
   url: {
     type: 'string',
     maxLength: 2_048,
@@ -138,14 +144,12 @@ export const webhookSettings = {
     default: false,
     description: 'Keeps all deliveries and sends nothing.',
   },
-  ...sendingSettings,
-} as const satisfies SettingsOf<WebhookSettings>
+} as const satisfies SettingsOf<Omit<WebhookSettings, keyof SendingSettings>>
+
+export const webhookSettings = { ...ownSettings, ...sendingSettings }
 
 /** An absent field stays as it is. `null` clears an optional field. */
-export type WebhookChange = Pick<
-  WebhookChanges,
-  'url' | 'events' | 'filter' | 'description' | 'disableOnGone' | 'ordering'
-> & {
+export type WebhookChange = Omit<WebhookChanges, Converted> & {
   readonly headers?: Webhook['headers'] | null
   readonly sending?: SendingChange
   readonly isPaused?: boolean

@@ -1,8 +1,14 @@
+import { filled } from '../domain/given.js'
 import type { Sealed } from '../domain/sealed.js'
 import type { SendingSettings } from '../domain/sending.js'
 import type { WebhookFilter } from '../domain/webhook-filter.js'
 import type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
-import type { DisabledReason, Webhook } from '../domain/webhook.js'
+import {
+  ownSettings,
+  type ClearableName,
+  type DisabledReason,
+  type Webhook,
+} from '../domain/webhook.js'
 
 export type WebhookColumns = ReturnType<typeof webhookColumns>
 /** A store can return a boolean as a number. */
@@ -12,23 +18,18 @@ export type WebhookRow = Omit<WebhookColumns, 'disableOnGone' | 'paused'> & {
   readonly paused: boolean | number
 }
 
+type OwnSetting = keyof typeof ownSettings
 type Properties = readonly (keyof WebhookColumns)[]
 
 /** The columns that an update writes. */
-export const WEBHOOK_UPDATE = [
-  'url',
-  'events',
-  'filter',
-  'description',
+export const WEBHOOK_UPDATE: Properties = [
+  // Every setting has a column of its name, except `enabled`.
+  ...(Object.keys(ownSettings) as OwnSetting[]).filter((name) => name !== 'enabled'),
   'secret',
   'previousSecret',
   'previousUntil',
   'headerNames',
-  'headers',
-  'disableOnGone',
-  'ordering',
   'sending',
-  'paused',
   'disabledAt',
   'disabledReason',
   'consecutiveFailures',
@@ -38,7 +39,7 @@ export const WEBHOOK_UPDATE = [
   'circuitUntil',
   'circuitTrips',
   'updatedAt',
-] as const satisfies Properties
+]
 export const WEBHOOK_COLUMNS: Properties = [
   'id',
   'projectId',
@@ -53,8 +54,10 @@ export const toWebhook = (row: WebhookRow): Webhook => ({
   projectId: row.projectId,
   url: row.url,
   events: JSON.parse(row.events) as Webhook['events'],
-  ...(row.filter !== null && { filter: JSON.parse(row.filter) as WebhookFilter }),
-  ...(row.description !== null && { description: row.description }),
+  ...filled({
+    filter: row.filter === null ? null : (JSON.parse(row.filter) as WebhookFilter),
+    description: row.description,
+  } satisfies Record<ClearableName, unknown>),
   secret: row.secret as Sealed,
   ...(row.previousSecret !== null && {
     previousSecret: { secret: row.previousSecret as Sealed, until: row.previousUntil ?? 0 },

@@ -5,10 +5,12 @@ import { freezeEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
 import { given } from '../domain/given.js'
-import { sendingIn } from '../domain/sending.js'
+import { sendingSettings } from '../domain/sending.js'
+import { settingsIn } from '../domain/setting.js'
 import { newSecret } from '../domain/signature.js'
 import {
   changeWebhook,
+  ownSettings,
   webhookHeadersContext,
   webhookSecretContext,
   type Webhook,
@@ -67,8 +69,7 @@ export const createWebhook =
         createdAt: now,
         updatedAt: now,
       }
-      const { enabled: _, ...settings } = input
-      const webhook = changeWebhook(blank, changeOf(d, settings, blank))
+      const webhook = changeWebhook(blank, changeOf(d, input, blank))
       const created = yield* d.storage.webhooks.create(
         webhook,
         d.policy.limits.webhooksPerProject,
@@ -234,15 +235,19 @@ const originOf = (url: string): string => {
   return origin === 'null' ? href : origin
 }
 
-function changeOf(d: Platform, change: WebhookChanges, before: Webhook): WebhookChange {
-  const { url, events, filter, description, headers, disableOnGone, ordering } = change
+function changeOf(
+  d: Platform,
+  { headers, enabled, paused, ...change }: WebhookChanges,
+  before: Webhook,
+): WebhookChange {
   const now = d.clock.now()
   return {
-    ...given({ url, filter, description, disableOnGone, ordering, isPaused: change.paused }),
-    sending: sendingIn(change),
-    ...(events && { events: [...new Set(events)] }),
+    ...settingsIn(ownSettings, change),
+    ...given({ isPaused: paused }),
+    sending: settingsIn(sendingSettings, change),
+    ...(change.events && { events: [...new Set(change.events)] }),
     ...(headers !== undefined && { headers: sealedHeaders(d, before.id, headers) }),
-    ...toggled(before, change.enabled, now),
+    ...toggled(before, enabled, now),
     updatedAt: now,
   }
 }
