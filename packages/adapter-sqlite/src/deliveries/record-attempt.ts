@@ -1,24 +1,25 @@
-import type { Database } from 'better-sqlite3'
 import {
   afterAttemptColumns,
   attemptCounts,
-  changeWebhook,
-  toWebhook,
-  webhookColumns,
   type AttemptRecord,
+  changeWebhook,
+  type DeliveryAttempt,
   type DeliveryStatus,
+  headerLines,
   type RecordedAttempt,
+  toWebhook,
   type Webhook,
+  webhookColumns,
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
-import { DeliveryOrders } from './delivery-order.js'
-import type { FanOut } from '../events/fan-out.js'
-import { headerWriter } from './header-names.js'
-import type { UsageRows } from '../messages/usage-store.js'
+import type { Database } from 'better-sqlite3'
 import { dialect } from '../database/operations.js'
+import type { FanOut } from '../events/fan-out.js'
+import type { UsageRows } from '../messages/usage-store.js'
 import type { WebhookRows } from '../webhooks/receivers.js'
+import { DeliveryOrders } from './delivery-order.js'
 
 type Claim = {
   readonly seq: number
@@ -132,5 +133,29 @@ function healthUpdates(
     webhooks.changed()
     if (decision.outgoing) fanOut(decision.outgoing)
     return { before, after }
+  }
+}
+
+type Headers = DeliveryAttempt['requestHeaders']
+type HeaderColumns = {
+  readonly headerNamesSeq: number | null
+  readonly headerValues: string | null
+}
+
+/**
+ * Returns the columns of an attempt's headers, in a transaction. Attempts with the same names share
+ * one row of names.
+ */
+function headerWriter(db: Database): (headers: Headers) => HeaderColumns {
+  const add = db.prepare<[string]>('insert into header_names (names) values (?)')
+  const seqOf = db.prepare<[string], number>('select seq from header_names where names = ?').pluck()
+  return (headers) => {
+    if (!headers) return { headerNamesSeq: null, headerValues: null }
+    const { names, values } = headerLines(headers)
+    const known = seqOf.get(names)
+    return {
+      headerNamesSeq: known ?? Number(add.run(names).lastInsertRowid),
+      headerValues: values,
+    }
   }
 }

@@ -1,25 +1,44 @@
-import type { Database } from 'better-sqlite3'
-import type { MessageStore } from '@org/agent-messaging-core/storage'
+import {
+  allowedAttempts,
+  claimedAttempt,
+  type ClaimedMessage,
+  type ClaimRunnable,
+  type EarlierTurn,
+  type ExecutionPrincipal,
+  type HistoryOf,
+  holdsRun,
+  isExhausted,
+  messageOf,
+  type MessageRow,
+  type MessageStore,
+  newestThatFit,
+  NO_CLAIMS,
+  type RecordedRun,
+  type RunRecord,
+  toMessage,
+  type Turn,
+  turnsOf,
+} from '@org/agent-messaging-core/storage'
 import {
   askPerson,
   cancelMessage,
+  type Changed,
   changeInput,
   erasePrincipalMessages,
   heldRuns,
   messageChanges,
   messageLists,
   messageRemovals,
-  type Changed,
 } from '@org/agent-messaging-sql-kit'
+import type { Database } from 'better-sqlite3'
+import type { GroupCommitter } from '../database/group-committer.js'
+import { type Perform, runnerOf } from '../database/operations.js'
+import { atMost } from '../database/statements.js'
+import type { FanOut } from '../events/fan-out.js'
 import { acceptance } from './accept-message.js'
 import { messageActivity } from './activity.js'
-import { runnableClaims } from './claim-runnable.js'
-import type { GroupCommitter } from '../database/group-committer.js'
-import type { FanOut } from '../events/fan-out.js'
-import { runRecords } from './record-runs.js'
-import { runnerOf, type Perform } from '../database/operations.js'
+import { messageById, selectMessage, stateWriter } from './message-row.js'
 import { searchInSteps } from './search-in-steps.js'
-import { sessionHistory } from './session-history.js'
 import type { SendBuckets } from './send-buckets.js'
 import type { SessionRows } from './sessions.js'
 import type { UsageRows } from './usage-store.js'
@@ -71,4 +90,106 @@ export function messageStore(
     // A write even to count, because other operations run between two writes.
     erasePrincipal: runner.write(erasePrincipalMessages),
   }
+}
+
+/**
+ * `MessageStore.claimRunnable`, in a transaction. A lane without due messages costs one index
+ * descent.
+ */
+function runnableClaims(db: Database, sessions: SessionRows) {
+  const headOf = db.prepare<[number], MessageRow>(
+    `${selectMessage} where s.seq = +? and m.session_seq = s.seq and m.position = s.head_position`,
+  )
+  const writeState = stateWriter(db)
+
+  function claim(sessionSeq: number, { now, until }: ClaimRunnable): ClaimedMessage[] {
+    const head = headOf.get(sessionSeq)
+    if (!head) return []
+    const { token, sessionState, maxAttempts } = sessions.claim(sessionSeq, until)
+    const allowed = allowedAttempts(maxAttempts, toMessage(head))
+    const attempt = claimedAttempt(head.attempt, allowed)
+    const state = { kind: 'running', startedAt: now } as const
+    writeState(head.seq, attempt, state)
+    const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
+    const message = messageOf(head, state, attempt)
+    return [
+      {
+        message,
+        lease: { token, until },
+        ...(lost && { lost }),
+        ...(isExhausted(head.attempt, allowed) && { isExhausted: true }),
+        ...(sessionState !== null && { sessionState }),
+      },
+    ]
+  }
+
+  return (query: ClaimRunnable) =>
+    query.lanes.flatMap(({ agentId, free }) =>
+      sessions.due(agentId, query.now, free).flatMap((sessionSeq) => claim(sessionSeq, query)),
+    )
+}
+
+/** `MessageStore.recordRun`, in a transaction. */
+function runRecords(
+  db: Database,
+  { sessions, fanOut, usage: counts }: Pick<Parts, 'sessions' | 'fanOut' | 'usage'>,
+) {
+  const byId = messageById(db)
+  const writeState = stateWriter(db)
+
+  return (run: RunRecord): RecordedRun => {
+    const { messageId, token, state, now, outgoing, usage } = run
+    const row = byId(messageId)
+    const isHead = row?.position === row?.headPosition
+    if (!row || !holdsRun({ state: row.state, lease: row.lease, isHead }, token))
+      return { kind: 'lease_lost' }
+    counts.add(usage)
+    writeState(row.seq, row.attempt, state)
+    if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
+    const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)
+    const { deliveries, skipped } = outgoing ? fanOut(outgoing, row) : NO_CLAIMS
+    const message = messageOf(row, state)
+    return { kind: 'recorded', message, deliveries, skipped, sessionWaits }
+  }
+}
+
+type Place = { readonly sessionSeq: number; readonly position: number }
+type PastRow = {
+  readonly messageId: string
+  readonly message: string
+  readonly response: string | null
+  readonly principal: string
+  readonly earlierTurns: string | null
+}
+
+/** Messages that are read at most, with or without an answer. */
+const ROWS_AT_MOST = 5_000
+
+/** `MessageStore.history`. Reads one row at a time, and stops at the limit. */
+function sessionHistory(db: Database) {
+  const placeOf = db.prepare<[string], Place>(`
+    select m.session_seq as sessionSeq, m.position
+    from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id where m.id = ?`)
+  const before = db.prepare<[Place & { rows: number }], PastRow>(`
+    select id as messageId, message, iif(position < @position, response, null) as response, principal, earlier_turns as earlierTurns
+    from messages
+    where session_seq = @sessionSeq and position <= @position order by position desc ${atMost('@rows')}`)
+
+  function* turnsBefore(messageId: string): Generator<Turn> {
+    const place = placeOf.get(messageId)
+    if (!place) return
+    for (const { principal, earlierTurns, ...row } of before.iterate({
+      ...place,
+      rows: ROWS_AT_MOST,
+    })) {
+      if (row.response === null && earlierTurns === null) continue
+      yield* turnsOf({
+        ...row,
+        executionPrincipal: JSON.parse(principal) as ExecutionPrincipal,
+        ...(earlierTurns !== null && { earlierTurns: JSON.parse(earlierTurns) as EarlierTurn[] }),
+      })
+    }
+  }
+
+  return ({ messageId, ...limit }: HistoryOf) => newestThatFit(turnsBefore(messageId), limit)
 }
