@@ -11,5 +11,5 @@ export {
   type PostgresLeaseKeeper,
   type PostgresLeaseKeeperOptions,
 } from './lease-keeper.js'
-export { readPostgresSchema, type PostgresSchema } from './schema/schema-state.js'
+export { readPostgresSchema, type PostgresSchema } from './schema/migrate.js'
 export { fillPostgres, type FillOptions, type FillTable } from './maintenance/fill.js'

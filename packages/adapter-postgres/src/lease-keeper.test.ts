@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
 import { openWire } from '../test/wire.js'
 import { openPostgresStorage, postgresLeaseKeeper } from './index.js'
+import { connectionOf } from './lease-keeper.js'
 
 const ID = '01890000-0000-7000-8000-00000000000a'
 const OTHER = '01890000-0000-7000-8000-00000000000b'
@@ -187,4 +188,35 @@ it('an outage is reported without the password, and the lease keeper can be clos
   expect(said).toEqual([expect.stringContaining('ECONNREFUSED')])
   expect(said[0]).not.toContain('hunter2')
   await leaseKeeper.close()
+})
+
+const place = { host: 'db.internal', port: 5432, user: 'host', database: 'd' }
+
+it('connectionOf returns the options of a pool, with hidden ones and certificates as bytes', () => {
+  const ssl = {
+    ca: Buffer.from('authority'),
+    key: 'key',
+    cert: ['certificate'],
+    rejectUnauthorized: true,
+  }
+  const pool = new pg.Pool({ ...place, password: 'secret', ssl: { ...ssl } })
+  expect(structuredClone(connectionOf(pool))).toEqual({
+    ...place,
+    password: 'secret',
+    ssl: { ...ssl, ca: new Uint8Array(Buffer.from('authority')) },
+  })
+})
+
+it('connectionOf leaves out functions and missing options', () => {
+  const ssl = { ca: 'authority', checkServerIdentity: () => undefined }
+  expect(connectionOf(new pg.Pool({ ...place, password: () => 'asked for', ssl }))).toEqual({
+    ...place,
+    ssl: { ca: 'authority' },
+  })
+  expect(
+    connectionOf(new pg.Pool({ connectionString: 'postgres://db.internal/d', ssl: true })),
+  ).toEqual({
+    connectionString: 'postgres://db.internal/d',
+    ssl: true,
+  })
 })

@@ -1,7 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { LeaseTable, type LeaseKeeper, type SharedLeases } from '@org/agent-messaging-core/storage'
+import { type LeaseKeeper, LeaseTable, type SharedLeases } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
-import { connectionOf } from './database/connection-of.js'
 import { connectionTo } from './database/postgres-url.js'
 
 export type PostgresLeaseKeeperOptions = (
@@ -87,3 +86,26 @@ export function postgresLeaseKeeper({
     },
   }
 }
+
+/**
+ * Returns the connection options of a pool as data for a thread. Leaves out functions, such as one
+ * that returns the password.
+ */
+export function connectionOf({ options }: pg.Pool): pg.ClientConfig {
+  const { connectionString, host, port, user, password, database, ssl } = options
+  return {
+    ...dataOf({ connectionString, host, port, user, password, database }),
+    // pg hides the key from a copy of its options.
+    ...(ssl !== undefined && {
+      ssl: typeof ssl === 'object' ? dataOf({ ...ssl, key: ssl.key }) : ssl,
+    }),
+  }
+}
+
+const dataOf = <T extends object>(parts: T): Partial<T> =>
+  Object.fromEntries(Object.entries(parts).filter(([, part]) => isData(part))) as Partial<T>
+
+const isData = (part: unknown): boolean =>
+  ['string', 'number', 'boolean'].includes(typeof part) ||
+  part instanceof Uint8Array ||
+  (Array.isArray(part) && part.every(isData))

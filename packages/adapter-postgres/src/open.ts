@@ -1,6 +1,13 @@
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
-import type { Storage } from '@org/agent-messaging-core/storage'
+import {
+  API_KEY_COLUMNS,
+  type ApiKey,
+  type ApiKeyRow,
+  selectList,
+  type Storage,
+  toApiKey,
+} from '@org/agent-messaging-core/storage'
 import {
   agentStore,
   auditStore,
@@ -14,21 +21,20 @@ import {
 } from '@org/agent-messaging-sql-kit'
 import type pg from 'pg'
 import { findAgents, stateChange } from './agents/agents.js'
-import { createGateway, queriesOn, type Gateway } from './database/gateway.js'
 import { DatabaseClock } from './database/database-clock.js'
-import { deliveryStore } from './deliveries/delivery-store.js'
-import { messageStore } from './messages/message-store.js'
-import { loadDriver, type Driver } from './database/driver.js'
-import { eventStore } from './events/event-store.js'
-import { migrate } from './schema/migrate.js'
-import { findKeys } from './access/find-keys.js'
+import { type Driver, loadDriver } from './database/driver.js'
 import { explainOpenFailure, placeOf } from './database/errors.js'
+import { createGateway, type Gateway, type Queries, queriesOn } from './database/gateway.js'
 import { perform, runnerOf } from './database/operations.js'
 import { connectionTo } from './database/postgres-url.js'
+import { sql } from './database/sql.js'
+import { deliveryStore } from './deliveries/delivery-store.js'
+import { eventStore } from './events/event-store.js'
+import { messageStore } from './messages/message-store.js'
+import { usageStore } from './messages/usage-store.js'
+import { migrate } from './schema/migrate.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './schema/server-check.js'
-import { sql } from './database/sql.js'
-import { usageStore } from './messages/usage-store.js'
 
 export type PostgresOptions = ClockOptions & ConnectionSource
 
@@ -159,4 +165,18 @@ function placeOfPool({ Client }: Driver, pool: pg.Pool): string {
   } catch {
     return 'the PostgreSQL URL'
   }
+}
+
+const byDigestsSql = sql<
+  { readonly digests: readonly string[] },
+  ApiKeyRow & { readonly digest: string }
+>(`
+  select digest, ${selectList(API_KEY_COLUMNS)} from agent_messaging.api_keys
+  where digest = any(@digests::text[])`)
+
+/** Finds the keys of many requests at once. Most requests use the same key. */
+async function findKeys(db: Queries, digests: readonly string[]): Promise<(ApiKey | undefined)[]> {
+  const rows = await db.all(byDigestsSql, { digests: [...new Set(digests)] })
+  const keys = new Map(rows.map(({ digest, ...row }) => [digest, toApiKey(row)]))
+  return digests.map((digest) => keys.get(digest))
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { PostgresOpenError } from './open-error.js'
-import { clientClass, type PostgresClientClass } from './postgres-client.js'
+import { clientClass, type PostgresClient, type PostgresClientClass } from './postgres-client.js'
+import { connectionTo } from './postgres-url.js'
 
 export type Driver = {
   readonly Pool: typeof pg.Pool
@@ -44,3 +45,12 @@ const withNumbers = (types: typeof pg.types): pg.CustomTypesConfig => ({
   getTypeParser: (id, format) =>
     (id === types.builtins.INT8 ? Number : types.getTypeParser(id, format)) as never,
 })
+
+const CONNECT_MS = 5_000
+
+/** A client for one piece of work. It is not connected. Rejects with a `PostgresOpenError`. */
+export async function newClient(url: string): Promise<PostgresClient> {
+  const { Client } = await loadDriver()
+  const client = new Client({ ...connectionTo(url), connectionTimeoutMillis: CONNECT_MS })
+  return client.on('error', () => undefined) // the running query reports it
+}

@@ -8,7 +8,7 @@ import { loadDriver } from './driver.js'
 import { fillPostgres } from '../maintenance/fill.js'
 import { openPostgresStorage } from '../open.js'
 import { connectionTo } from './postgres-url.js'
-import { readPostgresSchema } from '../schema/schema-state.js'
+import { readPostgresSchema } from '../schema/migrate.js'
 import { postgresSignal } from './signal.js'
 
 let postgres: TestPostgres

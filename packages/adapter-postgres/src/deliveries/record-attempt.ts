@@ -1,26 +1,25 @@
 import {
   afterAttemptColumns,
-  changeWebhook,
-  toWebhook,
-  webhookColumns,
   type AttemptRecord,
+  changeWebhook,
   type DeliveryStore,
   type RecordedAttempt,
   type Stored,
+  toWebhook,
   type Unavailable,
   type Webhook,
+  webhookColumns,
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
-import { ok, okAsync, ResultAsync, type Result } from 'neverthrow'
+import { ok, okAsync, type Result, ResultAsync } from 'neverthrow'
 import type { Gateway, Queries } from '../database/gateway.js'
-import { fanOut } from '../events/fan-out.js'
-import { headerNames, type HeaderNames } from './header-names.js'
-import { OneAtATime } from './one-at-a-time.js'
 import { dialect } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
+import { fanOut } from '../events/fan-out.js'
 import { addUsage, countingCall } from '../messages/usage-store.js'
+import { headerNames, type HeaderNames } from './header-names.js'
 
 type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
 
@@ -169,4 +168,21 @@ async function updateHealth(
   await db.run(updateSql, webhookColumns(after))
   if (update.outgoing) await fanOut(db, update.outgoing)
   return { before, after }
+}
+
+/** Runs the work of each key in the order of the calls, one at a time, also after a failure. */
+export class OneAtATime {
+  /** The last work of each key. */
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  run<T>(key: string, work: () => PromiseLike<T>): Promise<T> {
+    const result = (this.#last.get(key) ?? Promise.resolve()).then(work)
+    const ended: Promise<unknown> = result
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#last.get(key) === ended) this.#last.delete(key)
+      })
+    this.#last.set(key, ended)
+    return result
+  }
 }

@@ -1,30 +1,32 @@
 import {
+  type ClaimedDeliveries,
+  type ClaimedDelivery,
   hookGets,
+  type Instant,
   matchesFilter,
+  type MessageRow,
   newClaimedDelivery,
   newDeliveryClaim,
   orderKeyOf,
+  type Outgoing,
   traceColumn,
   WAITING,
-  type ClaimedDeliveries,
-  type ClaimedDelivery,
-  type Instant,
-  type MessageRow,
-  type Outgoing,
   type WebhookEvent,
 } from '@org/agent-messaging-core/storage'
 import { makeReadyToProbe } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
-import { NO_HOOKS, readHooks, type Hooks } from '../webhooks/hooks.js'
-import {
-  readReceivers,
-  topicOf,
-  topicsOf,
-  type StoredWebhook,
-  type Receivers,
-} from '../webhooks/receivers.js'
 import { perform } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
+import {
+  type Hooks,
+  NO_HOOKS,
+  readHooks,
+  readReceivers,
+  type Receivers,
+  type StoredWebhook,
+  topicOf,
+  topicsOf,
+} from '../webhooks/receivers.js'
 
 /** A delivery to insert. With lease 1 the delivery is claimed, with lease 0 the delivery is due. */
 type NewDelivery = {

@@ -1,9 +1,8 @@
 import type pg from 'pg'
-import { loadDriver } from '../database/driver.js'
-import { migrate } from '../schema/migrate.js'
+import { loadDriver, newClient } from '../database/driver.js'
 import { codeOf, explainOpenFailure, LOCK_NOT_AVAILABLE, placeOf } from '../database/errors.js'
 import { PostgresOpenError } from '../database/open-error.js'
-import { newClient } from '../database/open-client.js'
+import { migrate } from '../schema/migrate.js'
 import { schema } from '../schema/schema.js'
 import { requireFittingServer } from '../schema/server-check.js'
 

@@ -1,13 +1,24 @@
 import {
   type Accepted,
+  type ClaimedMessage,
+  type ClaimRunnable,
+  type EarlierTurn,
+  type ExecutionPrincipal,
+  type HistoryOf,
+  type MessageFacts,
+  messageOf,
+  type MessageStateKind,
   type MessageStore,
+  newestThatFit,
   type NewMessage,
   type RecordedRun,
   type RunRecord,
+  turnsOf,
 } from '@org/agent-messaging-core/storage'
 import {
   askPerson,
   cancelMessage,
+  type Changed,
   changeInput,
   erasePrincipalMessages,
   heldRuns,
@@ -15,22 +26,19 @@ import {
   messageChanges,
   messageLists,
   messageRemovals,
-  type Changed,
   type Operate,
 } from '@org/agent-messaging-sql-kit'
-import { acceptAll } from './accept-message.js'
-import { messageActivity } from './activity.js'
-import { claimRunnable } from './claim-runnable.js'
 import { MAX_LOCK_FAILURES } from '../database/batch.js'
 import type { Gateway, Queries } from '../database/gateway.js'
-import { earlyAnalyze } from '../maintenance/early-analyze.js'
-import { fanOut } from '../events/fan-out.js'
-import { searchMessages } from './message-search.js'
 import { perform, runnerOf } from '../database/operations.js'
+import { call, jsonRows, sql } from '../database/sql.js'
+import { fanOut } from '../events/fan-out.js'
 import { KnownReceivers } from '../webhooks/receivers.js'
+import { acceptAll } from './accept-message.js'
+import { messageActivity } from './activity.js'
+import { searchMessages } from './message-search.js'
 import { recordRuns } from './record-runs.js'
 import { acceptLimited } from './send-buckets.js'
-import { sessionHistory } from './session-history.js'
 import { addUsage } from './usage-store.js'
 
 /** 64 of the longest messages are 64 MB. */
@@ -107,3 +115,108 @@ async function published<In, T>(
 
 const isNew = (accepted: Accepted | undefined): boolean =>
   accepted?.kind === 'created' || accepted?.kind === 'claimed'
+
+type Claims = Omit<ClaimRunnable, 'lanes'> & { readonly lanes: string }
+/** `was` is the state of the message before the claim. */
+type Claim = MessageFacts & {
+  readonly token: number
+  readonly sessionState: string | null
+  readonly was: MessageStateKind
+  readonly isExhausted: boolean
+}
+
+const claimSql = call<Claims, Claim>(
+  'select * from agent_messaging.claim_messages(@lanes, @now, @until)',
+)
+
+/** `MessageStore.claimRunnable`. A lane without due messages costs one descent of an index. */
+async function claimRunnable(
+  db: Queries,
+  { lanes, now, until }: ClaimRunnable,
+): Promise<ClaimedMessage[]> {
+  const claims = await db.all(claimSql, { lanes: jsonRows(lanes), now, until })
+  return claims.map(({ token, sessionState, was, isExhausted, ...facts }) => {
+    const lost = was === 'running' || was === 'deferred' ? was : undefined
+    return {
+      message: messageOf(facts, { kind: 'running', startedAt: now }),
+      lease: { token, until },
+      ...(lost && { lost }),
+      ...(isExhausted && { isExhausted }),
+      ...(sessionState !== null && { sessionState }),
+    }
+  })
+}
+
+type PastRow = {
+  readonly messageId: string
+  readonly message: string
+  readonly response: string | null
+  readonly principal: string
+  readonly earlierTurns: string | null
+}
+
+/** Messages that are searched for answers, as in the port. */
+const MAX_ROWS = 5_000
+
+/**
+ * Measures the characters of messages and answers. A text has at least as many UTF-16 units, so all
+ * fitting turns are here. Each row has a turn at least.
+ */
+const pastSql = sql<HistoryOf & { readonly rows: number }, PastRow>(`
+  with place as (
+    select m.session_seq, m.position from agent_messaging.messages m
+      join agent_messaging.sessions s on s.seq = m.session_seq
+      join agent_messaging.agents a on a.id = s.agent_id
+    where m.id = @messageId),
+  past as (
+    select m.id, m.message, m.principal, m.position, m.earlier_turns,
+      case when m.position < place.position then m.response end as response
+    from agent_messaging.messages m join place on place.session_seq = m.session_seq
+    where m.position <= place.position order by m.position desc limit @rows),
+  turns as (
+    select * from past where response is not null or earlier_turns is not null
+    order by position desc limit greatest(@maxTurns::bigint, 0)),
+  measured as (
+    select *, coalesce(sum(char_length(message) + char_length(response))
+      over (order by position desc), 0) as total
+    from turns)
+  select id as "messageId", message, response, principal, earlier_turns as "earlierTurns"
+  from measured where total <= @maxLength::float8 order by position desc`)
+
+/** `MessageStore.history`. */
+async function sessionHistory(db: Queries, query: HistoryOf) {
+  const rows = await db.all(pastSql, { ...query, rows: MAX_ROWS })
+  const turns = rows.flatMap(({ principal, earlierTurns, ...row }) => [
+    ...turnsOf({
+      ...row,
+      executionPrincipal: JSON.parse(principal) as ExecutionPrincipal,
+      ...(earlierTurns !== null && { earlierTurns: JSON.parse(earlierTurns) as EarlierTurn[] }),
+    }),
+  ])
+  return newestThatFit(turns, query)
+}
+
+/** With fewer rows every plan is as fast as any other. */
+const FIRST_ROWS = 1_000
+
+const unknownSql = sql(`
+  select 1 from pg_class
+  where oid = to_regclass('agent_messaging.messages') and reltuples < ${FIRST_ROWS}`)
+const TABLES = ['messages', 'sessions', 'events', 'deliveries', 'attempts']
+const analyzeSql = sql(`analyze ${TABLES.map((table) => `agent_messaging.${table}`).join(', ')}`)
+
+/**
+ * Runs ANALYZE once, after the first thousand messages of a new database. Otherwise lists have
+ * plans for empty tables until autovacuum runs. No call waits for it, and its failure is ignored.
+ */
+function earlyAnalyze(gateway: Pick<Gateway, 'read'>): (rows: number) => void {
+  let left = FIRST_ROWS
+  return (rows) => {
+    if (left <= 0) return
+    left -= rows
+    if (left > 0) return
+    void gateway.read(async (db) => {
+      if (await db.one(unknownSql, {})) await db.run(analyzeSql, {})
+    })
+  }
+}

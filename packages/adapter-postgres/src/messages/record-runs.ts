@@ -1,22 +1,24 @@
 import {
+  type MessageFacts,
   messageOf,
   messageStateColumns,
   NO_CLAIMS,
-  traceColumn,
-  type MessageFacts,
   type RecordedRun,
   type RunRecord,
+  traceColumn,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from '../database/gateway.js'
-import { fanOutTo, notWaiting, type FanOut } from '../events/fan-out.js'
-import { NO_HOOKS, readHooks, type Hooks } from '../webhooks/hooks.js'
-import {
-  readReceivers,
-  topicsOf,
-  type KnownReceivers,
-  type Receivers,
-} from '../webhooks/receivers.js'
 import { jsonRows } from '../database/sql.js'
+import { type FanOut, fanOutTo, notWaiting } from '../events/fan-out.js'
+import {
+  type Hooks,
+  type KnownReceivers,
+  NO_HOOKS,
+  readHooks,
+  readReceivers,
+  type Receivers,
+  topicsOf,
+} from '../webhooks/receivers.js'
 import { countingCall } from './usage-store.js'
 
 type Settled = MessageFacts & {

@@ -1,7 +1,9 @@
 import type { ClientBase } from 'pg'
-import { codeOf, LOCK_NOT_AVAILABLE } from '../database/errors.js'
+import { codeOf, explainOpenFailure, LOCK_NOT_AVAILABLE, placeOf } from '../database/errors.js'
+import { newClient } from '../database/driver.js'
 import { PostgresOpenError } from '../database/open-error.js'
-import { hashOf, type Schema } from './schema.js'
+import { hashOf, schema, type Schema } from './schema.js'
+import { requireFittingServer } from './server-check.js'
 
 /** The schema as it is in the database. */
 type State = {
@@ -88,7 +90,7 @@ async function apply(
  * Returns the state of the schema, undefined if the database has none. Rejects with a
  * `PostgresOpenError` if an unreleased commit of this project made the schema.
  */
-export async function readState(client: ClientBase, schema: Schema): Promise<State | undefined> {
+async function readState(client: ClientBase, schema: Schema): Promise<State | undefined> {
   const { rows: found } = await client.query<{ versions: unknown; texts: unknown }>(`
     select to_regclass('agent_messaging.schema_version') as versions,
       to_regclass('agent_messaging.schema_texts') as texts`)
@@ -126,4 +128,33 @@ async function createState(client: ClientBase): Promise<State> {
     insert into agent_messaging.schema_version values (0, 1);
     create table agent_messaging.schema_texts (name text primary key, hash text not null)`)
   return { version: 0, worksFrom: 1, hashes: new Map() }
+}
+
+/** Version 0 is a database without the schema. */
+export type PostgresSchema = {
+  readonly version: number
+  /** The version that this release writes. */
+  readonly newest: number
+  /** The oldest version whose release works with the database. */
+  readonly worksFrom: number
+}
+
+/** Reads the schema version and changes nothing. Rejects with a `PostgresOpenError`. */
+export async function readPostgresSchema({
+  connectionString,
+}: {
+  readonly connectionString: string
+}): Promise<PostgresSchema> {
+  const client = await newClient(connectionString)
+  try {
+    await client.connect()
+    await requireFittingServer(client)
+    const state = await readState(client, schema)
+    const newest = schema.migrations.length
+    return { version: state?.version ?? 0, newest, worksFrom: state?.worksFrom ?? 0 }
+  } catch (error) {
+    throw explainOpenFailure(placeOf(client), error)
+  } finally {
+    await client.end().catch(() => undefined)
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { OneAtATime } from './one-at-a-time.js'
+import { OneAtATime } from './record-attempt.js'
 
 it('work of one key runs in order, one at a time, and work of other keys goes ahead', async () => {
   const oneAtATime = new OneAtATime()
