@@ -1,4 +1,4 @@
-import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import { err, ok, safeTry } from 'neverthrow'
 import {
   agentDefaults,
   agentSettings,
@@ -40,38 +40,36 @@ export type CreateAgentError =
 /** `signingSecret` is set for a runtime that signs requests. It is shown only once. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
-export const createAgent =
-  (d: With<'supervisor'>) =>
-  (input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError> =>
-    safeTry(async function* () {
-      const { projectId, name, runtime: wanted, actor } = input
-      const problem =
-        broken(required({ projectId, name, runtime: wanted })) ?? broken(agentRules(input))
-      if (problem) return problem
-      yield* requireProject(d, projectId)
-      const id = d.ids.next()
-      const now = d.clock.now()
-      const { runtime, signingSecret } = yield* await runtimeConfig(d, id, wanted)
-      const agent: Agent = {
-        id,
-        projectId,
-        name,
-        ...withDefaults(input),
-        runtime,
-        desiredState: input.desiredState ?? 'running',
-        state: { kind: 'stopped' },
-        createdAt: now,
-        updatedAt: now,
-      }
-      const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id, actor })
-      const limit = d.policy.limits.agentsPerProject
-      const created = yield* d.storage.agents.create(agent, limit, audit)
-      if (created === 'name_taken') return fail('name_taken')
-      if (created === 'limit_reached') return fail('too_many_agents')
-      const isWanted = agent.desiredState === 'running'
-      const seen = isWanted ? await settleAgent(d, agent, FIRST_START_MS) : agent
-      return ok({ agent: seen, ...(signingSecret !== undefined && { signingSecret }) })
-    })
+export const createAgent = (d: With<'supervisor'>) => (input: CreateAgentInput) =>
+  safeTry(async function* () {
+    const { projectId, name, runtime: wanted, actor } = input
+    const problem =
+      broken(required({ projectId, name, runtime: wanted })) ?? broken(agentRules(input))
+    if (problem) return problem
+    yield* requireProject(d, projectId)
+    const id = d.ids.next()
+    const now = d.clock.now()
+    const { runtime, signingSecret } = yield* await runtimeConfig(d, id, wanted)
+    const agent: Agent = {
+      id,
+      projectId,
+      name,
+      ...withDefaults(input),
+      runtime,
+      desiredState: input.desiredState ?? 'running',
+      state: { kind: 'stopped' },
+      createdAt: now,
+      updatedAt: now,
+    }
+    const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id, actor })
+    const limit = d.policy.limits.agentsPerProject
+    const created = yield* d.storage.agents.create(agent, limit, audit)
+    if (created === 'name_taken') return fail('name_taken')
+    if (created === 'limit_reached') return fail('too_many_agents')
+    const isWanted = agent.desiredState === 'running'
+    const seen = isWanted ? await settleAgent(d, agent, FIRST_START_MS) : agent
+    return ok({ agent: seen, ...(signingSecret !== undefined && { signingSecret }) })
+  })
 
 const { name: _name, runtime: _runtime, onBusy: _onBusy, ...keptSettings } = agentSettings
 

@@ -1,5 +1,5 @@
 import type { Platform } from '../platform.js'
-import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import { err, ok, safeTry } from 'neverthrow'
 import type { Agent, AgentSettings } from '../domain/agent.js'
 import {
   decideFields,
@@ -33,7 +33,7 @@ export type DeclareAgentsError = Refusal & { readonly agent?: string }
 
 export const declareAgents =
   (d: With<'supervisor'>) =>
-  ({ projectId, agents }: DeclareAgentsInput): ResultAsync<void, DeclareAgentsError> =>
+  ({ projectId, agents }: DeclareAgentsInput) =>
     safeTry(async function* () {
       for (const settings of agents) {
         const { name: agent } = settings
@@ -43,11 +43,7 @@ export const declareAgents =
       return ok(undefined)
     })
 
-const declareAgent = (
-  d: With<'supervisor'>,
-  projectId: string,
-  settings: AgentSettings,
-): ResultAsync<void, Refusal> =>
+const declareAgent = (d: With<'supervisor'>, projectId: string, settings: AgentSettings) =>
   safeTry(async function* () {
     const key = declaredKey(projectId, settings.name)
     const { [key]: record } = yield* readDeclared(d)
@@ -72,11 +68,7 @@ const declareAgent = (
   })
 
 /** Returns the agent of another process if that process was faster. */
-const create = (
-  d: With<'supervisor'>,
-  projectId: string,
-  settings: AgentSettings,
-): ResultAsync<Agent | undefined, Refusal> =>
+const create = (d: With<'supervisor'>, projectId: string, settings: AgentSettings) =>
   createAgent(d)({ ...settings, projectId })
     .map(({ agent }): Agent | undefined => agent)
     .orElse((error) =>
@@ -95,7 +87,7 @@ const write = (
   agent: Agent,
   settings: AgentSettings,
   comparison: Comparison,
-): ResultAsync<void, Refusal> =>
+) =>
   safeTry(async function* () {
     const { id: agentId, projectId, name } = agent
     const fieldsOf = (wanted: Decision): string[] =>
@@ -121,10 +113,7 @@ const write = (
   })
 
 /** The code's runtime, with the options that a person has changed. */
-function mergedRuntime(
-  { runtime }: AgentSettings,
-  { stored, declared, decisions }: Comparison,
-): AgentSettings['runtime'] {
+function mergedRuntime({ runtime }: AgentSettings, { stored, declared, decisions }: Comparison) {
   const kept = decisions.filter(
     ([field, decision]) =>
       isRuntimeField(field) &&

@@ -38,10 +38,8 @@ export type UpdateAgentError =
   | NotFound
   | { readonly kind: 'name_taken' | 'agent_not_stopped' }
 
-export const updateAgent =
-  (d: With<'supervisor'>) =>
-  (input: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError> =>
-    changeAgent(d, { ...input, restarts: false })
+export const updateAgent = (d: With<'supervisor'>) => (input: UpdateAgentInput) =>
+  changeAgent(d, { ...input, restarts: false })
 
 /** With `restarts`, a running agent restarts with its new runtime, in every process. */
 export function changeAgent(
@@ -97,7 +95,7 @@ export function changeAgent(
 const want =
   (desiredState: Agent['desiredState']) =>
   (d: With<'supervisor'>) =>
-  ({ actor, ...ref }: AgentRef & ByActor): ResultAsync<Agent, Unavailable | NotFound> =>
+  ({ actor, ...ref }: AgentRef & ByActor) =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()

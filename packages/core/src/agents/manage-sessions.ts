@@ -1,4 +1,4 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -32,12 +32,7 @@ export type EraseSessionError =
 
 export const eraseSession =
   (d: With<'waitingRoom' | 'maintenance' | 'deliverySender' | 'dispatcher'>) =>
-  ({
-    sessionId,
-    force = false,
-    actor,
-    ...ref
-  }: EraseSessionInput): ResultAsync<void, EraseSessionError> =>
+  ({ sessionId, force = false, actor, ...ref }: EraseSessionInput) =>
     safeTry(async function* () {
       const { projectId, id: agentId } = yield* getAgent(d)(ref)
       const session = { projectId, agentId, sessionId }

@@ -1,4 +1,4 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { isUuid } from '../domain/agent.js'
 import { fail } from '../domain/fail.js'
 import type { Message } from '../domain/message.js'
@@ -6,7 +6,7 @@ import type { MessageInput } from '../domain/message-input.js'
 import type { Platform } from '../platform.js'
 import type { CancelContext } from './change-messages.js'
 import { isCode } from './input-link.js'
-import { answerFound, type AnswerInputError } from './inputs.js'
+import { answerFound } from './inputs.js'
 
 export type InputLink = { readonly messageId: string; readonly token: string }
 
@@ -28,10 +28,7 @@ export const readByLink =
 
 export const answerByLink =
   (d: CancelContext) =>
-  ({
-    value,
-    ...link
-  }: InputLink & { readonly value: unknown }): ResultAsync<Message, AnswerInputError> =>
+  ({ value, ...link }: InputLink & { readonly value: unknown }) =>
     safeTry(async function* () {
       const { message, input } = yield* readByLink(d)(link)
       const { executionPrincipal } = message

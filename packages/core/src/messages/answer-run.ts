@@ -1,4 +1,4 @@
-import { ok, safeTry, type Err, type ResultAsync } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { fail } from '../domain/fail.js'
 import type { Message, RunningMessage } from '../domain/message.js'
 import { isSameQuestion, parseQuestion } from '../domain/message-input.js'
@@ -30,7 +30,7 @@ export const isRunToken =
 
 export const answerRun =
   (d: With<'answerStreams' | 'deliverySender' | 'dispatcher'>) =>
-  ({ agent: name, messageId, runToken, run }: AnswerInput): ResultAsync<Message, AnswerError> =>
+  ({ agent: name, messageId, runToken, run }: AnswerInput) =>
     safeTry(async function* () {
       const token = readRunToken(d.crypto, messageId, runToken)
       if (token === undefined) return fail('run_token_invalid')
@@ -61,7 +61,7 @@ export const answerRun =
       return ok(recorded.message)
     })
 
-function problemOf(run: EndedRun, maxLength: number): Err<never, Invalid> | undefined {
+function problemOf(run: EndedRun, maxLength: number) {
   if (run.kind === 'input_required') {
     const question = parseQuestion(run)
     return typeof question === 'string' ? invalid('question', question) : undefined

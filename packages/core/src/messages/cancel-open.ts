@@ -33,11 +33,7 @@ export const cancelUntilRemoved = <T>(
   })
 
 /** Walks over the messages without an answer, oldest first, and cancels the open ones. */
-const cancelOpen = (
-  d: CancelContext,
-  of: OpenMessages,
-  audit: AuditEntry | undefined,
-): ResultAsync<void, Unavailable> =>
+const cancelOpen = (d: CancelContext, of: OpenMessages, audit: AuditEntry | undefined) =>
   safeTry(async function* () {
     const filter = { ...of, status: 'pending', order: 'asc' } as const
     let cursor: string | undefined

@@ -21,7 +21,7 @@ export type CancelMessageError = GetMessageError | { readonly kind: 'message_fin
 
 export const cancelMessage =
   (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
-  ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, CancelMessageError> =>
+  ({ actor, ...input }: MessageInput & ByActor) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
       const cancelled = yield* cancelFound(
@@ -75,7 +75,7 @@ export type RetryMessageError =
 
 export const retryMessage =
   (d: With<'waitingRoom' | 'dispatcher'>) =>
-  ({ actor, ...input }: MessageInput & ByActor): ResultAsync<Message, RetryMessageError> =>
+  ({ actor, ...input }: MessageInput & ByActor) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
       const { id: messageId, projectId, agentId } = message

@@ -1,5 +1,5 @@
 import type { Platform } from '../platform.js'
-import { err, ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
+import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, type AuditAction, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import {
@@ -49,10 +49,7 @@ export type AnswerInputError =
 
 export const answerInput =
   (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
-  ({
-    executionPrincipal = { type: 'service' },
-    ...input
-  }: AnswerInputInput): ResultAsync<Message, AnswerInputError> =>
+  ({ executionPrincipal = { type: 'service' }, ...input }: AnswerInputInput) =>
     safeTry(async function* () {
       const reason = principalProblem(executionPrincipal)
       if (reason !== undefined)
@@ -94,10 +91,7 @@ export const answerFound = (
     return 'kind' in after ? refusalOf(after, changed.message) : fail('input_closed')
   })
 
-function refusalOf(
-  refusal: AnswerRefusal,
-  message: Message,
-): Result<Message, Invalid | InputError | { readonly kind: 'input_restricted' }> {
+function refusalOf(refusal: AnswerRefusal, message: Message) {
   switch (refusal.kind) {
     case 'repeated':
       return ok(message)

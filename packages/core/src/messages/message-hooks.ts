@@ -1,4 +1,4 @@
-import { err, ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
+import { err, ok, safeTry, type Result } from 'neverthrow'
 import type { CustomHeaders } from '../domain/custom-headers.js'
 import { broken, invalid, textRule, type Invalid } from '../domain/input-rules.js'
 import type { Message } from '../domain/message.js'
@@ -11,7 +11,7 @@ import type { Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { checkWebhook, secretRule } from '../webhooks/check-webhook.js'
 import type { With } from './context.js'
-import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
+import { getMessage, type GetMessageInput } from './read-messages.js'
 
 export type HookInput = {
   readonly url: string
@@ -104,17 +104,12 @@ export async function keepHook(
     : ok(undefined)
 }
 
-export const listHooks =
-  (d: With<'waitingRoom'>) =>
-  (input: MessageInput): ResultAsync<readonly HookOfMessage[], GetMessageError> =>
-    getMessage(d)(input).andThen((message) => d.storage.webhooks.hooksOf(refOf(message)))
+export const listHooks = (d: With<'waitingRoom'>) => (input: MessageInput) =>
+  getMessage(d)(input).andThen((message) => d.storage.webhooks.hooksOf(refOf(message)))
 
 export const deleteHook =
   (d: With<'waitingRoom' | 'deliverySender'>) =>
-  ({
-    name,
-    ...input
-  }: MessageInput & { readonly name: string }): ResultAsync<boolean, GetMessageError> =>
+  ({ name, ...input }: MessageInput & { readonly name: string }) =>
     safeTry(async function* () {
       const ref = refOf(yield* getMessage(d)(input))
       const hooks = yield* d.storage.webhooks.hooksOf(ref)

@@ -2,7 +2,7 @@ import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
 import type { WebhookDelivery } from '../domain/delivery.js'
 import { fail } from '../domain/fail.js'
 import { given } from '../domain/given.js'
-import { newestThatFit, turnsOf, type HistoryLimit, type Turn } from '../domain/history.js'
+import { newestThatFit, turnsOf, type HistoryLimit } from '../domain/history.js'
 import { broken, required, type Invalid } from '../domain/input-rules.js'
 import { ofPage } from '../domain/page-rules.js'
 import { isLonger } from '../domain/json.js'
@@ -38,7 +38,7 @@ export type GetMessageError =
 
 export const getMessage =
   (d: With<'waitingRoom'>) =>
-  ({ waitMs = 0, abort, ...ref }: GetMessageInput): ResultAsync<Message, GetMessageError> =>
+  ({ waitMs = 0, abort, ...ref }: GetMessageInput) =>
     safeTry(async function* () {
       const message = yield* readMessage(d)(ref)
       const deadline = d.clock.elapsed() + Math.min(waitMs, d.policy.syncWaitMs)
@@ -49,14 +49,13 @@ export const getMessage =
     })
 
 const readMessage = (d: Platform) =>
-  d.shared(
-    ({ projectId, agent: name, messageId }: MessageRef): ResultAsync<Message, GetMessageError> =>
-      safeTry(async function* () {
-        const agent = yield* d.storage.agents.get(projectId, name)
-        if (!agent) return fail('agent_not_found')
-        const message = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
-        return message ? ok(message) : fail('message_not_found')
-      }),
+  d.shared(({ projectId, agent: name, messageId }: MessageRef) =>
+    safeTry(async function* () {
+      const agent = yield* d.storage.agents.get(projectId, name)
+      if (!agent) return fail('agent_not_found')
+      const message = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
+      return message ? ok(message) : fail('message_not_found')
+    }),
   )
 
 export type ReadHistoryInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'> &
@@ -64,11 +63,7 @@ export type ReadHistoryInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'me
 
 export const readHistory =
   (d: With<'waitingRoom'>) =>
-  ({
-    maxTurns,
-    maxLength,
-    ...ref
-  }: ReadHistoryInput): ResultAsync<readonly Turn[], GetMessageError> =>
+  ({ maxTurns, maxLength, ...ref }: ReadHistoryInput) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(ref)
       const { id: messageId, state } = message
@@ -94,11 +89,9 @@ export type ListMessagesInput = MessagesOf & { readonly page: PageOf }
 /** `most` limits the number and its cost. */
 export type CountMessagesInput = Omit<MessagesOf, 'order'> & { readonly most: number }
 
-type ListError = Unavailable | Invalid | { readonly kind: 'agent_not_found' }
-
 export const listMessages =
   (d: Platform) =>
-  ({ page, ...messages }: ListMessagesInput): ResultAsync<Page<Message>, ListError> =>
+  ({ page, ...messages }: ListMessagesInput) =>
     safeTry(async function* () {
       const problem = broken(required({ agent: messages.agent, page }))
       if (problem) return problem
@@ -108,7 +101,7 @@ export const listMessages =
 
 export const countMessages =
   (d: Platform) =>
-  ({ most, ...messages }: CountMessagesInput): ResultAsync<number, ListError> =>
+  ({ most, ...messages }: CountMessagesInput) =>
     safeTry(async function* () {
       const problem = broken(required({ agent: messages.agent, most }))
       if (problem) return problem
@@ -116,10 +109,7 @@ export const countMessages =
       return d.storage.messages.count(filter, most)
     })
 
-function filterOf(
-  d: Platform,
-  { projectId, agent: name, ...given }: MessagesOf,
-): ResultAsync<MessageFilter, ListError> {
+function filterOf(d: Platform, { projectId, agent: name, ...given }: MessagesOf) {
   return d.storage.agents.get(projectId, name).andThen((agent) => {
     if (!agent) return fail('agent_not_found')
     const known = Object.entries(given).filter(([, value]) => value !== undefined)
@@ -164,11 +154,7 @@ export function searchMessages(
 
 const findMessages =
   (d: Platform) =>
-  ({
-    page,
-    abort,
-    ...search
-  }: SearchMessagesInput): ResultAsync<Page<FoundMessage>, Unavailable | Invalid> =>
+  ({ page, abort, ...search }: SearchMessagesInput) =>
     safeTry(async function* () {
       const wanted = given(search) as MessageSearch
       const found = yield* await pageOfText(page, (part) =>
@@ -206,7 +192,7 @@ export const pageOfText = (
 function readParts(
   { limit, cursor: first }: PageOf,
   list: (part: PageOf) => Stored<Page<Message>>,
-): Stored<Page<Message>> {
+) {
   return safeTry(async function* () {
     const data: Message[] = []
     let text = 0

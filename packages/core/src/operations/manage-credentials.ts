@@ -1,4 +1,4 @@
-import { errAsync, ok, okAsync, safeTry, type ResultAsync } from 'neverthrow'
+import { errAsync, ok, okAsync, safeTry } from 'neverthrow'
 import {
   isBootstrapKey,
   isMistyped,
@@ -42,15 +42,10 @@ export type UpdateProjectInput = ByActor & {
   /** `null` removes the limits. */
   readonly sendLimits: SendLimits | null
 }
-type UpdateProjectError = Invalid | Unavailable | { readonly kind: 'project_not_found' }
 
 export const updateProject =
   (d: Platform) =>
-  ({
-    projectId,
-    actor,
-    ...change
-  }: UpdateProjectInput): ResultAsync<Project, UpdateProjectError> => {
+  ({ projectId, actor, ...change }: UpdateProjectInput) => {
     const sendLimits = change.sendLimits ?? {}
     const problem = broken({
       'sendLimits.project': limitRule(sendLimits.project),
@@ -101,36 +96,34 @@ export type CreateKeyError =
   | Unavailable
   | { readonly kind: 'project_not_found' | 'key_taken' | 'too_many_keys' }
 
-export const createKey =
-  (d: Platform) =>
-  (input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError> =>
-    safeTry(async function* () {
-      const now = d.clock.now()
-      const { projectId, name, permissions, expiresAt, actor } = input
-      const problem =
-        broken(required({ projectId, name, permissions })) ?? broken(keyRules(input, now))
-      if (problem) return problem
-      const key = input.key ?? newApiKey(d.crypto.randomBytes)
-      const apiKey: ApiKey = {
-        ...{
-          id: d.ids.next(),
-          projectId,
-          name,
-          permissions: [...new Set(permissions)],
-          createdAt: now,
-        },
-        ...(expiresAt !== undefined && { expiresAt }),
-      }
-      const created = yield* d.storage.credentials.createKey(
-        apiKey,
-        d.crypto.sha256(key),
-        d.policy.limits.keysPerProject,
-        auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
-      )
-      if (created === 'limit_reached') return fail('too_many_keys')
-      if (created === 'project_not_found') return fail('project_not_found')
-      return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
-    })
+export const createKey = (d: Platform) => (input: CreateKeyInput) =>
+  safeTry(async function* () {
+    const now = d.clock.now()
+    const { projectId, name, permissions, expiresAt, actor } = input
+    const problem =
+      broken(required({ projectId, name, permissions })) ?? broken(keyRules(input, now))
+    if (problem) return problem
+    const key = input.key ?? newApiKey(d.crypto.randomBytes)
+    const apiKey: ApiKey = {
+      ...{
+        id: d.ids.next(),
+        projectId,
+        name,
+        permissions: [...new Set(permissions)],
+        createdAt: now,
+      },
+      ...(expiresAt !== undefined && { expiresAt }),
+    }
+    const created = yield* d.storage.credentials.createKey(
+      apiKey,
+      d.crypto.sha256(key),
+      d.policy.limits.keysPerProject,
+      auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
+    )
+    if (created === 'limit_reached') return fail('too_many_keys')
+    if (created === 'project_not_found') return fail('project_not_found')
+    return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
+  })
 
 export const listKeys = (d: Platform) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) => d.storage.credentials.listKeys(projectId, checked))
@@ -159,10 +152,7 @@ export const isSignInOver =
       ? okAsync(true)
       : d.storage.credentials.readSetting(ENDED_SIGN_IN + id).map((end) => end !== undefined)
 
-function keyRules(
-  { name, permissions, expiresAt, key }: CreateKeyInput,
-  now: number,
-): Record<string, Rule> {
+function keyRules({ name, permissions, expiresAt, key }: CreateKeyInput, now: number) {
   const known =
     permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))
   return {

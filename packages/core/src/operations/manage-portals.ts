@@ -35,30 +35,28 @@ export type CreatePortalError =
   | Unavailable
   | { readonly kind: 'project_not_found' | 'too_many_portals' }
 
-export const createPortal =
-  (d: Platform) =>
-  (input: CreatePortalInput): ResultAsync<CreatedPortal, CreatePortalError> =>
-    safeTry(async function* () {
-      const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
-      const problem = broken(required({ projectId })) ?? broken(rulesOf(input))
-      if (problem) return problem
-      const now = d.clock.now()
-      const until = now + (input.lifetimeSeconds ?? PORTAL_LIFETIME.default) * SECOND
-      const session: PortalSession = {
-        ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
-        ...(returnUrl !== undefined && { returnUrl }),
-        ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },
-      }
-      const code = newCode(d.crypto.randomBytes)
-      const created = yield* d.storage.portals.create(
-        session,
-        d.crypto.sha256(code),
-        d.policy.limits.portalsPerProject,
-        auditEntry(d, { projectId, action: 'portal.created', targetId: session.id, actor }),
-      )
-      if (created === 'limit_reached') return fail('too_many_portals')
-      return created === 'project_not_found' ? fail(created) : ok({ session, code })
-    })
+export const createPortal = (d: Platform) => (input: CreatePortalInput) =>
+  safeTry(async function* () {
+    const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
+    const problem = broken(required({ projectId })) ?? broken(rulesOf(input))
+    if (problem) return problem
+    const now = d.clock.now()
+    const until = now + (input.lifetimeSeconds ?? PORTAL_LIFETIME.default) * SECOND
+    const session: PortalSession = {
+      ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
+      ...(returnUrl !== undefined && { returnUrl }),
+      ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },
+    }
+    const code = newCode(d.crypto.randomBytes)
+    const created = yield* d.storage.portals.create(
+      session,
+      d.crypto.sha256(code),
+      d.policy.limits.portalsPerProject,
+      auditEntry(d, { projectId, action: 'portal.created', targetId: session.id, actor }),
+    )
+    if (created === 'limit_reached') return fail('too_many_portals')
+    return created === 'project_not_found' ? fail(created) : ok({ session, code })
+  })
 
 /** The link of a code, and whether the link can still open its session. */
 export type PortalLink = { readonly session: PortalSession; readonly isUsable: boolean }

@@ -24,10 +24,7 @@ import { readActivity } from './read-activity.js'
 import { readBacklog } from './read-backlog.js'
 import { readUsage } from './read-usage.js'
 import { resealSecrets } from './reseal-secrets.js'
-import type { Stored, Page, PageOf, Unavailable } from '../ports/stored.js'
-import type { ResultAsync } from 'neverthrow'
-import type { AuditEntry } from '../domain/audit.js'
-import type { Invalid } from '../domain/input-rules.js'
+import type { Stored, PageOf } from '../ports/stored.js'
 import { ofPage } from '../domain/page-rules.js'
 import type { AuditFilter } from '../ports/audit-store.js'
 
@@ -76,7 +73,5 @@ function pingStorage({ storage }: Platform): () => Stored<void> {
   return () => (underWay ??= storage.ping().map(ended).mapErr(ended))
 }
 
-const readAuditLog =
-  (d: Platform) =>
-  (filter: AuditFilter, page: PageOf): ResultAsync<Page<AuditEntry>, Unavailable | Invalid> =>
-    ofPage(page, (checked) => d.storage.audit.list(filter, checked))
+const readAuditLog = (d: Platform) => (filter: AuditFilter, page: PageOf) =>
+  ofPage(page, (checked) => d.storage.audit.list(filter, checked))

@@ -135,10 +135,7 @@ export const headerLines = (
   values: Object.values(headers).join('\n'),
 })
 
-function toHeaders(
-  names: string | null,
-  values: string | null,
-): { requestHeaders?: Record<string, string> } {
+function toHeaders(names: string | null, values: string | null) {
   if (names === null || values === null) return {}
   const lines = values.split('\n')
   return {

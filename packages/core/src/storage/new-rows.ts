@@ -1,6 +1,6 @@
 import { orderKeyOf } from '../domain/delivery-order.js'
 import type { Instant } from '../domain/instant.js'
-import type { Message, MessageState } from '../domain/message.js'
+import type { MessageState } from '../domain/message.js'
 import type { WebhookEvent } from '../domain/event.js'
 import type { Webhook } from '../domain/webhook.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
@@ -26,11 +26,7 @@ export const claimedMessage = (
 })
 
 /** One literal, because V8 gives an object made by spreading another one a large hidden class. */
-const messageOf = <S extends MessageState>(
-  accepted: NewMessage,
-  attempt: number,
-  state: S,
-): Message & { readonly state: S } => ({
+const messageOf = <S extends MessageState>(accepted: NewMessage, attempt: number, state: S) => ({
   id: accepted.id,
   projectId: accepted.projectId,
   agentId: accepted.agentId,

@@ -3,12 +3,7 @@ import type { Sealed } from '../domain/sealed.js'
 import type { SendingSettings } from '../domain/sending.js'
 import type { WebhookFilter } from '../domain/webhook-filter.js'
 import type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
-import {
-  ownSettings,
-  type ClearableName,
-  type DisabledReason,
-  type Webhook,
-} from '../domain/webhook.js'
+import { ownSettings, type ClearableName, type Webhook } from '../domain/webhook.js'
 
 export type WebhookColumns = ReturnType<typeof webhookColumns>
 /** A store can return a boolean as a number. */
@@ -123,9 +118,7 @@ export const webhookColumns = (webhook: Webhook) => ({
   updatedAt: webhook.updatedAt,
 })
 
-const statusColumns = (
-  status: Webhook['status'],
-): { disabledAt: number | null; disabledReason: DisabledReason | null } =>
+const statusColumns = (status: Webhook['status']) =>
   status.kind === 'disabled'
     ? { disabledAt: status.at, disabledReason: status.reason }
     : { disabledAt: null, disabledReason: null }
@@ -138,7 +131,7 @@ const healthColumns = ({ circuit, ...health }: WebhookHealth) => ({
   ...circuitColumns(circuit),
 })
 
-const circuitColumns = (circuit: Circuit): { circuitUntil: number | null; circuitTrips: number } =>
+const circuitColumns = (circuit: Circuit) =>
   circuit.kind === 'open'
     ? { circuitUntil: circuit.until, circuitTrips: circuit.trips }
     : { circuitUntil: null, circuitTrips: 0 }

@@ -1,18 +1,17 @@
-import { ok, safeTry, type Result, type ResultAsync } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { auditEntry, type AuditEntry, type ByActor } from '../domain/audit.js'
 import type { OperatorReason, WebhookDelivery } from '../domain/delivery.js'
 import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
-import type { PageOf, Unavailable } from '../ports/stored.js'
+import type { PageOf } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { With } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
 type DeliveryCall = DeliveryRef & ByActor
-type NotFound = { readonly kind: 'delivery_not_found' }
 
 export const getDelivery =
   (d: Platform) =>
@@ -42,8 +41,7 @@ export const redeliver = (d: With<'deliverySender'>) => (ref: DeliveryCall) =>
 
 /** The reason is `skipped` if the delivery blocks the others of its session. */
 export const cancelDelivery =
-  (d: With<'deliverySender'>, reason: OperatorReason) =>
-  (ref: DeliveryCall): ResultAsync<WebhookDelivery, EndError> => {
+  (d: With<'deliverySender'>, reason: OperatorReason) => (ref: DeliveryCall) => {
     const { projectId, deliveryId } = ref
     const entry = entryOf(d, ref, 'delivery.cancelled')
     return d.storage.deliveries
@@ -57,12 +55,10 @@ const entryOf = (
   action: 'delivery.cancelled' | 'delivery.redelivered',
 ): AuditEntry => auditEntry(d, { projectId, action, targetId: deliveryId, actor })
 
-type EndError = Unavailable | NotFound | { readonly kind: 'delivery_final' }
-
 function ended(
   { deliverySender }: With<'deliverySender'>,
   delivery: WebhookDelivery | 'already_final' | undefined,
-): Result<WebhookDelivery, Exclude<EndError, Unavailable>> {
+) {
   if (delivery === undefined) return fail('delivery_not_found')
   if (delivery === 'already_final') return fail('delivery_final')
   deliverySender.deliveryCancelled(delivery)

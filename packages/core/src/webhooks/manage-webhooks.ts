@@ -257,7 +257,7 @@ function sealedHeaders(
   { crypto }: Platform,
   webhookId: string,
   headers: CustomHeaders | null = null,
-): Webhook['headers'] | null {
+) {
   const names = Object.keys(headers ?? {})
   return names.length === 0
     ? null
@@ -265,11 +265,7 @@ function sealedHeaders(
 }
 
 /** Returns undefined if the status is set already, so a webhook that failed keeps that reason. */
-function toggled(
-  { status, health }: Webhook,
-  enabled: boolean | undefined,
-  now: number,
-): Partial<WebhookChange> {
+function toggled({ status, health }: Webhook, enabled: boolean | undefined, now: number) {
   if (enabled === undefined || enabled === (status.kind === 'enabled')) return {}
   return { status: statusFor(enabled, now), ...(enabled && { health: resumed(health, now) }) }
 }

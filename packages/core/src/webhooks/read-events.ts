@@ -1,11 +1,11 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { broken, type Invalid } from '../domain/input-rules.js'
 import { withoutInputUrl } from '../domain/input-url.js'
 import { fail } from '../domain/fail.js'
 import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/log-cursor.js'
 import type { Platform } from '../platform.js'
-import type { EventPage, EventsAfter, LoggedEvent } from '../ports/event-store.js'
-import type { Stored, Unavailable } from '../ports/stored.js'
+import type { EventsAfter, LoggedEvent } from '../ports/event-store.js'
+import type { Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
 
 export type ReadEventsInput = {
@@ -33,13 +33,7 @@ const DEFAULT_LIMIT = 100
 
 export const readEvents =
   (d: Platform & { readonly eventReaders: EventReaders }) =>
-  ({
-    projectId,
-    after,
-    limit = DEFAULT_LIMIT,
-    waitMs = 0,
-    abort,
-  }: ReadEventsInput): ResultAsync<EventsOfLog, ReadEventsError> =>
+  ({ projectId, after, limit = DEFAULT_LIMIT, waitMs = 0, abort }: ReadEventsInput) =>
     safeTry(async function* () {
       const sent = after === undefined ? undefined : placeOf(projectId, after)
       const isCursor = after === undefined || sent !== undefined
@@ -72,7 +66,7 @@ const eventOf =
 
 const placeAt = ({ position, id }: LoggedEvent): LogPlace => ({ position, mark: markOf(id) })
 
-const fromPlace = (place: LogPlace | undefined): Pick<EventsAfter, 'after' | 'mark'> =>
+const fromPlace = (place: LogPlace | undefined) =>
   place === undefined
     ? {}
     : { after: place.position, ...(place.mark !== undefined && { mark: place.mark }) }
@@ -83,28 +77,26 @@ const MOST_TEXT = 2 * 1024 * 1024
 const PART = 20
 
 /** Returns the page up to the event that reaches the limit of text. */
-const pageOf =
-  (d: Platform) =>
-  (query: EventsAfter): Stored<EventPage | 'expired'> =>
-    safeTry(async function* () {
-      const events: LoggedEvent[] = []
-      const { projectId, after, mark } = query
-      let [text, next] = [0, after]
-      for (;;) {
-        const limit = Math.min(PART, query.limit - events.length)
-        const part = yield* d.storage.events.list({
-          projectId,
-          limit,
-          ...(next !== undefined && { after: next }),
-          ...(next === after && mark !== undefined && { mark }),
-        })
-        // A purge can expire the position between two reads. The next page then says so.
-        if (part === 'expired')
-          return ok(next === undefined || events.length === 0 ? part : { events, next })
-        events.push(...part.events)
-        next = part.next
-        for (const { body } of part.events) text += body.length
-        if (part.events.length < limit || events.length >= query.limit || text >= MOST_TEXT)
-          return ok({ events, next })
-      }
-    })
+const pageOf = (d: Platform) => (query: EventsAfter) =>
+  safeTry(async function* () {
+    const events: LoggedEvent[] = []
+    const { projectId, after, mark } = query
+    let [text, next] = [0, after]
+    for (;;) {
+      const limit = Math.min(PART, query.limit - events.length)
+      const part = yield* d.storage.events.list({
+        projectId,
+        limit,
+        ...(next !== undefined && { after: next }),
+        ...(next === after && mark !== undefined && { mark }),
+      })
+      // A purge can expire the position between two reads. The next page then says so.
+      if (part === 'expired')
+        return ok(next === undefined || events.length === 0 ? part : { events, next })
+      events.push(...part.events)
+      next = part.next
+      for (const { body } of part.events) text += body.length
+      if (part.events.length < limit || events.length >= query.limit || text >= MOST_TEXT)
+        return ok({ events, next })
+    }
+  })

@@ -1,10 +1,9 @@
-import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ok, safeTry } from 'neverthrow'
 import { fail } from '../../domain/fail.js'
 import { isFinal } from '../../domain/message.js'
 import { readPosition } from '../../domain/stream-position.js'
 import type { With } from '../context.js'
 import { getMessage, type GetMessageError } from '../read-messages.js'
-import type { AnswerStream } from './stream-feed.js'
 
 export type StreamMessageInput = {
   readonly projectId: string
@@ -18,10 +17,7 @@ export type StreamMessageError = GetMessageError | { readonly kind: 'too_many_st
 
 export const streamMessage =
   (context: With<'waitingRoom' | 'answerStreams'>) =>
-  ({
-    lastEventId = '',
-    ...ref
-  }: StreamMessageInput): ResultAsync<AnswerStream | undefined, StreamMessageError> =>
+  ({ lastEventId = '', ...ref }: StreamMessageInput) =>
     safeTry(async function* () {
       const message = yield* getMessage(context)(ref)
       const { attempt, state } = message
