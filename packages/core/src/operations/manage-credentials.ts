@@ -11,12 +11,12 @@ import {
 import { auditEntry, type ByActor } from '../domain/audit.js'
 import type { SendLimit, SendLimits } from '../domain/send-limit.js'
 import { fail } from '../domain/fail.js'
+import { rulesOf, type Settings } from '../domain/setting.js'
 import { ofPage } from '../domain/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
-import { broken, type Invalid, type Rule } from '../domain/input-rules.js'
-import { required, textRule } from '../domain/input-rules.js'
+import { broken, required, textRule, type Invalid, type Rule } from '../domain/input-rules.js'
 
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
@@ -152,12 +152,15 @@ export const isSignInOver =
       ? okAsync(true)
       : d.storage.credentials.readSetting(ENDED_SIGN_IN + id).map((end) => end !== undefined)
 
-function keyRules({ name, permissions, expiresAt, key }: CreateKeyInput, now: number) {
-  const known =
-    permissions.length > 0 && permissions.every((permission) => PERMISSIONS.includes(permission))
+const keySettings: Settings = {
+  name: { type: 'string', maxLength: MAX_NAME },
+  permissions: { type: 'array', items: { type: 'string', enum: PERMISSIONS }, minItems: 1 },
+}
+
+function keyRules(input: CreateKeyInput, now: number) {
+  const { expiresAt, key } = input
   return {
-    name: textRule(name, MAX_NAME),
-    permissions: known ? undefined : `must name one or more of: ${PERMISSIONS.join(', ')}`,
+    ...rulesOf(keySettings, input),
     expiresAt: expiresAt === undefined || expiresAt > now ? undefined : 'must be in the future',
     key: key === undefined || (isBootstrapKey(key) && !isMistyped(key)) ? undefined : OWN_KEY_RULE,
   }

@@ -1,7 +1,7 @@
 import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
-import { broken, integerRule, required, type Invalid } from '../domain/input-rules.js'
+import { broken, required, type Invalid } from '../domain/input-rules.js'
 import {
   canOpen,
   isOpen,
@@ -11,6 +11,7 @@ import {
   type PortalPermission,
   type PortalSession,
 } from '../domain/portal.js'
+import { rulesOf, type Settings } from '../domain/setting.js'
 import { isCode, newCode } from '../messages/input-link.js'
 import type { Platform } from '../platform.js'
 import type { Stored, Unavailable } from '../ports/stored.js'
@@ -38,7 +39,7 @@ export type CreatePortalError =
 export const createPortal = (d: Platform) => (input: CreatePortalInput) =>
   safeTry(async function* () {
     const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
-    const problem = broken(required({ projectId })) ?? broken(rulesOf(input))
+    const problem = broken(required({ projectId })) ?? broken(portalRules(input))
     if (problem) return problem
     const now = d.clock.now()
     const until = now + (input.lifetimeSeconds ?? PORTAL_LIFETIME.default) * SECOND
@@ -100,21 +101,16 @@ export const endPortal =
       .andThen((done) => (done ? ok(undefined) : fail('portal_not_found')))
   }
 
-function rulesOf({ permissions, lifetimeSeconds, returnUrl }: CreatePortalInput) {
-  const areKnown =
-    permissions === undefined ||
-    (permissions.length > 0 && permissions.every((one) => PORTAL_PERMISSIONS.includes(one)))
-  return {
-    permissions: areKnown
-      ? undefined
-      : `must name one or more of: ${PORTAL_PERMISSIONS.join(', ')}`,
-    lifetimeSeconds:
-      lifetimeSeconds === undefined
-        ? undefined
-        : integerRule(lifetimeSeconds, PORTAL_LIFETIME.minimum, PORTAL_LIFETIME.maximum),
-    returnUrl: returnUrl === undefined || isWebUrl(returnUrl) ? undefined : RETURN_URL_RULE,
-  }
+const settings: Settings = {
+  permissions: { type: 'array', items: { type: 'string', enum: PORTAL_PERMISSIONS }, minItems: 1 },
+  lifetimeSeconds: { type: 'integer', ...PORTAL_LIFETIME },
 }
+
+const portalRules = (input: CreatePortalInput) => ({
+  ...rulesOf(settings, input),
+  returnUrl:
+    input.returnUrl === undefined || isWebUrl(input.returnUrl) ? undefined : RETURN_URL_RULE,
+})
 
 const RETURN_URL_RULE = `must be an http or https URL with at most ${MAX_RETURN_URL} characters`
 
