@@ -1,17 +1,16 @@
-import { AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
-import type { Agent } from '@org/agent-messaging-core'
+import { A2A_PROTOCOL_VERSION, AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
+import type { A2aSkill, Agent } from '@org/agent-messaging-core'
 import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
 import {
   allowAccess,
   exchange,
+  type HttpError,
   reply,
   senderOf,
   withDefaults,
-  type HttpError,
 } from '@org/agent-messaging-http-kit'
-import { Hono, type Context, type MiddlewareHandler } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { AgentHandler } from './agent-handler.js'
-import { cardOf } from './card.js'
 import type { Env } from './env.js'
 import { a2aError, confirmKey, Refusal } from './errors.js'
 import { answerJsonRpc } from './json-rpc.js'
@@ -96,4 +95,60 @@ async function answerCard(c: Context<Env>, { crypto }: Deps): Promise<Response> 
   }
   if (c.req.header('if-none-match') === etag) return new Response(null, { status: 304, headers })
   return reply(c, 200, body, headers)
+}
+
+const TEXT_ONLY = ['text/plain']
+const BINDINGS = ['JSONRPC', 'HTTP+JSON']
+const SCHEME = 'apiKey'
+
+/** Returns the card of an agent whose routes are below `url`. */
+function cardOf(agent: Agent, url: string): AgentCard {
+  const description = agent.a2a?.description ?? `The agent ${agent.name}`
+  const chat = { id: 'chat', name: agent.name, description, tags: ['chat'] }
+  const skills: readonly A2aSkill[] = agent.a2a?.skills?.length ? agent.a2a.skills : [chat]
+  return {
+    name: agent.name,
+    description,
+    // Changes with the agent's settings.
+    version: String(agent.updatedAt),
+    supportedInterfaces: BINDINGS.map((protocolBinding) => ({
+      url,
+      protocolBinding,
+      protocolVersion: A2A_PROTOCOL_VERSION,
+      tenant: '',
+    })),
+    provider: undefined,
+    capabilities: {
+      streaming: true,
+      pushNotifications: true,
+      extendedAgentCard: false,
+      extensions: [],
+    },
+    securitySchemes: {
+      [SCHEME]: {
+        scheme: {
+          $case: 'httpAuthSecurityScheme',
+          value: {
+            scheme: 'Bearer',
+            bearerFormat: '',
+            description: 'An API key of the project, with the permission project:message',
+          },
+        },
+      },
+    },
+    securityRequirements: [{ schemes: { [SCHEME]: { list: [] } } }],
+    defaultInputModes: TEXT_ONLY,
+    defaultOutputModes: TEXT_ONLY,
+    skills: skills.map(({ id, name, description: about, tags, examples = [] }) => ({
+      id,
+      name,
+      description: about,
+      tags: [...tags],
+      examples: [...examples],
+      inputModes: [],
+      outputModes: [],
+      securityRequirements: [],
+    })),
+    signatures: [],
+  }
 }

@@ -1,9 +1,16 @@
-import { exchange, withDefaults, type KitEnv } from '@org/agent-messaging-http-kit'
+import type { Agent } from '@org/agent-messaging-core'
+import { isAgentName } from '@org/agent-messaging-core/runtime'
+import {
+  allowAccess,
+  exchange,
+  type KitEnv,
+  reply,
+  withDefaults,
+} from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { chatRoutes } from './chat/routes.js'
 import { refuse } from './errors.js'
-import { modelRoutes } from './models.js'
-import type { OpenAiEndpointOptions } from './options.js'
+import type { Deps, OpenAiEndpointOptions } from './options.js'
 import { responseRoutes } from './responses/routes.js'
 
 const ROOT = '/openai/v1'
@@ -27,4 +34,42 @@ export function createOpenAiEndpoint(options: OpenAiEndpointOptions): Hono {
     .all(`${ROOT}/*`, (c) => refuse(c, { kind: 'route_not_found' }))
   // A host does not see the variables of the routes.
   return app as unknown as Hono
+}
+
+const PAGE = 100
+
+const modelOf = ({ name, createdAt }: Agent) => ({
+  id: name,
+  object: 'model',
+  created: Math.floor(createdAt / 1_000),
+  owned_by: 'agent-messaging',
+})
+
+/** `/models`: the agents of the project. */
+const modelRoutes = (d: Deps) => {
+  const { service } = d
+  const access = allowAccess<KitEnv>(d, { permission: 'project:agents' }, refuse)
+  return new Hono<KitEnv>()
+    .get('/models', access, async (c) => {
+      const agents: Agent[] = []
+      for (let cursor: string | undefined; ;) {
+        const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
+        const found = await service.agents.list(c.get('projectId'), page)
+        if (found.isErr()) return refuse(c, found.error)
+        agents.push(...found.value.data)
+        if (found.value.nextCursor === null) break
+        cursor = found.value.nextCursor
+      }
+      return reply(c, 200, { object: 'list', data: agents.map(modelOf) })
+    })
+
+    .get('/models/:model', access, async (c) => {
+      const agent = c.req.param('model')
+      if (!isAgentName(agent)) return refuse(c, { kind: 'agent_not_found' })
+      const found = await service.agents.get({ projectId: c.get('projectId'), agent })
+      return found.match(
+        (value) => reply(c, 200, modelOf(value)),
+        (error) => refuse(c, error),
+      )
+    })
 }

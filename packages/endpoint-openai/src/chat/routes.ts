@@ -1,16 +1,18 @@
+import { errorOf, type Message, type StreamEvent } from '@org/agent-messaging-core'
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
-import { reply, type KitEnv } from '@org/agent-messaging-http-kit'
-import { Hono, type Context } from 'hono'
+import { AnswerText, type KitEnv, reply, type TextStep } from '@org/agent-messaging-http-kit'
+import { type Context, Hono } from 'hono'
 import { err, ok, type Result } from 'neverthrow'
-import { refuse, type Problem } from '../errors.js'
-import { replyStream } from '../event-stream.js'
+import { type EndpointError, errorObject, type Problem, refusalOf, refuse } from '../errors.js'
+import { DONE, replyStream, type StreamWriter } from '../event-stream.js'
 import { CHAT_FIELDS, fieldProblem } from '../fields.js'
-import { readInput, type Input } from '../input.js'
+import { completionId } from '../ids.js'
+import { type Input, readInput } from '../input.js'
 import type { Deps } from '../options.js'
-import { readCommon, type Common } from '../request.js'
+import { questionOf } from '../question.js'
+import { type Common, readCommon } from '../request.js'
 import { refuseSend, replayed, sendAsked, sendRoute } from '../send.js'
-import { answerOf, completionBody, endOf } from './body.js'
-import { ChatEvents } from './events.js'
+import { completionUsage } from '../usage.js'
 
 const FIELDS = { session: 'metadata.session_id', input: 'messages' }
 
@@ -67,4 +69,121 @@ function readChatRequest(body: JsonObject): Result<ChatRequest, Problem> {
       })
     }),
   )
+}
+
+/** The fields of a completion and of its chunks. `model` is the agent's name. */
+const headOf = ({ id, createdAt }: Message, model: string) => ({
+  id: completionId(id),
+  created: Math.floor(createdAt / 1_000),
+  model,
+})
+
+function completionBody(message: Message, model: string, answer: string) {
+  const usage = completionUsage(message)
+  return {
+    ...headOf(message, model),
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: answer, refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    ...(usage && { usage }),
+  }
+}
+
+/** Returns the text of the answer, or the question that the agent waits for. */
+function answerOf(message: Message): string | undefined {
+  const { state } = message
+  if (state.kind === 'responded') return state.response
+  const question = questionOf(message)
+  return question && `${question.text}\n\n${question.how}`
+}
+
+/** Returns the error for a message without an answer: a completion has no other state. */
+function endOf({ state }: Message): EndpointError {
+  const error = errorOf(state)
+  return error ? { kind: 'run_failed', error } : { kind: 'no_answer_yet' }
+}
+
+type Content = Exclude<StreamEvent, { kind: 'heartbeat' }>
+type Head = ReturnType<typeof headOf>
+
+const SUPERSEDED = errorObject({
+  type: 'server_error',
+  code: 'answer_superseded',
+  message:
+    'The agent started again. Ignore the text of this stream. Repeat the request with the same ' +
+    'Idempotency-Key to read the answer',
+})
+
+/** Writes the chunks of the Chat Completions API. Text that was sent cannot be taken back. */
+class ChatEvents implements StreamWriter {
+  readonly #model: string
+  readonly #includeUsage: boolean
+  readonly #answer = new AnswerText()
+  #head: Head | undefined
+  #isOver = false
+
+  /** With `includeUsage`, a chunk with the tokens follows the answer, if the run reported them. */
+  constructor(model: string, includeUsage: boolean) {
+    this.#model = model
+    this.#includeUsage = includeUsage
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  write(event: Content): string {
+    if (this.#isOver) return ''
+    if (event.kind === 'chunk') return this.#steps(this.#answer.take(event))
+    const start = this.#start(headOf(event.message, this.#model))
+    const answer = answerOf(event.message)
+    if (answer !== undefined) return start + this.#end(answer, completionUsage(event.message))
+    if (event.kind === 'state') return start
+    return start + this.error(errorObject(refusalOf(endOf(event.message))))
+  }
+
+  error(error: ReturnType<typeof errorObject>): string {
+    if (this.#isOver) return ''
+    this.#isOver = true
+    return `data: ${JSON.stringify({ error })}\n\n${DONE}`
+  }
+
+  #end(answer: string, usage: ReturnType<typeof completionUsage>): string {
+    const text = this.#steps(this.#answer.finish(answer))
+    if (this.#isOver) return text
+    this.#isOver = true
+    const last = this.#includeUsage && usage ? this.#data({ choices: [], usage }) : ''
+    return text + this.#chunk({}, 'stop') + last + DONE
+  }
+
+  #start(head: Head): string {
+    if (this.#head) return ''
+    this.#head = head
+    return this.#chunk({ role: 'assistant', content: '' })
+  }
+
+  #steps(steps: readonly TextStep[]): string {
+    let text = ''
+    for (const step of steps) {
+      if (step.kind === 'restart') return text + this.error(SUPERSEDED)
+      text += this.#chunk({ content: step.delta })
+    }
+    return text
+  }
+
+  #chunk(delta: object, finish: 'stop' | null = null): string {
+    const choices = [{ index: 0, delta, logprobs: null, finish_reason: finish }]
+    return this.#data({ choices, ...(this.#includeUsage && { usage: null }) })
+  }
+
+  #data(fields: object): string {
+    const chunk = { ...this.#head, object: 'chat.completion.chunk', ...fields }
+    return `data: ${JSON.stringify(chunk)}\n\n`
+  }
 }
