@@ -8,7 +8,7 @@ import {
   withDefaults,
 } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
-import { chatRoutes } from './chat/routes.js'
+import { chatRoutes } from './chat.js'
 import { refuse } from './errors.js'
 import type { Deps, OpenAiEndpointOptions } from './options.js'
 import { responseRoutes } from './responses/routes.js'
