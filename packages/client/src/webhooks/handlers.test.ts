@@ -7,7 +7,7 @@ import { memoryDedupe } from './dedupe.js'
 import type { WebhookEvent } from './events.js'
 import { nodeWebhookHandler, webhookHandler, type NodeRequest } from './handlers.js'
 import type { ReceiverOptions } from './receive.js'
-import { signTestEvent } from './sign-test-event.js'
+import { signTestEvent } from './verify.js'
 
 const closing: (() => void)[] = []
 afterEach(() => {

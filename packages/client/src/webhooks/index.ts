@@ -16,6 +16,6 @@ export {
 } from './handlers.js'
 export type { EventHandlers, ReceiverOptions } from './receive.js'
 export type { Secret } from './secrets.js'
-export { signTestEvent, type SignedTestEvent } from './sign-test-event.js'
+export { signTestEvent, type SignedTestEvent } from './verify.js'
 export { WebhookVerificationError, type VerificationErrorCode } from './verification-error.js'
 export { verify, type Delivery, type HeadersLike, type VerifyOptions } from './verify.js'

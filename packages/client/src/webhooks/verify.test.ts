@@ -3,8 +3,7 @@ import { verify as verifyLikeGitHub } from '@octokit/webhooks-methods'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { WebhookEvent } from './events.js'
-import { signTestEvent } from './sign-test-event.js'
-import { verify, type HeadersLike } from './verify.js'
+import { type HeadersLike, signTestEvent, verify } from './verify.js'
 
 const NOW = Date.UTC(2030, 0, 1)
 const now = () => NOW

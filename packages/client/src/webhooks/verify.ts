@@ -1,5 +1,5 @@
 import type { WebhookEvent } from './events.js'
-import { bytesOf, keysIn, type Secret } from './secrets.js'
+import { bytesOf, keyIn, keysIn, type Secret } from './secrets.js'
 import { WebhookVerificationError } from './verification-error.js'
 
 /** Headers as frameworks pass them: names in any case, values joined or in a list. */
@@ -88,7 +88,7 @@ function headerOf(headers: HeadersLike, name: string): string | undefined {
 }
 
 /** Returns the HMAC-SHA256. */
-export async function hmac(
+async function hmac(
   key: Uint8Array<ArrayBuffer>,
   data: Uint8Array<ArrayBuffer>,
 ): Promise<Uint8Array> {
@@ -116,3 +116,37 @@ function parse(body: string): unknown {
     return undefined
   }
 }
+
+const encoder = new TextEncoder()
+
+export type SignedTestEvent = { readonly body: string; readonly headers: Record<string, string> }
+
+/** Signs a request like the service does, for tests of your receiver. */
+export async function signTestEvent(
+  event: WebhookEvent,
+  secret: string,
+  {
+    deliveryId = crypto.randomUUID(),
+    now = Date.now(),
+  }: { readonly deliveryId?: string; readonly now?: number } = {},
+): Promise<SignedTestEvent> {
+  const body = JSON.stringify(event)
+  const timestamp = String(Math.floor(now / 1000))
+  const standard = await hmac(keyIn(secret), encoder.encode(`${deliveryId}.${timestamp}.${body}`))
+  const plain = await hmac(encoder.encode(secret), encoder.encode(body))
+  return {
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'X-Service-Delivery': deliveryId,
+      'X-Service-Event': event.event,
+      'X-Service-Signature': `sha256=${hex(plain)}`,
+      'webhook-id': deliveryId,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${btoa(String.fromCharCode(...standard))}`,
+    },
+  }
+}
+
+const hex = (bytes: Uint8Array) =>
+  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')

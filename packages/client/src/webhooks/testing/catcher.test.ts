@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { WebhookEvent } from '../events.js'
-import { signTestEvent } from '../sign-test-event.js'
+import { signTestEvent } from '../verify.js'
 import { createWebhookCatcher, type WebhookCatcher } from './index.js'
 
 let catcher: WebhookCatcher
