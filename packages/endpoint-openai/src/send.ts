@@ -50,8 +50,8 @@ export async function sendAsked(
   if (!isAgentName(agent) && !isUuid(agent)) return err({ kind: 'agent_not_found' })
   const deadline = d.now() + waitMs
   const sent = await d.service.messages.send({
-    ...sender,
     agent,
+    ...sender,
     sessionId: asked.sessionId ?? newSession(d, 'openai', idempotencyKey, endUserId, input),
     message: input.message,
     earlierTurns: input.earlierTurns,

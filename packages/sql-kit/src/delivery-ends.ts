@@ -40,6 +40,8 @@ const orphans = sql<Limited, OpenDelivery>(
     where ${is('w.is_deleted')} and d.due_at is not null
     ${atMost('@limit')} ${lock('update of d skip locked')}`,
 )
+/** PostgreSQL takes the bound of `atMost` as an integer of four bytes. */
+const MOST_ROWS = 2 ** 31 - 1
 /** The condition with `or` lets the planner use the index `webhooks_unhealthy`. */
 const disabled = sql<object, OfWebhook>(
   ({ schema, not }) => `
@@ -196,7 +198,7 @@ export const deliveryEnds = ({ write }: Runner): Pick<DeliveryStore, Ends> => ({
     }
     for (const webhook of yield* all(disabled, {})) {
       yield* cancelHeld(webhook, dueBefore, limit)
-      const most = { ...webhook, now, limit: keep + limit - ended.length }
+      const most = { ...webhook, now, limit: Math.min(keep + limit - ended.length, MOST_ROWS) }
       const due = (yield* one(countDue, most))?.count ?? 0
       const waiting = (yield* one(countWaiting, most))?.count ?? 0
       yield* cancelHeld(webhook, now + 1, Math.max(0, due + waiting - keep))

@@ -120,6 +120,14 @@ describe('the document and the routes', () => {
 })
 
 describe('the document', () => {
+  it('describes each header of a delivery by itself', async () => {
+    const { document } = await opened()
+    const post = document.webhooks['message.responded']?.post
+    const texts = (post?.parameters ?? []).map((one) => 'description' in one && one.description)
+    expect(texts.length).toBeGreaterThan(5)
+    expect(new Set(texts).size).toBe(texts.length)
+  })
+
   it('has the parts that OpenAPI 3.1 requires', async () => {
     const { document } = await opened()
     expect(document).toMatchObject({

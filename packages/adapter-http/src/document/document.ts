@@ -157,7 +157,7 @@ const header = (name: string, description: string, required = true) => ({
   name,
   in: 'header',
   required,
-  description: eventDescription,
+  description,
   schema: { type: 'string' },
 })
 

@@ -1,5 +1,6 @@
 import { given, MAX_SEARCHED_TEXT, MESSAGE_STATES } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
+import { ok } from 'neverthrow'
 import { authorize } from '../authorize.js'
 import { Caller, reply } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
@@ -120,7 +121,7 @@ export const messageRoutes = (d: HttpDeps) => {
           const waitMs = (preferences.waitSeconds ?? 0) * 1_000
           return messages
             .get({ ...messageRef(c), waitMs, abort: new Caller(c) })
-            .map((message) => reply(c, 200, messageBody(message), applied))
+            .andThen((message) => ok(reply(c, 200, messageBody(message), applied)))
         },
       ),
     )

@@ -46,7 +46,7 @@ export function metricsRoutes(d: HttpDeps) {
   const routes = new Hono<Env>()
   const { metrics } = d
   if (!metrics) return routes
-  const { token: secret, read } = metrics
+  const { token: secret } = metrics
   const kind = 'metrics_unauthorized'
   const access =
     secret !== undefined && authorizeSecret(d, { secret, scheme: 'metricsToken', kind })
@@ -66,7 +66,7 @@ export function metricsRoutes(d: HttpDeps) {
         }),
       },
       async (c) => {
-        const { contentType, text } = await read()
+        const { contentType, text } = await metrics.read()
         return ok(
           c.body(text, 200, {
             'Content-Type': contentType,

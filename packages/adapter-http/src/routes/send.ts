@@ -1,6 +1,6 @@
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
-import { errAsync } from 'neverthrow'
+import { errAsync, ok } from 'neverthrow'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import { idempotencyKeyProblem, reply, senderOf } from '@org/agent-messaging-http-kit'
@@ -91,19 +91,22 @@ export const sendRoutes = (d: HttpDeps) => {
           ...sender,
           ...sent,
         })
-        return sending.map(({ message, attached, levels = [] }) => {
+        // A send is too frequent for `map`, which makes a generator.
+        return sending.andThen(({ message, attached, levels = [] }) => {
           const body = sentBody(message)
           const isAsync = body.status === 'pending'
-          return reply(c, isAsync ? 202 : 200, body, {
-            ...locationOf(c, basePath, {
-              route: '/v1/agents',
-              id: `${message.agentId}/messages/${message.id}`,
-            }),
+          const { Location } = locationOf(c, basePath, {
+            route: '/v1/agents',
+            id: `${message.agentId}/messages/${message.id}`,
+          })
+          const headers = {
+            Location,
             ...(isAsync && POLL_SOON),
             ...(attached && { 'Idempotent-Replayed': 'true' }),
             ...rateLimitHeaders(levels),
             ...appliedOf(preferences, { maxWaitMs, isAsync }),
-          })
+          }
+          return ok(reply(c, isAsync ? 202 : 200, body, headers))
         })
       },
     ),

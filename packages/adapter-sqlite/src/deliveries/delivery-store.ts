@@ -34,10 +34,18 @@ export function deliveryStore(
   const activity = attemptActivity(db)
 
   const runner = runnerOf(committer, perform, () => webhooks.changed())
+  const plain = runnerOf(committer, perform)
+  const { registerSender, cancelOrphans, cancelStale } = deliveryEnds(plain)
+  const { purge } = deliveryRemovals(plain)
   return {
     ...deliveryLists(runner),
     ...deliveryEnds(runner),
     ...deliveryRemovals(runner),
+    // These run beside sends, and change no webhook.
+    registerSender,
+    cancelOrphans,
+    cancelStale,
+    purge,
     claimDue: (query) => committer.write(() => claimDue(query)),
     recordAttempts: (records) => committer.write(() => records.map(recordAttempt)),
     publishTo: (webhookId, event, deliveryId) =>
