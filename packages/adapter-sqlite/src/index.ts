@@ -13,5 +13,5 @@ export {
 } from './lease-keeper.js'
 export { openSqliteStorage, type SqliteOptions, type SqliteStorage } from './open.js'
 export { restoreSqlite, type RestoreOptions, type Restored } from './maintenance/restore.js'
-export { readSqliteSchema, type SqliteSchema } from './schema/migrate.js'
+export { readSqliteSchema, type SqliteSchema } from './schema/schema-state.js'
 export { readSqliteTables, type SqliteTable, type TablesOptions } from './maintenance/tables.js'

@@ -4,7 +4,8 @@ import { start } from '../../test/process.js'
 import { tempFile } from '../../test/temp-file.js'
 import { openConnection } from '../database/connection.js'
 import { SqliteOpenError } from '../database/errors.js'
-import { migrate, migrations, NEWEST_VERSION, readSqliteSchema, versionOf } from './migrate.js'
+import { migrate, migrations, NEWEST_VERSION, versionOf } from './migrate.js'
+import { readSqliteSchema } from './schema-state.js'
 
 const steps = ['create table first (x)', 'create table second (x)', 'create table third (x)']
 const UNRELEASED = /was written by an unreleased commit, whose tables this version cannot read/

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import SqliteDatabase, { type Database } from 'better-sqlite3'
-import { explainOpenFailure, SqliteOpenError } from '../database/errors.js'
+import type { Database } from 'better-sqlite3'
+import { SqliteOpenError } from '../database/errors.js'
 import { tables } from './migrations/0001-tables.js'
-import { requireFittingNode } from './require-node.js'
 
 /** In order: entry n leads from `user_version` n to n + 1. A released migration never changes. */
 export const migrations: readonly string[] = [tables]
@@ -85,34 +83,7 @@ export const versionOf = (db: Database): number =>
   db.pragma('user_version', { simple: true }) as number
 
 /** Returns how many migrations a release must know to work with the file. */
-function worksFromOf(db: Database): number {
+export function worksFromOf(db: Database): number {
   if (!hasTable(db, 'schema_version')) return versionOf(db)
   return db.prepare('select works_from from schema_version').pluck().get() as number
-}
-
-/** Version 0 is a missing or empty file. */
-export type SqliteSchema = {
-  readonly version: number
-  /** The version that this release writes. */
-  readonly newest: number
-  /** The oldest version whose release works with the file. */
-  readonly worksFrom: number
-}
-
-/** Reads the schema version of the file and changes nothing. Throws `SqliteOpenError`. */
-export function readSqliteSchema(path: string): SqliteSchema {
-  const newest = NEWEST_VERSION
-  if (!existsSync(path)) return { version: 0, newest, worksFrom: 0 }
-  try {
-    requireFittingNode()
-    const db = new SqliteDatabase(path, { readonly: true })
-    try {
-      requireOurs(db)
-      return { version: versionOf(db), newest, worksFrom: worksFromOf(db) }
-    } finally {
-      db.close()
-    }
-  } catch (error) {
-    throw explainOpenFailure(path, error)
-  }
 }
