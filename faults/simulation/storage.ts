@@ -101,7 +101,7 @@ export function storageOf({
     credentials: storeOf('credentials', storage.credentials),
     audit: storeOf('audit', storage.audit),
     portals: storeOf('portals', storage.portals),
-    usage: storeOf('usage', storage.usage),
+    counts: storeOf('counts', storage.counts),
     lastMove: storage.lastMove ?? 0,
     moveTimes: (report) =>
       new ResultAsync(

@@ -23,7 +23,7 @@ import { recoveryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
 import { sessionRoutes } from './routes/sessions.js'
-import { usageRoutes } from './routes/usage.js'
+import { statsRoutes } from './routes/stats.js'
 import { webhookActionRoutes } from './routes/webhook-actions.js'
 import { webhookRoutes } from './routes/webhooks.js'
 
@@ -50,7 +50,7 @@ const ROUTES = [
   projectRoutes,
   projectKeyRoutes,
   auditRoutes,
-  usageRoutes,
+  statsRoutes,
   cronRoutes,
   healthRoutes,
   metricsRoutes,

@@ -11,6 +11,7 @@ import {
 import {
   agentStore,
   auditStore,
+  countsStore,
   credentialStore,
   lastMove as lastMoveOf,
   lastSeenAt,
@@ -31,7 +32,6 @@ import { sql } from './database/sql.js'
 import { deliveryStore } from './deliveries/delivery-store.js'
 import { eventStore } from './events/event-store.js'
 import { messageStore } from './messages/message-store.js'
-import { usageStore } from './messages/usage-store.js'
 import { migrate } from './schema/migrate.js'
 import { schema } from './schema/schema.js'
 import { requireFittingServer } from './schema/server-check.js'
@@ -143,7 +143,7 @@ function storesOf(gateway: Gateway): Omit<Storage, 'close'> {
     recoveries: recoveryStore(runner),
     audit: auditStore(runner),
     portals: portalStore(runner),
-    usage: usageStore(gateway),
+    counts: countsStore(runner),
     events: eventStore(gateway),
     webhooks: webhookStore(runner),
     agents: {

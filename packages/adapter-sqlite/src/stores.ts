@@ -3,6 +3,7 @@ import {
   agentStore,
   auditStore,
   changeAgentState,
+  countsStore,
   credentialStore,
   findAgent,
   findKey,
@@ -21,7 +22,7 @@ import { messageStore } from './messages/message-store.js'
 import { performer, runnerOf } from './database/operations.js'
 import { SendBuckets } from './messages/send-buckets.js'
 import { SessionRows } from './messages/sessions.js'
-import { UsageRows, usageStore } from './messages/usage-store.js'
+import { CountEntries } from './messages/counts.js'
 import { VersionedCache } from './database/versioned-cache.js'
 import { WebhookRows } from './webhooks/receivers.js'
 
@@ -37,7 +38,7 @@ export function storesOf(db: Database, committer: GroupCommitter): Omit<Storage,
     webhooks,
     sessions: new SessionRows(db),
     fanOut: fanOutOf(db, webhooks),
-    usage: committer.collecting(new UsageRows(db)),
+    counts: committer.collecting(new CountEntries(db)),
     buckets: committer.collecting(new SendBuckets(db)),
     perform,
   }
@@ -68,7 +69,7 @@ export function storesOf(db: Database, committer: GroupCommitter): Omit<Storage,
     },
     audit: auditStore(runner),
     portals: portalStore(runner),
-    usage: usageStore(db, committer),
+    counts: countsStore(runner),
     lastMove: perform(lastMove),
     moveTimes: ofWebhooks.write(moveTimes),
     ping: () => committer.write(() => rewriteVersion(db)),

@@ -1,9 +1,8 @@
-import type { Activity, Agent, Instant, Webhook, WebhookDelivery } from '@org/agent-messaging-core'
+import type { Agent } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { deliveriesPath } from './parts/filter.js'
-import { holdsDeliveries } from './deliveries/delivery-table.js'
 import { messagesPath } from './messages/message-table.js'
-import type { Numbers } from './parts/numbers.js'
+import type { Counted, Numbers } from './parts/numbers.js'
 import { BASE } from './options.js'
 import { span } from './parts/parts.js'
 
@@ -33,85 +32,96 @@ export const Tiles = ({ tiles }: { readonly tiles: readonly Tile[] }) => (
 )
 
 export const messageTiles = (
-  { messages, open, failedMessages, cancelled }: Total,
-  since: Instant,
-): readonly Tile[] => [
-  {
-    name: 'Messages',
-    value: messages,
-    href: messagesPath({ from: since }),
-    note:
-      open.length === 0
-        ? 'none waiting'
-        : open.map(({ name: state, count }, at) => (
-            <>
-              {at > 0 && ', '}
-              <a href={state === 'input_required' ? `${BASE}/questions` : messagesPath({ state })}>
-                {count} {state}
-              </a>
-            </>
-          )),
-  },
-  {
-    name: 'Failed messages',
-    value: failedMessages,
-    href: messagesPath({ state: 'failed', from: since }),
-    note: <a href={messagesPath({ state: 'cancelled', from: since })}>{cancelled} cancelled</a>,
-    isBad: failedMessages > 0,
-  },
-]
-
-/** The most deliveries that the overview reads. */
-export const MAX_OPEN = 100
-
-type Deliveries = {
-  /** The newest 100 pending deliveries. */
-  readonly open: readonly WebhookDelivery[]
-  readonly webhooks: readonly Webhook[]
-  readonly activity: Pick<Activity, 'since' | 'now'>
+  { messages, failed, cancelled }: Total,
+  { since, backlog }: Counted,
+): readonly Tile[] => {
+  const { queued, running, deferred, inputRequired } = backlog.messages
+  const open = Object.entries({ queued, running, deferred, input_required: inputRequired })
+  const waiting = open.filter(([, count]) => count > 0)
+  return [
+    {
+      name: 'Messages',
+      value: messages,
+      href: messagesPath({ from: since }),
+      note:
+        waiting.length === 0
+          ? 'none waiting now'
+          : waiting.map(([state, count], at) => (
+              <>
+                {at > 0 && ', '}
+                <a
+                  href={
+                    state === 'input_required'
+                      ? `${BASE}/questions`
+                      : `${BASE}/messages?state=${state}`
+                  }
+                >
+                  {count} {state}
+                </a>
+              </>
+            )),
+    },
+    {
+      name: 'Failed messages',
+      value: failed,
+      href: messagesPath({ state: 'failed' }),
+      note: (
+        <>
+          <a href={messagesPath({ state: 'cancelled' })}>{cancelled} cancelled</a>, counted when
+          they ended; the lists go by when they were sent
+        </>
+      ),
+      isBad: failed > 0,
+    },
+  ]
 }
 
 export function deliveryTiles(
-  { attempts, failed }: Total,
-  { open, webhooks, activity: { since, now } }: Deliveries,
+  { attempts, acceptedAttempts, failedAttempts }: Total,
+  { since, now, backlog: { deliveries } }: Counted,
 ): readonly Tile[] {
-  const dueAt = open.flatMap(({ state }) => (state.kind === 'pending' ? [state.nextAttemptAt] : []))
-  const isAll = open.length < MAX_OPEN
-  const holding = new Set(
-    webhooks.filter((webhook) => holdsDeliveries(webhook, now)).map(({ id }) => id),
-  )
-  const held = open.filter(({ webhookId }) => holding.has(webhookId)).length
+  const { open, oldestDueAt, held: byCause } = deliveries
+  const held = Object.values(byCause).reduce((sum, { count }) => sum + count, 0)
+  const causes = Object.entries(byCause).filter(([, { count }]) => count > 0)
   return [
     {
       name: 'Delivery attempts',
       value: attempts,
       href: deliveriesPath({ from: since }),
       note: (
-        <a href={deliveriesPath({ answer: '2xx', from: since })}>{attempts - failed} accepted</a>
+        <>
+          <a href={deliveriesPath({ answer: '2xx', from: since })}>{acceptedAttempts} accepted</a>;
+          the lists have a delivery once, with its last answer
+        </>
       ),
     },
     {
       name: 'Error rate',
-      value: attempts === 0 ? '–' : `${((100 * failed) / attempts).toFixed(1)} %`,
+      value: attempts === 0 ? '–' : `${((100 * failedAttempts) / attempts).toFixed(1)} %`,
       href: '#codes',
-      note: <a href={deliveriesPath({ answer: 'failed', from: since })}>{failed} failed</a>,
-      isBad: failed > 0,
+      note: <a href={deliveriesPath({ answer: 'failed', from: since })}>{failedAttempts} failed</a>,
+      isBad: failedAttempts > 0,
     },
     {
       name: 'Backlog',
-      value: isAll ? open.length : `${MAX_OPEN}+`,
-      note: backlogNote(open.length, Math.min(...dueAt), now),
+      value: open,
+      note:
+        open === 0
+          ? 'no deliveries waiting'
+          : oldestDueAt === undefined
+            ? 'none is due'
+            : `oldest due for ${span(now - oldestDueAt)}`,
       href: deliveriesPath({ status: 'pending' }),
     },
     {
       name: 'Held',
-      value: isAll ? held : `${held}+`,
+      value: held,
       note:
-        holding.size === 0 ? (
+        causes.length === 0 ? (
           'no webhook holds any'
         ) : (
           <a href={`${BASE}/webhooks?show=held`}>
-            by {holding.size === 1 ? '1 webhook' : `${holding.size} webhooks`}
+            {causes.map(([cause, { count }]) => `${count} by ${cause}`).join(', ')}
           </a>
         ),
       href: deliveriesPath({ held: 'yes' }),
@@ -131,14 +141,4 @@ export function agentTile(agents: readonly Agent[]): Tile {
     isBad: failing > 0,
     href: `${BASE}/agents`,
   }
-}
-
-/** Describes the wait of the backlog. With 100 or more deliveries, `oldest` is only a bound. */
-function backlogNote(count: number, oldest: Instant, now: Instant) {
-  const isAll = count < MAX_OPEN
-  if (count === 0) return 'no deliveries waiting'
-  if (oldest === Infinity) return 'being sent'
-  return oldest <= now
-    ? `oldest due for ${isAll ? '' : 'over '}${span(now - oldest)}`
-    : `next due ${isAll ? 'in' : 'within'} ${span(oldest - now)}`
 }

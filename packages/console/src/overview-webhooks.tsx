@@ -7,16 +7,16 @@ import { TableSection } from './parts/table.js'
 import { useView } from './parts/zone.js'
 import { healthOf, WebhookName } from './parts/wording.js'
 
-type StatusCodesProps = Pick<Numbers, 'codes'> & { readonly since: Instant }
+type StatusCodesProps = Pick<Numbers, 'classes'> & { readonly since: Instant }
 
 /** Shows the attempts by status code. A count links to deliveries with such a last answer. */
-export function StatusCodes({ codes, since }: StatusCodesProps) {
-  const max = Math.max(1, ...codes.map(({ count }) => count))
-  const all = codes.reduce((sum, { count }) => sum + count, 0)
+export function StatusCodes({ classes, since }: StatusCodesProps) {
+  const max = Math.max(1, ...classes.map(({ count }) => count))
+  const all = classes.reduce((sum, { count }) => sum + count, 0)
   return (
     <section class="chart card" aria-labelledby="codes">
       <h2 id="codes">Status codes</h2>
-      {codes.length === 0 ? (
+      {classes.length === 0 ? (
         <p class="muted">No attempts in this period.</p>
       ) : (
         <table class="codes">
@@ -28,7 +28,7 @@ export function StatusCodes({ codes, since }: StatusCodesProps) {
             </tr>
           </thead>
           <tbody>
-            {codes.map(({ text, tone, count, answer }) => (
+            {classes.map(({ text, tone, count, answer }) => (
               <tr>
                 <th scope="row">{text}</th>
                 <td>

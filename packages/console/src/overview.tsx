@@ -1,10 +1,4 @@
-import {
-  type Activity,
-  type Agent,
-  defaultLimits,
-  type Webhook,
-  type WebhookDelivery,
-} from '@org/agent-messaging-core'
+import { type Agent, defaultLimits, type Webhook } from '@org/agent-messaging-core'
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Chart } from './parts/charts.js'
 import { Command } from './parts/parts.js'
@@ -14,28 +8,18 @@ import { show, showFound } from './parts/layout.js'
 import { type ConsoleDeps, newRoutes } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Live } from './parts/table.js'
-import { numbersOf } from './parts/numbers.js'
-import { agentTile, deliveryTiles, MAX_OPEN, messageTiles, Tiles } from './overview-tiles.js'
+import { numbersOf, RANGES, readCounts, type Counted, type Range } from './parts/numbers.js'
+import { agentTile, deliveryTiles, messageTiles, Tiles } from './overview-tiles.js'
 import { StatusCodes, Webhooks } from './overview-webhooks.js'
-
-const MINUTE = 60_000
-const RANGES = {
-  '1h': { label: '1 hour', bucketMs: MINUTE, buckets: 60 },
-  '24h': { label: '24 hours', bucketMs: 30 * MINUTE, buckets: 48 },
-  '7d': { label: '7 days', bucketMs: 180 * MINUTE, buckets: 56 },
-} as const
-type Range = keyof typeof RANGES
 
 const isRange = (text: string | undefined): text is Range =>
   text !== undefined && Object.hasOwn(RANGES, text)
 
 /** The data of the overview. Data that the API key cannot read is empty and not shown. */
 type OverviewData = {
-  readonly activity: Activity
+  readonly counted: Counted
   readonly agents: readonly Agent[]
   readonly webhooks: readonly Webhook[]
-  /** The newest 100 pending deliveries. */
-  readonly open: readonly WebhookDelivery[]
 }
 
 const MAX_WEBHOOKS = 100
@@ -50,21 +34,17 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
     const asked = c.req.query('range')
     const range = isRange(asked) ? asked : '1h'
     const found = safeTry(async function* () {
-      const activity = yield* service.activity({ projectId, ...RANGES[range] })
+      const counted = yield* readCounts(service, projectId, range)
       const agents = yield* can(c, 'project:agents')
         ? service.agents.list(projectId, { limit: MAX_AGENTS })
         : NOTHING
       const webhooks = yield* seesWebhooks
         ? service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
         : NOTHING
-      const open = yield* seesWebhooks
-        ? service.deliveries.list({ projectId, status: 'pending' }, { limit: MAX_OPEN })
-        : NOTHING
       return ok<OverviewData>({
-        activity,
+        counted,
         agents: agents.data,
         webhooks: webhooks.data,
-        open: open.data,
       })
     })
     return showFound(c, found, (data) =>
@@ -86,9 +66,9 @@ function Overview({ data, range, origin }: OverviewProps) {
   const { c } = useView()
   const seesMessages = can(c, 'project:message')
   const seesWebhooks = can(c, 'project:webhooks')
-  const { activity, agents, webhooks } = data
-  const newest = activity.newest.toLocaleString('en')
-  const numbers = numbersOf(activity, RANGES[range])
+  const { counted, agents, webhooks } = data
+  const { since } = counted
+  const numbers = numbersOf(counted, range)
   const { total } = numbers
   const isNew = seesMessages && seesWebhooks && webhooks.length === 0 && total.messages === 0
   return (
@@ -107,8 +87,8 @@ function Overview({ data, range, origin }: OverviewProps) {
       <Live every={5_000}>
         <Tiles
           tiles={[
-            ...(seesMessages ? messageTiles(total, activity.since) : []),
-            ...(seesWebhooks ? deliveryTiles(total, data) : []),
+            ...(seesMessages ? messageTiles(total, counted) : []),
+            ...(seesWebhooks ? deliveryTiles(total, counted) : []),
             ...(can(c, 'project:agents') ? [agentTile(agents)] : []),
           ]}
         />
@@ -117,22 +97,12 @@ function Overview({ data, range, origin }: OverviewProps) {
           {seesWebhooks && (
             <>
               <Chart title="Delivery attempts" at={numbers.at} series={numbers.attempts} />
-              <Chart
-                title="Error rate"
-                at={numbers.at}
-                series={numbers.errorRate}
-                max={100}
-                unit=" %"
-              />
-              <StatusCodes codes={numbers.codes} since={activity.since} />
+              <Chart title="Error rate" at={numbers.at} series={numbers.errorRate} unit=" %" />
+              <StatusCodes classes={numbers.classes} since={since} />
             </>
           )}
         </div>
-        <Webhooks webhooks={webhooks} numbers={numbers} since={activity.since} />
-        <p class="muted small">
-          Based on the newest {newest} messages of each agent and the attempts of the newest{' '}
-          {newest} deliveries.
-        </p>
+        <Webhooks webhooks={webhooks} numbers={numbers} since={since} />
       </Live>
     </>
   )

@@ -73,9 +73,8 @@ import type {
   PortalRef,
 } from './operations/manage-portals.js'
 import type { Pass } from './operations/pass.js'
-import type { Activity, ReadActivityInput } from './operations/read-activity.js'
 import type { Backlog } from './operations/read-backlog.js'
-import type { ProjectUsage, ReadUsageInput } from './operations/read-usage.js'
+import type { ProjectStats, ReadStatsInput } from './operations/read-stats.js'
 import type { ResealedSecrets, ResealPlace } from './operations/reseal-secrets.js'
 import type { Policy } from './policy.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
@@ -122,10 +121,6 @@ export interface MessagingService {
   readonly keys: KeyCalls
   readonly portals: PortalCalls
   readonly signIns: SignInCalls
-  readonly usage: {
-    /** Returns what a project used, by day (UTC). */
-    read(input: ReadUsageInput): Answer<ProjectUsage, Invalid>
-  }
   readonly auditLog: {
     /** Lists changes, newest first. Without `projectId`, those of all projects. */
     list(filter: AuditFilter, page: PageOf): Paged<AuditEntry>
@@ -146,10 +141,12 @@ export interface MessagingService {
    * so concurrent calls share one.
    */
   ping(): Stored<void>
-  /** Returns the open work of all projects, for every process. */
-  backlog(): Stored<Backlog>
-  /** Returns a project's recent activity: the last `buckets` intervals of `bucketMs`. */
-  activity(input: ReadActivityInput): Stored<Activity>
+  /** Returns the open work of the project, by default of all projects, for every process. */
+  backlog(projectId?: string): Stored<Backlog>
+  /**
+   * Returns the exact counts of a project, or of each of its agents or webhooks, by step of time.
+   */
+  stats(input: ReadStatsInput): Answer<ProjectStats, Invalid>
   /** Returns the kinds of agents that this process knows, with their options. */
   runtimeKinds(): readonly RuntimeKind[]
   /** Returns the work of this process. */

@@ -536,26 +536,24 @@ it('the service counts its waiting callers, runs and backlog', async () => {
   expect((await service.backlog()).isErr()).toBe(true)
 })
 
-it('the service returns the recent activity of a project in buckets, the last of which is not complete', async () => {
+it('the service returns exact counts by step, and leaves out steps without counts', async () => {
   const { service, send, hook, project, storage, clock } = await scene({
     handler: ({ message }) => ({ kind: 'answered', response: message }),
   })
-  await hook()
+  const webhook = await hook()
   await send()
   await clock.advance(0)
-  const minutes = { projectId: project.id, bucketMs: 60_000, buckets: 10 }
-  const activity = (await service.activity(minutes))._unsafeUnwrap()
-  const at = Math.floor(clock.now() / 60_000) * 60_000
-  expect(activity).toMatchObject({
-    since: at - 9 * 60_000,
-    now: clock.now(),
-    messages: [{ at, state: 'responded', count: 1 }],
-  })
-  expect(activity.attempts).toMatchObject([{ at, statusCode: 200, count: 1 }])
-  for (const read of ['messages.activity', 'deliveries.activity'] as const) {
-    storage.fail(read)
-    expect((await service.activity(minutes)).isErr()).toBe(true)
-  }
+  const asked = { projectId: project.id, step: '5m' } as const
+  const at = Math.floor(clock.now() / 300_000) * 300_000
+  const stats = (await service.stats(asked))._unsafeUnwrap()
+  expect(stats).toMatchObject({ from: at - 11 * 300_000, to: at, stepMs: 300_000 })
+  expect(stats.rows).toMatchObject([{ at, messages: 1, runs: 1, answered: 1, attempts: 1 }])
+  expect(stats.total.byClass['2xx']).toBe(1)
+  const byWebhook = await service.stats({ ...asked, by: 'webhook' })
+  expect(byWebhook._unsafeUnwrap().rows).toMatchObject([{ at, attempts: 1, messages: 0 }])
+  expect(webhook).toBeDefined()
+  storage.fail('counts.read')
+  expect((await service.stats(asked)).isErr()).toBe(true)
 })
 
 it('a ping tells whether the storage works', async () => {

@@ -8,7 +8,9 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { all, one, sql, type Operation } from './operation.js'
 
-type Now = { readonly now: Instant }
+/** `projectId` is null for all projects. */
+type Of = { readonly projectId: string | null }
+type Now = Of & { readonly now: Instant }
 /** A store can return a boolean as a number. */
 type QueueRow = Omit<OpenQueue, 'isDisabled' | 'isPaused'> & {
   readonly isDisabled: boolean | number
@@ -21,6 +23,9 @@ type Messages = Omit<MessageBacklog, 'oldestDueAt' | 'oldestAskedAt'> & {
   readonly oldestAskedAt: Instant | null
 }
 
+const ofProject = (column: string): string =>
+  `(cast(@projectId as text) is null or ${column} = @projectId)`
+
 const queues = sql<Now, QueueRow>(
   ({ schema, join }) => `
     with queues as materialized (
@@ -30,12 +35,13 @@ const queues = sql<Now, QueueRow>(
     select w.id as "webhookId", q.open, q.due, q.oldest as "oldestAt",
       (w.is_deleted or w.disabled_at is not null) as "isDisabled", w.paused as "isPaused",
       w.circuit_until as "circuitUntil"
-    from queues q ${join} ${schema}webhooks w on w.seq = q.webhook_seq`,
+    from queues q ${join} ${schema}webhooks w on w.seq = q.webhook_seq
+    where ${ofProject('w.project_id')}`,
 )
-const waiting = sql<object, Waiting>(
+const waiting = sql<Of, Waiting>(
   ({ schema }) => `
     select count(*) as count, min(created_at) as "oldestAt"
-    from ${schema}deliveries where due_at = ${WAITING}`,
+    from ${schema}deliveries where due_at = ${WAITING} and ${ofProject('project_id')}`,
 )
 const webhooks = sql<Now, Webhooks>(
   ({ schema, not }) => `
@@ -43,7 +49,8 @@ const webhooks = sql<Now, Webhooks>(
       count(*) filter (where circuit_until > @now) as "openCircuits",
       count(*) filter (where circuit_until <= @now) as "halfOpenCircuits"
     from ${schema}webhooks
-    where ${not('is_deleted')} and (disabled_at is not null or circuit_until is not null)`,
+    where ${not('is_deleted')} and (disabled_at is not null or circuit_until is not null)
+      and ${ofProject('project_id')}`,
 )
 /** All messages behind a head are queued. */
 const messages = sql<Now, Messages>(
@@ -59,7 +66,7 @@ const messages = sql<Now, Messages>(
     from ${schema}sessions s
       ${join} ${schema}messages m on m.session_seq = s.seq and m.position = s.head_position
       ${join} ${schema}agents a on a.id = s.agent_id
-    where s.due_at is not null`,
+    where s.due_at is not null and ${ofProject('a.project_id')}`,
 )
 
 /**
@@ -69,11 +76,12 @@ const messages = sql<Now, Messages>(
 export function* deliveryBacklog(
   now: Instant,
   limited: ReadonlySet<string> = new Set(),
+  projectId: string | null = null,
 ): Operation<DeliveryBacklog> {
-  const rows = yield* all(queues, { now })
+  const rows = yield* all(queues, { now, projectId })
   // The aggregates always return one row.
-  const { count, oldestAt } = (yield* one(waiting, {})) as Waiting
-  const ofWebhooks = (yield* one(webhooks, { now })) as Webhooks
+  const { count, oldestAt } = (yield* one(waiting, { projectId })) as Waiting
+  const ofWebhooks = (yield* one(webhooks, { now, projectId })) as Webhooks
   const open = rows.map((row) => ({
     ...row,
     isDisabled: Boolean(row.isDisabled),
@@ -84,8 +92,14 @@ export function* deliveryBacklog(
 }
 
 /** `MessageStore.backlog`. Reads the open sessions with their heads. */
-export function* messageBacklog(now: Instant): Operation<MessageBacklog> {
-  const { oldestDueAt, oldestAskedAt, ...counts } = (yield* one(messages, { now })) as Messages
+export function* messageBacklog(
+  now: Instant,
+  projectId: string | null = null,
+): Operation<MessageBacklog> {
+  const { oldestDueAt, oldestAskedAt, ...counts } = (yield* one(messages, {
+    now,
+    projectId,
+  })) as Messages
   return {
     ...counts,
     ...(oldestDueAt !== null && { oldestDueAt }),

@@ -10,6 +10,7 @@ import {
   type MessageStore,
   type RecordedRun,
 } from '@org/agent-messaging-core/storage'
+import { appendCounts } from './counts.js'
 import { writeInputs, writeState, type Changed } from './message-changes.js'
 import { messageById } from './message-lists.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
@@ -45,11 +46,12 @@ function* lockHeld({ messageId, token }: HeldRun): Operation<MessageRow | undefi
   return holdsRun({ state, lease, isHead: position === headPosition }, token) ? row : undefined
 }
 
-/** `MessageStore.ask`. The adapter also adds the usage. */
+/** `MessageStore.ask`. */
 export function* askPerson({
   state,
   inputs,
   outgoing,
+  count,
   ...held
 }: Asking): Operation<Changed<RecordedRun>> {
   const row = yield* lockHeld(held)
@@ -57,6 +59,7 @@ export function* askPerson({
   yield* writeState(row.seq, row.attempt, state)
   yield* writeInputs(row.seq, inputs)
   yield* holdUntil(row.sessionSeq, WAITING)
+  yield* appendCounts(count)
   const message = messageOf({ ...row, inputs: inputsColumn(inputs) }, state)
   return {
     result: { kind: 'recorded', message, deliveries: [], skipped: [], sessionWaits: false },

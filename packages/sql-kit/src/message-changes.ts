@@ -22,6 +22,7 @@ import {
   type Outgoing,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
+import { appendCounts } from './counts.js'
 import { messageByRef } from './message-lists.js'
 import { one, run, sql, type Operation, type Runner } from './operation.js'
 import { advance, holdUntil, lockSessionsOf, moveToEnd, skip } from './sessions.js'
@@ -86,6 +87,7 @@ export function* cancelMessage(
   const sessionWaits = yield* row.position === row.headPosition
     ? advance(row.sessionSeq, state.cancelledAt)
     : skip(row.sessionSeq)
+  yield* appendCounts(cancellation.count)
   yield* record(audit)
   const cancelled = { ...message, state }
   return {
@@ -106,6 +108,7 @@ export function* changeInput(change: InputChange): Operation<Changed<InputChange
   if (state.kind === 'queued') yield* holdUntil(row.sessionSeq, state.notBefore)
   const sessionWaits =
     state.kind === 'queued' || (state.kind === 'failed' && (yield* advance(row.sessionSeq, now)))
+  yield* appendCounts(change.count)
   yield* record(audit)
   const changed = messageOf({ ...row, inputs: inputsColumn(inputs) }, state)
   return {

@@ -12,7 +12,6 @@ import {
   findDelivery,
   fromDeliveries,
 } from '@org/agent-messaging-sql-kit'
-import { attemptActivity } from '../messages/activity.js'
 import { DueClaims } from './claim-due.js'
 import type { Gateway } from '../database/gateway.js'
 import { publishTo } from '../events/fan-out.js'
@@ -55,6 +54,5 @@ export function deliveryStore(gateway: Gateway): DeliveryStore {
           delivery: toDelivery(row),
         })),
       ),
-    activity: (query) => read((db) => attemptActivity(db, query)),
   }
 }

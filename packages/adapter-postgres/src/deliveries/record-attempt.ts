@@ -12,13 +12,13 @@ import {
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
-import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
+import { appendCounts, selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
 import { ok, okAsync, type Result, ResultAsync } from 'neverthrow'
 import type { Gateway, Queries } from '../database/gateway.js'
-import { dialect } from '../database/operations.js'
+import { dialect, perform } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
 import { fanOut } from '../events/fan-out.js'
-import { addUsage, countingCall } from '../messages/usage-store.js'
+import { countingCall } from '../messages/counts.js'
 import { headerNames, type HeaderNames } from './header-names.js'
 
 type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
@@ -40,6 +40,7 @@ type Recorded = {
 
 const recordCall = countingCall<{ readonly attempts: string }, Recorded>(
   'select * from agent_messaging.record_attempts(@attempts)',
+  'true',
 )
 
 const MAX_BATCH_SIZE = 256
@@ -114,7 +115,7 @@ async function recordWithHealth(
   const { decideHealth, outgoing } = record
   if (outgoing) await fanOut(db, outgoing)
   const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
-  await addUsage(db, record)
+  await perform(db, appendCounts, record.count)
   return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
 }
 

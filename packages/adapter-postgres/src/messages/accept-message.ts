@@ -10,7 +10,7 @@ import {
 import type { Queries } from '../database/gateway.js'
 import { selectMessage } from './message-row.js'
 import { jsonRows, sql } from '../database/sql.js'
-import { countingCall } from './usage-store.js'
+import { countingCall } from './counts.js'
 
 /** The result for the message at `place`. An accepted message has its session's `token`. */
 type Result = {
@@ -33,12 +33,8 @@ const existingSql = sql<{ readonly seqs: readonly number[] }, MessageRow>(
  * `MessageStore.accept` for a batch. If two batches at once contain the same key or id, the second
  * insert violates the unique index. Its batch then runs again and finds the first message.
  */
-export async function acceptAll(
-  db: Queries,
-  all: readonly NewMessage[],
-  isOfHost = false,
-): Promise<Accepted[]> {
-  const results = await acceptCall(db, { rounds: jsonRows(roundsOf(all)) }, all, isOfHost)
+export async function acceptAll(db: Queries, all: readonly NewMessage[]): Promise<Accepted[]> {
+  const results = await acceptCall(db, { rounds: jsonRows(roundsOf(all)) }, all)
   const seqs = results.flatMap(({ existingSeq }) => existingSeq ?? [])
   const rows = seqs.length === 0 ? [] : await db.all(existingSql, { seqs })
   const existing = new Map(rows.map((row) => [row.seq, row]))

@@ -35,11 +35,9 @@ import { call, jsonRows, sql } from '../database/sql.js'
 import { fanOut } from '../events/fan-out.js'
 import { KnownReceivers } from '../webhooks/receivers.js'
 import { acceptAll } from './accept-message.js'
-import { messageActivity } from './activity.js'
 import { searchMessages } from './message-search.js'
 import { recordRuns } from './record-runs.js'
 import { acceptLimited } from './send-buckets.js'
-import { addUsage } from './usage-store.js'
 
 /** 64 of the longest messages are 64 MB. */
 const MAX_BATCH_SIZE = 64
@@ -90,15 +88,9 @@ export function messageStore(gateway: Gateway): MessageStore {
       maxBatchSize: MAX_BATCH_SIZE,
       flush: (db, runs) => recordRuns(db, runs, receivers),
     }),
-    ask: (asking) =>
-      write(async (db) => {
-        const recorded = await published(db, askPerson, asking)
-        if (recorded.kind === 'recorded') await addUsage(db, asking)
-        return recorded
-      }),
+    ask: (asking) => write((db) => published(db, askPerson, asking)),
     history: (query) => read((db) => sessionHistory(db, query)),
     search: (search, page) => read((db) => searchMessages(db, search, page)),
-    activity: (query) => read((db) => messageActivity(db, query)),
     erasePrincipal: (step) =>
       write((db) => perform(db, erasePrincipalMessages, step), MAX_LOCK_FAILURES),
   }

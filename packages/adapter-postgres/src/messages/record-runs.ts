@@ -19,7 +19,7 @@ import {
   type Receivers,
   topicsOf,
 } from '../webhooks/receivers.js'
-import { countingCall } from './usage-store.js'
+import { countingCall } from './counts.js'
 
 type Settled = MessageFacts & {
   /** Null in a row that has only `waiting`. */
@@ -31,6 +31,7 @@ type Settled = MessageFacts & {
 
 const settleCall = countingCall<{ readonly runs: string; readonly topics: string }, Settled>(
   'select * from agent_messaging.settle_runs(@runs, @topics)',
+  'r.place > 0',
 )
 
 /** The place of the only row if a webhook or a hook has changed. Then nothing is written. */

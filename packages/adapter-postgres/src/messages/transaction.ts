@@ -25,7 +25,7 @@ export function inTransaction(client: ClientBase): AcceptStores {
       accept: (message) =>
         stored(async () => {
           const [accepted] = await retried(
-            () => undoable(client, () => acceptAll(db, [message], true)),
+            () => undoable(client, () => acceptAll(db, [message])),
             MAX_LOCK_FAILURES,
           )
           if (!accepted) throw new Error('PostgreSQL returned no result for the message')

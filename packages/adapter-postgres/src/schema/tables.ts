@@ -28,21 +28,28 @@ create table agent_messaging.projects (
   created_at bigint not null
 );
 
--- What each project used on each day since 1970 (UTC). The slots of a day are summed.
-create table agent_messaging.usage (
+-- The counts of each commit, as JSON, until they are folded into rows. No commit waits for another.
+create table agent_messaging.count_entries (
+  seq bigint generated always as identity primary key,
+  counts text not null
+) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+
+-- The sums of projects, agents and webhooks in steps of time.
+create table agent_messaging.counts (
+  seq bigint generated always as identity primary key,
   project_id text collate "C" not null,
-  day integer not null,
-  slot integer not null,
-  messages bigint not null,
-  runs bigint not null,
-  deliveries bigint not null,
-  attempts bigint not null,
-  bytes_in bigint not null,
-  bytes_out bigint not null,
-  input_tokens bigint not null,
-  output_tokens bigint not null,
-  primary key (project_id, day, slot)
+  subject text collate "C" not null,
+  step_ms bigint not null,
+  begins_at bigint not null,
+  subject_id text collate "C" not null,
+  counts text not null,
+  unique (project_id, subject, step_ms, begins_at, subject_id)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+create index counts_step on agent_messaging.counts (step_ms, begins_at);
+
+-- The process that locks the only row folds the counts.
+create table agent_messaging.counting (people_until bigint not null);
+insert into agent_messaging.counting values (0);
 
 -- Token buckets of sends. full_at is in microseconds since 1970.
 create table agent_messaging.send_buckets (

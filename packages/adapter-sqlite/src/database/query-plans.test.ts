@@ -2,7 +2,6 @@ import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storag
 import { deliveryListSql, lastReadSql, messageListSql } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
-import { attemptActivitySql, messageActivitySql } from '../messages/activity.js'
 import { dueSql, nextWebhookSql } from '../deliveries/claim-due.js'
 import { GroupCommitter } from './group-committer.js'
 import { openConnection } from './connection.js'
@@ -94,26 +93,8 @@ it('no statement sorts, and only allowed statements scan a table', () => {
 })
 
 it('no statement has a bare bound number after limit or offset, which SQLite would prepare again', () => {
-  const statements = [
-    ...preparedStatements(),
-    ...listStatements(),
-    messageActivitySql,
-    attemptActivitySql,
-  ]
+  const statements = [...preparedStatements(), ...listStatements()]
   expect(statements.filter((sql) => /\b(limit|offset) [?@]\w*(?! [+-]|\w)/.test(sql))).toEqual([])
-})
-
-it('activity counts find their rows by indexes, the newest first', () => {
-  const steps = [messageActivitySql, attemptActivitySql].flatMap((sql) => planOf(database(), sql))
-  expect(steps.filter((step) => step.startsWith('SEARCH'))).toEqual([
-    'SEARCH a USING INDEX agents_project (project_id=?)',
-    'SEARCH m USING INDEX messages_agent (agent_id=? AND rowid>?)',
-    'SEARCH messages USING COVERING INDEX messages_agent (agent_id=?)',
-    'SEARCH deliveries USING INDEX deliveries_project (project_id=?)',
-    'SEARCH t USING PRIMARY KEY (delivery_seq=?)',
-    'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
-  ])
-  expect(steps.filter((step) => step.startsWith('SCAN'))).toEqual(['SCAN d'])
 })
 
 it('a list by state reads only unfinished rows', () => {

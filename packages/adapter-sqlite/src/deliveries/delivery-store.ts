@@ -7,31 +7,29 @@ import {
   findDelivery,
   listDeliveries,
 } from '@org/agent-messaging-sql-kit'
-import { attemptActivity } from '../messages/activity.js'
 import { dueClaims } from './claim-due.js'
 import type { GroupCommitter } from '../database/group-committer.js'
 import { publisherOf, type FanOut } from '../events/fan-out.js'
 import { attemptRecords } from './record-attempt.js'
 import { runnerOf, type Perform } from '../database/operations.js'
-import type { UsageRows } from '../messages/usage-store.js'
+import type { CountEntries } from '../messages/counts.js'
 import type { WebhookRows } from '../webhooks/receivers.js'
 
 type Parts = {
   readonly webhooks: WebhookRows
   readonly fanOut: FanOut
-  readonly usage: UsageRows
+  readonly counts: CountEntries
   readonly perform: Perform
 }
 
 export function deliveryStore(
   db: Database,
   committer: GroupCommitter,
-  { webhooks, fanOut, usage, perform }: Parts,
+  { webhooks, fanOut, counts, perform }: Parts,
 ): DeliveryStore {
   const claimDue = dueClaims(db, webhooks)
-  const recordAttempt = attemptRecords(db, { fanOut, webhooks, usage })
+  const recordAttempt = attemptRecords(db, { fanOut, webhooks, counts })
   const publishTo = publisherOf(db, webhooks, perform)
-  const activity = attemptActivity(db)
 
   const runner = runnerOf(committer, perform, () => webhooks.changed())
   const plain = runnerOf(committer, perform)
@@ -65,7 +63,6 @@ export function deliveryStore(
           return data.map((delivery) => ({ messageId, delivery }))
         }),
       ),
-    activity: (query) => committer.read(() => activity(query)),
   }
 }
 

@@ -17,7 +17,7 @@ import { selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { dialect } from '../database/operations.js'
 import type { FanOut } from '../events/fan-out.js'
-import type { UsageRows } from '../messages/usage-store.js'
+import type { CountEntries } from '../messages/counts.js'
 import type { WebhookRows } from '../webhooks/receivers.js'
 import { DeliveryOrders } from './delivery-order.js'
 
@@ -52,13 +52,13 @@ type UpdatedColumns = [
 type Parts = {
   readonly fanOut: FanOut
   readonly webhooks: WebhookRows
-  readonly usage: UsageRows
+  readonly counts: CountEntries
 }
 
 /** One record of `DeliveryStore.recordAttempts`, in a transaction. */
 export function attemptRecords(
   db: Database,
-  { fanOut, webhooks, usage }: Parts,
+  { fanOut, webhooks, counts }: Parts,
 ): (record: AttemptRecord) => RecordedAttempt {
   const updateHealth = healthUpdates(db, fanOut, webhooks)
   const claimOf = db.prepare<[string], Claim>(
@@ -76,7 +76,7 @@ export function attemptRecords(
 
   return (record) => {
     const claim = claimOf.get(record.deliveryId)
-    if (!claim || !counts(claim, record)) return { kind: 'lease_lost' }
+    if (!claim || !isHeld(claim, record)) return { kind: 'lease_lost' }
     const { startedAt, durationMs, url = null } = record.attempt
     const outcome = JSON.stringify(record.attempt.outcome)
     const attemptNumber = claim.attemptCount + 1
@@ -95,14 +95,14 @@ export function attemptRecords(
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
     const nextIsDue =
       finishedAt !== null && claim.orderKey !== null && orders.advance(claim.orderKey, finishedAt)
-    usage.add(record.usage)
+    counts.add(record.count)
     if (record.outgoing) fanOut(record.outgoing)
     const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)
     return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }
   }
 }
 
-const counts = ({ state, isClaimed, lease }: Claim, { token, attempt }: AttemptRecord): boolean =>
+const isHeld = ({ state, isClaimed, lease }: Claim, { token, attempt }: AttemptRecord): boolean =>
   attemptCounts(
     { isOpen: state === 'pending', isClaimed: isClaimed === 1, lease },
     token,

@@ -39,7 +39,9 @@ const TABLES = [
   'recoveries',
   'audit_log',
   'portal_sessions',
-  'usage',
+  'count_entries',
+  'counts',
+  'counting',
 ]
 
 /**
@@ -95,7 +97,6 @@ const CLAIMED = 'deliveries.is_claimed'
 const VALUES: Readonly<Record<string, string>> = {
   // Readers of the copy continue at their positions.
   'events.position': 'seq',
-  'usage.slot': '0',
   'deliveries.state':
     "case when is_claimed = 1 and due_at is not null then 'sending' else state end",
 }
@@ -112,5 +113,4 @@ const SOURCES: Readonly<Record<string, string>> = {
 }
 const ADDED: Readonly<Record<string, readonly string[]>> = {
   events: ['position'],
-  usage: ['slot'],
 }

@@ -15,7 +15,7 @@ import type { Perform } from '../database/operations.js'
 import { selectMessage } from './message-row.js'
 import type { Place, SessionRows } from './sessions.js'
 import type { SendBuckets } from './send-buckets.js'
-import type { UsageRows } from './usage-store.js'
+import type { CountEntries } from './counts.js'
 
 type InsertedValues = (string | number | null)[]
 /** The agent's state and limit, and the messages with the same id or key. */
@@ -28,7 +28,7 @@ type Case = [
 ]
 
 type Parts = {
-  readonly usage: UsageRows
+  readonly counts: CountEntries
   readonly buckets: SendBuckets
   readonly perform: Perform
 }
@@ -37,7 +37,7 @@ type Parts = {
 export function acceptance(
   db: Database,
   sessions: SessionRows,
-  { usage, buckets, perform }: Parts,
+  { counts, buckets, perform }: Parts,
 ): (message: NewMessage) => Accepted {
   const caseOf = db
     .prepare<[string, string | null, string, string], Case>(
@@ -105,7 +105,7 @@ export function acceptance(
     const claim = newMessageClaim(accepted.claimUntil, place.isHead)
     insert.run(valuesOf(accepted, place, claim !== undefined))
     if (accepted.hook) perform(insertHook, accepted.hook)
-    usage.add(accepted.usage)
+    counts.add(accepted.count)
     taken?.store()
     const result =
       claim === undefined

@@ -36,17 +36,16 @@ import { type Perform, runnerOf } from '../database/operations.js'
 import { atMost } from '../database/statements.js'
 import type { FanOut } from '../events/fan-out.js'
 import { acceptance } from './accept-message.js'
-import { messageActivity } from './activity.js'
 import { messageById, selectMessage, stateWriter } from './message-row.js'
 import { searchInSteps } from './search-in-steps.js'
 import type { SendBuckets } from './send-buckets.js'
 import type { SessionRows } from './sessions.js'
-import type { UsageRows } from './usage-store.js'
+import type { CountEntries } from './counts.js'
 
 type Parts = {
   readonly sessions: SessionRows
   readonly fanOut: FanOut
-  readonly usage: UsageRows
+  readonly counts: CountEntries
   readonly buckets: SendBuckets
   readonly perform: Perform
 }
@@ -54,13 +53,12 @@ type Parts = {
 export function messageStore(
   db: Database,
   committer: GroupCommitter,
-  { sessions, fanOut, usage, buckets, perform }: Parts,
+  { sessions, fanOut, counts, buckets, perform }: Parts,
 ): MessageStore {
-  const accept = acceptance(db, sessions, { usage, buckets, perform })
+  const accept = acceptance(db, sessions, { counts, buckets, perform })
   const claimRunnable = runnableClaims(db, sessions)
-  const recordRun = runRecords(db, { sessions, fanOut, usage })
+  const recordRun = runRecords(db, { sessions, fanOut, counts })
   const history = sessionHistory(db)
-  const activity = messageActivity(db)
 
   const runner = runnerOf(committer, perform)
 
@@ -78,15 +76,9 @@ export function messageStore(
     accept: (message) => committer.write(() => accept(message)),
     claimRunnable: (query) => committer.write(() => claimRunnable(query)),
     recordRun: (run) => committer.write(() => recordRun(run)),
-    ask: (asking) =>
-      committer.write(() => {
-        const recorded = published(perform(askPerson, asking))
-        if (recorded.kind === 'recorded') usage.add(asking.usage)
-        return recorded
-      }),
+    ask: (asking) => committer.write(() => published(perform(askPerson, asking))),
     history: (query) => committer.read(() => history(query)),
     search: searchInSteps(db, committer),
-    activity: (query) => committer.read(() => activity(query)),
     // A write even to count, because other operations run between two writes.
     erasePrincipal: runner.write(erasePrincipalMessages),
   }
@@ -132,18 +124,18 @@ function runnableClaims(db: Database, sessions: SessionRows) {
 /** `MessageStore.recordRun`, in a transaction. */
 function runRecords(
   db: Database,
-  { sessions, fanOut, usage: counts }: Pick<Parts, 'sessions' | 'fanOut' | 'usage'>,
+  { sessions, fanOut, counts }: Pick<Parts, 'sessions' | 'fanOut' | 'counts'>,
 ) {
   const byId = messageById(db)
   const writeState = stateWriter(db)
 
   return (run: RunRecord): RecordedRun => {
-    const { messageId, token, state, now, outgoing, usage } = run
+    const { messageId, token, state, now, outgoing, count } = run
     const row = byId(messageId)
     const isHead = row?.position === row?.headPosition
     if (!row || !holdsRun({ state: row.state, lease: row.lease, isHead }, token))
       return { kind: 'lease_lost' }
-    counts.add(usage)
+    counts.add(count)
     writeState(row.seq, row.attempt, state)
     if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
     const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)

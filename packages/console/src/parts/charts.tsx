@@ -8,21 +8,17 @@ export type Series = {
   readonly values: readonly number[]
   /** The list that the total counts. */
   readonly href?: string | undefined
-  /** The totals of the series, if several lists have its rows. */
-  readonly parts?: readonly Part[]
 }
-type Part = { readonly name: string; readonly count: number; readonly href: string }
 type ChartProps = {
   readonly title: string
   readonly series: readonly Series[]
   /** The start of each bucket. */
   readonly at: readonly Instant[]
-  /** The value at the top of the chart. By default the highest bar. */
-  readonly max?: number
   readonly unit?: string
 }
 
 const HEIGHT = 100
+const DAY_MS = 86_400_000
 const GAP = 0.18
 
 export const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
@@ -34,12 +30,14 @@ const sums = (series: readonly Series[], length: number) =>
  * Draws stacked bars over time, on the server. Each bar shows its values on hover, and the script
  * also reads them out for the arrow keys. A table below the bars has the same numbers.
  */
-export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
-  const top = max ?? Math.max(1, ...sums(series, at.length))
+export function Chart({ title, series, at, unit = '' }: ChartProps) {
+  const top = Math.max(1, ...sums(series, at.length))
   const [first = 0] = at
   const last = at.at(-1) ?? 0
   const { zone } = useView()
-  const clockTime = (instant: Instant) => localTime(instant, zone).slice(11, 16)
+  const isOfDays = last - first > DAY_MS
+  const axisTime = (instant: Instant) =>
+    isOfDays ? localTime(instant, zone).slice(5, 10) : localTime(instant, zone).slice(11, 16)
   const readings = at.map((start, i) => {
     const values = series.map(({ name, values: all }) => `${name} ${all[i] ?? 0}${unit}`)
     return `${localTime(start, zone).slice(5, 16)}: ${values.join(', ')}`
@@ -49,19 +47,10 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
       <figcaption>
         <h2>{title}</h2>
         <ul class="legend">
-          {series.map(({ name, tone, values, href, parts = [] }) => (
+          {series.map(({ name, tone, values, href }) => (
             <li class={tone}>
-              {parts.length === 0 && name}
-              {parts.length === 0 && unit === '' && <Total values={values} href={href} />}
-              {parts.map((part, i) => (
-                <>
-                  {i > 0 && ', '}
-                  {part.name}
-                  <a href={part.href}>
-                    <b>{part.count.toLocaleString('en')}</b>
-                  </a>
-                </>
-              ))}
+              {name}
+              {unit === '' && <Total values={values} href={href} />}
             </li>
           ))}
         </ul>
@@ -80,8 +69,8 @@ export function Chart({ title, series, at, max, unit = '' }: ChartProps) {
         <p class="reading" role="status" />
       </div>
       <div class="axis" aria-hidden="true">
-        <span>{clockTime(first)}</span>
-        <span>{clockTime((first + last) / 2)}</span>
+        <span>{axisTime(first)}</span>
+        <span>{axisTime((first + last) / 2)}</span>
         <span>now</span>
       </div>
       <details>

@@ -1,70 +1,78 @@
-import type { Activity, Instant } from '@org/agent-messaging-core'
-import { sumOf, type Series } from './charts.js'
-import { ANSWERS, deliveriesPath, type Filter } from './filter.js'
-import { messagesPath } from '../messages/message-table.js'
+import type {
+  AllCounts,
+  Backlog,
+  Instant,
+  MessagingService,
+  ProjectStats,
+  StatsRow,
+} from '@org/agent-messaging-core'
+import { ok, safeTry } from 'neverthrow'
+import type { Series } from './charts.js'
+import type { Filter } from './filter.js'
 
-/** The numbers of the overview, per bucket and in total. */
+const HOUR = 3_600_000
+
+/** How long a chart looks back. A bar has the counts of `merged` steps. */
+export const RANGES = {
+  '1h': { label: '1 hour', step: '5m', stepMs: HOUR / 12, bars: 12, merged: 1 },
+  '24h': { label: '24 hours', step: '1h', stepMs: HOUR, bars: 24, merged: 1 },
+  '7d': { label: '7 days', step: '1h', stepMs: HOUR, bars: 56, merged: 3 },
+} as const
+export type Range = keyof typeof RANGES
+
+/** The counts of a project and of its webhooks since an instant, and its open work. */
+export type Counted = {
+  readonly since: Instant
+  readonly now: Instant
+  readonly project: ProjectStats
+  readonly webhooks: ProjectStats
+  readonly backlog: Backlog
+}
+
+export const readCounts = (service: MessagingService, projectId: string, range: Range) =>
+  safeTry(async function* () {
+    const { step, stepMs, bars, merged } = RANGES[range]
+    const now = service.now()
+    const barMs = stepMs * merged
+    const since = (Math.floor(now / barMs) - bars + 1) * barMs
+    const asked = { projectId, step, from: since, to: now }
+    const project = yield* service.stats(asked)
+    const webhooks = yield* service.stats({ ...asked, by: 'webhook' })
+    const backlog = yield* service.backlog(projectId)
+    return ok<Counted>({ since, now, project, webhooks, backlog })
+  })
+
 export type Numbers = ReturnType<typeof numbersOf>
 
-/** Turns the counts of an activity into one number for every bucket, also for empty ones. */
-export function numbersOf(
-  { since, messages, attempts }: Activity,
-  { bucketMs, buckets }: { readonly bucketMs: number; readonly buckets: number },
-) {
-  const at = Array.from({ length: buckets }, (_, i) => since + i * bucketMs)
-  const perBucket = <T extends { readonly at: Instant; readonly count: number }>(
-    counts: readonly T[],
-    matches: (count: T) => boolean,
-  ) => {
+/** Turns counts into one number for every bar, also for empty ones. */
+export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
+  const { stepMs, bars, merged } = RANGES[range]
+  const barMs = stepMs * merged
+  const at = Array.from({ length: bars }, (_, i) => since + i * barMs)
+  const perBar = (rows: readonly StatsRow[], count: (row: AllCounts) => number) => {
     const values = at.map(() => 0)
-    for (const count of counts) {
-      const i = (count.at - since) / bucketMs
-      if (matches(count)) values[i] = (values[i] ?? 0) + count.count
+    for (const row of rows) {
+      const i = Math.floor((row.at - since) / barMs)
+      values[i] = (values[i] ?? 0) + count(row)
     }
     return values
   }
-  const byOutcome = (some: Activity['attempts']) => ({
-    good: perBucket(some, ({ statusCode }) => isAccepted(statusCode)),
-    bad: perBucket(some, ({ statusCode }) => !isAccepted(statusCode)),
+  const byOutcome = (rows: readonly StatsRow[]) => ({
+    good: perBar(rows, accepted),
+    bad: perBar(rows, refused),
   })
-  const inStates = (states: readonly State[]) =>
-    perBucket(messages, ({ state }) => states.includes(state))
-  const partsOf = (states: readonly State[]) =>
-    states.map((state) => ({
-      name: state,
-      count: sumOf(inStates([state])),
-      href: messagesPath({ state, from: since }),
-    }))
-  const { good, bad } = byOutcome(attempts)
-  const responded = inStates(['responded'])
-  const ended = partsOf(ENDED)
-  const open = partsOf(OPEN).filter(({ count }) => count > 0)
-  const [failedMessages = 0, cancelled = 0] = ended.map(({ count }) => count)
+  const { rows, total } = project
+  const { good, bad } = byOutcome(rows)
   return {
     at,
     messages: [
-      {
-        name: 'responded',
-        tone: 'good',
-        values: responded,
-        href: messagesPath({ state: 'responded', from: since }),
-      },
-      { name: 'failed or cancelled', tone: 'bad', values: inStates(ENDED), parts: ended },
-      { name: 'waiting', tone: 'busy', values: inStates(OPEN), parts: open },
+      { name: 'answered', tone: 'good', values: perBar(rows, (row) => row.answered) },
+      { name: 'failed', tone: 'bad', values: perBar(rows, (row) => row.failed) },
+      { name: 'cancelled', tone: 'busy', values: perBar(rows, (row) => row.cancelled) },
     ] satisfies Series[],
     attempts: [
-      {
-        name: 'delivered',
-        tone: 'good',
-        values: good,
-        href: deliveriesPath({ answer: '2xx', from: since }),
-      },
-      {
-        name: 'failed',
-        tone: 'bad',
-        values: bad,
-        href: deliveriesPath({ answer: 'failed', from: since }),
-      },
+      { name: 'accepted', tone: 'good', values: good },
+      { name: 'failed', tone: 'bad', values: bad },
     ] satisfies Series[],
     errorRate: [
       {
@@ -73,45 +81,36 @@ export function numbersOf(
         values: bad.map((count, i) => percent(count, good[i] ?? 0)),
       },
     ] satisfies Series[],
-    codes: codesOf(attempts),
-    ofWebhook: (id: string) => byOutcome(attempts.filter(({ webhookId }) => webhookId === id)),
-    total: {
-      messages: sumOf([...responded, ...inStates([...ENDED, ...OPEN])]),
-      failedMessages,
-      cancelled,
-      open,
-      attempts: sumOf([...good, ...bad]),
-      failed: sumOf(bad),
-    },
+    classes: classesOf(total),
+    ofWebhook: (id: string) => byOutcome(webhooks.rows.filter((row) => row.id === id)),
+    total: { ...total, failedAttempts: refused(total), acceptedAttempts: accepted(total) },
   }
 }
 
-type State = Activity['messages'][number]['state']
-const OPEN = ['queued', 'running', 'deferred', 'input_required'] as const
-const ENDED = ['failed', 'cancelled'] as const
-
-const isAccepted = (statusCode: number) => statusCode >= 200 && statusCode < 300
+const accepted = ({ byClass }: AllCounts) => byClass['2xx']
+const refused = ({ attempts, byClass }: AllCounts) => attempts - byClass['2xx']
 
 const percent = (part: number, rest: number) =>
   part === 0 ? 0 : Math.round((100 * part) / (part + rest))
 
-/** Returns the status codes, most frequent first. */
-function codesOf(attempts: Activity['attempts']) {
-  const counts = new Map<number, number>()
-  for (const { statusCode, count } of attempts)
-    counts.set(statusCode, (counts.get(statusCode) ?? 0) + count)
-  return [...counts]
-    .sort(([, a], [, b]) => b - a)
-    .slice(0, 8)
-    .map(([code, count]) => ({
-      text: code === 0 ? 'unreachable' : String(code),
-      tone: isAccepted(code) ? 'good' : 'bad',
-      count,
-      answer: answerOf(code),
-    }))
+const ANSWER_OF: Readonly<Record<keyof AllCounts['byClass'], NonNullable<Filter['answer']>>> = {
+  '2xx': '2xx',
+  '3xx': '3xx',
+  '4xx': '4xx',
+  '429': '4xx',
+  '5xx': '5xx',
+  timeout: 'none',
+  unreachable: 'none',
 }
 
-const answerOf = (code: number): NonNullable<Filter['answer']> =>
-  code === 0
-    ? 'none'
-    : (ANSWERS.find((answer) => answer.startsWith(String(code).slice(0, 1))) ?? 'none')
+/** The classes of attempts, most frequent first. */
+const classesOf = ({ byClass }: AllCounts) =>
+  Object.entries(byClass)
+    .map(([text, count]) => ({
+      text: text === '4xx' ? 'other 4xx' : text,
+      tone: text === '2xx' ? 'good' : 'bad',
+      count,
+      answer: ANSWER_OF[text as keyof AllCounts['byClass']],
+    }))
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => b.count - a.count)

@@ -1,19 +1,17 @@
-import { type Activity, defaultLimits, type Instant, type Webhook } from '@org/agent-messaging-core'
+import { defaultLimits, type Instant, type Webhook } from '@org/agent-messaging-core'
 import { ResultAsync } from 'neverthrow'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
 import { holdsDeliveries } from '../deliveries/delivery-table.js'
 import { projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
-import { numbersOf } from '../parts/numbers.js'
+import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { sumOf } from '../parts/charts.js'
 import { BASE } from '../options.js'
 import { Command, Status, Time } from '../parts/parts.js'
 import { type Columns, DataTable, Empty, Live } from '../parts/table.js'
 import { NEW_WEBHOOK, type WebhookDraft, WebhookForm } from './webhook-form.js'
 import { healthOf, WebhookName } from '../parts/wording.js'
-
-const A_DAY = { bucketMs: 3_600_000, buckets: 24 }
 
 type Shown = {
   readonly name: string
@@ -36,13 +34,13 @@ export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draf
   const asked = SHOWN.find(({ name }) => name === c.req.query('show')) ?? ALL
   const found = ResultAsync.combine([
     service.webhooks.list(projectId, { limit: defaultLimits.webhooksPerProject }),
-    service.activity({ projectId, ...A_DAY }),
+    readCounts(service, projectId, '24h'),
   ])
   // A customer has no API key and no catcher.
   const isPortal = c.get('portal') !== undefined
   const hasCatcher = catcher !== undefined && !isPortal
   const origin = isPortal ? undefined : new URL(c.req.url).origin
-  return showFound(c, found, ([{ data: all }, activity]) => {
+  return showFound(c, found, ([{ data: all }, counted]) => {
     const shownIn = ({ matches }: Shown) => all.filter((webhook) => matches(webhook, service.now()))
     return show(
       c,
@@ -64,7 +62,7 @@ export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draf
                   </a>
                 ))}
               </nav>
-              <DataTable label="Webhooks" rows={shownIn(asked)} columns={columnsFor(activity)} />
+              <DataTable label="Webhooks" rows={shownIn(asked)} columns={columnsFor(counted)} />
             </Live>
           )}
           <section class="card" aria-labelledby="create">
@@ -81,8 +79,8 @@ export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draf
   })
 }
 
-function columnsFor(activity: Activity): Columns<Webhook> {
-  const numbers = numbersOf(activity, A_DAY)
+function columnsFor(counted: Counted): Columns<Webhook> {
+  const numbers = numbersOf(counted, '24h')
   return {
     Webhook: (webhook) => (
       <>
@@ -93,7 +91,7 @@ function columnsFor(activity: Activity): Columns<Webhook> {
       </>
     ),
     Health: (webhook) => {
-      const { reason, ...label } = healthOf(webhook, activity.now)
+      const { reason, ...label } = healthOf(webhook, counted.now)
       return (
         <>
           <Status {...label} />
@@ -103,7 +101,7 @@ function columnsFor(activity: Activity): Columns<Webhook> {
     },
     'Attempts in 24 h': ({ id: webhook, health: { lastSuccessAt } }) => {
       const { good, bad } = numbers.ofWebhook(webhook)
-      const from = activity.since
+      const from = counted.since
       return (
         <>
           <a href={deliveriesPath({ webhook, answer: '2xx', from })}>{sumOf(good)} accepted</a>,{' '}

@@ -1,5 +1,4 @@
 import type {
-  Activity,
   DeliveryDetail,
   Instant,
   Webhook,
@@ -14,7 +13,7 @@ import { BASE } from '../options.js'
 import { Chart } from '../parts/charts.js'
 import { textsOf, titleOf } from '../parts/fields.js'
 import { deliveriesPath } from '../parts/filter.js'
-import { numbersOf } from '../parts/numbers.js'
+import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, TableSection } from '../parts/table.js'
 import { healthOf, limitText } from '../parts/wording.js'
@@ -163,13 +162,12 @@ const factsOfFilter = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilte
 const TimeOrNever = ({ at }: { readonly at: Instant | undefined }) =>
   at === undefined ? <>never</> : <Time at={at} />
 
-const DAY = { bucketMs: 30 * 60_000, buckets: 48 } as const
 const MAX_FAILURES = 10
 /** The pending deliveries that are read. Of these, the ones with an attempt have failed. */
 const MAX_PENDING = 100
 
 type WebhookActivity = {
-  readonly activity: Activity
+  readonly counted: Counted
   readonly failures: readonly DeliveryDetail[]
 }
 
@@ -179,7 +177,7 @@ type WebhookRef = { readonly projectId: string; readonly webhookId: string }
 export const readWebhookActivity = (service: ConsoleDeps['service'], ref: WebhookRef) =>
   safeTry(async function* () {
     const { deliveries } = service
-    const activity = yield* service.activity({ projectId: ref.projectId, ...DAY })
+    const counted = yield* readCounts(service, ref.projectId, '24h')
     const page = { limit: MAX_FAILURES }
     const exhausted = yield* deliveries.list({ ...ref, status: 'exhausted' }, page)
     const pending = yield* deliveries.list({ ...ref, status: 'pending' }, { limit: MAX_PENDING })
@@ -188,17 +186,17 @@ export const readWebhookActivity = (service: ConsoleDeps['service'], ref: Webhoo
       [exhausted, { data: failed, nextCursor: null }].map((one) => ({ ...one, nextCursor: null })),
       MAX_FAILURES,
     )
-    return ok<WebhookActivity>({ activity, failures: yield* detailsOf(service, data) })
+    return ok<WebhookActivity>({ counted, failures: yield* detailsOf(service, data) })
   })
 
 type ActivityProps = WebhookActivity & { readonly webhook: Webhook }
 
 /** Shows the attempts of a day as a chart, and the newest failures. */
-function ActivitySections({ webhook, activity, failures }: ActivityProps) {
-  const { at, ofWebhook } = numbersOf(activity, DAY)
+function ActivitySections({ webhook, counted, failures }: ActivityProps) {
+  const { at, ofWebhook } = numbersOf(counted, '24h')
   const { good, bad } = ofWebhook(webhook.id)
   const listOf = (answer: '2xx' | 'failed') =>
-    deliveriesPath({ webhook: webhook.id, answer, from: activity.since })
+    deliveriesPath({ webhook: webhook.id, answer, from: counted.since })
   const series = [
     { name: 'accepted', tone: 'good', values: good, href: listOf('2xx') },
     { name: 'failed', tone: 'bad', values: bad, href: listOf('failed') },

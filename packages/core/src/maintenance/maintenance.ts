@@ -1,7 +1,9 @@
+import { COUNT_STEPS } from '../domain/counts.js'
 import type { Instant } from '../domain/instant.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
+import { createFolding } from './folding.js'
 
 /**
  * Cancels deliveries that cannot be sent any more, frees the space of erased rows, and purges
@@ -40,13 +42,22 @@ export function createMaintenance(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>,
 ): Maintenance {
   const { retention, disabledBacklog } = d.policy
-  const { audit, deliveries, events, messages, recoveries } = d.storage
+  const { audit, counts, deliveries, events, messages, recoveries } = d.storage
+  const folding = createFolding(d)
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
     const now = d.clock.now()
     const { maxAgeMs, max } = disabledBacklog
     const eventsBefore = now - retention.eventsMs
+    await folding.fold()
+    for (const { ms, keptMs } of COUNT_STEPS)
+      await purged(
+        {
+          purge: ({ finishedBefore: before, limit }) => counts.purge({ stepMs: ms, before, limit }),
+        },
+        now - keptMs,
+      )
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
       await steps(() =>
@@ -101,7 +112,17 @@ export function createMaintenance(
     return rows
   }
 
-  return { wake: loop.wake, tick, start: loop.start, stop: loop.stop }
+  return {
+    wake: loop.wake,
+    tick,
+    start: () => {
+      loop.start()
+      folding.start()
+    },
+    stop: async () => {
+      await Promise.all([loop.stop(), folding.stop()])
+    },
+  }
 }
 
 /** `-Infinity` keeps all events, as 0 does. A store takes numbers only. */

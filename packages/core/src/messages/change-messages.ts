@@ -3,6 +3,7 @@ import { auditEntry, type AuditEntry, type ByActor } from '../domain/audit.js'
 import { fail } from '../domain/fail.js'
 import { broken } from '../domain/input-rules.js'
 import type { JsonObject } from '../domain/json.js'
+import { countOfEnd } from '../domain/counts.js'
 import { decideCancellation, type Message } from '../domain/message.js'
 import type { Cancelled } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
@@ -56,7 +57,11 @@ export const cancelFound = (
   const { state, events } = decideCancellation(message, d.clock.now())
   const outgoing = outgoingOf(d, events, projectId, trace)
   return d.storage.messages
-    .cancel({ projectId, agentId, messageId, state, outgoing, ...(audit && { audit }) })
+    .cancel({
+      ...{ projectId, agentId, messageId, state, outgoing },
+      count: countOfEnd(message, state, state.cancelledAt),
+      ...(audit && { audit }),
+    })
     .map((cancelled) => {
       if (cancelled?.kind !== 'cancelled') return cancelled
       d.telemetry.record({ name: 'message.cancelled', messageId, agentId })

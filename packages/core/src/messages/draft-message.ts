@@ -13,7 +13,7 @@ import {
 import type { Limits } from '../domain/limits.js'
 import { resolvePrincipal, type PrincipalError } from '../domain/principal.js'
 import { parseTrace } from '../domain/trace.js'
-import { usageOfMessage } from '../domain/usage.js'
+import { countOfMessage } from '../domain/counts.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Platform } from '../platform.js'
 import type { SendingKey } from './earlier-reads.js'
@@ -92,7 +92,7 @@ export function draftMessage(
     ...(earlierTurns.length > 0 && { earlierTurns }),
     ...(idempotencyKey !== undefined && { idempotencyKey, fingerprint: fingerprintOf(d, input) }),
     ...(input.hook && { hook: newHook(d, { projectId, messageId: id }, input.hook) }),
-    ...(d.policy.quotas && { usage: usageOfMessage(input, now) }),
+    count: countOfMessage({ ...input, agentId: agent.id }, now),
   }
   return ok({ span, born })
 }

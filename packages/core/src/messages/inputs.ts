@@ -10,6 +10,7 @@ import {
   type AnswerRefusal,
 } from '../domain/input-decisions.js'
 import { invalid, type Invalid } from '../domain/input-rules.js'
+import { countOfEnd } from '../domain/counts.js'
 import type { EventPayload } from '../domain/event.js'
 import type { Instant } from '../domain/instant.js'
 import type { Message } from '../domain/message.js'
@@ -176,6 +177,7 @@ export const changeInput = (
     .changeInput({
       ...{ projectId, agentId, messageId, inputId, state, inputs, now, outgoing },
       ...due,
+      ...(state.kind === 'failed' && { count: countOfEnd(message, state, now) }),
       ...(audit && { audit }),
     })
     .map((changed) => {

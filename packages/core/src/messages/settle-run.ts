@@ -7,7 +7,8 @@ import { MAX_QUESTIONS, parseQuestion } from '../domain/message-input.js'
 import { failedRun, type EndedRun, type FinishedRun, type RunError } from '../domain/run.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
 import { tracedCommit } from '../pacing/traced-commit.js'
-import { parseRunUsage, usageOfRun } from '../domain/usage.js'
+import { countOfEnd, countOfRun } from '../domain/counts.js'
+import { parseRunUsage } from '../domain/usage.js'
 import type { HeldRun, RecordedRun } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
@@ -40,13 +41,14 @@ export async function settleRun(
   const now = clock.now()
   const { projectId, trace } = message
   const checked = checkedRun(run, message, policy.limits.responseLength)
-  const usage = policy.quotas && isRun ? usageOfRun(projectId, checked, now) : undefined
+  const { usage } = checked
   if (checked.kind === 'input_required') {
     const id = context.ids.next()
     const link = newInputLink(context, message.id)
     const { state, inputs, events } = decideQuestion(message, checked, { id, link }, now)
     const outgoing = outgoingOf(context, events, projectId, trace)
-    const asking = { ...held, state, inputs, outgoing, ...(usage && { usage }) }
+    const count = countOfRun(message, state, usage, now)
+    const asking = { ...held, state, inputs, outgoing, count }
     const written = await tracedCommit(tracing, cause, 'ask', () =>
       retryUntilStored(context, () => storage.messages.ask(asking)),
     )
@@ -61,8 +63,8 @@ export async function settleRun(
     token,
     state,
     now,
+    count: isRun ? countOfRun(message, state, usage, now) : countOfEnd(message, state, now),
     ...(outgoing && { outgoing }),
-    ...(usage && { usage }),
   }
   const written = await tracedCommit(tracing, cause, 'recordRun', () =>
     retryUntilStored(context, () => storage.messages.recordRun(record)),

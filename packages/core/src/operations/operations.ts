@@ -20,9 +20,8 @@ import {
   openPortal,
 } from './manage-portals.js'
 import { runPass } from './pass.js'
-import { readActivity } from './read-activity.js'
 import { readBacklog } from './read-backlog.js'
-import { readUsage } from './read-usage.js'
+import { readStats } from './read-stats.js'
 import { resealSecrets } from './reseal-secrets.js'
 import type { Stored, PageOf } from '../ports/stored.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -53,13 +52,12 @@ export function createOperations(context: Platform & Parts) {
       findOpen: findOpenPortal(context),
       end: endPortal(context),
     },
-    usage: { read: context.shared(readUsage(context)) },
     auditLog: { list: context.shared(readAuditLog(context)) },
     secrets: { reseal: resealSecrets(context) },
     signIns: { end: endSignIn(context), isOver: isSignInOver(context) },
     ping: pingStorage(context),
     backlog: readBacklog(context),
-    activity: context.shared(readActivity(context)),
+    stats: context.shared(readStats(context)),
     tick: runPass(context),
   }
 }

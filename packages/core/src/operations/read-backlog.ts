@@ -3,13 +3,13 @@ import type { DeliveryBacklog } from '../ports/delivery-store.js'
 import type { MessageBacklog } from '../ports/message-store.js'
 import type { With } from './context.js'
 
-/** The open work of all projects, for every process. */
+/** The open work of a project or of all projects, for every process. */
 export type Backlog = { readonly messages: MessageBacklog; readonly deliveries: DeliveryBacklog }
 
-export const readBacklog = (d: With<'deliverySender'>) => () =>
+export const readBacklog = (d: With<'deliverySender'>) => (projectId?: string) =>
   safeTry(async function* () {
     const now = d.clock.now()
-    const messages = yield* d.storage.messages.backlog(now)
-    const deliveries = yield* d.storage.deliveries.backlog(now, d.deliverySender.limited)
+    const messages = yield* d.storage.messages.backlog(now, projectId)
+    const deliveries = yield* d.storage.deliveries.backlog(now, d.deliverySender.limited, projectId)
     return ok({ messages, deliveries })
   })

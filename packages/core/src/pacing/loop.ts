@@ -1,6 +1,6 @@
 import type { Platform } from '../platform.js'
 
-/** Runs `tick` every `intervalMs`, and at once when woken. Ticks never overlap. */
+/** Runs `tick`, then waits `intervalMs` or until woken. Ticks never overlap. */
 export type Loop = {
   start(): void
   /** Starts a tick soon. */
@@ -12,7 +12,7 @@ export type Loop = {
 export function createLoop(
   d: Pick<Platform, 'clock' | 'telemetry'>,
   name: string,
-  intervalMs: number,
+  intervalMs: number | (() => number),
   tick: () => Promise<unknown>,
 ): Loop {
   let running: Promise<void> | undefined
@@ -27,7 +27,8 @@ export function createLoop(
         d.telemetry.record({ name: 'worker.failed', worker: name, reason: String(error) }),
       )
       nap = new AbortController()
-      if (!woken && !stopped) await d.clock.sleep(intervalMs, nap.signal)
+      const ms = typeof intervalMs === 'number' ? intervalMs : intervalMs()
+      if (!woken && !stopped) await d.clock.sleep(ms, nap.signal)
     }
   }
 

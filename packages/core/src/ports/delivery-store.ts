@@ -13,8 +13,7 @@ import type { Instant } from '../domain/instant.js'
 import type { LeaseTerms } from '../domain/sending.js'
 import type { TraceContext } from '../domain/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhook.js'
-import type { Usage } from '../domain/usage.js'
-import type { ActivityQuery, AttemptCount } from './activity.js'
+import type { Count } from '../domain/counts.js'
 import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
 /**
@@ -123,12 +122,10 @@ export interface DeliveryStore {
    */
   erasePrincipal(step: PrincipalStep): Stored<ErasedDeliveries>
   /**
-   * Counts open deliveries of all projects, as `openDeliveries` says. `limited` are the webhooks
+   * Counts open deliveries of the project, by default of all projects, as `openDeliveries` says. `limited` are the webhooks
    * that are at their limit in this process.
    */
-  backlog(now: Instant, limited?: ReadonlySet<string>): Stored<DeliveryBacklog>
-  /** Counts attempts of the project's `newest` deliveries, in any order. */
-  activity(query: ActivityQuery): Stored<AttemptCount[]>
+  backlog(now: Instant, limited?: ReadonlySet<string>, projectId?: string): Stored<DeliveryBacklog>
 }
 
 /**
@@ -197,8 +194,8 @@ export type AttemptRecord = HeldDelivery & {
   readonly webhookId?: string
   /** Events of the delivery's new state. Their deliveries are born due, not claimed. */
   readonly outgoing?: Omit<Outgoing, 'claim'>
-  /** Added in the same commit. */
-  readonly usage?: Usage
+  /** Appended in the same commit. */
+  readonly count?: Count
 }
 
 /**

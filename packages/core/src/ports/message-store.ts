@@ -15,8 +15,7 @@ import type {
 import type { HookOfMessage } from '../domain/message-hook.js'
 import type { MessageInput } from '../domain/message-input.js'
 import type { BucketLevel, TokenTake } from '../domain/send-limit.js'
-import type { Usage } from '../domain/usage.js'
-import type { ActivityQuery, MessageCount } from './activity.js'
+import type { Count } from '../domain/counts.js'
 import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
 import type {
   Audited,
@@ -131,10 +130,8 @@ export interface MessageStore {
    * The keys can be used again. Returns the number of messages.
    */
   purge(purge: Purge): Stored<number>
-  /** Counts the open messages of all projects. */
-  backlog(now: Instant): Stored<MessageBacklog>
-  /** Counts recent messages, in any order. `newest` applies per agent. */
-  activity(query: ActivityQuery): Stored<MessageCount[]>
+  /** Counts the open messages of the project, by default of all projects. */
+  backlog(now: Instant, projectId?: string): Stored<MessageBacklog>
   /**
    * Lists sessions, the one with the newest message first. `nextCursor` is the id of the newest
    * message of the page's last session.
@@ -188,8 +185,8 @@ export type NewMessage = Omit<Message, 'attempt' | 'inputs' | 'state' | 'created
   readonly hook?: HookOfMessage
   readonly now: Instant
   readonly claimUntil?: Instant
-  /** Added in the commit of a new message. */
-  readonly usage?: Usage
+  /** Appended in the commit of a new message. */
+  readonly count?: Count
   /** A new message takes these tokens in its commit, or is refused as `rate_limited`. */
   readonly takes?: readonly TokenTake[]
   readonly readEarlier?: ReadEarlier
@@ -239,15 +236,15 @@ export type RunRecord = HeldRun & {
   readonly state: AfterRun
   readonly now: Instant
   readonly outgoing?: Outgoing
-  /** Added in the same commit. */
-  readonly usage?: Usage
+  /** Appended in the same commit. */
+  readonly count?: Count
 }
 export type Asking = HeldRun & {
   readonly state: AskingState
   readonly inputs: readonly MessageInput[]
   readonly outgoing: Outgoing
-  /** Added in the same commit. */
-  readonly usage?: Usage
+  /** Appended in the same commit. */
+  readonly count?: Count
 }
 /** The states that follow a question. */
 export type AfterInput = Extract<MessageState, { kind: 'input_required' | 'queued' | 'failed' }>
@@ -259,6 +256,8 @@ export type InputChange = Audited &
     readonly inputs: readonly MessageInput[]
     readonly now: Instant
     readonly outgoing: Outgoing
+    /** Appended in the same commit. */
+    readonly count?: Count
   }
 export type MetadataChange = MessageRef & { readonly metadata: JsonObject }
 export type SessionMemory = HeldRun & { readonly sessionState: string }
@@ -266,6 +265,8 @@ export type Cancellation = Audited &
   MessageRef & {
     readonly state: CancelledState
     readonly outgoing: Outgoing
+    /** Appended in the same commit. */
+    readonly count?: Count
   }
 export type Retry = Audited & MessageRef & { readonly now: Instant }
 export type SessionErasure = Audited & SessionsOf & { readonly sessionId: string }

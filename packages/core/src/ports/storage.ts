@@ -4,6 +4,7 @@ import type { Invalid } from '../domain/input-rules.js'
 import type { Instant } from '../domain/instant.js'
 import type { AgentStore } from './agent-store.js'
 import type { AuditStore } from './audit-store.js'
+import type { CountsStore } from './counts-store.js'
 import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
 import type { EventStore } from './event-store.js'
@@ -11,7 +12,6 @@ import type { MessageStore } from './message-store.js'
 import type { PortalStore } from './portal-store.js'
 import type { RecoveryStore } from './recovery-store.js'
 import type { Stored } from './stored.js'
-import type { UsageStore } from './usage-store.js'
 import type { WebhookStore } from './webhook-store.js'
 
 /**
@@ -30,7 +30,7 @@ export interface Storage {
   readonly credentials: CredentialStore
   readonly audit: AuditStore
   readonly portals: PortalStore
-  readonly usage: UsageStore
+  readonly counts: CountsStore
   /**
    * True if no other process had the database open. Rows marked running are then leftovers of a
    * crash. Absent if the store cannot tell.

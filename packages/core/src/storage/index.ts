@@ -63,7 +63,14 @@ export {
   type SendLimits,
   type TokenTake,
 } from '../domain/send-limit.js'
-export { sumOfUsage, USAGE_COUNTS, type Usage, type UsageCounts } from '../domain/usage.js'
+export {
+  COUNT_STEPS,
+  rowsOfCounts,
+  sumOfCounts,
+  type Count,
+  type CountRow,
+  type Counts,
+} from '../domain/counts.js'
 export type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
 export { heldByProbe, readyToProbe, untried } from '../domain/webhook-health.js'
 export type { DisabledReason, Webhook, WebhookChange } from '../domain/webhook.js'
@@ -76,7 +83,6 @@ export {
   type HookOfMessage,
 } from '../domain/message-hook.js'
 export { matchesFilter } from '../domain/webhook-filter.js'
-export type { ActivityQuery, AttemptCount, MessageCount } from '../ports/activity.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from '../ports/agent-store.js'
 export type { AuditFilter, AuditStore } from '../ports/audit-store.js'
 export type { PortalStore } from '../ports/portal-store.js'
@@ -167,7 +173,7 @@ export type {
   Stored,
   Unavailable,
 } from '../ports/stored.js'
-export type { UsageOfDay, UsageQuery, UsageStore } from '../ports/usage-store.js'
+export type { CountsQuery, CountsStore, PurgeCounts } from '../ports/counts-store.js'
 export type { HookSet, WebhookStore } from '../ports/webhook-store.js'
 export type {
   ChunkQuestion,

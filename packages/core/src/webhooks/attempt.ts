@@ -6,7 +6,7 @@ import { toIso, type Instant } from '../domain/instant.js'
 import { isHook } from '../domain/message-hook.js'
 import { taskBody } from '../domain/task-body.js'
 import { traceIdOf } from '../domain/trace.js'
-import { usageOfAttempt } from '../domain/usage.js'
+import { countOfAttempt } from '../domain/counts.js'
 import type { Webhook } from '../domain/webhook.js'
 import { decideWebhookHealth, type HealthDecision } from '../domain/webhook-health.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
@@ -70,9 +70,14 @@ export async function makeAttempt(
   const decideHealth = healthDecider(platform, claimed, outcome, now, recent)
   const outgoing =
     state.kind === 'exhausted' ? exhaustedOutgoing(platform, claimed, outcome, now) : undefined
-  const isEnd = state.kind !== 'pending'
-  const told = { body: claimed.body, isSent: outcome.kind !== 'unreachable', isEnd }
-  const usage = policy.quotas && usageOfAttempt(delivery.projectId, told, now)
+  const count = countOfAttempt({
+    projectId: delivery.projectId,
+    webhookId: isHook(webhook) ? '' : webhook.id,
+    body: claimed.body,
+    outcome,
+    startedAt,
+    state: state.kind,
+  })
   return {
     claimed,
     span,
@@ -84,7 +89,7 @@ export async function makeAttempt(
       ...((decideHealth || outgoing) && { webhookId: webhook.id }),
       ...(decideHealth && { decideHealth }),
       ...(outgoing && { outgoing }),
-      ...(usage && { usage }),
+      count,
     },
   }
 }

@@ -1,6 +1,5 @@
 import { describe } from 'vitest'
 import { acceptSuite } from './messages/accept.js'
-import { activitySuite } from './service/activity.js'
 import { agentsSuite } from './service/agents.js'
 import { attemptsSuite } from './deliveries/attempts.js'
 import { auditSuite } from './service/audit.js'
@@ -46,7 +45,7 @@ import { sessionPastSuite } from './messages/session-past.js'
 import { sessionsSuite } from './messages/sessions.js'
 import { storageTest, type OpenStorage, type StorageTest } from './storage-test.js'
 import { subscriptionsSuite } from './deliveries/subscriptions.js'
-import { usageSuite } from './service/usage.js'
+import { countsSuite } from './service/counts.js'
 import { webhookHealthSuite } from './deliveries/webhook-health.js'
 import { webhooksSuite } from './service/webhooks.js'
 
@@ -98,8 +97,7 @@ const suites = {
   },
   service: {
     'the backlog': backlogSuite,
-    'recent activity': activitySuite,
-    usage: usageSuite,
+    counts: countsSuite,
     'limits of sends': sendLimitsSuite,
     agents: agentsSuite,
     'agents that one process owns': ownersSuite,

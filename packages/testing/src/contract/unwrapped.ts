@@ -30,7 +30,7 @@ type StoreName =
   | 'credentials'
   | 'audit'
   | 'portals'
-  | 'usage'
+  | 'counts'
 export type UnwrappedStorage = { readonly [N in StoreName]: Unwrapped<Storage[N]> } & {
   readonly deliveries: {
     recordAttempt(record: AttemptRecord): Promise<RecordedAttempt>
@@ -50,7 +50,7 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   credentials: unwrappedStore(storage.credentials),
   audit: unwrappedStore(storage.audit),
   portals: unwrappedStore(storage.portals),
-  usage: unwrappedStore(storage.usage),
+  counts: unwrappedStore(storage.counts),
   moveTimes: async (report) => (await storage.moveTimes(report))._unsafeUnwrap(),
 })
 

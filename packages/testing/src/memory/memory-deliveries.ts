@@ -18,8 +18,6 @@ import {
   readyToProbe,
   changeWebhook,
   type Webhook,
-  type ActivityQuery,
-  type AttemptCount,
   type AttemptRecord,
   type CancelStale,
   type ClaimDue,
@@ -43,7 +41,6 @@ import {
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import { circuitAt } from '@org/agent-messaging-core'
-import { countAttempts } from './memory-activity.js'
 import { recorded } from './memory-audit.js'
 import { dueAt, finishedAt, isOpen, isRetry, matches } from './memory-delivery-rows.js'
 import { eraseLoggedEvents, purgeLoggedEvents } from './memory-events.js'
@@ -51,7 +48,7 @@ import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memo
 import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
 import { advanceOrder } from './memory-order.js'
 import { newestFirst } from './memory-page.js'
-import { addUsage } from './memory-usage.js'
+import { appendCount } from './memory-counts.js'
 
 export class MemoryDeliveries implements Immediate<DeliveryStore> {
   readonly #memory: Memory
@@ -198,14 +195,16 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return { deliveries: erased.length }
   }
 
-  activity(query: ActivityQuery): AttemptCount[] {
-    return countAttempts(this.#memory, query)
-  }
-
-  backlog(now: Instant, limited: ReadonlySet<string> = new Set()): DeliveryBacklog {
-    const open = this.#rows().filter(({ delivery }) => isOpen(delivery.state))
+  backlog(
+    now: Instant,
+    limited: ReadonlySet<string> = new Set(),
+    projectId?: string,
+  ): DeliveryBacklog {
+    const isOf = (row: { readonly projectId: string }) =>
+      projectId === undefined || row.projectId === projectId
+    const open = this.#rows().filter(({ delivery }) => isOpen(delivery.state) && isOf(delivery))
     const waiting = open.filter(({ delivery }) => delivery.state.kind === 'waiting')
-    const webhooks = [...this.#memory.webhooks.values()]
+    const webhooks = [...this.#memory.webhooks.values()].filter(isOf)
     const circuits = webhooks.map(({ health }) => circuitAt(health, now))
     const ids = new Set(open.map(({ delivery }) => delivery.webhookId))
     const queues = [...ids].map((id) => this.#openQueue(id, open, now))
@@ -227,14 +226,14 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     state,
     decideHealth,
     outgoing,
-    usage,
+    count,
   }: AttemptRecord): RecordedAttempt {
     const row = this.#memory.deliveries.get(deliveryId)
     if (!row) return { kind: 'lease_lost' }
     const { state: before } = row.delivery
     const claim = { isOpen: isOpen(before), isClaimed: before.kind === 'sending', lease: row.token }
     if (!attemptCounts(claim, token, attempt.outcome.kind)) return { kind: 'lease_lost' }
-    addUsage(this.#memory, usage)
+    appendCount(this.#memory, count)
     const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount, state }
     const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))

@@ -9,8 +9,6 @@ import {
   type MessageState,
   isEndUser,
   takeTokens,
-  type ActivityQuery,
-  type MessageCount,
   type Accepted,
   type Asking,
   type Cancellation,
@@ -45,7 +43,6 @@ import {
   isWaitingFor,
 } from '@org/agent-messaging-core/storage'
 import { isSettled } from '@org/agent-messaging-core/runtime'
-import { countMessages } from './memory-activity.js'
 import { recorded } from './memory-audit.js'
 import {
   history,
@@ -67,7 +64,7 @@ import {
   removeSession,
   sessionOf,
 } from './memory-sessions.js'
-import { addUsage } from './memory-usage.js'
+import { appendCount } from './memory-counts.js'
 
 export class MemoryMessages implements Immediate<MessageStore> {
   readonly #memory: Memory
@@ -95,7 +92,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (taken?.kind === 'rate_limited') return taken
 
     const row = this.#insert(message)
-    addUsage(this.#memory, message.usage)
+    appendCount(this.#memory, message.count)
     append(session, row, message.now)
     const until = newMessageClaim(message.claimUntil, session.open[0] === row)
     if (until === undefined) return { kind: 'created', message: row.message, ...taken }
@@ -131,10 +128,10 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return 'deferred'
   }
 
-  recordRun({ state, now, outgoing, usage, ...held }: RunRecord): RecordedRun {
+  recordRun({ state, now, outgoing, count, ...held }: RunRecord): RecordedRun {
     const row = this.#findHeld(held)
     if (!row) return { kind: 'lease_lost' }
-    addUsage(this.#memory, usage)
+    appendCount(this.#memory, count)
     row.message = { ...row.message, state }
     const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
@@ -144,10 +141,10 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return { kind: 'recorded', message: row.message, ...claims, sessionWaits }
   }
 
-  ask({ state, inputs, outgoing, usage, ...held }: Asking): RecordedRun {
+  ask({ state, inputs, outgoing, count, ...held }: Asking): RecordedRun {
     const row = this.#findHeld(held)
     if (!row) return { kind: 'lease_lost' }
-    addUsage(this.#memory, usage)
+    appendCount(this.#memory, count)
     row.message = { ...row.message, state, inputs }
     sessionOf(this.#memory, row.message).dueAt = Infinity
     const claims = publish(this.#memory, outgoing)
@@ -155,10 +152,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
   }
 
   changeInput(change: InputChange): InputChanged | undefined {
-    const { state, inputs, now, outgoing } = change
+    const { state, inputs, now, outgoing, count } = change
     const row = this.#find(change)
     if (!row) return undefined
     if (!isWaitingFor(row.message, change)) return { kind: 'not_waiting', message: row.message }
+    appendCount(this.#memory, count)
     row.message = { ...row.message, state, inputs }
     const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
@@ -181,10 +179,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
       .slice(0, limit)
   }
 
-  cancel({ state, outgoing, audit, ...ref }: Cancellation): Cancelled | undefined {
+  cancel({ state, outgoing, audit, count, ...ref }: Cancellation): Cancelled | undefined {
     const row = this.#find(ref)
     if (!row) return undefined
     if (isFinal(row.message.state)) return { kind: 'already_final', message: row.message }
+    appendCount(this.#memory, count)
     row.message = { ...row.message, state }
     const session = sessionOf(this.#memory, row.message)
     removeOpen(session, row, state.cancelledAt)
@@ -301,20 +300,19 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return purged.length
   }
 
-  activity(query: ActivityQuery): MessageCount[] {
-    return countMessages(this.#memory, query)
-  }
-
-  backlog(now: Instant): MessageBacklog {
-    const { messages, agents } = this.#memory
-    const kinds = [...messages.values()].map(({ message }) => message.state.kind)
+  backlog(now: Instant, projectId?: string): MessageBacklog {
+    const isOf = (row: { readonly projectId: string }) =>
+      projectId === undefined || row.projectId === projectId
+    const agents = [...this.#memory.agents.values()].filter(isOf)
+    const messages = [...this.#memory.messages.values()].map(({ message }) => message).filter(isOf)
+    const kinds = messages.map(({ state }) => state.kind)
     const count = (kind: MessageState['kind']): number => kinds.filter((one) => one === kind).length
-    const dueTimes = [...agents.values()]
+    const dueTimes = agents
       .filter(({ state }) => state.kind === 'running')
       .flatMap(({ id }) => dueSessions(this.#memory, id, now))
       .filter(({ head }) => head.message.state.kind === 'queued')
       .map(({ session }) => session.dueAt)
-    const askedTimes = [...messages.values()].flatMap(({ message: { state } }) =>
+    const askedTimes = messages.flatMap(({ state }) =>
       state.kind === 'input_required' ? [state.askedAt] : [],
     )
     return {
@@ -331,7 +329,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
     idempotencyKey,
     now,
     claimUntil: _claimUntil,
-    usage: _usage,
+    count: _count,
     takes: _takes,
     hook,
     earlierTurns = [],

@@ -10,7 +10,7 @@ import { MemoryMessages } from './memory-messages.js'
 import { MemoryPortals } from './memory-portals.js'
 import { MemoryRecoveries } from './memory-recoveries.js'
 import { moveTimes } from './memory-times.js'
-import { MemoryUsage } from './memory-usage.js'
+import { MemoryCounts } from './memory-counts.js'
 import { MemoryWebhooks } from './memory-webhooks.js'
 
 /**
@@ -38,7 +38,7 @@ type StoreName =
   | 'credentials'
   | 'audit'
   | 'portals'
-  | 'usage'
+  | 'counts'
 export type StorageMethod =
   | { [S in StoreName]: `${S}.${keyof Storage[S] & string}` }[StoreName]
   | 'moveTimes'
@@ -84,7 +84,7 @@ function openHandle(memory: Memory): MemoryStorage {
     credentials: asStore('credentials', new MemoryCredentials(memory), call),
     audit: asStore('audit', new MemoryAudit(memory), call),
     portals: asStore('portals', new MemoryPortals(memory), call),
-    usage: asStore('usage', new MemoryUsage(memory), call),
+    counts: asStore('counts', new MemoryCounts(memory), call),
     get lastMove() {
       return memory.moves?.at(-1)?.number ?? 0
     },

@@ -2,6 +2,8 @@ import type {
   Agent,
   AuditEntry,
   ApiKey,
+  Count,
+  CountRow,
   Move,
   DeliveryAttempt,
   WebhookDelivery,
@@ -10,7 +12,6 @@ import type {
   Instant,
   Message,
   PortalSession,
-  Usage,
   Webhook,
   Project,
   Recovery,
@@ -40,8 +41,9 @@ export type Memory = {
   readonly recoveries: Map<string, Recovery>
   readonly auditLog: Map<string, AuditEntry>
   readonly portals: Map<string, { session: PortalSession; readonly digest: string }>
-  /** Sums by project and day. */
-  readonly usage: Map<string, Usage>
+  /** The counts of each commit that are not folded into rows yet. */
+  readonly countEntries: Count[][]
+  readonly countRows: CountRow[]
   /** By bucket, when it is full again. */
   readonly sendBuckets: Map<string, number>
   /** The jumps of the clock with which the times moved. */
@@ -96,7 +98,8 @@ export const newMemory = (): Memory => ({
   recoveries: new Map(),
   auditLog: new Map(),
   portals: new Map(),
-  usage: new Map(),
+  countEntries: [],
+  countRows: [],
   sendBuckets: new Map(),
   lastEventPosition: 0,
   lastToken: 0,

@@ -22,20 +22,24 @@ create table projects (
   created_at integer not null
 ) strict;
 
--- What each project used on each day since 1970 (UTC).
-create table usage (
+-- The counts of each commit, as JSON, until they are folded into rows.
+create table count_entries (seq integer primary key, counts text not null) strict;
+
+-- The sums of projects, agents and webhooks in steps of time.
+create table counts (
+  seq integer primary key,
   project_id text not null,
-  day integer not null,
-  messages integer not null,
-  runs integer not null,
-  deliveries integer not null,
-  attempts integer not null,
-  bytes_in integer not null,
-  bytes_out integer not null,
-  input_tokens integer not null,
-  output_tokens integer not null,
-  primary key (project_id, day)
-) strict, without rowid;
+  subject text not null,
+  step_ms integer not null,
+  begins_at integer not null,
+  subject_id text not null,
+  counts text not null,
+  unique (project_id, subject, step_ms, begins_at, subject_id)
+) strict;
+create index counts_step on counts (step_ms, begins_at);
+
+create table counting (people_until integer not null) strict;
+insert into counting values (0);
 
 -- Token buckets of sends. full_at is in microseconds since 1970.
 create table send_buckets (id text primary key, full_at integer not null) strict, without rowid;

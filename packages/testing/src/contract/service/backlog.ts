@@ -43,6 +43,8 @@ export function backlogSuite(it: StorageTest): void {
       due: 2,
       oldestDueAt: NOW + 1,
     })
+    const ofTheirs = await storage.deliveries.backlog(NOW + 2, undefined, OTHER_PROJECT_ID)
+    expect(ofTheirs).toEqual({ ...NO_DELIVERIES, open: 1, due: 1, oldestDueAt: NOW + 2 })
     await storage.deliveries.claim({ ...CLAIM_ALL, now: NOW + 1, until: NOW + LEASE_MS })
     expect(await storage.deliveries.backlog(NOW + 2)).toEqual({
       ...NO_DELIVERIES,

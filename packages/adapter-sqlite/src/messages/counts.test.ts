@@ -3,7 +3,7 @@ import type { NewMessage, TokenTake } from '@org/agent-messaging-core/storage'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStorage } from '../open.js'
 
-const DAY = 20_000
+const AT = 20_000 * 86_400_000
 const takes: readonly TokenTake[] = [
   { bucket: 'project p', of: 'project', limit: { messagesPerMinute: 1, burst: 2 } },
 ]
@@ -15,13 +15,13 @@ it('a write that fails in a batch keeps no counts and no tokens, and the others 
   await storage.agents.create(agent, 1)
   const accept = (sessionId: string, message: Partial<NewMessage>) =>
     storage.messages.accept(newMessage(agent, { sessionId, takes, ...message }))
-  const counts = (messages: number) => ({
-    usage: { projectId: PROJECT_ID, day: DAY, counts: { messages } },
+  const counts = (messages: number): Partial<NewMessage> => ({
+    count: { projectId: PROJECT_ID, subject: 'agent', id: 'a', at: AT, counts: { messages } },
   })
 
   const [first, broken, second] = await Promise.all([
     accept('a', counts(1)),
-    accept('b', counts(0.25)), // the column takes whole numbers
+    accept('b', { ...counts(1), projectId: null as never }),
     accept('c', counts(1)),
   ])
   expect(first._unsafeUnwrap()).toMatchObject({ kind: 'created', levels: [{ remaining: 1 }] })
@@ -30,6 +30,7 @@ it('a write that fails in a batch keeps no counts and no tokens, and the others 
 
   const refused = await accept('d', counts(1))
   expect(refused._unsafeUnwrap().kind).toBe('rate_limited')
-  const days = await storage.usage.read({ projectId: PROJECT_ID, fromDay: DAY, toDay: DAY })
+  const asked = { projectId: PROJECT_ID, subject: 'project', stepMs: 86_400_000 } as const
+  const days = await storage.counts.read({ ...asked, from: AT, to: AT })
   expect(days._unsafeUnwrap()).toMatchObject([{ counts: { messages: 2 } }])
 })

@@ -1,0 +1,108 @@
+import { PERMISSIONS } from '@org/agent-messaging-core'
+import { describe, expect, it } from 'vitest'
+import { aMessage, openScene, UNKNOWN_ID } from '../../test/scene.js'
+
+const OPERATOR_KEY = 'an-operator-key-that-nobody-guesses'
+const open = () => openScene({ http: { operatorKey: OPERATOR_KEY } })
+
+describe('GET /v1/usage', () => {
+  it('counts messages, runs, deliveries and bytes by day', async () => {
+    const { ask, clock, createAgent } = await open()
+    await ask('POST', '/v1/webhooks', { body: { url: 'https://a.example', events: ['*'] } })
+    const agent = await createAgent()
+    const path = `/v1/agents/${agent.id}/messages`
+    await ask('POST', path, { body: aMessage({ message: 'äö', metadata: { a: 1 } }) })
+    await clock.advance(1_000)
+    const { json } = await ask('GET', '/v1/usage')
+    expect(json).toMatchObject({ from: '2029-12-03', to: '2030-01-01' })
+    expect(json.days).toHaveLength(1)
+    const { date, ...counts } = json.days[0]
+    expect(date).toBe('2030-01-01')
+    expect(counts).toEqual(json.total)
+    expect(json.total).toMatchObject({ messages: 1, runs: 1, bytesIn: 4 + '{"a":1}'.length })
+    expect(json.total.deliveries).toBe(json.total.attempts)
+    expect(json.total.attempts).toBeGreaterThan(0)
+    expect(json.total.bytesOut).toBeGreaterThan(100)
+  })
+
+  it('counts a replay under an idempotency key once', async () => {
+    const { ask, createAgent } = await open()
+    const agent = await createAgent()
+    const send = { body: aMessage(), headers: { 'Idempotency-Key': 'one' } }
+    await ask('POST', `/v1/agents/${agent.id}/messages`, send)
+    await ask('POST', `/v1/agents/${agent.id}/messages`, send)
+    expect((await ask('GET', '/v1/usage')).json.total.messages).toBe(1)
+  })
+
+  it('checks the range', async () => {
+    const { ask } = await open()
+    const year = await ask('GET', '/v1/usage?from=2029-01-01&to=2029-12-31')
+    expect(year.json).toMatchObject({ from: '2029-01-01', to: '2029-12-31', days: [] })
+    for (const [range, problem] of [
+      ['from=2029-01-02&to=2029-01-01', 'from must not be after to'],
+      ['from=2027-01-01&to=2029-01-01', 'from must be less than 600 steps before to'],
+      ['from=yesterday', 'from must be a date such as 2030-01-31'],
+    ])
+      expect((await ask('GET', `/v1/usage?${range}`)).json.error.message).toContain(problem)
+  })
+
+  it('needs project:admin, and shows another project only to the operator', async () => {
+    const { ask, createAgent, keyWith, otherKey, project } = await open()
+    const agent = await createAgent()
+    await ask('POST', `/v1/agents/${agent.id}/messages`, { body: aMessage() })
+    const { key } = await keyWith(PERMISSIONS.filter((name) => name !== 'project:admin'))
+    expect((await ask('GET', '/v1/usage', { key })).status).toBe(403)
+    expect((await ask('GET', '/v1/usage', { key: otherKey })).json.total.messages).toBe(0)
+    const path = `/v1/projects/${project.id}/usage`
+    expect((await ask('GET', path, { key: otherKey })).status).toBe(401)
+    const asOperator = { key: OPERATOR_KEY }
+    expect((await ask('GET', path, asOperator)).json.total.messages).toBe(1)
+    expect((await ask('GET', `/v1/projects/${UNKNOWN_ID}/usage`, asOperator)).status).toBe(404)
+  })
+})
+
+describe('GET /v1/stats', () => {
+  it('counts the project, each agent and each webhook by step of time', async () => {
+    const { ask, clock, createAgent } = await open()
+    const hook = { url: 'https://a.example', events: ['message.responded'] }
+    const webhook = (await ask('POST', '/v1/webhooks', { body: hook })).json
+    const agents = [await createAgent(), await createAgent()]
+    for (const { id } of [...agents, agents[0] as { id: string }]) {
+      await ask('POST', `/v1/agents/${id}/messages`, { body: aMessage() })
+      await clock.advance(1_000)
+    }
+    const start = '2030-01-01T00:00:00.000Z'
+    const project = (await ask('GET', '/v1/stats?step=5m')).json
+    expect(project).toMatchObject({ from: '2029-12-31T23:05:00.000Z', to: start, stepMs: 300_000 })
+    expect(project.rows).toEqual([{ at: start, ...project.total }])
+    expect(project.total).toMatchObject({ messages: 3, runs: 3, answered: 3, failed: 0 })
+    expect(project.total.byTime.reduce((sum: number, n: number) => sum + n, 0)).toBe(3)
+
+    const byAgent = (await ask('GET', '/v1/stats?by=agent')).json
+    expect(byAgent.stepMs).toBe(3_600_000)
+    const messagesOf = (id: string) =>
+      byAgent.rows.find((row: { id: string }) => row.id === id).messages
+    expect(agents.map(({ id }) => messagesOf(id))).toEqual([2, 1])
+    const one = (await ask('GET', `/v1/stats?by=agent&id=${agents[1]?.id}`)).json
+    expect(one.rows).toMatchObject([{ at: start, id: agents[1]?.id, messages: 1 }])
+
+    const byWebhook = (await ask('GET', '/v1/stats?by=webhook&step=1d')).json
+    const [row] = byWebhook.rows
+    expect(row).toMatchObject({ id: webhook.id, attempts: 3, messages: 0 })
+    const { byClass } = row
+    expect(Object.values<number>(byClass).reduce((sum, n) => sum + n, 0)).toBe(3)
+  })
+
+  it.each([
+    ['step=2h', 'must be one of: 5m, 1h, 1d'],
+    ['by=project', 'must be one of: agent, webhook'],
+    ['from=2030-01-02T00:00:00Z&to=2030-01-01T00:00:00Z', 'from must not be after to'],
+    ['step=5m&from=2029-12-29T00:00:00Z&to=2029-12-29T01:00:00Z', 'from must be within 48 hours'],
+    ['step=1h&from=2029-09-01T00:00:00Z&to=2029-09-02T00:00:00Z', 'from must be within 90 days'],
+    ['step=1d&from=2027-01-01T00:00:00Z', 'from must be less than 600 steps before to'],
+  ])('refuses %s', async (range, problem) => {
+    const { ask } = await open()
+    const { status, json } = await ask('GET', `/v1/stats?${range}`)
+    expect([status, json.error.message]).toEqual([400, expect.stringContaining(problem)])
+  })
+})

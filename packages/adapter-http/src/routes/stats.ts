@@ -1,0 +1,173 @@
+import {
+  ATTEMPT_CLASSES,
+  COUNTED,
+  RESPONSE_TIMES_MS,
+  STATS_STEPS,
+  type AllCounts,
+  type ProjectStats,
+  type StatsStep,
+} from '@org/agent-messaging-core'
+import { toIso } from '@org/agent-messaging-core/runtime'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { authorize, authorizeOperator } from '../authorize.js'
+import type { Env } from '../env.js'
+import type { HttpDeps } from '../options.js'
+import { idIn } from '../path-id.js'
+import { routesOf, shown } from '../route.js'
+import { id, instant, oneOf, query } from '../schemas.js'
+import { at, count, type BodyOf } from '../wire/body.js'
+
+const date = z.iso
+  .date({ error: 'must be a date such as 2030-01-31' })
+  .transform((given) => Date.parse(given))
+  .optional()
+const days = query({
+  from: date.describe('The first day (UTC). Default: 29 days before `to`.'),
+  to: date.describe('The last day (UTC). Default: today.'),
+})
+const steps = query({
+  from: instant
+    .optional()
+    .describe('In the first step. Default: 12 steps of 5 minutes, 24 hours or 30 days.'),
+  to: instant.optional().describe('In the last step. Default: now.'),
+  step: oneOf(Object.keys(STATS_STEPS) as StatsStep[])
+    .optional()
+    .describe(
+      'The length of a step. Default: `1h`. Steps of `5m` are kept for 48 hours, of `1h` for 90 days, and of `1d` for ever.',
+    ),
+  by: oneOf(['agent', 'webhook'])
+    .optional()
+    .describe('Counts of each agent or webhook. Default: of the project.'),
+  id: id.optional().describe('Only the agent or the webhook of `by` with this id.'),
+})
+
+const record = <K extends string>(names: readonly K[]) =>
+  z.object(Object.fromEntries(names.map((name) => [name, count])) as Record<K, typeof count>)
+
+const counts = Object.fromEntries(
+  Object.entries(COUNTED).map(([name, text]) => [name, count.describe(text)]),
+) as Record<keyof typeof COUNTED, typeof count>
+const allCounts = {
+  ...counts,
+  byClass: record(ATTEMPT_CLASSES).meta({
+    id: 'AttemptClasses',
+    description: 'Attempts by the class of the receiver’s status, or by the reason for no answer.',
+  }),
+  byTime: z
+    .array(count)
+    .length(RESPONSE_TIMES_MS.length + 1)
+    .describe(
+      `Answers by their response time: up to ${RESPONSE_TIMES_MS.join(', ')} ms, and longer.`,
+    ),
+}
+const day = z.iso.date()
+
+const usageSchema = z
+  .object({
+    from: day,
+    to: day,
+    total: z.object(counts).meta({ id: 'UsageCounts' }),
+    days: z
+      .array(z.object({ date: day, ...counts }).meta({ id: 'UsageOfDay' }))
+      .describe('The days with counts, oldest first.'),
+  })
+  .meta({ id: 'Usage' })
+
+const statsSchema = z
+  .object({
+    from: at,
+    to: at.describe('The start of the last step.'),
+    stepMs: count,
+    total: z.object(allCounts).meta({ id: 'Counts' }),
+    rows: z
+      .array(
+        z
+          .object({
+            at,
+            id: z
+              .string()
+              .optional()
+              .describe('The agent or the webhook. Empty: hooks of messages.'),
+            ...allCounts,
+          })
+          .meta({ id: 'StatsRow' }),
+      )
+      .describe('The steps with counts, oldest first.'),
+  })
+  .meta({ id: 'Stats' })
+
+const plain = ({ byClass: _, byTime: __, ...sums }: AllCounts) => sums
+
+const usageBody = ({ from, to, total, rows }: ProjectStats): BodyOf<typeof usageSchema> => ({
+  from: dateOf(from),
+  to: dateOf(to),
+  total: plain(total),
+  days: rows.map(({ at: start, ...sums }) => ({ date: dateOf(start), ...plain(sums) })),
+})
+
+const statsBody = ({
+  from,
+  to,
+  stepMs,
+  total,
+  rows,
+}: ProjectStats): BodyOf<typeof statsSchema> => ({
+  from: toIso(from),
+  to: toIso(to),
+  stepMs,
+  total,
+  rows: rows.map((row) => ({ ...row, at: toIso(row.at) })),
+})
+
+const dateOf = (instant: number): string => toIso(instant).slice(0, 10)
+
+/** The counts of a project, for its administrators and for the operator. */
+export const statsRoutes = (d: HttpDeps) => {
+  const { stats, projects } = d.service
+  const access = authorize(d, 'project:admin')
+  const route = routesOf(d, { tag: 'Usage', access })
+  const operatorRoute = routesOf(d, { tag: 'Projects', access: authorizeOperator(d) })
+  const answer = shown('The counts', usageSchema, usageBody)
+  return new Hono<Env>()
+    .get(
+      '/v1/usage',
+      route(
+        {
+          operationId: 'getUsage',
+          summary: 'Read the usage of the project by day',
+          query: days,
+          answer,
+        },
+        (c, asked) => stats({ projectId: c.get('projectId'), step: '1d', ...asked }),
+      ),
+    )
+    .get(
+      '/v1/stats',
+      route(
+        {
+          operationId: 'getStats',
+          summary: 'Read the counts of the project, its agents or its webhooks by step of time',
+          query: steps,
+          answer: shown('The counts', statsSchema, statsBody),
+        },
+        (c, { step = '1h', ...asked }) => stats({ projectId: c.get('projectId'), step, ...asked }),
+      ),
+    )
+    .get(
+      '/v1/projects/:id/usage',
+      operatorRoute(
+        {
+          operationId: 'getProjectUsage',
+          summary: 'Read the usage of a project by day',
+          query: days,
+          refusals: ['project_not_found'],
+          answer,
+        },
+        (c, asked) =>
+          projects
+            .get(idIn(c.req.param('id')))
+            .andThen((project) => stats({ projectId: project.id, step: '1d', ...asked })),
+      ),
+    )
+}

@@ -1,0 +1,60 @@
+import { sumOfCounts, type Count } from '@org/agent-messaging-core/storage'
+import type { Queries } from '../database/gateway.js'
+import { call } from '../database/sql.js'
+
+type Counted = { readonly count?: Count | undefined }
+
+type CountParameters = {
+  readonly counted: number
+  /** JSON: the sums of all writes. */
+  readonly sums: string
+  /** JSON: the count of each write, with the place of the write in the batch. */
+  readonly each: string
+}
+
+/**
+ * Extends a statement that returns the `place` of each write of a batch. Appends one entry with the
+ * counts of the writes for which `takesEffect` holds, in the commit of the same statement. Nearly
+ * always all of them do, so the sums are ready.
+ */
+const counting = (statement: string, takesEffect: string): string => `
+  with result as materialized (${statement}),
+  effective as materialized (
+    select count(*) as writes, array_agg(r.place) as places from result r where ${takesEffect}),
+  appended as (
+    insert into agent_messaging.count_entries (counts)
+    select case when e.writes = @counted::bigint then @sums::text else (
+      select coalesce(json_agg(w.count), '[]')::text
+      from json_to_recordset(@each::json) as w (place bigint, count json)
+      where w.place = any(e.places)) end
+    from effective e where e.writes > 0)
+  select * from result`
+
+function countParameters(writes: readonly Counted[]): CountParameters | undefined {
+  const each = writes.flatMap(({ count }, at) => (count ? [{ place: at + 1, count }] : []))
+  if (each.length === 0) return undefined
+  const sums = JSON.stringify(sumOfCounts(each.map(({ count }) => count)))
+  return { counted: each.length, sums, each: JSON.stringify(each) }
+}
+
+type CountingCall<Parameters, Row> = (
+  db: Queries,
+  parameters: Parameters,
+  writes: readonly Counted[],
+) => Promise<Row[]>
+
+/**
+ * Makes a call of a function that writes a batch. The call returns the rows of the function, and
+ * appends the counts of the writes, which come in the order of the batch.
+ */
+export function countingCall<Parameters extends object, Row>(
+  text: string,
+  takesEffect: string,
+): CountingCall<Parameters, Row> {
+  const plain = call<Parameters, Row>(text)
+  const counted = call<Parameters & CountParameters, Row>(counting(text, takesEffect))
+  return (db, parameters, writes) => {
+    const counts = countParameters(writes)
+    return counts ? db.all(counted, { ...parameters, ...counts }) : db.all(plain, parameters)
+  }
+}

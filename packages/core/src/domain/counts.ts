@@ -1,0 +1,228 @@
+import type { Outcome } from './delivery.js'
+import type { Instant } from './instant.js'
+import type { JsonObject } from './json.js'
+import type { MessageState } from './message.js'
+import type { RunUsage } from './usage.js'
+
+/**
+ * The upper ends of the buckets of response times, in milliseconds. A last bucket has the longer
+ * times.
+ */
+export const RESPONSE_TIMES_MS = [
+  100, 250, 500, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000,
+  600_000, 1_800_000,
+] as const
+
+/** The classes of an attempt's outcome: the class of the receiver's status, or no answer. */
+export const ATTEMPT_CLASSES = [
+  '2xx',
+  '3xx',
+  '4xx',
+  '429',
+  '5xx',
+  'timeout',
+  'unreachable',
+] as const
+export type AttemptClass = (typeof ATTEMPT_CLASSES)[number]
+
+/** What is counted, in words for people. */
+export const COUNTED = {
+  messages: 'Accepted messages.',
+  runs: 'Runs whose outcome was stored.',
+  answered: 'Messages that were answered.',
+  failed: 'Messages that failed. One that is retried and fails again counts again.',
+  cancelled: 'Messages that were cancelled.',
+  deliveries: 'Deliveries that were delivered or exhausted.',
+  delivered: 'Deliveries that a receiver accepted.',
+  exhausted: 'Deliveries without another attempt.',
+  attempts: 'Requests to webhooks.',
+  bytesIn: 'Messages with their metadata, in UTF-8.',
+  bytesOut: 'Answers, and the bodies of attempts, in UTF-8.',
+  inputTokens: 'Tokens that runtimes report.',
+  outputTokens: 'Tokens that runtimes report.',
+} as const
+export const COUNT_NAMES = Object.keys(COUNTED) as CountName[]
+export type CountName = keyof typeof COUNTED
+
+/** `class:…` counts attempts by their class, `time:…` answers by the bucket of their time. */
+export type Counts = Partial<Record<CountName | `class:${AttemptClass}` | `time:${number}`, number>>
+
+/** Counts of an agent or a webhook at an instant. Hooks of messages have no `id`. */
+export type Count = {
+  readonly projectId: string
+  readonly subject: 'agent' | 'webhook'
+  readonly id: string
+  readonly at: Instant
+  readonly counts: Counts
+}
+
+type SentMessage = {
+  readonly projectId: string
+  readonly agentId: string
+  readonly message: string
+  readonly metadata?: JsonObject | undefined
+}
+
+export const countOfMessage = (
+  { projectId, agentId, message, metadata }: SentMessage,
+  at: Instant,
+): Count => {
+  const bytesIn = bytesOf(message) + (metadata ? bytesOf(JSON.stringify(metadata)) : 0)
+  return { projectId, subject: 'agent', id: agentId, at, counts: { messages: 1, bytesIn } }
+}
+
+type OfAgent = { readonly projectId: string; readonly agentId: string }
+
+/** Counts a run whose outcome is stored, and the end of its message if the outcome is its end. */
+export const countOfRun = (
+  of: OfAgent,
+  state: MessageState,
+  usage: RunUsage | undefined,
+  at: Instant,
+): Count => {
+  const counts = endCounts(state)
+  counts.runs = 1
+  if (usage?.inputTokens) counts.inputTokens = usage.inputTokens
+  if (usage?.outputTokens) counts.outputTokens = usage.outputTokens
+  return { projectId: of.projectId, subject: 'agent', id: of.agentId, at, counts }
+}
+
+/** Counts the end of a message without a run. */
+export const countOfEnd = (of: OfAgent, state: MessageState, at: Instant): Count => ({
+  projectId: of.projectId,
+  subject: 'agent',
+  id: of.agentId,
+  at,
+  counts: endCounts(state),
+})
+
+function endCounts(state: MessageState): Counts {
+  switch (state.kind) {
+    case 'responded':
+      return {
+        answered: 1,
+        [`time:${timeBucket(state.responseTimeMs)}`]: 1,
+        bytesOut: bytesOf(state.response),
+      }
+    case 'failed':
+    case 'cancelled':
+      return { [state.kind]: 1 }
+    default:
+      return {}
+  }
+}
+
+/** The place of the bucket of a response time. */
+export function timeBucket(ms: number): number {
+  const at = RESPONSE_TIMES_MS.findIndex((end) => ms <= end)
+  return at < 0 ? RESPONSE_TIMES_MS.length : at
+}
+
+type EndedAttempt = {
+  readonly projectId: string
+  /** Empty for the hook of a message. */
+  readonly webhookId: string
+  readonly body: string
+  readonly outcome: Outcome
+  readonly startedAt: Instant
+  readonly state: 'pending' | 'delivered' | 'exhausted'
+}
+
+export const countOfAttempt = ({
+  projectId,
+  webhookId,
+  body,
+  outcome,
+  startedAt,
+  state,
+}: EndedAttempt): Count => {
+  const counts: Counts = { attempts: 1, [`class:${attemptClass(outcome)}`]: 1 }
+  if (outcome.kind !== 'unreachable') counts.bytesOut = bytesOf(body)
+  if (state !== 'pending') counts.deliveries = counts[state] = 1
+  return { projectId, subject: 'webhook', id: webhookId, at: startedAt, counts }
+}
+
+/** The class of an attempt by the receiver's status. */
+export function attemptClass(outcome: Outcome): AttemptClass {
+  if (outcome.kind === 'unreachable') return outcome.error === 'timeout' ? 'timeout' : 'unreachable'
+  if (outcome.statusCode === 429) return '429'
+  if (outcome.statusCode >= 500) return '5xx'
+  if (outcome.statusCode >= 400) return '4xx'
+  return outcome.kind === 'accepted' ? '2xx' : '3xx'
+}
+
+/**
+ * How fine counts are kept: five minutes for two days, an hour for 90 days, and a day for ever. A
+ * count is added to a row of each.
+ */
+export const COUNT_STEPS = [
+  { ms: 300_000, keptMs: 48 * 3_600_000 },
+  { ms: 3_600_000, keptMs: 90 * 86_400_000 },
+  { ms: 86_400_000, keptMs: Infinity },
+] as const
+
+/** The first instant of the step that has the instant. */
+export const startOf = (at: Instant, stepMs: number): Instant => Math.floor(at / stepMs) * stepMs
+
+/** The sums of a subject in a step. A project has the sum of its agents and webhooks. */
+export type CountRow = {
+  readonly projectId: string
+  readonly subject: 'project' | 'agent' | 'webhook'
+  /** Empty for the project and for hooks of messages. */
+  readonly id: string
+  readonly stepMs: number
+  readonly at: Instant
+  readonly counts: Counts
+}
+
+const keyOf = ({ projectId, subject, id, stepMs, at }: Omit<CountRow, 'counts'>): string =>
+  `${stepMs} ${at} ${subject} ${id} ${projectId}`
+
+/** Returns a row for each subject and step of the counts, with their sums. */
+export function rowsOfCounts(
+  all: Iterable<Count | CountRow>,
+  steps: readonly number[],
+): CountRow[] {
+  const rows = new Map<string, CountRow>()
+  const add = (row: CountRow) => {
+    const key = keyOf(row)
+    const known = rows.get(key)
+    if (known) addCounts(known.counts, row.counts)
+    else rows.set(key, { ...row, counts: { ...row.counts } })
+  }
+  for (const one of all)
+    if ('stepMs' in one) add(one)
+    else
+      for (const stepMs of steps) {
+        const at = startOf(one.at, stepMs)
+        add({ ...one, stepMs, at })
+        add({ ...one, stepMs, at, subject: 'project', id: '' })
+      }
+  return [...rows.values()]
+}
+
+const encoder = new TextEncoder()
+
+/** Encodes only a text that needs it, because most texts are short and ASCII. */
+const bytesOf = (text: string): number =>
+  /[\u0080-\uffff]/.test(text) ? encoder.encode(text).length : text.length
+
+/** Adds to `sum`. */
+export function addCounts(sum: Counts, added: Counts): Counts {
+  for (const name of Object.keys(added) as (keyof Counts)[])
+    sum[name] = (sum[name] ?? 0) + (added[name] ?? 0)
+  return sum
+}
+
+/** Returns the sum of each subject in each five minutes. */
+export function sumOfCounts(all: Iterable<Count>): Count[] {
+  const sums = new Map<string, Count>()
+  for (const one of all) {
+    const at = startOf(one.at, COUNT_STEPS[0].ms)
+    const key = `${at} ${one.subject} ${one.id} ${one.projectId}`
+    const known = sums.get(key)
+    if (known) addCounts(known.counts, one.counts)
+    else sums.set(key, { ...one, at, counts: { ...one.counts } })
+  }
+  return [...sums.values()]
+}

@@ -1,0 +1,116 @@
+import { ok, safeTry, type ResultAsync } from 'neverthrow'
+import {
+  addCounts,
+  ATTEMPT_CLASSES,
+  COUNT_NAMES,
+  COUNT_STEPS,
+  RESPONSE_TIMES_MS,
+  startOf,
+  type AttemptClass,
+  type CountName,
+  type CountRow,
+  type Counts,
+} from '../domain/counts.js'
+import { invalid, type Invalid } from '../domain/input-rules.js'
+import type { Instant } from '../domain/instant.js'
+import type { Platform } from '../platform.js'
+import type { Unavailable } from '../ports/stored.js'
+
+/** The names of `COUNT_STEPS`. */
+export const STATS_STEPS = { '5m': COUNT_STEPS[0], '1h': COUNT_STEPS[1], '1d': COUNT_STEPS[2] }
+export type StatsStep = keyof typeof STATS_STEPS
+
+/** `from` and `to` are in the first and the last step. */
+export type ReadStatsInput = {
+  readonly projectId: string
+  readonly step: StatsStep
+  /** Default: the step that has 12 steps, or 30 days, before `to`. */
+  readonly from?: Instant | undefined
+  /** Default: now. */
+  readonly to?: Instant | undefined
+  /** Counts of each agent or webhook. Absent: of the project. */
+  readonly by?: 'agent' | 'webhook' | undefined
+  /** Only the agent or the webhook with this id. */
+  readonly id?: string | undefined
+}
+
+/**
+ * All counts of a time. `byClass` counts attempts by their outcome. `byTime` counts answers by
+ * the bucket of their response time.
+ */
+export type AllCounts = Readonly<Record<CountName, number>> & {
+  readonly byClass: Readonly<Record<AttemptClass, number>>
+  readonly byTime: readonly number[]
+}
+
+/** The counts of the step that begins at `at`. */
+export type StatsRow = AllCounts & {
+  readonly at: Instant
+  /** The agent or the webhook. Empty for hooks of messages. */
+  readonly id?: string
+}
+
+/** `rows` are the steps with counts, oldest first. */
+export type ProjectStats = {
+  readonly from: Instant
+  readonly to: Instant
+  readonly stepMs: number
+  readonly total: AllCounts
+  readonly rows: readonly StatsRow[]
+}
+
+const MOST_STEPS = 600
+
+export const readStats =
+  (d: Platform) =>
+  ({
+    projectId,
+    step,
+    from,
+    to,
+    by,
+    id,
+  }: ReadStatsInput): ResultAsync<ProjectStats, Invalid | Unavailable> =>
+    safeTry(async function* () {
+      const { ms: stepMs, keptMs } = STATS_STEPS[step]
+      const now = d.clock.now()
+      const last = startOf(to ?? now, stepMs)
+      const first =
+        from === undefined ? last - (DEFAULT_STEPS[step] - 1) * stepMs : startOf(from, stepMs)
+      if (first > last) return invalid('from', 'must not be after to')
+      if (last - first >= MOST_STEPS * stepMs)
+        return invalid('from', `must be less than ${MOST_STEPS} steps before to`)
+      if (first < startOf(now - keptMs, stepMs))
+        return invalid('from', `must be within ${KEPT[step]}, as long as steps of ${step} are kept`)
+      const subject = by ?? 'project'
+      const rows = yield* d.storage.counts.read({
+        projectId,
+        subject,
+        id,
+        stepMs,
+        from: first,
+        to: last,
+      })
+      return ok({ from: first, to: last, stepMs, total: totalOf(rows), rows: rows.map(statsRow) })
+    })
+
+const DEFAULT_STEPS = { '5m': 12, '1h': 24, '1d': 30 } as const
+const KEPT = { '5m': '48 hours', '1h': '90 days', '1d': 'all time' } as const
+
+const statsRow = ({ at, subject, id, counts }: CountRow): StatsRow => ({
+  at,
+  ...(subject !== 'project' && { id }),
+  ...allCounts(counts),
+})
+
+export const totalOf = (rows: readonly CountRow[]): AllCounts =>
+  allCounts(rows.reduce<Counts>((sum, { counts }) => addCounts(sum, counts), {}))
+
+const record = <K extends string>(names: readonly K[], of: (name: K) => number) =>
+  Object.fromEntries(names.map((name) => [name, of(name)])) as Record<K, number>
+
+const allCounts = (counts: Counts): AllCounts => ({
+  ...record(COUNT_NAMES, (name) => counts[name] ?? 0),
+  byClass: record(ATTEMPT_CLASSES, (name) => counts[`class:${name}`] ?? 0),
+  byTime: [...RESPONSE_TIMES_MS, Infinity].map((_, at) => counts[`time:${at}`] ?? 0),
+})
