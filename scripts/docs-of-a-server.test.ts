@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS, STATS_STEPS } from '@org/agent-messaging-core'
 import { createServer, type RunningServer } from '@org/agent-messaging-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -65,6 +66,19 @@ describe('a server has', () => {
     )
     const ofNoRoute = '405 METHOD_NOT_ALLOWED'
     expect(listed).toEqual([...new Set([...there, ofNoRoute])].toSorted())
+  })
+
+  it('the counts, steps, classes and buckets that api.md lists', () => {
+    const counts = table(read('api.md'), '| count | what it counts | when |')
+    const listed = counts.flatMap(([names = '']) => inCode(names))
+    const there = [...Object.keys(COUNTED), 'byClass', 'byTime']
+    expect(listed.toSorted()).toEqual(there.toSorted())
+    const steps = table(read('api.md'), '| `step` | kept | without `from` |')
+    expect(steps.flatMap(([step = '']) => inCode(step))).toEqual(Object.keys(STATS_STEPS))
+    const text = read('api.md').replaceAll(/\s+/g, ' ')
+    for (const name of ATTEMPT_CLASSES) expect(text).toContain(`\`${name}\``)
+    const seconds = RESPONSE_TIMES_MS.map((ms) => (ms / 1_000).toLocaleString('en'))
+    expect(text).toContain(`${seconds.slice(0, -1).join(', ')} and ${seconds.at(-1)} s`)
   })
 
   it('the metrics that operations.md lists', async () => {

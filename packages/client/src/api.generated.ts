@@ -2049,8 +2049,6 @@ export interface components {
       readonly from: string
       /** Format: date */
       readonly to: string
-      /** @description False: the server does not count at this time. */
-      readonly isCounted: boolean
       readonly total: components['schemas']['UsageCounts']
       /** @description The days with counts, oldest first. */
       readonly days: readonly components['schemas']['UsageOfDay'][]
@@ -2060,8 +2058,18 @@ export interface components {
       readonly messages: number
       /** @description Runs whose outcome was stored. */
       readonly runs: number
+      /** @description Messages that were answered. */
+      readonly answered: number
+      /** @description Messages that failed. One that is retried and fails again counts again. */
+      readonly failed: number
+      /** @description Messages that were cancelled. */
+      readonly cancelled: number
       /** @description Deliveries that were delivered or exhausted. */
       readonly deliveries: number
+      /** @description Deliveries that a receiver accepted. */
+      readonly delivered: number
+      /** @description Deliveries without another attempt. */
+      readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
       /** @description Messages with their metadata, in UTF-8. */
@@ -2080,8 +2088,18 @@ export interface components {
       readonly messages: number
       /** @description Runs whose outcome was stored. */
       readonly runs: number
+      /** @description Messages that were answered. */
+      readonly answered: number
+      /** @description Messages that failed. One that is retried and fails again counts again. */
+      readonly failed: number
+      /** @description Messages that were cancelled. */
+      readonly cancelled: number
       /** @description Deliveries that were delivered or exhausted. */
       readonly deliveries: number
+      /** @description Deliveries that a receiver accepted. */
+      readonly delivered: number
+      /** @description Deliveries without another attempt. */
+      readonly exhausted: number
       /** @description Requests to webhooks. */
       readonly attempts: number
       /** @description Messages with their metadata, in UTF-8. */
@@ -2092,6 +2110,95 @@ export interface components {
       readonly inputTokens: number
       /** @description Tokens that runtimes report. */
       readonly outputTokens: number
+    }
+    readonly Stats: {
+      /** Format: date-time */
+      readonly from: string
+      /**
+       * Format: date-time
+       * @description The start of the last step.
+       */
+      readonly to: string
+      readonly stepMs: number
+      readonly total: components['schemas']['Counts']
+      /** @description The steps with counts, oldest first. */
+      readonly rows: readonly components['schemas']['StatsRow'][]
+    }
+    readonly Counts: {
+      /** @description Accepted messages. */
+      readonly messages: number
+      /** @description Runs whose outcome was stored. */
+      readonly runs: number
+      /** @description Messages that were answered. */
+      readonly answered: number
+      /** @description Messages that failed. One that is retried and fails again counts again. */
+      readonly failed: number
+      /** @description Messages that were cancelled. */
+      readonly cancelled: number
+      /** @description Deliveries that were delivered or exhausted. */
+      readonly deliveries: number
+      /** @description Deliveries that a receiver accepted. */
+      readonly delivered: number
+      /** @description Deliveries without another attempt. */
+      readonly exhausted: number
+      /** @description Requests to webhooks. */
+      readonly attempts: number
+      /** @description Messages with their metadata, in UTF-8. */
+      readonly bytesIn: number
+      /** @description Answers, and the bodies of attempts, in UTF-8. */
+      readonly bytesOut: number
+      /** @description Tokens that runtimes report. */
+      readonly inputTokens: number
+      /** @description Tokens that runtimes report. */
+      readonly outputTokens: number
+      readonly byClass: components['schemas']['AttemptClasses']
+      /** @description Answers by their response time: up to 100, 250, 500, 1000, 2000, 3000, 5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000 ms, and longer. */
+      readonly byTime: readonly number[]
+    }
+    /** @description Attempts by the class of the receiver’s status, or by the reason for no answer. */
+    readonly AttemptClasses: {
+      readonly 429: number
+      readonly '2xx': number
+      readonly '3xx': number
+      readonly '4xx': number
+      readonly '5xx': number
+      readonly timeout: number
+      readonly unreachable: number
+    }
+    readonly StatsRow: {
+      /** Format: date-time */
+      readonly at: string
+      /** @description The agent or the webhook. Empty: hooks of messages. */
+      readonly id?: string
+      /** @description Accepted messages. */
+      readonly messages: number
+      /** @description Runs whose outcome was stored. */
+      readonly runs: number
+      /** @description Messages that were answered. */
+      readonly answered: number
+      /** @description Messages that failed. One that is retried and fails again counts again. */
+      readonly failed: number
+      /** @description Messages that were cancelled. */
+      readonly cancelled: number
+      /** @description Deliveries that were delivered or exhausted. */
+      readonly deliveries: number
+      /** @description Deliveries that a receiver accepted. */
+      readonly delivered: number
+      /** @description Deliveries without another attempt. */
+      readonly exhausted: number
+      /** @description Requests to webhooks. */
+      readonly attempts: number
+      /** @description Messages with their metadata, in UTF-8. */
+      readonly bytesIn: number
+      /** @description Answers, and the bodies of attempts, in UTF-8. */
+      readonly bytesOut: number
+      /** @description Tokens that runtimes report. */
+      readonly inputTokens: number
+      /** @description Tokens that runtimes report. */
+      readonly outputTokens: number
+      readonly byClass: components['schemas']['AttemptClasses']
+      /** @description Answers by their response time: up to 100, 250, 500, 1000, 2000, 3000, 5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000 ms, and longer. */
+      readonly byTime: readonly number[]
     }
     readonly Pass: {
       /** @description Runs started. */

@@ -15,6 +15,8 @@ import type {
   PrincipalTraces,
   Project,
   ProjectChange,
+  Stats,
+  StatsQuery,
   Usage,
   UsageRange,
 } from './resources.js'
@@ -52,6 +54,10 @@ export function createClient(options: ClientOptions) {
     /** What the project used, by day. Needs the permission `project:admin`. */
     usage: {
       get: (range: UsageRange = {}): Promise<Usage> => http.get('/v1/usage', range),
+    },
+    /** What happened, by step of time. Needs the permission `project:admin`. */
+    stats: {
+      get: (query: StatsQuery = {}): Promise<Stats> => http.get('/v1/stats', query),
     },
     /** All methods need the operator key as `apiKey`. */
     projects: projectsOf(http),

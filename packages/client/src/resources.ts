@@ -86,6 +86,20 @@ export type Usage = Schemas['Usage']
 export type UsageOfDay = Schemas['UsageOfDay']
 /** Both days are included. Default: the last 30 days. */
 export type UsageRange = { readonly from?: string; readonly to?: string }
+export type Counts = Schemas['Counts']
+export type Stats = Schemas['Stats']
+export type StatsRow = Schemas['StatsRow']
+/** `from` is in the first step, and `to` in the last one. */
+export type StatsQuery = {
+  readonly from?: string
+  readonly to?: string
+  /** Default: `1h`. */
+  readonly step?: '5m' | '1h' | '1d'
+  /** Counts of each agent or webhook. Default: of the project. */
+  readonly by?: 'agent' | 'webhook'
+  /** The id of one agent or webhook. */
+  readonly id?: string
+}
 
 export type AuditAction = Schemas['AuditAction']
 export type ActorKind = Schemas['ActorKind']

@@ -187,11 +187,7 @@ export const environment = z.object({
     'Response to an Idempotency-Key that is used again in its session with another body: the first message (`reuse`) or 422 (`reject`). In another session, always 422.',
     ...choice('reuse', 'reject'),
   ),
-  SERVICE_QUOTAS: preset(
-    'off',
-    'Counts the usage of each project, and keeps the limits of sends.',
-    ...choice('on', 'off'),
-  ),
+  SERVICE_QUOTAS: preset('off', 'Keeps the limits of sends.', ...choice('on', 'off')),
   SERVICE_PROJECT_MESSAGES_PER_MINUTE: optional(
     'Most messages of a project per minute, also at once. Needs SERVICE_QUOTAS. If unset: no limit.',
     ...whole(1, 10_000_000),
