@@ -9,7 +9,7 @@ import type { Form } from './input.js'
 
 const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
 const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
-export const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
+const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
 /** An empty or illegal field does not filter. People type addresses by hand too. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)

@@ -103,7 +103,7 @@ const statsRow = ({ at, subject, id, counts }: CountRow): StatsRow => ({
   ...allCounts(counts),
 })
 
-export const totalOf = (rows: readonly CountRow[]): AllCounts =>
+const totalOf = (rows: readonly CountRow[]): AllCounts =>
   allCounts(rows.reduce<Counts>((sum, { counts }) => addCounts(sum, counts), {}))
 
 const record = <K extends string>(names: readonly K[], of: (name: K) => number) =>
