@@ -111,7 +111,11 @@ describe('the list of webhooks', () => {
     expect(await hostsIn('nonsense')).toEqual(['healthy', 'paused'])
     expect(await hostsIn('held')).toEqual(['paused'])
     expect(await hostsIn('bad')).toEqual([])
-    expect(await text('/console')).toContain('href="/console/webhooks?show=held">by 1 webhook<')
+    expect(await text('/console')).toContain('no webhook holds any')
+    const asked = { projectId, agent: 'bot', sessionId: 's', message: 'never', waitMs: 0 }
+    const { message } = (await service.messages.send(asked))._unsafeUnwrap()
+    await service.messages.cancel({ projectId, agent: 'bot', messageId: message.id })
+    expect(await text('/console')).toContain('href="/console/webhooks?show=held">2 by paused<')
   })
 })
 

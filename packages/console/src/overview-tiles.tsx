@@ -4,7 +4,7 @@ import { deliveriesPath } from './parts/filter.js'
 import { messagesPath } from './messages/message-table.js'
 import type { Counted, Numbers } from './parts/numbers.js'
 import { BASE } from './options.js'
-import { span } from './parts/parts.js'
+import { formatDuration, span } from './parts/parts.js'
 
 type Total = Numbers['total']
 
@@ -32,7 +32,7 @@ export const Tiles = ({ tiles }: { readonly tiles: readonly Tile[] }) => (
 )
 
 export const messageTiles = (
-  { messages, failed, cancelled }: Total,
+  { messages, failed, cancelled, answered, p50Ms, p95Ms }: Total,
   { since, backlog }: Counted,
 ): readonly Tile[] => {
   const { queued, running, deferred, inputRequired } = backlog.messages
@@ -73,8 +73,17 @@ export const messageTiles = (
       ),
       isBad: failed > 0,
     },
+    {
+      name: 'Response time',
+      value: answered === 0 ? '–' : upTo(p50Ms),
+      href: messagesPath({ state: 'responded', from: since }),
+      note: answered === 0 ? 'no answers' : `half of the answers; 95 %: ${upTo(p95Ms)}`,
+    },
   ]
 }
+
+/** The buckets of response times end at half an hour. */
+const upTo = (ms: number | null) => (ms === null ? 'over 30 min' : `up to ${formatDuration(ms)}`)
 
 export function deliveryTiles(
   { attempts, acceptedAttempts, failedAttempts }: Total,

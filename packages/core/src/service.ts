@@ -1,4 +1,5 @@
 import { createAgents } from './agents/agents.js'
+import { createFolding } from './maintenance/folding.js'
 import { createMaintenance } from './maintenance/maintenance.js'
 import { masterKeyCheck } from './maintenance/master-key.js'
 import { localSignal } from './messages/local-signal.js'
@@ -76,7 +77,8 @@ export function createService(options: ServiceOptions): MessagingService {
   const signals = { stopping: stopping.signal, stopDeadline: stopDeadline.signal }
   const platform = platformOf({ ...options, clock }, signals)
   const follower = new JumpFollower(platform)
-  const maintenance = createMaintenance(platform)
+  const folding = createFolding(platform)
+  const maintenance = createMaintenance(platform, folding)
   const webhooks = createWebhooks(platform, maintenance)
   const messages = createMessages(platform, webhooks)
   const agents = createAgents(platform, maintenance, messages, webhooks)
@@ -111,8 +113,8 @@ export function createService(options: ServiceOptions): MessagingService {
     now: () => clock.now(),
     async start() {
       if (!(await isReady(platform, follower))) return
-      const workers = [deliverySender, dispatcher, inputDeadlines, maintenance, recoveryRunner]
-      for (const worker of workers) worker.start()
+      for (const worker of [deliverySender, dispatcher, inputDeadlines]) worker.start()
+      for (const worker of [maintenance, folding, recoveryRunner]) worker.start()
       await supervisor.tick()
       supervisor.start()
     },
@@ -125,7 +127,9 @@ export function createService(options: ServiceOptions): MessagingService {
       waitingRoom.close()
       answerStreams.close()
       webhooks.eventReaders.close()
-      const othersStopped = Promise.all([recoveryRunner.stop(), inputDeadlines.stop()])
+      const othersStopped = Promise.all(
+        [recoveryRunner, inputDeadlines, folding].map((worker) => worker.stop()),
+      )
       await maintenance.stop()
       await dispatcher.stop(graceMs)
       answerStreams.leaveRelay()

@@ -60,6 +60,10 @@ const allCounts = {
     .describe(
       `Answers by their response time: up to ${RESPONSE_TIMES_MS.join(', ')} ms, and longer.`,
     ),
+  p50Ms: count
+    .nullable()
+    .describe('Half of the answers took up to so long. Null without answers, or if it was longer.'),
+  p95Ms: count.nullable().describe('95 % of the answers took up to so long, or null.'),
 }
 const day = z.iso.date()
 
@@ -97,7 +101,7 @@ const statsSchema = z
   })
   .meta({ id: 'Stats' })
 
-const plain = ({ byClass: _, byTime: __, ...sums }: AllCounts) => sums
+const plain = ({ byClass: _, byTime: __, p50Ms: ___, p95Ms: ____, ...sums }: AllCounts) => sums
 
 const usageBody = ({ from, to, total, rows }: ProjectStats): BodyOf<typeof usageSchema> => ({
   from: dateOf(from),

@@ -279,7 +279,7 @@ create index deliveries_webhook on agent_messaging.deliveries (webhook_seq, seq)
 create index deliveries_undelivered on agent_messaging.deliveries (project_id, seq)
   where state <> 'delivered';
 create index deliveries_event on agent_messaging.deliveries (event_seq);
-create index deliveries_waiting on agent_messaging.deliveries (created_at)
+create index deliveries_waiting on agent_messaging.deliveries (project_id, created_at)
   where due_at = 9007199254740991;
 create index deliveries_order on agent_messaging.deliveries (order_key, seq)
   where order_key is not null and finished_at is null;

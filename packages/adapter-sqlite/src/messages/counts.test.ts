@@ -21,7 +21,7 @@ it('a write that fails in a batch keeps no counts and no tokens, and the others 
 
   const [first, broken, second] = await Promise.all([
     accept('a', counts(1)),
-    accept('b', { ...counts(1), projectId: null as never }),
+    accept('b', { ...counts(1), message: null as never }),
     accept('c', counts(1)),
   ])
   expect(first._unsafeUnwrap()).toMatchObject({ kind: 'created', levels: [{ remaining: 1 }] })

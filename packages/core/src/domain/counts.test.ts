@@ -8,6 +8,7 @@ import {
   rowsOfCounts,
   sumOfCounts,
   timeBucket,
+  timeWithin,
   type Count,
 } from './counts.js'
 import type { Outcome } from './delivery.js'
@@ -136,4 +137,15 @@ it('makes a row of each step for the subject and for its project, and adds to kn
   expect(rowsOfCounts([...rows, ...rows], []).map(({ counts }) => counts.messages)).toEqual([
     2, 4, 2, 4, 2, 2,
   ])
+})
+
+it.each([
+  [0.5, [], null],
+  [0.5, [1, 1], 100],
+  [0.5, [1, 2], 250],
+  [0.95, [94, 1, 5], 250],
+  [0.95, [94, 0, 6], 500],
+  [0.95, [1, ...Array.from({ length: 14 }, () => 0), 1], null],
+])('%d of the times are within the end of a bucket: %j', (share, byTime, end) => {
+  expect(timeWithin(share, byTime)).toBe(end)
 })

@@ -118,6 +118,16 @@ export function timeBucket(ms: number): number {
   return at < 0 ? RESPONSE_TIMES_MS.length : at
 }
 
+/**
+ * Returns the end of the bucket that has the given share of the times, the quickest first. Null if
+ * there is none, or it is the last bucket.
+ */
+export function timeWithin(share: number, byTime: readonly number[]): number | null {
+  let left = share * byTime.reduce((sum, count) => sum + count, 0)
+  if (left === 0) return null
+  return RESPONSE_TIMES_MS.find((_, at) => (left -= byTime[at] ?? 0) <= 0) ?? null
+}
+
 type EndedAttempt = {
   readonly projectId: string
   /** Empty for the hook of a message. */

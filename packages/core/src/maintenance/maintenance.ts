@@ -3,7 +3,7 @@ import type { Instant } from '../domain/instant.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
-import { createFolding } from './folding.js'
+import type { Folding } from './folding.js'
 
 /**
  * Cancels deliveries that cannot be sent any more, frees the space of erased rows, and purges
@@ -40,10 +40,10 @@ const MOST_STEPS = 10
 
 export function createMaintenance(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>,
+  folding: Folding,
 ): Maintenance {
   const { retention, disabledBacklog } = d.policy
   const { audit, counts, deliveries, events, messages, recoveries } = d.storage
-  const folding = createFolding(d)
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
@@ -112,17 +112,7 @@ export function createMaintenance(
     return rows
   }
 
-  return {
-    wake: loop.wake,
-    tick,
-    start: () => {
-      loop.start()
-      folding.start()
-    },
-    stop: async () => {
-      await Promise.all([loop.stop(), folding.stop()])
-    },
-  }
+  return { wake: loop.wake, tick, start: loop.start, stop: loop.stop }
 }
 
 /** `-Infinity` keeps all events, as 0 does. A store takes numbers only. */

@@ -6,6 +6,7 @@ import {
   COUNT_STEPS,
   RESPONSE_TIMES_MS,
   startOf,
+  timeWithin,
   type AttemptClass,
   type CountName,
   type CountRow,
@@ -36,11 +37,14 @@ export type ReadStatsInput = {
 
 /**
  * All counts of a time. `byClass` counts attempts by their outcome. `byTime` counts answers by
- * the bucket of their response time.
+ * the bucket of their response time. Half of the answers took up to `p50Ms`, and 95 % up to `p95Ms`,
+ * in milliseconds. These are ends of buckets: null without answers, and in the last bucket.
  */
 export type AllCounts = Readonly<Record<CountName, number>> & {
   readonly byClass: Readonly<Record<AttemptClass, number>>
   readonly byTime: readonly number[]
+  readonly p50Ms: number | null
+  readonly p95Ms: number | null
 }
 
 /** The counts of the step that begins at `at`. */
@@ -109,8 +113,13 @@ const totalOf = (rows: readonly CountRow[]): AllCounts =>
 const record = <K extends string>(names: readonly K[], of: (name: K) => number) =>
   Object.fromEntries(names.map((name) => [name, of(name)])) as Record<K, number>
 
-const allCounts = (counts: Counts): AllCounts => ({
-  ...record(COUNT_NAMES, (name) => counts[name] ?? 0),
-  byClass: record(ATTEMPT_CLASSES, (name) => counts[`class:${name}`] ?? 0),
-  byTime: [...RESPONSE_TIMES_MS, Infinity].map((_, at) => counts[`time:${at}`] ?? 0),
-})
+function allCounts(counts: Counts): AllCounts {
+  const byTime = [...RESPONSE_TIMES_MS, Infinity].map((_, at) => counts[`time:${at}`] ?? 0)
+  return {
+    ...record(COUNT_NAMES, (name) => counts[name] ?? 0),
+    byClass: record(ATTEMPT_CLASSES, (name) => counts[`class:${name}`] ?? 0),
+    byTime,
+    p50Ms: timeWithin(0.5, byTime),
+    p95Ms: timeWithin(0.95, byTime),
+  }
+}

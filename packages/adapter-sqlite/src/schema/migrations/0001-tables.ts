@@ -255,7 +255,7 @@ create index deliveries_undelivered on deliveries (project_id) where state <> 'd
 create index deliveries_finished on deliveries (finished_at) where finished_at is not null;
 create index deliveries_event on deliveries (event_seq);
 create index deliveries_order on deliveries (order_key) where order_key is not null and due_at is not null;
-create index deliveries_waiting on deliveries (created_at) where due_at = 9007199254740991;
+create index deliveries_waiting on deliveries (project_id, created_at) where due_at = 9007199254740991;
 
 -- Tasks that redeliver the matches of a filter. A running one has finished_at null, and continues
 -- after the delivery page_cursor. The last page orders the turns of running tasks.
