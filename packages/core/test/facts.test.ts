@@ -46,6 +46,7 @@ describe('the facts of telemetry:', () => {
         ...{
           messageId,
           agentId: bot.id,
+          agentName: bot.name,
           projectId: project.id,
           attempt: 1,
           durationMs: 1_500,

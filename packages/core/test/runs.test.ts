@@ -376,6 +376,8 @@ describe('the lease of a run', () => {
     await dead.clock.advance(31_000)
     expect(dead.runtime.requests).toHaveLength(1)
     expect(await dead.state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_LOST' } })
+    const ends = dead.telemetry.named('run.finished')
+    expect(ends).toMatchObject([{ state: 'failed', isRun: false, agentName: 'bot' }])
   })
   it('holds a result until the storage is available again', async () => {
     const { post, clock, runtime, storage, state } = await scene()

@@ -319,8 +319,10 @@ describe('the metrics of a server', () => {
     await send(server, 'echo', 'hello')
     expect((await metricsOf(server, KEY)).status).toBe(401)
     const text = await (await metricsOf(server, 'a-token')).text()
-    expect(text).toContain('agent_messaging_runs_total{state="responded"} 1')
-    expect(text).toContain('agent_messaging_messages_accepted_total{attached="false"} 1')
+    expect(text).toContain('agent_messaging_runs_total{state="responded",agent="echo"} 1')
+    expect(text).toContain(
+      'agent_messaging_messages_accepted_total{attached="false",agent="echo"} 1',
+    )
     expect(text).toMatch(
       /^agent_messaging_http_requests_total\{method="POST",route="\/v1\/agents\/:\w+\/messages",status="200"\} 1$/m,
     )

@@ -48,7 +48,7 @@ export const answerRun =
         held: { messageId, token },
         message,
         run,
-        maxAttempts: agent.maxAttempts,
+        agent,
       })
       if (recorded.kind === 'lease_lost') {
         // Possibly by this answer, if the store took it and its confirmation was lost.

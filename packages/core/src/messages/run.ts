@@ -142,12 +142,11 @@ export class Run {
   async #settle(run: EndedRun): Promise<RunEnd> {
     const { agent, claimed } = this.#input
     const { held } = this
-    const { maxAttempts } = agent
     const settled = await settleRun(this.#context, {
       held,
       message: claimed.message,
       run,
-      maxAttempts,
+      agent,
       isRun: !claimed.isExhausted,
       cause: this.#span,
     })

@@ -195,6 +195,7 @@ function sentOf(
     name: 'message.accepted',
     messageId: message.id,
     agentId: agent.id,
+    agentName: agent.name,
     projectId: agent.projectId,
     attached,
   })

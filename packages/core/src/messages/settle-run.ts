@@ -1,4 +1,5 @@
 import type { Result } from 'neverthrow'
+import type { Agent } from '../domain/agent.js'
 import { isStorableText } from '../domain/json.js'
 import { decideQuestion } from '../domain/input-decisions.js'
 import type { Instant } from '../domain/instant.js'
@@ -20,7 +21,7 @@ type UnsettledRun = {
   readonly held: HeldRun
   readonly message: RunningMessage
   readonly run: EndedRun
-  readonly maxAttempts: number
+  readonly agent: Pick<Agent, 'name' | 'maxAttempts'>
   /** False if the message ends without a run. */
   readonly isRun?: boolean
   /** The span of the run. Default: the message's trace, for an answer by callback. */
@@ -35,7 +36,7 @@ type UnsettledRun = {
  */
 export async function settleRun(
   context: RunContext,
-  { held, message, run, maxAttempts, isRun = true, cause = { trace: message.trace } }: UnsettledRun,
+  { held, message, run, agent, isRun = true, cause = { trace: message.trace } }: UnsettledRun,
 ): Promise<Result<RecordedRun, Unavailable>> {
   const { clock, policy, random, storage, tracing } = context
   const now = clock.now()
@@ -52,9 +53,11 @@ export async function settleRun(
     const written = await tracedCommit(tracing, cause, 'ask', () =>
       retryUntilStored(context, () => storage.messages.ask(asking)),
     )
-    return written.map((recorded) => tell(context, { message, recorded, state, outgoing, now }))
+    return written.map((recorded) =>
+      tell(context, { agent, message, recorded, state, outgoing, now }),
+    )
   }
-  const retries = { maxAttempts, ...policy.dispatch }
+  const retries = { maxAttempts: agent.maxAttempts, ...policy.dispatch }
   const { state, events } = decideAfterRun(message, checked, retries, now, random.next())
   const outgoing = events.length > 0 ? outgoingOf(context, events, projectId, trace) : undefined
   const { messageId, token } = held
@@ -71,12 +74,11 @@ export async function settleRun(
   )
   const error = checked.kind === 'failed' ? checked.error : undefined
   return written.map((recorded) =>
-    tell(context, { message, recorded, state, outgoing, now, error }),
+    tell(context, { agent, isRun, message, recorded, state, outgoing, now, error }),
   )
 }
 
-type StoredEnd = {
-  readonly message: RunningMessage
+type StoredEnd = Pick<UnsettledRun, 'agent' | 'isRun' | 'message'> & {
   readonly recorded: RecordedRun
   readonly state: MessageState
   readonly outgoing: ReturnType<typeof outgoingOf> | undefined
@@ -87,10 +89,10 @@ type StoredEnd = {
 /** Tells telemetry, callers, readers of events and the delivery sender of a stored end. */
 function tell(
   { deliverySender, eventNews, signal, telemetry }: RunContext,
-  { message, recorded, state, outgoing, now, error }: StoredEnd,
+  { agent, isRun = true, message, recorded, state, outgoing, now, error }: StoredEnd,
 ): RecordedRun {
   const { id: messageId, projectId, agentId, attempt } = message
-  const facts = { messageId, agentId, attempt }
+  const facts = { messageId, agentId, agentName: agent.name, attempt }
   if (recorded.kind === 'lease_lost') {
     telemetry.record({ name: 'run.refused', ...facts })
     return recorded
@@ -101,6 +103,7 @@ function tell(
     projectId,
     durationMs: Math.max(0, now - message.state.startedAt),
     state: state.kind,
+    ...(!isRun && { isRun }),
     ...(state.kind === 'queued' && { nextRunAt: state.notBefore }),
     ...(error && { error: error.code, detail: error.message }),
   })

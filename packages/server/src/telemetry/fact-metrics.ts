@@ -6,6 +6,9 @@ type Handlers<Name extends Fact['name']> = Readonly<Record<Name, (fact: Fact) =>
 const ATTEMPT_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 15]
 const RUN_BUCKETS = [0.01, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000]
 
+/** Each agent is a series of some counters, so their number has a limit. */
+const MAX_AGENTS = 50
+
 /** Counts the facts that the service reports to its telemetry port. */
 export function factMetrics(make: Instruments): Telemetry {
   const handlers: Handlers<Fact['name']> = {
@@ -36,7 +39,7 @@ function messageHandlers({
   const accepted = counter(
     'messages_accepted',
     'Sends, by whether they attached to an earlier message.',
-    ['attached'],
+    ['attached', 'agent'],
   )
   const changed = counter('messages_changed', 'Messages that a caller cancelled or retried.', [
     'to',
@@ -46,21 +49,39 @@ function messageHandlers({
     'Questions of agents that were answered, withdrawn, reminded of, or have expired.',
     ['to'],
   )
-  const runs = counter('runs', 'Finished runs, by the resulting state of the message.', ['state'])
+  const runs = counter('runs', 'Ended runs, by the resulting state of the message, or lost.', [
+    'state',
+    'agent',
+  ])
   const runSeconds = histogram<'state'>(
     'run_duration',
     'Time from the claim of a message until its run was stored.',
     RUN_BUCKETS,
   )
+  const agentOf = agentLabels()
   return {
-    'message.accepted': ({ attached }) => accepted.inc({ attached: labelOf(attached) }),
+    'message.accepted': ({ attached, agentName }) =>
+      accepted.inc({ attached: labelOf(attached), agent: agentOf(agentName) }),
     'message.cancelled': () => changed.inc({ to: 'cancelled' }),
     'message.retried': () => changed.inc({ to: 'queued' }),
     'input.changed': ({ to }) => inputs.inc({ to: labelOf(to) }),
-    'run.finished': ({ state, durationMs }) => {
-      runSeconds.observe({ state: labelOf(state) }, Number(durationMs) / 1_000)
-      runs.inc({ state: labelOf(state) })
+    'run.finished': ({ state: after, durationMs, agentName, isRun }) => {
+      // A message whose last run was lost ends without a run.
+      const isLost = isRun === false
+      const state = isLost ? 'lost' : labelOf(after)
+      runs.inc({ state, agent: agentOf(agentName) })
+      if (!isLost) runSeconds.observe({ state }, Number(durationMs) / 1_000)
     },
+  }
+}
+
+/** Returns the name of one of the first agents, and `other` for the rest. */
+function agentLabels(): (name: Fact[string]) => string {
+  const names = new Set<string>()
+  return (given) => {
+    const name = labelOf(given)
+    if (names.size < MAX_AGENTS) names.add(name)
+    return names.has(name) ? name : 'other'
   }
 }
 
@@ -127,9 +148,11 @@ function serviceHandlers({
   }
 }
 
-/** `2xx` to `5xx`, or the error of an attempt without a response. */
-const classOf = ({ statusCode, error }: Fact) =>
-  typeof statusCode === 'number' ? `${Math.floor(statusCode / 100)}xx` : labelOf(error)
+/** `2xx` to `5xx`, `429`, or the error of an attempt without a response. */
+function classOf({ statusCode, error }: Fact) {
+  if (typeof statusCode !== 'number') return labelOf(error)
+  return statusCode === 429 ? '429' : `${Math.floor(statusCode / 100)}xx`
+}
 
 const labelOf = (value: Fact[string]) =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null)

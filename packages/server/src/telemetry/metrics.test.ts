@@ -50,10 +50,13 @@ async function shown(...facts: Fact[]): Promise<string[]> {
 
 describe('the metrics', () => {
   it.each<[Fact, string[]]>([
-    [{ name: 'message.accepted', attached: true }, ['messages_accepted_total{attached="true"} 1']],
     [
-      { name: 'run.finished', state: 'failed', durationMs: 500 },
-      ['runs_total{state="failed"} 1', 'run_duration_seconds_sum{state="failed"} 0.5'],
+      { name: 'message.accepted', attached: true, agentName: 'a' },
+      ['messages_accepted_total{attached="true",agent="a"} 1'],
+    ],
+    [
+      { name: 'run.finished', state: 'failed', durationMs: 500, agentName: 'a' },
+      ['runs_total{state="failed",agent="a"} 1', 'run_duration_seconds_sum{state="failed"} 0.5'],
     ],
     [{ name: 'message.cancelled' }, ['messages_changed_total{to="cancelled"} 1']],
     [{ name: 'message.retried' }, ['messages_changed_total{to="queued"} 1']],
@@ -89,19 +92,39 @@ describe('the metrics', () => {
     const lines = await shown(
       { ...attempted, outcome: 'accepted', statusCode: 204, state: 'delivered' },
       { ...attempted, outcome: 'refused', statusCode: 503, state: 'pending' },
+      { ...attempted, outcome: 'refused', statusCode: 429, state: 'pending' },
       { ...attempted, outcome: 'unreachable', error: 'dns', state: 'exhausted' },
     )
     expect(lines).toEqual(
       expect.arrayContaining([
         'agent_messaging_delivery_attempts_total{outcome="accepted",class="2xx"} 1',
         'agent_messaging_delivery_attempts_total{outcome="refused",class="5xx"} 1',
+        'agent_messaging_delivery_attempts_total{outcome="refused",class="429"} 1',
         'agent_messaging_delivery_attempts_total{outcome="unreachable",class="dns"} 1',
-        'agent_messaging_delivery_attempt_duration_seconds_sum{outcome="refused"} 0.25',
+        'agent_messaging_delivery_attempt_duration_seconds_sum{outcome="refused"} 0.5',
         'agent_messaging_deliveries_finished_total{state="delivered"} 1',
         'agent_messaging_deliveries_finished_total{state="exhausted"} 1',
       ]),
     )
     expect(lines.join()).not.toMatch(/state="pending"|="[wd]"/)
+  })
+
+  it('name the first 50 agents, and count the rest as one', async () => {
+    const run = { name: 'run.finished', state: 'responded', durationMs: 1 } as const
+    const agents = Array.from({ length: 53 }, (_, n) => ({ ...run, agentName: `a${n}` }))
+    const lines = (await shown(...agents, ...agents)).filter((line) => line.includes('runs_total'))
+    expect(lines).toHaveLength(51)
+    const ofAgent = (name: string) =>
+      `agent_messaging_runs_total{state="responded",agent="${name}"}`
+    expect(lines[49]).toBe(`${ofAgent('a49')} 2`)
+    expect(lines[50]).toBe(`${ofAgent('other')} 6`)
+  })
+
+  it('count a message whose last run was lost, but no run', async () => {
+    const lost = { name: 'run.finished', state: 'failed', durationMs: 500, isRun: false } as const
+    expect((await shown({ ...lost, agentName: 'a' })).filter((line) => /_run/.test(line))).toEqual([
+      'agent_messaging_runs_total{state="lost",agent="a"} 1',
+    ])
   })
 
   it('count requests by route and status', async () => {
@@ -142,6 +165,8 @@ describe('the metrics', () => {
       'agent_messaging_deliveries{state="due"} 3',
       'agent_messaging_deliveries{state="held"} 2',
       'agent_messaging_deliveries{state="later"} 5',
+      'agent_messaging_deliveries_held{cause="circuit"} 1',
+      'agent_messaging_deliveries_held{cause="order"} 1',
       'agent_messaging_delivery_lag_seconds 7.5',
       'agent_messaging_delivery_held_seconds{cause="circuit"} 9',
       'agent_messaging_delivery_held_seconds{cause="order"} 1',
@@ -159,7 +184,7 @@ describe('the metrics', () => {
     expect(text).toMatch(/^agent_messaging_storage_up 0$/m)
     expect(text).toMatch(/^agent_messaging_waiting_callers 7$/m)
     expect(text).not.toMatch(
-      /^agent_messaging_(messages|deliveries|webhooks_held|\w+_(lag|held)_seconds)[{ ]/m,
+      /^agent_messaging_(messages|deliveries|deliveries_held|webhooks_held|\w+_(lag|held)_seconds)[{ ]/m,
     )
   })
 

@@ -21,49 +21,7 @@ export function stateGauges({ gauge }: Instruments) {
   const up = gauge('storage_up', 'Whether this scrape could read the storage.')
   // The following gauges describe the whole storage and are the same for all processes.
   const messages = messageGauges(gauge)
-  const deliveries = gauge(
-    'deliveries',
-    'Open deliveries: due, held (see delivery_held_seconds), or later.',
-    ['state'],
-  )
-  const deliveryLag = gauge(
-    'delivery_lag_seconds',
-    'How long the oldest delivery that can be sent now has been due.',
-  )
-  const deliveryHeld = gauge(
-    'delivery_held_seconds',
-    'How long the oldest delivery that is not sent has been due, by cause: disabled, paused, circuit, limit (of this process) or order.',
-    ['cause'],
-  )
-  const webhooks = gauge(
-    'webhooks_held',
-    'Webhooks that are disabled or have an open or half-open circuit.',
-    ['state'],
-  )
-
-  function showBacklog(backlog: Backlog, now: Instant) {
-    messages.show(backlog.messages, now)
-    const { open, due, held, disabledWebhooks, openCircuits, halfOpenCircuits } = backlog.deliveries
-    const causes = HOLD_CAUSES.map((cause) => ({ cause, ...held[cause] }))
-    const heldCount = causes.reduce((sum, { count }) => sum + count, 0)
-    const counts = { due, held: heldCount, later: open - due - heldCount }
-    for (const [state, count] of Object.entries(counts)) deliveries.set(count, { state })
-    for (const { cause, oldestAt } of causes)
-      deliveryHeld.set(secondsSince(oldestAt, now), { cause })
-    deliveryLag.set(secondsSince(backlog.deliveries.oldestDueAt, now))
-    const states = {
-      disabled: disabledWebhooks,
-      circuit_open: openCircuits,
-      circuit_half_open: halfOpenCircuits,
-    }
-    for (const [state, count] of Object.entries(states)) webhooks.set(count, { state })
-  }
-
-  function hideBacklog() {
-    for (const labelled of [deliveries, deliveryHeld, webhooks]) labelled.clear()
-    deliveryLag.clear()
-    messages.hide()
-  }
+  const deliveries = deliveryGauges(gauge)
 
   return {
     /** `backlog` is undefined while the storage is unavailable. */
@@ -78,8 +36,8 @@ export function stateGauges({ gauge }: Instruments) {
       readers.set(waitingReaders)
       for (const [reason, count] of Object.entries(byReason)) limits.set(count, { reason })
       up.set(backlog ? 1 : 0)
-      if (backlog) showBacklog(backlog, now)
-      else hideBacklog()
+      messages.show(backlog?.messages, now)
+      deliveries.show(backlog?.deliveries, now)
     },
   }
 }
@@ -92,15 +50,64 @@ function messageGauges(gauge: Instruments['gauge']) {
   const lag = gauge('message_lag_seconds', 'How long the oldest message that can run has been due.')
   const inputAge = gauge('input_age_seconds', 'How long the oldest open question has waited.')
   return {
-    show({ queued, running, deferred, ...more }: Backlog['messages'], now: Instant): void {
+    show(backlog: Backlog['messages'] | undefined, now: Instant): void {
+      if (!backlog) {
+        for (const each of [count, lag, inputAge]) each.clear()
+        return
+      }
+      const { queued, running, deferred, ...more } = backlog
       const counts = { queued, running, deferred, input_required: more.inputRequired }
       for (const [state, open] of Object.entries(counts)) count.set(open, { state })
       lag.set(secondsSince(more.oldestDueAt, now))
       inputAge.set(secondsSince(more.oldestAskedAt, now))
     },
-    hide(): void {
-      count.clear()
-      for (const unlabelled of [lag, inputAge]) unlabelled.clear()
+  }
+}
+
+function deliveryGauges(gauge: Instruments['gauge']) {
+  const deliveries = gauge(
+    'deliveries',
+    'Open deliveries: due, held (see deliveries_held), or later.',
+    ['state'],
+  )
+  const heldCount = gauge(
+    'deliveries_held',
+    'Due deliveries that are not sent, by cause: disabled, paused, circuit, limit (of this process) or order.',
+    ['cause'],
+  )
+  const lag = gauge(
+    'delivery_lag_seconds',
+    'How long the oldest delivery that can be sent now has been due.',
+  )
+  const heldSeconds = gauge(
+    'delivery_held_seconds',
+    'How long the oldest of the held deliveries has been due, by cause.',
+    ['cause'],
+  )
+  const webhooks = gauge(
+    'webhooks_held',
+    'Webhooks that are disabled or have an open or half-open circuit.',
+    ['state'],
+  )
+  return {
+    show(backlog: Backlog['deliveries'] | undefined, now: Instant): void {
+      if (!backlog) {
+        for (const each of [deliveries, heldCount, heldSeconds, lag, webhooks]) each.clear()
+        return
+      }
+      const { open, due, oldestDueAt, held, ...ofWebhooks } = backlog
+      const causes = HOLD_CAUSES.map((cause) => ({ cause, ...held[cause] }))
+      const allHeld = causes.reduce((sum, { count }) => sum + count, 0)
+      const counts = { due, held: allHeld, later: open - due - allHeld }
+      for (const [state, count] of Object.entries(counts)) deliveries.set(count, { state })
+      for (const { cause, count, oldestAt } of causes) {
+        heldCount.set(count, { cause })
+        heldSeconds.set(secondsSince(oldestAt, now), { cause })
+      }
+      lag.set(secondsSince(oldestDueAt, now))
+      webhooks.set(ofWebhooks.disabledWebhooks, { state: 'disabled' })
+      webhooks.set(ofWebhooks.openCircuits, { state: 'circuit_open' })
+      webhooks.set(ofWebhooks.halfOpenCircuits, { state: 'circuit_half_open' })
     },
   }
 }

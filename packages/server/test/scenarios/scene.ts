@@ -24,6 +24,8 @@ type Resource = { readonly [field: string]: unknown } & { readonly id: string }
 /** A server in this process with a real file, real sockets and a fake clock. */
 export type Scene = {
   readonly clock: FakeClock
+  /** The server's. */
+  readonly url: string
   api(
     method: string,
     route: string,
@@ -106,6 +108,7 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
   })
   return {
     clock,
+    url: server.url,
     api,
     settled,
     send: async (message = 'hi') => {
