@@ -802,6 +802,8 @@ export interface components {
       readonly lastSuccessAt?: string
       /** Format: date-time */
       readonly lastFailureAt?: string
+      /** @description The newest failed attempt that is stored. Only `GET` returns it. */
+      readonly lastFailure?: components['schemas']['LastFailure']
       /**
        * @description `open`: nothing is sent for a while. `half_open`: one delivery at a time is sent as a probe.
        * @enum {string}
@@ -839,6 +841,36 @@ export interface components {
     readonly SecretMark: {
       readonly set: boolean
     }
+    readonly LastFailure: {
+      /** @description Starts at 1. */
+      readonly attemptNumber: number
+      /** Format: date-time */
+      readonly startedAt: string
+      /**
+       * @description `accepted` means a 2xx status.
+       * @enum {string}
+       */
+      readonly outcome: 'accepted' | 'refused' | 'unreachable'
+      readonly statusCode?: number
+      /** Format: uuid */
+      readonly deliveryId: string
+      /** @description The first 200 characters of the answer’s body. */
+      readonly responseBody?: string
+      /** @description Present with `detail` if the outcome is `unreachable`. */
+      readonly error?: components['schemas']['UnreachableError']
+      readonly detail?: string
+    }
+    /** @enum {string} */
+    readonly UnreachableError:
+      | 'dns'
+      | 'address_blocked'
+      | 'connect'
+      | 'tls'
+      | 'reset'
+      | 'timeout'
+      | 'protocol'
+      | 'unsealable_secret'
+      | 'interrupted'
     /** @description The most that the process that answers sends to the webhook now, and why. Other processes have other limits. */
     readonly WebhookLimit: {
       /** @description Requests at a time. */
@@ -917,6 +949,8 @@ export interface components {
       readonly lastSuccessAt?: string
       /** Format: date-time */
       readonly lastFailureAt?: string
+      /** @description The newest failed attempt that is stored. Only `GET` returns it. */
+      readonly lastFailure?: components['schemas']['LastFailure']
       /**
        * @description `open`: nothing is sent for a while. `half_open`: one delivery at a time is sent as a probe.
        * @enum {string}
@@ -1110,17 +1144,6 @@ export interface components {
       readonly error?: components['schemas']['UnreachableError']
       readonly detail?: string
     }
-    /** @enum {string} */
-    readonly UnreachableError:
-      | 'dns'
-      | 'address_blocked'
-      | 'connect'
-      | 'tls'
-      | 'reset'
-      | 'timeout'
-      | 'protocol'
-      | 'unsealable_secret'
-      | 'interrupted'
     readonly EventLogPage: {
       readonly data: readonly components['schemas']['LoggedEvent'][]
       /** @description Send it as `?after=`. Present even if the page is empty. */

@@ -10,6 +10,7 @@ export { ACTOR_KINDS, AUDIT_ACTIONS } from './domain/audit.js'
 export type {
   DeliveryAttempt,
   DeliveryStatus,
+  LastFailure,
   RetryPolicy,
   WebhookDelivery,
 } from './domain/delivery.js'
@@ -30,7 +31,7 @@ export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/counts.js'
 export type { BucketLevel, SendLimit, SendLimits } from './domain/send-limit.js'
 export type { CircuitState, WebhookHealthPolicy } from './domain/webhook-health.js'
 export { circuitAt } from './domain/webhook-health.js'
-export type { Webhook, WebhookChanges, WebhookSettings } from './domain/webhook.js'
+export type { ReadWebhook, Webhook, WebhookChanges, WebhookSettings } from './domain/webhook.js'
 export type { HookOfMessage } from './domain/message-hook.js'
 export type { JsonScalar, MetadataCondition, WebhookFilter } from './domain/webhook-filter.js'
 export type { WebhookLimit } from './domain/webhook-limit.js'

@@ -22,7 +22,7 @@ import type { Instant } from './domain/instant.js'
 import type { HookOfMessage } from './domain/message-hook.js'
 import type { Message } from './domain/message.js'
 import type { PortalSession } from './domain/portal.js'
-import type { Webhook } from './domain/webhook.js'
+import type { ReadWebhook, Webhook } from './domain/webhook.js'
 import type { LimitReason, WebhookLimit } from './domain/webhook-limit.js'
 import type { InputLink, LinkedInput } from './messages/answer-by-link.js'
 import type { AnswerError, AnswerInput } from './messages/answer-run.js'
@@ -347,8 +347,10 @@ interface WebhookCalls {
   ): Answer<CreatedWebhook, Invalid | Refusal<'webhook_not_found'>>
   /** Ends the grace period of a rotation now. */
   finishRotation(ref: WebhookRef & ByActor): Answer<Webhook, Refusal<'webhook_not_found'>>
-  get(ref: WebhookRef): Answer<Webhook, Refusal<'webhook_not_found'>>
-  list(projectId: string, page: PageOf): Paged<Webhook>
+  /** Returns the webhook with its last failure. */
+  get(ref: WebhookRef): Answer<ReadWebhook, Refusal<'webhook_not_found'>>
+  /** Lists webhooks with their last failures, newest first. */
+  list(projectId: string, page: PageOf): Paged<ReadWebhook>
   /**
    * Sends a `webhook.test` event to this webhook only, subscribed or not. Its delivery is retried as
    * any other.

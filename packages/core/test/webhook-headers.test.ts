@@ -55,7 +55,7 @@ describe('the headers of a webhook’s own', () => {
   it.each(['accepted', 'refused'] as const)(
     'are not kept of an answer that sends them back, be it %s',
     async (kind) => {
-      const { deliver, sender } = await withHeaders()
+      const { deliver, sender, service, webhook } = await withHeaders()
       sender.script({
         kind,
         statusCode: kind === 'accepted' ? 200 : 500,
@@ -67,6 +67,9 @@ describe('the headers of a webhook’s own', () => {
         kind,
         responseBody: 'You sent [redacted] ([redacted]) for Zoë',
       })
+      const ref = { projectId: webhook.projectId, webhookId: webhook.id }
+      const { lastFailure } = (await service.webhooks.get(ref))._unsafeUnwrap()
+      expect(lastFailure?.outcome).toEqual(kind === 'refused' ? attempts?.[0]?.outcome : undefined)
     },
   )
 

@@ -151,7 +151,9 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     expect(made).toMatchObject({ events: ['*'], requestsPerSecond: 2 })
     expect(await on(`webhooks show ${String(id)}`)).toEqual({ id, ...made })
     expect(await on<object[]>('webhooks list')).toContainEqual({ id, ...made })
-    expect(await textOf('webhooks list')).toMatch(/STATE +HEALTH\n.* enabled +untried\n$/)
+    expect(await textOf('webhooks list')).toMatch(
+      /STATE +HEALTH +LAST FAILURE\n.* enabled +untried +none\n$/,
+    )
     expect(await on(`webhooks pause ${String(id)}`)).toMatchObject({ paused: true })
     expect((await on<{ troubledWebhooks: object[] }>('status')).troubledWebhooks).toEqual([
       expect.objectContaining({ id, paused: true }),

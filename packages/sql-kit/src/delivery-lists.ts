@@ -8,6 +8,7 @@ import {
   type AttemptRow,
   type DeliveryDetail,
   type DeliveryRow,
+  type LastFailure,
   type Page,
   type PageOf,
   type RedeliverFilter,
@@ -51,6 +52,19 @@ const detail = sql<DeliveryRef, DetailRow>(
     ${fromDeliveries(d)} left join ${d.schema}attempts t on t.delivery_seq = d.seq
       left join ${d.schema}header_names n on n.seq = t.header_names_seq
     where d.id = @deliveryId and d.project_id = @projectId order by t.attempt_number`,
+)
+type Failures = { readonly projectId: string; readonly webhookIds: readonly string[] }
+type FailureRow = Omit<LastFailure, 'outcome'> & Pick<AttemptRow, 'outcome'>
+/** Attempts that began in the same millisecond make more than one row of a webhook. */
+export const failuresOf = sql<Failures, FailureRow>(
+  ({ schema, join, oneOf, not }) => `
+    select w.id as "webhookId", d.id as "deliveryId", t.attempt_number as "attemptNumber",
+      t.started_at as "startedAt", t.outcome
+    from ${schema}webhooks w
+      ${join} ${schema}attempts t on t.failed_webhook_seq = w.seq and t.started_at = (
+        select max(started_at) from ${schema}attempts where failed_webhook_seq = w.seq)
+      ${join} ${schema}deliveries d on d.seq = t.delivery_seq
+    where ${oneOf('w.id', 'webhookIds')} and w.project_id = @projectId and ${not('w.is_deleted')}`,
 )
 /** Reads the events first, in their order. */
 const fromEvents = ({ schema, join }: Dialect): string =>
@@ -113,6 +127,19 @@ export function* deliveryDetail(
   if (!row) return undefined
   const attempts = rows.filter(isAttempt).map(toAttempt)
   return { delivery: toDelivery(row), body: row.body ?? '', attempts }
+}
+
+/** `DeliveryStore.lastFailures`. */
+export function* lastFailures(
+  projectId: string,
+  webhookIds: readonly string[],
+): Operation<LastFailure[]> {
+  const rows = yield* all(failuresOf, { projectId, webhookIds })
+  const failures = rows.map((row) => ({
+    ...row,
+    outcome: JSON.parse(row.outcome) as LastFailure['outcome'],
+  }))
+  return [...new Map(failures.map((failure) => [failure.webhookId, failure])).values()]
 }
 
 const isAttempt = (row: DetailRow): row is DetailRow & AttemptRow => row.attemptNumber !== null

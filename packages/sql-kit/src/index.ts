@@ -35,6 +35,7 @@ export { cancelDelivery, deliveryEnds } from './delivery-ends.js'
 export {
   deliveryList,
   deliveryListSql,
+  failuresOf,
   findDelivery,
   fromDeliveries,
   lastReadSql,

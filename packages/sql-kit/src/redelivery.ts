@@ -10,7 +10,7 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { deliveryBacklog } from './backlogs.js'
-import { deliveryDetail, listDeliveries } from './delivery-lists.js'
+import { deliveryDetail, lastFailures, listDeliveries } from './delivery-lists.js'
 import { run, sql, type Operation, type Runner } from './operation.js'
 
 type Circuits = { readonly webhookIds: readonly string[]; readonly now: Instant }
@@ -70,9 +70,10 @@ export function* redeliver(
 export const deliveryLists = ({
   read,
   write,
-}: Runner): Pick<DeliveryStore, 'get' | 'list' | 'backlog' | 'redeliver'> => ({
+}: Runner): Pick<DeliveryStore, 'get' | 'list' | 'lastFailures' | 'backlog' | 'redeliver'> => ({
   get: read(deliveryDetail),
   list: read((filter, page) => listDeliveries(filter, page)),
+  lastFailures: read(lastFailures),
   backlog: read(deliveryBacklog),
   redeliver: write(redeliver),
 })

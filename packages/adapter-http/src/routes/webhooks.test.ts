@@ -1,6 +1,7 @@
 import type { WebhookSettings } from '@org/agent-messaging-core'
+import type { Outcome } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
-import { refused } from '@org/agent-messaging-testing'
+import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
 import { openScene, UNKNOWN_ID } from '../../test/scene.js'
 
 const url = 'https://receiver.example/hook'
@@ -222,6 +223,7 @@ it('a webhook shows its health', async () => {
     consecutiveFailures: 1,
     failingSince: at,
     lastFailureAt: at,
+    lastFailure: { outcome: 'refused', statusCode: 503, responseBody: '', startedAt: at },
     circuit: 'open',
     circuitOpenUntil: '2030-01-01T00:01:00.000Z',
   })
@@ -232,6 +234,46 @@ it('a webhook shows its health', async () => {
     disabledReason: 'gone',
     consecutiveFailures: 2,
   })
+})
+
+it('shows the last failure of each webhook of a list, with 200 characters of the answer', async () => {
+  const { ask, clock, sender } = await openScene()
+  const webhooks = []
+  for (let n = 0; n < 3; n++)
+    webhooks.push((await ask('POST', '/v1/webhooks', { body: hook })).json)
+  const [refuses, away, healthy] = webhooks
+  const responseBody = '😀'.repeat(201)
+  const test = async ({ id }: { id: string }, outcome: Outcome) => {
+    sender.script(outcome)
+    const { json } = await ask('POST', `/v1/webhooks/${id}/test`)
+    await clock.advance(0)
+    return json.id as string
+  }
+  await test(healthy, accepted())
+  const refused = await test(refuses, { kind: 'refused', statusCode: 500, responseBody })
+  const unreached = await test(away, unreachable('timeout'))
+  const failed = { attemptNumber: 1, startedAt: '2030-01-01T00:00:00.000Z' }
+  const { json } = await ask('GET', '/v1/webhooks')
+  expect(json.data.map((row: { lastFailure?: object }) => row.lastFailure)).toEqual([
+    undefined,
+    {
+      ...failed,
+      deliveryId: unreached,
+      outcome: 'unreachable',
+      error: 'timeout',
+      detail: 'told: timeout',
+    },
+    {
+      ...failed,
+      deliveryId: refused,
+      outcome: 'refused',
+      statusCode: 500,
+      responseBody: '😀'.repeat(200),
+    },
+  ])
+  expect((await ask('PATCH', `/v1/webhooks/${away.id}`, { body: {} })).json).not.toHaveProperty(
+    'lastFailure',
+  )
 })
 
 describe('POST /v1/webhooks/:id/rotate-secret', () => {

@@ -1,4 +1,9 @@
-import type { JsonScalar, Webhook, WebhookFilter, WebhookSettings } from '@org/agent-messaging-core'
+import type {
+  JsonScalar,
+  ReadWebhook,
+  WebhookFilter,
+  WebhookSettings,
+} from '@org/agent-messaging-core'
 import {
   given,
   customHeadersSchema,
@@ -101,7 +106,7 @@ const change = settings.partial().meta({
 /** Returns what the routes of webhooks share. The body shows the webhook as it is now. */
 export const webhookRoute = (d: HttpDeps) => ({
   route: routesOf(d, { tag: 'Webhooks', access: authorize(d, 'project:webhooks') }),
-  bodyOf: (webhook: Webhook) =>
+  bodyOf: (webhook: ReadWebhook) =>
     webhookBody(webhook, d.service.now(), d.service.webhooks.limitOf(webhook)),
 })
 

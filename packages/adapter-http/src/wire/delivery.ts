@@ -4,6 +4,7 @@ import {
   type DeliveryAttempt,
   type DeliveryDetail,
   type DeliveryStatus,
+  type LastFailure,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
 import {
@@ -88,6 +89,16 @@ const attemptSchema = z
   })
   .meta({ id: 'DeliveryAttempt' })
 
+/** The last failure of a webhook. */
+export const lastFailureSchema = attemptSchema
+  .pick({ attemptNumber: true, startedAt: true, outcome: true, statusCode: true })
+  .extend({
+    deliveryId: uuid,
+    responseBody: z.string().optional().describe('The first 200 characters of the answer’s body.'),
+    ...attemptSchema.pick({ error: true, detail: true }).shape,
+  })
+  .meta({ id: 'LastFailure' })
+
 export const deliveryDetailSchema = deliverySchema
   .extend({
     body: z.string().describe('The body of every attempt, exactly as signed.'),
@@ -140,6 +151,19 @@ const attemptBody = ({
   durationMs,
   url,
   requestHeaders,
+  outcome: outcome.kind,
+  ...outcomeOf(outcome),
+})
+
+export const lastFailureBody = ({
+  deliveryId,
+  attemptNumber,
+  startedAt,
+  outcome,
+}: LastFailure): BodyOf<typeof lastFailureSchema> => ({
+  deliveryId,
+  attemptNumber,
+  startedAt: toIso(startedAt),
   outcome: outcome.kind,
   ...outcomeOf(outcome),
 })

@@ -3,6 +3,7 @@ import {
   EVENT_NAMES,
   type CircuitState,
   type Instant,
+  type ReadWebhook,
   type Webhook,
   type WebhookLimit,
   type WebhookSettings,
@@ -16,6 +17,7 @@ import {
 import { z } from 'zod'
 import { answerFields } from '../described.js'
 import { at, count, toIsoIfSet, uuid, type BodyOf } from './body.js'
+import { lastFailureBody, lastFailureSchema } from './delivery.js'
 import { webhookFilterSchema } from './webhook-filter.js'
 
 const disabledReasons = ['operator', 'failing', 'gone'] as const satisfies readonly DisabledReason[]
@@ -48,6 +50,9 @@ export const webhookSchema = z
     failingSince: at.optional().describe('The time of the first failure after the last success.'),
     lastSuccessAt: at.optional().describe('Accurate to about ten seconds.'),
     lastFailureAt: at.optional(),
+    lastFailure: lastFailureSchema
+      .optional()
+      .describe('The newest failed attempt that is stored. Only `GET` returns it.'),
     circuit: z
       .enum(circuits)
       .describe(
@@ -86,7 +91,7 @@ type WebhookBody = BodyOf<typeof webhookSchema>
 
 /** The webhook at `now`. Does not contain the secret, which only a creation and a rotation show. */
 export const webhookBody = (
-  { headers, ...webhook }: Webhook,
+  { headers, lastFailure, ...webhook }: ReadWebhook,
   now: Instant,
   limit?: WebhookLimit,
 ): WebhookBody => ({
@@ -99,6 +104,7 @@ export const webhookBody = (
   ...webhook.sending,
   ...statusFields(webhook),
   ...healthFields(webhook, now),
+  ...(lastFailure && { lastFailure: lastFailureBody(lastFailure) }),
   limit,
   ...(webhook.previousSecret &&
     webhook.previousSecret.until > now && {

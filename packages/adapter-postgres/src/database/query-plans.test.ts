@@ -7,6 +7,7 @@ import {
 import {
   deliveryListSql as deliveryList,
   messageListSql as messageList,
+  failuresOf,
   finishedDeliveries,
   finishedMessages,
   oldEvents,
@@ -61,6 +62,8 @@ const FILL = `
   insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
     select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
       case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;
+  insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, failed_webhook_seq)
+    select n, 1, n, 1, '', case when n % 2 = 0 then 1 + n % 500 end from generate_series(1, 20000) n;
   insert into agent_messaging.event_logs (project_id, last_position, floor) select 'p' || n, 20000, 0 from generate_series(1, 100) n;
   analyze`
 
@@ -148,6 +151,12 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'deliveries_undelivered',
     deliveryListSql({ projectId: 'p1', status: 'exhausted' }),
     { ...ofProject, status: 'exhausted' },
+  ],
+  [
+    'find the last failures of webhooks',
+    'attempts_failed',
+    sql(failuresOf(dialect)),
+    { projectId: 'p1', webhookIds: Array.from({ length: 100 }, (_, n) => `w${n}`) },
   ],
   [
     'purge deliveries',

@@ -358,6 +358,10 @@ create table agent_messaging.attempts (
   outcome text not null,
   header_names_seq bigint,
   header_values text,
+  -- The webhook of an attempt that was not accepted.
+  failed_webhook_seq bigint,
   primary key (delivery_seq, attempt_number)
 );
+create index attempts_failed on agent_messaging.attempts (failed_webhook_seq, started_at)
+  where failed_webhook_seq is not null;
 `

@@ -39,6 +39,7 @@ type InsertedColumns = [
   outcome: string,
   headerNamesSeq: number | null,
   headerValues: string | null,
+  failedWebhookSeq: number | null,
 ]
 type UpdatedColumns = [
   state: string,
@@ -68,8 +69,8 @@ export function attemptRecords(
   const orders = new DeliveryOrders(db)
   // The driver binds values by place faster than by name.
   const insert = db.prepare<InsertedColumns>(`
-    insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, url, outcome, header_names_seq, header_values)
-    values (?, ?, ?, ?, ?, ?, ?, ?)`)
+    insert into attempts (delivery_seq, attempt_number, started_at, duration_ms, url, outcome, header_names_seq, header_values, failed_webhook_seq)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const update = db.prepare<UpdatedColumns>(`
     update deliveries set state = ?, is_claimed = 0, step = coalesce(?, step), due_at = ?, resume_at = null, finished_at = ?, attempt_count = ?
     where seq = ?`)
@@ -91,6 +92,7 @@ export function attemptRecords(
       outcome,
       headerNamesSeq,
       headerValues,
+      record.attempt.outcome.kind === 'accepted' ? null : claim.webhookSeq,
     )
     update.run(record.state.kind, step, dueAt, finishedAt, attemptNumber, claim.seq)
     const nextIsDue =

@@ -1,4 +1,9 @@
-import { defaultLimits, type Instant, type Webhook } from '@org/agent-messaging-core'
+import {
+  defaultLimits,
+  type Instant,
+  type ReadWebhook,
+  type Webhook,
+} from '@org/agent-messaging-core'
 import { ResultAsync } from 'neverthrow'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
@@ -11,7 +16,7 @@ import { BASE } from '../options.js'
 import { Command, Status, Time } from '../parts/parts.js'
 import { type Columns, DataTable, Empty, Live } from '../parts/table.js'
 import { NEW_WEBHOOK, type WebhookDraft, WebhookForm } from './webhook-form.js'
-import { healthOf, WebhookName } from '../parts/wording.js'
+import { healthOf, outcomeLabel, WebhookName } from '../parts/wording.js'
 
 type Shown = {
   readonly name: string
@@ -79,7 +84,7 @@ export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draf
   })
 }
 
-function columnsFor(counted: Counted): Columns<Webhook> {
+function columnsFor(counted: Counted): Columns<ReadWebhook> {
   const numbers = numbersOf(counted, '24h')
   return {
     Webhook: (webhook) => (
@@ -99,7 +104,7 @@ function columnsFor(counted: Counted): Columns<Webhook> {
         </>
       )
     },
-    'Attempts in 24 h': ({ id: webhook, health: { lastSuccessAt } }) => {
+    'Attempts in 24 h': ({ id: webhook, health: { lastSuccessAt }, lastFailure }) => {
       const { good, bad } = numbers.ofWebhook(webhook)
       const from = counted.since
       return (
@@ -109,6 +114,12 @@ function columnsFor(counted: Counted): Columns<Webhook> {
           {lastSuccessAt !== undefined && (
             <div class="muted small">
               last accepted <Time at={lastSuccessAt} />
+            </div>
+          )}
+          {lastFailure && (
+            <div class="muted small">
+              last failed <Time at={lastFailure.startedAt} />:{' '}
+              {outcomeLabel(lastFailure.outcome).text}
             </div>
           )}
         </>

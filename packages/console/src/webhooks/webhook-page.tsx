@@ -1,6 +1,8 @@
 import type {
   DeliveryDetail,
   Instant,
+  LastFailure,
+  ReadWebhook,
   Webhook,
   WebhookFilter,
   WebhookLimit,
@@ -8,7 +10,12 @@ import type {
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
 import { ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps } from '../context.js'
-import { deliveryColumns, detailsOf, mergePages } from '../deliveries/delivery-table.js'
+import {
+  deliveryColumns,
+  DeliveryLink,
+  detailsOf,
+  mergePages,
+} from '../deliveries/delivery-table.js'
 import { BASE } from '../options.js'
 import { Chart } from '../parts/charts.js'
 import { textsOf, titleOf } from '../parts/fields.js'
@@ -16,11 +23,11 @@ import { deliveriesPath } from '../parts/filter.js'
 import { numbersOf, readCounts, type Counted } from '../parts/numbers.js'
 import { Facts, Id, Post, Status, Time, WholeId } from '../parts/parts.js'
 import { Empty, Live, TableSection } from '../parts/table.js'
-import { healthOf, limitText } from '../parts/wording.js'
+import { healthOf, limitText, outcomeLabel } from '../parts/wording.js'
 import { useView } from '../parts/zone.js'
 
 type WebhookPageProps = {
-  readonly webhook: Webhook
+  readonly webhook: ReadWebhook
   readonly limit: WebhookLimit
   readonly deliveries: readonly DeliveryDetail[]
   readonly recent: WebhookActivity
@@ -92,6 +99,7 @@ const isSigningTwice = ({ previousSecret }: Webhook, now: Instant) =>
 
 function WebhookFacts({ webhook, limit }: Pick<WebhookPageProps, 'webhook' | 'limit'>) {
   const { id, url, events, filter, description, headers, health, status, sending } = webhook
+  const { lastFailure } = webhook
   const { now } = useView()
   const { reason, ...label } = healthOf(webhook, now)
   const texts = textsOf(others, { ...webhook, ...sending })
@@ -116,7 +124,11 @@ function WebhookFacts({ webhook, limit }: Pick<WebhookPageProps, 'webhook' | 'li
           ]),
         ),
         'Last accepted': <TimeOrNever at={health.lastSuccessAt} />,
-        'Last failed': <TimeOrNever at={health.lastFailureAt} />,
+        'Last failed': lastFailure ? (
+          <Failure {...lastFailure} />
+        ) : (
+          <TimeOrNever at={health.lastFailureAt} />
+        ),
         'Old secret': webhook.previousSecret && isSigningTwice(webhook, now) && (
           <>
             signs too, expires <Time at={webhook.previousSecret.until} />
@@ -158,6 +170,22 @@ const factsOfFilter = ({ agentId, sessionIdPrefix, metadata = [] }: WebhookFilte
     </>
   ),
 })
+
+/** Shows when the webhook failed last, how, and the beginning of the answer. */
+function Failure({ deliveryId, startedAt, outcome }: LastFailure) {
+  const answer = outcome.kind === 'unreachable' ? outcome.detail : outcome.responseBody
+  return (
+    <>
+      <Status {...outcomeLabel(outcome)} /> <Time at={startedAt} />, delivery{' '}
+      <DeliveryLink id={deliveryId} />
+      {answer !== '' && (
+        <div class="muted">
+          <bdi>{answer}</bdi>
+        </div>
+      )}
+    </>
+  )
+}
 
 const TimeOrNever = ({ at }: { readonly at: Instant | undefined }) =>
   at === undefined ? <>never</> : <Time at={at} />

@@ -87,6 +87,23 @@ export type Outcome =
   | { readonly kind: 'unreachable'; readonly error: UnreachableError; readonly detail: string }
 
 /**
+ * The newest attempt of a webhook that was not accepted, also if a later one was. Its answer is cut.
+ */
+export type LastFailure = Pick<DeliveryAttempt, 'attemptNumber' | 'startedAt' | 'outcome'> & {
+  readonly webhookId: string
+  readonly deliveryId: string
+}
+
+const SHOWN = 200
+
+/** Cuts the answer to its first 200 characters, each of up to two UTF-16 units. */
+export function cutAnswer(outcome: Outcome): Outcome {
+  if (outcome.kind === 'unreachable') return outcome
+  const units = outcome.responseBody.slice(0, 2 * SHOWN)
+  return { ...outcome, responseBody: Array.from(units).slice(0, SHOWN).join('') }
+}
+
+/**
  * `delaysMs[step]` follows the failure at that step. Without a delay the delivery is exhausted.
  * Jitter only lengthens.
  */

@@ -1,4 +1,5 @@
 import type { CustomHeaders } from './custom-headers.js'
+import type { LastFailure } from './delivery.js'
 import { EVENT_NAMES, type SubscribableEvent } from './event.js'
 import { filled, given } from './given.js'
 import type { Instant } from './instant.js'
@@ -42,6 +43,9 @@ export type Webhook = KeptSettings & {
   readonly createdAt: Instant
   readonly updatedAt: Instant
 }
+
+/** A webhook that was read. A change does not read the failure. */
+export type ReadWebhook = Webhook & { readonly lastFailure?: LastFailure }
 
 /** An operator, five days of failures only, or a 410 with `disableOnGone`. */
 export type DisabledReason = 'operator' | 'failing' | 'gone'

@@ -4,6 +4,7 @@ import type {
   AfterAttempt,
   DeliveryAttempt,
   DeliveryStatus,
+  LastFailure,
   OperatorReason,
   SendingDelivery,
   WebhookDelivery,
@@ -102,6 +103,11 @@ export interface DeliveryStore {
   list(filter: DeliveryFilter, page: PageOf): Stored<Page<WebhookDelivery>>
   /** Returns the newest deliveries of each message's events, at most `limit` per message. */
   ofMessages(query: DeliveriesOfMessages): Stored<MessageDelivery[]>
+  /**
+   * Returns the newest stored attempt of each webhook that was not accepted. Leaves out webhooks
+   * without one, deleted webhooks, and webhooks of other projects.
+   */
+  lastFailures(projectId: string, webhookIds: readonly string[]): Stored<LastFailure[]>
   /** Cancels up to `limit` open deliveries of deleted webhooks. Returns their number. */
   cancelOrphans(query: { now: Instant; limit: number }): Stored<number>
   /**

@@ -16,6 +16,7 @@ export type {
   WebhookDelivery,
 } from '../domain/delivery.js'
 export { decideRedelivery, keepsOrder } from '../domain/delivery.js'
+export type { LastFailure } from '../domain/delivery.js'
 export { orderKeyOf } from '../domain/delivery-order.js'
 export { openDeliveries, type DueDeliveries, type OpenQueue } from '../domain/backlog.js'
 export { ClaimBudget } from '../domain/claim-budget.js'

@@ -1,6 +1,7 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
 import type { CustomHeaders } from '../domain/custom-headers.js'
+import { cutAnswer } from '../domain/delivery.js'
 import { freezeEvent } from '../domain/event.js'
 import { fail } from '../domain/fail.js'
 import { ofPage } from '../domain/page-rules.js'
@@ -13,13 +14,14 @@ import {
   ownSettings,
   webhookHeadersContext,
   webhookSecretContext,
+  type ReadWebhook,
   type Webhook,
   type WebhookChange,
   type WebhookChanges,
   type WebhookSettings,
 } from '../domain/webhook.js'
 import { resumed, untried } from '../domain/webhook-health.js'
-import type { PageOf, Unavailable } from '../ports/stored.js'
+import type { PageOf, Stored, Unavailable } from '../ports/stored.js'
 
 import type { Platform } from '../platform.js'
 import type { With } from './context.js'
@@ -87,8 +89,39 @@ export const getWebhook =
       .get(projectId, webhookId)
       .andThen((found) => (found ? ok(found) : fail('webhook_not_found')))
 
+export const readWebhook = (d: Platform) => (ref: WebhookRef) =>
+  getWebhook(d)(ref)
+    .andThen((webhook) => withFailures(d, ref.projectId, [webhook]))
+    .map(([webhook]) => webhook as ReadWebhook)
+
 export const listWebhooks = (d: Platform) => (projectId: string, page: PageOf) =>
-  ofPage(page, (checked) => d.storage.webhooks.list(projectId, checked))
+  ofPage(page, (checked) =>
+    d.storage.webhooks
+      .list(projectId, checked)
+      .andThen(({ data, nextCursor }) =>
+        withFailures(d, projectId, data).map((webhooks) => ({ data: webhooks, nextCursor })),
+      ),
+  )
+
+/** Adds the last failure of each webhook. */
+const withFailures = (
+  { storage }: Platform,
+  projectId: string,
+  webhooks: readonly Webhook[],
+): Stored<ReadWebhook[]> =>
+  storage.deliveries
+    .lastFailures(
+      projectId,
+      webhooks.map(({ id }) => id),
+    )
+    .map((failures) => {
+      const byWebhook = new Map(failures.map((failure) => [failure.webhookId, failure]))
+      return webhooks.map((webhook) => {
+        const failure = byWebhook.get(webhook.id)
+        if (!failure) return webhook
+        return { ...webhook, lastFailure: { ...failure, outcome: cutAnswer(failure.outcome) } }
+      })
+    })
 
 export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
 

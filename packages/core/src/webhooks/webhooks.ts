@@ -11,8 +11,8 @@ import {
   disableWebhook,
   enableWebhook,
   finishRotation,
-  getWebhook,
   listWebhooks,
+  readWebhook,
   rotateSecret,
   sendTestEvent,
   updateWebhook,
@@ -45,7 +45,7 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       delete: deleteWebhook(context),
       rotateSecret: rotateSecret(context),
       finishRotation: finishRotation(context),
-      get: shared(getWebhook(context)),
+      get: shared(readWebhook(context)),
       list: shared(listWebhooks(context)),
       sendTestEvent: sendTestEvent(context),
       /** Returns the limit of the webhook in this process, which adapts to the receiver. */

@@ -22,6 +22,7 @@ import { inputsSuite } from './messages/inputs.js'
 import { idempotencySuite } from './messages/idempotency.js'
 import { instancesSuite } from './service/instances.js'
 import { isolationSuite } from './service/isolation.js'
+import { lastFailuresSuite } from './deliveries/last-failures.js'
 import { leasesSuite } from './messages/leases.js'
 import { messageMetadataSuite } from './messages/message-metadata.js'
 import { messageHooksSuite } from './deliveries/message-hooks.js'
@@ -86,6 +87,7 @@ const suites = {
     'claims of deliveries that are given up': releasedClaimsSuite,
     'recording attempts': attemptsSuite,
     'the health of webhooks': webhookHealthSuite,
+    'the last failures of webhooks': lastFailuresSuite,
     'the order of deliveries': deliveryOrderSuite,
     'ordered deliveries after random steps': orderModelSuite,
     'lists of deliveries': deliveryListsSuite,

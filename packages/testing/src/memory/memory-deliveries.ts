@@ -30,6 +30,7 @@ import {
   type DeliveryPurge,
   type DeliveryStore,
   type ErasedDeliveries,
+  type LastFailure,
   type MessageDelivery,
   type RecordedAttempt,
   type RedeliverFilter,
@@ -126,6 +127,24 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
 
   list(filter: DeliveryFilter, page: PageOf): Page<WebhookDelivery> {
     return newestFirst(this.#find(filter), page)
+  }
+
+  lastFailures(projectId: string, webhookIds: readonly string[]): LastFailure[] {
+    return webhookIds
+      .filter((id) => ofProject(this.#webhook(id), projectId))
+      .flatMap((webhookId) => {
+        const failures = this.#rows()
+          .filter(({ delivery }) => delivery.webhookId === webhookId)
+          .flatMap(({ delivery, attempts }) =>
+            attempts.map((attempt) => ({ ...attempt, deliveryId: delivery.id })),
+          )
+          .filter(({ outcome }) => outcome.kind !== 'accepted')
+          .toSorted((a, b) => a.startedAt - b.startedAt)
+        const last = failures.at(-1)
+        if (!last) return []
+        const { deliveryId, attemptNumber, startedAt, outcome } = last
+        return { webhookId, deliveryId, attemptNumber, startedAt, outcome }
+      })
   }
 
   ofMessages({ projectId, messageIds, limit }: DeliveriesOfMessages): MessageDelivery[] {

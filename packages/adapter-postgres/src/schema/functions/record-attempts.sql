@@ -35,9 +35,9 @@ begin
       and ("isAccepted" or (was = 'sending' and lease = token))),
   kept as (
     insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms,
-      url, outcome, header_names_seq, header_values)
+      url, outcome, header_names_seq, header_values, failed_webhook_seq)
     select seq, attempt_number, "startedAt", "durationMs", url, outcome, "headerNamesSeq",
-      "headerValues"
+      "headerValues", case when not "isAccepted" then webhook_seq end
     from counted),
   moved as (
     update agent_messaging.deliveries d set state = c.state, step = coalesce(c.step, d.step),

@@ -323,6 +323,9 @@ create table attempts (
   outcome text not null,
   header_names_seq integer references header_names,
   header_values text,
+  -- The webhook of an attempt that was not accepted.
+  failed_webhook_seq integer,
   primary key (delivery_seq, attempt_number)
 ) strict, without rowid;
+create index attempts_failed on attempts (failed_webhook_seq, started_at) where failed_webhook_seq is not null;
 `

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { webhookRow } from './webhook-row.js'
 
 const NOW = '2030-01-01T12:00:00.000Z'
+const failed = { deliveryId: 'd', attemptNumber: 2, startedAt: NOW }
 const failing = { consecutiveFailures: 3, failingSince: NOW }
 
 const webhook = (changes: Partial<Webhook>): Webhook => ({
@@ -36,4 +37,12 @@ it.each<[Partial<Webhook>, string]>([
   [{ enabled: false, disabledReason: 'gone' }, 'disabled (gone)'],
 ])('the state of %j is shown as %j', (changes, text) => {
   expect(webhookRow(webhook(changes))['state']).toBe(text)
+})
+
+it.each<[Webhook['lastFailure'], string]>([
+  [undefined, 'none'],
+  [{ ...failed, outcome: 'refused', statusCode: 503 }, `503 at ${NOW}, delivery d`],
+  [{ ...failed, outcome: 'unreachable', error: 'timeout' }, `timeout at ${NOW}, delivery d`],
+])('the last failure %j is shown as %j', (lastFailure, text) => {
+  expect(webhookRow(webhook(lastFailure ? { lastFailure } : {}))['lastFailure']).toBe(text)
 })

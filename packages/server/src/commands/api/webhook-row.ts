@@ -9,11 +9,18 @@ export const webhookRow = (webhook: Webhook): Row => ({
   filter: webhook.filter ? JSON.stringify(webhook.filter) : 'none',
   state: stateOf(webhook),
   health: healthOf(webhook),
+  lastFailure: lastFailureOf(webhook),
 })
 
 function stateOf({ enabled, disabledReason, paused }: Webhook) {
   if (!enabled) return `disabled (${disabledReason})`
   return paused ? 'paused' : 'enabled'
+}
+
+function lastFailureOf({ lastFailure }: Webhook) {
+  if (!lastFailure) return 'none'
+  const { startedAt, statusCode, error, deliveryId } = lastFailure
+  return `${statusCode ?? error} at ${startedAt}, delivery ${deliveryId}`
 }
 
 /** Says whether the receiver accepts requests, and since when it does not. */
