@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { check } from './check.js'
 import type { History } from './history.js'
 import { summarize } from './summary.js'
-import { validHistory } from './valid-history.js'
+import { DAY_MS, validHistory } from './valid-history.js'
 
 type Writable<T> = T extends object ? { -readonly [Key in keyof T]: Writable<T[Key]> } : T
 type Draft = Writable<History>
@@ -240,6 +240,17 @@ const planted: readonly (readonly [
     (history) => {
       delivery(history, 'w1-m2').place = 9
     },
+  ],
+  ['counts', 'a count is lost', ({ counted }) => void counted?.rows.pop()],
+  [
+    'counts',
+    'a message is counted twice',
+    ({ counted }) => Object.assign(counted?.rows[0] ?? {}, { counts: { messages: 3 } }),
+  ],
+  [
+    'counts',
+    'a message is counted on another day',
+    ({ counted }) => Object.assign(counted?.facts[0] ?? {}, { at: DAY_MS + 1 }),
   ],
   [
     'fencing',

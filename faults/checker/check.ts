@@ -1,4 +1,5 @@
 import { acknowledged } from './acknowledged.js'
+import { counts } from './counts.js'
 import { delivered } from './delivered.js'
 import { deliveryOrder } from './delivery-order.js'
 import { drained } from './drained.js'
@@ -12,7 +13,7 @@ import { sessionOrder } from './session-order.js'
 import { verifySignatures, type Verify } from './signatures.js'
 import type { Invariant, Violation } from './violation.js'
 
-/** The ten promises, by the names that violations have. */
+/** The promises, by the names that violations have. */
 const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   acknowledged,
   'one-per-key': onePerKey,
@@ -24,6 +25,7 @@ const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   'session-order': sessionOrder,
   fencing,
   'delivery-order': deliveryOrder,
+  counts,
 })
 
 /** Returns all violations in the history. */

@@ -10,6 +10,33 @@ export type History = {
   readonly runs: readonly AgentRun[]
   readonly faults: readonly Fault[]
   readonly final: FinalState
+  /** Absent if the counts were not read. */
+  readonly counted?: Counted
+}
+
+/** The counts that the service keeps, and the facts that the service must have counted. */
+export type Counted = {
+  readonly facts: readonly Fact[]
+  /** The counts of each step of time, for each length of steps. */
+  readonly rows: readonly CountRow[]
+}
+
+/** An event of an agent or a webhook. `at` is the time of day. */
+export type Fact = {
+  readonly subject: 'agent' | 'webhook'
+  readonly id: string
+  readonly at: number
+  readonly counts: Counts
+}
+
+export type Counts = { readonly [name: string]: number | undefined }
+
+type CountRow = {
+  readonly subject: 'project' | 'agent' | 'webhook'
+  readonly id: string
+  readonly stepMs: number
+  readonly at: number
+  readonly counts: Counts
 }
 
 /** The settings of the service. */

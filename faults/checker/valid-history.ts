@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type {
   AgentRun,
   ClientRequest,
+  Counted,
   FinalDelivery,
   FinalMessage,
   History,
@@ -9,6 +10,15 @@ import type {
 } from './history.js'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+export const DAY_MS = 86_400_000
+const ACCEPTED = { subject: 'agent', id: 'a', counts: { messages: 1 } } as const
+const COUNTED: Counted = {
+  facts: [1, 2, DAY_MS].map((at) => ({ ...ACCEPTED, at })),
+  rows: [ACCEPTED, { ...ACCEPTED, subject: 'project' as const, id: '' }].flatMap((row) => [
+    { ...row, stepMs: DAY_MS, at: 0, counts: { messages: 2 } },
+    { ...row, stepMs: DAY_MS, at: DAY_MS },
+  ]),
+}
 const WEBHOOKS = [
   { webhookId: 'w1', events: ['*'], secret: SECRET, isOrdered: true },
   { webhookId: 'w2', events: ['message.responded'], secret: SECRET },
@@ -69,6 +79,7 @@ export function validHistory(): History {
       webhooks: WEBHOOKS,
       deliveries,
     },
+    counted: COUNTED,
   })
 }
 

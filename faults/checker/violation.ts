@@ -1,7 +1,7 @@
 import type { History } from './history.js'
 
 /** A broken promise. `of` is the id or key. */
-type Breach = { readonly of: string; readonly problem: string }
+export type Breach = { readonly of: string; readonly problem: string }
 export type Violation = Breach & { readonly invariant: string }
 
 /** Finds the violations of one promise in a history. */

@@ -60,7 +60,8 @@ export function createAgents(
       () => {
         // An answer after an abort does not change the end of the run.
         Object.assign(run, { response: responseOf(run), endedAt: run.endedAt ?? timeline.elapsed })
-        end({ kind: 'answered', response: responseOf(run) })
+        const usage = { inputTokens: run.no, outputTokens: 2 }
+        end({ kind: 'answered', response: responseOf(run), usage })
       },
       owner,
     )

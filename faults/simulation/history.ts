@@ -1,6 +1,13 @@
 import type { DeliveryDetail, Message, Page, PageOf, Policy } from '@org/agent-messaging-core'
-import type { Storage, Stored } from '@org/agent-messaging-core/storage'
-import type { FinalDelivery, FinalMessage, FinalState, History } from '../checker/history.js'
+import { COUNT_STEPS, type Storage, type Stored } from '@org/agent-messaging-core/storage'
+import { attemptedFact } from '../checker/facts.js'
+import type {
+  Counted,
+  FinalDelivery,
+  FinalMessage,
+  FinalState,
+  History,
+} from '../checker/history.js'
 import type { Agents, Ran } from './agents.js'
 import type { FaultLog } from './fault-log.js'
 import type { Population } from './populate.js'
@@ -24,6 +31,7 @@ type Parts = Population & {
 /** Returns the history of a simulation for the checker. */
 export async function historyOf(parts: Parts): Promise<History> {
   const { seed, policy, faults, clients, agents, receivers, record } = parts
+  const details = await detailsOf(parts)
   const idOf = new Map(record.webhooks.map(({ url, webhookId }) => [url, webhookId]))
   return {
     seed,
@@ -40,20 +48,43 @@ export async function historyOf(parts: Parts): Promise<History> {
     })),
     runs: agents.runs.map((run) => ({ ...run, retries: retriesOf(record, run) })),
     faults: faults.all,
-    final: await finalState(parts),
+    final: await finalState(parts, details),
+    counted: await countedOf(parts, details),
   }
 }
 
 const retriesOf = ({ retriesAt }: StoreRecord, { token }: Ran): number => retriesAt.get(token) ?? 0
 
-async function finalState({
-  storage,
-  projectId,
-  agentIds,
-  webhookUrls,
-  record,
-  startedAt,
-}: Parts): Promise<FinalState> {
+async function detailsOf({ storage, projectId }: Parts): Promise<DeliveryDetail[]> {
+  const details: DeliveryDetail[] = []
+  for (const { id } of await readAll((page) => storage.deliveries.list({ projectId }, page))) {
+    const detail = (await storage.deliveries.get(projectId, id))._unsafeUnwrap()
+    if (detail) details.push(detail)
+  }
+  return details
+}
+
+async function countedOf(
+  { storage, projectId, record }: Parts,
+  details: readonly DeliveryDetail[],
+): Promise<Counted> {
+  const webhooks = new Map(details.map(({ delivery: { id, webhookId } }) => [id, webhookId]))
+  const attempts = details.flatMap(({ delivery: { webhookId }, body, attempts: made }) =>
+    made.map(({ startedAt, outcome }) => attemptedFact({ webhookId, startedAt, body, outcome })),
+  )
+  const rows = []
+  for (const subject of ['project', 'agent', 'webhook'] as const)
+    for (const { ms: stepMs } of COUNT_STEPS) {
+      const query = { projectId, subject, stepMs, from: 0, to: Infinity }
+      rows.push(...(await storage.counts.read(query))._unsafeUnwrap())
+    }
+  return { facts: [...attempts, ...record.factsOf((id) => webhooks.get(id) ?? id)], rows }
+}
+
+async function finalState(
+  { storage, projectId, agentIds, webhookUrls, record, startedAt }: Parts,
+  details: readonly DeliveryDetail[],
+): Promise<FinalState> {
   const messages: FinalMessage[] = []
   for (const agentId of agentIds) {
     const sessions = await readAll((page) =>
@@ -66,11 +97,7 @@ async function finalState({
       messages.push(...listed.map((message) => finalMessage(message, record, startedAt)))
     }
   }
-  const deliveries: FinalDelivery[] = []
-  for (const { id } of await readAll((page) => storage.deliveries.list({ projectId }, page))) {
-    const detail = (await storage.deliveries.get(projectId, id))._unsafeUnwrap()
-    if (detail) deliveries.push(finalDelivery(detail, record, startedAt))
-  }
+  const deliveries = details.map((one) => finalDelivery(one, record, startedAt))
   const webhooks = record.webhooks.map(({ webhookId, url, isOrdered }) => {
     const secret = secretOf(url.slice(url.lastIndexOf('/') + 1))
     const isTemporary = !webhookUrls.has(url)

@@ -139,6 +139,20 @@ export const mutations: Readonly<Record<string, Mutation>> = {
     }
   }),
 
+  'a count of an answer is lost': inMessages(({ recordRun }) => ({
+    recordRun: ({ count: _, ...run }) => recordRun(run),
+  })),
+
+  'a count of an attempt is doubled': inEachAttempt(({ count, ...record }) => ({
+    ...record,
+    ...(count && { count: { ...count, counts: { ...count.counts, attempts: 2 } } }),
+  })),
+
+  'a delivery counts at the start of its attempt': inEachAttempt(({ endCount, ...record }) => ({
+    ...record,
+    ...(endCount && { endCount: { ...endCount, at: record.attempt.startedAt } }),
+  })),
+
   'the order of a session is ignored': {
     store: (storage) => ({
       ...storage,

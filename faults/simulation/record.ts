@@ -1,10 +1,17 @@
 import type {
+  AttemptRecord,
+  ClaimedMessage,
   DeliveryStore,
+  HeldRun,
+  MessageState,
   MessageStore,
   Outgoing,
   RecoveryStore,
   WebhookStore,
 } from '@org/agent-messaging-core/storage'
+import { acceptedFact, endedFacts, ranFact, settledFact } from '../checker/facts.js'
+import type { Fact } from '../checker/history.js'
+import type { RunUsage } from '@org/agent-messaging-core'
 import type { FaultLog } from './fault-log.js'
 import type { StoreObserver } from './storage.js'
 import type { Timeline } from './timeline.js'
@@ -24,6 +31,8 @@ export type StoreRecord = {
   readonly places: ReadonlyMap<string, number>
   /** Times of redelivery requests, with the id of the delivery or the webhook. */
   readonly redelivered: readonly { readonly at: number; readonly of: string | undefined }[]
+  /** What the service must have counted, except for attempts. */
+  factsOf(webhookOf: (deliveryId: string) => string): Fact[]
 }
 
 type RecordedWebhook = {
@@ -46,9 +55,25 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
   const webhooks: RecordedWebhook[] = []
   const places = new Map<string, number>()
   const redelivered: { at: number; of: string | undefined }[] = []
+  const facts: Fact[] = []
+  const settled: AttemptRecord[] = []
+  const agents = new Map<string, string>()
+  /** Claims of messages that have no runs left. */
+  const withoutRun = new Set<string>()
 
-  const noteClaim = (messageId: string, token: number): void =>
-    void retriesAt.set(token, retries.get(messageId) ?? 0)
+  const noteClaim = ({ message: { id }, lease: { token }, isExhausted }: ClaimedMessage): void => {
+    retriesAt.set(token, retries.get(id) ?? 0)
+    if (isExhausted) withoutRun.add(`${id} ${token}`)
+  }
+
+  function noteEnd(messageId: string, state: MessageState, at: number): void {
+    facts.push(...endedFacts({ ...state, agentId: agents.get(messageId) ?? messageId, at }))
+  }
+
+  function noteRun({ messageId, token }: HeldRun, at: number, tokens?: RunUsage): void {
+    const agentId = agents.get(messageId) ?? messageId
+    if (!withoutRun.has(`${messageId} ${token}`)) facts.push(ranFact(agentId, at, tokens))
+  }
 
   const noteEvents = ({ events }: Outgoing): void => {
     for (const { id } of events) places.set(id, places.size + 1)
@@ -62,10 +87,17 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
       const isNew = accepted.kind === 'created' || accepted.kind === 'claimed'
       if (isNew && message.idempotencyKey !== undefined)
         keys.set(message.id, message.idempotencyKey)
-      if (accepted.kind === 'claimed') noteClaim(message.id, accepted.claimed.lease.token)
+      // A repeated write of the same message is accepted again.
+      if (isNew && !agents.has(message.id)) {
+        const { id, agentId, now: at, message: text, metadata } = message
+        agents.set(id, agentId)
+        const sent = { message: text, ...(metadata && { metadata: JSON.stringify(metadata) }) }
+        facts.push(acceptedFact({ agentId, at, ...sent }))
+      }
+      if (accepted.kind === 'claimed') noteClaim(accepted.claimed)
     },
     'messages.claimRunnable': (_: unknown, claimed: Answer<MessageStore, 'claimRunnable'>) => {
-      for (const { message, lease } of claimed) noteClaim(message.id, lease.token)
+      for (const claim of claimed) noteClaim(claim)
     },
     'messages.retry': (
       [{ messageId }]: Params<MessageStore, 'retry'>,
@@ -74,17 +106,36 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
       if (retried?.kind === 'retried') retries.set(messageId, (retries.get(messageId) ?? 0) + 1)
     },
     'messages.recordRun': (
-      [{ outgoing }]: Params<MessageStore, 'recordRun'>,
+      [run]: Params<MessageStore, 'recordRun'>,
       recorded: Answer<MessageStore, 'recordRun'>,
     ) => {
-      if (outgoing && recorded.kind === 'recorded') noteEvents(outgoing)
+      if (recorded.kind !== 'recorded') return
+      const { messageId, outgoing, state, now } = run
+      if (outgoing) noteEvents(outgoing)
+      noteRun(run, now, state.kind === 'responded' ? state.usage : undefined)
+      noteEnd(messageId, state, now)
+    },
+    'messages.ask': ([asking]: Params<MessageStore, 'ask'>, asked: Answer<MessageStore, 'ask'>) => {
+      if (asked.kind === 'recorded') noteRun(asking, asking.state.askedAt)
+    },
+    'messages.changeInput': (
+      [{ messageId, state, now }]: Params<MessageStore, 'changeInput'>,
+      changed: Answer<MessageStore, 'changeInput'>,
+    ) => {
+      if (changed?.kind === 'changed') noteEnd(messageId, state, now)
     },
     'messages.cancel': (
-      [{ outgoing }]: Params<MessageStore, 'cancel'>,
+      [{ messageId, outgoing, state }]: Params<MessageStore, 'cancel'>,
       cancelled: Answer<MessageStore, 'cancel'>,
     ) => {
-      if (cancelled?.kind === 'cancelled') noteEvents(outgoing)
+      if (cancelled?.kind !== 'cancelled') return
+      noteEvents(outgoing)
+      noteEnd(messageId, state, state.cancelledAt)
     },
+    'deliveries.recordAttempts': (
+      [records]: Params<DeliveryStore, 'recordAttempts'>,
+      recorded: Answer<DeliveryStore, 'recordAttempts'>,
+    ) => void settled.push(...records.filter((_, at) => recorded[at]?.kind === 'recorded')),
     'webhooks.create': ([{ id, url, ordering }]: Params<WebhookStore, 'create'>) =>
       void webhooks.push({ webhookId: id, url, isOrdered: ordering === 'session' }),
     'deliveries.redeliver': ([{ deliveryId, webhookId }]: Params<DeliveryStore, 'redeliver'>) => {
@@ -105,6 +156,15 @@ export function createRecord(timeline: Timeline, faults: FaultLog): StoreRecord 
     webhooks,
     places,
     redelivered,
+    factsOf: (webhookOf) => [
+      ...facts,
+      ...settled.flatMap(({ deliveryId, state }) => {
+        const webhookId = webhookOf(deliveryId)
+        if (state.kind === 'pending') return []
+        const at = state.kind === 'delivered' ? state.deliveredAt : state.exhaustedAt
+        return settledFact(webhookId, at, state.kind)
+      }),
+    ],
     observe: (method, args, answer) => {
       if (Object.hasOwn(notes, method))
         notes[method as keyof typeof notes](args as never, answer as never)

@@ -38,7 +38,8 @@ type Step = {
   isCancelled: boolean
 }
 
-const START = Date.UTC(2030, 0, 1)
+/** Just before a new day, so that a simulation has counts of two days. */
+const START = Date.UTC(2030, 0, 1) - 30_000
 
 export function createTimeline(seed: number): Timeline {
   const dice = createDice(seed)

@@ -116,6 +116,7 @@ async function recordWithHealth(
   if (outgoing) await fanOut(db, outgoing)
   const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
   await perform(db, appendCounts, record.count)
+  await perform(db, appendCounts, record.endCount)
   return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
 }
 

@@ -2,7 +2,7 @@ import { sumOfCounts, type Count } from '@org/agent-messaging-core/storage'
 import type { Queries } from '../database/gateway.js'
 import { call } from '../database/sql.js'
 
-type Counted = { readonly count?: Count | undefined }
+type Counted = { readonly count?: Count | undefined; readonly endCount?: Count }
 
 type CountParameters = {
   readonly counted: number
@@ -31,10 +31,12 @@ const counting = (statement: string, takesEffect: string): string => `
   select * from result`
 
 function countParameters(writes: readonly Counted[]): CountParameters | undefined {
-  const each = writes.flatMap(({ count }, at) => (count ? [{ place: at + 1, count }] : []))
+  const each = writes.flatMap(({ count, endCount }, at) =>
+    [count, endCount].flatMap((one) => (one ? [{ place: at + 1, count: one }] : [])),
+  )
   if (each.length === 0) return undefined
   const sums = JSON.stringify(sumOfCounts(each.map(({ count }) => count)))
-  return { counted: each.length, sums, each: JSON.stringify(each) }
+  return { counted: writes.length, sums, each: JSON.stringify(each) }
 }
 
 type CountingCall<Parameters, Row> = (

@@ -98,6 +98,7 @@ export function attemptRecords(
     const nextIsDue =
       finishedAt !== null && claim.orderKey !== null && orders.advance(claim.orderKey, finishedAt)
     counts.add(record.count)
+    counts.add(record.endCount)
     if (record.outgoing) fanOut(record.outgoing)
     const webhook = record.decideHealth && updateHealth(claim.webhookSeq, record.decideHealth)
     return { kind: 'recorded', ...(nextIsDue && { nextIsDue }), ...(webhook && { webhook }) }

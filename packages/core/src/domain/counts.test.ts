@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
   attemptClass,
-  countOfAttempt,
   countOfEnd,
   countOfMessage,
   countOfRun,
+  countsOfAttempt,
   rowsOfCounts,
   sumOfCounts,
   timeBucket,
@@ -87,6 +87,9 @@ it.each([
 })
 
 describe('the count of an attempt', () => {
+  const ofWebhook = { projectId: 'p', webhookId: 'w', body: '{}' }
+  const webhook = { projectId: 'p', subject: 'webhook', id: 'w' } as const
+
   it.each([
     [
       status(200),
@@ -101,9 +104,20 @@ describe('the count of an attempt', () => {
     [status(500), 'pending', { attempts: 1, 'class:5xx': 1, bytesOut: 2 }],
     [unreachable('dns'), 'pending', { attempts: 1, 'class:unreachable': 1 }],
   ] as const)('of %j that leaves it %s', (outcome, state, counts) => {
-    const attempt = { projectId: 'p', webhookId: 'w', body: '{}', startedAt: 5, outcome, state }
-    expect(countOfAttempt(attempt)).toEqual({
-      ...{ projectId: 'p', subject: 'webhook', id: 'w', at: 5, counts },
+    const attempt = { ...ofWebhook, startedAt: 5, now: 9, outcome, state }
+    expect(countsOfAttempt(attempt)).toEqual({ count: { ...webhook, at: 5, counts } })
+  })
+
+  it('has the end of its delivery apart if that is in later five minutes', () => {
+    const times = { startedAt: 299_999, now: 300_000 }
+    const attempt = { ...ofWebhook, ...times, outcome: status(200), state: 'delivered' } as const
+    expect(countsOfAttempt(attempt)).toEqual({
+      count: {
+        ...webhook,
+        at: 299_999,
+        counts: { attempts: 1, 'class:2xx': 1, bytesOut: 2 },
+      },
+      endCount: { ...webhook, at: 300_000, counts: { deliveries: 1, delivered: 1 } },
     })
   })
 })

@@ -135,21 +135,28 @@ type EndedAttempt = {
   readonly body: string
   readonly outcome: Outcome
   readonly startedAt: Instant
+  readonly now: Instant
   readonly state: 'pending' | 'delivered' | 'exhausted'
 }
 
-export const countOfAttempt = ({
-  projectId,
-  webhookId,
-  body,
-  outcome,
-  startedAt,
-  state,
-}: EndedAttempt): Count => {
+type AttemptCounts = {
+  readonly count: Count
+  /** Counts the delivery's end, if it is in later five minutes than the start of the attempt. */
+  readonly endCount?: Count
+}
+
+/** Counts an attempt at its start, and the end of its delivery now. */
+export function countsOfAttempt(attempt: EndedAttempt): AttemptCounts {
+  const { projectId, webhookId: id, body, outcome, startedAt, now, state } = attempt
   const counts: Counts = { attempts: 1, [`class:${attemptClass(outcome)}`]: 1 }
   if (outcome.kind !== 'unreachable') counts.bytesOut = bytesOf(body)
-  if (state !== 'pending') counts.deliveries = counts[state] = 1
-  return { projectId, subject: 'webhook', id: webhookId, at: startedAt, counts }
+  const count = { projectId, subject: 'webhook', id, at: startedAt, counts } as const
+  if (state === 'pending') return { count }
+  const stepMs = COUNT_STEPS[0].ms
+  if (startOf(startedAt, stepMs) !== startOf(now, stepMs))
+    return { count, endCount: { ...count, at: now, counts: { deliveries: 1, [state]: 1 } } }
+  counts.deliveries = counts[state] = 1
+  return { count }
 }
 
 /** The class of an attempt by the receiver's status. */

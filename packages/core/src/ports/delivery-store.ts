@@ -200,8 +200,9 @@ export type AttemptRecord = HeldDelivery & {
   readonly webhookId?: string
   /** Events of the delivery's new state. Their deliveries are born due, not claimed. */
   readonly outgoing?: Omit<Outgoing, 'claim'>
-  /** Appended in the same commit. */
+  /** Appended in the same commit, as the next one. */
   readonly count?: Count
+  readonly endCount?: Count
 }
 
 /**

@@ -6,7 +6,7 @@ import { toIso, type Instant } from '../domain/instant.js'
 import { isHook } from '../domain/message-hook.js'
 import { taskBody } from '../domain/task-body.js'
 import { traceIdOf } from '../domain/trace.js'
-import { countOfAttempt } from '../domain/counts.js'
+import { countsOfAttempt } from '../domain/counts.js'
 import type { Webhook } from '../domain/webhook.js'
 import { decideWebhookHealth, type HealthDecision } from '../domain/webhook-health.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
@@ -70,12 +70,13 @@ export async function makeAttempt(
   const decideHealth = healthDecider(platform, claimed, outcome, now, recent)
   const outgoing =
     state.kind === 'exhausted' ? exhaustedOutgoing(platform, claimed, outcome, now) : undefined
-  const count = countOfAttempt({
+  const counts = countsOfAttempt({
     projectId: delivery.projectId,
     webhookId: isHook(webhook) ? '' : webhook.id,
     body: claimed.body,
     outcome,
     startedAt,
+    now,
     state: state.kind,
   })
   return {
@@ -89,7 +90,7 @@ export async function makeAttempt(
       ...((decideHealth || outgoing) && { webhookId: webhook.id }),
       ...(decideHealth && { decideHealth }),
       ...(outgoing && { outgoing }),
-      count,
+      ...counts,
     },
   }
 }

@@ -246,6 +246,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     decideHealth,
     outgoing,
     count,
+    endCount,
   }: AttemptRecord): RecordedAttempt {
     const row = this.#memory.deliveries.get(deliveryId)
     if (!row) return { kind: 'lease_lost' }
@@ -253,6 +254,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const claim = { isOpen: isOpen(before), isClaimed: before.kind === 'sending', lease: row.token }
     if (!attemptCounts(claim, token, attempt.outcome.kind)) return { kind: 'lease_lost' }
     appendCount(this.#memory, count)
+    appendCount(this.#memory, endCount)
     const attemptCount = row.attempts.push({ ...attempt, attemptNumber: row.attempts.length + 1 })
     row.delivery = { ...row.delivery, attemptCount, state }
     const nextIsDue = !isOpen(state) && advanceOrder(this.#memory, row.delivery, finishedAt(state))

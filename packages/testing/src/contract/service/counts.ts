@@ -190,18 +190,20 @@ export function countsSuite(it: StorageTest): void {
         token: lease.token,
         state: { kind: 'delivered', deliveredAt: NOW },
         attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
-        count: ofAgent(
-          { attempts: 1, delivered: 1, 'class:2xx': 1 },
-          { subject: 'webhook', id: 'w' },
-        ),
+        count: ofAgent({ attempts: 1, 'class:2xx': 1 }, { subject: 'webhook', id: 'w' }),
+        endCount: ofAgent({ deliveries: 1 }, { subject: 'webhook', id: 'w', at: AT + STEP }),
         ...(changesHealth && { decideHealth: () => undefined, webhookId: delivery.webhookId }),
       } as const
       await storage.deliveries.recordAttempt(record)
       expect((await storage.deliveries.recordAttempt(record)).kind).toBe('lease_lost')
     }
-    const counts = { attempts: 2, delivered: 2, 'class:2xx': 2 }
-    expect(await readTwice(storage, { subject: 'webhook' })).toEqual([[0, 'w', counts]])
-    expect(await readTwice(storage)).toEqual([[0, '', counts]])
+    const counts = { attempts: 2, 'class:2xx': 2 }
+    const rows = (id: string) => [
+      [0, id, counts],
+      [STEP, id, { deliveries: 2 }],
+    ]
+    expect(await readTwice(storage, { subject: 'webhook' })).toEqual(rows('w'))
+    expect(await readTwice(storage)).toEqual(rows(''))
   })
 
   it('keeps coarse steps when fine ones are purged', async ({ storage, scene }) => {
