@@ -1,10 +1,15 @@
 import {
   rowsOfCounts,
   COUNT_STEPS,
+  DAY_MS,
+  dayOf,
+  withPeople,
   type Count,
   type CountRow,
   type CountsQuery,
   type CountsStore,
+  type PeoplePlace,
+  type PeopleQuery,
   type PurgeCounts,
 } from '@org/agent-messaging-core/storage'
 import { atMost, type Dialect } from './dialect.js'
@@ -31,8 +36,14 @@ const select = ({ schema }: Dialect): string => `
 const append = sql<Entry>(
   ({ schema }) => `insert into ${schema}count_entries (counts) values (@counts)`,
 )
+const selectPlace = ({ schema }: Dialect): string =>
+  `select people_until as "until", people_after as "after" from ${schema}counting`
+const place = sql<object, PeoplePlace>(selectPlace)
 /** The lock ends with the commit. */
-const lock = sql((d) => `select 1 from ${d.schema}counting ${d.lock('update skip locked')}`)
+const lock = sql<object, PeoplePlace>((d) => `${selectPlace(d)} ${d.lock('update skip locked')}`)
+const move = sql<PeoplePlace>(
+  ({ schema }) => `update ${schema}counting set people_until = @until, people_after = @after`,
+)
 const take = sql<{ readonly limit: number }, Entry>(
   ({ schema, among }) => `
     delete from ${schema}count_entries where ${among(
@@ -65,6 +76,32 @@ const purge = sql<PurgeCounts>(
       'seq',
       `select seq from ${d.schema}counts where step_ms = @stepMs and begins_at < @before ${atMost('@limit')}`,
     )}`,
+)
+
+/**
+ * Finds the next people of each agent by descents of an index, and skips their messages. The last
+ * ones of agents that can have more end the page.
+ */
+export const peopleSql = sql<
+  Pick<PeopleQuery, 'projectId' | 'limit'> & { readonly day: number; readonly after: string },
+  { readonly id: string; readonly next: string | null }
+>(
+  ({ schema, endUser, hasEndUser }) => `
+    with recursive owner (id) as (
+      select id from ${schema}agents where project_id = @projectId),
+    share (most) as (select 1 + cast(@limit / (1 + count(*)) as integer) from owner),
+    person (agent_id, id, place) as (
+      select id, cast(@after as text), 0 from owner
+      union all
+      select p.agent_id, (
+        select ${endUser} from ${schema}messages m
+        where m.agent_id = p.agent_id and m.created_at / ${DAY_MS} = @day and ${hasEndUser}
+          and ${endUser} > p.id
+        order by ${endUser} limit 1), p.place + 1
+      from person p, share where p.id is not null and p.place < share.most),
+    page (next) as (select min(p.id) from person p, share where p.place = share.most)
+    select p.id, page.next from person p, page
+    where p.place > 0 and p.id is not null and (page.next is null or p.id <= page.next)`,
 )
 
 const STEPS = COUNT_STEPS.map(({ ms }) => ms)
@@ -110,6 +147,31 @@ export const countsStore = ({ read: reads, write }: Runner): CountsStore => ({
     return entries.length
   }),
   purge: write((before) => run(purge, before)),
+  people: reads(function* ({ day, after = '', ...query }) {
+    const found = yield* all(peopleSql, { ...query, day: day / DAY_MS, after })
+    const [first] = found
+    return {
+      people: new Set(found.map(({ id }) => id)).size,
+      ...(first?.next && { next: first.next }),
+    }
+  }),
+  peoplePlace: reads(function* () {
+    return (yield* one(place, {})) ?? { until: 0, after: '' }
+  }),
+  keepPeople: write(function* ({ from, to, counted }) {
+    const found = yield* one(lock, {})
+    if (found?.until !== from.until || found.after !== from.after) return false
+    const days = counted.map(({ projectId }) => dayOf(projectId, from.until))
+    const before = yield* all(known, { keys: JSON.stringify(days.map(recordOf)) })
+    const countsOf = new Map(before.map((row) => [row.projectId, rowOf(row).counts]))
+    const rows = counted.flatMap(({ projectId, people: count }) => {
+      const counts = withPeople(countsOf.get(projectId), count)
+      return counts ? [recordOf({ ...dayOf(projectId, from.until), counts })] : []
+    })
+    yield* run(save, { rows: JSON.stringify(rows) })
+    yield* run(move, to)
+    return true
+  }),
 })
 
 const rowOf = (row: Row): CountRow => ({

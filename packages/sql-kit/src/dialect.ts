@@ -28,6 +28,10 @@ export type Dialect = {
    * changes no column of an index.
    */
   readonly unanswered: string
+  /** The end user of a message `m`, as its indexes have it. */
+  readonly endUser: string
+  /** The condition that a message `m` has an end user. */
+  readonly hasEndUser: string
   /** The condition that a text contains the parameter. */
   readonly contains: (column: string, parameter: string) => string
   /** A statement for PostgreSQL alone. On SQLite, a transaction has the whole file. */

@@ -1,7 +1,7 @@
 export { agentStore, changeAgentState, findAgent, selectAgent } from './agents.js'
 export { auditStore, record } from './audit.js'
 export { credentialStore, findKey } from './credentials.js'
-export { appendCounts, countsStore } from './counts.js'
+export { appendCounts, countsStore, peopleSql } from './counts.js'
 export { atMost, type Dialect } from './dialect.js'
 export { deliveryRemovals, finishedDeliveries, principalDeliveries } from './delivery-removals.js'
 export {

@@ -13,6 +13,8 @@ export const dialect: Dialect = {
   join: 'join',
   json: (column, field) => `${column}::json ->> '${field}'`,
   unanswered: 'm.response is null',
+  endUser: "m.principal::jsonb ->> 'endUserId'",
+  hasEndUser: `strpos(m.principal, '"endUserId"') > 0`,
   deliveryState: 'd.state',
   contains: (column, parameter) => `position(@${parameter} in ${column}) > 0`,
   onServer: (statement) => statement,

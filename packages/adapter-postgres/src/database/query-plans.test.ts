@@ -11,6 +11,7 @@ import {
   finishedDeliveries,
   finishedMessages,
   oldEvents,
+  peopleSql,
   principalDeliveries,
   principalEvents,
   principalMessages,
@@ -190,6 +191,12 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'events_log',
     sql(principalEvents(dialect)),
     { projectId: 'p1', mark: 'u', after: 0, last: 100 },
+  ],
+  [
+    'count the people of a day',
+    'messages_people',
+    sql(peopleSql(dialect)),
+    { projectId: 'p', day: 0, after: 'u7', limit: 1_000 },
   ],
   [
     'purge messages',

@@ -15,6 +15,7 @@ import {
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
 import type { Queries } from '../database/gateway.js'
+import { dialect } from '../database/operations.js'
 import { messageById, selectMessage } from './message-row.js'
 import { sql, type Sql } from '../database/sql.js'
 
@@ -143,8 +144,7 @@ function onPath(search: MessageSearch, path: SearchPath): string {
   return conditions.join(' and ')
 }
 
-const IS_END_USER = `strpos(m.principal, '"endUserId"') > 0
-  and m.principal::jsonb ->> 'endUserId' = @endUserId`
+const IS_END_USER = `${dialect.hasEndUser} and ${dialect.endUser} = @endUserId`
 const HAS_CORRELATION = `strpos(m.metadata, '"correlationId"') > 0`
 const CORRELATION_START = `"left"(m.metadata::jsonb ->> 'correlationId', 64)`
 const START = `"left"(@correlationId, 64)`

@@ -48,8 +48,12 @@ create table agent_messaging.counts (
 create index counts_step on agent_messaging.counts (step_ms, begins_at);
 
 -- The process that locks the only row folds the counts.
-create table agent_messaging.counting (people_until bigint not null);
-insert into agent_messaging.counting values (0);
+-- The people of the days before people_until are
+-- counted, and of that day up to the project people_after.
+create table agent_messaging.counting (
+  people_until bigint not null, people_after text collate "C" not null
+);
+insert into agent_messaging.counting values (0, '');
 
 -- Token buckets of sends. full_at is in microseconds since 1970.
 create table agent_messaging.send_buckets (
@@ -157,6 +161,10 @@ create index messages_hooks on agent_messaging.messages (id) where hooks is not 
 create index messages_created on agent_messaging.messages (agent_id, created_at, seq);
 create index messages_end_user
   on agent_messaging.messages (agent_id, (principal::jsonb ->> 'endUserId'), seq)
+  where strpos(principal, '"endUserId"') > 0;
+create index messages_people
+  on agent_messaging.messages
+    (agent_id, (created_at / 86400000), (principal::jsonb ->> 'endUserId'))
   where strpos(principal, '"endUserId"') > 0;
 create index messages_correlation
   on agent_messaging.messages (agent_id, "left"(metadata::jsonb ->> 'correlationId', 64), seq)

@@ -24,6 +24,8 @@ export const dialect: Dialect = {
   join: 'cross join',
   json: (column, field) => `${column} ->> '${field}'`,
   unanswered: "m.state <> 'responded'",
+  endUser: "m.principal ->> 'endUserId'",
+  hasEndUser: `instr(m.principal, '"endUserId"') > 0`,
   deliveryState: "iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state)",
   contains: (column, parameter) => `instr(${column}, @${parameter}) > 0`,
   onServer: () => 'select 1',

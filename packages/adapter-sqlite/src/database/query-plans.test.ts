@@ -1,5 +1,10 @@
 import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
-import { deliveryListSql, lastReadSql, messageListSql } from '@org/agent-messaging-sql-kit'
+import {
+  deliveryListSql,
+  lastReadSql,
+  messageListSql,
+  peopleSql,
+} from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { dueSql, nextWebhookSql } from '../deliveries/claim-due.js'
@@ -59,12 +64,11 @@ it('the next webhook to send to is found by descents of the same index and by si
  * all open rows. The sweep of a disabled webhook counts a bounded subquery. A jump of the clock
  * moves the times of all open rows, and of all webhooks. Counts read the entries that no process has
  * folded yet, and the only row of `counting`. The log of events reads its end from
- * SQLite's table of sequences, which has few rows.
+ * SQLite's table of sequences, which has few rows. A page of people reads what it has found.
  */
 const SCANS = [
   'SCAN agents',
   'SCAN count_entries',
-  'SCAN counting',
   'SCAN senders',
   'SCAN erasures',
   'SCAN w USING COVERING INDEX webhooks_deleted',
@@ -84,6 +88,10 @@ const SCANS = [
   'SCAN webhooks USING INDEX webhooks_unhealthy',
   'SCAN CONSTANT ROW',
   'SCAN sqlite_sequence',
+  'SCAN counting',
+  'SCAN p',
+  'SCAN page',
+  'SCAN share',
 ]
 
 it('no statement sorts, and only allowed statements scan a table', () => {
@@ -93,6 +101,18 @@ it('no statement sorts, and only allowed statements scan a table', () => {
   const steps = statements.flatMap((sql) => planOf(db, sql))
   expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toEqual([])
   expect(new Set(steps.filter((step) => step.startsWith('SCAN')))).toEqual(new Set(SCANS))
+})
+
+it('the people of a day are found by descents of an index, without the rows of messages', () => {
+  const db = database()
+  const plan = planOf(db, peopleSql(dialect))
+  expect(plan).toContain(
+    'SEARCH m USING INDEX messages_people (agent_id=? AND <expr>=? AND <expr>>?)',
+  )
+  const program = db.prepare(`explain ${peopleSql(dialect).replaceAll(/@\w+/g, '1')}`).all() as {
+    readonly opcode: string
+  }[]
+  expect(program.filter(({ opcode }) => opcode.includes('Func'))).toEqual([])
 })
 
 it('no statement has a bare bound number after limit or offset, which SQLite would prepare again', () => {

@@ -12,6 +12,7 @@ import {
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
 import { messageById, selectMessage } from './message-row.js'
+import { dialect } from '../database/operations.js'
 import { atMost, preparedOnce } from '../database/statements.js'
 
 /** `at` orders before `seq`. It is 0 unless the time orders the messages. */
@@ -185,7 +186,7 @@ function onPath(search: MessageSearch, path: SearchPath): string {
   const { createdAfter, createdBefore } = search
   const conditions = ['m.agent_id = @agentId']
   if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
-  if (path === 'end_user') conditions.push(HAS_END_USER, `${END_USER} = @endUserId`)
+  if (path === 'end_user') conditions.push(dialect.hasEndUser, `${dialect.endUser} = @endUserId`)
   if (path === 'asking') conditions.push('m.input_due_at is not null')
   if (path === 'open') conditions.push("m.state <> 'responded'")
   if (path === 'time' && createdAfter !== undefined)
@@ -200,8 +201,6 @@ function onPath(search: MessageSearch, path: SearchPath): string {
   return conditions.join(' and ')
 }
 
-const END_USER = "m.principal ->> 'endUserId'"
-const HAS_END_USER = `instr(m.principal, '"endUserId"') > 0`
 const HAS_CORRELATION = `instr(m.metadata, '"correlationId"') > 0`
 const CORRELATION_START = "substr(m.metadata ->> 'correlationId', 1, 64)"
 const START = 'substr(@correlationId, 1, 64)'
@@ -221,7 +220,8 @@ function rest(search: MessageSearch, path: SearchPath): string[] {
     conditions.push("json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')")
   if (correlationId !== undefined)
     conditions.push("cast(m.metadata ->> 'correlationId' as text) = @correlationId")
-  if (endUserId !== undefined && path !== 'end_user') conditions.push(`${END_USER} = @endUserId`)
+  if (endUserId !== undefined && path !== 'end_user')
+    conditions.push(`${dialect.endUser} = @endUserId`)
   if (status !== undefined)
     conditions.push(status === 'responded' ? "m.state = 'responded'" : "m.state <> 'responded'")
   if (state !== undefined) conditions.push('m.state = @state')

@@ -44,8 +44,13 @@ export const COUNTED = {
 export const COUNT_NAMES = Object.keys(COUNTED) as CountName[]
 export type CountName = keyof typeof COUNTED
 
-/** `class:…` counts attempts by their class, `time:…` answers by the bucket of their time. */
-export type Counts = Partial<Record<CountName | `class:${AttemptClass}` | `time:${number}`, number>>
+/**
+ * `class:…` counts attempts by their class, `time:…` answers by the bucket of their time. `people`
+ * are the end users of the messages of a project's day. Maintenance counts them when it is over.
+ */
+export type Counts = Partial<
+  Record<CountName | `class:${AttemptClass}` | `time:${number}` | 'people', number>
+>
 
 /** Counts of an agent or a webhook at an instant. Hooks of messages have no `id`. */
 export type Count = {
@@ -168,14 +173,16 @@ export function attemptClass(outcome: Outcome): AttemptClass {
   return outcome.kind === 'accepted' ? '2xx' : '3xx'
 }
 
+export const DAY_MS = 86_400_000
+
 /**
  * How fine counts are kept: five minutes for two days, an hour for 90 days, and a day for ever. A
  * count is added to a row of each.
  */
 export const COUNT_STEPS = [
   { ms: 300_000, keptMs: 48 * 3_600_000 },
-  { ms: 3_600_000, keptMs: 90 * 86_400_000 },
-  { ms: 86_400_000, keptMs: Infinity },
+  { ms: 3_600_000, keptMs: 90 * DAY_MS },
+  { ms: DAY_MS, keptMs: Infinity },
 ] as const
 
 /** The first instant of the step that has the instant. */
@@ -192,8 +199,13 @@ export type CountRow = {
   readonly counts: Counts
 }
 
-const keyOf = ({ projectId, subject, id, stepMs, at }: Omit<CountRow, 'counts'>): string =>
-  `${stepMs} ${at} ${subject} ${id} ${projectId}`
+export const keyOfCounts = ({
+  projectId,
+  subject,
+  id,
+  stepMs,
+  at,
+}: Omit<CountRow, 'counts'>): string => `${stepMs} ${at} ${subject} ${id} ${projectId}`
 
 /** Returns a row for each subject and step of the counts, with their sums. */
 export function rowsOfCounts(
@@ -202,7 +214,7 @@ export function rowsOfCounts(
 ): CountRow[] {
   const rows = new Map<string, CountRow>()
   const add = (row: CountRow) => {
-    const key = keyOf(row)
+    const key = keyOfCounts(row)
     const known = rows.get(key)
     if (known) addCounts(known.counts, row.counts)
     else rows.set(key, { ...row, counts: { ...row.counts } })
@@ -217,6 +229,23 @@ export function rowsOfCounts(
       }
   return [...rows.values()]
 }
+
+/** The row of a project's day, without counts. */
+export const dayOf = (projectId: string, at: Instant): CountRow => ({
+  projectId,
+  subject: 'project',
+  id: '',
+  stepMs: DAY_MS,
+  at,
+  counts: {},
+})
+
+/**
+ * Returns the counts of a project's day with its people. A day is counted again if the clock was
+ * set back, and people can have been erased since. A day without counts and people has no row.
+ */
+export const withPeople = (counts: Counts | undefined, people: number): Counts | undefined =>
+  counts || people > 0 ? { ...counts, people: Math.max(counts?.people ?? 0, people) } : undefined
 
 const encoder = new TextEncoder()
 

@@ -1,9 +1,10 @@
-import { COUNT_STEPS } from '../domain/counts.js'
+import { COUNT_STEPS, DAY_MS } from '../domain/counts.js'
 import type { Instant } from '../domain/instant.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
 import type { Folding } from './folding.js'
+import { PeopleCounting } from './people.js'
 
 /**
  * Cancels deliveries that cannot be sent any more, frees the space of erased rows, and purges
@@ -44,6 +45,7 @@ export function createMaintenance(
 ): Maintenance {
   const { retention, disabledBacklog } = d.policy
   const { audit, counts, deliveries, events, messages, recoveries } = d.storage
+  const people = new PeopleCounting(d)
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
@@ -58,6 +60,9 @@ export function createMaintenance(
         },
         now - keptMs,
       )
+    // Messages that are kept for less than a day are gone before their people can be counted.
+    const counted =
+      retention.messagesMs < DAY_MS ? { until: now, isDone: true } : await people.tick()
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
       await steps(() =>
@@ -67,7 +72,7 @@ export function createMaintenance(
         { purge: (purge) => deliveries.purge({ ...purge, eventsBefore: atLeast0(eventsBefore) }) },
         now - retention.deliveriesMs,
       ),
-      await purged(messages, now - retention.messagesMs),
+      await purged(messages, Math.min(now - retention.messagesMs, counted.until)),
       await steps(() => messages.sweep({ limit: STEP })),
       await purged(recoveries, now - retention.deliveriesMs),
       await purged(audit, now - retention.deliveriesMs),
@@ -81,7 +86,7 @@ export function createMaintenance(
     ] as const
     const [orphans, stale, purgedDeliveries, purgedMessages] = kinds
     const done = { cancelled: orphans + stale, purgedDeliveries, purgedMessages }
-    const isDone = kinds.every((count) => count < MOST_STEPS * STEP)
+    const isDone = counted.isDone && kinds.every((count) => count < MOST_STEPS * STEP)
     if (kinds.some((count) => count > 0)) d.telemetry.record({ name: 'maintenance.done', ...done })
     if (!isDone) loop.wake()
     return { ...done, isDone }

@@ -4,6 +4,7 @@ import {
   ATTEMPT_CLASSES,
   COUNT_NAMES,
   COUNT_STEPS,
+  DAY_MS,
   RESPONSE_TIMES_MS,
   startOf,
   timeWithin,
@@ -15,7 +16,7 @@ import {
 import { invalid, type Invalid } from '../domain/input-rules.js'
 import type { Instant } from '../domain/instant.js'
 import type { Platform } from '../platform.js'
-import type { Unavailable } from '../ports/stored.js'
+import type { Stored, Unavailable } from '../ports/stored.js'
 
 /** The names of `COUNT_STEPS`. */
 export const STATS_STEPS = { '5m': COUNT_STEPS[0], '1h': COUNT_STEPS[1], '1d': COUNT_STEPS[2] }
@@ -52,7 +53,15 @@ export type StatsRow = AllCounts & {
   readonly at: Instant
   /** The agent or the webhook. Empty for hooks of messages. */
   readonly id?: string
+  /**
+   * The end users of the messages of a project's day. Null: not counted yet, or the messages were
+   * kept for less than a day.
+   */
+  readonly people?: number | null
 }
+
+/** If `isExact` is false, the project has more people than `count`. */
+export type PeopleToday = { readonly count: number; readonly isExact: boolean }
 
 /** `rows` are the steps with counts, oldest first. */
 export type ProjectStats = {
@@ -61,9 +70,14 @@ export type ProjectStats = {
   readonly stepMs: number
   readonly total: AllCounts
   readonly rows: readonly StatsRow[]
+  /** Of a project by day, if today is among the days: its people so far, read now. */
+  readonly peopleToday?: PeopleToday
 }
 
 const MOST_STEPS = 600
+/** People of today that are counted, about. */
+const MOST_PEOPLE = 10_000
+const PEOPLE_PAGE = 1_000
 
 export const readStats =
   (d: Platform) =>
@@ -95,15 +109,38 @@ export const readStats =
         from: first,
         to: last,
       })
-      return ok({ from: first, to: last, stepMs, total: totalOf(rows), rows: rows.map(statsRow) })
+      const stats = {
+        from: first,
+        to: last,
+        stepMs,
+        total: totalOf(rows),
+        rows: rows.map(statsRow),
+      }
+      const today = startOf(now, DAY_MS)
+      if (by !== undefined || step !== '1d' || today < first || today > last) return ok(stats)
+      return ok({ ...stats, peopleToday: yield* peopleOfDay(d, projectId, today) })
     })
+
+const peopleOfDay = (d: Platform, projectId: string, day: Instant): Stored<PeopleToday> =>
+  safeTry(async function* () {
+    let count = 0
+    let after: string | undefined
+    do {
+      const page = yield* d.storage.counts.people({ projectId, day, after, limit: PEOPLE_PAGE })
+      count += page.people
+      after = page.next
+      if (after !== undefined) await d.clock.sleep(0)
+    } while (after !== undefined && count < MOST_PEOPLE)
+    return ok({ count, isExact: after === undefined })
+  })
 
 const DEFAULT_STEPS = { '5m': 12, '1h': 24, '1d': 30 } as const
 const KEPT = { '5m': '48 hours', '1h': '90 days', '1d': 'all time' } as const
 
-const statsRow = ({ at, subject, id, counts }: CountRow): StatsRow => ({
+const statsRow = ({ at, subject, id, stepMs, counts }: CountRow): StatsRow => ({
   at,
   ...(subject !== 'project' && { id }),
+  ...(subject === 'project' && stepMs === DAY_MS && { people: counts.people ?? null }),
   ...allCounts(counts),
 })
 

@@ -16,7 +16,41 @@ export interface CountsStore {
   fold(limit: number): Stored<number>
   /** Removes rows of a step that began before. */
   purge(purge: PurgeCounts): Stored<number>
+  /**
+   * Counts the end users of the messages of a day after the person `after`, in an order of the
+   * store. Reads about `limit` people of the project's agents. `next` is set if there can be more.
+   */
+  people(query: PeopleQuery): Stored<PeoplePage>
+  /** Returns which days are counted. At first, `until` is 0. */
+  peoplePlace(): Stored<PeoplePlace>
+  /**
+   * Stores people of the day `from.until` as `withPeople` says, and moves the place. A project
+   * without counts of the day and without people gets no row. Returns false and changes nothing if
+   * the place is not `from`, or while another process folds.
+   */
+  keepPeople(kept: KeptPeople): Stored<boolean>
 }
+
+export type PeopleQuery = {
+  readonly projectId: string
+  /** The start of the day (UTC). */
+  readonly day: Instant
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+export type PeoplePage = { readonly people: number; readonly next?: string }
+
+/** The people of the days before `until` are counted, and of that day up to the project `after`. */
+export type PeoplePlace = { readonly until: Instant; readonly after: string }
+
+export type KeptPeople = {
+  readonly from: PeoplePlace
+  readonly to: PeoplePlace
+  readonly counted: readonly ProjectPeople[]
+}
+
+export type ProjectPeople = { readonly projectId: string; readonly people: number }
 
 export type CountsQuery = {
   readonly projectId: string

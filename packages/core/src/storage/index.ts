@@ -66,8 +66,13 @@ export {
 } from '../domain/send-limit.js'
 export {
   COUNT_STEPS,
+  DAY_MS,
+  dayOf,
+  keyOfCounts,
   rowsOfCounts,
+  startOf,
   sumOfCounts,
+  withPeople,
   type Count,
   type CountRow,
   type Counts,
@@ -174,7 +179,16 @@ export type {
   Stored,
   Unavailable,
 } from '../ports/stored.js'
-export type { CountsQuery, CountsStore, PurgeCounts } from '../ports/counts-store.js'
+export type {
+  CountsQuery,
+  CountsStore,
+  KeptPeople,
+  PeoplePage,
+  PeoplePlace,
+  PeopleQuery,
+  ProjectPeople,
+  PurgeCounts,
+} from '../ports/counts-store.js'
 export type { HookSet, WebhookStore } from '../ports/webhook-store.js'
 export type {
   ChunkQuestion,

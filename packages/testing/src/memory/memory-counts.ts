@@ -1,10 +1,19 @@
 import {
   COUNT_STEPS,
+  DAY_MS,
+  dayOf,
+  keyOfCounts,
   rowsOfCounts,
+  startOf,
+  withPeople,
   type Count,
   type CountRow,
   type CountsQuery,
   type CountsStore,
+  type KeptPeople,
+  type PeoplePage,
+  type PeoplePlace,
+  type PeopleQuery,
   type PurgeCounts,
 } from '@org/agent-messaging-core/storage'
 import type { Immediate, Memory } from './memory.js'
@@ -39,6 +48,35 @@ export class MemoryCounts implements Immediate<CountsStore> {
     const old = countRows.filter((row) => row.stepMs === stepMs && row.at < before).slice(0, limit)
     countRows.splice(0, countRows.length, ...countRows.filter((row) => !old.includes(row)))
     return old.length
+  }
+
+  people({ projectId, day, after = '', limit }: PeopleQuery): PeoplePage {
+    const found = [...this.#memory.messages.values()]
+      .filter(({ message }) => message.projectId === projectId)
+      .filter(({ message }) => startOf(message.createdAt, DAY_MS) === day)
+      .flatMap(({ message: { executionPrincipal: principal } }) =>
+        principal.type === 'end_user' ? [principal.endUserId] : [],
+      )
+    const ids = [...new Set(found)].filter((id) => id > after).sort()
+    const next = ids.length >= limit ? ids[limit - 1] : undefined
+    return { people: Math.min(ids.length, limit), ...(next !== undefined && { next }) }
+  }
+
+  peoplePlace(): PeoplePlace {
+    return this.#memory.peoplePlace
+  }
+
+  keepPeople({ from, to, counted }: KeptPeople): boolean {
+    const { peoplePlace: place, countRows } = this.#memory
+    if (place.until !== from.until || place.after !== from.after) return false
+    for (const { projectId, people } of counted) {
+      const day = dayOf(projectId, from.until)
+      const at = countRows.findIndex((row) => keyOfCounts(row) === keyOfCounts(day))
+      const counts = withPeople(countRows[at]?.counts, people)
+      if (counts) countRows.splice(at < 0 ? countRows.length : at, 1, { ...day, counts })
+    }
+    this.#memory.peoplePlace = to
+    return true
   }
 
   #rows(): CountRow[] {

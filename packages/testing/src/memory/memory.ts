@@ -11,6 +11,7 @@ import type {
   EarlierTurn,
   Instant,
   Message,
+  PeoplePlace,
   PortalSession,
   Webhook,
   Project,
@@ -44,6 +45,7 @@ export type Memory = {
   /** The counts of each commit that are not folded into rows yet. */
   readonly countEntries: Count[][]
   readonly countRows: CountRow[]
+  peoplePlace: PeoplePlace
   /** By bucket, when it is full again. */
   readonly sendBuckets: Map<string, number>
   /** The jumps of the clock with which the times moved. */
@@ -100,6 +102,7 @@ export const newMemory = (): Memory => ({
   portals: new Map(),
   countEntries: [],
   countRows: [],
+  peoplePlace: { until: 0, after: '' },
   sendBuckets: new Map(),
   lastEventPosition: 0,
   lastToken: 0,

@@ -38,8 +38,10 @@ create table counts (
 ) strict;
 create index counts_step on counts (step_ms, begins_at);
 
-create table counting (people_until integer not null) strict;
-insert into counting values (0);
+-- The people of the days before people_until are counted, and of that day up to the project
+-- people_after.
+create table counting (people_until integer not null, people_after text not null) strict;
+insert into counting values (0, '');
 
 -- Token buckets of sends. full_at is in microseconds since 1970.
 create table send_buckets (id text primary key, full_at integer not null) strict, without rowid;
@@ -141,6 +143,7 @@ create index messages_asking on messages (agent_id, seq) where input_due_at is n
 create index messages_input_due on messages (input_due_at) where input_due_at is not null;
 create index messages_created on messages (agent_id, created_at);
 create index messages_end_user on messages (agent_id, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;
+create index messages_people on messages (agent_id, created_at / 86400000, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;
 create index messages_correlation on messages (agent_id, substr(metadata ->> 'correlationId', 1, 64)) where instr(metadata, '"correlationId"') > 0;
 create index messages_finished on messages (finished_at) where finished_at is not null;
 

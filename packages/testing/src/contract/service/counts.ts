@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { Agent } from '@org/agent-messaging-core'
 import type { Count, Counts, CountsQuery } from '@org/agent-messaging-core/storage'
 import { newMessage, PROJECT_ID } from '../../builders.js'
 import { accepted } from '../../fakes/fake-sender.js'
@@ -23,6 +24,8 @@ const ofAgent = (counts: Counts, more: Partial<Count> = {}): Count => ({
   ...{ projectId: PROJECT_ID, subject: 'agent', id: 'a', at: AT, counts },
   ...more,
 })
+
+const by = (endUserId: string) => ({ executionPrincipal: { type: 'end_user', endUserId } }) as const
 
 /** Reads before the entries are folded and after it. */
 async function readTwice(
@@ -219,6 +222,70 @@ export function countsSuite(it: StorageTest): void {
       [HOUR, '', { messages: 1 }],
     ])
     expect(await readTwice(storage, { stepMs: DAY })).toEqual([[0, '', { messages: 3 }]])
+  })
+
+  it('counts the people of a day in pages, across the agents of a project', async ({
+    storage,
+    scene,
+  }) => {
+    const agents = [await scene.agent(), await scene.agent(), await scene.agent()]
+    const send = (agent: Agent, endUserId: string, now = AT) =>
+      scene.send(agent, { ...by(endUserId), sessionId: endUserId, now })
+    for (const [n, agent] of agents.entries()) {
+      for (let user = n; user < 12; user += n + 1) await send(agent, `u${user}`, AT + user)
+      await scene.send(agent, { sessionId: 'service', now: AT })
+    }
+    const [agent] = agents as [Agent]
+    await send(agent, 'ü 𝒳 "', AT + DAY - 1)
+    await send(agent, 'u1')
+    await send(agent, 'earlier', AT - 1)
+    await send(agent, 'later', AT + DAY)
+    await send(await scene.agent({ projectId: OTHER_PROJECT_ID }), 'other')
+    for (const limit of [1, 10, 1_000]) {
+      let people = 0
+      let pages = 0
+      let after: string | undefined
+      do {
+        const page = await storage.counts.people({ projectId: PROJECT_ID, day: AT, after, limit })
+        people += page.people
+        after = page.next
+        pages++
+      } while (after !== undefined)
+      expect(people).toBe(13)
+      expect(pages > 1).toBe(limit < 1_000)
+    }
+    const none = { projectId: 'none', day: AT, limit: 10 }
+    expect(await storage.counts.people(none)).toEqual({ people: 0 })
+  })
+
+  it('stores the people of a day once, beside its other counts', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const count = ofAgent({ messages: 1 })
+    await scene.send(agent, { sessionId: 'a', count })
+    await storage.counts.fold(MOST)
+    await scene.send(agent, { sessionId: 'b', count })
+    const from = await storage.counts.peoplePlace()
+    expect(from).toEqual({ until: 0, after: '' })
+    const day = { until: AT, after: '' }
+    expect(await storage.counts.keepPeople({ from, to: day, counted: [] })).toBe(true)
+    const half = { until: AT, after: PROJECT_ID }
+    const mine = { projectId: PROJECT_ID, people: 7 }
+    const kept = { from: day, to: half, counted: [mine, { projectId: 'idle', people: 0 }] }
+    expect(await storage.counts.keepPeople(kept)).toBe(true)
+    expect(await storage.counts.keepPeople(kept)).toBe(false)
+    const onlyPeople = { projectId: OTHER_PROJECT_ID, people: 1 }
+    const next = { until: AT + DAY, after: '' }
+    await storage.counts.keepPeople({ from: half, to: next, counted: [onlyPeople] })
+    expect(await storage.counts.peoplePlace()).toEqual(next)
+    const ofDay = (projectId: string) => readTwice(storage, { projectId, stepMs: DAY })
+    expect(await ofDay(PROJECT_ID)).toEqual([[0, '', { messages: 2, people: 7 }]])
+    expect(await ofDay(OTHER_PROJECT_ID)).toEqual([[0, '', { people: 1 }]])
+    expect(await ofDay('idle')).toEqual([])
+
+    await storage.counts.keepPeople({ from: next, to: day, counted: [] })
+    await storage.counts.keepPeople({ from: day, to: next, counted: [{ ...mine, people: 5 }] })
+    expect(await ofDay(PROJECT_ID)).toEqual([[0, '', { messages: 2, people: 7 }]])
+    expect(await readTwice(storage)).toEqual([[0, '', { messages: 2 }]])
   })
 
   it('keeps the tokens of an answer with the message', async ({ storage, scene }) => {
