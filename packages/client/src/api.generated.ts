@@ -2075,6 +2075,7 @@ export interface components {
       readonly total: components['schemas']['UsageCounts']
       /** @description The days with counts, oldest first. */
       readonly days: readonly components['schemas']['UsageOfDay'][]
+      readonly peopleToday?: components['schemas']['PeopleToday']
     }
     readonly UsageCounts: {
       /** @description Accepted messages. */
@@ -2133,6 +2134,14 @@ export interface components {
       readonly inputTokens: number
       /** @description Tokens that runtimes report. */
       readonly outputTokens: number
+      /** @description The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
+      readonly people: number | null
+    }
+    /** @description The end users of the messages of today (UTC), read now, up to about 10,000. Only if today is one of the days. */
+    readonly PeopleToday: {
+      readonly count: number
+      /** @description False: the project has at least `count` people today. */
+      readonly isExact: boolean
     }
     readonly Stats: {
       /** Format: date-time */
@@ -2146,6 +2155,7 @@ export interface components {
       readonly total: components['schemas']['Counts']
       /** @description The steps with counts, oldest first. */
       readonly rows: readonly components['schemas']['StatsRow'][]
+      readonly peopleToday?: components['schemas']['PeopleToday']
     }
     readonly Counts: {
       /** @description Accepted messages. */
@@ -2222,6 +2232,8 @@ export interface components {
       readonly byClass: components['schemas']['AttemptClasses']
       /** @description Answers by their response time: up to 100, 250, 500, 1000, 2000, 3000, 5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000 ms, and longer. */
       readonly byTime: readonly number[]
+      /** @description The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
+      readonly people?: number | null
     }
     readonly Pass: {
       /** @description Runs started. */

@@ -38,6 +38,7 @@ export type {
   NewRecovery,
   NewWebhook,
   OpenInput,
+  PeopleToday,
   Permission,
   PortalLink,
   PortalPermission,

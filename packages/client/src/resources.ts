@@ -84,6 +84,7 @@ export type UsageCounts = Schemas['UsageCounts']
 /** What a project used. Dates are days in UTC, such as `2030-01-31`. */
 export type Usage = Schemas['Usage']
 export type UsageOfDay = Schemas['UsageOfDay']
+export type PeopleToday = Schemas['PeopleToday']
 /** Both days are included. Default: the last 30 days. */
 export type UsageRange = { readonly from?: string; readonly to?: string }
 export type Counts = Schemas['Counts']

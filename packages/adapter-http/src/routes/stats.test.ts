@@ -16,8 +16,8 @@ describe('GET /v1/usage', () => {
     const { json } = await ask('GET', '/v1/usage')
     expect(json).toMatchObject({ from: '2029-12-03', to: '2030-01-01' })
     expect(json.days).toHaveLength(1)
-    const { date, ...counts } = json.days[0]
-    expect(date).toBe('2030-01-01')
+    const { date, people, ...counts } = json.days[0]
+    expect([date, people]).toEqual(['2030-01-01', null])
     expect(counts).toEqual(json.total)
     expect(json.total).toMatchObject({ messages: 1, runs: 1, bytesIn: 4 + '{"a":1}'.length })
     expect(json.total.deliveries).toBe(json.total.attempts)
@@ -32,6 +32,31 @@ describe('GET /v1/usage', () => {
     await ask('POST', `/v1/agents/${agent.id}/messages`, send)
     await ask('POST', `/v1/agents/${agent.id}/messages`, send)
     expect((await ask('GET', '/v1/usage')).json.total.messages).toBe(1)
+  })
+
+  it('has the people of days that are over, and those of today so far', async () => {
+    const { ask, clock, createAgent } = await open()
+    const agent = await createAgent()
+    const sendBy = (endUserId: string) => {
+      const executionPrincipal = { type: 'end_user', endUserId }
+      const body = aMessage({ sessionId: endUserId, executionPrincipal })
+      return ask('POST', `/v1/agents/${agent.id}/messages`, { body })
+    }
+    await sendBy('ann')
+    await sendBy('bob')
+    const read = async () => {
+      const { days, peopleToday, total } = (await ask('GET', '/v1/usage')).json
+      const { rows, peopleToday: again } = (await ask('GET', '/v1/stats?step=1d')).json
+      expect([total.people, again]).toEqual([undefined, peopleToday])
+      const people = days.map((row: { people: number | null }) => row.people)
+      expect(rows.map((row: { people: number | null }) => row.people)).toEqual(people)
+      return [people, peopleToday]
+    }
+    expect(await read()).toEqual([[null], { count: 2, isExact: true }])
+    clock.set(clock.now() + 25 * 3_600_000)
+    await clock.advance(60_000)
+    await sendBy('ann')
+    expect(await read()).toEqual([[2, null], { count: 1, isExact: true }])
   })
 
   it('checks the range', async () => {

@@ -66,6 +66,22 @@ const allCounts = {
   p95Ms: count.nullable().describe('95 % of the answers took up to so long, or null.'),
 }
 const day = z.iso.date()
+const people = count
+  .nullable()
+  .describe(
+    'The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more.',
+  )
+const peopleToday = z
+  .object({
+    count,
+    isExact: z.boolean().describe('False: the project has at least `count` people today.'),
+  })
+  .optional()
+  .meta({
+    id: 'PeopleToday',
+    description:
+      'The end users of the messages of today (UTC), read now, up to about 10,000. Only if today is one of the days.',
+  })
 
 const usageSchema = z
   .object({
@@ -73,8 +89,9 @@ const usageSchema = z
     to: day,
     total: z.object(counts).meta({ id: 'UsageCounts' }),
     days: z
-      .array(z.object({ date: day, ...counts }).meta({ id: 'UsageOfDay' }))
+      .array(z.object({ date: day, ...counts, people }).meta({ id: 'UsageOfDay' }))
       .describe('The days with counts, oldest first.'),
+    peopleToday,
   })
   .meta({ id: 'Usage' })
 
@@ -94,34 +111,41 @@ const statsSchema = z
               .optional()
               .describe('The agent or the webhook. Empty: hooks of messages.'),
             ...allCounts,
+            people: people.optional(),
           })
           .meta({ id: 'StatsRow' }),
       )
       .describe('The steps with counts, oldest first.'),
+    peopleToday,
   })
   .meta({ id: 'Stats' })
 
 const plain = ({ byClass: _, byTime: __, p50Ms: ___, p95Ms: ____, ...sums }: AllCounts) => sums
 
-const usageBody = ({ from, to, total, rows }: ProjectStats): BodyOf<typeof usageSchema> => ({
+const usageBody = ({
+  from,
+  to,
+  total,
+  rows,
+  peopleToday: today,
+}: ProjectStats): BodyOf<typeof usageSchema> => ({
   from: dateOf(from),
   to: dateOf(to),
   total: plain(total),
-  days: rows.map(({ at: start, ...sums }) => ({ date: dateOf(start), ...plain(sums) })),
+  days: rows.map(({ at: start, people: counted = null, id: _, ...sums }) => ({
+    date: dateOf(start),
+    ...plain(sums),
+    people: counted,
+  })),
+  peopleToday: today,
 })
 
-const statsBody = ({
-  from,
-  to,
-  stepMs,
-  total,
-  rows,
-}: ProjectStats): BodyOf<typeof statsSchema> => ({
+const statsBody = ({ from, to, stepMs, ...counted }: ProjectStats): BodyOf<typeof statsSchema> => ({
+  ...counted,
   from: toIso(from),
   to: toIso(to),
   stepMs,
-  total,
-  rows: rows.map((row) => ({ ...row, at: toIso(row.at) })),
+  rows: counted.rows.map((row) => ({ ...row, at: toIso(row.at) })),
 })
 
 const dateOf = (instant: number): string => toIso(instant).slice(0, 10)
