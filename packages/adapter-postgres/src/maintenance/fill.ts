@@ -30,6 +30,9 @@ export type FillOptions = {
 const MAX_ROWS = 1_000
 const MAX_LENGTH = 4 * 1024 * 1024
 
+/** Its only row comes with the schema, and the copy replaces it. */
+const REPLACED = 'counting'
+
 /** Columns that only this store has, and the expressions for them. */
 const COMPUTED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   header_names: { digest: "encode(sha256(convert_to(names, 'UTF8')), 'base64')" },
@@ -53,6 +56,7 @@ export async function fillPostgres({
     })
   try {
     await explained(openEmpty(client, tables))
+    await client.query(`delete from ${nameOf({ name: REPLACED })}`)
     let rows = 0
     for (const table of tables) {
       const insert = await explained(insertInto(client, table))
@@ -80,13 +84,14 @@ async function openEmpty(client: pg.Client, tables: readonly FillTable[]): Promi
 /** Locks the tables. A server that starts in the meantime waits with its first write. */
 async function requireEmpty(client: pg.Client, tables: readonly FillTable[]): Promise<void> {
   const names = tables.map(nameOf)
+  const filled = tables.filter(({ name }) => name !== REPLACED).map(nameOf)
   await client.query("set local lock_timeout = '5s'")
   await client.query(`lock table ${names.join(', ')} in exclusive mode`).catch((error: unknown) => {
     throw codeOf(error) === LOCK_NOT_AVAILABLE
       ? new PostgresOpenError('is in use; stop the processes that use it first.')
       : error
   })
-  for (const name of names) {
+  for (const name of filled) {
     const { rowCount } = await client.query(`select 1 from ${name} limit 1`)
     if (rowCount !== 0)
       throw new PostgresOpenError(

@@ -171,7 +171,10 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
     )._unsafeUnwrap()
     await storage.close()
     const db = new Database(file())
-    db.exec("insert into usage values ('a project', 20000, 1, 2, 3, 4, 5, 6, 7, 8)")
+    db.exec(`insert into count_entries (counts) values ('[]');
+      insert into counts (project_id, subject, step_ms, begins_at, subject_id, counts)
+      values ('a project', 'agent', 3600000, 7200000, 'an agent', '{"messages":1}');
+      update counting set people_until = 1700000000000`)
     db.close()
   }
 
@@ -191,7 +194,17 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
           })
           expect(there.rows.map(asText).sort(), name).toEqual([...rows].map(asText).sort())
           expect(there.rows, name).toHaveLength(count)
-          if (['messages', 'sessions', 'events', 'deliveries', 'attempts', 'usage'].includes(name))
+          if (
+            [
+              'messages',
+              'sessions',
+              'events',
+              'deliveries',
+              'attempts',
+              'count_entries',
+              'counts',
+            ].includes(name)
+          )
             expect(count, name).toBeGreaterThan(0)
         }
       },
