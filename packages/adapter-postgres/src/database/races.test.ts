@@ -569,10 +569,10 @@ it('attempts that wait for their webhooks leave connections for sends', async ()
       {
         deliveryId: delivery.id,
         token: lease.token,
-        attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
-        state: { kind: 'delivered', deliveredAt: NOW },
+        attempt: { startedAt: NOW, durationMs: 1, outcome: refused() },
+        state: { kind: 'pending', nextAttemptAt: NOW, step: 1 },
         decideHealth: ({ health }) => ({
-          change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
+          change: { health: { ...health, lastFailureAt: NOW }, updatedAt: NOW },
         }),
       },
     ]),
@@ -583,6 +583,33 @@ it('attempts that wait for their webhooks leave connections for sends', async ()
   await client.query('commit')
   client.release()
   for (const one of recorded) expect(await done(one)).toMatchObject([{ kind: 'recorded' }])
+})
+
+it('a success of a healthy webhook does not wait for a commit that changes the webhook', async () => {
+  const agent = await newAgent()
+  await publish(agent, 1)
+  const [claim] = await done(
+    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+  )
+  if (!claim) throw new Error('no delivery was claimed')
+  const client = await pool.connect()
+  await client.query('begin; select 1 from agent_messaging.webhooks for update')
+  const recorded = await done(
+    storage.deliveries.recordAttempts([
+      {
+        deliveryId: claim.delivery.id,
+        token: claim.lease.token,
+        attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
+        state: { kind: 'delivered', deliveredAt: NOW },
+        decideHealth: ({ health }) => ({
+          change: { health: { ...health, lastSuccessAt: NOW }, updatedAt: NOW },
+        }),
+      },
+    ]),
+  )
+  expect(recorded).toMatchObject([{ kind: 'recorded' }])
+  await client.query('commit')
+  client.release()
 })
 
 it('one of several concurrent creates gets a name, or the last place for an agent or a webhook', async () => {

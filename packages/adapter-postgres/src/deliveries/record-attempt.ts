@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   afterAttemptColumns,
   type AttemptRecord,
@@ -25,13 +26,15 @@ type DecideHealth = NonNullable<AttemptRecord['decideHealth']>
 
 const select = selectWebhook(dialect)
 const updateSql = sql<WebhookColumns>(updateWebhook(dialect))
-const lockSql = sql<{ readonly seq: number }, WebhookRow>(
-  `${select} where w.seq = @seq and not w.is_deleted for no key update`,
-)
+const locked = `${select} where w.seq = @seq and not w.is_deleted for no key update`
+const lockSql = sql<{ readonly seq: number }, WebhookRow>(locked)
+const lockIfFreeSql = sql<{ readonly seq: number }, WebhookRow>(`${locked} skip locked`)
 const ofDeliverySql = sql<{ readonly deliveryId: string }, WebhookRow>(`
   ${select} join agent_messaging.deliveries d on d.webhook_seq = w.seq
   where d.id = @deliveryId and not w.is_deleted`)
 
+/** A refresh is left out while another commit changes the webhook, so that none waits for it. */
+type RecordWithHealth = AttemptRecord & { readonly isRefresh?: boolean }
 type Recorded = {
   readonly place: number
   readonly webhookSeq: number
@@ -59,7 +62,7 @@ export function attemptRecorder({ read, grouped }: Gateway): DeliveryStore['reco
     maxBatchSize: MAX_BATCH_SIZE,
     flush: (db, records) => recordAttempts(db, names, records),
   })
-  const recordHealth = grouped<AttemptRecord, RecordedAttempt>({
+  const recordHealth = grouped<RecordWithHealth, RecordedAttempt>({
     keyOf,
     maxBatchSize: 1,
     maxInFlight: MAX_WITH_HEALTH,
@@ -72,12 +75,12 @@ export function attemptRecorder({ read, grouped }: Gateway): DeliveryStore['reco
     decideHealth: DecideHealth,
   ): Promise<Result<RecordedAttempt | undefined, Unavailable>> {
     // A failure always changes the webhook.
-    const changes =
+    const effect =
       attempt.attempt.outcome.kind === 'accepted'
-        ? await read((db) => wouldChangeHealth(db, attempt.deliveryId, decideHealth))
-        : ok(true)
-    if (changes.isErr() || !changes.value) return changes.map(() => undefined)
-    return recordHealth(attempt)
+        ? await read((db) => effectOfSuccess(db, attempt.deliveryId, decideHealth))
+        : ok('change' as const)
+    if (effect.isErr() || !effect.value) return effect.map(() => undefined)
+    return recordHealth({ ...attempt, isRefresh: effect.value === 'refresh' })
   }
   const record = (attempt: AttemptRecord): Stored<RecordedAttempt> => {
     const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
@@ -108,13 +111,15 @@ async function recordAttempts(
 async function recordWithHealth(
   db: Queries,
   names: HeaderNames,
-  record: AttemptRecord,
+  record: RecordWithHealth,
 ): Promise<RecordedAttempt> {
   const [recorded] = await recordCall(db, await rowsOf(db, names, [record]), [])
   if (!recorded) return { kind: 'lease_lost' }
-  const { decideHealth, outgoing } = record
+  const { decideHealth, isRefresh, outgoing } = record
   if (outgoing) await fanOut(db, outgoing)
-  const webhook = decideHealth && (await updateHealth(db, recorded.webhookSeq, decideHealth))
+  const lock = isRefresh ? lockIfFreeSql : lockSql
+  const row = decideHealth && (await db.one(lock, { seq: recorded.webhookSeq }))
+  const webhook = row && (await updateHealth(db, toWebhook(row), decideHealth))
   await perform(db, appendCounts, record.count)
   await perform(db, appendCounts, record.endCount)
   return { ...recordedAttempt(recorded), ...(webhook && { webhook }) }
@@ -145,26 +150,28 @@ async function rowsOf(db: Queries, names: HeaderNames, records: readonly Attempt
 
 /**
  * Returns whether a success would change the webhook, without a transaction. Usually only the first
- * of many concurrent successes does.
+ * of many concurrent successes does. `refresh` changes only the time of the last success.
  */
-async function wouldChangeHealth(
+async function effectOfSuccess(
   db: Queries,
   deliveryId: string,
   decideHealth: DecideHealth,
-): Promise<boolean> {
+): Promise<'refresh' | 'change' | undefined> {
   const row = await db.one(ofDeliverySql, { deliveryId })
-  return row !== undefined && decideHealth(toWebhook(row)) !== undefined
+  const webhook = row && toWebhook(row)
+  const after = webhook && decideHealth(webhook)?.change.health
+  if (!after) return undefined
+  const before = { ...webhook.health, lastSuccessAt: after.lastSuccessAt }
+  return isDeepStrictEqual(before, after) ? 'refresh' : 'change'
 }
 
-/** Updates a webhook after an attempt, within the transaction that records the attempt. */
+/** Updates a locked webhook after an attempt, within the transaction that records the attempt. */
 async function updateHealth(
   db: Queries,
-  webhookSeq: number,
+  before: Webhook,
   decideHealth: DecideHealth,
 ): Promise<{ readonly before: Webhook; readonly after: Webhook } | undefined> {
-  const row = await db.one(lockSql, { seq: webhookSeq })
-  const before = row && toWebhook(row)
-  const update = before && decideHealth(before)
+  const update = decideHealth(before)
   if (!update) return undefined
   const after = changeWebhook(before, update.change)
   await db.run(updateSql, webhookColumns(after))
