@@ -37,6 +37,9 @@ const LONG = {
   'the contract again, on storages that contract-*.test.ts nearly cover': [
     'packages/adapter-{sqlite,postgres}/test/contract-again.test.ts',
   ],
+  'four processes on PostgreSQL whose log shows each wait': [
+    'packages/server/test/e2e/row-waits.test.ts',
+  ],
   'hostile networks, which need network namespaces': ['packages/server/test/hostile/*.test.ts'],
   'measures for twenty seconds; core tests the shares': [
     'packages/server/test/e2e/shared-limits.test.ts',
