@@ -296,6 +296,35 @@ export interface components {
     readonly EventType: string
     /** @enum {string} */
     readonly DeliveryStatus: 'pending' | 'delivered' | 'exhausted' | 'cancelled'
+    /** @description The newest 100 runs that ended without an answer, and the run after them. */
+    readonly MessageRuns: {
+      readonly runs: readonly components['schemas']['MessageRun'][]
+    }
+    readonly MessageRun: {
+      /** @description A retry of the message starts again at 1. */
+      readonly attempt: number
+      /** Format: date-time */
+      readonly startedAt: string
+      /**
+       * Format: date-time
+       * @description Absent while the run goes on.
+       */
+      readonly endedAt?: string
+      /**
+       * @description Why the run ended. Absent while the run goes on.
+       * @enum {string}
+       */
+      readonly reason?:
+        | 'answered'
+        | 'input_required'
+        | 'failed'
+        | 'timed_out'
+        | 'lost'
+        | 'cancelled'
+      /** @description Present if the failure was reported. */
+      readonly error?: components['schemas']['RunError']
+      readonly usage?: components['schemas']['RunUsage']
+    }
     /** @description The fields of one server-sent event. `data` is one line of JSON. Lines that start with a colon are heartbeats. */
     readonly StreamEvent:
       | components['schemas']['StreamStateEvent']
@@ -2187,6 +2216,10 @@ export interface components {
       readonly byClass: components['schemas']['AttemptClasses']
       /** @description Answers by their response time: up to 100, 250, 500, 1000, 2000, 3000, 5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000 ms, and longer. */
       readonly byTime: readonly number[]
+      /** @description Half of the answers took up to so long. Null without answers, or if it was longer. */
+      readonly p50Ms: number | null
+      /** @description 95 % of the answers took up to so long, or null. */
+      readonly p95Ms: number | null
     }
     /** @description Attempts by the class of the receiver’s status, or by the reason for no answer. */
     readonly AttemptClasses: {
@@ -2232,6 +2265,10 @@ export interface components {
       readonly byClass: components['schemas']['AttemptClasses']
       /** @description Answers by their response time: up to 100, 250, 500, 1000, 2000, 3000, 5000, 10000, 20000, 30000, 60000, 120000, 300000, 600000, 1800000 ms, and longer. */
       readonly byTime: readonly number[]
+      /** @description Half of the answers took up to so long. Null without answers, or if it was longer. */
+      readonly p50Ms: number | null
+      /** @description 95 % of the answers took up to so long, or null. */
+      readonly p95Ms: number | null
       /** @description The end users of the messages of the day. Null: not counted yet. They are counted when the day (UTC) is over, if messages are kept for a day or more. */
       readonly people?: number | null
     }

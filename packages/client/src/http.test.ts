@@ -114,6 +114,12 @@ describe('a request', () => {
     ])
     expect(asked[0]?.headers.authorization).toBe('Bearer the-key')
   })
+  it('returns the runs of a message', async () => {
+    const runs = [{ attempt: 1, startedAt: '2030-01-31T12:00:00.000Z' }]
+    const { asked, client } = await service([{ status: 200, body: { runs } }])
+    expect(await client.messages.runs('echo', 'm')).toEqual(runs)
+    expect(asked.map(({ url }) => url)).toEqual(['/v1/agents/echo/messages/m/runs'])
+  })
   it('reads a list page by page', async () => {
     const pages = [
       { status: 200, body: { data: [{ id: 1 }, { id: 2 }], nextCursor: '2' } },

@@ -28,6 +28,7 @@ export type {
   Input,
   InputAnswer,
   Message,
+  MessageRun,
   MessageState,
   MetadataCondition,
   NewAgent,

@@ -5,6 +5,8 @@ import { rowsOf } from './pages.js'
 import type {
   FoundMessage,
   Message,
+  MessageRun,
+  MessageRuns,
   MessageState,
   NewInputAnswer,
   NewMessage,
@@ -95,6 +97,11 @@ export function messagesOf(http: Http) {
     /** Finds messages over all agents of the project, newest first, with their deliveries. */
     search: (search: MessageSearch = {}): AsyncGenerator<FoundMessage, void, undefined> =>
       rowsOf(http, '/v1/messages', search),
+    /** Lists the runs of a message, oldest first. */
+    runs: async (agent: string, messageId: string): Promise<readonly MessageRun[]> => {
+      const runs = { method: 'GET', path: path(agent, `${segment(messageId)}/runs`) } as const
+      return (await http.json<MessageRuns>(runs)).runs
+    },
     /** Yields the states and the pieces of the answer. A consumer can stop without an effect. */
     stream: (
       agent: string,

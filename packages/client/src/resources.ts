@@ -21,6 +21,9 @@ export type SendOptions = {
 export type NewMessage = Schemas['NewMessage']
 export type MessageState = Schemas['MessageState']
 export type Message = Schemas['Message']
+/** A run of a message. A run without `reason` goes on. */
+export type MessageRun = Schemas['MessageRun']
+export type MessageRuns = Schemas['MessageRuns']
 /** A message of a search, with the newest 100 deliveries of its events. */
 export type FoundMessage = Schemas['FoundMessage']
 /** A question of an agent to a person. */

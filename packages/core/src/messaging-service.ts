@@ -21,6 +21,7 @@ import type { Invalid } from './domain/input-rules.js'
 import type { Instant } from './domain/instant.js'
 import type { HookOfMessage } from './domain/message-hook.js'
 import type { Message } from './domain/message.js'
+import type { MessageRun } from './domain/past-run.js'
 import type { PortalSession } from './domain/portal.js'
 import type { ReadWebhook, Webhook } from './domain/webhook.js'
 import type { LimitReason, WebhookLimit } from './domain/webhook-limit.js'
@@ -194,6 +195,11 @@ interface MessageCalls {
    * Drops the oldest ones that do not fit.
    */
   history(input: ReadHistoryInput): ResultAsync<readonly Turn[], GetMessageError>
+  /**
+   * Returns the runs of a message, oldest first, each with the reason of its end. Of the runs that
+   * ended without an answer, returns the newest 100.
+   */
+  runs(ref: MessageRef): ResultAsync<readonly MessageRun[], GetMessageError>
   /**
    * Lists an agent's messages, newest first by default. Messages of one session come in the order of
    * their places. A page with much text ends before its limit.

@@ -55,6 +55,7 @@ export {
 } from './domain/message.js'
 export type { DefaultExecutionPrincipal } from './domain/principal.js'
 export type { EndedRun, FinishedRun, RunError, RunOutcome } from './domain/run.js'
+export { RUN_END_REASONS } from './domain/past-run.js'
 export { failedRun, RUN_ERROR_CODES } from './domain/run.js'
 export { parseRunUsage, type RunUsage } from './domain/usage.js'
 export { ShortLivedMap } from './domain/short-lived-map.js'

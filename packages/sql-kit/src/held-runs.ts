@@ -14,6 +14,7 @@ import { appendCounts } from './counts.js'
 import { writeInputs, writeState, type Changed } from './message-changes.js'
 import { messageById } from './message-lists.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
+import { keepRun } from './past-runs.js'
 import { holdUntil, lockSessionsOf } from './sessions.js'
 
 // Changes by the holder of a lease, besides the outcome of its run.
@@ -51,6 +52,7 @@ export function* askPerson({
   state,
   inputs,
   outgoing,
+  ended,
   count,
   ...held
 }: Asking): Operation<Changed<RecordedRun>> {
@@ -59,6 +61,7 @@ export function* askPerson({
   yield* writeState(row.seq, row.attempt, state)
   yield* writeInputs(row.seq, inputs)
   yield* holdUntil(row.sessionSeq, WAITING)
+  yield* keepRun(row.id, ended)
   yield* appendCounts(count)
   const message = messageOf({ ...row, inputs: inputsColumn(inputs) }, state)
   return {

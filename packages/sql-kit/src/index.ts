@@ -44,6 +44,7 @@ export {
 export { cancelMessage, changeInput, messageChanges, type Changed } from './message-changes.js'
 export { messageById, messageLists, messageListSql, selectMessage } from './message-lists.js'
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
+export { keepRun, readRuns } from './past-runs.js'
 export { portalStore } from './portals.js'
 export { recoveryStore } from './recoveries.js'
 export { deliveryLists, makeReadyToProbe } from './redelivery.js'

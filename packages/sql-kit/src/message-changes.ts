@@ -1,6 +1,7 @@
 import {
   assignments,
   inputsColumn,
+  interruptedRun,
   isFinal,
   isRetryable,
   isWaitingFor,
@@ -25,6 +26,7 @@ import { record } from './audit.js'
 import { appendCounts } from './counts.js'
 import { messageByRef } from './message-lists.js'
 import { one, run, sql, type Operation, type Runner } from './operation.js'
+import { keepRun } from './past-runs.js'
 import { advance, holdUntil, lockSessionsOf, moveToEnd, skip } from './sessions.js'
 
 // Changes of a message by a caller, whether or not a process runs the message.
@@ -84,6 +86,7 @@ export function* cancelMessage(
   const message = toMessage(row)
   if (isFinal(message.state)) return { result: { kind: 'already_final', message } }
   yield* writeState(row.seq, row.attempt, state)
+  yield* keepRun(row.id, interruptedRun(message, state.cancelledAt, 'cancelled'))
   const sessionWaits = yield* row.position === row.headPosition
     ? advance(row.sessionSeq, state.cancelledAt)
     : skip(row.sessionSeq)

@@ -115,3 +115,38 @@ describe.each(['cancel', 'retry'])('%s', (change) => {
     expect((await ask('POST', `${path}/${change}`, { key: '' })).status).toBe(401)
   })
 })
+
+describe('GET …/messages/:messageId/runs', () => {
+  it('lists the runs with the reasons of their ends and their errors', async () => {
+    const { ask, clock, path, messageId, runtime } = await openRunning()
+    const at = () => new Date(clock.now()).toISOString()
+    const runs = async () => (await ask('GET', `${path}/runs`)).json.runs
+    const startedAt = at()
+    expect(await runs()).toEqual([{ attempt: 1, startedAt }])
+    runtime.fail(messageId, 'busy', { retryable: true })
+    await clock.advance(0)
+    const failed = {
+      attempt: 1,
+      startedAt,
+      endedAt: at(),
+      reason: 'failed',
+      error: { code: 'RUNTIME_ERROR', message: 'busy' },
+    }
+    await clock.until(() => runtime.openRuns.length === 1)
+    const again = { attempt: 2, startedAt: at() }
+    expect(await runs()).toEqual([failed, again])
+    runtime.answer(messageId, 'done')
+    await clock.advance(0)
+    expect(await runs()).toEqual([failed, { ...again, endedAt: at(), reason: 'answered' }])
+  })
+
+  it('answers 404 without the message or the agent, and 401 without a key', async () => {
+    const { ask, app, agent, path } = await openRunning()
+    for (const other of [
+      `/v1/agents/${agent.id}/messages/${UNKNOWN_ID}/runs`,
+      `/v1/agents/nobody/messages/${UNKNOWN_ID}/runs`,
+    ])
+      expect((await ask('GET', other)).status).toBe(404)
+    expect((await app.request(`${path}/runs`)).status).toBe(401)
+  })
+})

@@ -17,6 +17,7 @@ import {
   messageStateSchema,
   messageStatusSchema,
 } from '../wire/message.js'
+import { messageRunsBody, messageRunsSchema } from '../wire/run.js'
 
 const sessionId = storableText.optional().describe('The session of the messages.')
 const status = oneOf(['pending', 'responded'])
@@ -123,6 +124,18 @@ export const messageRoutes = (d: HttpDeps) => {
             .get({ ...messageRef(c), waitMs, abort: new Caller(c) })
             .andThen((message) => ok(reply(c, 200, messageBody(message), applied)))
         },
+      ),
+    )
+    .get(
+      '/v1/agents/:id/messages/:messageId/runs',
+      route(
+        {
+          operationId: 'listRuns',
+          summary: 'List the runs of a message, oldest first',
+          refusals: ['agent_not_found', 'message_not_found'],
+          answer: shown('The runs', messageRunsSchema, messageRunsBody),
+        },
+        (c) => messages.runs(messageRef(c)),
       ),
     )
 }

@@ -1,6 +1,7 @@
-import { RUN_ERROR_CODES } from '@org/agent-messaging-core/runtime'
+import type { MessageRun } from '@org/agent-messaging-core'
+import { RUN_END_REASONS, RUN_ERROR_CODES, toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
-import { count } from './body.js'
+import { at, count, toIsoIfSet, type BodyOf } from './body.js'
 
 export const runErrorSchema = z
   .object({ code: z.enum(RUN_ERROR_CODES), message: z.string() })
@@ -14,3 +15,34 @@ export const runErrorSchema = z
 export const runUsageSchema = z
   .object({ inputTokens: count.optional(), outputTokens: count.optional() })
   .meta({ id: 'RunUsage', description: 'The tokens of a model, as the runtime reports them.' })
+
+export const messageRunsSchema = z
+  .object({
+    runs: z.array(
+      z
+        .object({
+          attempt: count.describe('A retry of the message starts again at 1.'),
+          startedAt: at,
+          endedAt: at.optional().describe('Absent while the run goes on.'),
+          reason: z
+            .enum(RUN_END_REASONS)
+            .optional()
+            .describe('Why the run ended. Absent while the run goes on.'),
+          error: runErrorSchema.optional().describe('Present if the failure was reported.'),
+          usage: runUsageSchema.optional(),
+        })
+        .meta({ id: 'MessageRun' }),
+    ),
+  })
+  .meta({
+    id: 'MessageRuns',
+    description: 'The newest 100 runs that ended without an answer, and the run after them.',
+  })
+
+export const messageRunsBody = (runs: readonly MessageRun[]): BodyOf<typeof messageRunsSchema> => ({
+  runs: runs.map(({ startedAt, endedAt, ...run }) => ({
+    ...run,
+    startedAt: toIso(startedAt),
+    endedAt: toIsoIfSet(endedAt),
+  })),
+})

@@ -13,12 +13,11 @@ type CountParameters = {
 }
 
 /**
- * Extends a statement that returns the `place` of each write of a batch. Appends one entry with the
- * counts of the writes for which `takesEffect` holds, in the commit of the same statement. Nearly
- * always all of them do, so the sums are ready.
+ * Extends a statement that returns the `place` of each write of a batch, as `result`. Appends one
+ * entry with the counts of the writes for which `takesEffect` holds, in the commit of the same
+ * statement. Nearly always all of them do, so the sums are ready.
  */
-const counting = (statement: string, takesEffect: string): string => `
-  with result as materialized (${statement}),
+const counting = (takesEffect: string): string => `
   effective as materialized (
     select count(*) as writes, array_agg(r.place) as places from result r where ${takesEffect}),
   appended as (
@@ -27,8 +26,10 @@ const counting = (statement: string, takesEffect: string): string => `
       select coalesce(json_agg(w.count), '[]')::text
       from json_to_recordset(@each::json) as w (place bigint, count json)
       where w.place = any(e.places)) end
-    from effective e where e.writes > 0)
-  select * from result`
+    from effective e where e.writes > 0)`
+
+const extended = (statement: string, ...parts: readonly string[]): string =>
+  `with ${[`result as materialized (${statement})`, ...parts].join(', ')} select * from result`
 
 function countParameters(writes: readonly Counted[]): CountParameters | undefined {
   const each = writes.flatMap(({ count, endCount }, at) =>
@@ -47,14 +48,18 @@ type CountingCall<Parameters, Row> = (
 
 /**
  * Makes a call of a function that writes a batch. The call returns the rows of the function, and
- * appends the counts of the writes, which come in the order of the batch.
+ * appends the counts of the writes, which come in the order of the batch. `also` is a part of the
+ * same statement that can use `result`.
  */
 export function countingCall<Parameters extends object, Row>(
   text: string,
   takesEffect: string,
+  ...also: readonly string[]
 ): CountingCall<Parameters, Row> {
-  const plain = call<Parameters, Row>(text)
-  const counted = call<Parameters & CountParameters, Row>(counting(text, takesEffect))
+  const plain = call<Parameters, Row>(also.length === 0 ? text : extended(text, ...also))
+  const counted = call<Parameters & CountParameters, Row>(
+    extended(text, counting(takesEffect), ...also),
+  )
   return (db, parameters, writes) => {
     const counts = countParameters(writes)
     return counts ? db.all(counted, { ...parameters, ...counts }) : db.all(plain, parameters)

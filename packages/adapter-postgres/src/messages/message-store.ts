@@ -5,6 +5,7 @@ import {
   type EarlierTurn,
   type ExecutionPrincipal,
   type HistoryOf,
+  interruptedRun,
   type MessageFacts,
   messageOf,
   type MessageStateKind,
@@ -26,6 +27,7 @@ import {
   messageChanges,
   messageLists,
   messageRemovals,
+  readRuns,
   type Operate,
 } from '@org/agent-messaging-sql-kit'
 import { MAX_LOCK_FAILURES } from '../database/batch.js'
@@ -89,6 +91,7 @@ export function messageStore(gateway: Gateway): MessageStore {
       flush: (db, runs) => recordRuns(db, runs, receivers),
     }),
     ask: (asking) => write((db) => published(db, askPerson, asking)),
+    runs: runner.read(readRuns),
     history: (query) => read((db) => sessionHistory(db, query)),
     search: (search, page) => read((db) => searchMessages(db, search, page)),
     erasePrincipal: (step) =>
@@ -109,11 +112,12 @@ const isNew = (accepted: Accepted | undefined): boolean =>
   accepted?.kind === 'created' || accepted?.kind === 'claimed'
 
 type Claims = Omit<ClaimRunnable, 'lanes'> & { readonly lanes: string }
-/** `was` is the state of the message before the claim. */
+/** `was` and `startedAt` are from the state of the message before the claim. */
 type Claim = MessageFacts & {
   readonly token: number
   readonly sessionState: string | null
   readonly was: MessageStateKind
+  readonly startedAt: number
   readonly isExhausted: boolean
 }
 
@@ -127,13 +131,14 @@ async function claimRunnable(
   { lanes, now, until }: ClaimRunnable,
 ): Promise<ClaimedMessage[]> {
   const claims = await db.all(claimSql, { lanes: jsonRows(lanes), now, until })
-  return claims.map(({ token, sessionState, was, isExhausted, ...facts }) => {
+  return claims.map(({ token, sessionState, was, startedAt, isExhausted, ...facts }) => {
     const lost = was === 'running' || was === 'deferred' ? was : undefined
+    const lostRun = lost && interruptedRun({ ...facts, state: { kind: lost, startedAt } }, now)
     return {
       message: messageOf(facts, { kind: 'running', startedAt: now }),
       lease: { token, until },
       ...(lost && { lost }),
-      ...(isExhausted && { isExhausted }),
+      ...(isExhausted && { isExhausted, lostRun }),
       ...(sessionState !== null && { sessionState }),
     }
   })

@@ -3,6 +3,7 @@ import {
   messageOf,
   messageStateColumns,
   NO_CLAIMS,
+  pastRunRow,
   type RecordedRun,
   type RunRecord,
   traceColumn,
@@ -29,9 +30,20 @@ type Settled = MessageFacts & {
   readonly waiting: readonly string[] | null
 }
 
-const settleCall = countingCall<{ readonly runs: string; readonly topics: string }, Settled>(
-  'select * from agent_messaging.settle_runs(@runs, @topics)',
-  'r.place > 0',
+type SettleParameters = { readonly runs: string; readonly topics: string }
+
+const SETTLE = ['select * from agent_messaging.settle_runs(@runs, @topics)', 'r.place > 0'] as const
+const settleCall = countingCall<SettleParameters, Settled>(...SETTLE)
+/** Stores the runs that ended without an answer too. */
+const settleAndKeep = countingCall<SettleParameters & { readonly ended: string }, Settled>(
+  ...SETTLE,
+  `kept as (
+    insert into agent_messaging.past_runs
+      (message_id, attempt, started_at, ended_at, reason, error, usage)
+    select r.id, e.attempt, e."startedAt", e."endedAt", e.reason, e.error, e.usage
+    from jsonb_to_recordset(@ended::jsonb) as e (place bigint, attempt integer, "startedAt" bigint,
+        "endedAt" bigint, reason text, error text, usage text)
+      join result r on r.place = e.place)`,
 )
 
 /** The place of the only row if a webhook or a hook has changed. Then nothing is written. */
@@ -100,7 +112,12 @@ async function settle(
     runs: jsonRows(runs.map((run, at) => rowOf(run, fannedOut[at] ?? NO_EVENTS, hooks))),
     topics: jsonRows(topics.map(({ projectId, name, version }) => ({ projectId, name, version }))),
   }
-  const rows = await settleCall(db, parameters, runs)
+  const ended = runs.flatMap((run, at) =>
+    run.ended ? [{ place: at + 1, ...pastRunRow(run.messageId, run.ended) }] : [],
+  )
+  const rows = await (ended.length === 0
+    ? settleCall(db, parameters, runs)
+    : settleAndKeep(db, { ...parameters, ended: jsonRows(ended) }, runs))
   const place = rows[0]?.place
   if (place === 0 || place === -1) return CHANGED[place]
   const waiting = new Set(rows.at(-1)?.waiting)

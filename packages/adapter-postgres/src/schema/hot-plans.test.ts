@@ -118,7 +118,15 @@ it.each<[string, Past]>([
       stepsOf(plan.Plan).map((step) => ({ ...step, of: plan['Query Text'] })),
     )
     expect(new Set(steps.map((step) => step['Relation Name']))).toEqual(
-      new Set([...NAMES, 'api_keys', 'webhooks', 'subscriptions', 'erasures', undefined]),
+      new Set([
+        ...NAMES,
+        'api_keys',
+        'webhooks',
+        'subscriptions',
+        'erasures',
+        'past_runs',
+        undefined,
+      ]),
     )
     expect(steps.filter((step) => rowsOf(step) > FEW).map(described)).toEqual([])
     // A scan without a condition on the first column reads the whole index.

@@ -172,6 +172,19 @@ create index messages_correlation
 create index messages_finished on agent_messaging.messages (finished_at)
   where finished_at is not null;
 
+-- Runs that ended without an answer.
+create table agent_messaging.past_runs (
+  message_id text collate "C" not null,
+  seq bigint generated always as identity,
+  attempt integer not null,
+  started_at bigint not null,
+  ended_at bigint not null,
+  reason text not null,
+  error text,
+  usage text,
+  primary key (message_id, seq)
+);
+
 -- Owners of erased sessions, and deleted agents. The sweep deletes their sessions and messages.
 create table agent_messaging.erasures (
   seq bigint generated always as identity primary key,

@@ -28,6 +28,7 @@ const TABLES = [
   'agents',
   'sessions',
   'messages',
+  'past_runs',
   'erasures',
   'webhooks',
   'subscriptions',

@@ -7,6 +7,7 @@ import {
   type ExecutionPrincipal,
   type HistoryOf,
   holdsRun,
+  interruptedRun,
   isExhausted,
   messageOf,
   type MessageRow,
@@ -26,9 +27,11 @@ import {
   changeInput,
   erasePrincipalMessages,
   heldRuns,
+  keepRun,
   messageChanges,
   messageLists,
   messageRemovals,
+  readRuns,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import type { GroupCommitter } from '../database/group-committer.js'
@@ -56,8 +59,8 @@ export function messageStore(
   { sessions, fanOut, counts, buckets, perform }: Parts,
 ): MessageStore {
   const accept = acceptance(db, sessions, { counts, buckets, perform })
-  const claimRunnable = runnableClaims(db, sessions)
-  const recordRun = runRecords(db, { sessions, fanOut, counts })
+  const claimRunnable = runnableClaims(db, { sessions, perform })
+  const recordRun = runRecords(db, { sessions, fanOut, counts, perform })
   const history = sessionHistory(db)
 
   const runner = runnerOf(committer, perform)
@@ -77,6 +80,7 @@ export function messageStore(
     claimRunnable: (query) => committer.write(() => claimRunnable(query)),
     recordRun: (run) => committer.write(() => recordRun(run)),
     ask: (asking) => committer.write(() => published(perform(askPerson, asking))),
+    runs: runner.read(readRuns),
     history: (query) => committer.read(() => history(query)),
     search: searchInSteps(db, committer),
     // A write even to count, because other operations run between two writes.
@@ -88,7 +92,7 @@ export function messageStore(
  * `MessageStore.claimRunnable`, in a transaction. A lane without due messages costs one index
  * descent.
  */
-function runnableClaims(db: Database, sessions: SessionRows) {
+function runnableClaims(db: Database, { sessions, perform }: Pick<Parts, 'sessions' | 'perform'>) {
   const headOf = db.prepare<[number], MessageRow>(
     `${selectMessage} where s.seq = +? and m.session_seq = s.seq and m.position = s.head_position`,
   )
@@ -98,18 +102,22 @@ function runnableClaims(db: Database, sessions: SessionRows) {
     const head = headOf.get(sessionSeq)
     if (!head) return []
     const { token, sessionState, maxAttempts } = sessions.claim(sessionSeq, until)
-    const allowed = allowedAttempts(maxAttempts, toMessage(head))
+    const before = toMessage(head)
+    const allowed = allowedAttempts(maxAttempts, before)
+    const hasNoneLeft = isExhausted(head.attempt, allowed)
+    const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
+    const lostRun = interruptedRun(before, now)
+    if (lostRun && !hasNoneLeft) perform(keepRun, head.id, lostRun)
     const attempt = claimedAttempt(head.attempt, allowed)
     const state = { kind: 'running', startedAt: now } as const
     writeState(head.seq, attempt, state)
-    const lost = head.state === 'running' || head.state === 'deferred' ? head.state : undefined
     const message = messageOf(head, state, attempt)
     return [
       {
         message,
         lease: { token, until },
         ...(lost && { lost }),
-        ...(isExhausted(head.attempt, allowed) && { isExhausted: true }),
+        ...(hasNoneLeft && { isExhausted: true, lostRun }),
         ...(sessionState !== null && { sessionState }),
       },
     ]
@@ -124,18 +132,19 @@ function runnableClaims(db: Database, sessions: SessionRows) {
 /** `MessageStore.recordRun`, in a transaction. */
 function runRecords(
   db: Database,
-  { sessions, fanOut, counts }: Pick<Parts, 'sessions' | 'fanOut' | 'counts'>,
+  { sessions, fanOut, counts, perform }: Pick<Parts, 'sessions' | 'fanOut' | 'counts' | 'perform'>,
 ) {
   const byId = messageById(db)
   const writeState = stateWriter(db)
 
   return (run: RunRecord): RecordedRun => {
-    const { messageId, token, state, now, outgoing, count } = run
+    const { messageId, token, state, now, outgoing, ended, count } = run
     const row = byId(messageId)
     const isHead = row?.position === row?.headPosition
     if (!row || !holdsRun({ state: row.state, lease: row.lease, isHead }, token))
       return { kind: 'lease_lost' }
     counts.add(count)
+    if (ended) perform(keepRun, messageId, ended)
     writeState(row.seq, row.attempt, state)
     if (state.kind === 'queued') sessions.holdUntil(row.sessionSeq, state.notBefore)
     const sessionWaits = state.kind === 'queued' || sessions.advance(row.sessionSeq, now)

@@ -16,6 +16,7 @@ import {
   getMessage,
   listMessages,
   readHistory,
+  readRuns,
   searchMessages,
 } from './read-messages.js'
 import { enqueueMessage, sendMessage } from './send-message.js'
@@ -81,6 +82,7 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       enqueue: enqueueMessage(context),
       get: getMessage(context),
       history: shared(readHistory(context)),
+      runs: readRuns(context),
       list: shared(listMessages(context)),
       count: countMessages(context),
       search: searchMessages(context),

@@ -9,7 +9,11 @@ import { isLonger } from '../domain/json.js'
 import { MAX_SEARCHED_TEXT } from '../domain/limits.js'
 import type { Message } from '../domain/message.js'
 import { sharedReads } from '../pacing/shared-reads.js'
-import type { MessageFilter, MessageSearch } from '../ports/message-store.js'
+import type {
+  MessageFilter,
+  MessageRef as StoredRef,
+  MessageSearch,
+} from '../ports/message-store.js'
 import {
   CALLER_LEFT,
   type Caller,
@@ -48,13 +52,20 @@ export const getMessage =
       return readMessage(d)(ref)
     })
 
-const readMessage = (d: Platform) =>
+const readMessage = (d: Platform) => readOfMessage(d, (ref) => d.storage.messages.get(ref))
+
+export const readRuns = (d: Platform) => readOfMessage(d, (ref) => d.storage.messages.runs(ref))
+
+const readOfMessage = <T extends object>(
+  d: Platform,
+  read: (ref: StoredRef) => Stored<T | undefined>,
+) =>
   d.shared(({ projectId, agent: name, messageId }: MessageRef) =>
     safeTry(async function* () {
       const agent = yield* d.storage.agents.get(projectId, name)
       if (!agent) return fail('agent_not_found')
-      const message = yield* d.storage.messages.get({ projectId, agentId: agent.id, messageId })
-      return message ? ok(message) : fail('message_not_found')
+      const found = yield* read({ projectId, agentId: agent.id, messageId })
+      return found ? ok(found) : fail('message_not_found')
     }),
   )
 

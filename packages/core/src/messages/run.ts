@@ -148,6 +148,7 @@ export class Run {
       run,
       agent,
       isRun: !claimed.isExhausted,
+      lostRun: claimed.lostRun,
       cause: this.#span,
     })
     const recorded = settled.unwrapOr(undefined)

@@ -5,6 +5,7 @@ import { decideQuestion } from '../domain/input-decisions.js'
 import type { Instant } from '../domain/instant.js'
 import { decideAfterRun, type MessageState, type RunningMessage } from '../domain/message.js'
 import { MAX_QUESTIONS, parseQuestion } from '../domain/message-input.js'
+import { pastRun, type PastRun } from '../domain/past-run.js'
 import { failedRun, type EndedRun, type FinishedRun, type RunError } from '../domain/run.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
 import { tracedCommit } from '../pacing/traced-commit.js'
@@ -24,6 +25,8 @@ type UnsettledRun = {
   readonly agent: Pick<Agent, 'name' | 'maxAttempts'>
   /** False if the message ends without a run. */
   readonly isRun?: boolean
+  /** The run that was lost before, if the message ends without another one. */
+  readonly lostRun?: PastRun | undefined
   /** The span of the run. Default: the message's trace, for an answer by callback. */
   readonly cause?: Pick<ActiveSpan, 'trace'>
 }
@@ -36,20 +39,29 @@ type UnsettledRun = {
  */
 export async function settleRun(
   context: RunContext,
-  { held, message, run, agent, isRun = true, cause = { trace: message.trace } }: UnsettledRun,
+  {
+    held,
+    message,
+    run,
+    agent,
+    isRun = true,
+    lostRun,
+    cause = { trace: message.trace },
+  }: UnsettledRun,
 ): Promise<Result<RecordedRun, Unavailable>> {
   const { clock, policy, random, storage, tracing } = context
   const now = clock.now()
   const { projectId, trace } = message
   const checked = checkedRun(run, message, policy.limits.responseLength)
   const { usage } = checked
+  const ended = isRun ? pastRun(message, checked, now) : lostRun
   if (checked.kind === 'input_required') {
     const id = context.ids.next()
     const link = newInputLink(context, message.id)
     const { state, inputs, events } = decideQuestion(message, checked, { id, link }, now)
     const outgoing = outgoingOf(context, events, projectId, trace)
     const count = countOfRun(message, state, usage, now)
-    const asking = { ...held, state, inputs, outgoing, count }
+    const asking = { ...held, state, inputs, outgoing, ended, count }
     const written = await tracedCommit(tracing, cause, 'ask', () =>
       retryUntilStored(context, () => storage.messages.ask(asking)),
     )
@@ -68,6 +80,7 @@ export async function settleRun(
     now,
     count: isRun ? countOfRun(message, state, usage, now) : countOfEnd(message, state, now),
     ...(outgoing && { outgoing }),
+    ...(ended && { ended }),
   }
   const written = await tracedCommit(tracing, cause, 'recordRun', () =>
     retryUntilStored(context, () => storage.messages.recordRun(record)),

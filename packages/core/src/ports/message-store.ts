@@ -14,6 +14,7 @@ import type {
 } from '../domain/message.js'
 import type { HookOfMessage } from '../domain/message-hook.js'
 import type { MessageInput } from '../domain/message-input.js'
+import type { MessageRun, PastRun } from '../domain/past-run.js'
 import type { BucketLevel, TokenTake } from '../domain/send-limit.js'
 import type { Count } from '../domain/counts.js'
 import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
@@ -45,7 +46,8 @@ export interface MessageStore {
   /**
    * Claims the first messages of due sessions: queued, after a backoff, past a deferral's
    * deadline, or left by a dead process. Oldest due first, and at most `free` per lane. No two
-   * callers get the same message. A claim counts as an attempt, as `claimedAttempt` says.
+   * callers get the same message. A claim counts as an attempt, as `claimedAttempt` says. A claim
+   * that takes over a message stores the run that was lost.
    */
   claimRunnable(query: ClaimRunnable): Stored<ClaimedMessage[]>
   /**
@@ -60,12 +62,13 @@ export interface MessageStore {
   defer(deferral: Deferral): Stored<'deferred' | 'lease_lost'>
   /**
    * Commits the message's state, the event, its deliveries and the session's next message
-   * together. Returns `lease_lost`, and changes nothing, if the token is outdated.
+   * together, and the run if it is `ended`. Returns `lease_lost`, and changes nothing, if the token
+   * is outdated.
    */
   recordRun(run: RunRecord): Stored<RecordedRun>
   /**
-   * Ends the run with a question: the message's state, its inputs, the event and its deliveries in
-   * one commit. The message stays the head of its session, and no claim takes it. Returns
+   * Ends the run with a question: the run, the message's state, its inputs, the event and its
+   * deliveries in one commit. The message stays the head of its session, and no claim takes it. Returns
    * `lease_lost`, and changes nothing, if the token is outdated.
    */
   ask(asking: Asking): Stored<RecordedRun>
@@ -82,7 +85,7 @@ export interface MessageStore {
   dueInputs(query: { readonly now: Instant; readonly limit: number }): Stored<Message[]>
   /**
    * Ends an open message, whether or not it runs: its state, event and deliveries in one commit. A
-   * run loses its lease. Other messages of the session keep their order.
+   * run is stored, and loses its lease. Other messages of the session keep their order.
    */
   cancel(cancellation: Cancellation): Stored<Cancelled | undefined>
   /**
@@ -104,6 +107,11 @@ export interface MessageStore {
    */
   history(query: HistoryOf): Stored<Turn[]>
   get(ref: MessageRef): Stored<Message | undefined>
+  /**
+   * Returns the runs of a message, oldest first: the newest 100 that ended without an answer, and
+   * the run that goes on or answered. They are deleted with the message.
+   */
+  runs(ref: MessageRef): Stored<MessageRun[] | undefined>
   /** Reads a message of any project, for a caller with a run token. */
   getHeld(messageId: string): Stored<{ message: Message; token: number } | undefined>
   /** Returns the messages among the ids that are final or wait for a person, with one query. */
@@ -236,6 +244,8 @@ export type RunRecord = HeldRun & {
   readonly state: AfterRun
   readonly now: Instant
   readonly outgoing?: Outgoing
+  /** Stored in the same commit. Absent for an answer, and for a message that ends without a run. */
+  readonly ended?: PastRun | undefined
   /** Appended in the same commit. */
   readonly count?: Count
 }
@@ -243,6 +253,8 @@ export type Asking = HeldRun & {
   readonly state: AskingState
   readonly inputs: readonly MessageInput[]
   readonly outgoing: Outgoing
+  /** Stored in the same commit. */
+  readonly ended?: PastRun | undefined
   /** Appended in the same commit. */
   readonly count?: Count
 }
@@ -276,13 +288,14 @@ export type HistoryOf = HistoryLimit & { readonly messageId: string }
 /**
  * `lost`: an earlier run died, or its callback never came. `sessionState` is the last state that
  * `rememberSession` stored. `isExhausted`: the message had no attempts left before this claim, so
- * the caller ends the message without a run.
+ * the caller ends the message without a run. It stores the `lostRun`, which the claim did not.
  */
 export type ClaimedMessage = {
   readonly message: RunningMessage
   readonly lease: Lease
   readonly lost?: 'running' | 'deferred'
   readonly isExhausted?: true
+  readonly lostRun?: PastRun | undefined
   readonly sessionState?: string
 }
 

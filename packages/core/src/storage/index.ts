@@ -51,6 +51,7 @@ export {
 } from '../domain/message.js'
 export type { DefaultExecutionPrincipal, ExecutionPrincipal } from '../domain/principal.js'
 export { endUserMark, isEndUser } from '../domain/principal.js'
+export { interruptedRun, runsOf, type MessageRun, type PastRun } from '../domain/past-run.js'
 export type { RunError } from '../domain/run.js'
 export { recoveryAfterPage } from '../domain/recovery.js'
 export { ShortLivedMap } from '../domain/short-lived-map.js'
@@ -258,6 +259,13 @@ export {
   newClaimedDelivery,
   type ClaimedDeliveryRow,
 } from './new-rows.js'
+export {
+  MOST_PAST_RUNS,
+  PAST_RUN_COLUMNS,
+  pastRunRow,
+  toPastRun,
+  type PastRunRow,
+} from './past-run-row.js'
 export {
   RECOVERY_COLUMNS,
   RECOVERY_UPDATE,

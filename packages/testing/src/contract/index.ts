@@ -31,6 +31,7 @@ import { ownersSuite } from './service/owners.js'
 import { orderModelSuite } from './deliveries/order-model.js'
 import { outboxSuite } from './deliveries/outbox.js'
 import { pagingSuite } from './service/paging.js'
+import { pastRunsSuite } from './messages/past-runs.js'
 import { portalsSuite } from './service/portals.js'
 import { readingSuite } from './messages/reading.js'
 import { recoveriesSuite } from './deliveries/recoveries.js'
@@ -68,6 +69,7 @@ const suites = {
     'leases and deferrals': leasesSuite,
     'cancelling messages': cancelSuite,
     'questions to people': inputsSuite,
+    'runs without an answer': pastRunsSuite,
     'retrying messages': retrySuite,
     'metadata of messages': messageMetadataSuite,
     sessions: sessionsSuite,

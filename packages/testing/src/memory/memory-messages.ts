@@ -1,6 +1,9 @@
 import {
   holdsRun,
+  interruptedRun,
+  MOST_PAST_RUNS,
   newMessageClaim,
+  runsOf,
   type Turn,
   type Instant,
   isFinal,
@@ -25,6 +28,7 @@ import {
   type MessageErasure,
   type MessageFilter,
   type MessageRef,
+  type MessageRun,
   type MetadataChange,
   type MessageSearch,
   type MessageStore,
@@ -128,10 +132,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return 'deferred'
   }
 
-  recordRun({ state, now, outgoing, count, ...held }: RunRecord): RecordedRun {
+  recordRun({ state, now, outgoing, ended, count, ...held }: RunRecord): RecordedRun {
     const row = this.#findHeld(held)
     if (!row) return { kind: 'lease_lost' }
     appendCount(this.#memory, count)
+    if (ended) row.pastRuns.push(ended)
     row.message = { ...row.message, state }
     const session = sessionOf(this.#memory, row.message)
     if (state.kind === 'queued') session.dueAt = state.notBefore
@@ -141,10 +146,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return { kind: 'recorded', message: row.message, ...claims, sessionWaits }
   }
 
-  ask({ state, inputs, outgoing, count, ...held }: Asking): RecordedRun {
+  ask({ state, inputs, outgoing, ended, count, ...held }: Asking): RecordedRun {
     const row = this.#findHeld(held)
     if (!row) return { kind: 'lease_lost' }
     appendCount(this.#memory, count)
+    if (ended) row.pastRuns.push(ended)
     row.message = { ...row.message, state, inputs }
     sessionOf(this.#memory, row.message).dueAt = Infinity
     const claims = publish(this.#memory, outgoing)
@@ -184,6 +190,8 @@ export class MemoryMessages implements Immediate<MessageStore> {
     if (!row) return undefined
     if (isFinal(row.message.state)) return { kind: 'already_final', message: row.message }
     appendCount(this.#memory, count)
+    const ended = interruptedRun(row.message, state.cancelledAt, 'cancelled')
+    if (ended) row.pastRuns.push(ended)
     row.message = { ...row.message, state }
     const session = sessionOf(this.#memory, row.message)
     removeOpen(session, row, state.cancelledAt)
@@ -227,6 +235,11 @@ export class MemoryMessages implements Immediate<MessageStore> {
 
   get(ref: MessageRef): Message | undefined {
     return this.#find(ref)?.message
+  }
+
+  runs(ref: MessageRef): MessageRun[] | undefined {
+    const row = this.#find(ref)
+    return row && runsOf(row.message, row.pastRuns.slice(-MOST_PAST_RUNS))
   }
 
   getHeld(messageId: string): Pick<MessageRow, 'message' | 'token'> | undefined {
@@ -337,7 +350,7 @@ export class MemoryMessages implements Immediate<MessageStore> {
   }: NewMessage): MessageRow {
     const state = { kind: 'queued', notBefore: now } as const
     const message: Message = { ...facts, attempt: 0, state, createdAt: now }
-    const row: MessageRow = { message, token: 0, earlierTurns }
+    const row: MessageRow = { message, token: 0, earlierTurns, pastRuns: [] }
     this.#memory.messages.set(facts.id, row)
     if (hook) this.#memory.webhooks.set(hook.id, hook)
     if (idempotencyKey !== undefined)

@@ -2,6 +2,7 @@ import {
   type Instant,
   allowedAttempts,
   claimedAttempt,
+  interruptedRun,
   isExhausted,
   type Message,
   type ClaimedMessage,
@@ -99,6 +100,8 @@ export function claimHead(
   const { maxAttempts = Infinity } = memory.agents.get(session.agentId) ?? {}
   const allowed = allowedAttempts(maxAttempts, head.message)
   const hasNoneLeft = isExhausted(head.message.attempt, allowed)
+  const lostRun = interruptedRun(head.message, now)
+  if (lostRun && !hasNoneLeft) head.pastRuns.push(lostRun)
   const message = {
     ...head.message,
     attempt: claimedAttempt(head.message.attempt, allowed),
@@ -112,7 +115,7 @@ export function claimHead(
     message,
     lease: { token: head.token, until },
     ...(lost && { lost }),
-    ...(hasNoneLeft && { isExhausted: true }),
+    ...(hasNoneLeft && { isExhausted: true, lostRun }),
     ...(sessionState !== undefined && { sessionState }),
   }
 }

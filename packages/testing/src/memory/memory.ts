@@ -11,6 +11,7 @@ import type {
   EarlierTurn,
   Instant,
   Message,
+  PastRun,
   PeoplePlace,
   PortalSession,
   Webhook,
@@ -75,6 +76,7 @@ export type MessageRow = {
   message: Message
   token: number
   readonly earlierTurns?: readonly EarlierTurn[]
+  readonly pastRuns: PastRun[]
 }
 export type DeliveryRow = {
   delivery: WebhookDelivery

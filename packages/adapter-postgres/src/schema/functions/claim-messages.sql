@@ -1,11 +1,12 @@
 -- Claims the heads of due sessions under new leases, for each agent the longest due ones first.
--- Skips sessions that another transaction has locked. Returns all facts that a run needs, because a
+-- Skips sessions that another transaction has locked. Stores the runs that are lost, like
+-- `interruptedRun` of core. Returns all facts that a run needs, because a
 -- separate statement costs more than the claim. Most of its time goes into planning.
 create or replace function agent_messaging.claim_messages(lanes jsonb, at bigint, until bigint)
 returns table (
   id text, "projectId" text, "agentId" text, "sessionId" text, message text, metadata text,
   principal text, fingerprint text, trace text, attempt integer, inputs text, "createdAt" bigint,
-  token bigint, "sessionState" text, was text, "isExhausted" boolean)
+  token bigint, "sessionState" text, was text, "startedAt" bigint, "isExhausted" boolean)
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -50,9 +51,15 @@ begin
     started as (
       update agent_messaging.messages m set state = 'running', attempt = heads.next_attempt,
         started_at = at, not_before = null, deadline_at = null
-      from heads where m.id = any(array[heads.id]))
+      from heads where m.id = any(array[heads.id])),
+    -- The end of a message without attempts left stores its last run.
+    lost as (
+      insert into agent_messaging.past_runs (message_id, attempt, started_at, ended_at, reason)
+      select h.id, h.attempt, h.started_at, at,
+        case h.state when 'running' then 'lost' else 'timed_out' end
+      from heads h where h.state in ('running', 'deferred') and not h.is_exhausted)
     select h.id, h.project_id, h.agent_id, h.session_id, h.message, h.metadata, h.principal,
       h.fingerprint, h.trace, h.next_attempt, h.inputs, h.created_at, h.lease, h.session_state,
-      h.state, h.is_exhausted
+      h.state, h.started_at, h.is_exhausted
     from heads h order by h.place;
 end $$;

@@ -147,6 +147,19 @@ create index messages_people on messages (agent_id, created_at / 86400000, princ
 create index messages_correlation on messages (agent_id, substr(metadata ->> 'correlationId', 1, 64)) where instr(metadata, '"correlationId"') > 0;
 create index messages_finished on messages (finished_at) where finished_at is not null;
 
+-- Runs that ended without an answer.
+create table past_runs (
+  seq integer primary key,
+  message_id text not null references messages (id) on delete cascade,
+  attempt integer not null,
+  started_at integer not null,
+  ended_at integer not null,
+  reason text not null,
+  error text,
+  usage text
+) strict;
+create index past_runs_message on past_runs (message_id);
+
 -- Owners of sessions that are not agents, or were deleted. Nothing reads their rows. The sweep
 -- deletes them step by step.
 create table erasures (seq integer primary key, agent_id text not null unique) strict;
