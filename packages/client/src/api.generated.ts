@@ -1194,6 +1194,8 @@ export interface components {
       | components['schemas']['AgentStartedEvent']
       | components['schemas']['AgentStoppedEvent']
       | components['schemas']['AgentErrorEvent']
+      | components['schemas']['WebhookFailingEvent']
+      | components['schemas']['WebhookRecoveredEvent']
       | components['schemas']['WebhookDisabledEvent']
       | components['schemas']['DeliveryExhaustedEvent']
       | components['schemas']['WebhookTestEvent']
@@ -1677,6 +1679,105 @@ export interface components {
     }
     /**
      * @example {
+     *       "event": "webhook.failing",
+     *       "id": "0198b2c4-2222-7a1b-8c2d-3e4f5a6b7c8d",
+     *       "createdAt": "2026-11-01T12:00:01.000Z",
+     *       "data": {
+     *         "webhookId": "0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d",
+     *         "consecutiveFailures": 15,
+     *         "failingSince": "2026-11-01T12:00:00.000Z",
+     *         "circuitOpenUntil": "2026-11-01T12:00:17.000Z",
+     *         "lastAttempt": {
+     *           "outcome": "unreachable",
+     *           "error": "connect"
+     *         }
+     *       }
+     *     }
+     */
+    readonly WebhookFailingEvent: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly event: 'webhook.failing'
+      /**
+       * Format: uuid
+       * @description The id of the event.
+       */
+      readonly id: string
+      /** Format: date-time */
+      readonly createdAt: string
+      readonly data: components['schemas']['WebhookFailingEventData']
+    }
+    readonly WebhookFailingEventData: {
+      /** Format: uuid */
+      readonly webhookId: string
+      readonly consecutiveFailures: number
+      /** Format: date-time */
+      readonly failingSince: string
+      /** Format: date-time */
+      readonly circuitOpenUntil: string
+      readonly lastAttempt: components['schemas']['FailedAttempt']
+    }
+    readonly FailedAttempt:
+      | components['schemas']['RefusedAttempt']
+      | components['schemas']['UnreachableAttempt']
+    readonly RefusedAttempt: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly outcome: 'refused'
+      readonly statusCode: number
+    }
+    readonly UnreachableAttempt: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly outcome: 'unreachable'
+      readonly error: components['schemas']['UnreachableError']
+    }
+    /**
+     * @example {
+     *       "event": "webhook.recovered",
+     *       "id": "0198b2c4-2222-7a1b-8c2d-3e4f5a6b7c8d",
+     *       "createdAt": "2026-11-01T12:00:01.000Z",
+     *       "data": {
+     *         "webhookId": "0198b2c4-1111-7a1b-8c2d-3e4f5a6b7c8d",
+     *         "failingSince": "2026-11-01T12:00:00.000Z",
+     *         "recoveredAt": "2026-11-01T12:34:00.000Z"
+     *       }
+     *     }
+     */
+    readonly WebhookRecoveredEvent: {
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      readonly event: 'webhook.recovered'
+      /**
+       * Format: uuid
+       * @description The id of the event.
+       */
+      readonly id: string
+      /** Format: date-time */
+      readonly createdAt: string
+      readonly data: components['schemas']['WebhookRecoveredEventData']
+    }
+    readonly WebhookRecoveredEventData: {
+      /** Format: uuid */
+      readonly webhookId: string
+      /**
+       * Format: date-time
+       * @description That of the `webhook.failing` before.
+       */
+      readonly failingSince: string
+      /** Format: date-time */
+      readonly recoveredAt: string
+    }
+    /**
+     * @example {
      *       "event": "webhook.disabled",
      *       "id": "0198b2c4-2222-7a1b-8c2d-3e4f5a6b7c8d",
      *       "createdAt": "2026-11-01T12:00:01.000Z",
@@ -1758,27 +1859,9 @@ export interface components {
       readonly eventId: string
       readonly event: components['schemas']['EventType']
       readonly attemptCount: number
-      readonly lastAttempt:
-        | components['schemas']['RefusedAttempt']
-        | components['schemas']['UnreachableAttempt']
+      readonly lastAttempt: components['schemas']['FailedAttempt']
       /** Format: date-time */
       readonly exhaustedAt: string
-    }
-    readonly RefusedAttempt: {
-      /**
-       * @description discriminator enum property added by openapi-typescript
-       * @enum {string}
-       */
-      readonly outcome: 'refused'
-      readonly statusCode: number
-    }
-    readonly UnreachableAttempt: {
-      /**
-       * @description discriminator enum property added by openapi-typescript
-       * @enum {string}
-       */
-      readonly outcome: 'unreachable'
-      readonly error: components['schemas']['UnreachableError']
     }
     /**
      * @example {

@@ -203,6 +203,99 @@ describe('a receiver that fails', () => {
   })
 })
 
+describe('a circuit', () => {
+  const reports = ['webhook.failing', 'webhook.recovered'] as const
+
+  it('that opens and closes is told once each to the other webhooks, and to the log', async () => {
+    const { send, clock, service, which, shown, other, sender, heal } = await failingWebhook(
+      refused(500),
+    )
+    await service.webhooks.update({ ...which, change: { events: ['*'] } })
+    await other([...reports])
+    for (let n = 0; n < 12; n++) await send(String(n))
+    await clock.advance(MINUTE)
+    heal()
+    await clock.advance(5 * MINUTE)
+    expect((await shown()).health.circuit.kind).toBe('closed')
+    const told = sender.requests.flatMap(({ url, body }) =>
+      url === 'https://other.example' ? [JSON.parse(body)] : [],
+    )
+    const failingSince = '2030-01-01T00:00:00.000Z'
+    expect(told).toMatchObject([
+      {
+        event: 'webhook.failing',
+        data: {
+          webhookId: which.webhookId,
+          consecutiveFailures: 5,
+          failingSince,
+          circuitOpenUntil: expect.stringContaining('2030-01-01T00:00:0'),
+          lastAttempt: { outcome: 'refused', statusCode: 500 },
+        },
+      },
+      {
+        event: 'webhook.recovered',
+        data: {
+          webhookId: which.webhookId,
+          failingSince,
+          recoveredAt: expect.stringContaining('2030-01-01T00:01'),
+        },
+      },
+    ])
+    const { data } = (
+      await service.events.read({ projectId: which.projectId, limit: 100 })
+    )._unsafeUnwrap()
+    expect(data.filter(({ name }) => reports.some((one) => one === name))).toHaveLength(2)
+    expect(sender.requests.filter(({ body }) => body.includes('webhook.'))).toHaveLength(2)
+  })
+
+  it('of a receiver for two processes is told once each', async () => {
+    const { send, clock, other, another, requests, sender, heal } =
+      await failingWebhook(unreachable())
+    await other([...reports])
+    const second = another()
+    await second.start()
+    sender.hold()
+    for (let n = 0; n < 20; n++) await send(String(n))
+    await clock.advance(2 * SECOND)
+    expect(sender.held).toBeGreaterThan(5)
+    sender.release()
+    await clock.advance(MINUTE)
+    expect(requests()).toBeGreaterThan(5)
+    heal()
+    await clock.advance(5 * MINUTE)
+    const told = sender.requests.flatMap(({ url, body }) =>
+      url === 'https://other.example' ? [JSON.parse(body).event as string] : [],
+    )
+    expect(told).toEqual(reports)
+    await second.stop({ graceMs: 0 })
+  })
+
+  it('that opens by a failed report makes no event, so that webhooks do not report each other without end', async () => {
+    const { send, clock, service, which, sender } = await failingWebhook(unreachable())
+    Object.assign(sender, { send: async () => unreachable() })
+    for (const name of ['a', 'b'])
+      await service.webhooks.create({
+        projectId: which.projectId,
+        url: `https://${name}.example`,
+        events: [...reports],
+      })
+    await send()
+    await clock.advance(60 * MINUTE)
+    const { data: webhooks } = (
+      await service.webhooks.list(which.projectId, { limit: 10 })
+    )._unsafeUnwrap()
+    expect(webhooks.map(({ health }) => health.circuit.kind)).toEqual(['open', 'open', 'open'])
+    const { data } = (
+      await service.events.read({ projectId: which.projectId, limit: 100 })
+    )._unsafeUnwrap()
+    expect(data.map(({ name }) => name)).toEqual([
+      'agent.started',
+      'message.responded',
+      'webhook.failing',
+    ])
+  })
+})
+
 describe('a webhook that is disabled by its failures', () => {
   const disabling = { ...webhookHealth, disableAfterMs: 10 * MINUTE, longestOpenMs: 20 * SECOND }
 

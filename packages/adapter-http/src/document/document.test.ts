@@ -1,6 +1,6 @@
 import type { Policy } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import { refused } from '@org/agent-messaging-testing'
+import { accepted, refused } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { contractOf, type Document } from '../../test/contract.js'
 import { openScene, UNKNOWN_ID } from '../../test/scene.js'
@@ -212,9 +212,9 @@ describe('the document', () => {
       'DefaultExecutionPrincipal',
       'Event',
       'ExecutionPrincipal',
+      'FailedAttempt',
       'Runtime',
       'StreamEvent',
-      'lastAttempt',
     ])
     for (const [path, { oneOf, discriminator }] of unions) {
       const { mapping } = discriminator as { readonly mapping: Record<string, string> }
@@ -426,6 +426,15 @@ describe('the documented events', () => {
     sender.script(refused(410))
     await ask('POST', `/v1/webhooks/${leaving.id}/test`)
     await clock.advance(0)
+
+    const { json: failing } = await ask('POST', '/v1/webhooks', {
+      body: { url: 'https://failing.example/', events: ['agent.stopped'] },
+    })
+    for (const outcome of [refused(503, 60_000), accepted()]) {
+      sender.script(outcome)
+      await ask('POST', `/v1/webhooks/${failing.id}/test`)
+      await clock.advance(0)
+    }
 
     const echo = await createAgent()
     const metadata = { channel: ['any', { json: true }], correlationId: null }

@@ -108,6 +108,8 @@ const summaries: { readonly [Name in EventName]: string } = {
   'agent.started': 'An agent started',
   'agent.stopped': 'An agent stopped',
   'agent.error': 'An agent failed, or a message failed or was cancelled',
+  'webhook.failing': 'The circuit of another webhook of the project opened',
+  'webhook.recovered': 'The circuit of another webhook of the project is closed again',
   'webhook.disabled': 'Another webhook of the project was disabled because of its failures',
   'delivery.exhausted': 'The last attempt of a delivery to another webhook failed',
   'webhook.test': 'A test event was requested for this webhook',

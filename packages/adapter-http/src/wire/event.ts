@@ -30,6 +30,13 @@ const questionData = z.object({
     ),
 })
 
+const lastAttempt = variants('outcome', [
+  z.object({ outcome: z.literal('refused'), statusCode: count }).meta({ id: 'RefusedAttempt' }),
+  z
+    .object({ outcome: z.literal('unreachable'), error: unreachableErrorSchema })
+    .meta({ id: 'UnreachableAttempt' }),
+]).meta({ id: 'FailedAttempt' })
+
 /** The `data` of each event. */
 const data = {
   'message.responded': z.object({
@@ -69,6 +76,18 @@ const data = {
     ...echo,
     metadata: metadata.optional(),
   }),
+  'webhook.failing': z.object({
+    webhookId: uuid,
+    consecutiveFailures: count,
+    failingSince: at,
+    circuitOpenUntil: at,
+    lastAttempt,
+  }),
+  'webhook.recovered': z.object({
+    webhookId: uuid,
+    failingSince: at.describe('That of the `webhook.failing` before.'),
+    recoveredAt: at,
+  }),
   'webhook.disabled': z.object({
     webhookId: uuid,
     reason: z.enum(['failing', 'gone']),
@@ -82,12 +101,7 @@ const data = {
     eventId: uuid,
     event: eventTypeSchema,
     attemptCount: count,
-    lastAttempt: variants('outcome', [
-      z.object({ outcome: z.literal('refused'), statusCode: count }).meta({ id: 'RefusedAttempt' }),
-      z
-        .object({ outcome: z.literal('unreachable'), error: unreachableErrorSchema })
-        .meta({ id: 'UnreachableAttempt' }),
-    ]),
+    lastAttempt,
     exhaustedAt: at,
   }),
   'webhook.test': z.object({ webhookId: uuid }),
@@ -178,6 +192,18 @@ const examples: { readonly [Name in EventName]: Documented<Name> } = {
     sessionId: 'first',
     executionPrincipal: { type: 'service' },
     metadata: {},
+  },
+  'webhook.failing': {
+    webhookId,
+    consecutiveFailures: 15,
+    failingSince: '2026-11-01T12:00:00.000Z',
+    circuitOpenUntil: '2026-11-01T12:00:17.000Z',
+    lastAttempt: { outcome: 'unreachable', error: 'connect' },
+  },
+  'webhook.recovered': {
+    webhookId,
+    failingSince: '2026-11-01T12:00:00.000Z',
+    recoveredAt: '2026-11-01T12:34:00.000Z',
   },
   'webhook.disabled': {
     webhookId,

@@ -218,6 +218,7 @@ create table agent_messaging.webhooks (
   last_failure_at bigint,
   circuit_until bigint,
   circuit_trips bigint not null,
+  reported_failing_since bigint,
   message_id text collate "C",
   hook_name text collate "C",
   created_at bigint not null,

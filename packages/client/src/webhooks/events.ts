@@ -19,6 +19,8 @@ export type EventData = {
   'agent.started': Schemas['AgentStartedEventData']
   'agent.stopped': Schemas['AgentStoppedEventData']
   'agent.error': Schemas['AgentErrorEventData']
+  'webhook.failing': Schemas['WebhookFailingEventData']
+  'webhook.recovered': Schemas['WebhookRecoveredEventData']
   'webhook.disabled': Schemas['WebhookDisabledEventData']
   'delivery.exhausted': Schemas['DeliveryExhaustedEventData']
   'webhook.test': Schemas['WebhookTestEventData']

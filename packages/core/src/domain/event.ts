@@ -19,6 +19,8 @@ export const EVENT_NAMES = [
   'agent.started',
   'agent.stopped',
   'agent.error',
+  'webhook.failing',
+  'webhook.recovered',
   'webhook.disabled',
   'delivery.exhausted',
 ] as const
@@ -50,6 +52,11 @@ type QuestionData = Echo & {
   /** A page where a person can answer once. Only receivers of webhooks get it. */
   readonly inputUrl?: string
 }
+
+/** What an event tells other receivers of a failed attempt. */
+export type FailedAttempt =
+  | { readonly outcome: 'refused'; readonly statusCode: number }
+  | { readonly outcome: 'unreachable'; readonly error: UnreachableError }
 
 /** A fact that webhooks report. */
 export type EventPayload =
@@ -128,11 +135,30 @@ export type EventPayload =
       }
     }
   | {
-      readonly event: 'webhook.disabled'
+      readonly event: 'webhook.failing'
       /**
-       * The data leaves out the URL, which can contain a secret, because other receivers get this
-       * event.
+       * The data of this and the next events leaves out the URL, which can contain a secret, because
+       * other receivers get these events.
        */
+      readonly data: {
+        readonly webhookId: string
+        readonly consecutiveFailures: number
+        readonly failingSince: string
+        readonly circuitOpenUntil: string
+        readonly lastAttempt: FailedAttempt
+      }
+    }
+  | {
+      readonly event: 'webhook.recovered'
+      /** `failingSince` is that of the `webhook.failing` before. */
+      readonly data: {
+        readonly webhookId: string
+        readonly failingSince: string
+        readonly recoveredAt: string
+      }
+    }
+  | {
+      readonly event: 'webhook.disabled'
       readonly data: {
         readonly webhookId: string
         readonly reason: 'failing' | 'gone'
@@ -150,9 +176,7 @@ export type EventPayload =
         readonly eventId: string
         readonly event: EventName
         readonly attemptCount: number
-        readonly lastAttempt:
-          | { readonly outcome: 'refused'; readonly statusCode: number }
-          | { readonly outcome: 'unreachable'; readonly error: UnreachableError }
+        readonly lastAttempt: FailedAttempt
         readonly exhaustedAt: string
       }
     }

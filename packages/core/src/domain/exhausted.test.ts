@@ -33,7 +33,12 @@ describe('exhaustedEvent', () => {
   })
 
   it.each([...EVENT_NAMES, 'webhook.test'] as const)('of %s', (event) => {
-    const isReport = event === 'webhook.disabled' || event === 'delivery.exhausted'
+    const isReport = [
+      'webhook.failing',
+      'webhook.recovered',
+      'webhook.disabled',
+      'delivery.exhausted',
+    ].includes(event)
     expect(exhaustedEvent(delivery(event), refused, 7) === undefined).toBe(isReport)
   })
 })

@@ -1,5 +1,5 @@
 import type { Outcome, WebhookDelivery } from './delivery.js'
-import type { EventName, EventPayload } from './event.js'
+import type { EventName, EventPayload, FailedAttempt } from './event.js'
 import { toIso, type Instant } from './instant.js'
 
 /**
@@ -7,7 +7,7 @@ import { toIso, type Instant } from './instant.js'
  * makes no event, so that two failing webhooks do not report each other without end.
  */
 export const reportsFailure = (event: EventName): boolean =>
-  event === 'webhook.disabled' || event === 'delivery.exhausted'
+  event === 'delivery.exhausted' || (event.startsWith('webhook.') && event !== 'webhook.test')
 
 /**
  * Returns the event of a delivery whose last attempt failed with this outcome. The event leaves
@@ -32,7 +32,7 @@ export function exhaustedEvent(
   return { event: 'delivery.exhausted', data }
 }
 
-const lastAttemptOf = (outcome: Outcome) =>
+export const lastAttemptOf = (outcome: Outcome): FailedAttempt =>
   outcome.kind === 'unreachable'
-    ? ({ outcome: 'unreachable', error: outcome.error } as const)
-    : ({ outcome: 'refused', statusCode: outcome.statusCode } as const)
+    ? { outcome: 'unreachable', error: outcome.error }
+    : { outcome: 'refused', statusCode: outcome.statusCode }

@@ -36,6 +36,7 @@ const after = (
     pauses = false,
     probeUntil = HELD,
     failingSince = 0,
+    isReport = false,
   } = {},
 ) =>
   decideWebhookHealth(
@@ -45,6 +46,7 @@ const after = (
       failures,
       failingSince: failingSince || now,
       pauses,
+      isReport,
       ...(isProbe && { probeUntil }),
     },
     policy,
@@ -84,6 +86,7 @@ describe('a success', () => {
       lastSuccessAt: NOW + 5,
       lastFailureAt: NOW,
       circuit: open(NOW + 120_000, 0),
+      reportedFailingSince: NOW,
     })
     expect(after(late ?? untried, accepted, { now: NOW + 6 })).toBeUndefined()
   })
@@ -236,13 +239,64 @@ describe('a webhook is disabled', () => {
     const webhook = { disableOnGone: true, status, health: failed(99, { failingSince: 0 }) }
     const decision = decideWebhookHealth(
       webhook,
-      { outcome: refused(410), failures: 1, failingSince: NOW, pauses: false },
+      { outcome: refused(410), failures: 1, failingSince: NOW, pauses: false, isReport: false },
       policy,
       NOW,
       0,
     )
     expect(decision).toMatchObject({ health: { consecutiveFailures: 100 } })
     expect(decision).not.toHaveProperty('disable')
+  })
+})
+
+describe('the report of a circuit', () => {
+  const since = NOW - 10_000
+  const last = failed(14, { failingSince: since })
+  const reported = { reportedFailingSince: since }
+  const opened = failed(15, { failingSince: since, circuit: open(HELD), ...reported })
+  const probe = { isProbe: true }
+
+  it('is made by the failure that opens it, and by no later one', () => {
+    const opening = after(last, unreachable)
+    expect(opening).toMatchObject({ report: 'failing', health: reported })
+    const { health = untried } = opening ?? {}
+    expect(after(last, unreachable, { failingSince: since })?.report).toBe('failing')
+    for (const later of [after(health, unreachable), after(health, unreachable, probe)])
+      expect(later).toMatchObject({ health: reported })
+    expect(after(health, unreachable)).not.toHaveProperty('report')
+    expect(after(health, unreachable, probe)).not.toHaveProperty('report')
+    expect(after(failed(13, { failingSince: since }), unreachable)).not.toHaveProperty('report')
+    expect(after(untried, refused(429, 1_000), { pauses: true })?.report).toBe('failing')
+  })
+  it('is made by the probe that closes it, and not by an earlier success', () => {
+    expect(after(opened, accepted)?.health).toMatchObject({ circuit: open(HELD), ...reported })
+    expect(after(opened, accepted)).not.toHaveProperty('report')
+    const closing = after(opened, accepted, probe)
+    expect(closing?.report).toBe('recovered')
+    expect(closing?.health).not.toHaveProperty('reportedFailingSince')
+    const unreported = failed(15, { circuit: open(HELD) })
+    expect(after(unreported, accepted, probe)).not.toHaveProperty('report')
+  })
+  it('waits for a failed probe of another event if the failed delivery is a report', () => {
+    const silent = after(last, unreachable, { isReport: true })
+    expect(silent?.health.circuit.kind).toBe('open')
+    expect(silent).not.toHaveProperty('report')
+    const { health = untried } = silent ?? {}
+    expect(after(health, unreachable, { ...probe, isReport: true })).not.toHaveProperty('report')
+    expect(after(health, unreachable)).not.toHaveProperty('report')
+    expect(after(health, unreachable, probe)?.report).toBe('failing')
+    expect(after(opened, accepted, { ...probe, isReport: true })?.report).toBe('recovered')
+  })
+  it('is also made after an operator’s enabling, and stands beside a disabling', () => {
+    expect(after(resumed(opened, NOW), accepted, probe)?.report).toBe('recovered')
+    expect(after(resumed(opened, NOW), unreachable, probe)).not.toHaveProperty('report')
+    expect(after(resumed(untried, NOW), accepted, probe)).not.toHaveProperty('report')
+    expect(after(resumed(untried, NOW), unreachable, probe)?.report).toBe('failing')
+    const gone = { ...probe, disableOnGone: true }
+    expect(after(resumed(untried, NOW), refused(410), gone)).toMatchObject({
+      report: 'failing',
+      disable: 'gone',
+    })
   })
 })
 

@@ -15,6 +15,8 @@ export type WebhookHealth = {
   readonly lastSuccessAt?: Instant
   readonly lastFailureAt?: Instant
   readonly circuit: Circuit
+  /** The `failingSince` of a `webhook.failing` that no `webhook.recovered` has followed. */
+  readonly reportedFailingSince?: Instant
 }
 
 /**
@@ -64,12 +66,11 @@ export const untried: WebhookHealth = { consecutiveFailures: 0, circuit: { kind:
 
 /** The health after a person enables the webhook: no failures count, and one probe goes first. */
 export const resumed = (
-  { lastSuccessAt, lastFailureAt }: WebhookHealth,
+  { failingSince: _, ...health }: WebhookHealth,
   now: Instant,
 ): WebhookHealth => ({
+  ...health,
   consecutiveFailures: 0,
-  ...(lastSuccessAt !== undefined && { lastSuccessAt }),
-  ...(lastFailureAt !== undefined && { lastFailureAt }),
   circuit: { kind: 'open', until: now, trips: 0 },
 })
 
@@ -107,6 +108,8 @@ export type WebhookAttempt = {
   readonly failingSince: Instant
   /** True if the `Retry-After` of the answer holds for all deliveries. */
   readonly pauses: boolean
+  /** True if the event of the delivery reports a failing webhook. */
+  readonly isReport: boolean
 }
 /** The part of a webhook that its health decision reads. */
 type HealthOwner = {
@@ -115,8 +118,10 @@ type HealthOwner = {
   readonly disableOnGone: boolean
 }
 
+/** With `report`, the commit has an event: the circuit opened or is closed again. */
 export type HealthDecision = {
   readonly health: WebhookHealth
+  readonly report?: 'failing' | 'recovered'
   readonly disable?: 'failing' | 'gone'
 }
 
@@ -127,6 +132,10 @@ const OUR_FAULTS: ReadonlySet<UnreachableError> = new Set(['unsealable_secret', 
  * Decides a webhook's health after an attempt. Returns undefined if nothing is worth a write:
  * another success of a healthy webhook, or an error of the service, such as a secret that cannot
  * be decrypted. A probe that the service interrupted makes the circuit half-open again.
+ *
+ * A circuit that opens is reported once, until a probe closes it. If the failed delivery is itself
+ * a report, the next failed probe of another event reports the circuit. So webhooks that fail in
+ * turns do not report each other without end.
  */
 export function decideWebhookHealth(
   { health, status, disableOnGone }: HealthOwner,
@@ -137,9 +146,7 @@ export function decideWebhookHealth(
 ): HealthDecision | undefined {
   const { outcome, failures } = attempt
   if (outcome.kind === 'accepted')
-    return isFresh(health, attempt, now)
-      ? undefined
-      : { health: afterSuccess(health, attempt, now) }
+    return isFresh(health, attempt, now) ? undefined : afterSuccess(health, attempt, now)
   if (isInterrupted(outcome)) return releasedProbe(health, attempt, now)
   if (outcome.kind === 'unreachable' && OUR_FAULTS.has(outcome.error)) return undefined
   const since = health.failingSince ?? Math.max(attempt.failingSince, health.lastSuccessAt ?? 0)
@@ -156,13 +163,27 @@ export function decideWebhookHealth(
   const circuit = circuitAfterFailure(health.circuit, attempt, isSustained, policy, now, random)
   const next = { ...failed, circuit }
   if (status.kind === 'disabled') return { health: next }
+  const decision = isNewlyFailing(health, next, attempt)
+    ? ({ health: { ...next, reportedFailingSince: failingSince }, report: 'failing' } as const)
+    : { health: next }
   if (disableOnGone && outcome.kind === 'refused' && outcome.statusCode === 410)
-    return { health: next, disable: 'gone' }
+    return { ...decision, disable: 'gone' }
   const isGivenUp =
     next.consecutiveFailures >= policy.disableFailures &&
     now - failingSince >= policy.disableAfterMs
-  return isGivenUp ? { health: next, disable: 'failing' } : { health: next }
+  return isGivenUp ? { ...decision, disable: 'failing' } : decision
 }
+
+/** True if the attempt opens the circuit, which no event has reported yet. */
+const isNewlyFailing = (
+  before: WebhookHealth,
+  after: WebhookHealth,
+  { probeUntil, isReport }: WebhookAttempt,
+): boolean =>
+  after.circuit.kind === 'open' &&
+  (before.circuit.kind === 'closed' || probeUntil !== undefined) &&
+  after.reportedFailingSince === undefined &&
+  !isReport
 
 type Probing = Pick<WebhookAttempt, 'probeUntil'>
 
@@ -180,16 +201,19 @@ const isFresh = (
  * A success of an earlier attempt does not close an open circuit, because the receiver can have
  * asked for a pause since.
  */
-const afterSuccess = (
-  { lastFailureAt, circuit }: WebhookHealth,
+function afterSuccess(
+  { failingSince: _, reportedFailingSince: reported, ...health }: WebhookHealth,
   { probeUntil }: Probing,
   now: Instant,
-): WebhookHealth => ({
-  consecutiveFailures: 0,
-  lastSuccessAt: now,
-  ...(lastFailureAt !== undefined && { lastFailureAt }),
-  circuit: probeUntil === undefined ? circuit : { kind: 'closed' },
-})
+): HealthDecision {
+  const next = { ...health, consecutiveFailures: 0, lastSuccessAt: now }
+  if (probeUntil !== undefined)
+    return {
+      health: { ...next, circuit: { kind: 'closed' } },
+      ...(reported !== undefined && { report: 'recovered' }),
+    }
+  return { health: { ...next, ...(reported !== undefined && { reportedFailingSince: reported }) } }
+}
 
 /** Returns undefined if the circuit waits for another reason since. */
 const releasedProbe = (

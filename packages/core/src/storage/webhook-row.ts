@@ -33,6 +33,7 @@ export const WEBHOOK_UPDATE: Properties = [
   'lastFailureAt',
   'circuitUntil',
   'circuitTrips',
+  'reportedFailingSince',
   'updatedAt',
 ]
 export const WEBHOOK_COLUMNS: Properties = [
@@ -88,6 +89,7 @@ const toHealth = (row: WebhookRow): WebhookHealth => ({
     row.circuitUntil === null
       ? { kind: 'closed' }
       : { kind: 'open', until: row.circuitUntil, trips: row.circuitTrips },
+  ...(row.reportedFailingSince !== null && { reportedFailingSince: row.reportedFailingSince }),
 })
 
 /**
@@ -128,6 +130,7 @@ const healthColumns = ({ circuit, ...health }: WebhookHealth) => ({
   failingSince: health.failingSince ?? null,
   lastSuccessAt: health.lastSuccessAt ?? null,
   lastFailureAt: health.lastFailureAt ?? null,
+  reportedFailingSince: health.reportedFailingSince ?? null,
   ...circuitColumns(circuit),
 })
 

@@ -1,14 +1,18 @@
 import { okAsync } from 'neverthrow'
 import { decideNextState, shownUrl, type Outcome } from '../domain/delivery.js'
 import { freezeEvent, type EventPayload } from '../domain/event.js'
-import { exhaustedEvent, reportsFailure } from '../domain/exhausted.js'
+import { exhaustedEvent, lastAttemptOf, reportsFailure } from '../domain/exhausted.js'
 import { toIso, type Instant } from '../domain/instant.js'
 import { isHook } from '../domain/message-hook.js'
 import { taskBody } from '../domain/task-body.js'
 import { traceIdOf } from '../domain/trace.js'
 import { countsOfAttempt } from '../domain/counts.js'
 import type { Webhook } from '../domain/webhook.js'
-import { decideWebhookHealth, type HealthDecision } from '../domain/webhook-health.js'
+import {
+  decideWebhookHealth,
+  type HealthDecision,
+  type WebhookAttempt,
+} from '../domain/webhook-health.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
 import { tracedCommit } from '../pacing/traced-commit.js'
 import type { Platform } from '../platform.js'
@@ -208,6 +212,7 @@ function healthDecider(
   const attempt = {
     failingSince,
     ...report,
+    isReport: reportsFailure(delivery.event),
     ...(circuit.kind === 'open' && { probeUntil: circuit.until }),
   }
   const jitter = random.next()
@@ -217,29 +222,65 @@ function healthDecider(
   if (!isWorthALook) return undefined
   return (webhook) => {
     const decision = decide(webhook)
-    return decision && updateOf(ids, webhook, decision, now, !reportsFailure(delivery.event))
+    return decision && updateOf(ids, webhook, decision, attempt, now)
   }
 }
 
 function updateOf(
   ids: Platform['ids'],
   webhook: Webhook,
-  { health, disable }: HealthDecision,
+  decision: HealthDecision,
+  attempt: WebhookAttempt,
   now: Instant,
-  isReported: boolean,
 ): WebhookUpdate {
-  if (!disable) return { change: { health, updatedAt: webhook.updatedAt } }
-  const status = { kind: 'disabled', reason: disable, at: now } as const
-  const change = { health, status, updatedAt: now }
-  if (!isReported) return { change }
-  const data = {
-    webhookId: webhook.id,
-    reason: disable,
-    disabledAt: toIso(now),
-    consecutiveFailures: health.consecutiveFailures,
-    failingSince: toIso(health.failingSince ?? now),
-  }
-  return { change, outgoing: toOthers(ids, webhook, { event: 'webhook.disabled', data }, now) }
+  const { health, disable } = decision
+  const change = disable
+    ? { health, status: { kind: 'disabled', reason: disable, at: now } as const, updatedAt: now }
+    : { health, updatedAt: webhook.updatedAt }
+  const payloads = eventsOf(webhook, decision, attempt, now)
+  return payloads.length === 0
+    ? { change }
+    : { change, outgoing: toOthers(ids, webhook, payloads, now) }
+}
+
+/** The events of a decision. A failed report makes none. */
+function eventsOf(
+  { id: webhookId, health: before }: Webhook,
+  { health, report, disable }: HealthDecision,
+  { outcome, isReport }: WebhookAttempt,
+  now: Instant,
+): EventPayload[] {
+  const { consecutiveFailures, circuit } = health
+  const failingSince = toIso(health.failingSince ?? before.reportedFailingSince ?? now)
+  const payloads: EventPayload[] = []
+  if (report === 'failing' && circuit.kind === 'open')
+    payloads.push({
+      event: 'webhook.failing',
+      data: {
+        webhookId,
+        consecutiveFailures,
+        failingSince,
+        circuitOpenUntil: toIso(circuit.until),
+        lastAttempt: lastAttemptOf(outcome),
+      },
+    })
+  if (report === 'recovered')
+    payloads.push({
+      event: 'webhook.recovered',
+      data: { webhookId, failingSince, recoveredAt: toIso(now) },
+    })
+  if (disable && !isReport)
+    payloads.push({
+      event: 'webhook.disabled',
+      data: {
+        webhookId,
+        reason: disable,
+        disabledAt: toIso(now),
+        consecutiveFailures,
+        failingSince,
+      },
+    })
+  return payloads
 }
 
 function exhaustedOutgoing(
@@ -249,26 +290,29 @@ function exhaustedOutgoing(
   now: Instant,
 ): AttemptRecord['outgoing'] {
   const payload = exhaustedEvent(delivery, outcome, now)
-  return payload && toOthers(ids, webhook, payload, now)
+  return payload && toOthers(ids, webhook, [payload], now)
 }
 
-/** An event for the project's other webhooks. */
+/** Events for the project's other webhooks. */
 const toOthers = (
   ids: Platform['ids'],
   { id, projectId }: Webhook,
-  payload: EventPayload,
+  payloads: readonly EventPayload[],
   now: Instant,
 ): Omit<Outgoing, 'claim'> => ({
-  events: [freezeEvent(payload, ids.next(), projectId, now)],
+  events: payloads.map((payload) => freezeEvent(payload, ids.next(), projectId, now)),
   nextDeliveryId: () => ids.next(),
   notTo: id,
 })
 
+/** True if the transition can have events. */
+export const isEventful = ({ before, after }: WebhookTransition): boolean =>
+  before.status.kind !== after.status.kind ||
+  before.health.reportedFailingSince !== after.health.reportedFailingSince
+
 /** Reports a circuit that opened or closed, and a webhook that was disabled. */
-function reportTransition(
-  { eventNews, telemetry }: Platform,
-  { before, after }: WebhookTransition,
-): void {
+function reportTransition({ eventNews, telemetry }: Platform, transition: WebhookTransition): void {
+  const { before, after } = transition
   const { id: webhookId, projectId, health, status } = after
   const { circuit, consecutiveFailures } = health
   const earlier = before.health.circuit
@@ -279,10 +323,9 @@ function reportTransition(
   }
   if (circuit.kind === 'closed' && earlier.kind === 'open')
     telemetry.record({ name: 'webhook.circuit', ...facts, circuit: 'closed' })
-  if (status.kind === 'disabled' && before.status.kind === 'enabled') {
+  if (status.kind === 'disabled' && before.status.kind === 'enabled')
     telemetry.record({ name: 'webhook.disabled', ...facts, reason: status.reason })
-    eventNews.committed(projectId)
-  }
+  if (isEventful(transition)) eventNews.committed(projectId)
 }
 
 function factsOf({

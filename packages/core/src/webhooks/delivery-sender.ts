@@ -15,7 +15,7 @@ import type {
   ReleasedClaim,
 } from '../ports/delivery-store.js'
 import type { WaitingWork } from '../ports/work-signal.js'
-import type { FinishedAttempt, WebhookTransition } from './attempt.js'
+import { isEventful, type FinishedAttempt, type WebhookTransition } from './attempt.js'
 import { Attempts, type AttemptState, type SenderPhase } from './attempts.js'
 import { ClaimState } from './claim-state.js'
 import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
@@ -319,7 +319,8 @@ export class DeliverySender {
     return state
   }
 
-  #applyTransition({ before, after }: WebhookTransition): void {
+  #applyTransition(transition: WebhookTransition): void {
+    const { before, after } = transition
     const now = this.#platform.clock.now()
     const wasOpen = before.health.circuit.kind === 'open'
     const circuit = circuitAt(after.health, now)
@@ -328,7 +329,7 @@ export class DeliverySender {
     if (after.status.kind === 'disabled') this.webhookChanged(after)
     else if (circuit === 'open') this.#dropWaiting(after.id)
     const isReady = wasOpen && circuit !== 'open'
-    if (isReady || before.status.kind !== after.status.kind) this.#loop.wake()
+    if (isReady || isEventful(transition)) this.#loop.wake()
   }
 
   #dropWaiting(webhookId: string): void {

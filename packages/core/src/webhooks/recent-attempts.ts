@@ -18,7 +18,7 @@ const HIGH_SHARE = 0.5
 const ASKED_MS = 1_000
 
 /** `isNews`: the store must see the attempt. `failingSince` is in elapsed time. */
-type Report = Omit<WebhookAttempt, 'probeUntil'> & { readonly isNews: boolean }
+type Report = Omit<WebhookAttempt, 'probeUntil' | 'isReport'> & { readonly isNews: boolean }
 
 /**
  * The attempts of one webhook by this process, as far as the webhook's health needs them. Decides

@@ -192,6 +192,7 @@ create table webhooks (
   last_failure_at integer,
   circuit_until integer,
   circuit_trips integer not null,
+  reported_failing_since integer,
   message_id text,
   hook_name text,
   created_at integer not null,

@@ -22,6 +22,7 @@ const failing: WebhookHealth = {
     lastFailureAt: NOW,
   },
   circuit: { kind: 'open', until: NOW + MINUTE, trips: 2 },
+  reportedFailingSince: NOW - MINUTE,
 }
 const openUntil = (until: number): Partial<Webhook> => ({
   health: { ...failing, circuit: { kind: 'open', until, trips: 2 } },
@@ -192,6 +193,39 @@ export function webhookHealthSuite(it: StorageTest): void {
       health: { consecutiveFailures: 10 },
     })
     expect(await deliveriesOf(storage, other.id)).toHaveLength(1)
+  })
+
+  it('G3: of attempts of two processes that end at once, one reports a circuit and one its end', async ({
+    storage,
+    second,
+    scene,
+  }) => {
+    const webhook = await scene.webhook()
+    const agent = await scene.agent()
+    for (let n = 0; n < 16; n++) await scene.publish(agent)
+    const claims = await claimDue(storage)
+    const other = await scene.webhook({ events: ['webhook.failing', 'webhook.recovered'] })
+    const eventOf = (name: 'webhook.failing' | 'webhook.recovered'): Outgoing => {
+      const { agentId: _, ...event } = anEvent({ id: '', projectId: PROJECT_ID }, { name })
+      return { ...scene.outgoing(event), notTo: webhook.id }
+    }
+    const fails = ({ health, updatedAt }: Webhook): WebhookUpdate =>
+      health.reportedFailingSince === undefined
+        ? { change: { health: failing, updatedAt }, outgoing: eventOf('webhook.failing') }
+        : { change: { health, updatedAt } }
+    const recovers = ({ health, updatedAt }: Webhook): WebhookUpdate =>
+      health.reportedFailingSince === undefined
+        ? { change: { health, updatedAt } }
+        : { change: { health: untried, updatedAt }, outgoing: eventOf('webhook.recovered') }
+    const named = async () => (await deliveriesOf(storage, other.id)).map(({ event }) => event)
+    const end = (some: readonly ClaimedDelivery[], decide: typeof fails) =>
+      Promise.all(some.map((claimed, i) => record(i % 2 ? storage : second, claimed, decide)))
+    await end(claims.slice(0, 8), fails)
+    expect(await named()).toEqual(['webhook.failing'])
+    await end(claims.slice(8), recovers)
+    expect(await named()).toEqual(['webhook.recovered', 'webhook.failing'])
+    expect((await storage.webhooks.get(PROJECT_ID, webhook.id))?.health).toEqual(untried)
+    expect(await deliveriesOf(storage, webhook.id)).toHaveLength(16)
   })
 
   it('claims nothing of a webhook whose circuit is open, until its time', async ({
