@@ -1,7 +1,19 @@
-import { defaultPolicy, HOLD_CAUSES, type Backlog, type HoldCause } from '@org/agent-messaging-core'
+import {
+  defaultPolicy,
+  HOLD_CAUSES,
+  STATS_STEPS,
+  type Backlog,
+  type HoldCause,
+} from '@org/agent-messaging-core'
 import { matchingKey, type Crypto } from '@org/agent-messaging-core/runtime'
+import type { Storage } from '@org/agent-messaging-core/storage'
 import { findSqliteDamage } from '@org/agent-messaging-sqlite'
-import { openDatabase, schemaVersion, isPostgresUrl } from '@org/agent-messaging-node/wiring'
+import {
+  allPages,
+  openDatabase,
+  schemaVersion,
+  isPostgresUrl,
+} from '@org/agent-messaging-node/wiring'
 import { orFail } from '../operator-error.js'
 import { shownDatabase } from '../urls.js'
 import { failed, passed, warning, type Finding } from './finding.js'
@@ -99,6 +111,7 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
       checkDeliveries(deliveries, now),
       checkCircuits(deliveries),
       checkBacklog({ messages, deliveries }, now),
+      checkFailures(await countLastHour(storage, now)),
     ]
     if (!crypto) return findings
     const key = await orFail(matchingKey(storage, crypto), 'cannot read the database')
@@ -109,25 +122,25 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
 }
 
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
 /** The other causes end without an operator. */
 const NEEDS_OPERATOR: readonly HoldCause[] = ['disabled', 'paused', 'circuit']
 
-/** Warns of deliveries that have been due for an hour while their webhook does not accept them. */
+/** Warns of due deliveries that wait until their receiver works again, or a person acts. */
 export function checkDeliveries({ due, held }: Backlog['deliveries'], now: number): Finding {
-  const stuck = NEEDS_OPERATOR.flatMap((cause) => {
+  const causes = HOLD_CAUSES.flatMap((cause) => {
     const { count, oldestAt = now } = held[cause]
-    const hours = Math.floor((now - oldestAt) / HOUR_MS)
-    return hours > 0 ? [`${cause}: ${count}, the oldest for ${hours} h`] : []
+    return count > 0 ? [`${cause}: ${count}, the oldest for ${shownTime(now - oldestAt)}`] : []
   })
   const heldCount = HOLD_CAUSES.reduce((sum, cause) => sum + held[cause].count, 0)
-  return stuck.length === 0
-    ? passed('deliveries', `${due} due, ${heldCount} held`)
-    : warning(
-        'deliveries',
-        `due deliveries are held (${stuck.join('; ')})`,
-        'See the health of the webhooks: agent-messaging webhooks list.',
-      )
+  const text = `${due} due, ${heldCount} held${causes.length > 0 ? ` (${causes.join('; ')})` : ''}`
+  return NEEDS_OPERATOR.every((cause) => held[cause].count === 0)
+    ? passed('deliveries', text)
+    : warning('deliveries', text, 'See the health of the webhooks: agent-messaging webhooks list.')
 }
+
+const shownTime = (ms: number) =>
+  ms >= HOUR_MS ? `${Math.floor(ms / HOUR_MS)} h` : `${Math.floor(ms / MINUTE_MS)} min`
 
 /** Warns of webhooks that nothing or only a probe is sent to, because their receivers fail. */
 export function checkCircuits({
@@ -143,7 +156,6 @@ export function checkCircuits({
       )
 }
 
-const MINUTE_MS = 60_000
 /** A server that keeps up starts due work within seconds. */
 const MOST_LAG_MINUTES = 5
 
@@ -173,4 +185,32 @@ export function checkBacklog(
         late.join(', and '),
         'Start a server. If one runs, it does not keep up: see docs/operations.md.',
       )
+}
+
+type Ends = { readonly answered: number; readonly failed: number }
+
+/** Counts the ends of messages of all projects, in the 12 steps of five minutes until now. */
+async function countLastHour({ counts, credentials }: Storage, now: number): Promise<Ends> {
+  const projects = await allPages(
+    (page) => credentials.listProjects(page),
+    'cannot list the projects',
+  )
+  const stepMs = STATS_STEPS['5m'].ms
+  const ends = { answered: 0, failed: 0 }
+  for (const { id: projectId } of projects) {
+    const asked = { projectId, subject: 'project', stepMs, from: now - HOUR_MS, to: now } as const
+    for (const row of await orFail(counts.read(asked), 'cannot read the counts')) {
+      ends.answered += row.counts.answered ?? 0
+      ends.failed += row.counts.failed ?? 0
+    }
+  }
+  return ends
+}
+
+/** Warns of messages that failed in the last hour. */
+export function checkFailures({ answered, failed }: Ends): Finding {
+  const text = `${answered} answered and ${failed} failed in the last hour`
+  return failed === 0
+    ? passed('messages', text)
+    : warning('messages', text, 'To see why, run: agent-messaging messages list --state failed.')
 }

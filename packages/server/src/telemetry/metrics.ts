@@ -16,7 +16,7 @@ import {
   MetricReader,
 } from '@opentelemetry/sdk-metrics'
 
-/** Prometheus metrics of one server. Labels have few values: no ids, URLs or customers' names. */
+/** Prometheus metrics of one server. Labels have few values: no ids, URLs or end users. */
 export type Metrics = {
   readonly telemetry: Telemetry
   onRequest(facts: RequestFacts): void
