@@ -16,6 +16,7 @@ import { addSend } from './commands/send.js'
 import { addServe } from './commands/serve.js'
 import { addSessions } from './commands/api/sessions.js'
 import { addStatus } from './commands/api/status.js'
+import { addUsage } from './commands/api/usage.js'
 import { addVerify } from './commands/verify.js'
 import { addWebhooks } from './commands/api/webhooks.js'
 import { version } from './version.js'
@@ -48,6 +49,7 @@ export function createProgram(output: OutputConfiguration = {}): Command {
   addServe(program)
   addListen(program)
   addStatus(program)
+  addUsage(program)
   addCreate(program)
   addProjects(program)
   addKeys(program)

@@ -29,6 +29,22 @@ describe('the commands on the database', SLOWLY, () => {
     })
   })
 
+  it('print the usage, of agents and webhooks too', async () => {
+    await cli('projects create default')
+    for (const by of ['', ' --by agent', ' --by webhook --step 5m'])
+      expect(await cli(`usage${by}`)).toEqual({
+        code: 0,
+        stdout: 'Nothing happened.\n',
+        stderr: '',
+      })
+    const day = { from: '2030-01-01T00:00:00.000Z', to: '2030-01-31T00:00:00.000Z', rows: [] }
+    expect(await json('usage --from 2030-01-01 --to 2030-01-31')).toMatchObject(day)
+    expect(await cli('usage --from 2000-01-01')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('from must be less than 600 steps before to'),
+    })
+  })
+
   it('create, list and revoke keys of a running server', async () => {
     await cli('projects create default')
     const made = await json('keys create --permission project:message web --expires-at 2100-01-01')

@@ -1,0 +1,92 @@
+import type { Client, Counts, Stats, StatsQuery, StatsRow } from '@org/agent-messaging-client'
+import { RESPONSE_TIMES_MS } from '@org/agent-messaging-core'
+import { given } from '@org/agent-messaging-core/runtime'
+import { type Command, Option } from 'commander'
+import { firstOf } from '../backend.js'
+import { addApiCommand, type Invocation } from '../command.js'
+import { instant } from '../options.js'
+import { print, table, type Row } from '../output.js'
+
+type By = StatsQuery['by']
+
+export const addUsage = (program: Command): Command =>
+  addApiCommand(program, 'usage', {
+    about: 'count messages, deliveries and tokens by day, or by a shorter step',
+    examples: [
+      'agent-messaging usage',
+      'agent-messaging usage --from 2030-01-01 --to 2030-01-31 --json',
+      'agent-messaging usage --by webhook --step 5m',
+    ],
+    verb: 'read',
+    thing: 'the usage',
+    call: async ({ client, options }: Invocation<StatsQuery>) => {
+      const { json, from, to, step = '1d', by } = options
+      const stats = await client.stats.get(given({ from, to, step, by }))
+      const names = json ? {} : await namesOf(client, by)
+      print(json, stats, usageText(stats, by, names))
+    },
+  })
+    .option(
+      '--from <time>',
+      'in the first step (default: 30 days, 24 hours or an hour ago)',
+      instant,
+    )
+    .option('--to <time>', 'in the last step (default: now)', instant)
+    .addOption(
+      new Option('--step <length>', 'length of a step (default: 1d)').choices(['5m', '1h', '1d']),
+    )
+    .addOption(
+      new Option('--by <kind>', 'a row for each agent or webhook').choices(['agent', 'webhook']),
+    )
+
+type Names = Readonly<Record<string, string>>
+
+async function namesOf({ agents, webhooks }: Client, by: By): Promise<Names> {
+  if (by === 'agent')
+    return Object.fromEntries((await firstOf(agents.list())).map(({ id, name }) => [id, name]))
+  if (by === 'webhook')
+    return Object.fromEntries((await firstOf(webhooks.list())).map(({ id, url }) => [id, url]))
+  return {}
+}
+
+/** The steps as a table, and their sum in the last row. A deleted agent or webhook has its id. */
+export function usageText({ rows, total, ...more }: Stats, by: By, names: Names): string {
+  const isDaily = more.stepMs === DAY_MS
+  const shown = (start: string, who: string, counts: Counts, people = '-'): Row => ({
+    start,
+    ...(by && { [by]: who }),
+    ...(by !== 'webhook' && ofMessages(counts)),
+    ...(by !== 'agent' && ofDeliveries(counts)),
+    ...(isDaily && !by && { people }),
+  })
+  const lines = rows.map((row) => {
+    const { at, id = '' } = row
+    const start = isDaily ? at.slice(0, 10) : `${at.slice(0, 16)}Z`
+    return shown(start, names[id] ?? (id || 'hooks of messages'), row, peopleOf(row))
+  })
+  return lines.length === 0 ? 'Nothing happened.' : table([...lines, shown('total', '', total)], '')
+}
+
+const DAY_MS = 86_400_000
+
+/** The people of today are not counted yet. */
+const peopleOf = ({ people }: StatsRow) => (people == null ? '-' : String(people))
+
+const ofMessages = ({ messages, answered, failed, cancelled, ...more }: Counts): Row => ({
+  messages: String(messages),
+  answered: String(answered),
+  failed: String(failed),
+  cancelled: String(cancelled),
+  p95: answered === 0 ? '-' : upTo(more.p95Ms),
+  tokens: String(more.inputTokens + more.outputTokens),
+})
+
+const upTo = (ms: number | null) =>
+  ms === null ? `over ${Math.max(...RESPONSE_TIMES_MS) / 1_000} s` : `up to ${ms / 1_000} s`
+
+const ofDeliveries = ({ attempts, delivered, exhausted, byClass }: Counts): Row => ({
+  attempts: String(attempts),
+  refused: String(attempts - byClass['2xx']),
+  delivered: String(delivered),
+  exhausted: String(exhausted),
+})
