@@ -7,7 +7,7 @@ export const counts: Invariant = function* ({ counted }) {
 }
 
 /** Returns the counts that differ from the facts. */
-function* wrongCounts({ facts, rows }: Counted): Generator<Breach> {
+export function* wrongCounts({ facts, rows }: Counted): Generator<Breach> {
   for (const stepMs of new Set(rows.map((row) => row.stepMs))) {
     const expected = countsOf(facts, stepMs)
     for (const { subject, id, at, counts: found } of rows.filter((row) => row.stepMs === stepMs)) {

@@ -31,7 +31,7 @@ export type Fact = {
 
 export type Counts = { readonly [name: string]: number | undefined }
 
-type CountRow = {
+export type CountRow = {
   readonly subject: 'project' | 'agent' | 'webhook'
   readonly id: string
   readonly stepMs: number
