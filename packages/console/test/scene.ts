@@ -1,4 +1,5 @@
 import { createService, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { failedRun } from '@org/agent-messaging-core/runtime'
 import { fakePlatform } from '@org/agent-messaging-testing'
 import { createConsole } from '../src/console.js'
 import type { PortalOptions } from '../src/options.js'
@@ -24,6 +25,11 @@ export async function scene({
       if (message === 'never') return new Promise(() => undefined)
       if (message === 'ask' && !inputs)
         return { kind: 'input_required', question: 'Pay <b>?', options: ['yes', 'no'] }
+      if (message === 'fail')
+        return {
+          ...failedRun('RUNTIME_ERROR', 'the <b>model</b> is busy'),
+          usage: { inputTokens: 7, outputTokens: 0 },
+        }
       return { kind: 'answered', response: message }
     },
   })

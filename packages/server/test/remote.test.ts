@@ -73,8 +73,11 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     const { messageId } = await send('echo', session)
     const found = await on<Sent[]>(`messages list --session ${session} --state responded`)
     expect(found).toEqual([expect.objectContaining({ messageId, message: 'Hello' })])
-    expect(await on(`messages show ${messageId}`)).toMatchObject({ messageId, deliveries: [] })
-    expect(await textOf(`messages show ${messageId}`)).toContain('No deliveries.')
+    const [runs, deliveries] = [[{ attempt: 1, reason: 'answered' }], []]
+    expect(await on(`messages show ${messageId}`)).toMatchObject({ messageId, runs, deliveries })
+    expect(await textOf(`messages show ${messageId}`)).toMatch(
+      /\n\nRUN +STARTED AT +ENDED AT +REASON +ERROR +TOKENS\n1 .* answered +- +-\n\nNo deliveries\.\n/,
+    )
     expect(await textOf(`messages list --session ${session}`)).toMatch(
       /^ID +SESSION +STATE +DELIVERIES +ERROR +CREATED AT\n\S+ +\S+ +responded +none +- /,
     )

@@ -47,3 +47,22 @@ it('a conversation and a message show the questions of the agent with their answ
   ;(await service.inputs.answer(answer))._unsafeUnwrap()
   for (const page of await pages()) expect(page).toContain('<bdi>Ada</bdi>')
 })
+
+it('the page of a message shows its runs, and none while no run has started', async () => {
+  const { service, projectId, get, signIn } = await scene()
+  const cookie = await signIn()
+  const ref = { projectId, agent: 'bot' }
+  const pageOf = async (message: string) => {
+    const sent = await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0 })
+    const { id } = sent._unsafeUnwrap().message
+    return (await get(`/console/messages/${id}`, cookie)).text()
+  }
+  const failed = await pageOf('fail')
+  expect(failed).toContain('<h2 id="runs">Runs</h2>')
+  const [, row] = /<h2 id="runs">.*?<tbody>(.*?)<\/tbody>/s.exec(failed) ?? []
+  expect(row?.match(/<tr>/g)).toHaveLength(1)
+  expect(row).toContain('the &lt;b&gt;model&lt;/b&gt; is busy')
+  expect(row).toContain('7 in, 0 out')
+  await pageOf('never')
+  expect(await pageOf('hi')).not.toContain('id="runs"')
+})

@@ -5,13 +5,14 @@ import { can, idIn, pageOf, projectIn } from '../parts/input.js'
 import { show, showFound } from '../parts/layout.js'
 import { messageColumns, messageFilterIn, messagesPath, searchOf, STATES } from './message-table.js'
 import { BASE } from '../options.js'
-import { Empty, listPage, Live, TableSection } from '../parts/table.js'
+import { type Columns, Empty, listPage, Live, TableSection } from '../parts/table.js'
 import { need } from '../access/sign-in.js'
 import { zoneOf } from '../parts/zone.js'
 import {
   type DeliveryDetail,
   isFinal,
   type Message,
+  type MessageRun,
   type Webhook,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
@@ -21,7 +22,7 @@ import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
 import { withKnownName } from '../agents.js'
 import { Facts, formatDuration, Status, Time, WholeId } from '../parts/parts.js'
 import { Questions } from './questions.js'
-import { messageLabel } from '../parts/wording.js'
+import { messageLabel, runLabel, shortened } from '../parts/wording.js'
 
 export const messageRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
@@ -80,6 +81,8 @@ const NoMessages = () => (
 )
 
 const MAX_DELIVERIES = 25
+/** UTF-16 units. */
+const SHOWN_ERROR = 500
 const MAX_WEBHOOKS = 100
 
 type Sent = {
@@ -88,9 +91,9 @@ type Sent = {
   readonly webhooks: readonly Webhook[]
 }
 
-/** Shows one message with its answer or error, its events and its deliveries. */
+/** Shows one message with its answer or error, its runs, its events and its deliveries. */
 const messagePage = (c: PageRequest, d: ConsoleDeps) =>
-  showFound(c, readMessage(c, d), ({ message, agent, sent }) =>
+  showFound(c, readMessage(c, d), ({ message, agent, runs, sent }) =>
     show(
       c,
       { title: `Message ${message.id}`, section: 'Messages' },
@@ -106,6 +109,7 @@ const messagePage = (c: PageRequest, d: ConsoleDeps) =>
             <Texts message={message} />
             <MessageFacts message={message} agent={agent.name} />
           </div>
+          {runs.length > 0 && <Runs runs={runs} />}
           {sent && <Deliveries messageId={message.id} sent={sent} />}
         </Live>
       </>,
@@ -123,10 +127,12 @@ const readMessage = (c: PageRequest, { service }: ConsoleDeps) =>
     const [found] = data
     if (!found) return err({ kind: 'message_not_found' as const })
     const agent = yield* service.agents.get({ projectId, agent: found.message.agentId })
+    const ref = { projectId, agent: agent.id, messageId: found.message.id }
+    const runs = yield* service.messages.runs(ref)
     const sent = can(c, 'project:webhooks')
       ? yield* readDeliveries(service, projectId, found.deliveries)
       : undefined
-    return ok({ message: found.message, agent: withKnownName(c, agent, agent.id), sent })
+    return ok({ message: found.message, agent: withKnownName(c, agent, agent.id), runs, sent })
   })
 
 const readDeliveries = (
@@ -214,6 +220,31 @@ const MessageFacts = ({ message, agent }: FactsProps) => {
       }}
     />
   )
+}
+
+const Runs = ({ runs }: { readonly runs: readonly MessageRun[] }) => (
+  <TableSection id="runs" title="Runs" rows={runs} columns={runColumns} />
+)
+
+const runColumns: Columns<MessageRun> = {
+  Run: ({ attempt }) => attempt,
+  End: ({ reason }) => <Status {...runLabel(reason)} />,
+  Started: ({ startedAt }) => <Time at={startedAt} />,
+  Took: ({ startedAt, endedAt }) => (endedAt ? formatDuration(endedAt - startedAt) : '–'),
+  Error: {
+    class: 'any',
+    dir: 'auto',
+    cell: ({ error }) =>
+      error ? (
+        <>
+          <code>{error.code}</code> {shortened(error.message, SHOWN_ERROR)}
+        </>
+      ) : (
+        '–'
+      ),
+  },
+  Tokens: ({ usage }) =>
+    usage ? `${usage.inputTokens ?? 0} in, ${usage.outputTokens ?? 0} out` : '–',
 }
 
 type DeliveriesProps = { readonly messageId: string; readonly sent: Sent }

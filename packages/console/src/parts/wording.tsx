@@ -2,6 +2,7 @@ import {
   circuitAt,
   deliveryStatusOf,
   type Instant,
+  type RunEndReason,
   type Webhook,
   type WebhookLimit,
 } from '@org/agent-messaging-core'
@@ -126,6 +127,17 @@ export const messageLabel = labels<MessageStateKind>({
   failed: 'bad',
   cancelled: 'idle',
 })
+
+const runTones: Readonly<Record<RunEndReason, Tone>> = {
+  answered: 'good',
+  input_required: 'busy',
+  failed: 'bad',
+  timed_out: 'bad',
+  lost: 'bad',
+  cancelled: 'idle',
+}
+export const runLabel = (reason: RunEndReason | undefined): Label =>
+  reason ? { tone: runTones[reason], text: reason } : { tone: 'busy', text: 'running' }
 
 /** Cuts a text, but not in the middle of a character of two UTF-16 units. */
 export const shortened = (text: string, length: number): string =>

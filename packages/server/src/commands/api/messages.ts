@@ -1,4 +1,4 @@
-import type { FoundMessage, Message, MessageState } from '@org/agent-messaging-client'
+import type { FoundMessage, Message, MessageRun, MessageState } from '@org/agent-messaging-client'
 import { given } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
@@ -53,13 +53,17 @@ export function addMessages(program: Command): void {
     .option('--before <time>', 'only messages created before this time', instant)
     .addOption(limitOption('messages'))
   addApiCommand(messages, 'show <id>', {
-    about: 'show a message with its answer and its deliveries',
+    about: 'show a message with its answer, its runs and its deliveries',
     thing: message,
-    call: messageWith,
+    call: async (backend, id) => {
+      const found = await messageWith(backend, id)
+      return { ...found, runs: await backend.client.messages.runs(found.agentId, id) }
+    },
     text: (found) => {
-      const { deliveries, ...fields } = found
+      const { deliveries, runs, ...fields } = found
       const rows = table(deliveries.map(deliveryRow), 'No deliveries.')
-      return [fieldTable(fields), rows, ...nextSteps(found)].join('\n\n')
+      const ofRuns = table(runs.map(runRow), 'No runs.')
+      return [fieldTable(fields), ofRuns, rows, ...nextSteps(found)].join('\n\n')
     },
   })
   addApiCommand(messages, 'cancel <id>', {
@@ -118,6 +122,15 @@ const deliveryRow = (delivery: FoundMessage['deliveries'][number]) => ({
   event: delivery.event,
   status: delivery.status,
   attempts: String(delivery.attemptCount),
+})
+
+const runRow = ({ attempt, startedAt, endedAt, reason, error, usage }: MessageRun) => ({
+  run: String(attempt),
+  startedAt,
+  endedAt: endedAt ?? '-',
+  reason: reason ?? '-',
+  error: error ? `${error.code} ${error.message}` : '-',
+  tokens: usage ? `${usage.inputTokens ?? 0} in, ${usage.outputTokens ?? 0} out` : '-',
 })
 
 /** The commands that help with an open question and with a failed delivery. */
