@@ -1,5 +1,6 @@
 import { createService } from '@org/agent-messaging-core'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
+import { ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 
 const LEASE_MS = 30_000
@@ -147,6 +148,29 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     await service.start()
     expect(runtime.starts).toHaveLength(1)
     expect(await stateOf()).toMatchObject({ kind: 'running' })
+  })
+
+  it('is left to the process that made it, even if that process is slow', async () => {
+    const { services, ref, lacking, process, one, clock } = await withAndWithout()
+    const stopping = services[1].stop({ graceMs: 0 })
+    await clock.advance(2_000)
+    await stopping
+    await process('lacking', lacking).service.start()
+    const { own } = one.storage.agents
+    let claim: () => void = () => undefined
+    const slow = new Promise<void>((resolve) => (claim = resolve))
+    one.storage.agents.own = (request) =>
+      ResultAsync.fromSafePromise(slow).andThen(() => own(request))
+    const creating = services[0].agents.create({
+      ...{ projectId: ref.projectId, name: 'new', desiredState: 'running' },
+      runtime: { kind: 'fake' },
+    })
+    await clock.advance(3_000)
+    expect(lacking.starts).toEqual([])
+    claim()
+    await creating
+    const made = await services[0].agents.get({ ...ref, agent: 'new' })
+    expect(made._unsafeUnwrap().state).toMatchObject({ kind: 'running' })
   })
 
   it('is in error after a failed start, until a process has the program', async () => {

@@ -21,16 +21,17 @@ export class Ownership {
   /**
    * Claims exclusive agents that no live process owns, and extends the leases of this process.
    * Returns a test of whether this process takes care of an agent. Never rejects.
+   * `isAsked`: a caller has asked this process to run them.
    */
-  async claim(agents: readonly Agent[]): Promise<(agent: Agent) => boolean> {
+  async claim(agents: readonly Agent[], isAsked = false): Promise<(agent: Agent) => boolean> {
     const { clock, policy } = this.#platform
     await clock.jumping
     const now = clock.now()
     const isDue = (agent: Agent): boolean =>
       isExtensionDue(this.#extendedAt.get(agent.id), now, policy.runLeaseMs)
-    const due = agents.filter(
-      (agent) => this.#isExclusive(agent) && !this.#isLeftToOthers(agent) && isDue(agent),
-    )
+    const isLeft = (agent: Agent): boolean =>
+      this.#isLeftToOthers(agent) || (!isAsked && this.#isNewForOthers(agent))
+    const due = agents.filter((agent) => this.#isExclusive(agent) && !isLeft(agent) && isDue(agent))
     if (due.length > 0)
       await this.#extend(
         due.map(({ id }) => id),
@@ -62,6 +63,12 @@ export class Ownership {
     const isUp = kind === 'running' || kind === 'error'
     const { runtimes } = this.#platform
     return agent.desiredState === 'running' && isUp && !runtimeFor(runtimes, agent)
+  }
+
+  /** The process that was asked to run an agent has the time of a lease to claim it. */
+  #isNewForOthers(agent: Agent): boolean {
+    const { clock, policy, runtimes } = this.#platform
+    return clock.now() - agent.updatedAt < policy.runLeaseMs && !runtimeFor(runtimes, agent)
   }
 
   /**

@@ -61,7 +61,7 @@ export class Supervisor {
       if (found.isErr()) return
       const agent = found.value
       if (!agent) return this.#lifecycle.forget(agentId)
-      const isOurs = await this.#ownership.claim([agent])
+      const isOurs = await this.#ownership.claim([agent], true)
       if (isOurs(agent)) await this.#takeSteps(agent)
     })
   }
