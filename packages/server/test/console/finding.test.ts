@@ -140,7 +140,8 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
       await link.click()
       expect(await page.textContent('h1')).toBe('Failed messages')
       const rows = page.locator('main tbody tr')
-      expect(await rows.count()).toBe(count)
+      // The list has all of them, and the tile those that failed in the shown time.
+      expect(await rows.count()).toBeGreaterThanOrEqual(count)
       for (const row of await rows.all())
         expect(await row.textContent()).toContain('RUNTIME_ERROR the model refused')
 
