@@ -304,7 +304,9 @@ describe('the commands on the database', SLOWLY, () => {
     })
     expect(await json('webhooks list')).toEqual([shown])
     const { id } = shown
-    expect((await cli('webhooks list')).stdout).toMatch(/HEALTH\n.* enabled +untried\n$/)
+    expect((await cli('webhooks list')).stdout).toMatch(
+      /HEALTH +LAST FAILURE\n.* enabled +untried +none\n$/,
+    )
     expect(await json(`webhooks show ${String(id)}`)).toEqual(shown)
     expect((await cli(`webhooks show ${String(id)}`)).stdout).toMatch(/^circuit +closed$/m)
     expect(await cli('webhooks show nothing')).toMatchObject({
