@@ -26,7 +26,11 @@ export const pastRunRow = (
   messageId: string,
   { attempt, startedAt, endedAt, reason, error, usage }: PastRun,
 ): PastRunRow => ({
-  ...{ messageId, attempt, startedAt, endedAt, reason },
+  messageId,
+  attempt,
+  startedAt,
+  endedAt,
+  reason,
   error: error ? JSON.stringify(error) : null,
   usage: usage ? JSON.stringify(usage) : null,
 })
@@ -39,7 +43,10 @@ export const toPastRun = ({
   error,
   usage,
 }: PastRunRow): PastRun => ({
-  ...{ attempt, startedAt, endedAt, reason },
+  attempt,
+  startedAt,
+  endedAt,
+  reason,
   ...(error !== null && { error: JSON.parse(error) as RunError }),
   ...(usage !== null && { usage: JSON.parse(usage) as RunUsage }),
 })
