@@ -8,7 +8,7 @@ type CountParameters = {
   readonly counted: number
   /** JSON: the sums of all writes. */
   readonly sums: string
-  /** JSON: the count of each write, with the place of the write in the batch. */
+  /** JSON: the counts of each write, in the order of the batch. */
   readonly each: string
 }
 
@@ -23,8 +23,9 @@ const counting = (takesEffect: string): string => `
   appended as (
     insert into agent_messaging.count_entries (counts)
     select case when e.writes = @counted::bigint then @sums::text else (
-      select coalesce(json_agg(w.count), '[]')::text
-      from json_to_recordset(@each::json) as w (place bigint, count json)
+      select coalesce(json_agg(c.value), '[]')::text
+      from json_array_elements(@each::json) with ordinality as w (counts, place),
+        json_array_elements(w.counts) as c
       where w.place = any(e.places)) end
     from effective e where e.writes > 0)`
 
@@ -32,12 +33,16 @@ const extended = (statement: string, ...parts: readonly string[]): string =>
   `with ${[`result as materialized (${statement})`, ...parts].join(', ')} select * from result`
 
 function countParameters(writes: readonly Counted[]): CountParameters | undefined {
-  const each = writes.flatMap(({ count, endCount }, at) =>
-    [count, endCount].flatMap((one) => (one ? [{ place: at + 1, count: one }] : [])),
-  )
-  if (each.length === 0) return undefined
-  const sums = JSON.stringify(sumOfCounts(each.map(({ count }) => count)))
+  const each = writes.map(countsOf)
+  const counts = each.flat()
+  if (counts.length === 0) return undefined
+  const sums = JSON.stringify(sumOfCounts(counts))
   return { counted: writes.length, sums, each: JSON.stringify(each) }
+}
+
+function countsOf({ count, endCount }: Counted): readonly Count[] {
+  if (!count) return []
+  return endCount ? [count, endCount] : [count]
 }
 
 type CountingCall<Parameters, Row> = (

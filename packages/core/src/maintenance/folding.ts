@@ -20,11 +20,13 @@ export function createFolding(d: Pick<Platform, 'storage' | 'clock' | 'telemetry
 
   async function fold(): Promise<void> {
     found = false
-    for (let folded = LIMIT; folded === LIMIT; found ||= folded > 0) {
+    for (let isDone = false; !isDone;) {
       const result = await d.storage.counts.fold(LIMIT)
       if (result.isErr())
         d.telemetry.record({ name: 'store.unavailable', reason: result.error.reason })
-      folded = result.unwrapOr(0)
+      const { folded, hasMore } = result.unwrapOr({ folded: 0, hasMore: false })
+      found ||= folded > 0
+      isDone = !hasMore
     }
   }
 

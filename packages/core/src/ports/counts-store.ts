@@ -10,10 +10,10 @@ export interface CountsStore {
    */
   read(query: CountsQuery): Stored<CountRow[]>
   /**
-   * Adds the oldest `limit` appended entries to the rows that `read` sums. Returns their number: 0
-   * while another process does it.
+   * Adds at most the oldest `limit` appended entries to the rows that `read` sums. Returns their
+   * number: 0 while another process does it.
    */
-  fold(limit: number): Stored<number>
+  fold(limit: number): Stored<{ readonly folded: number; readonly hasMore: boolean }>
   /** Removes rows of a step that began before. */
   purge(purge: PurgeCounts): Stored<number>
   /**

@@ -35,12 +35,12 @@ export class MemoryCounts implements Immediate<CountsStore> {
       .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
   }
 
-  fold(limit: number): number {
+  fold(limit: number): { folded: number; hasMore: boolean } {
     const { countEntries, countRows } = this.#memory
     const entries = countEntries.splice(0, limit)
     const rows = rowsOfCounts([...countRows, ...entries.flat()], STEPS)
     countRows.splice(0, countRows.length, ...rows)
-    return entries.length
+    return { folded: entries.length, hasMore: entries.length === limit }
   }
 
   purge({ stepMs, before, limit }: PurgeCounts): number {

@@ -39,7 +39,7 @@ async function readTwice(
       found,
     ])
   const before = await read()
-  while ((await counts.fold(2)) > 0) continue
+  while ((await counts.fold(2)).hasMore) continue
   expect(await read()).toEqual(before)
   return before
 }
@@ -82,6 +82,16 @@ export function countsSuite(it: StorageTest): void {
     }
     expect(await readTwice(storage)).toEqual([[0, '', { messages: 3 }]])
     expect(await readTwice(storage, { stepMs: DAY })).toEqual([[0, '', { messages: 3 }]])
+  })
+
+  it('folds any size of entries', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const names = Array.from({ length: 20_000 }, (_, n) => `time:${n}` as const)
+    const counts: Counts = Object.fromEntries(names.map((name) => [name, 1]))
+    for (const sessionId of ['a', 'b', 'c'])
+      await scene.send(agent, { sessionId, count: ofAgent({ ...counts, messages: 1 }) })
+    expect(await readTwice(storage)).toMatchObject([[0, '', { messages: 3, 'time:19999': 3 }]])
+    expect(await storage.counts.fold(MOST)).toEqual({ folded: 0, hasMore: false })
   })
 
   it('adds the counts of each message of a batch', async ({ storage, scene }) => {
