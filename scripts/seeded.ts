@@ -2,11 +2,13 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import { expect, onTestFinished } from 'vitest'
 import { wrongCounts } from '../faults/checker/counts.js'
 import { factsOfTables } from '../faults/checker/facts-of-tables.js'
 import type { Counts, Fact } from '../faults/checker/history.js'
 import { servedCounts } from '../faults/checker/served-counts.js'
+import { commandLine } from '../packages/server/test/command-line.js'
 import { API_KEY, realServer, until } from '../packages/server/test/e2e/real-server.js'
 
 const SEED = fileURLToPath(new URL('seed.mjs', import.meta.url))
@@ -33,6 +35,10 @@ type Open = Readonly<Record<'open' | 'due' | 'circuit' | 'running' | 'agents' | 
 type Log = { readonly facts: readonly Fact[]; readonly open: Open }
 type Webhook = { readonly id: string; readonly description: string }
 
+/** Deliveries become due all the time. */
+const withoutDue = ({ facts, open: { due: _, ...open } }: Log) => ({ facts, open })
+const everything = (log: Log) => log
+
 /** Starts a server, runs the seed script against it, and returns the checks of its numbers. */
 export async function seeded(messages: number) {
   const server = await realServer({
@@ -55,13 +61,16 @@ export async function seeded(messages: number) {
     open: { ...database.prepare(OPEN).get({ now: Date.now() }) } as Open,
   })
 
-  /** Reads while the log stays the same. Retries and probes of dead webhooks go on. */
-  async function whileStill<T>(read: () => Promise<T>): Promise<Log & { readonly value: T }> {
+  /** Reads while this part of the log stays the same. Retries and probes of dead webhooks go on. */
+  async function whileStill<T>(
+    read: () => Promise<T>,
+    part: (whole: Log) => object = withoutDue,
+  ): Promise<Log & { readonly value: T }> {
     for (;;) {
       const before = await log()
       const value = await read()
       const after = await log()
-      if (JSON.stringify(before) === JSON.stringify(after)) return { ...after, value }
+      if (isDeepStrictEqual(part(before), part(after))) return { ...after, value }
     }
   }
 
@@ -76,9 +85,18 @@ export async function seeded(messages: number) {
     const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
     return (await fetch(`${server.url}/metrics`, { headers })).text()
   }
+  const env = {
+    PORT: '0',
+    SERVICE_DATABASE_URL: `file:${path.join(server.folder, 'service.db')}`,
+    SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+    AGENT_MESSAGING_SERVER: server.url,
+    AGENT_MESSAGING_API_KEY: API_KEY,
+  }
+  const { cli } = commandLine(() => ({ directory: server.folder }))
+  const command = async (line: string) => (await cli(line, env)).stdout
   const webhooks = (await json<{ data: Webhook[] }>('/v1/webhooks')).data
   expect(sumsOf((await log()).facts)['messages']).toBe(messages)
-  return { log, whileStill, json, page, metrics, webhooks }
+  return { log, command, whileStill, json, page, metrics, webhooks }
 }
 type Seeded = Awaited<ReturnType<typeof seeded>>
 
@@ -113,10 +131,13 @@ export async function wrongStats({ json, whileStill }: Seeded): Promise<object[]
 
 /** `/v1/usage` of today and yesterday, and the counters and states of `/metrics`. */
 async function checkUsageAndMetrics({ json, metrics, whileStill }: Seeded): Promise<void> {
-  const { facts, open, value } = await whileStill(async () => ({
-    usage: await json<{ total: Counts; peopleToday: object }>('/v1/usage'),
-    text: await metrics(),
-  }))
+  const { facts, open, value } = await whileStill(
+    async () => ({
+      usage: await json<{ total: Counts; peopleToday: object }>('/v1/usage'),
+      text: await metrics(),
+    }),
+    everything,
+  )
   const sums = sumsOf(facts)
   const { usage, text } = value
   expect(usage.peopleToday).toEqual({ count: open.people, isExact: true })
@@ -143,6 +164,31 @@ async function checkUsageAndMetrics({ json, metrics, whileStill }: Seeded): Prom
     due: open.due,
     messages: 0,
   })
+}
+
+/** The warnings of `doctor`, and the last row of `usage`. */
+async function checkCommands({ command, whileStill }: Seeded): Promise<void> {
+  const ofDoctor = ({ facts, open: { circuit } }: Log) => ({
+    circuit,
+    facts: facts.filter(({ subject }) => subject === 'agent'),
+  })
+  const doctor = await whileStill(() => command('doctor --json'), ofDoctor)
+  const sums = sumsOf(doctor.facts)
+  const findings = JSON.parse(doctor.value) as { check: string; message: string }[]
+  const messageOf = (name: string) => findings.find(({ check }) => check === name)?.message ?? ''
+  expect(messageOf('messages')).toBe(
+    `${sums['answered']} answered and ${sums['failed']} failed in the last hour`,
+  )
+  const held = /circuit: (\d+)/.exec(messageOf('deliveries'))?.[1] ?? 0
+  expect(Number(held)).toBe(doctor.open.circuit)
+
+  const usage = await whileStill(() => command('usage --by webhook'))
+  const all = sumsOf(usage.facts)
+  const total = usage.value.trim().split('\n').at(-1)?.trim().split(/\s+/)
+  expect(total).toEqual([
+    'total',
+    ...[all['attempts'], failed(all), all['delivered'], all['exhausted'] ?? 0].map(String),
+  ])
 }
 
 const textOf = (html: string) =>
@@ -235,6 +281,7 @@ async function checkWebhooks({ page, webhooks, whileStill }: Seeded): Promise<vo
 /** The other routes and the pages of the console. */
 export async function checkPages(server: Seeded): Promise<void> {
   await checkUsageAndMetrics(server)
+  await checkCommands(server)
   await checkOverview(server)
   await checkAgents(server)
   await checkWebhooks(server)

@@ -23,7 +23,7 @@ export const ENV = {
  * Runs command lines whose words are separated by single spaces, one at a time, in this process. A
  * new process would spend most of its time on loading the server. `Sandbox.cli` starts one.
  */
-export function commandLine(sandbox: () => Sandbox) {
+export function commandLine(sandbox: () => Pick<Sandbox, 'directory'>) {
   const cli = (line: string, env: Env = ENV): Promise<Ended> =>
     inDirectory(sandbox().directory, env, () => runProgram(line.split(' ')))
   async function json<T = Record<string, unknown>>(line: string, env?: Env): Promise<T> {
