@@ -1,8 +1,17 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { factsOfTables } from './checker/facts-of-tables.js'
 import { groupBy } from './checker/group-by.js'
-import type { AgentRun, Fault, FinalWebhook, History, ReceivedRequest } from './checker/history.js'
+import type {
+  AgentRun,
+  Counted,
+  Fault,
+  FinalWebhook,
+  History,
+  ReceivedRequest,
+} from './checker/history.js'
+import { servedCounts } from './checker/served-counts.js'
 import { actorsProcess, type ActorsProcess } from './harness/actors-process.js'
 import { all, json } from './harness/api.js'
 import { AGENTS, startClients } from './harness/clients.js'
@@ -14,6 +23,7 @@ import { serverProcess, type ServerProcess } from './harness/server-process.js'
 import { rules } from './harness/settings.js'
 import { openStore, type StoreKind } from './harness/store.js'
 import { watchStalls } from './harness/stalls.js'
+import { openTables } from './harness/tables.js'
 import { until } from './harness/until.js'
 
 export type Scenario = {
@@ -92,6 +102,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
     await drain(url)
     faults.push(...stalls.stop())
     const purgedBefore = purges ? Date.now() : undefined
+    const counted = purges ? undefined : await readCounts(url, store.databaseUrl)
     const final = await readFinalState(url, [...webhooks.values()], purgedBefore)
     const received = readJournals<ReceivedRequest>(folder, 'received')
     const history: History = {
@@ -101,6 +112,7 @@ export async function runScenario(scenario: Scenario): Promise<Outcome> {
       runs: runsOf(folder),
       faults: [...migrations, ...faults],
       final,
+      ...(counted && { counted }),
       received: received.map((request) => ({
         ...request,
         webhookId: webhooks.get(request.webhookId)?.webhookId ?? request.webhookId,
@@ -165,6 +177,13 @@ async function drain(url: string): Promise<void> {
     return (await all(url, '/v1/deliveries?status=pending')).length === 0
   }
   await until(() => isDrained().catch(() => false), DRAIN_LIMIT_MS, 250)
+}
+
+async function readCounts(url: string, databaseUrl: string): Promise<Counted> {
+  const { query, close } = await openTables(databaseUrl)
+  const facts = await factsOfTables(query)
+  await close()
+  return { facts, rows: await servedCounts((route) => json(url, 'GET', route)) }
 }
 
 type RunLine = Partial<AgentRun> & { readonly run: string }
