@@ -86,6 +86,27 @@ describe('the list of messages', () => {
 })
 
 describe('the list of webhooks', () => {
+  it('shows the last failure of a webhook, and its page the answer and the delivery', async () => {
+    const { text, service, projectId, sender, clock } = await open()
+    const created = await service.webhooks.create({
+      projectId,
+      url: 'https://failing.example/',
+      events: ['*'],
+    })
+    const webhookId = created._unsafeUnwrap().webhook.id
+    expect(await text(`/console/webhooks/${webhookId}`)).toContain('Last failed</dt><dd>never')
+    sender.script({ kind: 'refused', statusCode: 503, responseBody: '<b>out of disk</b>' })
+    const sent = await service.webhooks.sendTestEvent({ projectId, webhookId })
+    await clock.advance(0)
+    expect(await text('/console/webhooks')).toMatch(/last failed [^]*<\/time>: 503</)
+    const [, fact] = /Last failed<\/dt><dd>(.*?)<\/dd>/s.exec(
+      await text(`/console/webhooks/${webhookId}`),
+    ) as RegExpExecArray
+    expect(fact).toContain(`href="/console/deliveries/${sent._unsafeUnwrap().id}"`)
+    expect(fact).toContain('503')
+    expect(fact).toContain('&lt;b&gt;out of disk&lt;/b&gt;')
+  })
+
   it('shows all, the failing ones, or the ones that hold deliveries', async () => {
     const { text, service, projectId } = await open()
     const create = async (name: string) =>
