@@ -120,6 +120,20 @@ const planted: readonly (readonly [
     },
   ],
   [
+    'circuit-reports',
+    'a circuit that opened once is reported twice',
+    ({ final }) => {
+      for (const id of ['e1', 'e2'])
+        final.deliveries.push({
+          deliveryId: id,
+          webhookId: 'w1',
+          status: 'exhausted',
+          body: JSON.stringify({ event: 'webhook.failing', id, data: { webhookId: 'w2' } }),
+          attempts: [],
+        })
+    },
+  ],
+  [
     'outbox',
     'a webhook gets an event without a subscription',
     ({ final }) =>

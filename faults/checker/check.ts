@@ -1,4 +1,5 @@
 import { acknowledged } from './acknowledged.js'
+import { circuitReports } from './circuit-reports.js'
 import { counts } from './counts.js'
 import { delivered } from './delivered.js'
 import { deliveryOrder } from './delivery-order.js'
@@ -26,6 +27,7 @@ const invariants = (verify: Verify): Readonly<Record<string, Invariant>> => ({
   fencing,
   'delivery-order': deliveryOrder,
   counts,
+  'circuit-reports': circuitReports,
 })
 
 /** Returns all violations in the history. */
