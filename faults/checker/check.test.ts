@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { check } from './check.js'
+import { DAY_MS } from './counts.js'
 import type { History } from './history.js'
 import { summarize } from './summary.js'
-import { DAY_MS, validHistory } from './valid-history.js'
+import { validHistory } from './valid-history.js'
 
 type Writable<T> = T extends object ? { -readonly [Key in keyof T]: Writable<T[Key]> } : T
 type Draft = Writable<History>
@@ -256,6 +257,7 @@ const planted: readonly (readonly [
     },
   ],
   ['counts', 'a count is lost', ({ counted }) => void counted?.rows.pop()],
+  ['counts', 'nothing is counted', ({ counted }) => void counted?.rows.splice(0)],
   [
     'counts',
     'a message is counted twice',

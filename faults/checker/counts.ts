@@ -1,6 +1,10 @@
 import type { Counted, Counts, Fact } from './history.js'
 import type { Breach, Invariant } from './violation.js'
 
+export const DAY_MS = 86_400_000
+/** The service keeps counts of five minutes, an hour and a day. */
+export const STEPS_MS = [300_000, 3_600_000, DAY_MS]
+
 /** 11. The service counts each fact once, at its time, for its agent or webhook and the project. */
 export const counts: Invariant = function* ({ counted }) {
   if (counted) yield* wrongCounts(counted)
@@ -8,7 +12,7 @@ export const counts: Invariant = function* ({ counted }) {
 
 /** Returns the counts that differ from the facts. */
 export function* wrongCounts({ facts, rows }: Counted): Generator<Breach> {
-  for (const stepMs of new Set(rows.map((row) => row.stepMs))) {
+  for (const stepMs of STEPS_MS) {
     const expected = countsOf(facts, stepMs)
     for (const { subject, id, at, counts: found } of rows.filter((row) => row.stepMs === stepMs)) {
       const name = nameOf(subject, id, at)

@@ -8,16 +8,18 @@ import type {
   History,
   ReceivedRequest,
 } from './history.js'
+import { DAY_MS, STEPS_MS } from './counts.js'
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
-export const DAY_MS = 86_400_000
 const ACCEPTED = { subject: 'agent', id: 'a', counts: { messages: 1 } } as const
 const COUNTED: Counted = {
   facts: [1, 2, DAY_MS].map((at) => ({ ...ACCEPTED, at })),
-  rows: [ACCEPTED, { ...ACCEPTED, subject: 'project' as const, id: '' }].flatMap((row) => [
-    { ...row, stepMs: DAY_MS, at: 0, counts: { messages: 2 } },
-    { ...row, stepMs: DAY_MS, at: DAY_MS },
-  ]),
+  rows: [ACCEPTED, { ...ACCEPTED, subject: 'project' as const, id: '' }].flatMap((row) =>
+    STEPS_MS.flatMap((stepMs) => [
+      { ...row, stepMs, at: 0, counts: { messages: 2 } },
+      { ...row, stepMs, at: DAY_MS },
+    ]),
+  ),
 }
 const WEBHOOKS = [
   { webhookId: 'w1', events: ['*'], secret: SECRET, isOrdered: true },
