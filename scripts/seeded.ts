@@ -40,9 +40,9 @@ const withoutDue = ({ facts, open: { due: _, ...open } }: Log) => ({ facts, open
 const everything = (log: Log) => log
 
 /** Starts a server, runs the seed script against it, and returns the checks of its numbers. */
-export async function seeded(messages: number) {
+export async function seeded(messages: number, env: Record<string, string> = {}) {
   const server = await realServer({
-    env: { SERVICE_METRICS_TOKEN: METRICS_TOKEN, SERVICE_CONSOLE: 'on' },
+    env: { ...env, SERVICE_METRICS_TOKEN: METRICS_TOKEN, SERVICE_CONSOLE: 'on' },
   })
   onTestFinished(server.dispose)
   const args = [SEED, '--server', server.url, '--api-key', API_KEY, '--messages', `${messages}`]
@@ -85,7 +85,7 @@ export async function seeded(messages: number) {
     const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
     return (await fetch(`${server.url}/metrics`, { headers })).text()
   }
-  const env = {
+  const settings = {
     PORT: '0',
     SERVICE_DATABASE_URL: `file:${path.join(server.folder, 'service.db')}`,
     SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -93,7 +93,7 @@ export async function seeded(messages: number) {
     AGENT_MESSAGING_API_KEY: API_KEY,
   }
   const { cli } = commandLine(() => ({ directory: server.folder }))
-  const command = async (line: string) => (await cli(line, env)).stdout
+  const command = async (line: string) => (await cli(line, settings)).stdout
   const webhooks = (await json<{ data: Webhook[] }>('/v1/webhooks')).data
   expect(sumsOf((await log()).facts)['messages']).toBe(messages)
   return { log, command, whileStill, json, page, metrics, webhooks }
