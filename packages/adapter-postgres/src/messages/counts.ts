@@ -36,6 +36,7 @@ function countParameters(writes: readonly Counted[]): CountParameters | undefine
   const each = writes.map(countsOf)
   const counts = each.flat()
   if (counts.length === 0) return undefined
+  if (writes.length === 1) return { counted: 1, sums: JSON.stringify(counts), each: '[]' }
   const sums = JSON.stringify(sumOfCounts(counts))
   return { counted: writes.length, sums, each: JSON.stringify(each) }
 }
