@@ -49,13 +49,8 @@ export type { PrincipalTraces } from './operations/erase-principal.js'
 export type { CreatedPortal } from './operations/manage-portals.js'
 export type { CreatedKey } from './operations/manage-credentials.js'
 export type { Pass } from './operations/pass.js'
-export type {
-  AllCounts,
-  PeopleToday,
-  ProjectStats,
-  ReadStatsInput,
-  StatsRow,
-} from './operations/read-stats.js'
+export type { AllCounts, ProjectStats, ReadStatsInput, StatsRow } from './operations/read-stats.js'
+export type { PeopleCount } from './maintenance/people.js'
 export { STATS_STEPS, type StatsStep } from './operations/read-stats.js'
 export type { Backlog } from './operations/read-backlog.js'
 export type {

@@ -166,25 +166,30 @@ describe('people', () => {
     await ask('ann', 'bob', 'eve')
     await pass()
     const { people } = storage.counts
-    const limits = new Set<number>()
-    storage.counts.people = (query) => {
-      limits.add(query.limit)
-      return people({ ...query, limit: 2 })
-    }
-    const kept: number[] = []
-    const { keepPeople } = storage.counts
-    storage.counts.keepPeople = (given) => {
-      kept.push(given.counted.length)
-      return keepPeople(given)
-    }
-    await clock.advance(DAY + LATE) // two days are over: midnight of the start was late
+    storage.counts.people = (query) => people({ ...query, limit: 2 })
+    await clock.advance(DAY + LATE)
     const passing = pass()
     await clock.advance(0)
     await passing
-    expect([...limits, ...kept]).toEqual([1_000, 100, 51, 100, 51])
     const reading = stats()
     await clock.advance(0)
     expect((await reading).rows).toMatchObject([{ people: 3 }])
+  })
+
+  it('are left to the next start if the service stops', async () => {
+    const { ask, pass, clock, another, storage, service, peopleOfDays } = await peopleScene()
+    await ask('ann', 'bob', 'eve')
+    await pass()
+    const { people } = storage.counts
+    storage.counts.people = (query) => people({ ...query, limit: 1 })
+    await clock.advance(DAY + LATE)
+    const passing = pass()
+    const stopping = service.stop()
+    await clock.advance(1_000)
+    await Promise.all([passing, stopping])
+    expect(await peopleOfDays()).toEqual([null])
+    await another().tick({ budgetMs: 1_000 })
+    expect(await peopleOfDays()).toEqual([3])
   })
 
   it('are counted by the process that is faster', async () => {

@@ -165,18 +165,15 @@ export const countsStore = ({ read: reads, write }: Runner): CountsStore => ({
   peoplePlace: reads(function* () {
     return (yield* one(place, {})) ?? { until: 0, after: '' }
   }),
-  keepPeople: write(function* ({ from, to, counted }) {
+  movePeople: write(function* ({ from, to, people }) {
     const found = yield* one(lock, {})
     if (found?.until !== from.until || found.after !== from.after) return false
-    const days = counted.map(({ projectId }) => dayOf(projectId, from.until))
-    const before = yield* all(known, { keys: JSON.stringify(days.map(recordOf)) })
-    const countsOf = new Map(before.map((row) => [row.projectId, rowOf(row).counts]))
-    const rows = counted.flatMap(({ projectId, people: count }) => {
-      const counts = withPeople(countsOf.get(projectId), count)
-      return counts ? [recordOf({ ...dayOf(projectId, from.until), counts })] : []
-    })
-    yield* run(save, { rows: JSON.stringify(rows) })
     yield* run(move, to)
+    if (people === undefined) return true
+    const day = dayOf(to.after, from.until)
+    const row = yield* one(known, { keys: JSON.stringify([recordOf(day)]) })
+    const counts = withPeople(row && rowOf(row).counts, people)
+    if (counts) yield* run(save, { rows: JSON.stringify([recordOf({ ...day, counts })]) })
     return true
   }),
 })

@@ -1,10 +1,10 @@
-import { COUNT_STEPS, DAY_MS } from '../domain/counts.js'
+import { COUNT_STEPS } from '../domain/counts.js'
 import type { Instant } from '../domain/instant.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
 import type { Folding } from './folding.js'
-import { PeopleCounting } from './people.js'
+import { countDays } from './people.js'
 
 /**
  * Cancels deliveries that cannot be sent any more, frees the space of erased rows, and purges
@@ -40,12 +40,11 @@ const STEP = 100
 const MOST_STEPS = 10
 
 export function createMaintenance(
-  d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy'>,
+  d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'policy' | 'stopping'>,
   folding: Folding,
 ): Maintenance {
   const { retention, disabledBacklog } = d.policy
   const { audit, counts, deliveries, events, messages, recoveries } = d.storage
-  const people = new PeopleCounting(d)
   const loop = createLoop(d, 'maintenance', INTERVAL_MS, tick)
 
   async function tick(): Promise<Maintained> {
@@ -60,9 +59,7 @@ export function createMaintenance(
         },
         now - keptMs,
       )
-    // Messages that are kept for less than a day are gone before their people can be counted.
-    const counted =
-      retention.messagesMs < DAY_MS ? { until: now, isDone: true } : await people.tick()
+    const counted = await countDays(d)
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
       await steps(() =>
@@ -86,7 +83,7 @@ export function createMaintenance(
     ] as const
     const [orphans, stale, purgedDeliveries, purgedMessages] = kinds
     const done = { cancelled: orphans + stale, purgedDeliveries, purgedMessages }
-    const isDone = counted.isDone && kinds.every((count) => count < MOST_STEPS * STEP)
+    const isDone = !counted.hasMore && kinds.every((count) => count < MOST_STEPS * STEP)
     if (kinds.some((count) => count > 0)) d.telemetry.record({ name: 'maintenance.done', ...done })
     if (!isDone) loop.wake()
     return { ...done, isDone }

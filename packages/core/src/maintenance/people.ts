@@ -1,7 +1,7 @@
 import { ok, safeTry } from 'neverthrow'
 import { DAY_MS, startOf } from '../domain/counts.js'
 import type { Instant } from '../domain/instant.js'
-import type { PeoplePlace, ProjectPeople } from '../ports/counts-store.js'
+import type { PeoplePlace } from '../ports/counts-store.js'
 import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 
@@ -9,87 +9,66 @@ import type { Platform } from '../platform.js'
 const LATE_MS = 300_000
 /** People that one statement reads: 3 ms of SQLite's time. */
 const PAGE = 1_000
-const MOST_STEPS = 100
-/** Projects whose people are stored in one commit. */
-const MOST_KEPT = 100
 
-/** The messages before `until` can be purged. */
-export type PeopleCounted = { readonly until: Instant; readonly isDone: boolean }
+type Needed = Pick<Platform, 'storage' | 'clock' | 'stopping'>
+
+/** If `isExact` is false, the project has more people than `count`. */
+export type PeopleCount = { readonly count: number; readonly isExact: boolean }
+
+/** Counts people of a day, until there are `most` or the service stops. */
+export const countPeople = (
+  { storage, clock, stopping }: Needed,
+  projectId: string,
+  day: Instant,
+  most = Infinity,
+): Stored<PeopleCount> =>
+  safeTry(async function* () {
+    let count = 0
+    let after: string | undefined
+    do {
+      const page = yield* storage.counts.people({ projectId, day, after, limit: PAGE })
+      count += page.people
+      after = page.next
+      if (after !== undefined) await clock.sleep(0)
+    } while (after !== undefined && count < most && !stopping.aborted)
+    return ok({ count, isExact: after === undefined })
+  })
+
+/** The people of the days before `until` are counted. */
+type CountedDays = { readonly until: Instant; readonly hasMore: boolean }
+
+/** Counts and stores the people of the next project of the first day (UTC) that is not counted. */
+const countNext = (d: Needed): Stored<CountedDays> =>
+  safeTry(async function* () {
+    const { counts, credentials } = d.storage
+    const from = yield* counts.peoplePlace()
+    const { until } = from
+    const today = startOf(d.clock.now() - LATE_MS, DAY_MS)
+    if (until === today) return ok({ until, hasMore: false })
+    const move = (to: PeoplePlace, people?: number) =>
+      counts.movePeople({ from, to, people }).map((hasMore) => ({ until, hasMore }))
+    // At first, or after the clock was set back. The next days are then counted again.
+    if (until === 0 || until > today) return move({ until: today, after: '' })
+    const [project] = (yield* credentials.listProjects({ limit: 1, cursor: from.after })).data
+    if (!project) return move({ until: until + DAY_MS, after: '' })
+    const { count, isExact } = yield* countPeople(d, project.id, until)
+    return isExact ? move({ until, after: project.id }, count) : ok({ until, hasMore: false })
+  })
+
+const MOST_STEPS = 100
 
 /**
- * Counts the people of each project and day (UTC) that is over. After a stop, the counting goes on
- * at the stored place.
+ * Does a few steps. Messages before `until` can be purged. Messages that are kept for less than a day
+ * are gone before their people can be counted.
  */
-export class PeopleCounting {
-  readonly #d: Pick<Platform, 'storage' | 'clock' | 'telemetry'>
-  #place: PeoplePlace = { until: 0, after: '' }
-  /** Projects after the place, not stored yet. */
-  #counted: ProjectPeople[] = []
-  /** The people of the project after them, up to the person `#after`. */
-  #people = 0
-  #after: string | undefined
-
-  constructor(d: Pick<Platform, 'storage' | 'clock' | 'telemetry'>) {
-    this.#d = d
+export async function countDays(
+  d: Needed & Pick<Platform, 'telemetry' | 'policy'>,
+): Promise<CountedDays> {
+  let counted = { until: Infinity, hasMore: d.policy.retention.messagesMs >= DAY_MS }
+  for (let n = 1; n <= MOST_STEPS && counted.hasMore; n++) {
+    const next = await countNext(d)
+    if (next.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: next.error.reason })
+    counted = next.unwrapOr({ until: -Infinity, hasMore: false })
   }
-
-  /** Does a few steps. */
-  async tick(): Promise<PeopleCounted> {
-    for (let steps = 0; steps < MOST_STEPS; steps++) {
-      const hasMore = await this.#step()
-      if (hasMore.isErr()) {
-        this.#d.telemetry.record({ name: 'store.unavailable', reason: hasMore.error.reason })
-        return { until: -Infinity, isDone: true }
-      }
-      if (!hasMore.value) return { until: this.#place.until, isDone: true }
-    }
-    return { until: this.#place.until, isDone: false }
-  }
-
-  /** Returns false if nothing is left, or if another process is faster. */
-  #step(): Stored<boolean> {
-    const { storage, clock } = this.#d
-    return safeTry(
-      async function* (this: PeopleCounting) {
-        const place = yield* storage.counts.peoplePlace()
-        if (place.until !== this.#place.until || place.after !== this.#place.after)
-          this.#begin(place)
-        const today = startOf(clock.now() - LATE_MS, DAY_MS)
-        if (place.until === today) return ok(false)
-        // At first, or after the clock was set back. The next days are then counted again.
-        if (place.until === 0 || place.until > today)
-          return ok(yield* this.#keep({ until: today, after: '' }))
-        const cursor = this.#counted.at(-1)?.projectId ?? place.after
-        const [project] = (yield* storage.credentials.listProjects({ limit: 1, cursor })).data
-        if (!project) return ok(yield* this.#keep({ until: place.until + DAY_MS, after: '' }))
-        const page = yield* storage.counts.people({
-          projectId: project.id,
-          day: place.until,
-          after: this.#after,
-          limit: PAGE,
-        })
-        this.#people += page.people
-        this.#after = page.next
-        if (page.next !== undefined) {
-          await clock.sleep(0)
-          return ok(true)
-        }
-        this.#counted.push({ projectId: project.id, people: this.#people })
-        this.#people = 0
-        if (this.#counted.length < MOST_KEPT) return ok(true)
-        return ok(yield* this.#keep({ until: place.until, after: project.id }))
-      }.bind(this),
-    )
-  }
-
-  #keep(to: PeoplePlace): Stored<boolean> {
-    return this.#d.storage.counts.keepPeople({ from: this.#place, to, counted: this.#counted })
-  }
-
-  #begin(place: PeoplePlace): void {
-    this.#place = place
-    this.#counted = []
-    this.#people = 0
-    this.#after = undefined
-  }
+  return counted
 }

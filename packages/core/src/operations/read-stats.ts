@@ -15,8 +15,9 @@ import {
 } from '../domain/counts.js'
 import { invalid, type Invalid } from '../domain/input-rules.js'
 import type { Instant } from '../domain/instant.js'
+import { countPeople, type PeopleCount } from '../maintenance/people.js'
 import type { Platform } from '../platform.js'
-import type { Stored, Unavailable } from '../ports/stored.js'
+import type { Unavailable } from '../ports/stored.js'
 
 /** The names of `COUNT_STEPS`. */
 export const STATS_STEPS = { '5m': COUNT_STEPS[0], '1h': COUNT_STEPS[1], '1d': COUNT_STEPS[2] }
@@ -60,9 +61,6 @@ export type StatsRow = AllCounts & {
   readonly people?: number | null
 }
 
-/** If `isExact` is false, the project has more people than `count`. */
-export type PeopleToday = { readonly count: number; readonly isExact: boolean }
-
 /** `rows` are the steps with counts, oldest first. */
 export type ProjectStats = {
   readonly from: Instant
@@ -71,13 +69,12 @@ export type ProjectStats = {
   readonly total: AllCounts
   readonly rows: readonly StatsRow[]
   /** Of a project by day, if today is among the days: its people so far, read now. */
-  readonly peopleToday?: PeopleToday
+  readonly peopleToday?: PeopleCount
 }
 
 const MOST_STEPS = 600
 /** People of today that are counted, about. */
 const MOST_PEOPLE = 10_000
-const PEOPLE_PAGE = 1_000
 
 export const readStats =
   (d: Platform) =>
@@ -118,21 +115,8 @@ export const readStats =
       }
       const today = startOf(now, DAY_MS)
       if (by !== undefined || step !== '1d' || today < first || today > last) return ok(stats)
-      return ok({ ...stats, peopleToday: yield* peopleOfDay(d, projectId, today) })
+      return ok({ ...stats, peopleToday: yield* countPeople(d, projectId, today, MOST_PEOPLE) })
     })
-
-const peopleOfDay = (d: Platform, projectId: string, day: Instant): Stored<PeopleToday> =>
-  safeTry(async function* () {
-    let count = 0
-    let after: string | undefined
-    do {
-      const page = yield* d.storage.counts.people({ projectId, day, after, limit: PEOPLE_PAGE })
-      count += page.people
-      after = page.next
-      if (after !== undefined) await d.clock.sleep(0)
-    } while (after !== undefined && count < MOST_PEOPLE)
-    return ok({ count, isExact: after === undefined })
-  })
 
 const DEFAULT_STEPS = { '5m': 12, '1h': 24, '1d': 30 } as const
 const KEPT = { '5m': '48 hours', '1h': '90 days', '1d': 'all time' } as const

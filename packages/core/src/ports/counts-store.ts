@@ -24,11 +24,11 @@ export interface CountsStore {
   /** Returns which days are counted. At first, `until` is 0. */
   peoplePlace(): Stored<PeoplePlace>
   /**
-   * Stores people of the day `from.until` as `withPeople` says, and moves the place. A project
-   * without counts of the day and without people gets no row. Returns false and changes nothing if
-   * the place is not `from`, or while another process folds.
+   * Moves the place. Stores the people of the project `to.after` on the day `from.until`, if they
+   * are given, as `withPeople` says. Returns false and changes nothing if the place is not `from`,
+   * or while another process folds.
    */
-  keepPeople(kept: KeptPeople): Stored<boolean>
+  movePeople(move: PeopleMove): Stored<boolean>
 }
 
 export type PeopleQuery = {
@@ -44,13 +44,11 @@ export type PeoplePage = { readonly people: number; readonly next?: string }
 /** The people of the days before `until` are counted, and of that day up to the project `after`. */
 export type PeoplePlace = { readonly until: Instant; readonly after: string }
 
-export type KeptPeople = {
+export type PeopleMove = {
   readonly from: PeoplePlace
   readonly to: PeoplePlace
-  readonly counted: readonly ProjectPeople[]
+  readonly people?: number | undefined
 }
-
-export type ProjectPeople = { readonly projectId: string; readonly people: number }
 
 export type CountsQuery = {
   readonly projectId: string

@@ -183,11 +183,10 @@ export type {
 export type {
   CountsQuery,
   CountsStore,
-  KeptPeople,
+  PeopleMove,
   PeoplePage,
   PeoplePlace,
   PeopleQuery,
-  ProjectPeople,
   PurgeCounts,
 } from '../ports/counts-store.js'
 export type { HookSet, WebhookStore } from '../ports/webhook-store.js'

@@ -10,7 +10,7 @@ import {
   type CountRow,
   type CountsQuery,
   type CountsStore,
-  type KeptPeople,
+  type PeopleMove,
   type PeoplePage,
   type PeoplePlace,
   type PeopleQuery,
@@ -66,16 +66,15 @@ export class MemoryCounts implements Immediate<CountsStore> {
     return this.#memory.peoplePlace
   }
 
-  keepPeople({ from, to, counted }: KeptPeople): boolean {
+  movePeople({ from, to, people }: PeopleMove): boolean {
     const { peoplePlace: place, countRows } = this.#memory
     if (place.until !== from.until || place.after !== from.after) return false
-    for (const { projectId, people } of counted) {
-      const day = dayOf(projectId, from.until)
-      const at = countRows.findIndex((row) => keyOfCounts(row) === keyOfCounts(day))
-      const counts = withPeople(countRows[at]?.counts, people)
-      if (counts) countRows.splice(at < 0 ? countRows.length : at, 1, { ...day, counts })
-    }
     this.#memory.peoplePlace = to
+    if (people === undefined) return true
+    const day = dayOf(to.after, from.until)
+    const at = countRows.findIndex((row) => keyOfCounts(row) === keyOfCounts(day))
+    const counts = withPeople(countRows[at]?.counts, people)
+    if (counts) countRows.splice(at < 0 ? countRows.length : at, 1, { ...day, counts })
     return true
   }
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Agent } from '@org/agent-messaging-core'
-import type { Count, Counts, CountsQuery } from '@org/agent-messaging-core/storage'
+import type { Count, Counts, CountsQuery, PeoplePlace } from '@org/agent-messaging-core/storage'
 import { newMessage, PROJECT_ID } from '../../builders.js'
 import { accepted } from '../../fakes/fake-sender.js'
 import { heldBy, LEASE_MS, NOW, OTHER_PROJECT_ID, refTo } from '../scene.js'
@@ -277,23 +277,24 @@ export function countsSuite(it: StorageTest): void {
     const from = await storage.counts.peoplePlace()
     expect(from).toEqual({ until: 0, after: '' })
     const day = { until: AT, after: '' }
-    expect(await storage.counts.keepPeople({ from, to: day, counted: [] })).toBe(true)
-    const half = { until: AT, after: PROJECT_ID }
-    const mine = { projectId: PROJECT_ID, people: 7 }
-    const kept = { from: day, to: half, counted: [mine, { projectId: 'idle', people: 0 }] }
-    expect(await storage.counts.keepPeople(kept)).toBe(true)
-    expect(await storage.counts.keepPeople(kept)).toBe(false)
-    const onlyPeople = { projectId: OTHER_PROJECT_ID, people: 1 }
+    const ofProjects = [PROJECT_ID, OTHER_PROJECT_ID, 'idle'].map((after) => ({ until: AT, after }))
+    const [mine, other, idle] = ofProjects as [PeoplePlace, PeoplePlace, PeoplePlace]
     const next = { until: AT + DAY, after: '' }
-    await storage.counts.keepPeople({ from: half, to: next, counted: [onlyPeople] })
+    expect(await storage.counts.movePeople({ from, to: day })).toBe(true)
+    const kept = { from: day, to: mine, people: 7 }
+    expect(await storage.counts.movePeople(kept)).toBe(true)
+    expect(await storage.counts.movePeople(kept)).toBe(false)
+    await storage.counts.movePeople({ from: mine, to: other, people: 1 })
+    await storage.counts.movePeople({ from: other, to: idle, people: 0 })
+    await storage.counts.movePeople({ from: idle, to: next })
     expect(await storage.counts.peoplePlace()).toEqual(next)
     const ofDay = (projectId: string) => readTwice(storage, { projectId, stepMs: DAY })
     expect(await ofDay(PROJECT_ID)).toEqual([[0, '', { messages: 2, people: 7 }]])
     expect(await ofDay(OTHER_PROJECT_ID)).toEqual([[0, '', { people: 1 }]])
     expect(await ofDay('idle')).toEqual([])
 
-    await storage.counts.keepPeople({ from: next, to: day, counted: [] })
-    await storage.counts.keepPeople({ from: day, to: next, counted: [{ ...mine, people: 5 }] })
+    await storage.counts.movePeople({ from: next, to: day })
+    await storage.counts.movePeople({ from: day, to: mine, people: 5 })
     expect(await ofDay(PROJECT_ID)).toEqual([[0, '', { messages: 2, people: 7 }]])
     expect(await readTwice(storage)).toEqual([[0, '', { messages: 2 }]])
   })
