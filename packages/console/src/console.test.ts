@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { defaultLimits, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { okAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../test/scene.js'
 import { createConsole } from './console.js'
@@ -616,6 +617,32 @@ it('the overview counts a backlog of over 100', async () => {
   expect(await overview()).toContain('1 by disabled')
   await send(100)
   expect(await overview()).toContain('101 by disabled')
+})
+
+it('the overview has the people of today so far, and those of yesterday', async () => {
+  const { get, signIn, service, projectId, storage, clock, jump } = await scene()
+  const tile = async () => {
+    const page = await (await get('/console', await signIn())).text()
+    const cells = page.slice(page.indexOf('People today')).match(/<dd[^]*?<\/dd>/g) ?? []
+    return cells.slice(0, 2).map((cell) => cell.replaceAll(/<[^>]*>/g, ''))
+  }
+  for (const endUserId of ['ann', 'bob', 'bob'])
+    await service.messages.send({
+      projectId,
+      agent: 'bot',
+      sessionId: endUserId,
+      message: 'hello',
+      executionPrincipal: { type: 'end_user', endUserId },
+      waitMs: 0,
+    })
+  expect(await tile()).toEqual(['2', 'since 00:00 UTC; the list has their messages'])
+  await jump(25 * HOUR)
+  await clock.advance(60_000)
+  expect(await tile()).toEqual(['0', 'since 00:00 UTC, yesterday 2; the list has their messages'])
+  storage.counts.people = () => okAsync({ people: 10_000, next: 'x' })
+  const reading = tile()
+  await clock.advance(0)
+  expect((await reading)[0]).toBe('at least 10,000')
 })
 
 describe('with more than 100 agents', () => {

@@ -1,4 +1,4 @@
-import type { Agent } from '@org/agent-messaging-core'
+import type { Agent, ProjectStats } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
 import { deliveriesPath } from './parts/filter.js'
 import { messagesPath } from './messages/message-table.js'
@@ -84,6 +84,18 @@ export const messageTiles = (
 
 /** The buckets of response times end at half an hour. */
 const upTo = (ms: number | null) => (ms === null ? 'over 30 min' : `up to ${formatDuration(ms)}`)
+
+/** The end users of the messages of today, and of yesterday if they are counted. */
+export function peopleTile({ from, to, rows, peopleToday }: ProjectStats): Tile {
+  const { count = 0, isExact = true } = peopleToday ?? {}
+  const yesterday = rows.find(({ at }) => at === from)?.people
+  return {
+    name: 'People today',
+    value: isExact ? count : `at least ${count.toLocaleString('en')}`,
+    href: messagesPath({ from: to }),
+    note: `since 00:00 UTC${yesterday == null ? '' : `, yesterday ${yesterday}`}; the list has their messages`,
+  }
+}
 
 export function deliveryTiles(
   { attempts, acceptedAttempts, failedAttempts }: Total,

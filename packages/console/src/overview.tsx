@@ -1,4 +1,9 @@
-import { type Agent, defaultLimits, type Webhook } from '@org/agent-messaging-core'
+import {
+  type Agent,
+  defaultLimits,
+  type ProjectStats,
+  type Webhook,
+} from '@org/agent-messaging-core'
 import { ok, okAsync, safeTry } from 'neverthrow'
 import { Chart } from './parts/charts.js'
 import { Command } from './parts/parts.js'
@@ -9,7 +14,7 @@ import { type ConsoleDeps, newRoutes } from './context.js'
 import { BASE } from './options.js'
 import { Empty, Live } from './parts/table.js'
 import { numbersOf, RANGES, readCounts, type Counted, type Range } from './parts/numbers.js'
-import { agentTile, deliveryTiles, messageTiles, Tiles } from './overview-tiles.js'
+import { agentTile, deliveryTiles, messageTiles, peopleTile, Tiles } from './overview-tiles.js'
 import { StatusCodes, Webhooks } from './overview-webhooks.js'
 
 const isRange = (text: string | undefined): text is Range =>
@@ -18,10 +23,13 @@ const isRange = (text: string | undefined): text is Range =>
 /** The data of the overview. Data that the API key cannot read is empty and not shown. */
 type OverviewData = {
   readonly counted: Counted
+  /** By day, since yesterday. */
+  readonly people: ProjectStats
   readonly agents: readonly Agent[]
   readonly webhooks: readonly Webhook[]
 }
 
+const DAY = 86_400_000
 const MAX_WEBHOOKS = 100
 /** All agents: the oldest one can be the one in error. */
 const MAX_AGENTS = defaultLimits.agentsPerProject
@@ -35,6 +43,7 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
     const range = isRange(asked) ? asked : '1h'
     const found = safeTry(async function* () {
       const counted = yield* readCounts(service, projectId, range)
+      const people = yield* service.stats({ projectId, step: '1d', from: counted.now - DAY })
       const agents = yield* can(c, 'project:agents')
         ? service.agents.list(projectId, { limit: MAX_AGENTS })
         : NOTHING
@@ -43,6 +52,7 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
         : NOTHING
       return ok<OverviewData>({
         counted,
+        people,
         agents: agents.data,
         webhooks: webhooks.data,
       })
@@ -66,7 +76,7 @@ function Overview({ data, range, origin }: OverviewProps) {
   const { c } = useView()
   const seesMessages = can(c, 'project:message')
   const seesWebhooks = can(c, 'project:webhooks')
-  const { counted, agents, webhooks } = data
+  const { counted, people, agents, webhooks } = data
   const { since } = counted
   const numbers = numbersOf(counted, range)
   const { total } = numbers
@@ -87,7 +97,7 @@ function Overview({ data, range, origin }: OverviewProps) {
       <Live every={5_000}>
         <Tiles
           tiles={[
-            ...(seesMessages ? messageTiles(total, counted) : []),
+            ...(seesMessages ? [...messageTiles(total, counted), peopleTile(people)] : []),
             ...(seesWebhooks ? deliveryTiles(total, counted) : []),
             ...(can(c, 'project:agents') ? [agentTile(agents)] : []),
           ]}

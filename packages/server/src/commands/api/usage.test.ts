@@ -43,6 +43,19 @@ it('the usage of a project has a line for each day with counts, and their sum', 
   ])
 })
 
+it.each([
+  [true, 'People today so far: 12'],
+  [false, 'People today so far: at least 12'],
+])('the usage ends with the people of today (exact: %s)', (isExact, line) => {
+  const stats = statsOf(DAY_MS, sent, { ...sent, at: instant('02T00:00'), people: null })
+  const text = usageText({ ...stats, peopleToday: { count: 12, isExact } }, undefined, {})
+  expect(linesOf(text).slice(1)).toEqual([
+    '2030-01-02 3 2 1 0 up to 5 s 4 0 0 0 0 -',
+    'total 3 2 1 0 up to 5 s 4 0 0 0 0 -',
+    line,
+  ])
+})
+
 it('the usage of agents has their names, and the ids of deleted ones', () => {
   const row = { ...sent, at: instant('02T12:05'), p95Ms: null }
   const rows = [

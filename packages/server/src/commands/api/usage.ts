@@ -64,12 +64,17 @@ export function usageText({ rows, total, ...more }: Stats, by: By, names: Names)
     const start = isDaily ? at.slice(0, 10) : `${at.slice(0, 16)}Z`
     return shown(start, names[id] ?? (id || 'hooks of messages'), row, peopleOf(row))
   })
-  return lines.length === 0 ? 'Nothing happened.' : table([...lines, shown('total', '', total)], '')
+  if (lines.length === 0) return 'Nothing happened.'
+  const text = table([...lines, shown('total', '', total)], '')
+  const { peopleToday: today } = more
+  return today
+    ? `${text}\nPeople today so far: ${today.isExact ? '' : 'at least '}${today.count}`
+    : text
 }
 
 const DAY_MS = 86_400_000
 
-/** The people of today are not counted yet. */
+/** The people of a day are counted when it is over. */
 const peopleOf = ({ people }: StatsRow) => (people == null ? '-' : String(people))
 
 const ofMessages = ({ messages, answered, failed, cancelled, ...more }: Counts): Row => ({
