@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ORIGIN, scene } from '../test/scene.js'
 
 const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 /** A scene that is signed in. */
 async function open() {
@@ -94,7 +95,9 @@ describe('the list of webhooks', () => {
       events: ['*'],
     })
     const webhookId = created._unsafeUnwrap().webhook.id
-    expect(await text(`/console/webhooks/${webhookId}`)).toContain('Last failed</dt><dd>never')
+    const untried = await text(`/console/webhooks/${webhookId}`)
+    expect(untried).toContain('Last failed</dt><dd>never')
+    expect(untried).toContain('none of the newest 100 pending ones has failed')
     sender.script({ kind: 'refused', statusCode: 503, responseBody: '<b>out of disk</b>' })
     const sent = await service.webhooks.sendTestEvent({ projectId, webhookId })
     await clock.advance(0)
@@ -105,6 +108,27 @@ describe('the list of webhooks', () => {
     expect(fact).toContain(`href="/console/deliveries/${sent._unsafeUnwrap().id}"`)
     expect(fact).toContain('503')
     expect(fact).toContain('&lt;b&gt;out of disk&lt;/b&gt;')
+  })
+
+  it('the charts of an hour have tenths of a percent, and the time in their middle', async () => {
+    const { text, service, projectId, sender, clock } = await open()
+    const created = await service.webhooks.create({
+      projectId,
+      url: 'https://failing.example/',
+      events: ['*'],
+    })
+    const webhookId = created._unsafeUnwrap().webhook.id
+    sender.script({ kind: 'refused', statusCode: 503, responseBody: '' })
+    for (let n = 0; n < 3; n += 1) {
+      await service.webhooks.sendTestEvent({ projectId, webhookId })
+      await clock.advance(0)
+    }
+    const overview = await text('/console')
+    expect(overview).toMatch(/class="scale"[^>]*>33\.3 %</)
+    const [, first = '', middle = ''] =
+      /class="axis"[^>]*><span>(.*?)<\/span><span>(.*?)<\/span>/.exec(overview) ?? []
+    const timeOf = (label: string) => Date.parse(`2030-01-01T${label}Z`)
+    expect((timeOf(middle) - timeOf(first) + DAY) % DAY).toBe(HOUR / 2)
   })
 
   it('shows all, the failing ones, or the ones that hold deliveries', async () => {

@@ -8,6 +8,8 @@ import { formatDuration, span } from './parts/parts.js'
 
 type Total = Numbers['total']
 
+const shown = (count: number) => count.toLocaleString('en')
+
 /** A number that links to the list that it counts. */
 type Tile = {
   readonly name: string
@@ -23,7 +25,7 @@ export const Tiles = ({ tiles }: { readonly tiles: readonly Tile[] }) => (
       <div class={`tile card ${isBad ? 'bad' : ''}`}>
         <dt>{name}</dt>
         <dd class="value">
-          <a href={href}>{typeof value === 'number' ? value.toLocaleString('en') : value}</a>
+          <a href={href}>{typeof value === 'number' ? shown(value) : value}</a>
         </dd>
         <dd class="muted small">{note}</dd>
       </div>
@@ -56,7 +58,7 @@ export const messageTiles = (
                       : `${BASE}/messages?state=${state}`
                   }
                 >
-                  {count} {state}
+                  {shown(count)} {state}
                 </a>
               </>
             )),
@@ -67,8 +69,8 @@ export const messageTiles = (
       href: messagesPath({ state: 'failed' }),
       note: (
         <>
-          <a href={messagesPath({ state: 'cancelled' })}>{cancelled} cancelled</a>, counted when
-          they ended; the lists go by when they were sent
+          <a href={messagesPath({ state: 'cancelled' })}>{shown(cancelled)} cancelled</a>. The lists
+          show all messages in that state now.
         </>
       ),
       isBad: failed > 0,
@@ -111,8 +113,10 @@ export function deliveryTiles(
       href: deliveriesPath({ from: since }),
       note: (
         <>
-          <a href={deliveriesPath({ answer: '2xx', from: since })}>{acceptedAttempts} accepted</a>;
-          the lists have a delivery once, with its last answer
+          <a href={deliveriesPath({ answer: '2xx', from: since })}>
+            {shown(acceptedAttempts)} accepted
+          </a>
+          . The lists show each delivery once, with its last answer.
         </>
       ),
     },
@@ -120,7 +124,11 @@ export function deliveryTiles(
       name: 'Error rate',
       value: attempts === 0 ? '–' : `${((100 * failedAttempts) / attempts).toFixed(1)} %`,
       href: '#codes',
-      note: <a href={deliveriesPath({ answer: 'failed', from: since })}>{failedAttempts} failed</a>,
+      note: (
+        <a href={deliveriesPath({ answer: 'failed', from: since })}>
+          {shown(failedAttempts)} failed
+        </a>
+      ),
       isBad: failedAttempts > 0,
     },
     {
@@ -142,7 +150,7 @@ export function deliveryTiles(
           'no webhook holds any'
         ) : (
           <a href={`${BASE}/webhooks?show=held`}>
-            {causes.map(([cause, { count }]) => `${count} by ${cause}`).join(', ')}
+            {causes.map(([cause, { count }]) => `${shown(count)} by ${cause}`).join(', ')}
           </a>
         ),
       href: deliveriesPath({ held: 'yes' }),

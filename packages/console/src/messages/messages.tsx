@@ -192,7 +192,7 @@ const Texts = ({ message: whole }: { readonly message: Message }) => {
 type FactsProps = { readonly message: Message; readonly agent: string }
 
 const MessageFacts = ({ message, agent }: FactsProps) => {
-  const { id, state, sessionId, executionPrincipal: principal, attempt, createdAt } = message
+  const { id, state, sessionId, executionPrincipal: principal, createdAt } = message
   return (
     <Facts
       facts={{
@@ -215,7 +215,6 @@ const MessageFacts = ({ message, agent }: FactsProps) => {
         ),
         Failed: state.kind === 'failed' && <Time at={state.failedAt} />,
         Cancelled: state.kind === 'cancelled' && <Time at={state.cancelledAt} />,
-        Runs: attempt,
         'Message ID': <WholeId id={id} />,
       }}
     />

@@ -33,9 +33,9 @@ const sums = (series: readonly Series[], length: number) =>
 export function Chart({ title, series, at, unit = '' }: ChartProps) {
   const top = Math.max(1, ...sums(series, at.length))
   const [first = 0] = at
-  const last = at.at(-1) ?? 0
+  const middle = at[at.length / 2] ?? 0
   const { zone } = useView()
-  const isOfDays = last - first > DAY_MS
+  const isOfDays = 2 * (middle - first) > DAY_MS
   const axisTime = (instant: Instant) =>
     isOfDays ? localTime(instant, zone).slice(5, 10) : localTime(instant, zone).slice(11, 16)
   const readings = at.map((start, i) => {
@@ -70,7 +70,7 @@ export function Chart({ title, series, at, unit = '' }: ChartProps) {
       </div>
       <div class="axis" aria-hidden="true">
         <span>{axisTime(first)}</span>
-        <span>{axisTime((first + last) / 2)}</span>
+        <span>{axisTime(middle)}</span>
         <span>now</span>
       </div>
       <details>

@@ -91,7 +91,7 @@ const accepted = ({ byClass }: AllCounts) => byClass['2xx']
 const refused = ({ attempts, byClass }: AllCounts) => attempts - byClass['2xx']
 
 const percent = (part: number, rest: number) =>
-  part === 0 ? 0 : Math.round((100 * part) / (part + rest))
+  part === 0 ? 0 : Math.round((1_000 * part) / (part + rest)) / 10
 
 const ANSWER_OF: Readonly<Record<keyof AllCounts['byClass'], NonNullable<Filter['answer']>>> = {
   '2xx': '2xx',
@@ -107,7 +107,7 @@ const ANSWER_OF: Readonly<Record<keyof AllCounts['byClass'], NonNullable<Filter[
 const classesOf = ({ byClass }: AllCounts) =>
   Object.entries(byClass)
     .map(([text, count]) => ({
-      text: text === '4xx' ? 'other 4xx' : text,
+      text: text === '4xx' ? '4xx except 429' : text,
       tone: text === '2xx' ? 'good' : 'bad',
       count,
       answer: ANSWER_OF[text as keyof AllCounts['byClass']],

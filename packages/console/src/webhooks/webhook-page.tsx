@@ -245,7 +245,12 @@ function ActivitySections({ webhook, counted, failures }: ActivityProps) {
         rows={failures}
         columns={deliveryColumns([], webhook)}
         empty={
-          <p class="inset muted">No failed delivery is exhausted or waits for another attempt.</p>
+          <p class="inset muted">
+            No delivery is exhausted, and none of the newest {MAX_PENDING} pending ones has failed.{' '}
+            <a href={deliveriesPath({ webhook: webhook.id, answer: 'failed' })}>
+              Show all whose last attempt failed
+            </a>
+          </p>
         }
       />
     </>
