@@ -1,4 +1,4 @@
-import { err, ok, ResultAsync } from 'neverthrow'
+import { err, ok, okAsync, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultPolicy } from '@org/agent-messaging-core'
 import {
@@ -554,6 +554,17 @@ it('the service returns exact counts by step, and leaves out steps without count
   expect(webhook).toBeDefined()
   storage.fail('counts.read')
   expect((await service.stats(asked)).isErr()).toBe(true)
+})
+
+it('the service refuses an id without a kind, and more counts than one answer can have', async () => {
+  const { service, project, storage } = await scene()
+  const asked = { projectId: project.id, step: '5m' } as const
+  const refused = async (more: Partial<Parameters<typeof service.stats>[0]>) =>
+    (await service.stats({ ...asked, ...more }))._unsafeUnwrapErr()
+  expect(await refused({ id: 'an agent' })).toMatchObject({ issues: [{ path: 'id' }] })
+  const row = { ...asked, subject: 'webhook', id: '', stepMs: 300_000, at: 0, counts: {} } as const
+  storage.counts.read = ({ limit = Infinity }) => okAsync(Array.from({ length: limit }, () => row))
+  expect(await refused({ by: 'webhook' })).toMatchObject({ issues: [{ path: 'from' }] })
 })
 
 it('a ping tells whether the storage works', async () => {

@@ -73,6 +73,8 @@ export type ProjectStats = {
 }
 
 const MOST_STEPS = 600
+/** Of 100 webhooks, the hours of a week are 16,800 rows. */
+const MOST_ROWS = 30_000
 /** People of today that are counted, about. */
 const MOST_PEOPLE = 10_000
 
@@ -92,6 +94,7 @@ export const readStats =
       const last = startOf(to ?? now, stepMs)
       const first =
         from === undefined ? last - (DEFAULT_STEPS[step] - 1) * stepMs : startOf(from, stepMs)
+      if (id !== undefined && by === undefined) return invalid('id', 'needs by')
       if (first > last) return invalid('from', 'must not be after to')
       if (last - first >= MOST_STEPS * stepMs)
         return invalid('from', `must be less than ${MOST_STEPS} steps before to`)
@@ -105,7 +108,10 @@ export const readStats =
         stepMs,
         from: first,
         to: last,
+        limit: MOST_ROWS,
       })
+      if (rows.length >= MOST_ROWS)
+        return invalid('from', `has ${MOST_ROWS} rows or more. Ask for fewer steps, or for one id`)
       const stats = {
         from: first,
         to: last,

@@ -58,6 +58,8 @@ export type CountsQuery = {
   readonly stepMs: number
   readonly from: Instant
   readonly to: Instant
+  /** The most folded rows to read. If there are so many, others can be missing. Default: all. */
+  readonly limit?: number
 }
 
 export type PurgeCounts = {

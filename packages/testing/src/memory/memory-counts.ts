@@ -27,11 +27,12 @@ export class MemoryCounts implements Immediate<CountsStore> {
     this.#memory = memory
   }
 
-  read({ projectId, subject, id, stepMs, from, to }: CountsQuery): CountRow[] {
+  read({ projectId, subject, id, stepMs, from, to, limit }: CountsQuery): CountRow[] {
     return this.#rows()
       .filter((row) => row.projectId === projectId && row.subject === subject)
       .filter((row) => row.stepMs === stepMs && row.at >= from && row.at <= to)
       .filter((row) => id === undefined || row.id === id)
+      .slice(0, limit)
       .sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))
   }
 

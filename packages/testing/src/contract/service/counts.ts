@@ -234,6 +234,15 @@ export function countsSuite(it: StorageTest): void {
     expect(await readTwice(storage, { stepMs: DAY })).toEqual([[0, '', { messages: 3 }]])
   })
 
+  it('reads up to a number of folded rows', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    for (const at of [AT, AT + STEP, AT + HOUR])
+      await scene.send(agent, { sessionId: `${at}`, count: ofAgent({ messages: 1 }, { at }) })
+    await storage.counts.fold(MOST)
+    expect(await storage.counts.read({ ...ALL, limit: 2 })).toHaveLength(2)
+    expect(await storage.counts.read({ ...ALL, limit: 4 })).toHaveLength(3)
+  })
+
   it('counts the people of a day in pages, across the agents of a project', async ({
     storage,
     scene,
