@@ -207,6 +207,27 @@ describe('an agent that keeps state in its process, in a process that lacks its 
   })
 })
 
+it('a new agent is not started by a process without its program, also if it runs in every process', async () => {
+  const { one, services, ref, clock } = await twoProcesses({ exclusive: false })
+  const stopping = services.map((service) => service.stop({ graceMs: 0 }))
+  await clock.advance(2_000)
+  await Promise.all(stopping)
+  const lacking = fakeRuntime({ has: () => false })
+  const reopened = (runtime: typeof lacking) =>
+    createService({ ...one, storage: one.storage.reopen(), runtimes: [runtime] })
+  await reopened(lacking).start()
+  const having = reopened(fakeRuntime())
+  await having.agents.create({
+    ...{ projectId: ref.projectId, name: 'new', desiredState: 'running' },
+    runtime: { kind: 'fake' },
+  })
+  await clock.advance(3_000)
+  expect(lacking.starts.map(({ agent }) => agent.name)).not.toContain('new')
+  await having.start()
+  const made = await having.agents.get({ ...ref, agent: 'new' })
+  expect(made._unsafeUnwrap().state).toMatchObject({ kind: 'running' })
+})
+
 it('an agent whose runtime is not exclusive runs in every process', async () => {
   const { one, other } = await twoProcesses({ exclusive: false })
   expect([one.runtime.starts.length, other.runtime.starts.length]).toEqual([1, 1])

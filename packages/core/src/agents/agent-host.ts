@@ -71,7 +71,7 @@ export class AgentHost {
 /** Returns the runtime that can run the agent in this process. */
 export function runtimeFor(
   runtimes: ReadonlyMap<string, AgentRuntime>,
-  { runtime: { kind, options } }: Agent,
+  { runtime: { kind, options } }: Pick<Agent, 'runtime'>,
 ): AgentRuntime | undefined {
   const runtime = runtimes.get(kind)
   return runtime?.has?.(options) === false ? undefined : runtime

@@ -29,15 +29,15 @@ export class Ownership {
     const now = clock.now()
     const isDue = (agent: Agent): boolean =>
       isExtensionDue(this.#extendedAt.get(agent.id), now, policy.runLeaseMs)
-    const isLeft = (agent: Agent): boolean =>
-      this.#isLeftToOthers(agent) || (!isAsked && this.#isNewForOthers(agent))
+    const isNew = (agent: Agent): boolean => !isAsked && this.#isNewForOthers(agent)
+    const isLeft = (agent: Agent): boolean => this.#isLeftToOthers(agent) || isNew(agent)
     const due = agents.filter((agent) => this.#isExclusive(agent) && !isLeft(agent) && isDue(agent))
     if (due.length > 0)
       await this.#extend(
         due.map(({ id }) => id),
         now,
       )
-    return (agent) => this.#isOurs(agent)
+    return (agent) => !isNew(agent) && this.#isOurs(agent)
   }
 
   forget(agentId: string): void {
@@ -65,10 +65,12 @@ export class Ownership {
     return agent.desiredState === 'running' && isUp && !runtimeFor(runtimes, agent)
   }
 
-  /** The process that was asked to run an agent has the time of a lease to claim it. */
-  #isNewForOthers(agent: Agent): boolean {
+  /** The process that was asked to start an agent has the time of a lease to do it. */
+  #isNewForOthers({ desiredState, state, updatedAt, ...agent }: Agent): boolean {
     const { clock, policy, runtimes } = this.#platform
-    return clock.now() - agent.updatedAt < policy.runLeaseMs && !runtimeFor(runtimes, agent)
+    const isDown = state.kind === 'stopped' || state.kind === 'starting'
+    const isNew = isDown && clock.now() - updatedAt < policy.runLeaseMs
+    return desiredState === 'running' && isNew && !runtimeFor(runtimes, agent)
   }
 
   /**
