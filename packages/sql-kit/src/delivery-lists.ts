@@ -55,7 +55,10 @@ const detail = sql<DeliveryRef, DetailRow>(
 )
 type Failures = { readonly projectId: string; readonly webhookIds: readonly string[] }
 type FailureRow = Omit<LastFailure, 'outcome'> & Pick<AttemptRow, 'outcome'>
-/** Attempts that began in the same millisecond make more than one row of a webhook. */
+/**
+ * Attempts that began in the same millisecond make more than one row of a webhook. The last delivery
+ * counts.
+ */
 export const failuresOf = sql<Failures, FailureRow>(
   ({ schema, join, oneOf, not }) => `
     select w.id as "webhookId", d.id as "deliveryId", t.attempt_number as "attemptNumber",
@@ -135,10 +138,9 @@ export function* lastFailures(
   webhookIds: readonly string[],
 ): Operation<LastFailure[]> {
   const rows = yield* all(failuresOf, { projectId, webhookIds })
-  const failures = rows.map((row) => ({
-    ...row,
-    outcome: JSON.parse(row.outcome) as LastFailure['outcome'],
-  }))
+  const failures = rows
+    .map((row) => ({ ...row, outcome: JSON.parse(row.outcome) as LastFailure['outcome'] }))
+    .sort((a, b) => (a.deliveryId < b.deliveryId ? -1 : 1))
   return [...new Map(failures.map((failure) => [failure.webhookId, failure])).values()]
 }
 

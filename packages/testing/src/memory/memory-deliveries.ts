@@ -139,7 +139,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
             attempts.map((attempt) => ({ ...attempt, deliveryId: delivery.id })),
           )
           .filter(({ outcome }) => outcome.kind !== 'accepted')
-          .toSorted((a, b) => a.startedAt - b.startedAt)
+          .toSorted((a, b) => a.startedAt - b.startedAt || (a.deliveryId < b.deliveryId ? -1 : 1))
         const last = failures.at(-1)
         if (!last) return []
         const { deliveryId, attemptNumber, startedAt, outcome } = last

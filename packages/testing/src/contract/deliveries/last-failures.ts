@@ -55,6 +55,18 @@ async function threeSent(scene: Scene) {
 }
 
 export function lastFailuresSuite(it: StorageTest): void {
+  it('has the last delivery of those whose attempts began together', async ({ storage, scene }) => {
+    const { webhook, sent } = await threeSent(scene)
+    for (const claimed of sent) await record(storage, claimed, NOW, refused(500))
+    const [last] = sent
+      .map(({ delivery }) => delivery.id)
+      .toSorted()
+      .toReversed()
+    expect(await storage.deliveries.lastFailures(PROJECT_ID, [webhook.id])).toMatchObject([
+      { deliveryId: last },
+    ])
+  })
+
   it('has the newest attempt of each webhook that was not accepted', async ({ storage, scene }) => {
     const agent = await scene.agent()
     const [failing, recovered, healthy, untried] = [
