@@ -48,6 +48,25 @@ describe('retention', () => {
     await service.tick({ budgetMs: 1_000 })
     expect(telemetry.named('store.unavailable')).toEqual([])
   })
+  it('keeps the counts of the whole step in which their time ends', async () => {
+    const { send, service, project, clock } = await scene({ ...echo, idle: true })
+    const step = 5 * MINUTE
+    const end = Math.floor(clock.now() / step) * step + step + 2 * DAY
+    const sent = send()
+    await service.tick({ budgetMs: 1_000 })
+    const read = async () => {
+      const from = clock.now() - 2 * DAY
+      const asked = { projectId: project.id, step: '5m', from } as const
+      return (await service.stats(asked))._unsafeUnwrap().total.messages
+    }
+    await clock.advance(end - 1 - clock.now())
+    await sent
+    await service.tick({ budgetMs: 1_000 })
+    expect(await read()).toBe(1)
+    await clock.advance(1)
+    await service.tick({ budgetMs: 1_000 })
+    expect(await read()).toBe(0)
+  })
   it('purges without a request, and keeps open deliveries', async () => {
     const policy = {
       ...keepingFor({ deliveriesMs: MINUTE, messagesMs: MINUTE }),

@@ -1,4 +1,4 @@
-import { COUNT_STEPS } from '../domain/counts.js'
+import { COUNT_STEPS, startOf } from '../domain/counts.js'
 import type { Instant } from '../domain/instant.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
@@ -57,7 +57,7 @@ export function createMaintenance(
         {
           purge: ({ finishedBefore: before, limit }) => counts.purge({ stepMs: ms, before, limit }),
         },
-        now - keptMs,
+        startOf(now - keptMs, ms),
       )
     const counted = await countDays(d)
     const kinds = [
