@@ -29,7 +29,7 @@ it('the check of deliveries passes while those are held that nobody has to help'
   expect(checkDeliveries({ ...backlog, held: { ...held, limit, order } }, NOW)).toEqual({
     check: 'deliveries',
     status: 'ok',
-    message: '2 due, 4 held (limit: 3, the oldest for 0 min; order: 1, the oldest for 10 h)',
+    message: '2 due, 4 held (limit: 3, the oldest for 59 s; order: 1, the oldest for 10 h)',
   })
   expect(checkDeliveries(backlog, NOW)).toMatchObject({ status: 'ok', message: '2 due, 0 held' })
 })
@@ -114,6 +114,6 @@ it('the checks read the held deliveries and the failed messages of a database', 
   })
   expect(messageOf('deliveries')).toMatchObject({
     status: 'warning',
-    message: expect.stringMatching(/^0 due, \d+ held \(paused: \d+, the oldest for 0 min\)$/),
+    message: expect.stringMatching(/^0 due, \d+ held \(paused: \d+, the oldest for \d+ s\)$/),
   })
 })

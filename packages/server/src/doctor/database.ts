@@ -139,8 +139,10 @@ export function checkDeliveries({ due, held }: Backlog['deliveries'], now: numbe
     : warning('deliveries', text, 'See the health of the webhooks: agent-messaging webhooks list.')
 }
 
-const shownTime = (ms: number) =>
-  ms >= HOUR_MS ? `${Math.floor(ms / HOUR_MS)} h` : `${Math.floor(ms / MINUTE_MS)} min`
+function shownTime(ms: number) {
+  if (ms >= HOUR_MS) return `${Math.floor(ms / HOUR_MS)} h`
+  return ms >= MINUTE_MS ? `${Math.floor(ms / MINUTE_MS)} min` : `${Math.floor(ms / 1_000)} s`
+}
 
 /** Warns of webhooks that nothing or only a probe is sent to, because their receivers fail. */
 export function checkCircuits({
