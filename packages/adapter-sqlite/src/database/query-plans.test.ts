@@ -63,12 +63,14 @@ it('the next webhook to send to is found by descents of the same index and by si
  * and the sweep the first deleted hook. The backlog counts
  * all open rows. The sweep of a disabled webhook counts a bounded subquery. A jump of the clock
  * moves the times of all open rows, and of all webhooks. Counts read the entries that no process has
- * folded yet, and the only row of `counting`. The log of events reads its end from
+ * folded yet, the rows found, and the only row of
+ * `counting`. The log of events reads its end from
  * SQLite's table of sequences, which has few rows. A page of people reads what it has found.
  */
 const SCANS = [
   'SCAN agents',
   'SCAN count_entries',
+  'SCAN folded',
   'SCAN senders',
   'SCAN erasures',
   'SCAN w USING COVERING INDEX webhooks_deleted',
