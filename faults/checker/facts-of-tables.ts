@@ -88,7 +88,12 @@ function endOfEvent({ name, at, body }: EventRow): Fact[] {
 }
 
 /** An event that reports a failure is not reported when its own delivery is exhausted. */
-const UNREPORTED = new Set(['delivery.exhausted', 'webhook.disabled', 'webhook.failing'])
+const UNREPORTED = new Set([
+  'delivery.exhausted',
+  'webhook.disabled',
+  'webhook.failing',
+  'webhook.recovered',
+])
 
 function factsOfAttempt({ outcome, ...row }: AttemptRow): Fact[] {
   const { webhookId, startedAt, durationMs, finishedAt, state, event } = row

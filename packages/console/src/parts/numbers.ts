@@ -20,7 +20,7 @@ export const RANGES = {
 } as const
 export type Range = keyof typeof RANGES
 
-/** The counts of a project and of its webhooks since an instant, and its open work. */
+/** The counts of a project and of its webhooks, or of one, since an instant, and its open work. */
 export type Counted = {
   readonly since: Instant
   readonly now: Instant
@@ -29,7 +29,12 @@ export type Counted = {
   readonly backlog: Backlog
 }
 
-export const readCounts = (service: MessagingService, projectId: string, range: Range) =>
+export const readCounts = (
+  service: MessagingService,
+  projectId: string,
+  range: Range,
+  webhookId?: string,
+) =>
   safeTry(async function* () {
     const { step, stepMs, bars, merged } = RANGES[range]
     const now = service.now()
@@ -37,7 +42,7 @@ export const readCounts = (service: MessagingService, projectId: string, range: 
     const since = (Math.floor(now / barMs) - bars + 1) * barMs
     const asked = { projectId, step, from: since, to: now }
     const project = yield* service.stats(asked)
-    const webhooks = yield* service.stats({ ...asked, by: 'webhook' })
+    const webhooks = yield* service.stats({ ...asked, by: 'webhook', id: webhookId })
     const backlog = yield* service.backlog(projectId)
     return ok<Counted>({ since, now, project, webhooks, backlog })
   })
@@ -62,6 +67,7 @@ export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
     bad: perBar(rows, refused),
   })
   const { rows, total } = project
+  const rowsOf = Map.groupBy(webhooks.rows, ({ id }) => id)
   const { good, bad } = byOutcome(rows)
   return {
     at,
@@ -82,7 +88,7 @@ export function numbersOf({ since, project, webhooks }: Counted, range: Range) {
       },
     ] satisfies Series[],
     classes: classesOf(total),
-    ofWebhook: (id: string) => byOutcome(webhooks.rows.filter((row) => row.id === id)),
+    ofWebhook: (id: string) => byOutcome(rowsOf.get(id) ?? []),
     total: { ...total, failedAttempts: refused(total), acceptedAttempts: accepted(total) },
   }
 }

@@ -205,7 +205,7 @@ type WebhookRef = { readonly projectId: string; readonly webhookId: string }
 export const readWebhookActivity = (service: ConsoleDeps['service'], ref: WebhookRef) =>
   safeTry(async function* () {
     const { deliveries } = service
-    const counted = yield* readCounts(service, ref.projectId, '24h')
+    const counted = yield* readCounts(service, ref.projectId, '24h', ref.webhookId)
     const page = { limit: MAX_FAILURES }
     const exhausted = yield* deliveries.list({ ...ref, status: 'exhausted' }, page)
     const pending = yield* deliveries.list({ ...ref, status: 'pending' }, { limit: MAX_PENDING })
