@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  addCounts,
   attemptClass,
   countOfEnd,
   countOfMessage,
@@ -162,4 +163,8 @@ it.each([
   [0.95, [1, ...Array.from({ length: 14 }, () => 0), 1], null],
 ])('%d of the times are within the end of a bucket: %j', (share, byTime, end) => {
   expect(timeWithin(share, byTime)).toBe(end)
+})
+
+it('a sum has no count of 0', () => {
+  expect(addCounts({ messages: 1 }, { messages: 2, runs: 0 })).toEqual({ messages: 3 })
 })

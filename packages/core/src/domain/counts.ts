@@ -137,7 +137,7 @@ export function timeBucket(ms: number): number {
 export function timeWithin(share: number, byTime: readonly number[]): number | null {
   let left = share * byTime.reduce((sum, count) => sum + count, 0)
   if (left === 0) return null
-  return RESPONSE_TIMES_MS.find((_, at) => (left -= byTime[at] ?? 0) <= 0) ?? null
+  return RESPONSE_TIMES_MS[byTime.findIndex((count) => (left -= count) <= 0)] ?? null
 }
 
 type EndedAttempt = {
@@ -264,7 +264,8 @@ const bytesOf = (text: string): number =>
 export function addCounts(sum: Counts, added: Counts): Counts {
   for (const name in added) {
     const count = name as keyof Counts
-    sum[count] = (sum[count] ?? 0) + (added[count] ?? 0)
+    const more = added[count]
+    if (more) sum[count] = (sum[count] ?? 0) + more
   }
   return sum
 }
