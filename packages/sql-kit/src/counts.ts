@@ -62,7 +62,7 @@ const known = sql<{ readonly keys: string }, Row>(
 const save = sql<{ readonly rows: string }>(
   (d) => `
     insert into ${d.schema}counts (${names}, counts)
-    select ${names}, counts from ${d.records('rows', { ...KEY, counts: 'text' })} where true
+    select ${names}, counts from ${d.records('rows', { ...KEY, counts: 'text' })} folded where true
     on conflict (${names}) do update set counts = excluded.counts`,
 )
 /** The entries are read in the same snapshot as the rows. */
