@@ -86,15 +86,24 @@ describe('the list of messages', () => {
   })
 })
 
-describe('the list of webhooks', () => {
-  it('shows the last failure of a webhook, and its page the answer and the delivery', async () => {
-    const { text, service, projectId, sender, clock } = await open()
-    const created = await service.webhooks.create({
-      projectId,
-      url: 'https://failing.example/',
+/** `create` returns the id of a webhook with all events. */
+async function openWithWebhooks() {
+  const opened = await open()
+  const create = async (name: string) => {
+    const created = await opened.service.webhooks.create({
+      projectId: opened.projectId,
+      url: `https://${name}.example/`,
       events: ['*'],
     })
-    const webhookId = created._unsafeUnwrap().webhook.id
+    return created._unsafeUnwrap().webhook.id
+  }
+  return { ...opened, create }
+}
+
+describe('the list of webhooks', () => {
+  it('shows the last failure of a webhook, and its page the answer and the delivery', async () => {
+    const { text, service, projectId, sender, clock, create } = await openWithWebhooks()
+    const webhookId = await create('failing')
     const untried = await text(`/console/webhooks/${webhookId}`)
     expect(untried).toContain('Last failed</dt><dd>never')
     expect(untried).toContain('none of the newest 100 pending ones has failed')
@@ -110,39 +119,10 @@ describe('the list of webhooks', () => {
     expect(fact).toContain('&lt;b&gt;out of disk&lt;/b&gt;')
   })
 
-  it('the charts of an hour have tenths of a percent, and the time in their middle', async () => {
-    const { text, service, projectId, sender, clock } = await open()
-    const created = await service.webhooks.create({
-      projectId,
-      url: 'https://failing.example/',
-      events: ['*'],
-    })
-    const webhookId = created._unsafeUnwrap().webhook.id
-    sender.script({ kind: 'refused', statusCode: 503, responseBody: '' })
-    for (let n = 0; n < 3; n += 1) {
-      await service.webhooks.sendTestEvent({ projectId, webhookId })
-      await clock.advance(0)
-    }
-    const overview = await text('/console')
-    expect(overview).toMatch(/class="scale"[^>]*>33\.3 %</)
-    const [, first = '', middle = ''] =
-      /class="axis"[^>]*><span>(.*?)<\/span><span>(.*?)<\/span>/.exec(overview) ?? []
-    const timeOf = (label: string) => Date.parse(`2030-01-01T${label}Z`)
-    expect((timeOf(middle) - timeOf(first) + DAY) % DAY).toBe(HOUR / 2)
-  })
-
   it('shows all, the failing ones, or the ones that hold deliveries', async () => {
-    const { text, service, projectId } = await open()
-    const create = async (name: string) =>
-      (
-        await service.webhooks.create({
-          projectId,
-          url: `https://${name}.example/`,
-          events: ['*'],
-        })
-      )._unsafeUnwrap().webhook
+    const { text, service, projectId, create } = await openWithWebhooks()
     await create('healthy')
-    const { id } = await create('paused')
+    const id = await create('paused')
     await service.webhooks.update({
       projectId,
       webhookId: id,
@@ -194,4 +174,20 @@ describe('an API key', () => {
     const unknown = '01a2087e-bb88-712b-ac6f-8ca626ef0ec3'
     expect((await get(`/console/keys/${unknown}/revoke`, cookie)).status).toBe(404)
   })
+})
+
+it('the charts of an hour have tenths of a percent, and the time in their middle', async () => {
+  const { text, service, projectId, sender, clock, create } = await openWithWebhooks()
+  const webhookId = await create('failing')
+  sender.script({ kind: 'refused', statusCode: 503, responseBody: '' })
+  for (let n = 0; n < 3; n += 1) {
+    await service.webhooks.sendTestEvent({ projectId, webhookId })
+    await clock.advance(0)
+  }
+  const overview = await text('/console')
+  expect(overview).toMatch(/class="scale"[^>]*>33\.3 %</)
+  const [, first = '', middle = ''] =
+    /class="axis"[^>]*><span>(.*?)<\/span><span>(.*?)<\/span>/.exec(overview) ?? []
+  const timeOf = (label: string) => Date.parse(`2030-01-01T${label}Z`)
+  expect((timeOf(middle) - timeOf(first) + DAY) % DAY).toBe(HOUR / 2)
 })

@@ -128,8 +128,8 @@ export interface DeliveryStore {
    */
   erasePrincipal(step: PrincipalStep): Stored<ErasedDeliveries>
   /**
-   * Counts open deliveries of the project, by default of all projects, as `openDeliveries` says. `limited` are the webhooks
-   * that are at their limit in this process.
+   * Counts open deliveries of the project, by default of all projects, as `openDeliveries` says.
+   * `limited` are the webhooks that are at their limit in this process.
    */
   backlog(now: Instant, limited?: ReadonlySet<string>, projectId?: string): Stored<DeliveryBacklog>
 }
