@@ -91,7 +91,8 @@ export function nodeCrypto(
   return {
     randomBytes: (length) => randomBytes(length),
     sha256,
-    hmacSha256: (key, data, encoding) => createHmac('sha256', key).update(data).digest(encoding),
+    hmacSha256: (key, data, encoding) =>
+      createHmac('sha256', hmacKey(key)).update(data).digest(encoding),
     mac: (purpose, data) => macOf(own, purpose, data),
     isMac: (purpose, data, code) => all.some((keys) => equal(code, macOf(keys, purpose, data))),
     equal,
@@ -127,6 +128,10 @@ const equal = (a: string, b: string): boolean =>
   timingSafeEqual(Buffer.from(sha256(a)), Buffer.from(sha256(b)))
 
 const sha256 = (data: string): string => hash('sha256', data)
+
+/** Node 24 makes and catches an error for bytes that are no KeyObject. It costs four signatures. */
+const hmacKey = (key: string | Uint8Array): string | KeyObject =>
+  typeof key === 'string' ? key : createSecretKey(key)
 
 const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, '', `agent-messaging ${purpose}`, 32))
