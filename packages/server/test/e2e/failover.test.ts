@@ -57,7 +57,7 @@ function callers(server: RealServer) {
     for (let n = 0; !isStopping; n++) {
       const key = `${caller}-${n}`
       const headers = { 'idempotency-key': key }
-      const body = { sessionId: `${caller}`, message: key }
+      const body = { sessionId: key, message: key }
       for (;;) {
         const answer = await server.api('POST', '/v1/agents/echo/messages', body, headers)
         const { messageId, error } = (await answer.json()) as {
@@ -90,7 +90,12 @@ it('loses no send when the primary disappears and its synchronous standby takes 
   onTestFinished(wire.close)
   const [from, to] = [new URL(wire.url), new URL(standby.url)]
   const url = `postgres://postgres@${from.host},${to.host}/postgres?target_session_attrs=read-write`
-  const env = { SERVICE_DATABASE_URL: url, SERVICE_RUN_LEASE_MS: '3000' }
+  const env = {
+    SERVICE_DATABASE_URL: url,
+    SERVICE_RUN_LEASE_MS: '3000',
+    // A caller that waits for an answer would send nothing when the primary disappears.
+    SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '0',
+  }
   const server = await realServer({ env, agents: AGENTS })
   onTestFinished(server.dispose)
   expect((await server.api('POST', '/v1/agents', agent)).status).toBe(201)
