@@ -1,5 +1,5 @@
 // Callers with pauses. `send` sends on one connection, `pauseMs` after each answer. `pace` sends
-// `rate` messages a second at even intervals, and counts answers of 503. `flood` has no pauses.
+// `rate` messages a second at even intervals, and `flood` has no pauses. Both count answers of 503.
 // Latencies are in ms.
 import { Client, Pool } from 'undici'
 import { percentiles } from '../rows/figures.mjs'
@@ -34,8 +34,28 @@ async function pace({ url, headers, rate, seconds, connections }) {
     sends.push(settled(sendMessage(pool, { path, headers })))
   }
   const ended = await Promise.all(sends)
-  const took = (performance.now() - since) / 1_000
   await pool.close()
+  return tally(ended, since)
+}
+
+/** Callers that ask again at once, also after a 503. With `reads`, they list messages. */
+async function flood({ url, headers, seconds, connections, reads = false }) {
+  const { origin, pathname: path } = new URL(url)
+  const ask = reads ? listMessages : sendMessage
+  const since = performance.now()
+  const ended = []
+  const caller = async () => {
+    const client = new Client(origin) // A pool would search for a free connection.
+    while (performance.now() < since + 1_000 * seconds)
+      ended.push(await settled(ask(client, { path, headers })))
+    await client.close()
+  }
+  await Promise.all(Array.from({ length: connections }, caller))
+  return tally(ended, since)
+}
+
+function tally(ended, since) {
+  const seconds = (performance.now() - since) / 1_000
   const rejections = ended.filter(({ status }) => status === 'rejected')
   const failures = rejections.filter(({ reason }) => reason.statusCode !== 503)
   const latencies = ended.filter(({ status }) => status === 'fulfilled').map(({ value }) => value)
@@ -45,29 +65,9 @@ async function pace({ url, headers, rate, seconds, connections }) {
     refused: rejections.length - failures.length,
     failed: failures.length,
     reasons,
-    seconds: took,
+    seconds,
     ...percentiles(latencies),
   }
-}
-
-/** Callers that ask again at once, also after a 503. With `reads`, they list messages. */
-async function flood({ url, headers, seconds, connections, reads = false }) {
-  const { origin, pathname: path } = new URL(url)
-  const pool = new Pool(origin, { connections })
-  const end = performance.now() + 1_000 * seconds
-  const counts = { answered: 0, refused: 0 }
-  const ask = () =>
-    reads ? listMessages(pool, { path, headers }) : sendMessage(pool, { path, headers })
-  const caller = async () => {
-    while (performance.now() < end) {
-      const { status, reason } = await settled(ask())
-      if (status === 'rejected' && reason.statusCode !== 503) throw reason
-      counts[status === 'rejected' ? 'refused' : 'answered']++
-    }
-  }
-  await Promise.all(Array.from({ length: connections }, caller))
-  await pool.close()
-  return counts
 }
 
 async function listMessages(dispatcher, { path, headers }) {

@@ -15,17 +15,15 @@ export const latency = {
     `${(ours.p50 / floor.p50).toFixed(2)} ×, p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
 }
 
-/** Returns percentiles of times in ms. */
-export function percentiles(times) {
-  const sorted = [...times].sort((a, b) => a - b)
-  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
-  return { p50: at(0.5), p99: at(0.99) }
-}
-
-export function median(values) {
+/** Returns the value below which a share of the values is. */
+export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)]
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]
 }
+export const median = (values) => quantile(values, 0.5)
+
+/** Returns percentiles of times in ms. */
+export const percentiles = (times) => ({ p50: median(times), p99: quantile(times, 0.99) })
 
 /** Returns the usage of a process between two measurements. `busy` is the share of a core. */
 export function usageBetween(before, after, operations) {

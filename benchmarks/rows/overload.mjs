@@ -1,6 +1,6 @@
 import { inEnvironment } from '../environment.mjs'
 import { ms, usageBetween } from './figures.mjs'
-import { warmUp } from './send.mjs'
+import { refuseFailures, warmUp } from './send.mjs'
 import { service, STORES } from './servers.mjs'
 
 /** Messages a second of the project that does not flood. */
@@ -51,13 +51,14 @@ const measure = ({ seconds, connections }, kind) =>
         flooder.ask('flood', { ...server.ready, seconds, ...flood }),
         caller.ask('pace', { ...another, rate: RATE, seconds, connections: RATE }),
       ])
+      refuseFailures({ ...counts, refused: 0 })
       const { requests, refused, failed, p50, p99 } = sent
       return {
         p50,
         p99,
         lost: 1 - requests / (requests + refused + failed),
-        refused: counts.refused / Math.max(1, counts.refused + counts.answered),
-        ...usageBetween(before, await server.ask('usage'), counts.answered + requests),
+        refused: counts.refused / Math.max(1, counts.refused + counts.requests),
+        ...usageBetween(before, await server.ask('usage'), counts.requests + requests),
       }
     }
     const each = []
