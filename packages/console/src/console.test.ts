@@ -5,7 +5,7 @@ import { okAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../test/scene.js'
 import { createConsole } from './console.js'
-import { isConsolePath } from './options.js'
+import { isConsolePath } from './path.js'
 import { localIso } from './parts/zone.js'
 
 const HOUR = 3_600_000

@@ -42,6 +42,3 @@ export type PortalOptions = {
   /** The origins of pages that can show the portal in a frame. */
   readonly frameOrigins: readonly string[]
 }
-
-/** Tells whether a path belongs to the console. */
-export const isConsolePath = (path: string): boolean => path === BASE || path.startsWith(`${BASE}/`)

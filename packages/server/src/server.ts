@@ -4,7 +4,8 @@ import { err, ok, type MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
-import { isConsolePath, type Console } from '@org/agent-messaging-console'
+import type { Console } from '@org/agent-messaging-console'
+import { isConsolePath } from '@org/agent-messaging-console/path'
 import { createHttpApp, type RequestFacts } from '@org/agent-messaging-http'
 import {
   ensureDefaultProject,

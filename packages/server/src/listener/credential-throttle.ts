@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { isConsolePath } from '@org/agent-messaging-console'
+import { isConsolePath } from '@org/agent-messaging-console/path'
 import type { Unavailable } from '@org/agent-messaging-core'
 import {
   isMistyped,
