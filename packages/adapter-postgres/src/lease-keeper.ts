@@ -57,9 +57,9 @@ const extendSql = {
 }
 
 /**
- * Extends leases from a thread with its own connection, which agents' code cannot block. The thread
- * reads the leases from shared memory, because a message per run would cost more than the rest of
- * the run.
+ * Extends leases from a thread with its own connection, which agents' code cannot block. The first
+ * lease starts the thread. The thread reads the leases from shared memory, because a message per run
+ * would cost more than the rest of the run.
  */
 export function postgresLeaseKeeper({
   leaseMs,
@@ -70,20 +70,29 @@ export function postgresLeaseKeeper({
   const connection = { ...from, application_name: 'agent_messaging_lease_keeper' }
   const table = new LeaseTable(SLOTS)
   const workerData: ThreadData = { connection, leaseMs, sql: extendSql, leases: table.shared }
+  let end: (() => Promise<void>) | undefined
+  return {
+    hold(lease) {
+      table.add(lease)
+      end ??= startThread(workerData, onError)
+    },
+    release: (lease) => table.remove(lease),
+    close: async () => end?.(),
+  }
+}
+
+/** Returns a function that ends the thread. */
+function startThread(workerData: ThreadData, onError: (reason: string) => void) {
   const file = new URL('./postgres-lease-keeper-thread.js', import.meta.url)
   const thread = new Worker(file, { workerData, execArgv: [] })
-  const exited = new Promise((resolve) => thread.once('exit', resolve))
+  const exited = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
   thread.on('message', onError).on('error', (error) => onError(String(error)))
   thread.unref()
-  return {
-    hold: (lease) => table.add(lease),
-    release: (lease) => table.remove(lease),
-    async close() {
-      thread.ref()
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-      thread.postMessage('close')
-      await exited
-    },
+  return () => {
+    thread.ref()
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    thread.postMessage('close')
+    return exited
   }
 }
 

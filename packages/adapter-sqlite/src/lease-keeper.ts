@@ -37,7 +37,8 @@ export const extendLeaseSql = `
 
 /**
  * Extends leases in the SQLite file from a separate thread, so that they stay valid while the main
- * thread is blocked. For `:memory:` it does nothing, because no other process can claim there.
+ * thread is blocked. The first lease starts the thread. For `:memory:` it does nothing, because no
+ * other process can claim there.
  */
 export function sqliteLeaseKeeper({
   path,
@@ -55,21 +56,28 @@ export function sqliteLeaseKeeper({
     leases: table.shared,
     stopped,
   }
-  const thread = new Worker(new URL('./sqlite-lease-keeper-thread.js', import.meta.url), {
-    workerData,
-    execArgv: [],
-  })
-  const exited = new Promise((resolve) => thread.once('exit', resolve))
+  let end: (() => Promise<void>) | undefined
+  return {
+    hold(lease) {
+      table.add(lease)
+      end ??= startThread(workerData, onError)
+    },
+    release: (lease) => table.remove(lease),
+    close: async () => end?.(),
+  }
+}
+
+/** Returns a function that ends the thread. */
+function startThread(workerData: ThreadData, onError: (reason: string) => void) {
+  const file = new URL('./sqlite-lease-keeper-thread.js', import.meta.url)
+  const thread = new Worker(file, { workerData, execArgv: [] })
+  const exited = new Promise<void>((resolve) => thread.once('exit', () => resolve()))
   thread.on('message', onError).on('error', (error) => onError(String(error)))
   thread.unref()
-  return {
-    hold: (lease) => table.add(lease),
-    release: (lease) => table.remove(lease),
-    async close() {
-      thread.ref()
-      Atomics.store(stopped, 0, 1)
-      Atomics.notify(stopped, 0)
-      await exited
-    },
+  return () => {
+    thread.ref()
+    Atomics.store(workerData.stopped, 0, 1)
+    Atomics.notify(workerData.stopped, 0)
+    return exited
   }
 }
