@@ -27,6 +27,15 @@ const input = {
 /** `better-sqlite3` is native, and `pg` loads `pg-native` only where a user installed it. */
 const external = ['better-sqlite3', 'pg-native']
 
+/** The part of undici that the service uses. All of it costs 3 MiB and 40 ms at each start. */
+const partOfUndici = (id) =>
+  id.endsWith('/undici/index.js')
+    ? `Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'))
+      exports.Client = require('./lib/dispatcher/client')
+      exports.buildConnector = require('./lib/core/connect')
+      exports.errors = require('./lib/core/errors')`
+    : undefined
+
 /** Makes the bundle if a source is newer. */
 export async function ensureBundle() {
   if (!isFresh()) await makeBundle()
@@ -56,6 +65,7 @@ async function makeBundle() {
     platform: 'node',
     external,
     resolve: { conditionNames: ['@org/source', 'node'] },
+    plugins: [{ name: 'part of undici', load: partOfUndici }],
     transform: { target: 'node22.19' },
   })
   const made = `${folder}-${process.pid}`
@@ -64,6 +74,9 @@ async function makeBundle() {
     format: 'esm',
     sourcemap: true,
     sourcemapExcludeSources: true,
+    // V8 keeps the text, with two bytes for each character if one is not Latin.
+    charset: 'ascii',
+    comments: false,
     entryFileNames: '[name].js',
   })
   await bundle.close()
