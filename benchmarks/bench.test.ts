@@ -13,6 +13,9 @@ const RUN = fileURLToPath(new URL('run.mjs', import.meta.url))
 const TESTED_BY_OTHERS = [
   'latency-postgres',
   'light-sqlite',
+  'send-callers',
+  'first-minute-postgres',
+  'soak',
   'fan-out-postgres',
   'overload',
   'growth-send',
@@ -23,7 +26,15 @@ const TESTED_BY_OTHERS = [
   'pool-postgres',
   'refused-429',
 ]
-const MORE_ROWS = ['kills', 'pending-deliveries', 'waiting-callers', 'soak', 'purge-postgres']
+const MORE_ROWS = [
+  'kills',
+  'idle-memory',
+  'idle-memory-postgres',
+  'pending-deliveries',
+  'waiting-callers',
+  'soak-postgres',
+  'purge-postgres',
+]
 const ROWS = Object.keys(rows).filter((row) => ![...TESTED_BY_OTHERS, ...MORE_ROWS].includes(row))
 const WITH_LIMIT = ['send', 'send-postgres', 'deliver', 'deliver-postgres']
 const TINY = {
@@ -38,6 +49,7 @@ const TINY = {
   pending: 100,
   waiting: 20,
   stored: 100,
+  minute: 0.2,
   minutes: 0.01,
   kills: 1,
 }

@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process'
+import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
@@ -39,6 +39,41 @@ export async function child(program, options = {}) {
     kill: () => ended('SIGKILL'),
   }
 }
+
+const CLI = fileURLToPath(new URL('../packages/server/bin/agent-messaging.js', import.meta.url))
+
+/** Starts a server by the CLI. Returns when it prints that it listens. */
+export async function startCli(databaseUrl) {
+  const server = spawn(process.execPath, [CLI, 'start'], {
+    env: {
+      PATH: process.env.PATH,
+      SERVICE_DATABASE_URL: databaseUrl,
+      SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
+      PORT: '0',
+      HOST: '127.0.0.1',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = track(server)
+  const failed = ended.then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)))
+  await Promise.race([printing(server.stdout, '"listening"'), failed])
+  failed.catch(() => undefined)
+  const end = async () => {
+    server.kill('SIGTERM')
+    await ended
+  }
+  return { pid: server.pid, end }
+}
+
+/** Resolves when `stream` has printed the text. Reads on after that. */
+const printing = (stream, text) =>
+  new Promise((resolve) => {
+    let printed = ''
+    stream.setEncoding('utf8').on('data', (chunk) => {
+      printed += chunk
+      if (printed.includes(text)) resolve()
+    })
+  })
 
 /** Ends the process with the run. Returns a promise of its exit. */
 export function track(started) {

@@ -6,9 +6,9 @@
 // the median and the quartiles of the ratios of pairs. Caller and receiver are not counted.
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { cleanUp, databaseMicros, inEnvironment } from './environment.mjs'
-import { count, ms, quantile } from './rows/figures.mjs'
-import { refuseFailures } from './rows/send.mjs'
+import { cleanUp, inEnvironment } from './environment.mjs'
+import { allMicros, count, ms, quantile } from './rows/figures.mjs'
+import { untilRecorded } from './rows/send.mjs'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -30,8 +30,6 @@ const [connections, webhooks, turns, seconds, warm] = [
   'seconds',
   'warm',
 ].map((name) => Number(values[name]))
-/** An attempt is recorded within 40 ms. */
-const RECORDED_MS = 100
 const HERE = path.resolve(import.meta.dirname, '..')
 const limit = { messagesPerMinute: 6_000_000, burst: 100_000 }
 const [first, second] =
@@ -46,7 +44,6 @@ const [first, second] =
       ]
 
 const mean = (all) => all.reduce((sum, one) => sum + one, 0) / all.length
-const pause = (time) => new Promise((resolve) => setTimeout(resolve, time))
 
 /** Starts a server of a checkout. `turn` returns the figures of its messages. */
 async function contender({ start, database }, { name, checkout, policy }) {
@@ -58,33 +55,22 @@ async function contender({ start, database }, { name, checkout, policy }) {
     policy,
     webhooks: hooks,
   })
-  let due = 0
-  async function send(command, details) {
-    const { requests, p50, ...rest } = await caller.ask(command, { ...server.ready, ...details })
-    refuseFailures({ requests, ...rest })
-    due += requests * webhooks
-    while ((await receiver.ask('count')).received < due) await pause(5)
-    await pause(RECORDED_MS)
-    return { requests, p50, perSecond: requests / rest.seconds }
-  }
-  await send('flood', { connections: 50, seconds: warm })
+  const parts = { kind, server, receiver, caller, webhooks }
+  await untilRecorded(parts, { command: 'flood', connections: 50, seconds: warm })
   const load =
     values.rate === undefined
-      ? ['flood', { connections, seconds }]
-      : ['pace', { connections: 10, rate: Number(values.rate), seconds }]
+      ? { command: 'flood', connections, seconds }
+      : { command: 'pace', connections: 10, rate: Number(values.rate), seconds }
   const turn = async () => {
-    const [before, databaseBefore] = [await server.ask('usage'), await databaseMicros(kind)]
-    const { requests, ...figures } = await send(...load)
-    const ofDatabase = ((await databaseMicros(kind)) - databaseBefore) / requests
-    const ofServer = ((await server.ask('usage')).cpuMicros - before.cpuMicros) / requests
-    return { all: ofServer + ofDatabase, ofServer, ofDatabase, ...figures }
+    const figures = await untilRecorded(parts, load)
+    return { ...figures, all: allMicros(figures) }
   }
   return { name, turn, turns: [] }
 }
 
 const FIGURES = {
   CPU: ['all', (n) => `${count(n)} µs`],
-  'CPU of the server': ['ofServer', (n) => `${count(n)} µs`],
+  'CPU of the server': ['cpuMicros', (n) => `${count(n)} µs`],
   ...(kind === 'postgres' && { 'CPU of the database': ['ofDatabase', (n) => `${count(n)} µs`] }),
   p50: ['p50', (n) => `${ms(n)} ms`],
   ...(values.rate === undefined && { 'messages a second': ['perSecond', count] }),

@@ -36,7 +36,20 @@ const readable = (sample) =>
     .map(([key, value]) => `${key} ${Number(value.toPrecision(3))}`)
     .join(', ')
 
-function medians(samples) {
+/** Returns the median of each figure. */
+export function medians(samples) {
   const keys = Object.keys(samples[0])
   return Object.fromEntries(keys.map((key) => [key, median(samples.map((sample) => sample[key]))]))
+}
+
+/** Returns contenders that one measurement measures, each under its key. */
+export function together(measure, contenders) {
+  let all
+  return contenders.map(({ key, ...contender }, at) => ({
+    ...contender,
+    measure: async () => {
+      if (at === 0) all = measure()
+      return (await all)[key]
+    },
+  }))
 }

@@ -19,18 +19,17 @@ const SIZES = {
   connections: 50,
   messages: 4_000, // Messages of one caller.
   beside: 200, // Messages per second in light rows and next to a hanging receiver.
+  minute: 60, // Seconds of a fresh process, and of an idle one.
   settle: 10, // Seconds until a limit has settled.
   deliveries: 50_000,
   pending: 100_000,
   waiting: 5_000,
   stored: 1_000_000,
-  minutes: 10, // Duration of long rows.
+  minutes: 10, // Duration of long rows. A row can have its own default.
   kills: 10, // Kills of a server under load.
 }
 
-const sizeOptions = Object.fromEntries(
-  Object.entries(SIZES).map(([name, size]) => [name, { type: 'string', default: String(size) }]),
-)
+const sizeOptions = Object.fromEntries(Object.keys(SIZES).map((name) => [name, { type: 'string' }]))
 const { values } = parseArgs({
   options: {
     row: { type: 'string', multiple: true },
@@ -39,12 +38,14 @@ const { values } = parseArgs({
     ...sizeOptions,
   },
 })
-const sizes = Object.fromEntries(Object.keys(SIZES).map((name) => [name, Number(values[name])]))
+const given = Object.fromEntries(
+  Object.keys(SIZES).flatMap((name) => (name in values ? [[name, Number(values[name])]] : [])),
+)
 const chosen = values.row ?? Object.keys(rows).filter((name) => !rows[name].isLong)
 const rounds = Number(values.rounds)
 if (
   !chosen.every((name) => Object.hasOwn(rows, name)) ||
-  ![rounds, ...Object.values(sizes)].every((size) => size > 0)
+  ![rounds, ...Object.values(given)].every((size) => size > 0)
 ) {
   console.error(
     `--row takes one of: ${Object.keys(rows).join(', ')}\n--rounds, --${Object.keys(SIZES).join(', --')} take a number`,
@@ -63,26 +64,29 @@ try {
 
 async function run() {
   const lines = []
-  const receivers = []
+  const used = []
   for (const name of chosen) {
+    const sizes = { ...SIZES, ...rows[name].sizes, ...given }
     console.error(`${name}: ${rows[name].measures(sizes)}`)
     const measured = await measureRounds(rows[name].contenders(sizes), rounds)
     lines.push(line(name, rows[name], { sizes, measured }))
-    receivers.push(...measured.map(({ sample }) => ({ name, busy: sample?.receiverBusy ?? 0 })))
+    used.push(...measured.map(({ sample }) => ({ ...sample, name })))
   }
   const by = `${await machine()}, ${rounds === 1 ? 'one round' : `medians of ${rounds} rounds`}`
-  console.log(`${by}\n\n${table(lines)}\n\n${busiest(receivers)}`)
+  console.log(`${by}\n\n${table(lines)}\n\n${busiest('receiver', used)} ${busiest('caller', used)}`)
   if (values.write) {
     const root = fileURLToPath(new URL('..', import.meta.url))
     publish(root, lines.filter(isMeasured), `${new Date().toISOString().slice(0, 10)}, ${by}`)
   }
 }
 
-/** Names the busiest receiver, because a receiver without a free core would be the bottleneck. */
-function busiest(receivers) {
-  const { name, busy } = receivers.reduce((most, one) => (one.busy > most.busy ? one : most))
-  const warning = busy > 0.8 ? ' The receiver was possibly the bottleneck there.' : ''
-  return `The receiver used at most ${busy.toFixed(2)} of a core, in ${name}.${warning}`
+/** Names the busiest receiver or caller, because without a free core it would be the bottleneck. */
+function busiest(kind, used) {
+  const [{ name, busy }] = used
+    .map((sample) => ({ name: sample.name, busy: sample[`${kind}Busy`] ?? 0 }))
+    .sort((one, another) => another.busy - one.busy)
+  const warning = busy > 0.8 ? ` The ${kind} was possibly the bottleneck there.` : ''
+  return `The ${kind} used at most ${busy.toFixed(2)} of a core, in ${name}.${warning}`
 }
 
 async function machine() {

@@ -15,6 +15,11 @@ export const latency = {
     `${(ours.p50 / floor.p50).toFixed(2)} ×, p99 ${(ours.p99 / floor.p99).toFixed(2)} ×`,
 }
 
+/** CPU of the server, and of its database if that is another process. */
+export const costs = ({ cpuMicros, ofDatabase }) =>
+  `${count(cpuMicros)} µs${ofDatabase === 0 ? '' : `, database ${count(ofDatabase)} µs`}`
+export const allMicros = ({ cpuMicros, ofDatabase }) => cpuMicros + ofDatabase
+
 /** Returns the value below which a share of the values is. */
 export function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b)

@@ -1,18 +1,20 @@
+import { sendCallers, sendCallersPostgres } from './callers.mjs'
 import { deliver, deliverOrdered, deliverOrderedPostgres, deliverPostgres } from './deliver.mjs'
 import { endpointA2a, endpointMcp, endpointOpenai } from './endpoints.mjs'
 import { fanOut, fanOutPostgres } from './fan-out.mjs'
 import { firstByte, hanging } from './first-byte.mjs'
+import { firstMinute, firstMinutePostgres } from './first-minute.mjs'
 import { growthDeliver, growthDeliverPostgres, growthSend, growthSendPostgres } from './growth.mjs'
 import { kills, killsPostgres } from './kills.mjs'
 import { latency, latencyPostgres } from './latency.mjs'
 import { lightPostgres, lightSqlite } from './light.mjs'
 import { failed500, keepUp, loneReceiver, refused429, refused503, tokenBucket } from './limits.mjs'
-import { pendingDeliveries, waitingCallers } from './memory.mjs'
+import { idleMemory, idleMemoryPostgres, pendingDeliveries, waitingCallers } from './memory.mjs'
 import { overload, overloadPostgres } from './overload.mjs'
 import { poolPostgres } from './pool.mjs'
 import { purgePostgres } from './purge.mjs'
 import { send, sendPostgres } from './send.mjs'
-import { soak } from './soak.mjs'
+import { soak, soakPostgres } from './soak.mjs'
 import { start } from './start.mjs'
 import { twoServers } from './two-servers.mjs'
 import { worstInput } from './worst-input.mjs'
@@ -21,12 +23,16 @@ import { worstInput } from './worst-input.mjs'
 export const rows = {
   send,
   'send-postgres': sendPostgres,
+  'send-callers': sendCallers,
+  'send-callers-postgres': sendCallersPostgres,
   deliver,
   'deliver-postgres': deliverPostgres,
   latency,
   'latency-postgres': latencyPostgres,
   'light-sqlite': lightSqlite,
   'light-postgres': lightPostgres,
+  'first-minute': firstMinute,
+  'first-minute-postgres': firstMinutePostgres,
   'fan-out': fanOut,
   'fan-out-postgres': fanOutPostgres,
   'deliver-ordered': deliverOrdered,
@@ -47,6 +53,8 @@ export const rows = {
   'two-servers': twoServers,
   kills,
   'kills-postgres': killsPostgres,
+  'idle-memory': idleMemory,
+  'idle-memory-postgres': idleMemoryPostgres,
   'pending-deliveries': pendingDeliveries,
   'waiting-callers': waitingCallers,
   start,
@@ -55,6 +63,7 @@ export const rows = {
   'growth-send-postgres': growthSendPostgres,
   'growth-deliver-postgres': growthDeliverPostgres,
   soak,
+  'soak-postgres': soakPostgres,
   'pool-postgres': poolPostgres,
   'purge-postgres': purgePostgres,
   'worst-input': worstInput,

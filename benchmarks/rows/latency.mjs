@@ -22,7 +22,7 @@ const latencyOn = (kind, { must, aims }) => ({
 })
 export const latency = latencyOn('sqlite', { must: 'p50 ≤ 1.8 × the floor', aims: '1.3 ×' })
 export const latencyPostgres = latencyOn('postgres', {
-  must: 'p50 ≤ 2.0 × the floor',
+  must: 'p50 ≤ 1.8 × the floor',
   aims: '1.5 ×',
 })
 

@@ -1,9 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { startCli } from '../child.mjs'
 import { inEnvironment } from '../environment.mjs'
 import { MiB, count, usageBetween } from './figures.mjs'
+import { STORES } from './servers.mjs'
 
 const CLOSED_PORT = 'http://127.0.0.1:9/hook'
 /** The share of callers that is not counted, because the first ones cost more. */
 const WARM = 0.05
+
+/** Measures the memory of a server that the CLI started, and that got no request. */
+const idleMemoryOn = (kind) => ({
+  measures: ({ minute }) =>
+    `memory of an idle server ${minute} seconds after its start, ${STORES[kind]}`,
+  must: '≤ 110 MiB',
+  aims: '90 MiB',
+  figure: ({ rss }) => `${Math.round(rss / MiB)} MiB`,
+  ratio: () => '',
+  contenders: ({ minute }) => [
+    { role: 'ours', name: STORES[kind], measure: () => measureIdle(minute, kind) },
+  ],
+})
+export const idleMemory = idleMemoryOn('sqlite')
+export const idleMemoryPostgres = idleMemoryOn('postgres')
 
 /** Measures the memory of deliveries to dead receivers. */
 export const pendingDeliveries = {
@@ -41,6 +59,20 @@ export const waitingCallers = {
     },
   ],
 }
+
+const measureIdle = (minute, kind) =>
+  inEnvironment(async ({ database }) => {
+    const at = await database(kind)
+    const { pid, end } = await startCli(kind === 'sqlite' ? `file:${at}` : at)
+    await pause(minute)
+    const rss = rssOf(pid)
+    await end()
+    return { rss }
+  })
+
+/** Returns the resident memory of another process. Needs Linux. */
+const rssOf = (pid) =>
+  1_024 * Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1])
 
 const measurePending = ({ pending, seconds }) =>
   inEnvironment(async ({ start, database }) => {

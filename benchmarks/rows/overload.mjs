@@ -1,4 +1,5 @@
 import { inEnvironment } from '../environment.mjs'
+import { together } from '../rounds.mjs'
 import { ms, usageBetween } from './figures.mjs'
 import { refuseFailures, warmUp } from './send.mjs'
 import { service, STORES } from './servers.mjs'
@@ -16,20 +17,14 @@ const overloadOn = (kind) => ({
   measures: () =>
     `${RATE} sends a second beside another project's ${CALLERS.join(', ')} callers or ${READERS} readers without pauses, the worst of each, ${STORES[kind]}`,
   must: 'p50 ≤ 2 ×, p99 ≤ 1 s, ≤ 1 % lost, 0 % refused',
-  contenders: (sizes) => {
-    let both
-    return [
-      {
-        role: 'floor',
-        name: '50 callers of one project',
-        measure: async () => {
-          both = await measure(sizes, kind)
-          return both.alone
-        },
-      },
-      { role: 'ours', name: STORES[kind], measure: async () => both.flooded },
-    ]
-  },
+  contenders: (sizes) =>
+    together(
+      () => measure(sizes, kind),
+      [
+        { role: 'floor', name: '50 callers of one project', key: 'alone' },
+        { role: 'ours', name: STORES[kind], key: 'flooded' },
+      ],
+    ),
 })
 export const overload = overloadOn('sqlite')
 export const overloadPostgres = overloadOn('postgres')

@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
-import { track } from '../child.mjs'
+import { startCli } from '../child.mjs'
 import { inEnvironment } from '../environment.mjs'
 import { ms, median } from './figures.mjs'
 
-const CLI = fileURLToPath(new URL('../../packages/server/bin/agent-messaging.js', import.meta.url))
 const STARTS = 5
 
 /** Measures starts of the CLI's server on a database that exists, as after a crash. */
@@ -46,32 +43,8 @@ async function medianOf(measureOne) {
 /** Returns the time from the spawn to the server's line that it listens. */
 async function startOnce(file) {
   const since = performance.now()
-  const server = spawn(process.execPath, [CLI, 'start'], {
-    env: {
-      PATH: process.env.PATH,
-      SERVICE_DATABASE_URL: `file:${file}`,
-      SERVICE_MASTER_KEY: Buffer.alloc(32, 1).toString('base64'),
-      PORT: '0',
-      HOST: '127.0.0.1',
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = track(server)
-  const failed = ended.then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)))
-  await Promise.race([printing(server.stdout, '"listening"'), failed])
+  const { end } = await startCli(`file:${file}`)
   const took = performance.now() - since
-  failed.catch(() => undefined)
-  server.kill('SIGTERM')
-  await ended
+  await end()
   return took
 }
-
-/** Resolves when `stream` has printed the text. Reads on after that. */
-const printing = (stream, text) =>
-  new Promise((resolve) => {
-    let printed = ''
-    stream.setEncoding('utf8').on('data', (chunk) => {
-      printed += chunk
-      if (printed.includes(text)) resolve()
-    })
-  })
