@@ -94,12 +94,12 @@ export class Run {
   async #execute(): Promise<RunEnd> {
     const stopListening = this.#abortWhenCancelled()
     const { claimed } = this.#input
-    const abandoned = new Promise<undefined>((resolve) => {
-      this.#abandon = () => resolve(undefined)
-    })
     const outcome = claimed.isExhausted
       ? exhaustedRun(claimed.lost)
-      : await Promise.race([this.#runAgent(), abandoned])
+      : await new Promise<RunOutcome | undefined>((resolve) => {
+          this.#abandon = () => resolve(undefined)
+          void this.#runAgent().then(resolve)
+        })
     this.#onAgentEnded()
     const end = await this.#conclude(outcome)
     endRun(this.#span, outcome, this.#reason)

@@ -1,5 +1,8 @@
 import type { Clock } from '../ports/platform.js'
 
+/** An abort without a reason makes an exception with a stack trace, which takes ten times as long. */
+const REASON = 'another time'
+
 /** Calls `ring` at the earliest elapsed time that it was set to. */
 export class Alarm {
   readonly #clock: Clock
@@ -19,7 +22,7 @@ export class Alarm {
   set(at: number): void {
     if (at >= this.#at || this.#isStopped) return
     this.#at = at
-    this.#sleep.abort()
+    this.#sleep.abort(REASON)
     this.#sleep = new AbortController()
     const { signal } = this.#sleep
     const ms = Math.max(1, Math.ceil(at - this.#clock.elapsed()))
@@ -32,6 +35,6 @@ export class Alarm {
 
   stop(): void {
     this.#isStopped = true
-    this.#sleep.abort()
+    this.#sleep.abort(REASON)
   }
 }

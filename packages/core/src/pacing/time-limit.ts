@@ -32,22 +32,18 @@ export class TimeLimit {
   ): Promise<Result<T, E | Unavailable>> {
     const number = ++this.#lastNumber
     const deadline = this.#clock.elapsed() + this.#limitMs
-    const givenUp = new Promise<Result<never, Unavailable>>((resolve) => {
+    this.#alarm.set(deadline)
+    return new Promise((resolve) => {
       const giveUp = (): void => resolve(err({ kind: 'unavailable', reason: UNCONFIRMED }))
       this.#callers.set(number, { deadline, giveUp })
+      work.then(
+        (result) => (this.#callers.delete(number) ? resolve(result) : late(result)),
+        () => {
+          this.#callers.delete(number)
+          resolve(work)
+        },
+      )
     })
-    this.#alarm.set(deadline)
-    return Promise.race([this.#end(number, work, late), givenUp])
-  }
-
-  async #end<R>(number: number, work: Promise<R>, late: (result: R) => void): Promise<R> {
-    try {
-      const result = await work
-      if (!this.#callers.get(number)) late(result)
-      return result
-    } finally {
-      this.#callers.delete(number)
-    }
   }
 
   #giveUpLate(): void {
