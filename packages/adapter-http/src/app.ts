@@ -1,6 +1,5 @@
 import { exchange } from '@org/agent-messaging-http-kit'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
-import { HTTPException } from 'hono/http-exception'
 import { methodNotAllowed } from 'hono/method-not-allowed'
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
@@ -129,10 +128,8 @@ async function answerSafely(c: Context<Env>, next: Next, onError: HttpDeps['onEr
   }
 }
 
-/** Answers a value that a handler threw: malformed JSON (from Hono's validator) or a defect. */
+/** Answers a value that a handler threw, which is a defect. */
 function answerThrown(c: Context<Env>, thrown: unknown, onError: HttpDeps['onError']): Response {
-  if (thrown instanceof HTTPException && thrown.status === 400)
-    return refuse(c, { kind: 'body_malformed', reason: 'is not valid JSON' })
   onError?.(thrown, c.get('requestId'))
   return refuse(c, { kind: 'internal' })
 }

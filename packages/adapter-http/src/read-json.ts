@@ -1,12 +1,11 @@
 import { bodyTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
 import { type HttpError, readBytes } from '@org/agent-messaging-http-kit'
-import type { Context, MiddlewareHandler, Next } from 'hono'
-import { annotated } from './document/describe-route.js'
-import { refuse } from './errors.js'
+import type { Context } from 'hono'
+import { err, ok, type Result } from 'neverthrow'
 import type { Env } from './env.js'
 
 const BYTE_ORDER_MARK = 0xfeff
-const refusals = [
+export const unreadBody = [
   'media_type_unsupported',
   'body_too_large',
   'body_malformed',
@@ -15,39 +14,32 @@ const refusals = [
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Reads the body as JSON text for the validator that follows. Limits its bytes, depth and values. A
- * body whose `Content-Length` is too large is not read at all. Other bodies are read up to the
- * limit.
+ * Reads the body as JSON. Limits its bytes, depth and values. A body whose `Content-Length` is too
+ * large is not read at all. Other bodies are read up to the limit.
  */
-export function readJson(maxBytes: number): MiddlewareHandler<Env> {
-  return annotated(read, { errors: refusals })
-
-  async function read(c: Context<Env>, next: Next) {
-    const problem = headerProblem(c)
-    if (problem) return refuse(c, problem)
-    const cached = { ...c.req.bodyCache }
-    const text = await readText(c, maxBytes)
-    if (typeof text !== 'string') return refuse(c, text)
-    const reason = jsonTextProblem(text, bodyTextLimits)
-    if (reason !== undefined) return refuse(c, { kind: 'body_malformed', reason })
-    // Hono's validator takes the text from this cache, so the body is read and parsed once. The
-    // cache loses the bytes that were just read, and keeps the entries that the host made.
-    c.req.bodyCache = Object.assign(cached, { text: Promise.resolve(text) })
-    return next()
+export async function readJson(
+  c: Context<Env>,
+  maxBytes: number,
+): Promise<Result<unknown, HttpError>> {
+  const problem = headerProblem(c)
+  if (problem) return err(problem)
+  const cached = { ...c.req.bodyCache }
+  const text = await readText(c, maxBytes)
+  if (typeof text !== 'string') return err(text)
+  // The cache loses the bytes that were just read, and keeps the entries that the host made.
+  c.req.bodyCache = Object.assign(cached, { text: Promise.resolve(text) })
+  const reason = jsonTextProblem(text, bodyTextLimits)
+  if (reason !== undefined) return err({ kind: 'body_malformed', reason })
+  try {
+    return ok(JSON.parse(text))
+  } catch {
+    return err({ kind: 'body_malformed', reason: 'is not valid JSON' })
   }
 }
 
 /** As `readJson`, for an optional body. A request without a body counts as `{}`. */
-export const readJsonIfSent = (maxBytes: number): MiddlewareHandler<Env> => {
-  const read = readJson(maxBytes)
-  return annotated(readIfSent, { errors: refusals, isBodyOptional: true })
-
-  async function readIfSent(c: Context<Env>, next: Next) {
-    if (!isBodyless(c)) return read(c, next)
-    Object.assign(c.req.bodyCache, { text: Promise.resolve('{}') })
-    return next()
-  }
-}
+export const readJsonIfSent: typeof readJson = async (c, maxBytes) =>
+  isBodyless(c) ? ok({}) : readJson(c, maxBytes)
 
 /**
  * Without a length, a body that the host has read looks like no body. `Content-Type` then tells

@@ -9,7 +9,7 @@ import { annotated, describeHandler, type RouteNotes } from './document/describe
 import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import type { HttpDeps } from './options.js'
-import { readJson, readJsonIfSent } from './read-json.js'
+import { readJson, readJsonIfSent, unreadBody } from './read-json.js'
 import type { BodyOf } from './wire/body.js'
 
 /** How a route answers with the value of its use case. */
@@ -107,10 +107,9 @@ export const routesOf =
     ) => Found & Exactly<Kind, KindIn<Awaited<Found>>>,
   ) => {
     const { answer, body, query, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
-    const read = declared.isBodyOptional ? readJsonIfSent : readJson
     const checks: MiddlewareHandler[] = [
       ...(access ? [access] : []),
-      ...(body ? [read(maxBodyBytes), validBody(body)] : []),
+      ...(body ? [validBody(body, { maxBodyBytes, ...declared })] : []),
       ...(query ? [validQuery(query)] : []),
     ]
     const errors = [...(declared.errors ?? []), ...refusals]
@@ -158,12 +157,27 @@ const accessOf = (c: Context<Env>) => c.get('access') as Access | undefined
 // This layer checks types and required fields. The service checks sizes and rules, for embedders
 // too.
 
-/** Checks the JSON body that `readJson` has read. */
-const validBody = <S extends z.ZodType>(schema: S) =>
-  annotated(zValidator('json', schema, refuseInvalid, synchronous), {
-    body: schema,
-    errors: ['invalid'],
-  })
+type BodyRules = { readonly maxBodyBytes: number; readonly isBodyOptional?: boolean }
+
+/** Reads and checks the body. */
+const validBody = (
+  schema: z.ZodType,
+  { maxBodyBytes, isBodyOptional = false }: BodyRules,
+): MiddlewareHandler<Env> => {
+  const read = isBodyOptional ? readJsonIfSent : readJson
+  return annotated<MiddlewareHandler<Env>>(
+    async (c, next) => {
+      const found = await read(c, maxBodyBytes)
+      if (found.isErr()) return refuse(c, found.error)
+      const { value } = found
+      const checked = schema.safeParse(value)
+      if (!checked.success) return refuseInvalid(c, { ...checked, data: value }, 'body')
+      c.req.addValidatedData('json', checked.data as object)
+      return next()
+    },
+    { body: schema, isBodyOptional, errors: [...unreadBody, 'invalid'] },
+  )
+}
 
 /** Checks the query. Make the schema with `query`. */
 const validQuery = <S extends z.ZodType>(schema: S) =>
@@ -183,17 +197,20 @@ const MAX_ISSUES = 20
 
 type Checked = { data: unknown } & ({ success: true } | { success: false; error: z.core.$ZodError })
 
-const refuseInvalid = (result: Checked, c: Context) => refuseUnless(result, c, 'body')
-const refuseInvalidQuery = (result: Checked, c: Context) => refuseUnless(result, c, 'query')
+const refuseInvalidQuery = (result: Checked, c: Context) =>
+  result.success ? undefined : refuseInvalid(c as Context<Env>, result, 'query')
 
 /** `whole` names the input in an issue that is about no single field. */
-function refuseUnless(result: Checked, c: Context, whole: 'body' | 'query') {
-  if (result.success) return undefined
-  const issues = result.error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({
+function refuseInvalid(
+  c: Context<Env>,
+  { data, error }: { readonly data: unknown; readonly error: z.core.$ZodError },
+  whole: 'body' | 'query',
+): Response {
+  const issues = error.issues.slice(0, MAX_ISSUES).map(({ path, message }) => ({
     path: path.join('.') || whole,
-    message: whole === 'query' && isRepeated(result.data, path) ? 'must be given once' : message,
+    message: whole === 'query' && isRepeated(data, path) ? 'must be given once' : message,
   }))
-  return refuse(c as Context<Env>, { kind: 'invalid', issues })
+  return refuse(c, { kind: 'invalid', issues })
 }
 
 /** Hono's validator gives a repeated parameter as a list. */
