@@ -9,6 +9,7 @@ import {
 import type { AddressPolicy } from '../address-guard.js'
 import { unreachable } from '../fault.js'
 import type { OutboundOptions } from '../outbound-http.js'
+import type { NumberedResults } from './results.js'
 
 /** Enough for the few objects that the thread holds. Node's default of 48 MiB would stay empty. */
 const YOUNG_GENERATION_MIB = 12
@@ -30,9 +31,9 @@ export type ThreadData = {
 /** A message to the thread: the orders of one event loop turn by number, or the last message. */
 export type ThreadRequest = 'close' | { readonly orders: NumberedOrders; readonly offsetMs: number }
 /** `offsetMs`: the service's time of day minus the system's. */
-type NumberedOrders = readonly (readonly [number, AttemptOrder])[]
-/** A message from the thread: `ready`, then all results of one event loop turn. */
-export type ThreadResponse = 'ready' | readonly (readonly [number, MadeAttempt])[]
+type NumberedOrders = readonly (readonly [number, AttemptOrder, canWait: boolean])[]
+/** A message from the thread: `ready`, then results. */
+type ThreadResponse = 'ready' | NumberedResults
 
 /** `endsAt`: the end of the lease in elapsed time. */
 type Pending = { readonly endsAt: number; readonly settle: (made?: MadeAttempt) => void }
@@ -49,7 +50,7 @@ export class SenderThread {
   /** Attempts without a result, by number. The oldest comes first. */
   readonly #pending = new ShortLivedMap<number, Pending>()
   /** Orders that wait for the end of this event loop turn. */
-  #orders: [number, AttemptOrder][] = []
+  #orders: [number, AttemptOrder, boolean][] = []
   #lastNumber = 0
   /** The oldest attempt, if its lease had ended at the last check. */
   #overdue: number | undefined
@@ -92,11 +93,11 @@ export class SenderThread {
     return this.#loading
   }
 
-  make(order: AttemptOrder): Promise<MadeAttempt> {
+  make(order: AttemptOrder, canWait: boolean): Promise<MadeAttempt> {
     if (this.#pending.size === 0) this.#worker.ref()
     if (this.#orders.length === 0) queueMicrotask(() => this.#postOrders())
     const number = ++this.#lastNumber
-    this.#orders.push([number, cloneable(order)])
+    this.#orders.push([number, cloneable(order), canWait])
     const startedAt = this.#clock.now()
     const endsAt = this.#clock.elapsed() + order.lease.until - startedAt
     return new Promise((resolve) => {
@@ -131,7 +132,7 @@ export class SenderThread {
     this.#worker.postMessage(request)
   }
 
-  #settle(results: Exclude<ThreadResponse, 'ready'>) {
+  #settle(results: NumberedResults) {
     for (const [number, made] of results) {
       this.#pending.get(number)?.settle(made)
       this.#pending.delete(number)

@@ -7,6 +7,7 @@ import {
   addressGuard,
   httpWebhookSender,
   outboundHttp,
+  Results,
 } from '@org/agent-messaging-outbound/webhooks'
 
 /** @type {import('./sender-thread.js').ThreadData} */
@@ -22,36 +23,31 @@ const maker = attemptMaker({
   policy,
 })
 
-/** @type {[number, import('@org/agent-messaging-core/runtime').MadeAttempt][]} */
-let results = []
-
-/** Posts the results of one event loop turn in one message. */
-function postResults() {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-  parentPort?.postMessage(results)
-  results = []
-}
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+const results = new Results((all) => parentPort?.postMessage(all))
 
 /**
  * @param {number} number
  * @param {import('@org/agent-messaging-core/runtime').AttemptOrder} order
+ * @param {boolean} canWait
  */
-async function make(number, order) {
-  const made = await maker.make(order)
-  if (results.length === 0) setImmediate(postResults)
-  results.push([number, made])
+async function make(number, order, canWait) {
+  results.add(number, await maker.make(order), canWait)
 }
 
 async function close() {
   await http.close()
-  // `http.close` ends all attempts. Their results are posted first.
-  setImmediate(() => parentPort?.unref())
+  // `http.close` ends all attempts.
+  setImmediate(() => {
+    results.post()
+    parentPort?.unref()
+  })
 }
 
 const onRequest = (/** @type {import('./sender-thread.js').ThreadRequest} */ request) => {
   if (request === 'close') return void close()
   offsetMs = request.offsetMs
-  for (const [number, order] of request.orders) void make(number, order)
+  for (const [number, order, canWait] of request.orders) void make(number, order, canWait)
 }
 parentPort?.on('message', onRequest)
 // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window

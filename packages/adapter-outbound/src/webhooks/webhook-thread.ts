@@ -64,9 +64,9 @@ export function webhookThread({
     return thread
   }
 
-  async function make(order: AttemptOrder) {
+  async function make(order: AttemptOrder, canWait = false) {
     if (isClosed) return unsent(clock, 'the service is stopping')
-    return (await running()?.make(order)) ?? unsent(clock, THREAD_ENDED)
+    return (await running()?.make(order, canWait)) ?? unsent(clock, THREAD_ENDED)
   }
 
   return {

@@ -15,8 +15,11 @@ export interface AttemptMaker {
   /**
    * Never rejects. Ends before the webhook's timeout and before the order's lease, because another
    * process can send the delivery after that.
+   *
+   * With `canWait`, the result of an accepted delivery can come up to 40 ms later, so that a thread
+   * returns several results at once.
    */
-  make(order: AttemptOrder): Promise<MadeAttempt>
+  make(order: AttemptOrder, canWait?: boolean): Promise<MadeAttempt>
 }
 
 /** The data of one request. It contains no functions, so another thread can make the attempt. */

@@ -27,6 +27,7 @@ export class AttemptRecords {
   readonly #alarm: Alarm
   #waiting: Waiting[] = []
   #storedAt = -Infinity
+  #isDue = false
 
   constructor(platform: Pick<Platform, 'clock' | 'storage'>) {
     this.#platform = platform
@@ -46,9 +47,18 @@ export class AttemptRecords {
     })
     const next = this.#storedAt + PAUSE_MS
     const isDue = this.#waiting.length >= mostWaiting || clock.elapsed() >= next
-    if (isDue) this.flush()
+    if (isDue) void this.#flushSoon()
     else this.#alarm.set(next)
     return new ResultAsync(recorded)
+  }
+
+  /** Stores the records of attempts that a thread returned together in one list. */
+  async #flushSoon(): Promise<void> {
+    if (this.#isDue) return
+    this.#isDue = true
+    await Promise.resolve()
+    this.#isDue = false
+    this.flush()
   }
 
   /** Stores the records that wait. */

@@ -50,13 +50,14 @@ export async function makeAttempt(
   platform: Platform,
   given: ClaimedDelivery,
   recent: RecentAttempts,
+  canWait: boolean,
 ): Promise<FinishedAttempt> {
   const { attempts, clock, policy, random } = platform
   const claimed = isHook(given.webhook) ? { ...given, body: taskBody(given.body) } : given
   const { delivery, lease, webhook } = claimed
   const span = startAttempt(platform, claimed)
   const order = span.trace ? { ...claimed, trace: span.trace } : claimed
-  const { startedAt, endedAt, requestHeaders, outcome } = await attempts.make(order)
+  const { startedAt, endedAt, requestHeaders, outcome } = await attempts.make(order, canWait)
   const durationMs = Math.max(0, endedAt - startedAt)
   // A thread that makes attempts can already have seen a jump of the clock.
   const now = clock.now()

@@ -2,18 +2,26 @@ import { okAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 import { localSignal } from '../messages/local-signal.js'
 import { defaultPolicy } from '../policy.js'
-import { fakePlatform, memoryWorkSignal } from '@org/agent-messaging-testing'
+import { aWebhook, BUILT_AT, fakePlatform, memoryWorkSignal } from '@org/agent-messaging-testing'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import { eventNews } from '../pacing/event-news.js'
-import { Attempts } from './attempts.js'
+import { Attempts, type SenderPhase } from './attempts.js'
+import { RecentAttempts } from './recent-attempts.js'
 
 const MOST = 2
 
 /** At most two records wait. `start` ends the start of the maker. */
-function attemptsOf({ isStarting = false } = {}) {
+function attemptsOf({
+  isStarting = false,
+  phase = 'running',
+}: { isStarting?: boolean; phase?: SenderPhase } = {}) {
   const maker = Promise.withResolvers<void>()
   let isReady = !isStarting
-  const make: AttemptMaker['make'] = () => new Promise(() => undefined)
+  const canWait: unknown[] = []
+  const make: AttemptMaker['make'] = (_, resultCanWait) => {
+    canWait.push(resultCanWait)
+    return new Promise(() => undefined)
+  }
   const starting = () => (isReady ? undefined : maker.promise)
   const workSignal = memoryWorkSignal()
   const deliver = { ...defaultPolicy.deliver, maxInFlight: MOST }
@@ -33,7 +41,7 @@ function attemptsOf({ isStarting = false } = {}) {
       policy: { ...defaultPolicy, deliver },
       stopDeadline: new AbortController().signal,
     },
-    () => 'running',
+    () => phase,
   )
   let isIdle = false
   const start = () => {
@@ -42,6 +50,7 @@ function attemptsOf({ isStarting = false } = {}) {
   }
   return {
     attempts,
+    canWait,
     start,
     watch: () => void attempts.idle().then(() => (isIdle = true)),
     state: async () => {
@@ -92,4 +101,36 @@ it('no attempt begins while the maker starts, and the sender is told once when i
   await Promise.resolve()
   await Promise.resolve()
   expect([told, attempts.canBegin(tell)]).toEqual([1, true])
+})
+
+const open = { kind: 'open', until: BUILT_AT, trips: 1 } as const
+
+it.each<
+  [string, boolean, { spare?: boolean; orderKey?: string; isOpen?: true; phase?: SenderPhase }]
+>([
+  ['nothing waits for it', true, {}],
+  ['slots are short', false, { spare: false }],
+  ['the next delivery of the session follows it', false, { orderKey: 'key' }],
+  ['it probes an open circuit', false, { isOpen: true }],
+  ['a pass made the attempt', false, { phase: 'stopped' }],
+  ['the service stops', false, { phase: 'draining' }],
+])('if %s, a result can wait: %j', (_, expected, { spare = true, orderKey, isOpen, phase }) => {
+  const { attempts, canWait } = attemptsOf({ ...(phase && { phase }) })
+  const webhook = aWebhook({})
+  const health = isOpen ? { consecutiveFailures: 5, circuit: open } : webhook.health
+  const delivery = {
+    id: 'delivery',
+    projectId: webhook.projectId,
+    webhookId: webhook.id,
+    eventId: 'event',
+    event: 'message.responded',
+    attemptCount: 0,
+    createdAt: BUILT_AT,
+    state: { kind: 'sending', leaseUntil: Infinity, step: 0 },
+    ...(orderKey !== undefined && { orderKey }),
+  } as const
+  const lease = { token: 1, until: Infinity }
+  const claimed = { delivery, webhook: { ...webhook, health }, lease, body: '{}' }
+  void attempts.make(claimed, new RecentAttempts(), spare)
+  expect(canWait).toEqual([expected])
 })

@@ -78,17 +78,24 @@ export class Attempts {
   /**
    * Returns undefined if the delivery must be released: its lease is too short, or a stop or the end
    * of the lease interrupted the attempt. That costs neither the webhook's health nor a step of the
-   * schedule.
+   * schedule. The result of an accepted delivery waits for others if neither a slot nor the next
+   * delivery, nor an open circuit waits for it.
    */
   async make(
     claimed: ClaimedDelivery,
     recent: RecentAttempts,
+    hasSpareSlots: boolean,
   ): Promise<FinishedAttempt | undefined> {
     const { clock, policy } = this.#platform
     const { lease, webhook } = claimed
     const timeoutMs = webhook.sending?.timeoutMs ?? policy.deliver.deadlineMs
     if (lease.until < clock.now() + timeoutMs) return undefined
-    const finished = await makeAttempt(this.#platform, claimed, recent)
+    const canWait =
+      hasSpareSlots &&
+      claimed.delivery.orderKey === undefined &&
+      webhook.health.circuit.kind === 'closed' &&
+      this.#phase() === 'running'
+    const finished = await makeAttempt(this.#platform, claimed, recent, canWait)
     const { outcome, startedAt } = finished.record.attempt
     const isOurs = this.#phase() === 'draining' || startedAt >= lease.until
     if (!isOurs || !isInterrupted(outcome)) return finished

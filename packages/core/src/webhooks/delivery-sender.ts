@@ -289,7 +289,7 @@ export class DeliverySender {
   async #send({ claimed, done }: Waiting): Promise<AttemptState> {
     const startedAt = this.#platform.clock.elapsed()
     const { recent } = this.receivers.of(claimed.webhook)
-    const finished = await this.#attempts.make(claimed, recent)
+    const finished = await this.#attempts.make(claimed, recent, this.#queue.hasSpareSlots(claimed))
     const state = finished ? await this.#record(finished, startedAt) : 'making'
     if (!finished) {
       this.#queue.end(claimed)

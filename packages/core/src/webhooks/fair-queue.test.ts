@@ -243,6 +243,18 @@ describe('FairQueue', () => {
     expect(seen.size).toBe(60)
     expect([queue.waiting, queue.inFlight, queue.except.size]).toEqual([0, 0, 0])
   })
+  it('has spare slots while a webhook, and all together, take at most half of theirs', () => {
+    const { queue } = queueOf({ ...policy, maxInFlight: 16 }, { concurrency: 4 })
+    const startsOf = (webhookId: string): boolean[] => {
+      add(queue, 3, webhookId, { projectId: webhookId })
+      return Array.from({ length: 3 }, () => {
+        const next = queue.start()
+        return next !== undefined && queue.hasSpareSlots(next.claimed)
+      })
+    }
+    for (const id of ['a', 'b', 'c']) expect(startsOf(id)).toEqual([true, true, false])
+    expect(startsOf('d')).toEqual([false, false, false])
+  })
   it('gives waiting deliveries a changed webhook, and turns none into a probe', () => {
     const { queue } = queueOf()
     add(queue, 1, 'a')

@@ -106,6 +106,12 @@ export class FairQueue {
     return this.#inFlight.first + this.#inFlight.retry
   }
 
+  /** True if the delivery's webhook, and all together, take at most half of their slots. */
+  hasSpareSlots(claimed: ClaimedDelivery): boolean {
+    const { inFlight, limit } = this.#queueOf(claimed)
+    return 2 * inFlight <= limit.slots && 2 * this.inFlight <= this.#policy.maxInFlight
+  }
+
   /** How many more deliveries can be claimed: at least the number of free slots. */
   get room(): number {
     return Math.max(this.#policy.prefetch - this.#buffered, this.#free)
