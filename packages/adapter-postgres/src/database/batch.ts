@@ -39,9 +39,12 @@ export function takeBatch<In, Out>(
   const batch = new Map<unknown, Write<In, Out>>()
   const rest: Write<In, Out>[] = []
   let max = maxBatchSize
-  for (const write of writes) {
-    const fits = batch.size < Math.min(max, write.maxBatchSize)
-    if (!fits || batch.has(write.key) || isBlocked(write)) {
+  for (const [at, write] of writes.entries()) {
+    if (batch.size >= max) {
+      rest.push(...writes.slice(at))
+      break
+    }
+    if (batch.size >= write.maxBatchSize || batch.has(write.key) || isBlocked(write)) {
       rest.push(write)
       continue
     }

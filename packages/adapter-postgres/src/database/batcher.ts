@@ -184,6 +184,7 @@ export class Batcher<In, Out> {
   }
 
   #rejectExpired(): void {
+    if (this.#retries.length === 0) return
     const now = performance.now()
     const expired = this.#retries.filter(({ deadline }) => deadline <= now)
     if (expired.length === 0) return

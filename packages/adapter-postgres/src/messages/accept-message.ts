@@ -91,7 +91,7 @@ const rowOf = (message: NewMessage, place: number) => ({
   message: message.message,
   metadata: jsonText(message.metadata),
   principal: jsonText(message.executionPrincipal),
-  trace: traceColumn(message.trace),
+  trace: traceColumn(message.trace) ?? undefined,
   earlierTurns: jsonText(message.earlierTurns),
   now: message.now,
   claimUntil: message.claimUntil,

@@ -140,17 +140,20 @@ const rowOf = ({ messageId, token, now, state }: RunRecord, { events }: FanOut, 
   messageId,
   token,
   now,
-  ...messageStateColumns(state),
+  ...withoutNulls(messageStateColumns(state)),
   hookVersion: hooks.get(messageId)?.version,
   events: events.map(({ event, deliveries }) => ({
     id: event.id,
-    projectId: event.projectId,
-    messageId: event.messageId,
-    sessionId: event.sessionId,
     name: event.name,
     body: event.body,
-    trace: traceColumn(event.trace),
+    trace: traceColumn(event.trace) ?? undefined,
     createdAt: event.createdAt,
     deliveries,
   })),
 })
+
+function withoutNulls<Columns extends object>(columns: Columns): Partial<Columns> {
+  const present: Partial<Columns> = {}
+  for (const name in columns) if (columns[name] !== null) present[name] = columns[name]
+  return present
+}

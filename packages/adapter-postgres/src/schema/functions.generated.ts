@@ -422,10 +422,11 @@ begin
       where s.lease = r.token and s.head_position = m.position
         and m.state in ('running', 'deferred')),
     heard as materialized (
-      select h.ordinality as run, e.*, nextval('agent_messaging.events_seq_seq') as seq
+      select h.owner, h."messageId", h.session_id, e.*,
+        nextval('agent_messaging.events_seq_seq') as seq
       from held h cross join lateral rows from (jsonb_to_recordset(h.events) as (id text,
-          "projectId" text, "messageId" text, "sessionId" text, name text, body text, trace text,
-          "createdAt" bigint, deliveries jsonb)) with ordinality as e
+          name text, body text, trace text, "createdAt" bigint, deliveries jsonb))
+        with ordinality as e
       order by h.ordinality, e.ordinality),
     written as (
       update agent_messaging.messages m set state = h.state, not_before = h."notBefore",
@@ -451,11 +452,11 @@ begin
       insert into agent_messaging.events (seq, id, project_id, has_deliveries, message_id,
         session_id, name, body, trace, created_at)
         overriding system value
-      select e.seq, e.id, e."projectId", e.deliveries <> '[]', e."messageId", e."sessionId", e.name,
+      select e.seq, e.id, e.owner, e.deliveries <> '[]', e."messageId", e.session_id, e.name,
         e.body, e.trace, e."createdAt"
       from heard e),
     heading as materialized (
-      select e.seq as event_seq, e."projectId", e."createdAt", d.*, d."orderKey" is not null and (
+      select e.seq as event_seq, e.owner, e."createdAt", d.*, d."orderKey" is not null and (
         -- A second event of a session follows the first one.
         row_number() over (partition by d."orderKey" order by e.seq) > 1
           or (select 1 from agent_messaging.deliveries o where o.order_key = d."orderKey"
@@ -466,7 +467,7 @@ begin
     born as (
       insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step,
         attempt_count, due_at, lease, order_key, created_at)
-      select d.id, d."projectId", d."webhookSeq", d.event_seq,
+      select d.id, d.owner, d."webhookSeq", d.event_seq,
         case when d.lease = 0 or d.waits then 'pending' else 'sending' end, 0, 0,
         case when d.waits then 9007199254740991 else d."dueAt" end,
         case when d.waits then 0 else d.lease end, d."orderKey", d."createdAt"
