@@ -1,5 +1,13 @@
-import { aProject, aWebhook, PROJECT_ID } from '@org/agent-messaging-testing'
+import {
+  anEvent,
+  aProject,
+  aWebhook,
+  BUILT_AT,
+  fakeIds,
+  PROJECT_ID,
+} from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { done, storeScene } from '../../test/store-scene.js'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { DueClaims } from './claim-due.js'
 import { queriesOn, type Queries } from '../database/gateway.js'
@@ -88,4 +96,22 @@ it('a claim takes nothing from a half-open webhook that another process began to
   await circuit(NOW)
   meanwhile(() => circuit(NOW + 30_000))
   expect(await claim(NOW)).toBe(0)
+})
+
+it('claims serve the webhooks of a project in turn', async () => {
+  const { storage, agent } = await storeScene(postgres)
+  const ids = fakeIds()
+  const webhooks = [1, 2, 3].map(() => aWebhook({ id: ids.next() }))
+  for (const webhook of webhooks) await done(storage.webhooks.create(webhook, 3))
+  for (const { id } of [...webhooks, ...webhooks])
+    await done(storage.deliveries.publishTo(id, anEvent(agent, { id: ids.next() }), ids.next()))
+  const bounds = { limit: 9, perWebhook: 1, perProject: 1, retries: 9, rooms: new Map() }
+  const times = { now: BUILT_AT, until: BUILT_AT + 30_000, timeoutMs: 1_000 }
+  const claim = () =>
+    done(storage.deliveries.claimDue({ ...times, ...bounds, except: new Set<string>() }))
+  const served = []
+  for (let n = 0; n < 4; n++)
+    served.push(...(await claim()).deliveries.map(({ webhook }) => webhook.id))
+  const [first, second, third] = webhooks.map(({ id }) => id)
+  expect(served).toEqual([first, second, third, first])
 })

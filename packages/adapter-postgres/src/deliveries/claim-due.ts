@@ -14,14 +14,14 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { webhookList } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
-import { call, jsonRows, sql } from '../database/sql.js'
+import { call, jsonRows } from '../database/sql.js'
 
 /**
  * Webhooks that one claim looks at. Bounds a claim when thousands of webhooks have due deliveries
- * and the share of their project is used up.
+ * and no room.
  */
 const MAX_WEBHOOKS = 1_000
-/** Webhooks that one statement looks at. Most claims are full after a few. */
+/** Webhooks that one statement looks at, after the first one of a claim. */
 const WEBHOOKS_AT_ONCE = 16
 
 /** A webhook with the due times of its oldest first attempts and retries. */
@@ -48,21 +48,16 @@ type Share = {
   readonly floor: Instant
 }
 
-/**
- * Checks again if the webhook is ready. The statement sees the rows of its start, and the function
- * sees rows that were committed later. A webhook that was enabled in between, to be probed, has
- * here no circuit yet. The next claim serves that webhook.
- */
-const dueSql = sql<DueQuery & Ranges & Floors, DueWebhook>(`
-  select due.firsts, due.retries, ${webhookList} from agent_messaging.webhooks w
-    join (
-      select range.place, found.*
-      from unnest(@afters::bigint[], @upTos::bigint[])
-          with ordinality as range (after, up_to, place)
-        cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostWebhooks, @most,
-          @except, @floors) found
-      limit @mostWebhooks) due on due.seq = w.seq
-  where w.disabled_at is null and not w.paused and (w.circuit_until is null or w.circuit_until <= @now)
+/** Reads the webhooks with their due times in one snapshot. */
+const dueCall = call<DueQuery & Ranges & Floors, DueWebhook>(`
+  select due.firsts, due.retries, ${webhookList}
+  from (
+    select range.place, found.*
+    from unnest(@afters::bigint[], @upTos::bigint[]) with ordinality as range (after, up_to, place)
+      cross join lateral agent_messaging.due_webhooks(after, up_to, @now, @mostWebhooks, @most,
+        @except, @floors) found
+    limit @mostWebhooks) due
+  cross join lateral (select (due.webhook).*) w
   order by due.place, w.seq`)
 
 type ClaimedRow = ClaimedDeliveryRow & {
@@ -87,6 +82,8 @@ export class DueClaims {
   readonly #floors = new DueFloors()
   /** The `seq` of the webhook that was served last. */
   #lastServed = 0
+  /** Webhooks that the last claim served. The next claim first looks at one more. */
+  #served = WEBHOOKS_AT_ONCE
 
   async claim(db: Queries, query: ClaimDue): Promise<ClaimedDeliveries> {
     const budget = new ClaimBudget(query)
@@ -100,27 +97,29 @@ export class DueClaims {
     const asked = {
       now: query.now,
       most: Math.min(query.perWebhook, query.limit),
-      except: [...query.except],
       ...this.#floors.at(query.now),
     }
     const start = this.#lastServed
     const shares: Share[] = []
     let last = start
     let visited = 0
+    let mostWebhooks = this.#served + 1
     let isComplete = false
     while (!isComplete && budget.left > 0 && visited < MAX_WEBHOOKS) {
-      const mostWebhooks = Math.max(WEBHOOKS_AT_ONCE, budget.left)
-      const parameters = { ...asked, ...rangesFrom(last, start), mostWebhooks }
-      const webhooks: readonly DueWebhook[] = await db.all(dueSql, parameters)
+      const except = [...query.except, ...budget.spentProjects]
+      const parameters = { ...asked, ...rangesFrom(last, start), mostWebhooks, except }
+      const webhooks: readonly DueWebhook[] = await db.all(dueCall, parameters)
       for (const webhook of webhooks) {
-        if (budget.left === 0) break
-        this.#lastServed = webhook.seq
-        shares.push(...sharesOf(webhook, budget))
+        const found = sharesOf(webhook, budget)
+        if (found.length > 0) this.#lastServed = webhook.seq
+        shares.push(...found)
       }
       visited += webhooks.length
       last = webhooks.at(-1)?.seq ?? start
       isComplete = webhooks.length < mostWebhooks || last === start
+      mostWebhooks = Math.max(WEBHOOKS_AT_ONCE, budget.left)
     }
+    this.#served = new Set(shares.map(({ webhook }) => webhook)).size
     return shares
   }
 }

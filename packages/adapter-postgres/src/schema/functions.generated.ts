@@ -229,7 +229,7 @@ end $$;
   due_webhooks: `create or replace function agent_messaging.due_webhooks(
   after bigint, up_to bigint, at bigint, most_webhooks bigint, most bigint, except_ids text[],
   floors jsonb)
-returns table (seq bigint, firsts json, retries json) rows 16
+returns table (webhook agent_messaging.webhooks, firsts json, retries json) rows 16
 language plpgsql set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
   set enable_mergejoin = off set enable_memoize = off set jit = off
   set plan_cache_mode = force_generic_plan
@@ -243,33 +243,33 @@ declare
 begin
   perform agent_messaging.require_read_committed();
   return query
-    with recursive webhook (seq) as (
+    with recursive step (seq) as (
       (select d.webhook_seq from agent_messaging.deliveries d
         where d.due_at is not null and d.webhook_seq > after and d.webhook_seq <= up_to
         order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1)
       union all
-      select next.webhook_seq from webhook cross join lateral
+      select next.webhook_seq from step cross join lateral
         (select d.webhook_seq from agent_messaging.deliveries d
-          where d.due_at is not null and d.webhook_seq > webhook.seq and d.webhook_seq <= up_to
+          where d.due_at is not null and d.webhook_seq > step.seq and d.webhook_seq <= up_to
           order by d.webhook_seq, d.attempt_count > 0, d.due_at limit 1) next)
-    select webhook.seq, array_to_json(due.firsts), array_to_json(due.retries)
-    from webhook
+    select ready.webhook, array_to_json(due.firsts), array_to_json(due.retries)
+    from step
       cross join lateral
-        (select * from agent_messaging.webhooks w where w.seq = webhook.seq offset 0) w
+        (select w as webhook, w.* from agent_messaging.webhooks w where w.seq = step.seq offset 0) ready
       left join jsonb_to_recordset(floors) as known (seq bigint, floor bigint)
-        on known.seq = webhook.seq
+        on known.seq = step.seq
       cross join lateral (select
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = webhook.seq and (d.attempt_count > 0) = a_first
+          where d.webhook_seq = step.seq and (d.attempt_count > 0) = a_first
             and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as firsts,
         array(select d.due_at from agent_messaging.deliveries d
-          where d.webhook_seq = webhook.seq and (d.attempt_count > 0) = a_retry
+          where d.webhook_seq = step.seq and (d.attempt_count > 0) = a_retry
             and d.due_at between coalesce(known.floor, 0) and at
           order by d.due_at limit most) as retries offset 0) due
-    where not w.is_deleted and w.disabled_at is null and not w.paused
-      and (w.circuit_until is null or w.circuit_until <= at)
-      and w.id <> all(except_ids) and w.project_id <> all(except_ids)
+    where not ready.is_deleted and ready.disabled_at is null and not ready.paused
+      and (ready.circuit_until is null or ready.circuit_until <= at)
+      and ready.id <> all(except_ids) and ready.project_id <> all(except_ids)
       and cardinality(due.firsts) + cardinality(due.retries) > 0
     limit most_webhooks;
 end $$;

@@ -49,6 +49,11 @@ export class ClaimBudget {
     return this.#filled
   }
 
+  /** The projects that got as many deliveries as one project can. */
+  get spentProjects(): readonly string[] {
+    return [...this.#leftOfProject].filter(([, left]) => left <= 0).map(([id]) => id)
+  }
+
   /** The retries that a webhook with room for `deliveries` can get. */
   retriesAmong(deliveries: number): number {
     return Math.max(0, Math.min(deliveries, this.#retriesLeft))
