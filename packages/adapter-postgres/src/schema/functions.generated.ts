@@ -310,33 +310,33 @@ declare
   advanced text[];
 begin
   perform agent_messaging.require_read_committed();
-  -- Reads the locked rows as they are now, even if they changed after this statement began.
-  with locked as materialized (
-    select g.*, d.seq, d.webhook_seq, d.state as was, d.lease, d.order_key,
-      d.attempt_count + 1 as attempt_number
+  -- The update sees each row as it is when it is locked, even if it changed after this statement
+  -- began.
+  with given as materialized (
+    select g.*, d.seq
     from rows from (jsonb_to_recordset(attempts) as ("deliveryId" text, token bigint,
         "isAccepted" boolean, "startedAt" bigint, "durationMs" bigint, url text, outcome text,
         "headerNamesSeq" bigint, "headerValues" text, state text, step int, "dueAt" bigint,
         "finishedAt" bigint)) with ordinality as g
       join agent_messaging.deliveries d on d.id = any(array[g."deliveryId"])
-    order by -d.seq for update of d),
-  counted as materialized (
-    select * from locked where was in ('sending', 'pending')
-      and ("isAccepted" or (was = 'sending' and lease = token))),
+    order by -d.seq),
+  moved as (
+    update agent_messaging.deliveries d set state = g.state, step = coalesce(g.step, d.step),
+      due_at = g."dueAt", resume_at = null, finished_at = g."finishedAt",
+      attempt_count = d.attempt_count + 1
+    from given g
+    where d.id = any(array[g."deliveryId"]) and d.finished_at is null
+      and (g."isAccepted" or (d.state = 'sending' and d.lease = g.token))
+    returning g.*, d.webhook_seq, d.order_key, d.attempt_count),
   kept as (
     insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms,
       url, outcome, header_names_seq, header_values, failed_webhook_seq)
-    select seq, attempt_number, "startedAt", "durationMs", url, outcome, "headerNamesSeq",
+    select seq, attempt_count, "startedAt", "durationMs", url, outcome, "headerNamesSeq",
       "headerValues", case when not "isAccepted" then webhook_seq end
-    from counted),
-  moved as (
-    update agent_messaging.deliveries d set state = c.state, step = coalesce(c.step, d.step),
-      due_at = c."dueAt", resume_at = null, finished_at = c."finishedAt",
-      attempt_count = c.attempt_number
-    from counted c where d.id = any(array[c."deliveryId"]))
-  select array_agg(c.ordinality), array_agg(c.webhook_seq),
-    array_agg(case when c."finishedAt" is not null then c.order_key end), max(c."finishedAt")
-  into places, webhook_seqs, ended, ended_at from counted c;
+    from moved)
+  select array_agg(m.ordinality), array_agg(m.webhook_seq),
+    array_agg(case when m."finishedAt" is not null then m.order_key end), max(m."finishedAt")
+  into places, webhook_seqs, ended, ended_at from moved m;
   if cardinality(array_remove(ended, null)) > 0 then
     advanced := array(
       select agent_messaging.advance_orders(array_remove(ended, null), ended_at));
