@@ -6,16 +6,8 @@ import type { Stored, Unavailable } from '../ports/stored.js'
 
 /** The pause between two lists. A crash repeats the attempts whose records wait. */
 const PAUSE_MS = 40
-const LEAST = 4
-const MOST = 32
 
-/**
- * The number of records that wait at most. The next records wait while these are written, so the
- * sender continues at the same speed.
- */
-export const mostWaitingRecords = (inFlight: number): number =>
-  Math.min(Math.max(LEAST, Math.floor(inFlight / 2)), MOST)
-
+type RecordsPlatform = Pick<Platform, 'clock' | 'policy' | 'storage'>
 type Waiting = {
   readonly record: AttemptRecord
   readonly resolve: (recorded: Result<RecordedAttempt, Unavailable>) => void
@@ -23,31 +15,32 @@ type Waiting = {
 
 /** Stores records of attempts. Collects those that need no hurry, so that commits are fewer. */
 export class AttemptRecords {
-  readonly #platform: Pick<Platform, 'clock' | 'storage'>
+  readonly #platform: RecordsPlatform
   readonly #alarm: Alarm
   #waiting: Waiting[] = []
   #storedAt = -Infinity
   #isDue = false
 
-  constructor(platform: Pick<Platform, 'clock' | 'storage'>) {
+  constructor(platform: RecordsPlatform) {
     this.#platform = platform
     this.#alarm = new Alarm(platform.clock, () => this.flush())
   }
 
-  /**
-   * Stores the record within `PAUSE_MS`, or when this many records wait. Without `mostWaiting`,
-   * stores it now and alone.
-   */
-  store(record: AttemptRecord, mostWaiting?: number): Stored<RecordedAttempt> {
-    const { clock, storage } = this.#platform
-    if (mostWaiting === undefined)
-      return storage.deliveries.recordAttempts([record]).map(([one]) => one as RecordedAttempt)
+  /** Stores the record now and alone. */
+  store(record: AttemptRecord): Stored<RecordedAttempt> {
+    const { deliveries } = this.#platform.storage
+    return deliveries.recordAttempts([record]).map(([one]) => one as RecordedAttempt)
+  }
+
+  /** Stores the record within `PAUSE_MS`, or when as many wait as requests can be in flight. */
+  collect(record: AttemptRecord): Stored<RecordedAttempt> {
+    const { clock, policy } = this.#platform
     const recorded = new Promise<Result<RecordedAttempt, Unavailable>>((resolve) => {
       this.#waiting.push({ record, resolve })
     })
     const next = this.#storedAt + PAUSE_MS
-    const isDue = this.#waiting.length >= mostWaiting || clock.elapsed() >= next
-    if (isDue) void this.#flushSoon()
+    const isFull = this.#waiting.length >= policy.deliver.maxInFlight
+    if (isFull || clock.elapsed() >= next) void this.#flushSoon()
     else this.#alarm.set(next)
     return new ResultAsync(recorded)
   }

@@ -137,12 +137,12 @@ export async function recordAttempt(
   platform: Platform,
   finished: FinishedAttempt,
   records: AttemptRecords,
-  mostWaiting?: number,
+  isAwaited: boolean,
 ): Promise<Recorded> {
   const { telemetry } = platform
   const { span } = finished
   const recorded = await tracedCommit(platform.tracing, span, 'recordAttempts', () =>
-    retryUntilStored(platform, recording(platform, finished, records, mostWaiting)),
+    retryUntilStored(platform, recording(platform, finished, records, isAwaited)),
   )
   endAttempt(finished)
   if (recorded.isErr()) return {}
@@ -166,7 +166,7 @@ function recording(
   { storage: { deliveries } }: Platform,
   { claimed: { delivery }, record }: FinishedAttempt,
   records: AttemptRecords,
-  mostWaiting: number | undefined,
+  isAwaited: boolean,
 ): () => Stored<RecordedAttempt> {
   let isRepeat = false
   return () => {
@@ -177,7 +177,7 @@ function recording(
           isStored(found, record) ? okAsync({ kind: 'recorded' } as const) : records.store(record),
         )
     isRepeat = true
-    return records.store(record, mostWaiting)
+    return isAwaited ? records.store(record) : records.collect(record)
   }
 }
 

@@ -8,9 +8,9 @@ import { eventNews } from '../pacing/event-news.js'
 import { Attempts, type SenderPhase } from './attempts.js'
 import { RecentAttempts } from './recent-attempts.js'
 
-const MOST = 2
+const SLOTS = 1
 
-/** At most two records wait. `start` ends the start of the maker. */
+/** At most two attempts have no record. `start` ends the start of the maker. */
 function attemptsOf({
   isStarting = false,
   phase = 'running',
@@ -24,7 +24,7 @@ function attemptsOf({
   }
   const starting = () => (isReady ? undefined : maker.promise)
   const workSignal = memoryWorkSignal()
-  const deliver = { ...defaultPolicy.deliver, maxInFlight: MOST }
+  const deliver = { ...defaultPolicy.deliver, maxInFlight: SLOTS }
   const attempts = new Attempts(
     {
       ...fakePlatform(),
@@ -62,33 +62,20 @@ function attemptsOf({
 }
 
 const begin = (attempts: Attempts) => attempts.begin()
-const free = (attempts: Attempts) => attempts.slotFreed()
-const endMaking = (attempts: Attempts) => attempts.end('making')
-const endRecording = (attempts: Attempts) => attempts.end('recording')
+const end = (attempts: Attempts) => attempts.end()
 
 it.each<[string, { canBegin: boolean; isIdle: boolean }, ((attempts: Attempts) => void)[]]>([
   ['none began', { canBegin: true, isIdle: true }, []],
-  ['one is made', { canBegin: true, isIdle: false }, [begin]],
-  ['one is recorded', { canBegin: true, isIdle: false }, [begin, free]],
-  ['as many are made as can wait', { canBegin: true, isIdle: false }, [begin, begin]],
-  [
-    'as many are recorded as can wait',
-    { canBegin: false, isIdle: false },
-    [begin, begin, free, free],
-  ],
-  [
-    'one of them ended',
-    { canBegin: true, isIdle: false },
-    [begin, begin, free, free, endRecording],
-  ],
-  ['one ended without a record', { canBegin: true, isIdle: true }, [begin, endMaking]],
-  ['all ended', { canBegin: true, isIdle: true }, [begin, begin, free, endMaking, endRecording]],
+  ['one began', { canBegin: true, isIdle: false }, [begin]],
+  ['two for each slot began', { canBegin: false, isIdle: false }, [begin, begin]],
+  ['one of them ended', { canBegin: true, isIdle: false }, [begin, begin, end]],
+  ['all ended', { canBegin: true, isIdle: true }, [begin, begin, end, end]],
 ])('after %s: %j', async (_, expected, steps) => {
   const { attempts, watch, state } = attemptsOf()
   attempts.begin()
   watch()
   for (const step of steps) step(attempts)
-  attempts.end('making')
+  attempts.end()
   expect(await state()).toEqual(expected)
 })
 

@@ -8,22 +8,18 @@ import {
   type FinishedAttempt,
   type Recorded,
 } from './attempt.js'
-import { AttemptRecords, mostWaitingRecords } from './attempt-records.js'
+import { AttemptRecords } from './attempt-records.js'
 import type { RecentAttempts } from './recent-attempts.js'
 
-/** `making`: the attempt has a slot. `recording`: its slot is free, and its record is not stored. */
-export type AttemptState = 'making' | 'recording'
 export type SenderPhase = 'stopped' | 'running' | 'draining'
 
-/**
- * The attempts of this process. An attempt begins as `making` and ends after its record. If it can
- * change its webhook, it stays `making` until then, so that no request overtakes the change.
- */
+/** The attempts of this process. An attempt begins with its request and ends after its record. */
 export class Attempts {
   readonly #platform: Platform
   readonly #phase: () => SenderPhase
   readonly #records: AttemptRecords
-  readonly #counts: Record<AttemptState, number> = { making: 0, recording: 0 }
+  /** Attempts that began and are not stored. A crash repeats them. */
+  #unrecorded = 0
   #maker: 'ready' | 'starting' = 'ready'
   readonly #onIdle: (() => void)[] = []
 
@@ -39,7 +35,7 @@ export class Attempts {
    */
   canBegin(ready: () => void): boolean {
     const { attempts, policy } = this.#platform
-    if (this.#counts.recording >= policy.deliver.maxInFlight) return false
+    if (this.#unrecorded >= 2 * policy.deliver.maxInFlight) return false
     const starting = attempts.starting()
     if (!starting) return true
     if (this.#maker === 'ready')
@@ -52,27 +48,19 @@ export class Attempts {
   }
 
   begin(): void {
-    this.#counts.making++
+    this.#unrecorded++
   }
 
-  slotFreed(): void {
-    this.#counts.making--
-    this.#counts.recording++
-  }
-
-  end(state: AttemptState): void {
-    this.#counts[state]--
-    if (this.#isIdle) for (const tell of this.#onIdle.splice(0)) tell()
+  end(): void {
+    this.#unrecorded--
+    if (this.#unrecorded === 0) for (const tell of this.#onIdle.splice(0)) tell()
   }
 
   /** Resolves when no attempt is under way. Records do not wait for others any more. */
   idle(): Promise<void> {
     this.#records.flush()
-    return this.#isIdle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
-  }
-
-  get #isIdle(): boolean {
-    return this.#counts.making + this.#counts.recording === 0
+    if (this.#unrecorded === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
   /**
@@ -104,14 +92,13 @@ export class Attempts {
   }
 
   /** Stores the attempt. The webhook, a next delivery or a stop can wait for the record. */
-  record(finished: FinishedAttempt, inFlight: number): Promise<Recorded> {
+  record(finished: FinishedAttempt): Promise<Recorded> {
     const { claimed, record } = finished
     const isAwaited =
       record.decideHealth !== undefined ||
       record.outgoing !== undefined ||
       claimed.delivery.orderKey !== undefined ||
       this.#phase() !== 'running'
-    const mostWaiting = isAwaited ? undefined : mostWaitingRecords(inFlight)
-    return recordAttempt(this.#platform, finished, this.#records, mostWaiting)
+    return recordAttempt(this.#platform, finished, this.#records, isAwaited)
   }
 }

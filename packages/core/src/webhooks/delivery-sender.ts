@@ -16,7 +16,7 @@ import type {
 } from '../ports/delivery-store.js'
 import type { WaitingWork } from '../ports/work-signal.js'
 import { isEventful, type FinishedAttempt, type WebhookTransition } from './attempt.js'
-import { Attempts, type AttemptState, type SenderPhase } from './attempts.js'
+import { Attempts, type SenderPhase } from './attempts.js'
 import { ClaimState } from './claim-state.js'
 import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
@@ -275,8 +275,8 @@ export class DeliverySender {
     this.#alarm.set(this.#queue.nextStartAt)
   }
 
-  readonly #attemptEnded = (state: AttemptState): void => {
-    this.#attempts.end(state)
+  readonly #attemptEnded = (): void => {
+    this.#attempts.end()
     this.#onSlotFree()
   }
 
@@ -286,37 +286,33 @@ export class DeliverySender {
     if (this.#claims.isDue) this.#loop.wake()
   }
 
-  async #send({ claimed, done }: Waiting): Promise<AttemptState> {
+  async #send({ claimed, done }: Waiting): Promise<void> {
     const startedAt = this.#platform.clock.elapsed()
     const { recent } = this.receivers.of(claimed.webhook)
     const finished = await this.#attempts.make(claimed, recent, this.#queue.hasSpareSlots(claimed))
-    const state = finished ? await this.#record(finished, startedAt) : 'making'
-    if (!finished) {
+    if (finished) await this.#record(finished, startedAt)
+    else {
       this.#queue.end(claimed)
       await this.#release([claimed])
     }
     done()
-    return state
   }
 
   /**
    * Frees the slot before the record, unless the outcome can change the webhook: then no request
    * can overtake it.
    */
-  async #record(finished: FinishedAttempt, startedAt: Instant): Promise<AttemptState> {
+  async #record(finished: FinishedAttempt, startedAt: Instant): Promise<void> {
     const { claimed, record } = finished
     const answer = answerOf(finished, startedAt)
-    const state = record.decideHealth ? 'making' : 'recording'
-    if (state === 'recording') {
+    if (!record.decideHealth) {
       this.#queue.end(claimed, answer)
-      this.#attempts.slotFreed()
       this.#onSlotFree()
     }
-    const { webhook, nextIsDue } = await this.#attempts.record(finished, this.#queue.inFlight)
-    if (state === 'making') this.#queue.end(claimed, answer)
+    const { webhook, nextIsDue } = await this.#attempts.record(finished)
+    if (record.decideHealth) this.#queue.end(claimed, answer)
     if (nextIsDue || record.outgoing) this.#claims.found()
     if (webhook) this.#applyTransition(webhook)
-    return state
   }
 
   #applyTransition(transition: WebhookTransition): void {
