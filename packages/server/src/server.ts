@@ -1,5 +1,6 @@
 import { builtInAgents } from './agents-file.js'
 import { availableParallelism } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
 import { err, ok, type MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
@@ -29,7 +30,10 @@ export type ServerOptions = WiringOptions & {
   readonly port?: number | undefined
   /** Default: 127.0.0.1. */
   readonly host?: string | undefined
-  /** For a process that runs only this server. See `ListenerOptions`. */
+  /**
+   * For a process that runs only this server. See `ListenerOptions`. Also keeps V8 from allocating
+   * objects of a request in the old generation, which it decides at random.
+   */
   readonly overrideGlobalObjects?: boolean | undefined
   /** URL at which others reach this server. Agents receive it for their callbacks. */
   readonly publicUrl?: string | ((ownUrl: string) => string) | undefined
@@ -143,6 +147,8 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       metrics,
     )
     if (options.worker ?? true) await wiring.service.start()
+    // Not earlier: V8 refuses the compiled code of Node's modules when a flag has changed.
+    if (overrideGlobalObjects) setFlagsFromString('--no-allocation-site-pretenuring')
     return running(wiring, listener, metricsListener, { pages, outages, traces, metrics })
   } catch (error) {
     await metricsListener?.close(0)
