@@ -32,6 +32,8 @@ function scene(options: Partial<SqliteLeaseKeeperOptions> = {}) {
   return { db, path, leaseKeeper, dueAt }
 }
 
+const block = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await delay(10)
 }
@@ -41,9 +43,22 @@ it('the lease keeper extends a lease repeatedly while the main thread is blocked
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   await until(() => dueAt() > 1_000)
   const first = dueAt()
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600)
+  block(600)
   expect(dueAt()).toBeGreaterThan(first)
   expect(dueAt()).toBeLessThanOrEqual(Date.now() + 400)
+})
+
+it('the first lease starts the thread, also when its run blocks the main thread at once', async () => {
+  const started: unknown[] = []
+  const note = (thread: unknown) => void started.push(thread)
+  process.on('worker', note)
+  onTestFinished(() => void process.off('worker', note))
+  const { leaseKeeper, dueAt } = scene()
+  await delay(0) // Node reports a thread in the next tick.
+  expect(started).toEqual([])
+  leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
+  for (let waits = 0; waits < 500 && dueAt() <= 1_000; waits++) block(10)
+  expect(dueAt()).toBeGreaterThan(1_000)
 })
 
 it('the lease keeper extends no lease beyond its limit', async () => {
