@@ -16,6 +16,8 @@ export type Program = {
   /** Waits for the first match. Rejects with all output if the program exits without a match. */
   find(pattern: RegExp): Promise<string>
   signal(name: NodeJS.Signals): void
+  /** Closes the pipe that the program writes its output to. */
+  closeStdout(): void
   /** The exit code. */
   readonly ended: Promise<number | null>
 }
@@ -77,6 +79,7 @@ function program(child: ChildProcess): Program {
     stderr: () => stderr,
     ended,
     signal: (name) => void child.kill(name),
+    closeStdout: () => void child.stdout?.destroy(),
     find: (pattern) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

@@ -251,6 +251,13 @@ describe.concurrent('agent-messaging start', () => {
       expect(await program.ended).toBe(0)
     },
   )
+
+  it('stops on SIGTERM when its log has lost its reader', async ({ sandbox }) => {
+    const { program } = await sandbox.start()
+    program.closeStdout()
+    program.signal('SIGTERM')
+    expect(await program.ended).toBe(0)
+  })
 })
 
 describe.concurrent('agent-messaging start on a signal', () => {

@@ -22,7 +22,7 @@ const OPTIONS = {
 /** Lines beyond this many unwritten bytes are dropped. */
 const MAX_UNWRITTEN_BYTES = 16 * 1024 * 1024
 /** Lines are written together, because a write costs several times what a line costs. */
-const BYTES_OF_A_WRITE = 8 * 1024
+const LENGTH_OF_A_WRITE = 8 * 1024
 /** A line waits this long for others. */
 const LINGER_MS = 100
 
@@ -32,22 +32,18 @@ const LINGER_MS = 100
  * with the buffered lines.
  */
 export function jsonLogger(level: LevelWithSilent): PinoLogger {
-  const log = destination({
-    dest: 1,
-    sync: false,
-    minLength: BYTES_OF_A_WRITE,
-    maxLength: MAX_UNWRITTEN_BYTES,
-  })
-  const { flushSync, write } = log
+  let lines = ''
   let flushing: NodeJS.Timeout | undefined
   function flush(): void {
+    clearTimeout(flushing)
     flushing = undefined
-    log.flush()
+    if (lines !== '') log.write(lines)
+    lines = ''
   }
-  log.write = (line) => {
-    flushing ??= setTimeout(flush, LINGER_MS).unref()
-    return write.call(log, line)
-  }
+  const log = destination({ dest: 1, sync: false, maxLength: MAX_UNWRITTEN_BYTES })
+  // Before the listeners of `log`, which write what it has.
+  process.prependListener('beforeExit', flush).prependListener('exit', flush)
+  const { flushSync } = log
   log.once('error', ({ message }: Error) =>
     process.stderr.write(`cannot write the log: ${message}\n`),
   )
@@ -57,7 +53,12 @@ export function jsonLogger(level: LevelWithSilent): PinoLogger {
   log.on('drain', () => {
     log.flushSync = flushSync
   })
-  return pino({ ...OPTIONS, level }, log)
+  function write(line: string): void {
+    lines += line
+    if (lines.length >= LENGTH_OF_A_WRITE) flush()
+    else flushing ??= setTimeout(flush, LINGER_MS).unref()
+  }
+  return pino({ ...OPTIONS, level }, { write })
 }
 
 /** Writes readable lines to stderr. A line can contain text from programs and remote agents. */
