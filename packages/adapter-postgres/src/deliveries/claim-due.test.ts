@@ -115,3 +115,29 @@ it('claims serve the webhooks of a project in turn', async () => {
   const [first, second, third] = webhooks.map(({ id }) => id)
   expect(served).toEqual([first, second, third, first])
 })
+
+it('claims that get no retries pass a thousand webhooks whose retries are due', async () => {
+  const pool = await postgres.pool()
+  const storage = await openPostgresStorage({ pool })
+  onTestFinished(async () => {
+    await storage.close()
+    await pool.end()
+  })
+  await storage.credentials.createProject(aProject())
+  await storage.webhooks.create(aWebhook(), 10)
+  await pool.query(`
+    insert into agent_messaging.webhooks overriding system value
+      select copy.* from agent_messaging.webhooks w, generate_series(1, 1100) n,
+        jsonb_populate_record(w, jsonb_build_object('seq', w.seq + n, 'id', 'w' || n)) copy;
+    with told as (insert into agent_messaging.events (id, project_id, has_deliveries, name, body, created_at) values ('e', '', true, 'webhook.test', '{}', 0) returning seq)
+      insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, created_at)
+      select 'd' || w.seq, w.project_id, w.seq, told.seq, 'pending', 0, case when w.id = 'w1100' then 0 else 1 end, 0, 0, 0
+      from told, agent_messaging.webhooks w`)
+  const claims = new DueClaims()
+  const bounds = { limit: 9, perWebhook: 9, perProject: 9, retries: 0, rooms: new Map() }
+  const claim = async () => {
+    const query = { now: NOW, until: NOW + 30_000, ...bounds, except: new Set<string>() }
+    return (await claims.claim(queriesOn(pool), query)).deliveries.map(({ webhook }) => webhook.id)
+  }
+  expect([await claim(), await claim()]).toEqual([[], ['w1100']])
+})

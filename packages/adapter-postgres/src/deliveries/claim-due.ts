@@ -80,7 +80,7 @@ const claimSql = call<{ readonly shares: string; readonly now: Instant }, Claime
  */
 export class DueClaims {
   readonly #floors = new DueFloors()
-  /** The `seq` of the webhook that was served last. */
+  /** The `seq` of the webhook that was served last, or that a bounded claim looked at last. */
   #lastServed = 0
   /** Webhooks that the last claim served. The next claim first looks at one more. */
   #served = WEBHOOKS_AT_ONCE
@@ -119,6 +119,8 @@ export class DueClaims {
       isComplete = webhooks.length < mostWebhooks || last === start
       mostWebhooks = Math.max(WEBHOOKS_AT_ONCE, budget.left)
     }
+    // Webhooks without room must not hide those behind them from the next claim.
+    if (visited >= MAX_WEBHOOKS && budget.left > 0) this.#lastServed = last
     this.#served = new Set(shares.map(({ webhook }) => webhook)).size
     return shares
   }
