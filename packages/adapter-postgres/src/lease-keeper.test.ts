@@ -190,6 +190,19 @@ it('an outage is reported without the password, and the lease keeper can be clos
   await leaseKeeper.close()
 })
 
+it('a thread that cannot start is reported, and the run goes on', async () => {
+  const said: string[] = []
+  const uncloneable = Symbol('lease') as never
+  const leaseKeeper = postgresLeaseKeeper({
+    connectionString,
+    leaseMs: uncloneable,
+    onError: (reason) => said.push(reason),
+  })
+  leaseKeeper.hold({ messageId: ID, token: 1, until: NEVER })
+  expect(said).toEqual([expect.stringContaining('could not be cloned')])
+  await leaseKeeper.close()
+})
+
 const place = { host: 'db.internal', port: 5432, user: 'host', database: 'd' }
 
 it('connectionOf returns the options of a pool, with hidden ones and certificates as bytes', () => {

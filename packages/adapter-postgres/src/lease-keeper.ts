@@ -74,7 +74,12 @@ export function postgresLeaseKeeper({
   return {
     hold(lease) {
       table.add(lease)
-      end ??= startThread(workerData, onError)
+      try {
+        end ??= startThread(workerData, onError)
+      } catch (error) {
+        // The platform allows no more threads. The next lease tries again.
+        onError(String(error))
+      }
     },
     release: (lease) => table.remove(lease),
     close: async () => end?.(),

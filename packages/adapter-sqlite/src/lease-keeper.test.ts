@@ -158,3 +158,16 @@ it('the lease keeper makes no file in place of one that was moved away', async (
   renameSync(`${path}.moved`, path)
   await until(() => dueAt() > 1_000)
 })
+
+it('a thread that cannot start is reported, and the run goes on', async () => {
+  const said: string[] = []
+  const uncloneable = Symbol('lease') as never
+  const leaseKeeper = sqliteLeaseKeeper({
+    path: 'no.db',
+    leaseMs: uncloneable,
+    onError: (reason) => said.push(reason),
+  })
+  leaseKeeper.hold({ messageId: ID, token: 1, until: NEVER })
+  expect(said).toEqual([expect.stringContaining('could not be cloned')])
+  await leaseKeeper.close()
+})
