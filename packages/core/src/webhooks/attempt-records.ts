@@ -4,7 +4,10 @@ import type { Platform } from '../platform.js'
 import type { AttemptRecord, RecordedAttempt } from '../ports/delivery-store.js'
 import type { Stored, Unavailable } from '../ports/stored.js'
 
-/** The pause between two lists. A crash repeats the attempts whose records wait. */
+/**
+ * The pause between two lists. A crash repeats the attempts whose records wait, here or as results
+ * in the webhook thread.
+ */
 const PAUSE_MS = 40
 
 type RecordsPlatform = Pick<Platform, 'clock' | 'policy' | 'storage'>
