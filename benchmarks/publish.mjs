@@ -11,14 +11,14 @@ const TABLE = /(?<=<!-- figures -->\n)[\s\S]*(?=<!-- \/figures -->)/
 const ASKED = {
   send: 'Answered messages, 50 callers, SQLite',
   'send-postgres': 'Answered messages, 50 callers, PostgreSQL',
+  'send-callers-postgres': 'Answered messages, 1,000 callers, PostgreSQL',
   'growth-send-postgres': 'Answered messages beside a million stored ones, PostgreSQL',
   'light-sqlite': 'Time and CPU of a send at 200 a second, SQLite',
   'light-postgres': 'Time and CPU of a send at 200 a second, PostgreSQL',
   'overload-postgres': 'Time of a send while another project floods the server, PostgreSQL',
-  deliver: 'Webhook deliveries of a backlog, SQLite',
   'deliver-postgres': 'Webhook deliveries of a backlog, PostgreSQL',
   'first-byte': 'Time from an answer to its webhook, SQLite',
-  start: 'Start of a server, SQLite',
+  'idle-memory': 'Memory of an idle server, SQLite',
 }
 const ASKED_COLUMNS = {
   what: 'figure',
