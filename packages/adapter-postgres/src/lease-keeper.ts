@@ -1,5 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import { type LeaseKeeper, LeaseTable, type SharedLeases } from '@org/agent-messaging-core/storage'
+import {
+  type LeaseKeeper,
+  LeaseTable,
+  type SharedLeases,
+  threadKeeper,
+} from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { connectionTo } from './database/postgres-url.js'
 
@@ -70,20 +75,7 @@ export function postgresLeaseKeeper({
   const connection = { ...from, application_name: 'agent_messaging_lease_keeper' }
   const table = new LeaseTable(SLOTS)
   const workerData: ThreadData = { connection, leaseMs, sql: extendSql, leases: table.shared }
-  let end: (() => Promise<void>) | undefined
-  return {
-    hold(lease) {
-      table.add(lease)
-      try {
-        end ??= startThread(workerData, onError)
-      } catch (error) {
-        // The platform allows no more threads. The next lease tries again.
-        onError(String(error))
-      }
-    },
-    release: (lease) => table.remove(lease),
-    close: async () => end?.(),
-  }
+  return threadKeeper(table, () => startThread(workerData, onError), onError)
 }
 
 /** Returns a function that ends the thread. */

@@ -1,5 +1,10 @@
 import { Worker } from 'node:worker_threads'
-import { LeaseTable, type LeaseKeeper, type SharedLeases } from '@org/agent-messaging-core/storage'
+import {
+  LeaseTable,
+  threadKeeper,
+  type LeaseKeeper,
+  type SharedLeases,
+} from '@org/agent-messaging-core/storage'
 
 export type SqliteLeaseKeeperOptions = {
   /** The path of the storage. */
@@ -56,20 +61,7 @@ export function sqliteLeaseKeeper({
     leases: table.shared,
     stopped,
   }
-  let end: (() => Promise<void>) | undefined
-  return {
-    hold(lease) {
-      table.add(lease)
-      try {
-        end ??= startThread(workerData, onError)
-      } catch (error) {
-        // The platform allows no more threads. The next lease tries again.
-        onError(String(error))
-      }
-    },
-    release: (lease) => table.remove(lease),
-    close: async () => end?.(),
-  }
+  return threadKeeper(table, () => startThread(workerData, onError), onError)
 }
 
 /** Returns a function that ends the thread. */

@@ -129,7 +129,7 @@ const equal = (a: string, b: string): boolean =>
 
 const sha256 = (data: string): string => hash('sha256', data)
 
-/** Node 24 makes and catches an error for bytes that are no KeyObject. It costs four signatures. */
+/** Node 24 makes and catches an error for bytes that are no KeyObject. That takes twice as long as a signature. */
 const hmacKey = (key: string | Uint8Array): string | KeyObject =>
   typeof key === 'string' ? key : createSecretKey(key)
 

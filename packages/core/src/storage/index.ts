@@ -229,7 +229,7 @@ export {
   type AttemptRow,
   type DeliveryRow,
 } from './delivery-row.js'
-export { LeaseTable, type SharedLeases } from './lease-table.js'
+export { LeaseTable, threadKeeper, type SharedLeases } from './lease-table.js'
 export {
   matchesFields,
   matchesSearch,

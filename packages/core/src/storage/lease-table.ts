@@ -1,4 +1,5 @@
 import type { Instant } from '../domain/instant.js'
+import type { LeaseKeeper } from '../ports/lease-keeper.js'
 import type { HeldRun } from '../ports/message-store.js'
 
 /**
@@ -55,3 +56,28 @@ export class LeaseTable {
 }
 
 const keyOf = ({ messageId, token }: HeldRun): string => `${messageId} ${token}`
+
+/**
+ * Returns a keeper whose thread reads the table. The first lease starts the thread. `start` returns
+ * a function that ends the thread. It throws if the platform allows no more threads, and then the
+ * next lease tries again.
+ */
+export function threadKeeper(
+  table: LeaseTable,
+  start: () => () => Promise<void>,
+  onError: (reason: string) => void,
+): LeaseKeeper & { close(): Promise<void> } {
+  let end: (() => Promise<void>) | undefined
+  return {
+    hold(lease) {
+      table.add(lease)
+      try {
+        end ??= start()
+      } catch (error) {
+        onError(String(error))
+      }
+    },
+    release: (lease) => table.remove(lease),
+    close: async () => end?.(),
+  }
+}
