@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { linesOf } from './lines-of.js'
 import { realServer, until, type RealServer } from './real-server.js'
 
 /** A busy machine can hold up the thread that keeps leases by a second. */
@@ -51,16 +51,13 @@ afterAll(async () => {
 const send = (server: RealServer, agent: string, message: string) =>
   server.api('POST', `/v1/agents/${agent}/messages`, { sessionId: `${Math.random()}`, message })
 
-const runsIn = (file: string): string[] =>
-  existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
-
 /** Sends to `one` and reads the message through the other process. */
 async function begun(
   agent: string,
 ): Promise<{ file: string; seen: () => Promise<Record<string, unknown>> }> {
   const file = path.join(one.folder, `${agent}-runs`)
   void send(one, agent, file).catch(() => undefined)
-  expect(await until(() => runsIn(file).length === 1)).toBe(true)
+  expect(await until(() => linesOf(file).length === 1)).toBe(true)
   const list = async () =>
     (await (await other.api('GET', `/v1/agents/${agent}/messages`)).json()) as {
       data: Record<string, unknown>[]
@@ -75,7 +72,7 @@ it(
     const { file, seen } = await begun('block')
     expect(await until(async () => (await seen())['state'] !== 'running')).toBe(true)
     expect(await seen()).toMatchObject({ state: 'responded', attempt: 1 })
-    expect(runsIn(file)).toHaveLength(1)
+    expect(linesOf(file)).toHaveLength(1)
   },
 )
 
@@ -84,6 +81,6 @@ it('another process repeats the run of a killed process', { timeout: 60_000 }, a
   await one.kill('SIGKILL')
   expect(await until(async () => (await seen())['state'] === 'responded')).toBe(true)
   expect(await seen()).toMatchObject({ attempt: 2, response: 'done' })
-  const [first, second] = runsIn(file)
+  const [first, second] = linesOf(file)
   expect(first?.split(' ')[0]).not.toBe(second?.split(' ')[0])
 })

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { testPostgres } from '../../../adapter-postgres/test/test-postgres.js'
+import { linesOf } from './lines-of.js'
 import { until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 import { surviveKills } from './survive-kills.js'
@@ -39,8 +39,7 @@ describe('two processes on one PostgreSQL, one of which is killed', () => {
         .status,
     ).toBe(201)
     const answered = send(one, 's', 'hi').catch(() => undefined)
-    const begunBy = (): string[] =>
-      existsSync(begun) ? readFileSync(begun, 'utf8').trim().split('\n') : []
+    const begunBy = () => linesOf(begun)
     expect(await until(() => begunBy().length === 1)).toBe(true)
     // Either may claim the run, and on a busy machine a lease of a second may end early.
     const [owner, survivor] = begunBy().at(-1) === String(other.pid()) ? [other, one] : [one, other]
@@ -52,8 +51,9 @@ describe('two processes on one PostgreSQL, one of which is killed', () => {
     await answered
     const listed = await survivor.api('GET', '/v1/agents/worker/messages')
     const { data } = (await listed.json()) as Page
-    const attempt = begunBy().length
-    expect(data).toMatchObject([{ status: 'responded', response: begunBy().at(-1), attempt }])
+    expect(data).toMatchObject([{ status: 'responded', response: begunBy().at(-1) }])
+    // A process may be killed after its claim and before it begins.
+    expect(data[0]?.attempt).toBeGreaterThanOrEqual(begunBy().length)
   })
 
   it('share one child process per agent, and replace it after its server is killed', async () => {

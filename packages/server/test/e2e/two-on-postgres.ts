@@ -10,7 +10,11 @@ const SHORT_LEASES = {
   SERVICE_DELIVERY_LEASE_MS: '1000',
 }
 export type Page = {
-  readonly data: readonly { readonly message: string; readonly status: string }[]
+  readonly data: readonly {
+    readonly message: string
+    readonly status: string
+    readonly attempt: number
+  }[]
 }
 
 /** Starts two processes on one new database, with the agent `worker` from `agents`. */
