@@ -21,13 +21,13 @@ function violationsOf(file: string, source: string): string[] {
 
 describe('the boundary check', () => {
   it.each([
-    ['core/src/domain/message.ts', `import type { Clock } from '../ports/platform.js'`],
-    ['core/src/domain/message.ts', `import { createHash } from 'node:crypto'`],
-    ['core/src/domain/message.ts', `import { v7 } from 'uuid'`],
-    ['core/src/domain/message.ts', `const now = new Date()`],
-    ['core/src/domain/message.ts', `export const load = () => import('hono')`],
-    ['core/src/domain/message.ts', `type Server = import('node:http').Server`],
-    ['core/src/domain/message.ts', `export { it } from 'vitest'`],
+    ['core/src/domain/messages/message.ts', `import type { Clock } from '../../ports/platform.js'`],
+    ['core/src/domain/messages/message.ts', `import { createHash } from 'node:crypto'`],
+    ['core/src/domain/messages/message.ts', `import { v7 } from 'uuid'`],
+    ['core/src/domain/messages/message.ts', `const now = new Date()`],
+    ['core/src/domain/messages/message.ts', `export const load = () => import('hono')`],
+    ['core/src/domain/messages/message.ts', `type Server = import('node:http').Server`],
+    ['core/src/domain/messages/message.ts', `export { it } from 'vitest'`],
     ['core/src/ports/storage.ts', `import { sendMessage } from '../messages/send-message.js'`],
     ['core/src/webhooks/outbox.ts', `import { sendMessage } from '../messages/send-message.js'`],
     ['core/src/platform.ts', `import { createService } from './service.js'`],
@@ -58,10 +58,13 @@ describe('the boundary check', () => {
 
   it.each([
     [
-      'core/src/domain/message.ts',
+      'core/src/domain/messages/message.ts',
       `import { ok } from 'neverthrow'\nimport { z } from 'zod'\nimport { fail } from './fail.js'`,
     ],
-    ['core/src/domain/message.ts', `export const at = (instant: number) => new Date(instant)`],
+    [
+      'core/src/domain/messages/message.ts',
+      `export const at = (instant: number) => new Date(instant)`,
+    ],
     ['core/src/messages/send-message.ts', `import { createLoop } from '../pacing/loop.js'`],
     [
       'testing/src/contract/messages/accept.ts',

@@ -1,41 +1,50 @@
 export type { CreateAgentError, CreatedAgent } from './agents/create-agent.js'
-export type { A2aSetting, A2aSkill } from './domain/a2a-card.js'
-export type { Agent, AgentChanges, AgentSettings, OnBusy } from './domain/agent.js'
-export type { HoldCause } from './domain/backlog.js'
-export { HOLD_CAUSES } from './domain/backlog.js'
-export type { ApiKey, Permission } from './domain/api-key.js'
-export { PERMISSIONS } from './domain/api-key.js'
-export type { Actor, AuditAction, AuditEntry, ByActor } from './domain/audit.js'
-export { ACTOR_KINDS, AUDIT_ACTIONS } from './domain/audit.js'
+export type { A2aSetting, A2aSkill } from './domain/agents/a2a-card.js'
+export type { Agent, AgentChanges, AgentSettings, OnBusy } from './domain/agents/agent.js'
+export type { HoldCause } from './domain/operations/backlog.js'
+export { HOLD_CAUSES } from './domain/operations/backlog.js'
+export type { ApiKey, Permission } from './domain/access/api-key.js'
+export { PERMISSIONS } from './domain/access/api-key.js'
+export type { Actor, AuditAction, AuditEntry, ByActor } from './domain/access/audit.js'
+export { ACTOR_KINDS, AUDIT_ACTIONS } from './domain/access/audit.js'
 export type {
   DeliveryAttempt,
   DeliveryStatus,
   LastFailure,
   RetryPolicy,
   WebhookDelivery,
-} from './domain/delivery.js'
-export { deliveryStatusOf } from './domain/delivery.js'
-export type { EventName, WebhookEvent } from './domain/event.js'
-export { EVENT_NAMES } from './domain/event.js'
-export type { Invalid, Issue } from './domain/input-rules.js'
-export type { Instant } from './domain/instant.js'
-export type { Json, JsonObject } from './domain/json.js'
-export type { Limits } from './domain/limits.js'
-export { defaultLimits } from './domain/limits.js'
-export type { DispatchPolicy, Message } from './domain/message.js'
-export { errorOf, isFinal, statusOf } from './domain/message.js'
-export type { ExecutionPrincipal, Principal } from './domain/principal.js'
-export type { RunError } from './domain/run.js'
-export type { MessageRun, RunEndReason } from './domain/past-run.js'
-export type { RunUsage } from './domain/usage.js'
-export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/counts.js'
-export type { BucketLevel, SendLimit, SendLimits } from './domain/send-limit.js'
-export type { CircuitState, WebhookHealthPolicy } from './domain/webhook-health.js'
-export { circuitAt } from './domain/webhook-health.js'
-export type { ReadWebhook, Webhook, WebhookChanges, WebhookSettings } from './domain/webhook.js'
-export type { HookOfMessage } from './domain/message-hook.js'
-export type { JsonScalar, MetadataCondition, WebhookFilter } from './domain/webhook-filter.js'
-export type { WebhookLimit } from './domain/webhook-limit.js'
+} from './domain/webhooks/delivery.js'
+export { deliveryStatusOf } from './domain/webhooks/delivery.js'
+export type { EventName, WebhookEvent } from './domain/webhooks/event.js'
+export { EVENT_NAMES } from './domain/webhooks/event.js'
+export type { Invalid, Issue } from './domain/values/input-rules.js'
+export type { Instant } from './domain/values/instant.js'
+export type { Json, JsonObject } from './domain/values/json.js'
+export type { Limits } from './domain/values/limits.js'
+export { defaultLimits } from './domain/values/limits.js'
+export type { DispatchPolicy, Message } from './domain/messages/message.js'
+export { errorOf, isFinal, statusOf } from './domain/messages/message.js'
+export type { ExecutionPrincipal, Principal } from './domain/access/principal.js'
+export type { RunError } from './domain/messages/run.js'
+export type { MessageRun, RunEndReason } from './domain/messages/past-run.js'
+export type { RunUsage } from './domain/operations/usage.js'
+export { ATTEMPT_CLASSES, COUNTED, RESPONSE_TIMES_MS } from './domain/operations/counts.js'
+export type { BucketLevel, SendLimit, SendLimits } from './domain/access/send-limit.js'
+export type { CircuitState, WebhookHealthPolicy } from './domain/webhooks/webhook-health.js'
+export { circuitAt } from './domain/webhooks/webhook-health.js'
+export type {
+  ReadWebhook,
+  Webhook,
+  WebhookChanges,
+  WebhookSettings,
+} from './domain/webhooks/webhook.js'
+export type { HookOfMessage } from './domain/messages/message-hook.js'
+export type {
+  JsonScalar,
+  MetadataCondition,
+  WebhookFilter,
+} from './domain/webhooks/webhook-filter.js'
+export type { WebhookLimit } from './domain/webhooks/webhook-limit.js'
 export { MasterKeyError } from './maintenance/master-key.js'
 export type { LinkedInput } from './messages/answer-by-link.js'
 export type { FoundMessage, SearchMessagesInput } from './messages/read-messages.js'
@@ -63,7 +72,11 @@ export type {
   StreamPolicy,
 } from './policy.js'
 export { defaultPolicy, requirePolicy } from './policy.js'
-export { PORTAL_PERMISSIONS, type PortalPermission, type PortalSession } from './domain/portal.js'
+export {
+  PORTAL_PERMISSIONS,
+  type PortalPermission,
+  type PortalSession,
+} from './domain/access/portal.js'
 export type { AuditFilter } from './ports/audit-store.js'
 export type { Project } from './ports/credential-store.js'
 export type { ServiceError } from './errors.js'

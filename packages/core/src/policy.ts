@@ -1,8 +1,11 @@
-import { defaultRetryPolicy, type RetryPolicy } from './domain/delivery.js'
-import { defaultLimits, type Limits } from './domain/limits.js'
-import { defaultDispatchPolicy, type DispatchPolicy } from './domain/message.js'
-import type { SendLimits } from './domain/send-limit.js'
-import { defaultWebhookHealthPolicy, type WebhookHealthPolicy } from './domain/webhook-health.js'
+import { defaultRetryPolicy, type RetryPolicy } from './domain/webhooks/delivery.js'
+import { defaultLimits, type Limits } from './domain/values/limits.js'
+import { defaultDispatchPolicy, type DispatchPolicy } from './domain/messages/message.js'
+import type { SendLimits } from './domain/access/send-limit.js'
+import {
+  defaultWebhookHealthPolicy,
+  type WebhookHealthPolicy,
+} from './domain/webhooks/webhook-health.js'
 
 /** The operator's numbers and choices. */
 export type Policy = {

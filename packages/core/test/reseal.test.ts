@@ -2,7 +2,7 @@ import { createService, type ServiceOptions } from '@org/agent-messaging-core'
 import { fakeCrypto, fakePlatform } from '@org/agent-messaging-testing'
 import { ok, okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
-import { webhookSecretContext } from '../src/domain/webhook.js'
+import { webhookSecretContext } from '../src/domain/webhooks/webhook.js'
 
 const url = 'https://receiver.example/hook'
 const KEY = 'Bearer canary-7f3a'

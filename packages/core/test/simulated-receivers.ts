@@ -1,4 +1,4 @@
-import type { Verdict } from '../src/domain/webhook-limit.js'
+import type { Verdict } from '../src/domain/webhooks/webhook-limit.js'
 import { AdaptiveLimit } from '../src/webhooks/adaptive-limit.js'
 import { seededRandom } from '@org/agent-messaging-testing'
 

@@ -1,4 +1,4 @@
-import { agentEvent, type Agent, type AgentState } from '../domain/agent.js'
+import { agentEvent, type Agent, type AgentState } from '../domain/agents/agent.js'
 import type { Platform } from '../platform.js'
 import type { DeliverySender } from '../webhooks/delivery-sender.js'
 import { outgoingOf } from '../webhooks/outbox.js'

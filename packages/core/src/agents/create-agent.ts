@@ -11,19 +11,19 @@ import {
   type AgentRuntimeConfig,
   type AgentSettings,
   type OnBusy,
-} from '../domain/agent.js'
-import { a2aProblem } from '../domain/a2a-card.js'
-import { auditEntry, type ByActor } from '../domain/audit.js'
-import { fail } from '../domain/fail.js'
-import { jsonProblem } from '../domain/json.js'
-import { defaultPrincipalProblem } from '../domain/principal.js'
-import { rulesOf, settingsIn } from '../domain/setting.js'
-import { newSecret } from '../domain/signature.js'
+} from '../domain/agents/agent.js'
+import { a2aProblem } from '../domain/agents/a2a-card.js'
+import { auditEntry, type ByActor } from '../domain/access/audit.js'
+import { fail } from '../domain/values/fail.js'
+import { jsonProblem } from '../domain/values/json.js'
+import { defaultPrincipalProblem } from '../domain/access/principal.js'
+import { rulesOf, settingsIn } from '../domain/values/setting.js'
+import { newSecret } from '../domain/webhooks/signature.js'
 import type { Unavailable } from '../ports/stored.js'
 import { within } from '../pacing/deadline.js'
 import type { With } from './context.js'
 import type { Platform } from '../platform.js'
-import { broken, invalid, required, type Invalid, type Rule } from '../domain/input-rules.js'
+import { broken, invalid, required, type Invalid, type Rule } from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from '../webhooks/require-project.js'
 
 export type CreateAgentInput = AgentSettings &

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Agent, AgentState } from '../domain/agent.js'
+import type { Agent, AgentState } from '../domain/agents/agent.js'
 import { decideStep, type LocalAgent, type Step } from './decide-step.js'
 
 const NOW = 1_000

@@ -1,5 +1,5 @@
-import type { Agent, AgentState, FailedAgent } from '../domain/agent.js'
-import type { Instant } from '../domain/instant.js'
+import type { Agent, AgentState, FailedAgent } from '../domain/agents/agent.js'
+import type { Instant } from '../domain/values/instant.js'
 
 /**
  * The next step of the supervisor for one agent. Each step ends in a change of state, or is the

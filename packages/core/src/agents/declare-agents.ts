@@ -1,6 +1,6 @@
 import type { Platform } from '../platform.js'
 import { err, ok, safeTry } from 'neverthrow'
-import type { Agent, AgentSettings } from '../domain/agent.js'
+import type { Agent, AgentSettings } from '../domain/agents/agent.js'
 import {
   decideFields,
   fieldsOfAgent,
@@ -9,8 +9,8 @@ import {
   type AgentFields,
   type Decision,
   type DeclaredDigests,
-} from '../domain/declared-agent.js'
-import type { Json } from '../domain/json.js'
+} from '../domain/agents/declared-agent.js'
+import type { Json } from '../domain/values/json.js'
 import type { Stored } from '../ports/stored.js'
 import type { With } from './context.js'
 import { createAgent, parsedRuntime, withDefaults, type CreateAgentError } from './create-agent.js'

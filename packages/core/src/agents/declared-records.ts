@@ -1,7 +1,11 @@
 import { ok, safeTry } from 'neverthrow'
-import type { Agent } from '../domain/agent.js'
-import { fieldsOfAgent, type AgentFields, type DeclaredDigests } from '../domain/declared-agent.js'
-import { canonicalJson, type Json } from '../domain/json.js'
+import type { Agent } from '../domain/agents/agent.js'
+import {
+  fieldsOfAgent,
+  type AgentFields,
+  type DeclaredDigests,
+} from '../domain/agents/declared-agent.js'
+import { canonicalJson, type Json } from '../domain/values/json.js'
 import type { Platform } from '../platform.js'
 import type { Crypto } from '../ports/platform.js'
 import type { Stored } from '../ports/stored.js'

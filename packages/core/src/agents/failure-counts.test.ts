@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { FailedAgent } from '../domain/agent.js'
+import type { FailedAgent } from '../domain/agents/agent.js'
 import { fakeClock } from '@org/agent-messaging-testing'
 import { FailureCounts } from './failure-counts.js'
 

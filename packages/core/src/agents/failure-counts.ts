@@ -1,5 +1,5 @@
-import { decideAfterFailure, type AgentState, type FailedAgent } from '../domain/agent.js'
-import type { RunError } from '../domain/run.js'
+import { decideAfterFailure, type AgentState, type FailedAgent } from '../domain/agents/agent.js'
+import type { RunError } from '../domain/messages/run.js'
 import type { Clock } from '../ports/platform.js'
 
 /** An agent that has run for this long has recovered. */

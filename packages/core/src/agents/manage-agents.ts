@@ -5,17 +5,17 @@ import {
   runtimeSecretsContext,
   type Agent,
   type AgentChanges,
-} from '../domain/agent.js'
-import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
-import { fail } from '../domain/fail.js'
-import { given } from '../domain/given.js'
-import { ofPage } from '../domain/page-rules.js'
+} from '../domain/agents/agent.js'
+import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/access/audit.js'
+import { fail } from '../domain/values/fail.js'
+import { given } from '../domain/values/given.js'
+import { ofPage } from '../domain/values/page-rules.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
 import { agentRules, runtimeConfig, settleAgent, type CreatedAgent } from './create-agent.js'
 import type { With } from './context.js'
 import type { Platform } from '../platform.js'
-import { broken, type Invalid } from '../domain/input-rules.js'
+import { broken, type Invalid } from '../domain/values/input-rules.js'
 
 /** `agent` is an id or a name. */
 export type AgentRef = { readonly projectId: string; readonly agent: string }

@@ -1,6 +1,6 @@
-import type { Agent } from '../domain/agent.js'
-import type { Instant } from '../domain/instant.js'
-import { isExtensionDue } from '../messages/run-leases.js'
+import type { Agent } from '../domain/agents/agent.js'
+import type { Instant } from '../domain/values/instant.js'
+import { isExtensionDue } from '../messages/runs/run-leases.js'
 import type { Platform } from '../platform.js'
 import { runtimeFor } from './agent-host.js'
 

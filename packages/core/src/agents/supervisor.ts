@@ -1,5 +1,5 @@
-import type { Agent } from '../domain/agent.js'
-import { wordsOf } from '../domain/run.js'
+import type { Agent } from '../domain/agents/agent.js'
+import { wordsOf } from '../domain/messages/run.js'
 import { within } from '../pacing/deadline.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import { AgentLifecycle, type LifecycleContext } from './agent-lifecycle.js'

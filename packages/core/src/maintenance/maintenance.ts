@@ -1,5 +1,5 @@
-import { COUNT_STEPS, startOf } from '../domain/counts.js'
-import type { Instant } from '../domain/instant.js'
+import { COUNT_STEPS, startOf } from '../domain/operations/counts.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'

@@ -1,6 +1,6 @@
 import { ok, safeTry } from 'neverthrow'
-import { DAY_MS, startOf } from '../domain/counts.js'
-import type { Instant } from '../domain/instant.js'
+import { DAY_MS, startOf } from '../domain/operations/counts.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { PeoplePlace } from '../ports/counts-store.js'
 import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'

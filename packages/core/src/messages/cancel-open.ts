@@ -1,6 +1,6 @@
 import { ok, okAsync, ResultAsync, safeTry } from 'neverthrow'
-import type { AuditEntry } from '../domain/audit.js'
-import { isFinal } from '../domain/message.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import { isFinal } from '../domain/messages/message.js'
 import type { MessageFilter } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import { cancelFound, type CancelContext } from './change-messages.js'

@@ -1,9 +1,9 @@
 import type { TurnQueue } from '../pacing/turn-queue.js'
-import type { AgentStarts } from './agent-starts.js'
-import type { Dispatcher } from './dispatcher.js'
+import type { AgentStarts } from './runs/agent-starts.js'
+import type { Dispatcher } from './runs/dispatcher.js'
 import type { EarlierReads } from './earlier-reads.js'
 import type { ProjectLimits } from './project-limits.js'
-import type { RunContext } from './run-context.js'
+import type { RunContext } from './runs/run-context.js'
 import type { Platform } from '../platform.js'
 import type { WaitingRoom } from './waiting-room.js'
 

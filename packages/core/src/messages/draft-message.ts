@@ -1,7 +1,7 @@
 import { err, ok, type Result } from 'neverthrow'
-import type { Agent } from '../domain/agent.js'
-import type { EarlierTurn } from '../domain/history.js'
-import { broken, textRule, type Invalid, type Rule } from '../domain/input-rules.js'
+import type { Agent } from '../domain/agents/agent.js'
+import type { EarlierTurn } from '../domain/messages/history.js'
+import { broken, textRule, type Invalid, type Rule } from '../domain/values/input-rules.js'
 import {
   canonicalJson,
   isJsonObject,
@@ -9,11 +9,11 @@ import {
   jsonProblem,
   type Json,
   type JsonObject,
-} from '../domain/json.js'
-import type { Limits } from '../domain/limits.js'
-import { resolvePrincipal, type PrincipalError } from '../domain/principal.js'
-import { parseTrace } from '../domain/trace.js'
-import { countOfMessage } from '../domain/counts.js'
+} from '../domain/values/json.js'
+import type { Limits } from '../domain/values/limits.js'
+import { resolvePrincipal, type PrincipalError } from '../domain/access/principal.js'
+import { parseTrace } from '../domain/messages/trace.js'
+import { countOfMessage } from '../domain/operations/counts.js'
 import type { NewMessage } from '../ports/message-store.js'
 import type { Platform } from '../platform.js'
 import type { SendingKey } from './earlier-reads.js'

@@ -1,13 +1,13 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
-import type { Agent } from '../domain/agent.js'
-import { isMistyped, type ApiKey } from '../domain/api-key.js'
-import { fail } from '../domain/fail.js'
-import { Recent } from '../domain/recent.js'
+import type { Agent } from '../domain/agents/agent.js'
+import { isMistyped, type ApiKey } from '../domain/access/api-key.js'
+import { fail } from '../domain/values/fail.js'
+import { Recent } from '../domain/values/recent.js'
 import type { Platform } from '../platform.js'
 import type { ReadEarlier } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { Invalid } from '../domain/input-rules.js'
+import type { Invalid } from '../domain/values/input-rules.js'
 
 /** Keys, and agents by project and id or name. */
 const MOST_KEPT = 1_000

@@ -1,5 +1,5 @@
-import { decideDueInput, isAsking, openInput } from '../domain/input-decisions.js'
-import type { Message } from '../domain/message.js'
+import { decideDueInput, isAsking, openInput } from '../domain/messages/input-decisions.js'
+import type { Message } from '../domain/messages/message.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { CancelContext } from './change-messages.js'
 import { changeInput } from './inputs.js'

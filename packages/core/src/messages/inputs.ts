@@ -1,25 +1,25 @@
 import type { Platform } from '../platform.js'
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry, type AuditAction, type ByActor } from '../domain/audit.js'
-import { fail } from '../domain/fail.js'
+import { auditEntry, type AuditAction, type ByActor } from '../domain/access/audit.js'
+import { fail } from '../domain/values/fail.js'
 import {
   decideAnswer,
   decideWithdrawal,
   isAsking,
   openInput,
   type AnswerRefusal,
-} from '../domain/input-decisions.js'
-import { invalid, type Invalid } from '../domain/input-rules.js'
-import { countOfEnd } from '../domain/counts.js'
-import type { EventPayload } from '../domain/event.js'
-import type { Instant } from '../domain/instant.js'
-import type { Message } from '../domain/message.js'
-import type { MessageInput } from '../domain/message-input.js'
+} from '../domain/messages/input-decisions.js'
+import { invalid, type Invalid } from '../domain/values/input-rules.js'
+import { countOfEnd } from '../domain/operations/counts.js'
+import type { EventPayload } from '../domain/webhooks/event.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { Message } from '../domain/messages/message.js'
+import type { MessageInput } from '../domain/messages/message-input.js'
 import {
   principalProblem,
   type ExecutionPrincipal,
   type PrincipalError,
-} from '../domain/principal.js'
+} from '../domain/access/principal.js'
 import type { AfterInput, InputChanged } from '../ports/message-store.js'
 import type { PageOf, Stored } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'

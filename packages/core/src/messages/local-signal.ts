@@ -1,5 +1,5 @@
-import { ShortLivedMap } from '../domain/short-lived-map.js'
-import type { Message } from '../domain/message.js'
+import { ShortLivedMap } from '../domain/values/short-lived-map.js'
+import type { Message } from '../domain/messages/message.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
 
 type Hear = (message: Message | undefined) => void

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from 'neverthrow'
-import { Recent } from '../domain/recent.js'
-import type { SendLimits } from '../domain/send-limit.js'
+import { Recent } from '../domain/values/recent.js'
+import type { SendLimits } from '../domain/access/send-limit.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isFinal, type Message } from '../domain/message.js'
+import { isFinal, type Message } from '../domain/messages/message.js'
 import type { Platform } from '../platform.js'
 import { defaultPolicy } from '../policy.js'
 import type { ResponseSignal } from '../ports/response-signal.js'

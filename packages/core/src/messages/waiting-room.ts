@@ -1,5 +1,5 @@
-import { isSettled, type Message } from '../domain/message.js'
-import { ShortLivedMap } from '../domain/short-lived-map.js'
+import { isSettled, type Message } from '../domain/messages/message.js'
+import { ShortLivedMap } from '../domain/values/short-lived-map.js'
 import type { Platform } from '../platform.js'
 import type { Caller } from '../ports/stored.js'
 import { ProjectCounts } from './project-counts.js'

@@ -11,7 +11,7 @@ import {
 } from 'node:crypto'
 import { setMaxListeners } from 'node:events'
 import path from 'node:path'
-import type { Sealed } from '../domain/sealed.js'
+import type { Sealed } from '../domain/values/sealed.js'
 import type { Clock, Crypto, Ids, Random } from '../ports/platform.js'
 import type { Telemetry } from '../ports/telemetry.js'
 import { remembered } from './remembered.js'

@@ -1,5 +1,5 @@
-import { toIso } from '../domain/instant.js'
-import type { Json } from '../domain/json.js'
+import { toIso } from '../domain/values/instant.js'
+import type { Json } from '../domain/values/json.js'
 import type { Clock } from '../ports/platform.js'
 import { levelOfFact, type Fact, type Telemetry } from '../ports/telemetry.js'
 

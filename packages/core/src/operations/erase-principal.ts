@@ -1,13 +1,13 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry, type ByActor } from '../domain/audit.js'
-import type { Message } from '../domain/message.js'
-import { MAX_END_USER_ID } from '../domain/principal.js'
+import { auditEntry, type ByActor } from '../domain/access/audit.js'
+import type { Message } from '../domain/messages/message.js'
+import { MAX_END_USER_ID } from '../domain/access/principal.js'
 import type { MessageErasure } from '../ports/message-store.js'
 import type { PrincipalStep, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import type { With } from './context.js'
-import { broken, type Invalid } from '../domain/input-rules.js'
-import { textRule } from '../domain/input-rules.js'
+import { broken, type Invalid } from '../domain/values/input-rules.js'
+import { textRule } from '../domain/values/input-rules.js'
 
 export type CountPrincipalInput = {
   readonly projectId: string

@@ -7,16 +7,22 @@ import {
   PERMISSIONS,
   type ApiKey,
   type Permission,
-} from '../domain/api-key.js'
-import { auditEntry, type ByActor } from '../domain/audit.js'
-import type { SendLimit, SendLimits } from '../domain/send-limit.js'
-import { fail } from '../domain/fail.js'
-import { rulesOf, type Settings } from '../domain/setting.js'
-import { ofPage } from '../domain/page-rules.js'
+} from '../domain/access/api-key.js'
+import { auditEntry, type ByActor } from '../domain/access/audit.js'
+import type { SendLimit, SendLimits } from '../domain/access/send-limit.js'
+import { fail } from '../domain/values/fail.js'
+import { rulesOf, type Settings } from '../domain/values/setting.js'
+import { ofPage } from '../domain/values/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
-import { broken, required, textRule, type Invalid, type Rule } from '../domain/input-rules.js'
+import {
+  broken,
+  required,
+  textRule,
+  type Invalid,
+  type Rule,
+} from '../domain/values/input-rules.js'
 
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'

@@ -1,7 +1,7 @@
 import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry, type ByActor } from '../domain/audit.js'
-import { fail } from '../domain/fail.js'
-import { broken, required, type Invalid } from '../domain/input-rules.js'
+import { auditEntry, type ByActor } from '../domain/access/audit.js'
+import { fail } from '../domain/values/fail.js'
+import { broken, required, type Invalid } from '../domain/values/input-rules.js'
 import {
   canOpen,
   isOpen,
@@ -10,8 +10,8 @@ import {
   PORTAL_PERMISSIONS,
   type PortalPermission,
   type PortalSession,
-} from '../domain/portal.js'
-import { rulesOf, type Settings } from '../domain/setting.js'
+} from '../domain/access/portal.js'
+import { rulesOf, type Settings } from '../domain/values/setting.js'
 import { isCode, newCode } from '../messages/input-link.js'
 import type { Platform } from '../platform.js'
 import type { Stored, Unavailable } from '../ports/stored.js'

@@ -24,7 +24,7 @@ import { readBacklog } from './read-backlog.js'
 import { readStats } from './read-stats.js'
 import { resealSecrets } from './reseal-secrets.js'
 import type { Stored, PageOf } from '../ports/stored.js'
-import { ofPage } from '../domain/page-rules.js'
+import { ofPage } from '../domain/values/page-rules.js'
 import type { AuditFilter } from '../ports/audit-store.js'
 
 /** Calls of operators: projects, keys, erasure, counts, the bounded pass. */

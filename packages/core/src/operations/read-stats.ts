@@ -12,9 +12,9 @@ import {
   type CountName,
   type CountRow,
   type Counts,
-} from '../domain/counts.js'
-import { invalid, type Invalid } from '../domain/input-rules.js'
-import type { Instant } from '../domain/instant.js'
+} from '../domain/operations/counts.js'
+import { invalid, type Invalid } from '../domain/values/input-rules.js'
+import type { Instant } from '../domain/values/instant.js'
 import { countPeople, type PeopleCount } from '../maintenance/people.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'

@@ -1,7 +1,7 @@
 import { ok, safeTry } from 'neverthrow'
 import { resealDeclared } from '../agents/declared-records.js'
-import { resealAgent } from '../domain/agent.js'
-import { resealWebhook } from '../domain/webhook.js'
+import { resealAgent } from '../domain/agents/agent.js'
+import { resealWebhook } from '../domain/webhooks/webhook.js'
 import { adoptMasterKey } from '../maintenance/master-key.js'
 import type { Platform } from '../platform.js'
 

@@ -1,5 +1,5 @@
-import type { RandomBytes } from '../domain/signature.js'
-import { childTrace } from '../domain/trace.js'
+import type { RandomBytes } from '../domain/webhooks/signature.js'
+import { childTrace } from '../domain/messages/trace.js'
 import type { ActiveSpan, SpanStart, Tracing } from '../ports/tracing.js'
 
 const LEAVES_THE_SERVICE: ReadonlySet<SpanStart['name']> = new Set([

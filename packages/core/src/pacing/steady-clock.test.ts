@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ClockJump } from '../domain/clock-jump.js'
+import type { ClockJump } from '../domain/operations/clock-jump.js'
 import type { Clock } from '../ports/platform.js'
 import { fakeClock } from '@org/agent-messaging-testing'
 import { SteadyClock } from './steady-clock.js'

@@ -1,5 +1,5 @@
-import { MIN_JUMP_MS, type ClockJump } from '../domain/clock-jump.js'
-import type { Instant } from '../domain/instant.js'
+import { MIN_JUMP_MS, type ClockJump } from '../domain/operations/clock-jump.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { Platform } from '../platform.js'
 import type { Clock } from '../ports/platform.js'
 import { retryUntilStored } from './retry-until-stored.js'

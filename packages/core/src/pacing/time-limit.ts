@@ -1,5 +1,5 @@
 import { err, type Result } from 'neverthrow'
-import { ShortLivedMap } from '../domain/short-lived-map.js'
+import { ShortLivedMap } from '../domain/values/short-lived-map.js'
 import type { Clock } from '../ports/platform.js'
 import { UNCONFIRMED, type Unavailable } from '../ports/stored.js'
 import { Alarm } from './alarm.js'

@@ -1,5 +1,5 @@
 import type { Result } from 'neverthrow'
-import type { Invalid } from '../domain/input-rules.js'
+import type { Invalid } from '../domain/values/input-rules.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan, Tracing } from '../ports/tracing.js'
 import { NO_SPAN } from './no-tracing.js'

@@ -1,4 +1,4 @@
-import { ShortLivedMap } from '../domain/short-lived-map.js'
+import { ShortLivedMap } from '../domain/values/short-lived-map.js'
 import type { Caller, Unavailable } from '../ports/stored.js'
 
 export type WaitingLimits = {

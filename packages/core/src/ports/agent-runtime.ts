@@ -1,11 +1,11 @@
 import type { Result } from 'neverthrow'
-import type { Agent } from '../domain/agent.js'
-import type { HistoryLimit, Turn } from '../domain/history.js'
-import type { JsonObject } from '../domain/json.js'
-import type { AnsweredInput } from '../domain/message-input.js'
-import type { ExecutionPrincipal } from '../domain/principal.js'
-import type { RunError, RunOutcome } from '../domain/run.js'
-import type { TraceContext } from '../domain/trace.js'
+import type { Agent } from '../domain/agents/agent.js'
+import type { HistoryLimit, Turn } from '../domain/messages/history.js'
+import type { JsonObject } from '../domain/values/json.js'
+import type { AnsweredInput } from '../domain/messages/message-input.js'
+import type { ExecutionPrincipal } from '../domain/access/principal.js'
+import type { RunError, RunOutcome } from '../domain/messages/run.js'
+import type { TraceContext } from '../domain/messages/trace.js'
 
 /** Starts agents of one kind. */
 export interface AgentRuntime {

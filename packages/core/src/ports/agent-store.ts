@@ -1,6 +1,6 @@
-import type { Agent, AgentState } from '../domain/agent.js'
-import type { AuditEntry } from '../domain/audit.js'
-import type { Instant } from '../domain/instant.js'
+import type { Agent, AgentState } from '../domain/agents/agent.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
 import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
 

@@ -1,7 +1,7 @@
-import type { Outcome, SendingDelivery } from '../domain/delivery.js'
-import type { Instant } from '../domain/instant.js'
-import type { TraceContext } from '../domain/trace.js'
-import type { Webhook } from '../domain/webhook.js'
+import type { Outcome, SendingDelivery } from '../domain/webhooks/delivery.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { TraceContext } from '../domain/messages/trace.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import type { Lease } from './stored.js'
 
 /** Signs and sends the request of one attempt. */

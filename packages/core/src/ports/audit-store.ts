@@ -1,4 +1,4 @@
-import type { Actor, AuditAction, AuditEntry } from '../domain/audit.js'
+import type { Actor, AuditAction, AuditEntry } from '../domain/access/audit.js'
 import type { Page, PageOf, Purge, Stored } from './stored.js'
 
 /** An absent field matches every entry. */

@@ -1,5 +1,5 @@
-import type { CountRow } from '../domain/counts.js'
-import type { Instant } from '../domain/instant.js'
+import type { CountRow } from '../domain/operations/counts.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { Stored } from './stored.js'
 
 /** Reads the counts of projects. The other stores append a count in the commit that it counts. */

@@ -1,7 +1,7 @@
-import type { ApiKey } from '../domain/api-key.js'
-import type { AuditEntry } from '../domain/audit.js'
-import type { Instant } from '../domain/instant.js'
-import type { SendLimits } from '../domain/send-limit.js'
+import type { ApiKey } from '../domain/access/api-key.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { SendLimits } from '../domain/access/send-limit.js'
 import type { Page, PageOf, Stored } from './stored.js'
 
 /** `sendLimits` replace the limits of the operator. Absent: the project has no own ones. */

@@ -1,5 +1,5 @@
-import type { AuditEntry } from '../domain/audit.js'
-import type { OpenDeliveries } from '../domain/backlog.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import type { OpenDeliveries } from '../domain/operations/backlog.js'
 import type {
   AfterAttempt,
   DeliveryAttempt,
@@ -8,13 +8,13 @@ import type {
   OperatorReason,
   SendingDelivery,
   WebhookDelivery,
-} from '../domain/delivery.js'
-import type { EventName, WebhookEvent } from '../domain/event.js'
-import type { Instant } from '../domain/instant.js'
-import type { LeaseTerms } from '../domain/sending.js'
-import type { TraceContext } from '../domain/trace.js'
-import type { Webhook, WebhookChange } from '../domain/webhook.js'
-import type { Count } from '../domain/counts.js'
+} from '../domain/webhooks/delivery.js'
+import type { EventName, WebhookEvent } from '../domain/webhooks/event.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { LeaseTerms } from '../domain/webhooks/sending.js'
+import type { TraceContext } from '../domain/messages/trace.js'
+import type { Webhook, WebhookChange } from '../domain/webhooks/webhook.js'
+import type { Count } from '../domain/operations/counts.js'
 import type { Lease, Page, PageOf, PrincipalStep, Purge, Stored } from './stored.js'
 
 /**

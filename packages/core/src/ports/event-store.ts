@@ -1,5 +1,5 @@
-import type { EventName } from '../domain/event.js'
-import type { Instant } from '../domain/instant.js'
+import type { EventName } from '../domain/webhooks/event.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { PrincipalStep, Stored } from './stored.js'
 
 /**

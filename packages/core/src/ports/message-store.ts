@@ -1,6 +1,6 @@
-import type { EarlierTurn, HistoryLimit, Turn } from '../domain/history.js'
-import type { Instant } from '../domain/instant.js'
-import type { JsonObject } from '../domain/json.js'
+import type { EarlierTurn, HistoryLimit, Turn } from '../domain/messages/history.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { JsonObject } from '../domain/values/json.js'
 import type {
   AfterRun,
   AskingState,
@@ -11,12 +11,12 @@ import type {
   MessageState,
   MessageStateKind,
   RunningMessage,
-} from '../domain/message.js'
-import type { HookOfMessage } from '../domain/message-hook.js'
-import type { MessageInput } from '../domain/message-input.js'
-import type { MessageRun, PastRun } from '../domain/past-run.js'
-import type { BucketLevel, TokenTake } from '../domain/send-limit.js'
-import type { Count } from '../domain/counts.js'
+} from '../domain/messages/message.js'
+import type { HookOfMessage } from '../domain/messages/message-hook.js'
+import type { MessageInput } from '../domain/messages/message-input.js'
+import type { MessageRun, PastRun } from '../domain/messages/past-run.js'
+import type { BucketLevel, TokenTake } from '../domain/access/send-limit.js'
+import type { Count } from '../domain/operations/counts.js'
 import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
 import type {
   Audited,

@@ -1,5 +1,5 @@
-import type { Instant } from '../domain/instant.js'
-import type { Reseal, Sealed } from '../domain/sealed.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { Reseal, Sealed } from '../domain/values/sealed.js'
 
 /** Time. The domain never reads the clock: `now` is an argument. */
 export interface Clock {

@@ -1,6 +1,6 @@
-import type { AuditEntry } from '../domain/audit.js'
-import type { Instant } from '../domain/instant.js'
-import type { PortalSession } from '../domain/portal.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { PortalSession } from '../domain/access/portal.js'
 import type { Stored } from './stored.js'
 
 /** The sessions of customers. The store knows the code of a link only by its SHA-256 digest. */

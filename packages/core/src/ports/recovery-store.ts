@@ -1,6 +1,6 @@
-import type { AuditEntry } from '../domain/audit.js'
-import type { Instant } from '../domain/instant.js'
-import type { RecoveryProgress } from '../domain/recovery.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { RecoveryProgress } from '../domain/webhooks/recovery.js'
 import type { DeliveryFilter } from './delivery-store.js'
 import type { Page, PageOf, Purge, Stored } from './stored.js'
 

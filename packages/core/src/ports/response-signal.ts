@@ -1,4 +1,4 @@
-import type { Message } from '../domain/message.js'
+import type { Message } from '../domain/messages/message.js'
 
 /**
  * Wakes callers that wait for a message's answer. A wake-up can get lost: every listener also

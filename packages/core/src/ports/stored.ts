@@ -1,6 +1,6 @@
 import type { ResultAsync } from 'neverthrow'
-import type { AuditEntry } from '../domain/audit.js'
-import type { Instant } from '../domain/instant.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import type { Instant } from '../domain/values/instant.js'
 
 /**
  * The storage did not confirm the call: its queue is full, or the database is away. A write can

@@ -1,4 +1,4 @@
-import type { Json } from '../domain/json.js'
+import type { Json } from '../domain/values/json.js'
 
 /**
  * Receives one wide fact per event in the service. Adapters turn facts into log lines and metrics.

@@ -1,4 +1,4 @@
-import type { TraceContext } from '../domain/trace.js'
+import type { TraceContext } from '../domain/messages/trace.js'
 
 /**
  * Follows work from its cause, also through other processes. An adapter makes spans of a tracing

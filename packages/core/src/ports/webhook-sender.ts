@@ -1,5 +1,5 @@
 import type { Result } from 'neverthrow'
-import type { Outcome } from '../domain/delivery.js'
+import type { Outcome } from '../domain/webhooks/delivery.js'
 
 /** Sends webhook requests. */
 export interface WebhookSender {

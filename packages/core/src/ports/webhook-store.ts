@@ -1,6 +1,6 @@
-import type { AuditEntry } from '../domain/audit.js'
-import type { HookOfMessage } from '../domain/message-hook.js'
-import type { Webhook, WebhookChange } from '../domain/webhook.js'
+import type { AuditEntry } from '../domain/access/audit.js'
+import type { HookOfMessage } from '../domain/messages/message-hook.js'
+import type { Webhook, WebhookChange } from '../domain/webhooks/webhook.js'
 import type { MessageRef } from './message-store.js'
 import type { Page, PageOf, ResealedRows, ResealStep, Stored } from './stored.js'
 

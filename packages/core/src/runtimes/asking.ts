@@ -1,6 +1,10 @@
-import type { Json } from '../domain/json.js'
-import { isSameQuestion, type AnsweredInput, type AskingRun } from '../domain/message-input.js'
-import { failedRun, type EndedRun } from '../domain/run.js'
+import type { Json } from '../domain/values/json.js'
+import {
+  isSameQuestion,
+  type AnsweredInput,
+  type AskingRun,
+} from '../domain/messages/message-input.js'
+import { failedRun, type EndedRun } from '../domain/messages/run.js'
 
 export type AskOptions = Omit<AskingRun, 'kind' | 'question'>
 

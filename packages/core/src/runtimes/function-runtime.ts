@@ -1,10 +1,10 @@
 import { err, ok } from 'neverthrow'
-import { beginningOf, isStorableText } from '../domain/json.js'
-import { defaultLimits } from '../domain/limits.js'
-import { failedRun, wordsOf, type RunOutcome, type FinishedRun } from '../domain/run.js'
+import { beginningOf, isStorableText } from '../domain/values/json.js'
+import { defaultLimits } from '../domain/values/limits.js'
+import { failedRun, wordsOf, type RunOutcome, type FinishedRun } from '../domain/messages/run.js'
 import type { AgentRuntime, RunningAgent, RunRequest } from '../ports/agent-runtime.js'
 import { Asking, type Ask } from './asking.js'
-import { parseRunUsage, type RunUsage } from '../domain/usage.js'
+import { parseRunUsage, type RunUsage } from '../domain/operations/usage.js'
 
 /**
  * An agent as a function. It returns an answer or yields pieces of it, as an async generator does:

@@ -1,8 +1,8 @@
-import type { A2aSetting } from '../domain/a2a-card.js'
-import type { Agent, AgentState } from '../domain/agent.js'
-import type { JsonObject } from '../domain/json.js'
-import type { DefaultExecutionPrincipal } from '../domain/principal.js'
-import type { RunError } from '../domain/run.js'
+import type { A2aSetting } from '../domain/agents/a2a-card.js'
+import type { Agent, AgentState } from '../domain/agents/agent.js'
+import type { JsonObject } from '../domain/values/json.js'
+import type { DefaultExecutionPrincipal } from '../domain/access/principal.js'
+import type { RunError } from '../domain/messages/run.js'
 
 export type AgentColumns = ReturnType<typeof agentColumns>
 export type AgentRow = AgentColumns & { readonly seq: number }

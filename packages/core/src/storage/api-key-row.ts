@@ -1,4 +1,4 @@
-import type { ApiKey } from '../domain/api-key.js'
+import type { ApiKey } from '../domain/access/api-key.js'
 
 /** An API key without the digest, which no method returns. */
 export type ApiKeyRow = Omit<ApiKey, 'permissions' | 'expiresAt' | 'revokedAt'> & {

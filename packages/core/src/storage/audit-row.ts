@@ -1,4 +1,4 @@
-import type { Actor, AuditEntry } from '../domain/audit.js'
+import type { Actor, AuditEntry } from '../domain/access/audit.js'
 import type { AuditFilter } from '../ports/audit-store.js'
 
 /** An entry of the audit log. `fields` is JSON. */

@@ -4,8 +4,8 @@ import type {
   DeliveryAttempt,
   DeliveryState,
   WebhookDelivery,
-} from '../domain/delivery.js'
-import type { EventName } from '../domain/event.js'
+} from '../domain/webhooks/delivery.js'
+import type { EventName } from '../domain/webhooks/event.js'
 
 /** A delivery with the ids of its webhook and its event, and with the name of the event. */
 export type DeliveryRow = {

@@ -1,10 +1,10 @@
-export type { Agent, AgentState } from '../domain/agent.js'
+export type { Agent, AgentState } from '../domain/agents/agent.js'
 export { changeConditions } from './message-conditions.js'
-export { mayChangeRuntime } from '../domain/agent.js'
-export { isAuditedChange, type AuditEntry } from '../domain/audit.js'
-export type { ApiKey } from '../domain/api-key.js'
-export type { ClockJump, JumpReport, Move, MoveResult } from '../domain/clock-jump.js'
-export { afterJump, decideMove, MIN_JUMP_MS } from '../domain/clock-jump.js'
+export { mayChangeRuntime } from '../domain/agents/agent.js'
+export { isAuditedChange, type AuditEntry } from '../domain/access/audit.js'
+export type { ApiKey } from '../domain/access/api-key.js'
+export type { ClockJump, JumpReport, Move, MoveResult } from '../domain/operations/clock-jump.js'
+export { afterJump, decideMove, MIN_JUMP_MS } from '../domain/operations/clock-jump.js'
 export type {
   AfterAttempt,
   CancelReason,
@@ -14,25 +14,25 @@ export type {
   OperatorReason,
   SendingDelivery,
   WebhookDelivery,
-} from '../domain/delivery.js'
-export { decideRedelivery, keepsOrder } from '../domain/delivery.js'
-export type { LastFailure } from '../domain/delivery.js'
-export { orderKeyOf } from '../domain/delivery-order.js'
-export { openDeliveries, type DueDeliveries, type OpenQueue } from '../domain/backlog.js'
-export { ClaimBudget } from '../domain/claim-budget.js'
-export { attemptCounts, holdsRun } from '../domain/fencing.js'
-export { newDeliveryClaim, newMessageClaim, NO_CLAIMS } from '../domain/first-claim.js'
-export { leaseEnd, type LeaseTerms, type SendingSettings } from '../domain/sending.js'
-export type { EventName, WebhookEvent } from '../domain/event.js'
-export { freezeEvent, isForEndUser } from '../domain/event.js'
-export type { EarlierTurn, Turn } from '../domain/history.js'
-export { newestThatFit, turnsOf } from '../domain/history.js'
-export type { Instant } from '../domain/instant.js'
-export { toIso } from '../domain/instant.js'
-export type { JsonObject } from '../domain/json.js'
-export { isAnotherEvent, markOf } from '../domain/log-cursor.js'
-export { openInput } from '../domain/input-decisions.js'
-export type { MessageInput } from '../domain/message-input.js'
+} from '../domain/webhooks/delivery.js'
+export { decideRedelivery, keepsOrder } from '../domain/webhooks/delivery.js'
+export type { LastFailure } from '../domain/webhooks/delivery.js'
+export { orderKeyOf } from '../domain/webhooks/delivery-order.js'
+export { openDeliveries, type DueDeliveries, type OpenQueue } from '../domain/operations/backlog.js'
+export { ClaimBudget } from '../domain/messages/claim-budget.js'
+export { attemptCounts, holdsRun } from '../domain/messages/fencing.js'
+export { newDeliveryClaim, newMessageClaim, NO_CLAIMS } from '../domain/messages/first-claim.js'
+export { leaseEnd, type LeaseTerms, type SendingSettings } from '../domain/webhooks/sending.js'
+export type { EventName, WebhookEvent } from '../domain/webhooks/event.js'
+export { freezeEvent, isForEndUser } from '../domain/webhooks/event.js'
+export type { EarlierTurn, Turn } from '../domain/messages/history.js'
+export { newestThatFit, turnsOf } from '../domain/messages/history.js'
+export type { Instant } from '../domain/values/instant.js'
+export { toIso } from '../domain/values/instant.js'
+export type { JsonObject } from '../domain/values/json.js'
+export { isAnotherEvent, markOf } from '../domain/webhooks/log-cursor.js'
+export { openInput } from '../domain/messages/input-decisions.js'
+export type { MessageInput } from '../domain/messages/message-input.js'
 export type {
   AfterRun,
   AskingState,
@@ -40,7 +40,7 @@ export type {
   Message,
   MessageState,
   MessageStateKind,
-} from '../domain/message.js'
+} from '../domain/messages/message.js'
 export {
   allowedAttempts,
   canReturn,
@@ -48,15 +48,20 @@ export {
   isExhausted,
   isFinal,
   isRetryable,
-} from '../domain/message.js'
-export type { DefaultExecutionPrincipal, ExecutionPrincipal } from '../domain/principal.js'
-export { endUserMark, isEndUser } from '../domain/principal.js'
-export { interruptedRun, runsOf, type MessageRun, type PastRun } from '../domain/past-run.js'
-export type { RunError } from '../domain/run.js'
-export { recoveryAfterPage } from '../domain/recovery.js'
-export { ShortLivedMap } from '../domain/short-lived-map.js'
-export type { Sealed } from '../domain/sealed.js'
-export type { TraceContext } from '../domain/trace.js'
+} from '../domain/messages/message.js'
+export type { DefaultExecutionPrincipal, ExecutionPrincipal } from '../domain/access/principal.js'
+export { endUserMark, isEndUser } from '../domain/access/principal.js'
+export {
+  interruptedRun,
+  runsOf,
+  type MessageRun,
+  type PastRun,
+} from '../domain/messages/past-run.js'
+export type { RunError } from '../domain/messages/run.js'
+export { recoveryAfterPage } from '../domain/webhooks/recovery.js'
+export { ShortLivedMap } from '../domain/values/short-lived-map.js'
+export type { Sealed } from '../domain/values/sealed.js'
+export type { TraceContext } from '../domain/messages/trace.js'
 export {
   hasLimits,
   takeTokens,
@@ -64,7 +69,7 @@ export {
   type BucketLevel,
   type SendLimits,
   type TokenTake,
-} from '../domain/send-limit.js'
+} from '../domain/access/send-limit.js'
 export {
   COUNT_STEPS,
   DAY_MS,
@@ -77,23 +82,23 @@ export {
   type Count,
   type CountRow,
   type Counts,
-} from '../domain/counts.js'
-export type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
-export { heldByProbe, readyToProbe, untried } from '../domain/webhook-health.js'
-export type { DisabledReason, Webhook, WebhookChange } from '../domain/webhook.js'
-export { changeWebhook } from '../domain/webhook.js'
+} from '../domain/operations/counts.js'
+export type { Circuit, WebhookHealth } from '../domain/webhooks/webhook-health.js'
+export { heldByProbe, readyToProbe, untried } from '../domain/webhooks/webhook-health.js'
+export type { DisabledReason, Webhook, WebhookChange } from '../domain/webhooks/webhook.js'
+export { changeWebhook } from '../domain/webhooks/webhook.js'
 export {
   decideHook,
   HOOK_EVENTS,
   hookGets,
   isHook,
   type HookOfMessage,
-} from '../domain/message-hook.js'
-export { matchesFilter } from '../domain/webhook-filter.js'
+} from '../domain/messages/message-hook.js'
+export { matchesFilter } from '../domain/webhooks/webhook-filter.js'
 export type { AgentChange, AgentStore, OwnRequest, StateChange } from '../ports/agent-store.js'
 export type { AuditFilter, AuditStore } from '../ports/audit-store.js'
 export type { PortalStore } from '../ports/portal-store.js'
-export { canOpen, type PortalSession } from '../domain/portal.js'
+export { canOpen, type PortalSession } from '../domain/access/portal.js'
 export { limitsColumn, toProject, type ProjectRow } from './project-row.js'
 export { ENDED_SIGN_IN } from '../ports/credential-store.js'
 export type { CredentialStore, Project, ProjectChange, SignIn } from '../ports/credential-store.js'

@@ -1,4 +1,4 @@
-import type { Instant } from '../domain/instant.js'
+import type { Instant } from '../domain/values/instant.js'
 import type { LeaseKeeper } from '../ports/lease-keeper.js'
 import type { HeldRun } from '../ports/message-store.js'
 

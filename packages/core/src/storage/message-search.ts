@@ -1,5 +1,5 @@
-import { statusOf, type Message } from '../domain/message.js'
-import { isEndUser } from '../domain/principal.js'
+import { statusOf, type Message } from '../domain/messages/message.js'
+import { isEndUser } from '../domain/access/principal.js'
 import type { MessageSearch } from '../ports/message-store.js'
 
 /** True if the search finds the message. */

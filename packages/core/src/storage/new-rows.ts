@@ -1,8 +1,8 @@
-import { orderKeyOf } from '../domain/delivery-order.js'
-import type { Instant } from '../domain/instant.js'
-import type { MessageState } from '../domain/message.js'
-import type { WebhookEvent } from '../domain/event.js'
-import type { Webhook } from '../domain/webhook.js'
+import { orderKeyOf } from '../domain/webhooks/delivery-order.js'
+import type { Instant } from '../domain/values/instant.js'
+import type { MessageState } from '../domain/messages/message.js'
+import type { WebhookEvent } from '../domain/webhooks/event.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Accepted, NewMessage } from '../ports/message-store.js'
 

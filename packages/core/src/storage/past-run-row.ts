@@ -1,6 +1,6 @@
-import type { PastRun } from '../domain/past-run.js'
-import type { RunError } from '../domain/run.js'
-import type { RunUsage } from '../domain/usage.js'
+import type { PastRun } from '../domain/messages/past-run.js'
+import type { RunError } from '../domain/messages/run.js'
+import type { RunUsage } from '../domain/operations/usage.js'
 
 /** `error` and `usage` are JSON. */
 export type PastRunRow = Pick<PastRun, 'attempt' | 'startedAt' | 'endedAt' | 'reason'> & {

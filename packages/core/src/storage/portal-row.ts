@@ -1,4 +1,4 @@
-import type { PortalSession } from '../domain/portal.js'
+import type { PortalSession } from '../domain/access/portal.js'
 
 /** A portal session without the digest, which no method returns. */
 export type PortalRow = Omit<

@@ -1,4 +1,4 @@
-import { hasLimits, type SendLimits } from '../domain/send-limit.js'
+import { hasLimits, type SendLimits } from '../domain/access/send-limit.js'
 import type { Project } from '../ports/credential-store.js'
 
 export type ProjectRow = Omit<Project, 'sendLimits'> & { readonly sendLimits: string | null }

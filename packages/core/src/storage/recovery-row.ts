@@ -1,4 +1,4 @@
-import type { RecoveryState } from '../domain/recovery.js'
+import type { RecoveryState } from '../domain/webhooks/recovery.js'
 import type { Recovery, RecoveryFilter } from '../ports/recovery-store.js'
 
 /** `lastPageAt` gives the running recoveries their turns. At first it is the creation time. */

@@ -1,4 +1,4 @@
-import type { TraceContext } from '../domain/trace.js'
+import type { TraceContext } from '../domain/messages/trace.js'
 import type { Page, ResealedRows, ResealStep } from '../ports/stored.js'
 
 /** Makes a page of its rows. `rows` has one row more than the page if there is a next page. */

@@ -1,9 +1,9 @@
-import { filled } from '../domain/given.js'
-import type { Sealed } from '../domain/sealed.js'
-import type { SendingSettings } from '../domain/sending.js'
-import type { WebhookFilter } from '../domain/webhook-filter.js'
-import type { Circuit, WebhookHealth } from '../domain/webhook-health.js'
-import { ownSettings, type ClearableName, type Webhook } from '../domain/webhook.js'
+import { filled } from '../domain/values/given.js'
+import type { Sealed } from '../domain/values/sealed.js'
+import type { SendingSettings } from '../domain/webhooks/sending.js'
+import type { WebhookFilter } from '../domain/webhooks/webhook-filter.js'
+import type { Circuit, WebhookHealth } from '../domain/webhooks/webhook-health.js'
+import { ownSettings, type ClearableName, type Webhook } from '../domain/webhooks/webhook.js'
 
 export type WebhookColumns = ReturnType<typeof webhookColumns>
 /** A store can return a boolean as a number. */

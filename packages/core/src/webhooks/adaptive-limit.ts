@@ -1,5 +1,10 @@
-import type { Instant } from '../domain/instant.js'
-import type { Answer, LimitCeiling, LimitReason, WebhookLimit } from '../domain/webhook-limit.js'
+import type { Instant } from '../domain/values/instant.js'
+import type {
+  Answer,
+  LimitCeiling,
+  LimitReason,
+  WebhookLimit,
+} from '../domain/webhooks/webhook-limit.js'
 
 /** The slots of a new webhook: at most a quarter of all. */
 const FIRST_SLOTS = 8

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { newSecret } from '../domain/signature.js'
-import { webhookSecretContext } from '../domain/webhook.js'
+import { newSecret } from '../domain/webhooks/signature.js'
+import { webhookSecretContext } from '../domain/webhooks/webhook.js'
 import type { AttemptOrder } from '../ports/attempt-maker.js'
 import { defaultPolicy } from '../policy.js'
 import { aWebhook, fakePlatform } from '@org/agent-messaging-testing'

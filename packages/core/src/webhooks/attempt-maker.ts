@@ -3,12 +3,16 @@ import {
   withoutHeaderValues,
   withRedactedHeaders,
   type CustomHeaders,
-} from '../domain/custom-headers.js'
-import type { Sealed } from '../domain/sealed.js'
-import { signatureHeaders } from '../domain/signature.js'
-import { signingSecrets, webhookHeadersContext, webhookSecretContext } from '../domain/webhook.js'
-import { TASK_TYPE } from '../domain/task-body.js'
-import type { Outcome } from '../domain/delivery.js'
+} from '../domain/webhooks/custom-headers.js'
+import type { Sealed } from '../domain/values/sealed.js'
+import { signatureHeaders } from '../domain/webhooks/signature.js'
+import {
+  signingSecrets,
+  webhookHeadersContext,
+  webhookSecretContext,
+} from '../domain/webhooks/webhook.js'
+import { TASK_TYPE } from '../domain/messages/task-body.js'
+import type { Outcome } from '../domain/webhooks/delivery.js'
 import type { AttemptMaker, AttemptOrder } from '../ports/attempt-maker.js'
 import type { Clock, Crypto } from '../ports/platform.js'
 import type { WebhookSender } from '../ports/webhook-sender.js'

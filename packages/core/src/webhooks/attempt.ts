@@ -1,18 +1,18 @@
 import { okAsync } from 'neverthrow'
-import { decideNextState, shownUrl, type Outcome } from '../domain/delivery.js'
-import { freezeEvent, type EventPayload } from '../domain/event.js'
-import { exhaustedEvent, lastAttemptOf, reportsFailure } from '../domain/exhausted.js'
-import { toIso, type Instant } from '../domain/instant.js'
-import { isHook } from '../domain/message-hook.js'
-import { taskBody } from '../domain/task-body.js'
-import { traceIdOf } from '../domain/trace.js'
-import { countsOfAttempt } from '../domain/counts.js'
-import type { Webhook } from '../domain/webhook.js'
+import { decideNextState, shownUrl, type Outcome } from '../domain/webhooks/delivery.js'
+import { freezeEvent, type EventPayload } from '../domain/webhooks/event.js'
+import { exhaustedEvent, lastAttemptOf, reportsFailure } from '../domain/messages/exhausted.js'
+import { toIso, type Instant } from '../domain/values/instant.js'
+import { isHook } from '../domain/messages/message-hook.js'
+import { taskBody } from '../domain/messages/task-body.js'
+import { traceIdOf } from '../domain/messages/trace.js'
+import { countsOfAttempt } from '../domain/operations/counts.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import {
   decideWebhookHealth,
   type HealthDecision,
   type WebhookAttempt,
-} from '../domain/webhook-health.js'
+} from '../domain/webhooks/webhook-health.js'
 import { retryUntilStored } from '../pacing/retry-until-stored.js'
 import { tracedCommit } from '../pacing/traced-commit.js'
 import type { Platform } from '../platform.js'

@@ -1,4 +1,4 @@
-import { isInterrupted } from '../domain/delivery.js'
+import { isInterrupted } from '../domain/webhooks/delivery.js'
 import type { Platform } from '../platform.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import {

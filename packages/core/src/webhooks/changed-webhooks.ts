@@ -1,4 +1,4 @@
-import type { Webhook } from '../domain/webhook.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { Clock } from '../ports/platform.js'
 

@@ -1,10 +1,10 @@
 import { err, ok } from 'neverthrow'
-import { customHeadersProblem } from '../domain/custom-headers.js'
-import { broken, invalid, type Rule } from '../domain/input-rules.js'
-import { rulesOf } from '../domain/setting.js'
-import { isSecret } from '../domain/signature.js'
-import { HEADER_LIMITS, webhookSettings, type WebhookChanges } from '../domain/webhook.js'
-import { filterRules } from '../domain/webhook-filter.js'
+import { customHeadersProblem } from '../domain/webhooks/custom-headers.js'
+import { broken, invalid, type Rule } from '../domain/values/input-rules.js'
+import { rulesOf } from '../domain/values/setting.js'
+import { isSecret } from '../domain/webhooks/signature.js'
+import { HEADER_LIMITS, webhookSettings, type WebhookChanges } from '../domain/webhooks/webhook.js'
+import { filterRules } from '../domain/webhooks/webhook-filter.js'
 import type { Platform } from '../platform.js'
 
 /** Checks the fields that are given. */

@@ -11,8 +11,8 @@ import {
   memoryWorkSignal,
 } from '@org/agent-messaging-testing'
 import { defaultPolicy } from '../policy.js'
-import { newSecret } from '../domain/signature.js'
-import { webhookSecretContext } from '../domain/webhook.js'
+import { newSecret } from '../domain/webhooks/signature.js'
+import { webhookSecretContext } from '../domain/webhooks/webhook.js'
 import { localSignal } from '../messages/local-signal.js'
 import { firstSlots } from './adaptive-limit.js'
 import { eventNews } from '../pacing/event-news.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fakeIds, aWebhook, BUILT_AT, fakeClock, fakePlatform } from '@org/agent-messaging-testing'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
-import type { LimitCeiling } from '../domain/webhook-limit.js'
+import type { LimitCeiling } from '../domain/webhooks/webhook-limit.js'
 import { defaultPolicy, type DeliverPolicy } from '../policy.js'
 import type { SenderPhase } from './attempts.js'
 import { FairQueue } from './fair-queue.js'

@@ -1,4 +1,4 @@
-import type { Webhook } from '../domain/webhook.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import type { Platform } from '../platform.js'
 import type { FairQueue } from './fair-queue.js'
 import type { Receivers } from './receivers.js'

@@ -1,14 +1,14 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
-import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/audit.js'
-import type { CustomHeaders } from '../domain/custom-headers.js'
-import { cutAnswer } from '../domain/delivery.js'
-import { freezeEvent } from '../domain/event.js'
-import { fail } from '../domain/fail.js'
-import { ofPage } from '../domain/page-rules.js'
-import { given } from '../domain/given.js'
-import { sendingSettings } from '../domain/sending.js'
-import { settingsIn } from '../domain/setting.js'
-import { newSecret } from '../domain/signature.js'
+import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/access/audit.js'
+import type { CustomHeaders } from '../domain/webhooks/custom-headers.js'
+import { cutAnswer } from '../domain/webhooks/delivery.js'
+import { freezeEvent } from '../domain/webhooks/event.js'
+import { fail } from '../domain/values/fail.js'
+import { ofPage } from '../domain/values/page-rules.js'
+import { given } from '../domain/values/given.js'
+import { sendingSettings } from '../domain/webhooks/sending.js'
+import { settingsIn } from '../domain/values/setting.js'
+import { newSecret } from '../domain/webhooks/signature.js'
 import {
   changeWebhook,
   ownSettings,
@@ -19,13 +19,19 @@ import {
   type WebhookChange,
   type WebhookChanges,
   type WebhookSettings,
-} from '../domain/webhook.js'
-import { resumed, untried } from '../domain/webhook-health.js'
+} from '../domain/webhooks/webhook.js'
+import { resumed, untried } from '../domain/webhooks/webhook-health.js'
 import type { PageOf, Stored, Unavailable } from '../ports/stored.js'
 
 import type { Platform } from '../platform.js'
 import type { With } from './context.js'
-import { broken, integerRule, invalid, required, type Invalid } from '../domain/input-rules.js'
+import {
+  broken,
+  integerRule,
+  invalid,
+  required,
+  type Invalid,
+} from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
 import { checkWebhook, secretRule } from './check-webhook.js'
 

@@ -1,5 +1,5 @@
-import { freezeEvent, type EventPayload } from '../domain/event.js'
-import type { TraceContext } from '../domain/trace.js'
+import { freezeEvent, type EventPayload } from '../domain/webhooks/event.js'
+import type { TraceContext } from '../domain/messages/trace.js'
 import type { Platform } from '../platform.js'
 import type { Outgoing } from '../ports/delivery-store.js'
 import type { Admission, DeliverySender } from './delivery-sender.js'

@@ -1,5 +1,5 @@
-import type { LimitCeiling, LimitReason, WebhookLimit } from '../domain/webhook-limit.js'
-import type { Webhook } from '../domain/webhook.js'
+import type { LimitCeiling, LimitReason, WebhookLimit } from '../domain/webhooks/webhook-limit.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import { AdaptiveLimit, firstSlots } from './adaptive-limit.js'
 import type { SenderPhase } from './attempts.js'
 import { RecentAttempts } from './recent-attempts.js'

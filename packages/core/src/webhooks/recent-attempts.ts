@@ -1,7 +1,7 @@
-import type { Outcome } from '../domain/delivery.js'
-import type { Instant } from '../domain/instant.js'
-import { retryAfterOf, type WebhookAttempt } from '../domain/webhook-health.js'
-import { verdictOn } from '../domain/webhook-limit.js'
+import type { Outcome } from '../domain/webhooks/delivery.js'
+import type { Instant } from '../domain/values/instant.js'
+import { retryAfterOf, type WebhookAttempt } from '../domain/webhooks/webhook-health.js'
+import { verdictOn } from '../domain/webhooks/webhook-limit.js'
 
 /** Failures with a success this shortly before are no reason for a write. */
 const QUIET_MS = 1_000

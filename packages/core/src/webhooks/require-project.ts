@@ -1,5 +1,5 @@
 import { ok, type ResultAsync } from 'neverthrow'
-import { fail } from '../domain/fail.js'
+import { fail } from '../domain/values/fail.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 

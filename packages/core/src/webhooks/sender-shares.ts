@@ -1,6 +1,6 @@
-import { textHash } from '../domain/text-hash.js'
-import type { LimitCeiling } from '../domain/webhook-limit.js'
-import type { Webhook } from '../domain/webhook.js'
+import { textHash } from '../domain/values/text-hash.js'
+import type { LimitCeiling } from '../domain/webhooks/webhook-limit.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
 import type { Platform } from '../platform.js'
 

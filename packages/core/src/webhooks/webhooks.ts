@@ -1,5 +1,5 @@
-import type { Webhook } from '../domain/webhook.js'
-import type { WebhookLimit } from '../domain/webhook-limit.js'
+import type { Webhook } from '../domain/webhooks/webhook.js'
+import type { WebhookLimit } from '../domain/webhooks/webhook-limit.js'
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
 import { DeliverySender } from './delivery-sender.js'

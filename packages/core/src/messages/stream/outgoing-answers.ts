@@ -1,5 +1,5 @@
-import type { RunningMessage } from '../../domain/message.js'
-import { ShortLivedMap } from '../../domain/short-lived-map.js'
+import type { RunningMessage } from '../../domain/messages/message.js'
+import { ShortLivedMap } from '../../domain/values/short-lived-map.js'
 import { MAX_RELAYED_LENGTH, type ChunkQuestion, type ChunkRelay } from '../../ports/chunk-relay.js'
 import type { Clock } from '../../ports/platform.js'
 import type { LiveAnswer } from './live-answer.js'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Message, MessageState, RunningMessage } from '../../domain/message.js'
+import type { Message, MessageState, RunningMessage } from '../../domain/messages/message.js'
 import { LiveAnswer } from './live-answer.js'
 import { StreamCursor } from './stream-cursor.js'
 

@@ -1,5 +1,5 @@
-import { isFinal, type Message, type MessageStateKind } from '../../domain/message.js'
-import { positionText, type StreamPosition } from '../../domain/stream-position.js'
+import { isFinal, type Message, type MessageStateKind } from '../../domain/messages/message.js'
+import { positionText, type StreamPosition } from '../../domain/messages/stream-position.js'
 import type { IncomingAnswer } from './incoming-answer.js'
 import type { LiveAnswer, Piece } from './live-answer.js'
 

@@ -1,5 +1,5 @@
-import type { Message } from '../../domain/message.js'
-import type { StreamPosition } from '../../domain/stream-position.js'
+import type { Message } from '../../domain/messages/message.js'
+import type { StreamPosition } from '../../domain/messages/stream-position.js'
 import type { StreamPolicy } from '../../policy.js'
 import type { IncomingAnswer } from './incoming-answer.js'
 import type { LiveAnswer } from './live-answer.js'

@@ -1,7 +1,7 @@
 import { ok, safeTry } from 'neverthrow'
-import { fail } from '../../domain/fail.js'
-import { isFinal } from '../../domain/message.js'
-import { readPosition } from '../../domain/stream-position.js'
+import { fail } from '../../domain/values/fail.js'
+import { isFinal } from '../../domain/messages/message.js'
+import { readPosition } from '../../domain/messages/stream-position.js'
 import type { With } from '../context.js'
 import { getMessage, type GetMessageError } from '../read-messages.js'
 

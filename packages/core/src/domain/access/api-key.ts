@@ -1,0 +1,80 @@
+import type { Instant } from '../values/instant.js'
+import type { RandomBytes } from '../webhooks/signature.js'
+
+export const PERMISSIONS = [
+  'project:message',
+  'project:agents',
+  'project:webhooks',
+  'project:events',
+  'project:audit',
+  'project:admin',
+] as const
+export type Permission = (typeof PERMISSIONS)[number]
+
+/**
+ * A credential of one project. The key is shown once. The service stores only its SHA-256 digest.
+ */
+export type ApiKey = {
+  readonly id: string
+  readonly projectId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  readonly createdAt: Instant
+  readonly expiresAt?: Instant
+  readonly revokedAt?: Instant
+}
+
+/** The longest name of a key or a project. */
+export const MAX_NAME = 100
+
+const PREFIX = 'amk_'
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const RANDOM_LENGTH = 32
+const CHECKSUM_LENGTH = 6
+const KEY = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
+
+/** Returns a key: `amk_`, 32 random base62 characters and 6 characters of checksum. */
+export function newApiKey(randomBytes: RandomBytes): string {
+  let random = ''
+  while (random.length < RANDOM_LENGTH) {
+    for (const byte of randomBytes(RANDOM_LENGTH)) {
+      // 248 = 4 × 62: a byte at or above it would favour the first characters.
+      if (byte < 248 && random.length < RANDOM_LENGTH) random += BASE62[byte % 62]
+    }
+  }
+  return PREFIX + random + checksum(random)
+}
+
+/**
+ * Returns true if a key of our form has a wrong checksum: such a key is refused without a read.
+ * Keys of another form, such as bootstrap keys, are looked up.
+ */
+export function isMistyped(key: string): boolean {
+  if (!key.startsWith(PREFIX)) return false
+  return (
+    !KEY.test(key) ||
+    checksum(key.slice(PREFIX.length, -CHECKSUM_LENGTH)) !== key.slice(-CHECKSUM_LENGTH)
+  )
+}
+
+/**
+ * A bootstrap key, for tests and containers, is any 20 or more printable ASCII characters without
+ * space and comma.
+ */
+export const isBootstrapKey = (key: string): boolean => /^[!-+\--~]{20,255}$/.test(key)
+
+/** Returns the CRC-32 as six base62 digits. It catches typing errors and protects nothing. */
+function checksum(text: string): string {
+  let crc = 0xffffffff
+  for (let i = 0; i < text.length; i++) {
+    crc ^= text.charCodeAt(i)
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+  }
+  let rest = ~crc >>> 0
+  let digits = ''
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    digits = BASE62[rest % 62] + digits
+    rest = Math.floor(rest / 62)
+  }
+  return digits
+}

@@ -1,0 +1,148 @@
+import { isJsonObject, jsonProblem, type Json, type JsonObject } from '../values/json.js'
+import { schemaCheck } from './schema-checks.js'
+import { SchemaWork, TooManySteps } from './schema-work.js'
+
+const MAX_LENGTH = 8 * 1024
+const MAX_DEPTH = 16
+
+/** Limits of a check: schemas in the schema, values in the answer, and steps. */
+export type CheckLimits = {
+  readonly schemaNodes: number
+  readonly values: number
+  /** A step is one keyword, or one schema, for one value or key. */
+  readonly steps: number
+}
+
+export const ANSWER_LIMITS: CheckLimits = { schemaNodes: 500, values: 1_000, steps: 1_000_000 }
+
+/** Returns why this is not a JSON Schema for answers, or undefined. */
+export function schemaProblem(schema: unknown, limits: CheckLimits): string | undefined {
+  if (!isJsonObject(schema)) return 'has a schema that is not an object'
+  const problem = jsonProblem(schema, MAX_DEPTH)
+  if (problem !== undefined) return `has a schema that ${problem}`
+  if (JSON.stringify(schema).length > MAX_LENGTH)
+    return `has a schema with more than ${MAX_LENGTH} characters as JSON`
+  const wrong = shapeProblem(schema, limits.schemaNodes)
+  return wrong === undefined ? undefined : `has a schema ${wrong}`
+}
+
+/** Returns why the value has too many values to be checked, or undefined. */
+export const sizeProblem = (value: unknown, { values }: CheckLimits): string | undefined =>
+  hasMoreValues(value, values) ? `must have at most ${values} values` : undefined
+
+/** Counts objects, lists and all that they contain. The walk ends at the limit. */
+function hasMoreValues(value: unknown, limit: number): boolean {
+  const found = [value]
+  for (const one of found) {
+    if (typeof one !== 'object' || one === null) continue
+    for (const key in one) {
+      if (found.length >= limit) return true
+      found.push((one as JsonObject)[key])
+    }
+  }
+  return false
+}
+
+/** Returns why the value does not match the schema, or undefined. */
+export const valueProblem = (
+  schema: JsonObject,
+  value: Json,
+  limits: CheckLimits,
+): string | undefined => checkValue(schema, value, limits).problem
+
+/** Checks a value, and counts the steps. The schema can be older than today's limits. */
+export function checkValue(
+  schema: JsonObject,
+  value: Json,
+  { schemaNodes, steps }: CheckLimits,
+): { readonly problem: string | undefined; readonly steps: number } {
+  const wrong = shapeProblem(schema, schemaNodes)
+  if (wrong !== undefined)
+    return { problem: `cannot be checked, because the question has a schema ${wrong}`, steps: 0 }
+  const work = new SchemaWork(steps)
+  try {
+    const failed = schemaCheck(schema)(value, work, undefined)
+    const place = failed?.at.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`)
+    const where = place?.length ? ` at ${place.join('')}` : ''
+    const problem = failed && `does not match the schema${where}: ${failed.says()}`
+    return { problem, steps: work.steps }
+  } catch (error) {
+    if (!(error instanceof TooManySteps)) throw error
+    return { problem: `needs more than ${steps} steps to be checked`, steps: work.steps }
+  }
+}
+
+/** References can repeat a check without end, and a pattern can take longer than any limit. */
+const REFUSED = words(
+  '$ref $dynamicRef $recursiveRef pattern patternProperties',
+  'additionalItems dependencies', // Of drafts before 2020-12.
+)
+const TYPES = new Set(['null', 'boolean', 'number', 'integer', 'string', 'array', 'object'])
+
+const isName = (value: Json): boolean => typeof value === 'string'
+const isNames = (value: Json): boolean => Array.isArray(value) && value.every(isName)
+const isType = (value: Json): boolean => typeof value === 'string' && TYPES.has(value)
+const isNumber = (value: Json): boolean => typeof value === 'number'
+const isCount = (value: Json): boolean => Number.isSafeInteger(value) && Number(value) >= 0
+
+/** The keywords whose values are one schema, a list of schemas, and schemas with free names. */
+const ONE = words(
+  'not if then else items contains additionalProperties propertyNames',
+  'unevaluatedItems unevaluatedProperties',
+)
+const LIST = words('allOf anyOf oneOf prefixItems')
+const NAMED = words('properties $defs definitions dependentSchemas')
+
+const VALUES: Readonly<Record<string, (value: Json) => boolean>> = {
+  type: (value) => isType(value) || (Array.isArray(value) && value.every(isType)),
+  enum: Array.isArray,
+  required: isNames,
+  dependentRequired: (value) => isJsonObject(value) && Object.values(value).every(isNames),
+  uniqueItems: (value) => typeof value === 'boolean',
+  multipleOf: (value) => Number(value) > 0 && isNumber(value),
+  ...all(words('minimum maximum exclusiveMinimum exclusiveMaximum'), isNumber),
+  ...all(words('minLength maxLength minItems maxItems minContains maxContains'), isCount),
+  ...all(words('minProperties maxProperties'), isCount),
+}
+
+function words(...lists: string[]): ReadonlySet<string> {
+  return new Set(lists.flatMap((list) => list.split(' ')))
+}
+
+function all(
+  keywords: ReadonlySet<string>,
+  fits: (value: Json) => boolean,
+): Record<string, (value: Json) => boolean> {
+  return Object.fromEntries([...keywords].map((keyword) => [keyword, fits]))
+}
+
+/** Returns the schemas that the value of a keyword has. */
+function schemasIn(keyword: string, value: Json): readonly Json[] | 'invalid' {
+  if (ONE.has(keyword)) return [value]
+  if (LIST.has(keyword)) return Array.isArray(value) ? value : 'invalid'
+  if (NAMED.has(keyword)) return isJsonObject(value) ? Object.values(value) : 'invalid'
+  return []
+}
+
+/**
+ * Returns why this is not a schema with at most `maxNodes` schemas in it, or undefined. The walk
+ * ends at that number.
+ */
+function shapeProblem(schema: Json, maxNodes: number): string | undefined {
+  const found: Json[] = [schema]
+  for (const node of found) {
+    if (found.length > maxNodes) return `with more than ${maxNodes} schema nodes`
+    if (typeof node === 'boolean') continue
+    if (!isJsonObject(node)) return INVALID
+    for (const [keyword, value] of Object.entries(node)) {
+      if (REFUSED.has(keyword)) return `with ${keyword}, which is not supported`
+      const fits = Object.hasOwn(VALUES, keyword) ? VALUES[keyword] : undefined
+      const schemas = schemasIn(keyword, value)
+      if (schemas === 'invalid' || fits?.(value) === false) return INVALID
+      found.push(...schemas)
+    }
+  }
+  return undefined
+}
+
+const INVALID = 'that is not valid'

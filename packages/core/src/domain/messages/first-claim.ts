@@ -1,0 +1,36 @@
+import type { Instant } from '../values/instant.js'
+import { leaseEnd, type LeaseTerms } from '../webhooks/sending.js'
+import type { Webhook } from '../webhooks/webhook.js'
+
+/**
+ * Returns when the claim of a new message ends, or undefined if the message is queued. The message
+ * starts at once if the caller claims it and no open message of its session is ahead of it.
+ */
+export const newMessageClaim = (
+  claimUntil: Instant | undefined,
+  isHead: boolean,
+): Instant | undefined => (isHead ? claimUntil : undefined)
+
+/** A claim on new deliveries. `except` contains ids of webhooks and of projects. */
+type DeliveryClaim = LeaseTerms & { readonly except: ReadonlySet<string> }
+/** `until`: the end of the claim. `skipped`: the id in `except` that prevented it. */
+type NewClaim = { readonly until?: Instant; readonly skipped?: string }
+const UNCLAIMED: NewClaim = {}
+/** The claims of a change without events. */
+export const NO_CLAIMS = { deliveries: [], skipped: [] } as const
+
+/**
+ * Returns the claim of a new delivery. Without `until` the delivery waits for a claim. A webhook
+ * that is disabled, paused or has an open circuit gets no claimed deliveries.
+ */
+export function newDeliveryClaim(
+  webhook: Pick<Webhook, 'id' | 'projectId' | 'status' | 'isPaused' | 'health' | 'sending'>,
+  claim: DeliveryClaim | undefined,
+): NewClaim {
+  const { id, projectId, status, isPaused, health } = webhook
+  const isReady = status.kind === 'enabled' && !isPaused && health.circuit.kind === 'closed'
+  if (!claim || !isReady) return UNCLAIMED
+  if (claim.except.has(id)) return { skipped: id }
+  if (claim.except.has(projectId)) return { skipped: projectId }
+  return { until: leaseEnd(claim, webhook) }
+}

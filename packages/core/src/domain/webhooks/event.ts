@@ -1,0 +1,246 @@
+import type { Instant } from '../values/instant.js'
+import { toIso } from '../values/instant.js'
+import type { Json, JsonObject } from '../values/json.js'
+import { endUserMark, isEndUser, type ExecutionPrincipal } from '../access/principal.js'
+import type { RunError } from '../messages/run.js'
+import type { TraceContext } from '../messages/trace.js'
+import type { UnreachableError } from '../values/unreachable-error.js'
+import type { FilteredEvent } from './webhook-filter.js'
+import type { RunUsage } from '../operations/usage.js'
+
+/** The events that a webhook can subscribe to. */
+export const EVENT_NAMES = [
+  'message.responded',
+  'message.failed',
+  'message.cancelled',
+  'message.input_required',
+  'message.input_reminder',
+  'message.input_received',
+  'agent.started',
+  'agent.stopped',
+  'agent.error',
+  'webhook.failing',
+  'webhook.recovered',
+  'webhook.disabled',
+  'delivery.exhausted',
+] as const
+export type SubscribableEvent = (typeof EVENT_NAMES)[number]
+/** `webhook.test` goes to one webhook, at an operator's request. */
+export type EventName = SubscribableEvent | 'webhook.test'
+
+/** The metadata as sent, and two of its keys at the top if it has them. */
+type Echo = {
+  readonly metadata: JsonObject
+  readonly channel?: Json
+  readonly correlationId?: Json
+}
+
+type QuestionData = Echo & {
+  readonly messageId: string
+  readonly agentId: string
+  readonly sessionId: string
+  readonly executionPrincipal: ExecutionPrincipal
+  readonly input: {
+    readonly id: string
+    readonly question: string
+    readonly options?: readonly string[]
+    readonly schema?: JsonObject
+    readonly answerBy?: 'execution_principal'
+    readonly askedAt: string
+    readonly expiresAt: string
+  }
+  /** A page where a person can answer once. Only receivers of webhooks get it. */
+  readonly inputUrl?: string
+}
+
+/** What an event tells other receivers of a failed attempt. */
+export type FailedAttempt =
+  | { readonly outcome: 'refused'; readonly statusCode: number }
+  | { readonly outcome: 'unreachable'; readonly error: UnreachableError }
+
+/** A fact that webhooks report. */
+export type EventPayload =
+  | {
+      readonly event: 'message.responded'
+      readonly data: Echo & {
+        readonly messageId: string
+        readonly agentId: string
+        readonly sessionId: string
+        readonly response: string
+        readonly executionPrincipal: ExecutionPrincipal
+        /** The time from the start of the answering run to its answer. */
+        readonly responseTimeMs: number
+        readonly usage?: RunUsage
+      }
+    }
+  | {
+      readonly event: 'message.failed'
+      readonly data: Echo & {
+        readonly messageId: string
+        readonly agentId: string
+        readonly sessionId: string
+        readonly error: RunError
+        readonly executionPrincipal: ExecutionPrincipal
+        readonly failedAt: string
+      }
+    }
+  | {
+      readonly event: 'message.cancelled'
+      readonly data: Echo & {
+        readonly messageId: string
+        readonly agentId: string
+        readonly sessionId: string
+        readonly executionPrincipal: ExecutionPrincipal
+        readonly cancelledAt: string
+      }
+    }
+  | { readonly event: 'message.input_required'; readonly data: QuestionData }
+  | { readonly event: 'message.input_reminder'; readonly data: QuestionData }
+  | {
+      readonly event: 'message.input_received'
+      readonly data: QuestionData & {
+        /** Without a principal, the answer is the one that the agent gave for the deadline. */
+        readonly answer: {
+          readonly value: Json
+          readonly executionPrincipal?: ExecutionPrincipal
+          readonly answeredAt: string
+        }
+      }
+    }
+  | {
+      readonly event: 'agent.started'
+      readonly data: {
+        readonly agentId: string
+        readonly runtime: string
+        readonly startedAt: string
+      }
+    }
+  | {
+      readonly event: 'agent.stopped'
+      readonly data: {
+        readonly agentId: string
+        readonly runtime: string
+        readonly stoppedAt: string
+      }
+    }
+  | {
+      readonly event: 'agent.error'
+      readonly data: Partial<Echo> & {
+        readonly agentId: string
+        readonly error: RunError
+        /** The next three fields are set if a message caused the event. */
+        readonly messageId?: string
+        readonly sessionId?: string
+        readonly executionPrincipal?: ExecutionPrincipal
+      }
+    }
+  | {
+      readonly event: 'webhook.failing'
+      /**
+       * The data of this and the next events leaves out the URL, which can contain a secret, because
+       * other receivers get these events.
+       */
+      readonly data: {
+        readonly webhookId: string
+        readonly consecutiveFailures: number
+        readonly failingSince: string
+        readonly circuitOpenUntil: string
+        readonly lastAttempt: FailedAttempt
+      }
+    }
+  | {
+      readonly event: 'webhook.recovered'
+      /** `failingSince` is that of the `webhook.failing` before. */
+      readonly data: {
+        readonly webhookId: string
+        readonly failingSince: string
+        readonly recoveredAt: string
+      }
+    }
+  | {
+      readonly event: 'webhook.disabled'
+      readonly data: {
+        readonly webhookId: string
+        readonly reason: 'failing' | 'gone'
+        readonly disabledAt: string
+        readonly consecutiveFailures: number
+        readonly failingSince: string
+      }
+    }
+  | {
+      readonly event: 'delivery.exhausted'
+      /** The delivery and its event, without the URL and without the body. */
+      readonly data: {
+        readonly deliveryId: string
+        readonly webhookId: string
+        readonly eventId: string
+        readonly event: EventName
+        readonly attemptCount: number
+        readonly lastAttempt: FailedAttempt
+        readonly exhaustedAt: string
+      }
+    }
+  | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }
+
+/**
+ * An event. Every attempt of every delivery sends exactly the characters of `body`, as UTF-8. An
+ * agent's event has `agentId`. A message's event also has the message's id, session and metadata.
+ */
+export type WebhookEvent = FilteredEvent & {
+  readonly id: string
+  readonly projectId: string
+  readonly messageId?: string
+  readonly name: EventName
+  readonly body: string
+  /** The trace context of the request that caused the event. */
+  readonly trace?: TraceContext
+  readonly createdAt: Instant
+}
+
+export function echoOf(metadata: JsonObject = {}): Echo {
+  const echo: { metadata: JsonObject; channel?: Json; correlationId?: Json } = { metadata }
+  if (Object.hasOwn(metadata, 'channel')) echo.channel = metadata['channel'] ?? null
+  if (Object.hasOwn(metadata, 'correlationId'))
+    echo.correlationId = metadata['correlationId'] ?? null
+  return echo
+}
+
+/** Creates the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
+export function freezeEvent(
+  payload: EventPayload,
+  id: string,
+  projectId: string,
+  now: Instant,
+): WebhookEvent {
+  const body = JSON.stringify({
+    event: payload.event,
+    id,
+    createdAt: toIso(now),
+    data: payload.data,
+  })
+  const data: object = payload.data
+  const { agentId, messageId, sessionId, metadata }: EventSubject = data
+  return {
+    id,
+    projectId,
+    name: payload.event,
+    body,
+    createdAt: now,
+    ...(agentId !== undefined && { agentId }),
+    ...(messageId !== undefined && { messageId }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(metadata !== undefined && { metadata }),
+  }
+}
+
+/** The fields of an event's data that the event has too. */
+type EventSubject = FilteredEvent & Pick<WebhookEvent, 'messageId'>
+
+/** Returns true if the event's principal is this end user. Metadata does not count. */
+export function isForEndUser(body: string, endUserId: string): boolean {
+  if (!body.includes(endUserMark(endUserId))) return false
+  const { data } = JSON.parse(body) as {
+    readonly data: { readonly executionPrincipal?: ExecutionPrincipal }
+  }
+  return data.executionPrincipal !== undefined && isEndUser(data.executionPrincipal, endUserId)
+}
