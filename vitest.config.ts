@@ -25,7 +25,7 @@ const NOT_UNIT = [
 ]
 
 /** Files that mock a module or measure the memory of their process. Each has its own process. */
-const ALONE = ['packages/adapter-process/src/process-runtime.test.ts']
+const ALONE = ['packages/runtime-process/src/process-runtime.test.ts']
 
 /** What `npm test` leaves out, by reason. `npm run test:all` and `.ci/run` run everything. */
 const LONG = {

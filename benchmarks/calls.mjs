@@ -1,7 +1,7 @@
 // Prints the CPU time of the calls of a message's path on PostgreSQL, alone and in groups of 64:
 //   npm run build && node benchmarks/calls.mjs
 import { randomUUID } from 'node:crypto'
-import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import {
   accepted,
   anAgent,

@@ -1,8 +1,8 @@
 // `node benchmarks/sizes.mjs [messages]`: measures the disk space of a message and the time of its
 // purge. A message has an answer (200 characters each), an event, a delivery and an attempt.
 import { statSync } from 'node:fs'
-import { openPostgresStorage } from '@org/agent-messaging-postgres'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 import pg from 'pg'
 import { cleanUp, inEnvironment } from './environment.mjs'
 

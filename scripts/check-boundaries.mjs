@@ -143,7 +143,7 @@ function relativeProblem(from, target) {
 function packageProblem({ name, isTest }, target) {
   if (WIRING.includes(name)) return undefined
   // The tests of a package can import it by its name, as its users do.
-  if (isTest && target.split('/')[0] === name.replace('adapter-', '')) return undefined
+  if (isTest && target.split('/')[0] === name) return undefined
   const [other, entry] = target.split('/')
   if (other === 'testing') return isTest ? undefined : `${SCOPE}testing is for tests`
   if (name === 'core')

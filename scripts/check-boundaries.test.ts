@@ -37,18 +37,24 @@ describe('the boundary check', () => {
     ['testing/src/memory/memory.ts', `import { fail } from '../../../core/src/domain/fail.js'`],
     ['core/src/node/index.ts', `import { Hono } from 'hono'`],
     ['core/src/helpers/text.ts', `import { fail } from '../domain/fail.js'`],
-    ['core/src/index.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    ['core/src/index.ts', `import { openSqlite } from '@org/agent-messaging-adapter-sqlite'`],
     ['core/src/ports/storage.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
-    ['core/src/ports/storage.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    [
+      'core/src/ports/storage.test.ts',
+      `import { openSqlite } from '@org/agent-messaging-adapter-sqlite'`,
+    ],
     ['adapter-http/src/app.ts', `import { createServer } from 'node:http'`],
     ['adapter-http/src/app.ts', `import { nodePlatform } from '@org/agent-messaging-core/node'`],
-    ['adapter-http/src/app.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    ['adapter-http/src/app.ts', `import { openSqlite } from '@org/agent-messaging-adapter-sqlite'`],
     ['adapter-http/src/app.ts', `import { fail } from '../../core/src/domain/fail.js'`],
-    ['adapter-http/test/app.test.ts', `import { openSqlite } from '@org/agent-messaging-sqlite'`],
+    [
+      'adapter-http/test/app.test.ts',
+      `import { openSqlite } from '@org/agent-messaging-adapter-sqlite'`,
+    ],
     ['adapter-http/src/app.ts', `import { webhookStore } from '@org/agent-messaging-sql-kit'`],
     ['adapter-sqlite/src/open.ts', `import { Caller } from '@org/agent-messaging-http-kit'`],
     ['http-kit/src/caller.ts', `import { createServer } from 'node:http'`],
-    ['http-kit/src/caller.ts', `import { app } from '@org/agent-messaging-http'`],
+    ['http-kit/src/caller.ts', `import { app } from '@org/agent-messaging-adapter-http'`],
     ['adapter-sqlite/src/open.ts', `import { fakeClock } from '@org/agent-messaging-testing'`],
   ])('refuses in %s: %s', (file, source) => {
     expect(violationsOf(file, `// a line before\n${source}\n`)).toEqual([
@@ -82,7 +88,7 @@ describe('the boundary check', () => {
     ['adapter-sqlite/src/open.ts', `import { webhookStore } from '@org/agent-messaging-sql-kit'`],
     [
       'adapter-sqlite/test/open.test.ts',
-      `import { openSqliteStorage } from '@org/agent-messaging-sqlite'`,
+      `import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'`,
     ],
     [
       'adapter-http/src/app.ts',
@@ -90,7 +96,7 @@ describe('the boundary check', () => {
     ],
     [
       'adapter-http/src/app.ts',
-      `/** import { open } from '@org/agent-messaging-sqlite' */\nconst text = "from 'node:fs'"`,
+      `/** import { open } from '@org/agent-messaging-adapter-sqlite' */\nconst text = "from 'node:fs'"`,
     ],
     ['endpoint-mcp/src/call.ts', `import { Caller } from '@org/agent-messaging-http-kit'`],
     [
@@ -99,7 +105,7 @@ describe('the boundary check', () => {
     ],
     [
       'server/src/wiring.ts',
-      `import { openSqlite } from '@org/agent-messaging-sqlite'\nimport { app } from '@org/agent-messaging-http'`,
+      `import { openSqlite } from '@org/agent-messaging-adapter-sqlite'\nimport { app } from '@org/agent-messaging-adapter-http'`,
     ],
   ])('allows in %s: %s', (file, source) => {
     expect(violationsOf(file, source)).toEqual([])

@@ -104,7 +104,7 @@ describe('the curl commands of the docs', () => {
 /** Declarations of the names that pieces of TypeScript use without declaring them. */
 const DECLARATIONS = {
   app: 'declare const app: { fetch(request: Request): Promise<Response> }',
-  createHttpApp: "import { createHttpApp } from '@org/agent-messaging-http'",
+  createHttpApp: "import { createHttpApp } from '@org/agent-messaging-adapter-http'",
   service: "declare const service: import('@org/agent-messaging-core').MessagingService",
   crypto: "declare const crypto: import('@org/agent-messaging-core/runtime').Crypto",
   newRequestId: 'declare const newRequestId: () => string',
@@ -114,9 +114,11 @@ const DECLARATIONS = {
     "declare function handle(event: import('@org/agent-messaging-client/webhooks').WebhookEvent): Promise<void>",
   store: 'declare function store(cursor: string): Promise<void>',
   pool: "declare const pool: import('pg').Pool",
-  openPostgresStorage: "import { openPostgresStorage } from '@org/agent-messaging-postgres'",
-  postgresSignal: "import { postgresSignal } from '@org/agent-messaging-postgres'",
-  postgresLeaseKeeper: "import { postgresLeaseKeeper } from '@org/agent-messaging-postgres'",
+  openPostgresStorage:
+    "import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'",
+  postgresSignal: "import { postgresSignal } from '@org/agent-messaging-adapter-postgres'",
+  postgresLeaseKeeper:
+    "import { postgresLeaseKeeper } from '@org/agent-messaging-adapter-postgres'",
 }
 
 it('the pieces of TypeScript in the docs have correct types', { timeout: 120_000 }, async () => {

@@ -1,6 +1,6 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-testing'
-import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {

@@ -1,5 +1,5 @@
 import type { MessagingService } from '@org/agent-messaging-core'
-import { inTransaction } from '@org/agent-messaging-postgres'
+import { inTransaction } from '@org/agent-messaging-adapter-postgres'
 import type pg from 'pg'
 
 type Order = { readonly id: string; readonly customer: string; readonly wish: string }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { createService, functionRuntime } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-testing'
-import { createHttpApp } from '@org/agent-messaging-http'
+import { createHttpApp } from '@org/agent-messaging-adapter-http'
 import express from 'express'
 import { expect, it, onTestFinished } from 'vitest'
 

@@ -9,8 +9,12 @@ import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { createService, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import {
+  addressGuard,
+  httpWebhookSender,
+  outboundHttp,
+} from '@org/agent-messaging-adapter-outbound'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 import { expect, it, onTestFinished } from 'vitest'
 
 const examples = fileURLToPath(new URL('..', import.meta.url))

@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { createService, functionRuntime } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import {
+  addressGuard,
+  httpWebhookSender,
+  outboundHttp,
+} from '@org/agent-messaging-adapter-outbound'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 
 const platform = nodePlatform({ masterKey: randomBytes(32) }) // keep this key: it encrypts secrets
 const storage = openSqliteStorage({ path: ':memory:' })

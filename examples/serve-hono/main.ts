@@ -5,9 +5,13 @@ import path from 'node:path'
 import { serve } from '@hono/node-server'
 import { createService, functionRuntime, MessagingError, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { createHttpApp } from '@org/agent-messaging-http'
-import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { createHttpApp } from '@org/agent-messaging-adapter-http'
+import {
+  addressGuard,
+  httpWebhookSender,
+  outboundHttp,
+} from '@org/agent-messaging-adapter-outbound'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 import { Hono } from 'hono'
 
 // The folder has the database and its master key. Back up both: no other key opens the database.

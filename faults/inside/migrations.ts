@@ -9,7 +9,7 @@ const isStep = (sql: unknown): boolean =>
 
 type Driver = { readonly prototype: { exec: (source: string) => unknown } }
 /** The driver that the adapter loads. */
-const sqlite = createRequire(import.meta.resolve('@org/agent-messaging-sqlite'))(
+const sqlite = createRequire(import.meta.resolve('@org/agent-messaging-adapter-sqlite'))(
   'better-sqlite3',
 ) as Driver
 const { exec } = sqlite.prototype

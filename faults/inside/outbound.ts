@@ -3,7 +3,7 @@ import {
   httpWebhookSender as createSender,
   webhookThread as createThread,
   type WebhookThread,
-} from '@org/agent-messaging-outbound'
+} from '@org/agent-messaging-adapter-outbound'
 import { reach } from './points.js'
 
 export {
@@ -12,7 +12,7 @@ export {
   httpRuntime,
   openaiRuntime,
   outboundHttp,
-} from '@org/agent-messaging-outbound'
+} from '@org/agent-messaging-adapter-outbound'
 
 /** Reaches `before send`, and `after send` when the receiver has accepted the request. */
 export function httpWebhookSender(...args: Parameters<typeof createSender>): WebhookSender {

@@ -2,9 +2,9 @@ import type { ResolveHook } from 'node:module'
 
 /** The modules that replace the server's imports. */
 const WRAPPED: Readonly<Record<string, string>> = {
-  '@org/agent-messaging-sqlite': './sqlite.js',
-  '@org/agent-messaging-postgres': './postgres.js',
-  '@org/agent-messaging-outbound': './outbound.js',
+  '@org/agent-messaging-adapter-sqlite': './sqlite.js',
+  '@org/agent-messaging-adapter-postgres': './postgres.js',
+  '@org/agent-messaging-adapter-outbound': './outbound.js',
   '@org/agent-messaging-core/node': './platform.js',
 }
 const OURS = new URL('.', import.meta.url).href

@@ -3,9 +3,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { createService, functionRuntime, MessagingError, throwing } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { createHttpApp } from '@org/agent-messaging-http'
-import { addressGuard, httpWebhookSender, outboundHttp } from '@org/agent-messaging-outbound'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { createHttpApp } from '@org/agent-messaging-adapter-http'
+import {
+  addressGuard,
+  httpWebhookSender,
+  outboundHttp,
+} from '@org/agent-messaging-adapter-outbound'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 
 const PLACE = Symbol.for('@org/example-embed-in-next')
 

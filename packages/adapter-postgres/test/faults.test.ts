@@ -8,7 +8,7 @@ import {
   fakeIds,
   newMessage,
 } from '@org/agent-messaging-testing'
-import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { startPostgres, type PostgresServer } from './postgres-server.mjs'

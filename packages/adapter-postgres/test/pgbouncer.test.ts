@@ -2,7 +2,7 @@ import {
   openPostgresStorage,
   postgresLeaseKeeper,
   postgresSignal,
-} from '@org/agent-messaging-postgres'
+} from '@org/agent-messaging-adapter-postgres'
 import { anAgent, aProject, newMessage } from '@org/agent-messaging-testing'
 import type { Message } from '@org/agent-messaging-core/storage'
 import pg from 'pg'

@@ -1,6 +1,6 @@
 import type { Agent, Storage, Stored } from '@org/agent-messaging-core/storage'
 import { anAgent, aProject } from '@org/agent-messaging-testing'
-import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import type pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { TestPostgres } from './test-postgres.js'

@@ -2,7 +2,7 @@
 //
 //   node packages/adapter-postgres/test/wake-latency.mjs postgres://…
 import { setTimeout as sleep } from 'node:timers/promises'
-import { postgresSignal } from '@org/agent-messaging-postgres'
+import { postgresSignal } from '@org/agent-messaging-adapter-postgres'
 
 const ROUNDS = 500
 const [connectionString] = process.argv.slice(2)

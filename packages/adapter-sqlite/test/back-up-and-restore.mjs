@@ -1,6 +1,6 @@
 // Backs up a database and restores the copy. Then backs it up to a name that is taken, and prints
 // the error.
-import { backupSqlite, restoreSqlite } from '@org/agent-messaging-sqlite'
+import { backupSqlite, restoreSqlite } from '@org/agent-messaging-adapter-sqlite'
 
 const [path, copy, taken] = process.argv.slice(2)
 await backupSqlite({ path, to: copy })

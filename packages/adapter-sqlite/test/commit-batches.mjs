@@ -1,5 +1,5 @@
 // Commits batches of concurrent writes, one batch after the other, in an existing storage.
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 
 const [path, batches, size] = process.argv.slice(2)
 const storage = openSqliteStorage({ path })

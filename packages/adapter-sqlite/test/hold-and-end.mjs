@@ -1,5 +1,5 @@
 // A process that holds a lease with a lease keeper, and ends without closing it.
-import { sqliteLeaseKeeper } from '@org/agent-messaging-sqlite'
+import { sqliteLeaseKeeper } from '@org/agent-messaging-adapter-sqlite'
 
 const [path] = process.argv.slice(2)
 const leaseKeeper = sqliteLeaseKeeper({ path, leaseMs: 3_600_000 })

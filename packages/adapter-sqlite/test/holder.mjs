@@ -1,6 +1,6 @@
 // A process that opens the storage, claims the due work of an agent, reports it, and holds the
 // claims until it is killed.
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 
 const [path, agentId, now, until] = process.argv.slice(2)
 const storage = openSqliteStorage({ path })

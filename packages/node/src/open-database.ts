@@ -11,7 +11,7 @@ import {
   readSqliteSchema,
   sqliteChunkRelay,
   sqliteLeaseKeeper,
-} from '@org/agent-messaging-sqlite'
+} from '@org/agent-messaging-adapter-sqlite'
 import { SetupError } from './setup-error.js'
 
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
@@ -79,7 +79,7 @@ async function asSetupError<T>(work: () => T | Promise<T>) {
 }
 
 /** Loads the adapter only when it is needed. */
-const postgres = () => import('@org/agent-messaging-postgres')
+const postgres = () => import('@org/agent-messaging-adapter-postgres')
 
 async function openPostgres(url: string, options: OpenOptions): Promise<OpenedDatabase> {
   const { directUrl: connectionString = url, maxConnections, leaseMs, onError } = options

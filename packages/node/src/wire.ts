@@ -1,4 +1,4 @@
-import { a2aRuntime } from '@org/agent-messaging-a2a'
+import { a2aRuntime } from '@org/agent-messaging-runtime-a2a'
 import {
   createService,
   type AgentFunction,
@@ -26,13 +26,13 @@ import {
   outboundHttp,
   webhookThread,
   type AddressPolicy,
-} from '@org/agent-messaging-outbound'
+} from '@org/agent-messaging-adapter-outbound'
 import {
   acpRuntime,
   processRuntime,
   type AcpProgram,
   type ProgramLog,
-} from '@org/agent-messaging-process'
+} from '@org/agent-messaging-runtime-process'
 import { openDatabase } from './open-database.js'
 import { SetupError, valueOrSetupError } from './setup-error.js'
 

@@ -23,7 +23,7 @@ function printedWithoutPg(program: string): string {
 it('without pg, SQLite works, and a PostgreSQL URL names the command', () => {
   const printed = printedWithoutPg(`
     import { createMessaging } from '@org/agent-messaging-node'
-    import '@org/agent-messaging-postgres'
+    import '@org/agent-messaging-adapter-postgres'
     const agents = { shouter: ({ message }) => message.toUpperCase() }
     const messaging = await createMessaging({ database: ':memory:', agents })
     const hello = { agent: 'shouter', sessionId: 's1', message: 'hello' }

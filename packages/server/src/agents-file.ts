@@ -4,7 +4,7 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { AgentFunctions as Agents, Programs } from '@org/agent-messaging-node/wiring'
 import { orMissing } from '@org/agent-messaging-core/runtime'
-import { TOOL_KINDS } from '@org/agent-messaging-process'
+import { TOOL_KINDS } from '@org/agent-messaging-runtime-process'
 import { z } from 'zod'
 import { OperatorError } from './operator-error.js'
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import type { PortalLook } from '@org/agent-messaging-console'
-import type { PortalPages } from '@org/agent-messaging-http'
+import type { PortalPages } from '@org/agent-messaging-adapter-http'
 import { OperatorError } from './operator-error.js'
 
 /** The pages of customers, which need the console. */

@@ -7,7 +7,7 @@ import type { Telemetry } from '@org/agent-messaging-core/runtime'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
 import type { Console } from '@org/agent-messaging-console'
 import { isConsolePath } from '@org/agent-messaging-console/path'
-import { createHttpApp, type RequestFacts } from '@org/agent-messaging-http'
+import { createHttpApp, type RequestFacts } from '@org/agent-messaging-adapter-http'
 import {
   ensureDefaultProject,
   wire,

@@ -1,5 +1,5 @@
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
-import { splitPostgresUrl } from '@org/agent-messaging-postgres/url'
+import { splitPostgresUrl } from '@org/agent-messaging-adapter-postgres/url'
 
 /** The database as output can show it: a URL without its password and its parameters. */
 export function shownDatabase(database: string): string {

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import path from 'node:path'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commandLine, ENV, SLOWLY } from './command-line.js'

@@ -8,7 +8,7 @@ import {
   httpWebhookSender,
   outboundHttp,
   Results,
-} from '@org/agent-messaging-outbound/webhooks'
+} from '@org/agent-messaging-adapter-outbound/webhooks'
 
 /** @type {import('./sender-thread.js').ThreadData} */
 const { masterKey, otherMasterKeys, policy, addresses, outbound } = workerData

@@ -233,7 +233,7 @@ it('the thread receives only the needed fields of a webhook', async () => {
 /** Returns the output of a process that runs this program with a thread and exits. */
 async function printedBy(program: string): Promise<string> {
   const scene = `
-    import { webhookThread } from '@org/agent-messaging-outbound'
+    import { webhookThread } from '@org/agent-messaging-adapter-outbound'
     const thread = webhookThread({
       masterKey: Buffer.alloc(32, 7),
       policy: ${JSON.stringify(policy)},

@@ -1,6 +1,6 @@
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
-import { openPostgresStorage } from '@org/agent-messaging-postgres'
+import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'

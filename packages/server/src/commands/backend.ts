@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createClient, type Client } from '@org/agent-messaging-client'
 import { PERMISSIONS, type Actor, type MessagingService } from '@org/agent-messaging-core'
-import { createHttpApp } from '@org/agent-messaging-http'
+import { createHttpApp } from '@org/agent-messaging-adapter-http'
 import { Hono } from 'hono'
 import { okAsync } from 'neverthrow'
 import type { Variables } from '../settings/config.js'

@@ -7,7 +7,7 @@ import {
   SqliteOpenError,
   readSqliteTables,
   type SqliteTable,
-} from '@org/agent-messaging-sqlite'
+} from '@org/agent-messaging-adapter-sqlite'
 import type { Command } from 'commander'
 import { configuredCrypto, devFiles, masterKeyLocation } from '../settings/dev-files.js'
 import { loadConfig } from '../settings/load-config.js'
@@ -140,7 +140,7 @@ export async function interruptible<T>(work: (signal: AbortSignal) => Promise<T>
     return await work(signal)
   } catch (error) {
     // Most commands need no PostgreSQL, and its driver loads slowly.
-    const { PostgresOpenError } = await import('@org/agent-messaging-postgres')
+    const { PostgresOpenError } = await import('@org/agent-messaging-adapter-postgres')
     throw error instanceof SqliteOpenError || error instanceof PostgresOpenError
       ? new OperatorError(error.message)
       : error
@@ -219,7 +219,7 @@ async function copyTables({
   show,
   ...target
 }: Copying): Promise<Readonly<Record<string, number>>> {
-  const { fillPostgres } = await import('@org/agent-messaging-postgres')
+  const { fillPostgres } = await import('@org/agent-messaging-adapter-postgres')
   const total = tables.reduce((sum, { count }) => sum + count, 0)
   const onProgress = (rows: number) => show(`Copied ${Math.floor((100 * rows) / total)} %…`)
   await fillPostgres({ ...target, tables, onProgress })

@@ -7,7 +7,7 @@ import {
 } from '@org/agent-messaging-core'
 import { matchingKey, type Crypto } from '@org/agent-messaging-core/runtime'
 import type { Storage } from '@org/agent-messaging-core/storage'
-import { findSqliteDamage } from '@org/agent-messaging-sqlite'
+import { findSqliteDamage } from '@org/agent-messaging-adapter-sqlite'
 import {
   allPages,
   openDatabase,

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
-import { openSqliteStorage } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
 import { ownUrl } from '../urls.js'
 import { failed, passed, warning, type Finding } from './finding.js'
 

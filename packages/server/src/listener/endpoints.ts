@@ -1,6 +1,6 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
-import type { RequestFacts } from '@org/agent-messaging-http'
+import type { RequestFacts } from '@org/agent-messaging-adapter-http'
 import type { Bindings } from './http-listener.js'
 
 /** The parts of the server that every endpoint gets. */
@@ -27,15 +27,17 @@ const endpoints = {
   a2a: {
     root: '/a2a/',
     open: async (deps) =>
-      (await import('@org/agent-messaging-a2a-endpoint')).createA2aEndpoint(deps),
+      (await import('@org/agent-messaging-endpoint-a2a')).createA2aEndpoint(deps),
   },
   mcp: {
     root: '/mcp',
-    open: async (deps) => (await import('@org/agent-messaging-mcp')).createMcpEndpoint(deps),
+    open: async (deps) =>
+      (await import('@org/agent-messaging-endpoint-mcp')).createMcpEndpoint(deps),
   },
   openai: {
     root: '/openai/v1/',
-    open: async (deps) => (await import('@org/agent-messaging-openai')).createOpenAiEndpoint(deps),
+    open: async (deps) =>
+      (await import('@org/agent-messaging-endpoint-openai')).createOpenAiEndpoint(deps),
   },
 } as const satisfies Record<string, Endpoint>
 

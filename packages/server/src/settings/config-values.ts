@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
 import { isBootstrapKey, isMistyped } from '@org/agent-messaging-core/runtime'
-import { addressGuard } from '@org/agent-messaging-outbound'
+import { addressGuard } from '@org/agent-messaging-adapter-outbound'
 import { z } from 'zod'
 import { isPostgresUrl } from '@org/agent-messaging-node/wiring'
-import { splitPostgresUrl } from '@org/agent-messaging-postgres/url'
+import { splitPostgresUrl } from '@org/agent-messaging-adapter-postgres/url'
 
 // Parsers from the text of an environment variable to its value. environment.ts describes the
 // allowed values for people. A parser can add a reason to the error message as `why`.

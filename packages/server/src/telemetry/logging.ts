@@ -1,5 +1,5 @@
 import { levelOfFact, toIso, type Telemetry } from '@org/agent-messaging-core/runtime'
-import type { ProgramLog } from '@org/agent-messaging-process'
+import type { ProgramLog } from '@org/agent-messaging-runtime-process'
 import {
   destination,
   pino,

@@ -1,6 +1,6 @@
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
-import type { MetricsText, RequestFacts } from '@org/agent-messaging-http'
+import type { MetricsText, RequestFacts } from '@org/agent-messaging-adapter-http'
 import { factMetrics } from './fact-metrics.js'
 import { instruments, type Instruments, type Instrument } from './instruments.js'
 import type { MetricExport } from './otlp-metrics.js'

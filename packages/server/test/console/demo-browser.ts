@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createConsole, isConsolePath, type ConsoleOptions } from '@org/agent-messaging-console'
-import { createHttpApp } from '@org/agent-messaging-http'
+import { createHttpApp } from '@org/agent-messaging-adapter-http'
 import { chromium, type BrowserContextOptions, type Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { chromiumOptions } from '../../../../scripts/chromium.mjs'

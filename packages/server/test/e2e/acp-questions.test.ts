@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { realServer, until, type RealServer } from './real-server.js'
 
-const AGENT = fileURLToPath(new URL('../../../adapter-process/test/acp-agent.mjs', import.meta.url))
+const AGENT = fileURLToPath(new URL('../../../runtime-process/test/acp-agent.mjs', import.meta.url))
 const MESSAGES = '/v1/agents/coder/messages'
 
 type Input = { readonly id: string; readonly question: string; readonly answer?: object }

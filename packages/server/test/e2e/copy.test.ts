@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { openSqliteStorage, readSqliteTables } from '@org/agent-messaging-sqlite'
+import { openSqliteStorage, readSqliteTables } from '@org/agent-messaging-adapter-sqlite'
 import {
   fillPostgres,
   openPostgresStorage,
   readPostgresSchema,
-} from '@org/agent-messaging-postgres'
+} from '@org/agent-messaging-adapter-postgres'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { runWorkload } from '../../../testing/src/contract/workload.js'
