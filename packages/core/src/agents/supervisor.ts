@@ -2,6 +2,7 @@ import type { Agent } from '../domain/agents/agent.js'
 import { wordsOf } from '../domain/messages/run.js'
 import { within } from '../pacing/deadline.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import { AgentLifecycle, type LifecycleContext } from './agent-lifecycle.js'
 import { KeyedQueue } from './keyed-queue.js'
 import { Ownership } from './ownership.js'
@@ -119,9 +120,8 @@ export class Supervisor {
    * Lists and claims agents. Returns undefined if the storage is unavailable or the process stops.
    */
   async #list(isFirst: boolean): Promise<Listing | undefined> {
-    const { storage, telemetry } = this.#context
-    const found = await storage.agents.listActive()
-    if (found.isErr()) telemetry.record({ name: 'store.unavailable', reason: found.error.reason })
+    const found = await this.#context.storage.agents.listActive()
+    if (found.isErr()) reportUnavailable(this.#context, found.error)
     if (found.isErr() || this.#isStopped()) return undefined
     const active = found.value
     if (isFirst) for (const agent of active) this.#inherited.add(agent.id)

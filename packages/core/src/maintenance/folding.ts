@@ -1,4 +1,5 @@
 import { createLoop } from '../pacing/loop.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Platform } from '../platform.js'
 
 /** Folds appended counts into rows, so that readers find few entries. */
@@ -22,8 +23,7 @@ export function createFolding(d: Pick<Platform, 'storage' | 'clock' | 'telemetry
     found = false
     for (let isDone = false; !isDone;) {
       const result = await d.storage.counts.fold(LIMIT)
-      if (result.isErr())
-        d.telemetry.record({ name: 'store.unavailable', reason: result.error.reason })
+      if (result.isErr()) reportUnavailable(d, result.error)
       const { folded, hasMore } = result.unwrapOr({ folded: 0, hasMore: false })
       found ||= folded > 0
       isDone = !hasMore

@@ -3,6 +3,7 @@ import type { Instant } from '../domain/values/instant.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Folding } from './folding.js'
 import { countDays } from './people.js'
 
@@ -106,8 +107,7 @@ export function createMaintenance(
     let rows = 0
     for (let n = 1; n <= MOST_STEPS; n++) {
       const count = await step()
-      if (count.isErr())
-        d.telemetry.record({ name: 'store.unavailable', reason: count.error.reason })
+      if (count.isErr()) reportUnavailable(d, count.error)
       rows += count.unwrapOr(0)
       if (count.unwrapOr(0) < STEP) break
     }

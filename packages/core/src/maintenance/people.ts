@@ -1,6 +1,7 @@
 import { ok, safeTry } from 'neverthrow'
 import { DAY_MS, startOf } from '../domain/operations/counts.js'
 import type { Instant } from '../domain/values/instant.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { PeoplePlace } from '../ports/counts-store.js'
 import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
@@ -67,7 +68,7 @@ export async function countDays(
   let counted = { until: Infinity, hasMore: d.policy.retention.messagesMs >= DAY_MS }
   for (let n = 1; n <= MOST_STEPS && counted.hasMore; n++) {
     const next = await countNext(d)
-    if (next.isErr()) d.telemetry.record({ name: 'store.unavailable', reason: next.error.reason })
+    if (next.isErr()) reportUnavailable(d, next.error)
     counted = next.unwrapOr({ until: -Infinity, hasMore: false })
   }
   return counted

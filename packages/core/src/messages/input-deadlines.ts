@@ -1,6 +1,7 @@
 import { decideDueInput, isAsking, openInput } from '../domain/messages/input-decisions.js'
 import type { Message } from '../domain/messages/message.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { CancelContext } from './change-messages.js'
 import { changeInput } from './inputs.js'
 
@@ -26,11 +27,10 @@ export class InputDeadlines {
    * Handles the questions whose due time has come. Any number of processes can call this at once.
    */
   async tick(): Promise<void> {
-    const { clock, storage, telemetry } = this.#context
+    const { clock, storage } = this.#context
     for (let step = 0; step < MOST_STEPS; step++) {
       const due = await storage.messages.dueInputs({ now: clock.now(), limit: STEP })
-      if (due.isErr())
-        return telemetry.record({ name: 'store.unavailable', reason: due.error.reason })
+      if (due.isErr()) return reportUnavailable(this.#context, due.error)
       const handled = await Promise.all(due.value.map((message) => this.#handle(message)))
       if (due.value.length < STEP || !handled.every(Boolean)) return
     }

@@ -1,4 +1,5 @@
 import type { With } from './context.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Maintained } from '../maintenance/maintenance.js'
 
 /** The work of one pass: started runs and attempts, cancelled deliveries, deleted rows. */
@@ -55,7 +56,7 @@ export const runPass =
 
     const checked = await d.checkMasterKey()
     if (checked.isErr()) {
-      d.telemetry.record({ name: 'store.unavailable', reason: checked.error.reason })
+      reportUnavailable(d, checked.error)
       return pass
     }
     await d.supervisor.tick()

@@ -1,5 +1,6 @@
 import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
+import { reportUnavailable } from './report-unavailable.js'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
@@ -16,7 +17,7 @@ export async function retryUntilStored<T>(
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const result = await write()
     if (result.isOk()) return result
-    d.telemetry.record({ name: 'store.unavailable', reason: result.error.reason })
+    reportUnavailable(d, result.error)
     if (d.stopDeadline.aborted) return result
     await d.clock.sleep(pause)
   }

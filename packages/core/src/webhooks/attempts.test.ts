@@ -5,7 +5,8 @@ import { defaultPolicy } from '../policy.js'
 import { aWebhook, BUILT_AT, fakePlatform, memoryWorkSignal } from '@org/agent-messaging-testing'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import { eventNews } from '../pacing/event-news.js'
-import { Attempts, type SenderPhase } from './attempts.js'
+import type { WorkPhase } from '../pacing/work-loop.js'
+import { Attempts } from './attempts.js'
 import { RecentAttempts } from './recent-attempts.js'
 
 const SLOTS = 1
@@ -14,7 +15,7 @@ const SLOTS = 1
 function attemptsOf({
   isStarting = false,
   phase = 'running',
-}: { isStarting?: boolean; phase?: SenderPhase } = {}) {
+}: { isStarting?: boolean; phase?: WorkPhase } = {}) {
   const maker = Promise.withResolvers<void>()
   let isReady = !isStarting
   const canWait: unknown[] = []
@@ -93,7 +94,7 @@ it('no attempt begins while the maker starts, and the sender is told once when i
 const open = { kind: 'open', until: BUILT_AT, trips: 1 } as const
 
 it.each<
-  [string, boolean, { spare?: boolean; orderKey?: string; isOpen?: true; phase?: SenderPhase }]
+  [string, boolean, { spare?: boolean; orderKey?: string; isOpen?: true; phase?: WorkPhase }]
 >([
   ['nothing waits for it', true, {}],
   ['slots are short', false, { spare: false }],

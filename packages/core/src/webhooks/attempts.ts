@@ -1,4 +1,6 @@
 import { isInterrupted } from '../domain/webhooks/delivery.js'
+import { IdleWaits } from '../pacing/idle-waits.js'
+import type { WorkPhase } from '../pacing/work-loop.js'
 import type { Platform } from '../platform.js'
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import {
@@ -11,19 +13,17 @@ import {
 import { AttemptRecords } from './attempt-records.js'
 import type { RecentAttempts } from './recent-attempts.js'
 
-export type SenderPhase = 'stopped' | 'running' | 'draining'
-
 /** The attempts of this process. An attempt begins with its request and ends after its record. */
 export class Attempts {
   readonly #platform: Platform
-  readonly #phase: () => SenderPhase
+  readonly #phase: () => WorkPhase
   readonly #records: AttemptRecords
   /** Attempts that began and are not stored. A crash repeats them. */
   #unrecorded = 0
   #maker: 'ready' | 'starting' = 'ready'
-  readonly #onIdle: (() => void)[] = []
+  readonly #idle = new IdleWaits(() => this.#unrecorded === 0)
 
-  constructor(platform: Platform, phase: () => SenderPhase) {
+  constructor(platform: Platform, phase: () => WorkPhase) {
     this.#platform = platform
     this.#phase = phase
     this.#records = new AttemptRecords(platform)
@@ -53,14 +53,13 @@ export class Attempts {
 
   end(): void {
     this.#unrecorded--
-    if (this.#unrecorded === 0) for (const tell of this.#onIdle.splice(0)) tell()
+    this.#idle.tell()
   }
 
   /** Resolves when no attempt is under way. Records do not wait for others any more. */
   idle(): Promise<void> {
     this.#records.flush()
-    if (this.#unrecorded === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#onIdle.push(resolve))
+    return this.#idle.wait()
   }
 
   /**

@@ -6,7 +6,8 @@ import { circuitAt, retryAfterOf } from '../domain/webhooks/webhook-health.js'
 import type { Webhook } from '../domain/webhooks/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
 import { within } from '../pacing/deadline.js'
-import { createLoop, type Loop } from '../pacing/loop.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
+import { WorkLoop } from '../pacing/work-loop.js'
 import type { Platform } from '../platform.js'
 import type {
   ClaimedDeliveries,
@@ -16,7 +17,7 @@ import type {
 } from '../ports/delivery-store.js'
 import type { WaitingWork } from '../ports/work-signal.js'
 import { isEventful, type FinishedAttempt, type WebhookTransition } from './attempt.js'
-import { Attempts, type SenderPhase } from './attempts.js'
+import { Attempts } from './attempts.js'
 import { ClaimState } from './claim-state.js'
 import { ChangedWebhooks, isHeld } from './changed-webhooks.js'
 import { FairQueue, type Waiting } from './fair-queue.js'
@@ -46,20 +47,18 @@ export class DeliverySender {
   readonly #platform: Platform
   readonly #queue: FairQueue
   readonly #claims: ClaimState
-  readonly #loop: Loop
+  readonly #loop: WorkLoop
   readonly #attempts: Attempts
   readonly #changed: ChangedWebhooks
   readonly #longWaits: LongWaits
   /** Rings when a paced webhook can start its next request. */
   readonly #alarm: Alarm
-  #phase: SenderPhase = 'stopped'
-  #stopListening = (): void => undefined
 
   constructor(platform: Platform) {
     const { clock, policy } = platform
     this.#platform = platform
     this.#changed = new ChangedWebhooks(clock)
-    const phase = (): SenderPhase => this.#phase
+    const phase = () => this.#loop.phase
     this.#attempts = new Attempts(platform, phase)
     this.receivers = new Receivers(platform, phase, () => this.#sharesChanged())
     this.#queue = new FairQueue(platform, this.receivers, (id) => this.#claims.opened(id))
@@ -69,7 +68,14 @@ export class DeliverySender {
       this.#queue.resume()
       this.#onSlotFree()
     })
-    this.#loop = createLoop(platform, 'delivery sender', platform.policy.pollMs, () => this.tick())
+    this.#loop = new WorkLoop(platform, {
+      name: 'delivery sender',
+      tick: () => this.tick(),
+      onAnnounced: (work) => {
+        if (work.kind === 'deliveries') this.#loop.wake()
+        if (work.kind === 'webhook') void this.#reload(work)
+      },
+    })
   }
 
   /** Requests in flight. */
@@ -90,7 +96,7 @@ export class DeliverySender {
     const { clock, policy } = this.#platform
     const { leaseMs, deadlineMs: timeoutMs, maxInFlight } = policy.deliver
     const hasSlot = this.#queue.inFlight < maxInFlight && this.#queue.room > 0
-    if (this.#phase !== 'running' || !hasSlot) return undefined
+    if (this.#loop.phase !== 'running' || !hasSlot) return undefined
     const { except } = this.#queue
     return { until: clock.now() + leaseMs, timeoutMs, except, since: this.#changed.count }
   }
@@ -100,7 +106,7 @@ export class DeliverySender {
     void this.#hold(claims, admission?.since ?? 0)
     if (!admission) this.#claims.found()
     if (this.#claims.isMoreDue) this.#onSlotFree()
-    if (this.#phase !== 'running') this.wake()
+    if (this.#loop.phase !== 'running') this.wake()
   }
 
   /**
@@ -125,7 +131,7 @@ export class DeliverySender {
 
   /** Looks for due deliveries. If this process does not send, tells the processes that do. */
   wake(): void {
-    if (this.#phase === 'running') this.#loop.wake()
+    if (this.#loop.phase === 'running') this.#loop.wake()
     else this.#platform.workSignal.announce({ kind: 'deliveries' })
   }
 
@@ -134,7 +140,7 @@ export class DeliverySender {
    */
   async tick(): Promise<Promise<void>[]> {
     this.#longWaits.look()
-    if (this.#phase === 'draining' || this.#queue.room <= 0) return []
+    if (this.#loop.phase === 'draining' || this.#queue.room <= 0) return []
     const since = this.#changed.count
     const { hasFreeSlot, ...claims } = await this.#claimDue()
     const sends = this.#hold(claims, since)
@@ -143,12 +149,6 @@ export class DeliverySender {
   }
 
   start(): void {
-    if (this.#phase !== 'stopped') return
-    this.#phase = 'running'
-    this.#stopListening = this.#platform.workSignal.onAnnounced((work) => {
-      if (work.kind === 'deliveries') this.#loop.wake()
-      if (work.kind === 'webhook') void this.#reload(work)
-    })
     this.#loop.start()
   }
 
@@ -157,8 +157,6 @@ export class DeliverySender {
    * another process repeats an attempt that takes longer, after its lease.
    */
   async stop(graceMs: number): Promise<void> {
-    this.#phase = 'draining'
-    this.#stopListening()
     this.#alarm.stop()
     await this.#loop.stop()
     const released = this.#releaseWaiting(this.#queue.clear())
@@ -191,12 +189,11 @@ export class DeliverySender {
   /** Reads a webhook that another process has changed. */
   async #reload(changed: ChangedWebhook): Promise<void> {
     const { projectId, webhookId } = changed
-    const { storage, telemetry } = this.#platform
+    const { storage } = this.#platform
     const since = this.#changed.count
     const found = await storage.webhooks.get(projectId, webhookId)
-    if (this.#phase !== 'running') return
-    if (found.isErr())
-      return telemetry.record({ name: 'store.unavailable', reason: found.error.reason })
+    if (this.#loop.phase !== 'running') return
+    if (found.isErr()) return reportUnavailable(this.#platform, found.error)
     if (this.#changed.hasChanged(webhookId, since)) return this.#reload(changed)
     if (found.value) this.#applyChange(found.value)
     else this.#applyDeletion(webhookId)
@@ -235,7 +232,7 @@ export class DeliverySender {
     for (const id of this.receivers.reopened()) this.#open(id)
     for (const webhook of this.#queue.waitingWebhooks())
       if (!this.#close(webhook)) this.#queue.updateWebhook(webhook)
-    if (this.#phase === 'running') this.#loop.wake()
+    if (this.#loop.phase === 'running') this.#loop.wake()
   }
 
   /** Returns a promise per delivery that this process sends. */
@@ -245,13 +242,13 @@ export class DeliverySender {
     )
     this.#claims.skip(skipped)
     // These were committed or claimed during a stop.
-    if (this.#phase === 'draining') void this.#releaseWaiting(this.#queue.clear())
+    if (this.#loop.phase === 'draining') void this.#releaseWaiting(this.#queue.clear())
     this.#startWaiting()
     return sends
   }
 
   async #claimDue(): Promise<ClaimedDeliveries & { readonly hasFreeSlot: boolean }> {
-    const { clock, policy, storage, telemetry } = this.#platform
+    const { clock, policy, storage } = this.#platform
     this.#claims.begin()
     await clock.jumping
     const bounds = this.#claims.bounds
@@ -260,13 +257,13 @@ export class DeliverySender {
     const { rooms, except } = this.#queue
     const terms = { now, until: now + leaseMs, timeoutMs }
     const claims = await storage.deliveries.claimDue({ ...terms, ...bounds, rooms, except })
-    if (claims.isErr()) telemetry.record({ name: 'store.unavailable', reason: claims.error.reason })
+    if (claims.isErr()) reportUnavailable(this.#platform, claims.error)
     const claimed = claims.unwrapOr(NO_CLAIMS)
     return { ...claimed, hasFreeSlot: this.#claims.end(bounds, claimed.deliveries.length) }
   }
 
   readonly #startWaiting = (): void => {
-    while (this.#phase !== 'draining' && this.#queue.waiting > 0) {
+    while (this.#loop.phase !== 'draining' && this.#queue.waiting > 0) {
       const next = this.#attempts.canBegin(this.#startWaiting) && this.#queue.start()
       if (!next) break
       this.#attempts.begin()
@@ -343,11 +340,10 @@ export class DeliverySender {
    */
   async #release(claims: readonly ClaimedDelivery[]): Promise<void> {
     if (claims.length === 0) return
-    const { clock, storage, telemetry, workSignal } = this.#platform
+    const { clock, storage, workSignal } = this.#platform
     const released = await storage.deliveries.release(claims.map(releasedClaim), clock.now())
-    if (released.isErr())
-      return telemetry.record({ name: 'store.unavailable', reason: released.error.reason })
-    if (released.value > 0 && (this.#phase === 'draining' || this.receivers.hasClosed))
+    if (released.isErr()) return reportUnavailable(this.#platform, released.error)
+    if (released.value > 0 && (this.#loop.phase === 'draining' || this.receivers.hasClosed))
       workSignal.announce({ kind: 'deliveries' })
   }
 }

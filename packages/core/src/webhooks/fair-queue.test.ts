@@ -3,7 +3,7 @@ import { fakeIds, aWebhook, BUILT_AT, fakeClock, fakePlatform } from '@org/agent
 import type { ClaimedDelivery } from '../ports/delivery-store.js'
 import type { LimitCeiling } from '../domain/webhooks/webhook-limit.js'
 import { defaultPolicy, type DeliverPolicy } from '../policy.js'
-import type { SenderPhase } from './attempts.js'
+import type { WorkPhase } from '../pacing/work-loop.js'
 import { FairQueue } from './fair-queue.js'
 import { Receivers } from './receivers.js'
 
@@ -17,7 +17,7 @@ function queueOf(own: DeliverPolicy = policy, ceiling: LimitCeiling = { concurre
   const { concurrency: maxConcurrency, requestsPerSecond } = ceiling
   const deliver = { ...own, maxConcurrency, requestsPerSecond }
   const platform = { ...fakePlatform(), clock, policy: { ...defaultPolicy, deliver } }
-  const phase = { now: 'stopped' } as { now: SenderPhase }
+  const phase = { now: 'stopped' } as { now: WorkPhase }
   const changed = (): void => undefined
   const receivers = new Receivers(platform, () => phase.now, changed)
   const queue = new FairQueue(platform, receivers, (id) => opened.push(id))

@@ -1,7 +1,7 @@
 import type { LimitCeiling, LimitReason, WebhookLimit } from '../domain/webhooks/webhook-limit.js'
 import type { Webhook } from '../domain/webhooks/webhook.js'
 import { AdaptiveLimit, firstSlots } from './adaptive-limit.js'
-import type { SenderPhase } from './attempts.js'
+import type { WorkPhase } from '../pacing/work-loop.js'
 import { RecentAttempts } from './recent-attempts.js'
 import { SenderShares, type SharesPlatform } from './sender-shares.js'
 
@@ -27,14 +27,14 @@ const CLOSED_MS = 60_000
  */
 export class Receivers {
   readonly #platform: SharesPlatform
-  readonly #phase: () => SenderPhase
+  readonly #phase: () => WorkPhase
   readonly #shares: SenderShares
   /** Receivers that were unused for long come first. */
   readonly #receivers = new Map<string, Receiver>()
   readonly #closed = new Map<string, Closed>()
 
   /** `changed` is called when the shares of this process can have changed. */
-  constructor(platform: SharesPlatform, phase: () => SenderPhase, changed: () => void) {
+  constructor(platform: SharesPlatform, phase: () => WorkPhase, changed: () => void) {
     this.#platform = platform
     this.#phase = phase
     this.#shares = new SenderShares(platform, changed)

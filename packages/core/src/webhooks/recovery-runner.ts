@@ -1,5 +1,6 @@
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Recovery } from '../ports/recovery-store.js'
 import type { Stored } from '../ports/stored.js'
 import type { DeliverySender } from './delivery-sender.js'
@@ -49,8 +50,7 @@ export function createRecoveryRunner(
   async function tick(): Promise<{ isDone: boolean }> {
     for (let pages = 0; pages < MOST_PAGES && !d.stopping.aborted; pages++) {
       const advanced = await advance()
-      if (advanced.isErr())
-        d.telemetry.record({ name: 'store.unavailable', reason: advanced.error.reason })
+      if (advanced.isErr()) reportUnavailable(d, advanced.error)
       if (advanced.isErr() || !advanced.value) return { isDone: true }
     }
     // A stopping service would look again without end.

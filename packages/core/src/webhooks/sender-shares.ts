@@ -2,6 +2,7 @@ import { textHash } from '../domain/values/text-hash.js'
 import type { LimitCeiling } from '../domain/webhooks/webhook-limit.js'
 import type { Webhook } from '../domain/webhooks/webhook.js'
 import { createLoop, type Loop } from '../pacing/loop.js'
+import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Platform } from '../platform.js'
 
 const BEAT_MS = 5_000
@@ -88,11 +89,9 @@ export class SenderShares {
   }
 
   async #beat(): Promise<void> {
-    const { clock, telemetry } = this.#platform
-    const now = clock.elapsed()
+    const now = this.#platform.clock.elapsed()
     const registered = await this.#register(LEASE_MS)
-    if (registered.isErr())
-      return telemetry.record({ name: 'store.unavailable', reason: registered.error.reason })
+    if (registered.isErr()) return reportUnavailable(this.#platform, registered.error)
     this.#members = registered.value
     const wasAway = now >= this.#beatAt + LEASE_MS
     if (wasAway) this.#joinedAt = this.#members.length === 1 ? -Infinity : now

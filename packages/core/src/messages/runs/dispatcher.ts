@@ -1,5 +1,6 @@
 import type { Agent } from '../../domain/agents/agent.js'
-import { createLoop, type Loop } from '../../pacing/loop.js'
+import { reportUnavailable } from '../../pacing/report-unavailable.js'
+import { WorkLoop } from '../../pacing/work-loop.js'
 import type { RunningAgent } from '../../ports/agent-runtime.js'
 import type { ClaimedMessage, FreeSlots } from '../../ports/message-store.js'
 import { Lane } from './lane.js'
@@ -23,16 +24,20 @@ export class Dispatcher {
   readonly #context: RunContext
   readonly #lanes = new Map<string, Lane>()
   readonly #leases: RunLeases
-  readonly #loop: Loop
+  readonly #loop: WorkLoop
   #running = 0
   #lastNumber = 0
-  #phase: 'stopped' | 'running' | 'draining' = 'stopped'
-  #stopListening = (): void => undefined
 
   constructor(context: RunContext) {
     this.#context = context
     this.#leases = new RunLeases(context, () => this.#runs())
-    this.#loop = createLoop(context, 'dispatcher', context.policy.pollMs, () => this.tick())
+    this.#loop = new WorkLoop(context, {
+      name: 'dispatcher',
+      tick: () => this.tick(),
+      onAnnounced: (work) => {
+        if (work.kind === 'messages' && this.#hasRoom(work.agentId)) this.#loop.wake()
+      },
+    })
   }
 
   /** Runs under way. */
@@ -45,7 +50,7 @@ export class Dispatcher {
    * end.
    */
   openLane(agent: Agent, running: Pick<RunningAgent, 'run'>): void {
-    if (this.#phase === 'draining') return
+    if (this.#loop.phase === 'draining') return
     const lane = this.#lanes.get(agent.id)
     if (lane) lane.open(agent, running)
     else this.#lanes.set(agent.id, new Lane(agent, running))
@@ -71,7 +76,7 @@ export class Dispatcher {
    */
   reserve(agentId: string, sessionId: string): Slot | undefined {
     const lane = this.#lanes.get(agentId)
-    const takesWork = this.#phase === 'running' && !this.#context.stopping.aborted
+    const takesWork = this.#loop.phase === 'running' && !this.#context.stopping.aborted
     if (!takesWork || !lane?.reserve(sessionId)) return undefined
     return {
       run: (claimed) => {
@@ -98,7 +103,7 @@ export class Dispatcher {
   async tick(): Promise<Promise<void>[]> {
     await this.#context.clock.jumping
     await this.#leases.keep()
-    const sharesWithSends = this.#phase === 'running'
+    const sharesWithSends = this.#loop.phase === 'running'
     const open = [...this.#lanes.values()].map((lane) => ({
       lane,
       free: lane.reserveForClaim(sharesWithSends),
@@ -118,11 +123,6 @@ export class Dispatcher {
   }
 
   start(): void {
-    if (this.#phase !== 'stopped') return
-    this.#phase = 'running'
-    this.#stopListening = this.#context.workSignal.onAnnounced((work) => {
-      if (work.kind === 'messages' && this.#hasRoom(work.agentId)) this.#loop.wake()
-    })
     this.#loop.start()
   }
 
@@ -132,8 +132,6 @@ export class Dispatcher {
    */
   async stop(graceMs: number): Promise<void> {
     const { clock, policy } = this.#context
-    this.#phase = 'draining'
-    this.#stopListening()
     for (const lane of this.#lanes.values()) lane.close()
     await this.#loop.stop()
     const end = clock.elapsed() + graceMs
@@ -153,7 +151,7 @@ export class Dispatcher {
   }
 
   #hasRoom(agentId: string): boolean {
-    return this.#phase === 'running' && this.#lanes.get(agentId)?.hasRoom() === true
+    return this.#loop.phase === 'running' && this.#lanes.get(agentId)?.hasRoom() === true
   }
 
   #release(lane: Lane, slots: number): void {
@@ -161,12 +159,11 @@ export class Dispatcher {
   }
 
   async #claim(lanes: readonly FreeSlots[]): Promise<readonly ClaimedMessage[]> {
-    const { clock, policy, storage, telemetry } = this.#context
+    const { clock, policy, storage } = this.#context
     const now = clock.now()
     const until = now + policy.runLeaseMs
     const claimed = await storage.messages.claimRunnable({ lanes, now, until })
-    if (claimed.isErr())
-      telemetry.record({ name: 'store.unavailable', reason: claimed.error.reason })
+    if (claimed.isErr()) reportUnavailable(this.#context, claimed.error)
     return claimed.unwrapOr([])
   }
 
@@ -177,7 +174,7 @@ export class Dispatcher {
     const run = new Run(this.#context, { number, claimed, agent, running, earlier })
     this.#running++
     if (lane.add(run)) this.#loop.wake()
-    if (this.#phase === 'stopped') void this.#leases.startTimer()
+    if (this.#loop.phase === 'stopped') void this.#leases.startTimer()
     await run.agentEnded
     lane.agentEnded()
     if (lane.isStarved) this.wake(agent.id)

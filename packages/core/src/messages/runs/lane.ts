@@ -1,5 +1,6 @@
 import type { Agent } from '../../domain/agents/agent.js'
 import { ShortLivedMap } from '../../domain/values/short-lived-map.js'
+import { IdleWaits } from '../../pacing/idle-waits.js'
 import type { RunningAgent } from '../../ports/agent-runtime.js'
 import type { Run } from './run.js'
 
@@ -35,7 +36,7 @@ export class Lane {
   #reserved = 0
   /** Sessions of the sends that hold a reserved slot. */
   readonly #sending = new Set<string>()
-  readonly #onIdle: (() => void)[] = []
+  readonly #idle = new IdleWaits(() => this.isIdle)
 
   constructor(agent: Agent, running: Pick<RunningAgent, 'run'>) {
     this.#agent = agent
@@ -85,7 +86,7 @@ export class Lane {
 
   /** Resolves when no run is under way and no slot is reserved. */
   idle(): Promise<void> {
-    return this.isIdle ? Promise.resolve() : new Promise((resolve) => this.#onIdle.push(resolve))
+    return this.#idle.wait()
   }
 
   /**
@@ -130,7 +131,7 @@ export class Lane {
   /** Frees reserved slots. Returns true if a message that found none can have one now. */
   release(slots: number): boolean {
     this.#reserved -= slots
-    this.#tellIfIdle()
+    this.#idle.tell()
     return this.isStarved && this.free > 0
   }
 
@@ -162,10 +163,6 @@ export class Lane {
   remove(run: Run): void {
     this.#runs.delete(run.number)
     this.#recording--
-    this.#tellIfIdle()
-  }
-
-  #tellIfIdle(): void {
-    if (this.isIdle) for (const tell of this.#onIdle.splice(0)) tell()
+    this.#idle.tell()
   }
 }
