@@ -2124,7 +2124,7 @@ export interface components {
       } | null
     }
     /** @enum {string} */
-    readonly ActorKind: 'key' | 'operator' | 'console' | 'portal' | 'link' | 'cli' | 'host'
+    readonly ActorKind: 'key' | 'user' | 'operator' | 'console' | 'portal' | 'link' | 'cli' | 'host'
     /** @enum {string} */
     readonly AuditAction:
       | 'project.created'
@@ -2176,7 +2176,7 @@ export interface components {
     }
     readonly Actor: {
       readonly kind: components['schemas']['ActorKind']
-      /** @description The id of the API key, also of one that signed in to the console. */
+      /** @description The id of the API key, also of one that signed in to the console. Of a `user`, the id that the host gave. */
       readonly id?: string
     }
     readonly Usage: {

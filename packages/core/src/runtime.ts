@@ -4,6 +4,14 @@ export { entryFor, textOf, wordsOf, type ByKind, type ErrorWords } from './error
 export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agents/agent.js'
 export { AGENT_STATES } from './domain/agents/agent.js'
+export {
+  accessProblem,
+  actorOf,
+  isScoped,
+  mayCall,
+  seesAgent,
+  seesSession,
+} from './domain/access/access.js'
 export { MAX_NAME } from './domain/access/api-key.js'
 export { MAX_RETURN_URL, PORTAL_LIFETIME } from './domain/access/portal.js'
 export { filterLimits } from './domain/webhooks/webhook-filter.js'

@@ -22,7 +22,9 @@ const auditEntrySchema = z
         id: z
           .string()
           .optional()
-          .describe('The id of the API key, also of one that signed in to the console.'),
+          .describe(
+            'The id of the API key, also of one that signed in to the console. Of a `user`, the id that the host gave.',
+          ),
       })
       .meta({ id: 'Actor' }),
     action: auditActionSchema,

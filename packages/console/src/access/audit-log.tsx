@@ -117,6 +117,7 @@ const columnsFor = (
 
 const ACTORS: Readonly<Record<AuditEntry['actor']['kind'], string>> = {
   key: 'API key',
+  user: 'user of the host',
   operator: 'operator',
   console: 'console, with the API key',
   portal: 'portal',

@@ -1,11 +1,20 @@
 import type { Instant } from '../values/instant.js'
 
-export const ACTOR_KINDS = ['key', 'operator', 'console', 'portal', 'link', 'cli', 'host'] as const
+export const ACTOR_KINDS = [
+  'key',
+  'user',
+  'operator',
+  'console',
+  'portal',
+  'link',
+  'cli',
+  'host',
+] as const
 
 /**
- * The person or program that makes a change. `id` is the API key's id for `key` and `console`, and
- * the portal session's id for `portal`. `link` is the visitor of a one-time link. `host` is a
- * program that embeds the service.
+ * The person or program that makes a change. `id` is the API key's id for `key` and `console`, the
+ * portal session's id for `portal`, and the `caller` of an `Access` for `user`. `link` is the
+ * visitor of a one-time link. `host` is a program that embeds the service.
  */
 export type Actor = { readonly kind: (typeof ACTOR_KINDS)[number]; readonly id?: string }
 
@@ -41,7 +50,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
 /**
  * One change that a person or a program made. An entry names fields and never contains values, nor
- * the id of a session or of a person.
+ * the id of a session or of an end user. The actor `user` is a person, though.
  */
 export type AuditEntry = {
   readonly id: string
