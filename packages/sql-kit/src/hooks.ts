@@ -33,7 +33,7 @@ const present = sql<Id, WebhookRow>(
 )
 const note = sql<Id>(
   ({ schema }) =>
-    `update ${schema}messages set hooks = coalesce(hooks, 0) + 1 where id = @messageId`,
+    `update ${schema}messages set hook_version = coalesce(hook_version, 0) + 1 where id = @messageId`,
 )
 const erase = sql<Id & { readonly name: string }>(
   (d) =>

@@ -96,10 +96,11 @@ const lockOrdersSql = sql<{ readonly orderKeys: readonly string[] }>(
 export async function fanOut(
   db: Queries,
   outgoing: Outgoing,
-  message?: Pick<MessageRow, 'id' | 'hooks'>,
+  message?: Pick<MessageRow, 'id' | 'hookVersion'>,
 ): Promise<ClaimedDeliveries> {
   const receivers = await readReceivers(db, topicsOf([outgoing]))
-  const hooks = message && message.hooks !== null ? await readHooks(db, [message.id]) : NO_HOOKS
+  const hooks =
+    message && message.hookVersion !== null ? await readHooks(db, [message.id]) : NO_HOOKS
   const { events, claims } = fanOutTo(outgoing, receivers, hooks)
   const waiting: string[] = []
   for (const { event, deliveries } of events) waiting.push(...(await insert(db, event, deliveries)))

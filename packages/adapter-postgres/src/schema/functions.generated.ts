@@ -283,7 +283,7 @@ begin
 end $$;
 
 create or replace trigger messages_hooks after delete on agent_messaging.messages
-  for each row when (old.hooks is not null) execute function agent_messaging.end_hooks();
+  for each row when (old.hook_version is not null) execute function agent_messaging.end_hooks();
 `,
   lock_orders: `create or replace function agent_messaging.lock_orders(order_keys text[]) returns void
 language plpgsql as $$
@@ -395,7 +395,7 @@ begin
       where s.project_id = t."projectId" and s.event = any(array['*', t.name])), ''))
   then 0 when exists (
     select 1 from agent_messaging.messages m
-    where m.hooks is not null and m.id = any(message_ids) and m.hooks <> coalesce((
+    where m.hook_version is not null and m.id = any(message_ids) and m.hook_version <> coalesce((
       select r."hookVersion"
       from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint)
       where r."messageId" = m.id), 0))

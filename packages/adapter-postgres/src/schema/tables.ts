@@ -145,7 +145,7 @@ create table agent_messaging.messages (
   inputs text,
   input_due_at bigint,
   usage text,
-  hooks bigint,
+  hook_version bigint,
   created_at bigint not null,
   unique (session_seq, position)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
@@ -157,7 +157,7 @@ create index messages_asking on agent_messaging.messages (agent_id, seq)
   where input_due_at is not null;
 create index messages_input_due on agent_messaging.messages (input_due_at)
   where input_due_at is not null;
-create index messages_hooks on agent_messaging.messages (id) where hooks is not null;
+create index messages_hooks on agent_messaging.messages (id) where hook_version is not null;
 create index messages_created on agent_messaging.messages (agent_id, created_at, seq);
 create index messages_end_user
   on agent_messaging.messages (agent_id, (principal::jsonb ->> 'endUserId'), seq)

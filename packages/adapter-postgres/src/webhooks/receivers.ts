@@ -103,10 +103,10 @@ type Ids = { readonly messageIds: readonly string[] }
 
 /** A message without present hooks has one row, whose webhook is null. */
 const hooksSql = sql<Ids, { [C in keyof WebhookRow]: WebhookRow[C] | null } & HookVersion>(`
-  select m.id as "of", m.hooks as version, ${webhookList}
+  select m.id as "of", m.hook_version as version, ${webhookList}
   from agent_messaging.messages m
     left join agent_messaging.webhooks w on w.message_id = m.id and not w.is_deleted
-  where m.hooks is not null and m.id = any(@messageIds::text[])
+  where m.hook_version is not null and m.id = any(@messageIds::text[])
   order by w.seq`)
 type HookVersion = { readonly of: string; readonly version: number }
 

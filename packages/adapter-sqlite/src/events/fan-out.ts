@@ -25,7 +25,10 @@ import type { StoredWebhook, WebhookRows } from '../webhooks/receivers.js'
  * the deliveries that are created claimed. `message` is the row of the events' message, if any: a
  * message without hooks needs no search for them.
  */
-export type FanOut = (outgoing: Outgoing, message?: Pick<MessageRow, 'hooks'>) => ClaimedDeliveries
+export type FanOut = (
+  outgoing: Outgoing,
+  message?: Pick<MessageRow, 'hookVersion'>,
+) => ClaimedDeliveries
 
 type Inserted = {
   readonly id: string
@@ -95,11 +98,11 @@ export function fanOutOf(db: Database, webhooks: WebhookRows): FanOut {
     }
   }
 
-  return (outgoing, { hooks } = { hooks: null }) => {
+  return (outgoing, { hookVersion } = { hookVersion: null }) => {
     const deliveries: ClaimedDelivery[] = []
     const skipped: string[] = []
     for (const event of outgoing.events)
-      publish(event, outgoing, hooks !== null, deliveries, skipped)
+      publish(event, outgoing, hookVersion !== null, deliveries, skipped)
     return { deliveries, skipped }
   }
 }

@@ -13,7 +13,7 @@ import {
 import { insertHook } from '@org/agent-messaging-sql-kit'
 import type { Perform } from '../database/operations.js'
 import { selectMessage } from './message-row.js'
-import type { Place, SessionRows } from './sessions.js'
+import type { SessionPlace, SessionRows } from './sessions.js'
 import type { SendBuckets } from './send-buckets.js'
 import type { CountEntries } from './counts.js'
 
@@ -117,7 +117,7 @@ export function acceptance(
 
 const valuesOf = (
   accepted: NewMessage,
-  { sessionSeq, position }: Place,
+  { sessionSeq, position }: SessionPlace,
   isClaimed: boolean,
 ): InsertedValues => [
   accepted.id,

@@ -58,7 +58,7 @@ const toRow = (values: MessageValues): MessageRow => ({
   error: values[20],
   inputDueAt: values[21],
   usage: values[22],
-  hooks: values[23],
+  hookVersion: values[23],
   sessionId: values[24],
   headPosition: values[25],
   lease: values[26],

@@ -42,7 +42,7 @@ import { acceptance } from './accept-message.js'
 import { messageById, selectMessage, stateWriter } from './message-row.js'
 import { searchInSteps } from './search-in-steps.js'
 import type { SendBuckets } from './send-buckets.js'
-import type { SessionRows } from './sessions.js'
+import type { SessionPlace, SessionRows } from './sessions.js'
 import type { CountEntries } from './counts.js'
 
 type Parts = {
@@ -154,7 +154,7 @@ function runRecords(
   }
 }
 
-type Place = { readonly sessionSeq: number; readonly position: number }
+type Position = Pick<SessionPlace, 'sessionSeq' | 'position'>
 type PastRow = {
   readonly messageId: string
   readonly message: string
@@ -168,10 +168,10 @@ const ROWS_AT_MOST = 5_000
 
 /** `MessageStore.history`. Reads one row at a time, and stops at the limit. */
 function sessionHistory(db: Database) {
-  const placeOf = db.prepare<[string], Place>(`
+  const placeOf = db.prepare<[string], Position>(`
     select m.session_seq as sessionSeq, m.position
     from messages m join sessions s on s.seq = m.session_seq join agents a on a.id = s.agent_id where m.id = ?`)
-  const before = db.prepare<[Place & { rows: number }], PastRow>(`
+  const before = db.prepare<[Position & { rows: number }], PastRow>(`
     select id as messageId, message, iif(position < @position, response, null) as response, principal, earlier_turns as earlierTurns
     from messages
     where session_seq = @sessionSeq and position <= @position order by position desc ${atMost('@rows')}`)

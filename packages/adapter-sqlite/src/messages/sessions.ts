@@ -13,7 +13,7 @@ type Enqueue = {
 }
 
 /** A message's place in its session. `isHead`: no open message is ahead of it. */
-export type Place = {
+export type SessionPlace = {
   readonly sessionSeq: number
   readonly position: number
   readonly lease: number
@@ -74,7 +74,7 @@ export class SessionRows {
    * Adds a message to the session. If `claimUntil` is given and the message is the head, the place
    * is under a lease. Returns undefined if the session is full.
    */
-  enqueue(message: Enqueue): Place | undefined {
+  enqueue(message: Enqueue): SessionPlace | undefined {
     const place = this.#sql.enqueue.get(
       message.agentId,
       message.sessionId,

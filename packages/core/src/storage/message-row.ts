@@ -47,7 +47,7 @@ export type MessageRow = MessageFacts &
     readonly headPosition: number
     readonly lease: number
     /** Counts the changes of the message's hooks. Null if the message never had one. */
-    readonly hooks: number | null
+    readonly hookVersion: number | null
   }
 
 /** The columns that a change of state writes. */
@@ -79,7 +79,7 @@ export const MESSAGE_COLUMNS = [
   'inputs',
   'createdAt',
   ...MESSAGE_STATE,
-  'hooks',
+  'hookVersion',
 ] as const satisfies readonly (keyof MessageRow)[]
 /** The columns of a message row that are in the table of sessions. */
 export const MESSAGE_SESSION_COLUMNS = [

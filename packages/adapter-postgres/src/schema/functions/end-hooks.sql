@@ -9,4 +9,4 @@ begin
 end $$;
 
 create or replace trigger messages_hooks after delete on agent_messaging.messages
-  for each row when (old.hooks is not null) execute function agent_messaging.end_hooks();
+  for each row when (old.hook_version is not null) execute function agent_messaging.end_hooks();

@@ -39,7 +39,7 @@ begin
       where s.project_id = t."projectId" and s.event = any(array['*', t.name])), ''))
   then 0 when exists (
     select 1 from agent_messaging.messages m
-    where m.hooks is not null and m.id = any(message_ids) and m.hooks <> coalesce((
+    where m.hook_version is not null and m.id = any(message_ids) and m.hook_version <> coalesce((
       select r."hookVersion"
       from jsonb_to_recordset(runs) as r ("messageId" text, "hookVersion" bigint)
       where r."messageId" = m.id), 0))

@@ -132,7 +132,7 @@ create table messages (
   inputs text,
   input_due_at integer,
   usage text,
-  hooks integer,
+  hook_version integer,
   created_at integer not null,
   unique (session_seq, position)
 ) strict;
@@ -206,7 +206,7 @@ create index webhooks_message on webhooks (message_id) where message_id is not n
 create index webhooks_unhealthy on webhooks (is_deleted, disabled_at, circuit_until) where disabled_at is not null or circuit_until is not null;
 
 -- Hooks end with their message. The sweep then deletes their rows.
-create trigger messages_hooks after delete on messages when old.hooks is not null begin
+create trigger messages_hooks after delete on messages when old.hook_version is not null begin
   update webhooks set url = '', secret = '', header_names = null, headers = null, is_deleted = 1
   where message_id = old.id;
 end;
