@@ -1,10 +1,11 @@
 import {
   failedRun,
+  failure,
+  success,
   type AgentRuntime,
   type JsonObject,
   type RunningAgent,
 } from '@org/agent-messaging-core/runtime'
-import { err, ok } from 'neverthrow'
 
 /** Answers a message with its translation. Agents of this kind have the options `to` and `key`. */
 export const translatorRuntime = (baseUrl: string): AgentRuntime => ({
@@ -13,12 +14,12 @@ export const translatorRuntime = (baseUrl: string): AgentRuntime => ({
   // The service encrypts `secrets` and never shows them.
   parseOptions: async ({ to, key, ...rest }) => {
     const stray = Object.keys(rest)[0]
-    if (stray !== undefined) return err(`${stray} is not an option of translator agents`)
-    if (typeof to !== 'string') return err('to is required: a language, such as de')
-    if (typeof key !== 'string') return err('key is required: the API key of the translator')
-    return ok({ options: { to }, secrets: { authorization: `Bearer ${key}` } })
+    if (stray !== undefined) return failure(`${stray} is not an option of translator agents`)
+    if (typeof to !== 'string') return failure('to is required: a language, such as de')
+    if (typeof key !== 'string') return failure('key is required: the API key of the translator')
+    return success({ options: { to }, secrets: { authorization: `Bearer ${key}` } })
   },
-  start: async ({ agent, secrets }) => ok(translator(baseUrl, agent.runtime.options, secrets)),
+  start: async ({ agent, secrets }) => success(translator(baseUrl, agent.runtime.options, secrets)),
 })
 
 const translator = (baseUrl: string, options: JsonObject, secrets: JsonObject): RunningAgent => ({

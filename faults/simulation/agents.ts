@@ -1,11 +1,12 @@
 import {
+  failure,
+  success,
   failedRun,
   type AgentRuntime,
   type FinishedRun,
   type RunOutcome,
   type RunRequest,
 } from '@org/agent-messaging-core/runtime'
-import { err, ok } from 'neverthrow'
 import type { AgentRun } from '../checker/history.js'
 import type { FaultLog } from './fault-log.js'
 import type { FailureRates } from './failure-rates.js'
@@ -168,11 +169,11 @@ export function createAgents(
   const runtimeOf = (owner: Owner, name: string): AgentRuntime => ({
     kind: KIND,
     signsRequests: false,
-    parseOptions: async (options) => ok({ options, secrets: {} }),
+    parseOptions: async (options) => success({ options, secrets: {} }),
     start: async (_, onExit) => {
       await pause(timeline, dice.below(QUICK_MS), owner)
       if (dice.chance(rates.agentsFail / 5))
-        return err({ code: 'RUNTIME_EXITED', message: 'the agent did not start' })
+        return failure({ code: 'RUNTIME_EXITED', message: 'the agent did not start' })
       if (dice.chance(rates.agentsFail / 5)) {
         timeline.after(
           dice.below(LATE_MS),
@@ -180,7 +181,7 @@ export function createAgents(
           owner,
         )
       }
-      return ok({
+      return success({
         run: (request, signal) => run(request, signal, owner, name),
         health: async () => ({ ok: !dice.chance(rates.agentsFail / 5) }),
         stop: () => pause(timeline, dice.below(QUICK_MS), owner),

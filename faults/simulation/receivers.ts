@@ -1,6 +1,5 @@
-import type { SendRequest, WebhookSender } from '@org/agent-messaging-core/runtime'
+import { success, type SendRequest, type WebhookSender } from '@org/agent-messaging-core/runtime'
 import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
-import { ok } from 'neverthrow'
 import type { ReceivedRequest } from '../checker/history.js'
 import type { FaultLog } from './fault-log.js'
 import { latency, type FailureRates } from './failure-rates.js'
@@ -82,7 +81,7 @@ export function createReceivers(
           return void timeline.after(dice.below(50), () => respond(unreachable('connect')))
         timeline.after(faults.slow(latency(dice, rates)), () => arrive(request, respond))
       }),
-    vet: async () => ok(undefined),
+    vet: async () => success(undefined),
   })
 
   return { received, senderOf }

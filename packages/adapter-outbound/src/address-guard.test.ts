@@ -2,11 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { addressGuard } from './address-guard.js'
 
 const strict = addressGuard({})
-const problemOf = (url: string, guard = strict) =>
-  guard.checkUrl(url).match(
-    () => undefined,
-    (problem) => problem,
-  )
+const problemOf = (url: string, guard = strict) => {
+  const checked = guard.checkUrl(url)
+  return checked.ok ? undefined : checked.error
+}
 
 describe('the address guard (row S)', () => {
   const forbidden = {

@@ -1,6 +1,6 @@
+import { failure, success, type PortResult } from '@org/agent-messaging-core/runtime'
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { err, ok, type Result } from 'neverthrow'
 
 /** Addresses and schemes that requests can use besides `https:` to public addresses. */
 export type AddressPolicy = {
@@ -24,7 +24,7 @@ export type AddressGuard = {
    * Checks the text of a URL. Returns the parsed URL, which callers share and must not change.
    * The error continues a sentence that starts with the field's name.
    */
-  checkUrl(url: string): Result<URL, string>
+  checkUrl(url: string): PortResult<URL, string>
   /** Returns true if requests can connect to this IP address. */
   isAllowed(address: string): boolean
 }
@@ -69,28 +69,31 @@ export function addressGuard(policy: AddressPolicy): AddressGuard {
     return address ? isListed(address) : policy.allowLoopback === true && isLocalhost(host)
   }
 
-  function check(text: string): Result<URL, string> {
+  function check(text: string): PortResult<URL, string> {
     if (REPAIRED.test(text))
-      return err('must not contain spaces, backslashes or control characters')
+      return failure('must not contain spaces, backslashes or control characters')
     const authority = AUTHORITY.exec(text)?.[1]
     if (authority === undefined || !URL.canParse(text))
-      return err('must be a full URL that begins with https://')
-    if (authority.includes('@')) return err('must not contain a user name or password')
-    if (text.includes('#')) return err('must not contain a fragment')
+      return failure('must be a full URL that begins with https://')
+    if (authority.includes('@')) return failure('must not contain a user name or password')
+    if (text.includes('#')) return failure('must not contain a fragment')
     const url = new URL(text)
-    if (url.port === '0') return err('must not use port 0')
+    if (url.port === '0') return failure('must not use port 0')
     const host = hostOf(url)
-    if (url.protocol === 'http:' && !allowsHttp(host)) return err('must use https')
+    if (url.protocol === 'http:' && !allowsHttp(host)) return failure('must use https')
     if (isIP(host) !== 0 && !isAllowed(host))
-      return err('must not point to a private or reserved address that this service does not allow')
-    return ok(url)
+      return failure(
+        'must not point to a private or reserved address that this service does not allow',
+      )
+    return success(url)
   }
 
   /** Results by URL. Most sends repeat a few URLs, and a check costs a tenth of a send. */
-  const checked = new Map<string, Result<URL, string>>()
+  const checked = new Map<string, PortResult<URL, string>>()
 
   function checkUrl(text: string) {
-    if (text.length > MAX_URL_LENGTH) return err(`must have at most ${MAX_URL_LENGTH} characters`)
+    if (text.length > MAX_URL_LENGTH)
+      return failure(`must have at most ${MAX_URL_LENGTH} characters`)
     const known = checked.get(text)
     if (known) return known
     const result = check(text)

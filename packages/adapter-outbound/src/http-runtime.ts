@@ -2,19 +2,21 @@ import {
   type AgentRuntime,
   type Clock,
   type Crypto,
-  type Json,
-  type JsonObject,
-  type RunningAgent,
-  type RunRequest,
+  failure,
   given,
   isJsonObject,
   isSecret,
-  signatureHeaders,
-  withCustomHeaders,
+  type Json,
+  type JsonObject,
   orMissing,
   type ParsedOptions,
+  type PortResult,
+  type RunningAgent,
+  type RunRequest,
+  signatureHeaders,
+  success,
+  withCustomHeaders,
 } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
 import { Calls } from './calls.js'
 import { ABORTED, type HttpRequest } from './exchange.js'
 import type { OutboundHttp } from './outbound-http.js'
@@ -64,19 +66,22 @@ export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
     optionsSchema: httpOptionsSchema,
     parseOptions: async (input) => {
       const parsed = parseHttpOptions(input, headerPrefix)
-      if (parsed.isErr()) return err(parsed.error)
+      if (!parsed.ok) return parsed
       const { url, ...rest } = parsed.value
       const vetted = await http.vet(url)
-      return vetted.map(() => rest).mapErr((reason) => `url ${reason}`)
+      return vetted.ok ? success(rest) : failure(`url ${vetted.error}`)
     },
     start: async ({ agent, secrets }) => {
       const target = targetOf(agent.runtime.options, secrets)
       if (!target)
-        return err({ code: 'RUNTIME_EXITED', message: 'the agent has no URL or no signing secret' })
+        return failure({
+          code: 'RUNTIME_EXITED',
+          message: 'the agent has no URL or no signing secret',
+        })
       const vetted = await http.vet(target.url)
-      return vetted
-        .map(() => runningHttpAgent(settings, target))
-        .mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `url ${reason}` }))
+      return vetted.ok
+        ? success(runningHttpAgent(settings, target))
+        : failure({ code: 'RUNTIME_EXITED', message: `url ${vetted.error}` })
     },
   }
 }
@@ -194,14 +199,14 @@ const httpOptionsSchema = () => optionsSchemaOf(options)
 export function parseHttpOptions(
   input: JsonObject,
   headerPrefix: string,
-): Result<ParsedOptions & { readonly url: string }, string> {
+): PortResult<ParsedOptions & { readonly url: string }, string> {
   const parsed = options.safeParse(input)
   if (!parsed.success)
-    return err(describeProblem(parsed.error, { kind: 'http', known: options.shape }))
+    return failure(describeProblem(parsed.error, { kind: 'http', known: options.shape }))
   const { url, headers, timeoutMs } = parsed.data
   const problem = headersProblem(headers ?? {}, headerPrefix)
-  if (problem !== undefined) return err(problem)
-  return ok({
+  if (problem !== undefined) return failure(problem)
+  return success({
     url,
     options: { url, ...given({ headers: headers && { set: true }, timeoutMs }) },
     secrets: given({ headers }),

@@ -1,3 +1,4 @@
+import { unwrapError } from '@org/agent-messaging-testing'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { dnsServer } from '../test/dns-server.js'
@@ -129,7 +130,7 @@ describe('a request (row S) never connects to', () => {
     const answers = { 'rebinding.test': ['93.184.215.14'] }
     const { sender } = await outbound({ policy: strict, answers })
     const url = `http://rebinding.test:${server.port}/`
-    expect((await sender.vet(url)).isOk()).toBe(true)
+    expect((await sender.vet(url)).ok).toBe(true)
     answers['rebinding.test'] = ['127.0.0.1']
     expect(await post(sender, url)).toMatchObject(blocked)
     expect(server.connections).toBe(0)
@@ -189,7 +190,7 @@ describe('vet', () => {
       answers: { 'inside.test': [address], 'mixed.test': ['1.1.1.1', address, '2606:4700::1111'] },
     })
     for (const name of ['inside.test', 'mixed.test']) {
-      expect((await sender.vet(`https://${name}/`))._unsafeUnwrapErr()).toBe(
+      expect(unwrapError(await sender.vet(`https://${name}/`))).toBe(
         'must not resolve to a private or reserved address that this service does not allow',
       )
     }
@@ -205,16 +206,16 @@ describe('vet', () => {
       },
     })
     for (const name of ['public.test', 'listed.test', 'empty.test', 'gone.test'])
-      expect((await sender.vet(`https://${name}/`)).isOk()).toBe(true)
+      expect((await sender.vet(`https://${name}/`)).ok).toBe(true)
   })
 
   it('queries no name server for a rejected URL or an IP literal', async () => {
     const { sender, dns } = await outbound({ policy })
-    expect((await sender.vet('http://name.test/'))._unsafeUnwrapErr()).toBe('must use https')
-    expect((await sender.vet('https://10.0.0.1/'))._unsafeUnwrapErr()).toBe(
+    expect(unwrapError(await sender.vet('http://name.test/'))).toBe('must use https')
+    expect(unwrapError(await sender.vet('https://10.0.0.1/'))).toBe(
       'must not point to a private or reserved address that this service does not allow',
     )
-    expect((await sender.vet('https://10.1.0.1/')).isOk()).toBe(true)
+    expect((await sender.vet('https://10.1.0.1/')).ok).toBe(true)
     expect(dns.questions).toEqual([])
   })
 })

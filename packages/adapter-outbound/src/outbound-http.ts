@@ -1,4 +1,4 @@
-import { err, ok, type Result } from 'neverthrow'
+import { failure, success, type PortResult } from '@org/agent-messaging-core/runtime'
 import { hostOf, type AddressGuard } from './address-guard.js'
 import { dialer, allowedAddresses, type Dial } from './dial.js'
 import { ABORTED, Exchange, type HttpRequest } from './exchange.js'
@@ -26,7 +26,7 @@ export type OutboundHttp = {
    * Checks whether requests can go to `url`. The error continues a sentence that starts with the
    * field's name. An unresolvable name is accepted, because every dial checks again.
    */
-  vet(url: string): Promise<Result<void, string>>
+  vet(url: string): Promise<PortResult<void, string>>
   /** Closes every connection. Running and later requests end as `interrupted`. */
   close(): Promise<void>
 }
@@ -81,8 +81,7 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     if (isClosed) return handler.fail(STOPPING)
     if (request.signal?.aborted) return handler.fail(ABORTED)
     const checked = guard.checkUrl(request.url)
-    if (checked.isErr())
-      return handler.fail(unreachable('address_blocked', `the URL ${checked.error}`))
+    if (!checked.ok) return handler.fail(unreachable('address_blocked', `the URL ${checked.error}`))
     const { origin, pathname, search } = checked.value
     const pool = origins.use(origin)
     const identified = { ...request, headers: { 'user-agent': USER_AGENT, ...request.headers } }
@@ -93,21 +92,23 @@ export function outboundHttp(options: OutboundOptions): OutboundHttp {
     )
   }
 
-  async function vet(text: string): Promise<Result<void, string>> {
+  async function vet(text: string): Promise<PortResult<void, string>> {
     const checked = guard.checkUrl(text)
-    if (checked.isErr()) return err(checked.error)
+    if (!checked.ok) return checked
     try {
       await allowedAddresses(
         { guard, resolve },
         hostOf(checked.value),
         AbortSignal.timeout(VET_TIMEOUT_MS),
       )
-      return ok(undefined)
+      return success(undefined)
     } catch (error) {
       const isBlocked = error instanceof Fault && error.outcome.error === 'address_blocked'
       return isBlocked
-        ? err('must not resolve to a private or reserved address that this service does not allow')
-        : ok(undefined)
+        ? failure(
+            'must not resolve to a private or reserved address that this service does not allow',
+          )
+        : success(undefined)
     }
   }
 

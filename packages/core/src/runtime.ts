@@ -104,6 +104,7 @@ export type {
 } from './ports/agent-runtime.js'
 export type { AttemptMaker, AttemptOrder, MadeAttempt } from './ports/attempt-maker.js'
 export type { Clock, Crypto, Ids, Random } from './ports/platform.js'
+export { failure, success, type PortResult } from './ports/port-result.js'
 export { levelOfFact, type Fact, type Telemetry } from './ports/telemetry.js'
 export type { ActiveSpan, SpanDetails, SpanStart, Tracing } from './ports/tracing.js'
 export type { TraceContext } from './domain/messages/trace.js'

@@ -1,7 +1,7 @@
-import { err, errAsync, ok, ResultAsync } from 'neverthrow'
+import { errAsync, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
-import { isUuid } from '@org/agent-messaging-core/runtime'
+import { failure, success, isUuid } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import { fakeCrypto, fakeRuntime, newMessage } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
@@ -217,7 +217,10 @@ describe('creating an agent', () => {
     expect(data).toEqual([])
   })
   it("refuses options with the runtime's error", async () => {
-    const fussy = fakeRuntime({ kind: 'fussy', parseOptions: async () => err('url must be https') })
+    const fussy = fakeRuntime({
+      kind: 'fussy',
+      parseOptions: async () => failure('url must be https'),
+    })
     const fakes = await scene()
     const service = createService({ ...fakes, runtimes: [fussy] })
     const input = { projectId: fakes.project.id, name: 'x', runtime: { kind: 'fussy' } }
@@ -239,7 +242,7 @@ describe('an agent whose runtime signs and has secrets', () => {
       signsRequests: true,
       ...echo,
       parseOptions: async ({ token, ...options }) =>
-        ok({ options, secrets: { token: token ?? '' } }),
+        success({ options, secrets: { token: token ?? '' } }),
     })
 
   async function withSecrets() {

@@ -1,3 +1,4 @@
+import { success } from '@org/agent-messaging-core/runtime'
 import {
   createService,
   type AgentSettings,
@@ -5,7 +6,7 @@ import {
   type ServiceOptions,
 } from '@org/agent-messaging-core'
 import { fakeCrypto, fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
-import { errAsync, ok } from 'neverthrow'
+import { errAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 
 const bot: AgentSettings = { name: 'bot', runtime: { kind: 'model', model: 'small', apiKey: 'k1' } }
@@ -17,7 +18,7 @@ const modelRuntime = () =>
     signsRequests: true,
     handler: () => ({ kind: 'answered', response: 'x' }),
     parseOptions: async ({ apiKey, ...shown }: JsonObject) =>
-      ok({
+      success({
         options: { ...shown, ...(apiKey !== undefined && { apiKey: { set: true } }) },
         secrets: apiKey === undefined ? {} : { apiKey },
       }),

@@ -1,7 +1,9 @@
-import { err, ok, okAsync, ResultAsync } from 'neverthrow'
+import { okAsync, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultPolicy } from '@org/agent-messaging-core'
 import {
+  failure,
+  success,
   defaultDispatchPolicy,
   defaultWebhookHealthPolicy,
 } from '@org/agent-messaging-core/runtime'
@@ -133,7 +135,7 @@ describe('stopping the service', () => {
       start: async () => {
         await clock.sleep(3_000)
         alive++
-        return ok({
+        return success({
           run: async () => ({ kind: 'answered', response: '' }),
           health: async () => ({ ok: true }),
           stop: async () => void alive--,
@@ -160,7 +162,7 @@ describe('stopping the service', () => {
     const endless: typeof start = (_agent, _onExit, signal) =>
       new Promise((resolve) => {
         signal?.addEventListener('abort', () =>
-          resolve(err({ code: 'RUNTIME_EXITED', message: 'the program was to stop' })),
+          resolve(failure({ code: 'RUNTIME_EXITED', message: 'the program was to stop' })),
         )
       })
     Object.assign(runtime, { start: endless })
@@ -224,7 +226,7 @@ describe('stopping the service', () => {
       health: async () => ({ ok: true }),
       stop: () => new Promise(() => {}),
     }
-    Object.assign(runtime, { start: async () => ok(stuck) })
+    Object.assign(runtime, { start: async () => success(stuck) })
     await service.agents.create({
       projectId: project.id,
       name: 'stuck',

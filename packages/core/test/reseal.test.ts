@@ -1,6 +1,7 @@
+import { success } from '@org/agent-messaging-core/runtime'
 import { createService, type ServiceOptions } from '@org/agent-messaging-core'
 import { fakeCrypto, fakePlatform } from '@org/agent-messaging-testing'
-import { ok, okAsync } from 'neverthrow'
+import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { webhookSecretContext } from '../src/domain/webhooks/webhook.js'
 
@@ -15,12 +16,12 @@ async function scene() {
   const platform = fakePlatform()
   const runtime = {
     ...platform.runtime,
-    parseOptions: async () => ok({ options: {}, secrets: { apiKey: 'k' } }),
+    parseOptions: async () => success({ options: {}, secrets: { apiKey: 'k' } }),
   }
   const bare = {
     ...platform.runtime,
     kind: 'bare',
-    parseOptions: async () => ok({ options: {}, secrets: {} }),
+    parseOptions: async () => success({ options: {}, secrets: {} }),
   }
   const on = (crypto: ServiceOptions['crypto']) =>
     createService({ ...platform, runtimes: [runtime, bare], crypto })

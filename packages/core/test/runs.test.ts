@@ -219,8 +219,8 @@ describe('a run that fails', () => {
     [Object.create(null), 'the thrown value has no text'],
   ])('when the runtime breaks its promise never to reject', async (thrown: Error, message) => {
     const rude: AgentRuntime['start'] = async () => {
-      const { ok } = await import('neverthrow')
-      return ok({
+      const { success } = await import('@org/agent-messaging-core/runtime')
+      return success({
         run: () => Promise.reject(thrown),
         health: async () => ({ ok: true }),
         stop: async () => undefined,

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
-import { type AgentState, type RunningAgent } from '@org/agent-messaging-core/runtime'
+import { success, type AgentState, type RunningAgent } from '@org/agent-messaging-core/runtime'
 import { fakeRuntime } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
@@ -15,13 +15,15 @@ async function withHealth(options: Parameters<typeof scene>[0] = {}) {
   Object.assign(runtime, {
     start: (...args: Parameters<typeof start>) =>
       start(...args).then((started) =>
-        started.map((running) => ({
-          ...running,
-          health: async () => {
-            ward.asked++
-            return ward.health()
-          },
-        })),
+        started.ok
+          ? success({
+              ...started.value,
+              health: async () => {
+                ward.asked++
+                return ward.health()
+              },
+            })
+          : started,
       ),
   })
   await service.agents.stop(ref)

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { aRunRequest, anAgent, recordingTelemetry } from '@org/agent-messaging-testing'
-import type { RunError, RunRequest } from '@org/agent-messaging-core/runtime'
-import { err, ok } from 'neverthrow'
+import {
+  aRunRequest,
+  anAgent,
+  recordingTelemetry,
+  unwrap,
+  unwrapError,
+} from '@org/agent-messaging-testing'
+import { failure, success, type RunError, type RunRequest } from '@org/agent-messaging-core/runtime'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startSdkAgent, type SdkAgent } from '../test/sdk-agent.js'
 import { a2aRuntime, type A2aRuntimeOptions } from './a2a-runtime.js'
@@ -17,7 +22,7 @@ const clock = {
     sleep(1, undefined, { ...(signal && { signal }) }).catch(() => undefined),
 }
 const runtime = (options: Partial<A2aRuntimeOptions> = {}) =>
-  a2aRuntime({ fetch, vet: async () => ok(undefined), clock, ...options })
+  a2aRuntime({ fetch, vet: async () => success(undefined), clock, ...options })
 
 async function remote(options?: Parameters<typeof startSdkAgent>[0]): Promise<SdkAgent> {
   const agent = await startSdkAgent(options)
@@ -39,7 +44,7 @@ async function start(
 }
 
 async function running(agent: SdkAgent, setting?: Parameters<typeof start>[1]) {
-  return (await start(agent, setting))._unsafeUnwrap()
+  return unwrap(await start(agent, setting))
 }
 
 /** A session that keeps its state, like the service's. */
@@ -400,7 +405,7 @@ describe('an A2A agent of another version', () => {
     ['no endpoint', () => ({ name: 'no card' })],
   ])('does not start, and the error names what it offers: %s', async (offer, card) => {
     const agent = await remote({ card })
-    expect((await start(agent))._unsafeUnwrapErr()).toEqual({
+    expect(unwrapError(await start(agent))).toEqual({
       code: 'RUNTIME_EXITED',
       message:
         `the agent's card is not usable: the agent offers ${offer}. ` +
@@ -443,12 +448,12 @@ describe('a failing A2A agent', () => {
   it('does not start without a usable card', async () => {
     const agent = await remote()
     agent.refuse(404, 1)
-    expect((await start(agent))._unsafeUnwrapErr()).toMatchObject({
+    expect(unwrapError(await start(agent))).toMatchObject({
       code: 'RUNTIME_EXITED',
       message: expect.stringContaining('404'),
     })
     await agent.close()
-    expect((await start(agent))._unsafeUnwrapErr().code).toBe('RUNTIME_EXITED')
+    expect(unwrapError(await start(agent)).code).toBe('RUNTIME_EXITED')
   })
   it('does not start with a card of too many values', async () => {
     const { url } = await remote()
@@ -458,7 +463,7 @@ describe('a failing A2A agent', () => {
     }
     const agent = anAgent({ runtime: { kind: 'a2a', options: { url } } })
     const starting = runtime({ fetch: broad }).start({ agent, secrets: {} }, () => undefined)
-    expect((await starting)._unsafeUnwrapErr().message).toContain(
+    expect(unwrapError(await starting).message).toContain(
       'the JSON of the agent must not have more than 10000 values',
     )
   })
@@ -534,7 +539,7 @@ describe('the failure text of an A2A agent', () => {
     )
     agent.refuse(200, 2, echo)
     for (const text of [
-      (await start(agent, { headers }))._unsafeUnwrapErr().message,
+      unwrapError(await start(agent, { headers })).message,
       JSON.stringify(await runs.health(never)),
     ])
       expect(text).not.toMatch(/s3cret|another-one/)
@@ -559,7 +564,7 @@ describe('the options of an A2A agent', () => {
       headers: { 'X-Key': 'k' },
       timeoutMs: 5_000,
     })
-    expect(parsed._unsafeUnwrap()).toEqual({
+    expect(unwrap(parsed)).toEqual({
       options: { url: 'https://agent.example', headers: { set: true }, timeoutMs: 5_000 },
       secrets: { headers: { 'X-Key': 'k' } },
     })
@@ -581,16 +586,16 @@ describe('the options of an A2A agent', () => {
     ],
     [{ url: 'https://a.example', timeoutMs: 0 }, 'timeoutMs must be at least 1'],
   ])('are rejected with a reason: %j', async (options, sentence) => {
-    expect((await parse(options))._unsafeUnwrapErr()).toBe(sentence)
+    expect(unwrapError(await parse(options))).toBe(sentence)
   })
   it('are rejected when requests cannot go to the url', async () => {
-    const refusing = runtime({ vet: async () => err('must be public') })
-    expect((await refusing.parseOptions({ url: 'https://10.0.0.1' }))._unsafeUnwrapErr()).toBe(
+    const refusing = runtime({ vet: async () => failure('must be public') })
+    expect(unwrapError(await refusing.parseOptions({ url: 'https://10.0.0.1' }))).toBe(
       'url must be public',
     )
     const agent = anAgent({ runtime: { kind: 'a2a', options: { url: 'https://10.0.0.1' } } })
-    expect(
-      (await refusing.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message,
-    ).toBe('url must be public')
+    expect(unwrapError(await refusing.start({ agent, secrets: {} }, () => undefined)).message).toBe(
+      'url must be public',
+    )
   })
 })

@@ -3,16 +3,18 @@ import {
   type Clock,
   customHeadersProblem,
   customHeadersSchema,
+  failure,
   isJsonObject,
   type JsonObject,
   orMissing,
   type ParsedOptions,
+  type PortResult,
   type RunError,
   type RuntimeOptionsSchema,
+  success,
   type Telemetry,
   withNearest,
 } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 import type { Fetch, Remote } from './a2a-client.js'
 import { describeError, safeText } from './error-text.js'
@@ -21,7 +23,7 @@ export type A2aRuntimeOptions = {
   /** Sends every request. Must block private addresses and limit the size of responses. */
   readonly fetch: Fetch
   /** Checks a URL. The error continues a sentence that starts with the field's name. */
-  readonly vet: (url: string) => Promise<Result<void, string>>
+  readonly vet: (url: string) => Promise<PortResult<void, string>>
   readonly clock: Pick<Clock, 'sleep'>
   /** Learns of files and data that the service left out of an answer. */
   readonly telemetry?: Telemetry | undefined
@@ -41,15 +43,16 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
     optionsSchema: a2aOptionsSchema,
     parseOptions: async (input) => {
       const parsed = parseA2aOptions(input)
-      if (parsed.isErr()) return err(parsed.error)
+      if (!parsed.ok) return parsed
       const { url, ...rest } = parsed.value
-      return (await vet(url)).map(() => rest).mapErr((reason) => `url ${reason}`)
+      const vetted = await vet(url)
+      return vetted.ok ? success(rest) : failure(`url ${vetted.error}`)
     },
     start: async ({ agent, secrets }, _onExit, stopping) => {
       const remote = remoteOf(agent.runtime.options, secrets)
-      if (!remote) return err(exited('the agent has no url'))
+      if (!remote) return failure(exited('the agent has no url'))
       const vetted = await vet(remote.url)
-      if (vetted.isErr()) return err(exited(`url ${vetted.error}`))
+      if (!vetted.ok) return failure(exited(`url ${vetted.error}`))
       // The SDK loads slowly, and most processes have no such agent.
       const [{ A2aAgent }, { connect }] = await Promise.all([
         import('./a2a-agent.js'),
@@ -59,10 +62,10 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
         const timeout = AbortSignal.timeout(CARD_TIMEOUT_MS)
         const signal = stopping ? AbortSignal.any([timeout, stopping]) : timeout
         const client = await connect(fetch, remote, signal)
-        return ok(new A2aAgent({ fetch, clock, telemetry }, remote, client))
+        return success(new A2aAgent({ fetch, clock, telemetry }, remote, client))
       } catch (error) {
         const message = `the agent's card is not usable: ${describeError(error)}`
-        return err(exited(safeText(message, remote)))
+        return failure(exited(safeText(message, remote)))
       }
     },
   }
@@ -106,13 +109,13 @@ const a2aOptionsSchema = () => z.toJSONSchema(options, { io: 'input' }) as Runti
 /** Checks the text of the options, but not whether the URL is reachable. */
 function parseA2aOptions(
   input: JsonObject,
-): Result<ParsedOptions & { readonly url: string }, string> {
+): PortResult<ParsedOptions & { readonly url: string }, string> {
   const parsed = options.safeParse(input)
-  if (!parsed.success) return err(describeProblem(parsed.error.issues[0]))
+  if (!parsed.success) return failure(describeProblem(parsed.error.issues[0]))
   const { url, headers, timeoutMs } = parsed.data
   const problem = customHeadersProblem(headers ?? {}, HEADER_LIMITS)
-  if (problem) return err(`${problem.path} ${problem.message}`)
-  return ok({
+  if (problem) return failure(`${problem.path} ${problem.message}`)
+  return success({
     url,
     options: {
       url,

@@ -1,5 +1,12 @@
-import type { AgentRuntime, Clock, RunError, RuntimeAgent } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
+import {
+  type AgentRuntime,
+  type Clock,
+  failure,
+  type PortResult,
+  type RunError,
+  type RuntimeAgent,
+  success,
+} from '@org/agent-messaging-core/runtime'
 import { startChild, type Child } from './child.js'
 import { limitedLog, type ProgramLog } from './program-log.js'
 import type { Environment, Program } from './program.js'
@@ -28,7 +35,7 @@ export type NamedPrograms<P extends Program> = Required<
   Pick<AgentRuntime, 'parseOptions' | 'has' | 'optionsSchema'>
 > & {
   /** Starts the agent's program and logs its stderr. */
-  start(agent: RuntimeAgent['agent']): Result<Started<P>, RunError>
+  start(agent: RuntimeAgent['agent']): PortResult<Started<P>, RunError>
 }
 
 export function namedPrograms<P extends Program>(
@@ -48,23 +55,23 @@ export function namedPrograms<P extends Program>(
       additionalProperties: false,
     }),
     parseOptions: async ({ program, ...rest }) => {
-      if (names.length === 0) return err(NO_PROGRAMS)
+      if (names.length === 0) return failure(NO_PROGRAMS)
       const known = names.join(', ')
-      if (program === undefined) return err(`program is required. It must be one of: ${known}`)
-      if (!find(program)) return err(`program must be one of: ${known}`)
+      if (program === undefined) return failure(`program is required. It must be one of: ${known}`)
+      if (!find(program)) return failure(`program must be one of: ${known}`)
       const [unknown] = Object.keys(rest)
       return unknown === undefined
-        ? ok({ options: { program: program as string }, secrets: {} })
-        : err(`${unknown} is not an option of ${kind} agents`)
+        ? success({ options: { program: program as string }, secrets: {} })
+        : failure(`${unknown} is not an option of ${kind} agents`)
     },
     start({ id: agentId, runtime }) {
       const { program: name } = runtime.options
       const program = find(name)
       const message = `this process has no program ${JSON.stringify(name)}`
-      if (!program) return err({ code: 'RUNTIME_EXITED', message })
+      if (!program) return failure({ code: 'RUNTIME_EXITED', message })
       const limited = limitedLog(log, { agentId, program: name }, clock)
       const onStderrLine = (line: string) => limited({ line }, 'program.stderr')
-      return ok({
+      return success({
         program,
         child: startChild(program, { environment, onStderrLine }),
         log: limited,

@@ -1,5 +1,11 @@
-import { failedRun, parseQuestion, parseRunUsage } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
+import {
+  failedRun,
+  failure,
+  parseQuestion,
+  parseRunUsage,
+  type PortResult,
+  success,
+} from '@org/agent-messaging-core/runtime'
 import type { Child } from './child.js'
 import { readLines } from './lines.js'
 import { OpenRuns, programError, type Reply } from './open-runs.js'
@@ -25,12 +31,12 @@ const NO_RUN = 'no open run has this id: the message is late, repeated, or its i
 export class ProcessConnection {
   readonly runs = new OpenRuns()
   /** Resolves with the program's ready message, or with the problem in it. */
-  readonly ready: Promise<Result<Ready, string>>
+  readonly ready: Promise<PortResult<Ready, string>>
   /** Resolves when all output of the program is read, shortly after its exit. */
   readonly outputEnded: Promise<void>
   readonly #stdin: Child['stdin']
   readonly #options: ConnectionOptions
-  readonly #ready = deferred<Result<Ready, string>>()
+  readonly #ready = deferred<PortResult<Ready, string>>()
   /** The ping that the program has not answered yet. */
   #ping: Deferred<true> | undefined
 
@@ -75,7 +81,7 @@ export class ProcessConnection {
   #apply(message: FromProgram): string | undefined {
     switch (message.type) {
       case 'ready':
-        return this.#ready.resolve(ok(message)) ? undefined : 'ready was already received'
+        return this.#ready.resolve(success(message)) ? undefined : 'ready was already received'
       case 'pong':
         this.#ping?.resolve(true)
         this.#ping = undefined
@@ -98,7 +104,7 @@ export class ProcessConnection {
   /** Logs an unusable line. Fails the run that it names, because no other answer will come. */
   #reject({ why, of, id }: Unusable, line: string) {
     this.#options.onStray(of === undefined ? line : withoutText({ type: of, id }), why)
-    if (of === 'ready') this.#ready.resolve(err(`sent an invalid ready message: ${why}`))
+    if (of === 'ready') this.#ready.resolve(failure(`sent an invalid ready message: ${why}`))
     if (id !== undefined && of !== 'chunk')
       this.runs.end(id, failedRun('RESPONSE_INVALID', `the program's ${of} is not valid: ${why}`))
   }

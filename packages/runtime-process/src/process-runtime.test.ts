@@ -7,7 +7,7 @@ import type {
   RunRequest,
   Turn,
 } from '@org/agent-messaging-core/runtime'
-import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-testing'
+import { anAgent, aRunRequest, fakeClock, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive, leftOf } from '../test/processes.js'
 import type { ProcessLimits } from './process-agent.js'
@@ -65,7 +65,7 @@ async function started(
     exits.push(error)
     endedForRun.push(isForRun)
   }
-  const running = (await runtime.start(agentOf('test'), onExit))._unsafeUnwrap()
+  const running = unwrap(await runtime.start(agentOf('test'), onExit))
   onTestFinished(() => running.stop())
   return {
     running,
@@ -98,7 +98,7 @@ describe('the options of a process agent', () => {
   const { runtime } = runtimeOf(PROGRAM)
 
   it('name a program of the operator', async () => {
-    expect((await runtime.parseOptions({ program: 'test' }))._unsafeUnwrap()).toEqual({
+    expect(unwrap(await runtime.parseOptions({ program: 'test' }))).toEqual({
       options: { program: 'test' },
       secrets: {},
     })
@@ -112,11 +112,11 @@ describe('the options of a process agent', () => {
     [{ program: 'test', args: ['-c', 'rm'] }, 'args is not an option of process agents'],
     [{ program: 'test', command: 'sh' }, 'command is not an option of process agents'],
   ])('reject %j', async (options, sentence) => {
-    expect((await runtime.parseOptions(options))._unsafeUnwrapErr()).toBe(sentence)
+    expect(unwrapError(await runtime.parseOptions(options))).toBe(sentence)
   })
 
   it('can name a program that this process no longer has, and the start then fails', async () => {
-    const error = (await runtime.start(agentOf('gone'), () => undefined))._unsafeUnwrapErr()
+    const error = unwrapError(await runtime.start(agentOf('gone'), () => undefined))
     expect(error).toEqual({ code: 'RUNTIME_EXITED', message: 'this process has no program "gone"' })
     expect(['test', 'gone'].map((program) => runtime.has?.({ program }))).toEqual([true, false])
   })
@@ -500,7 +500,7 @@ describe('a program that is not ready', () => {
       startTimeoutMs:
         'args' in program && program.args?.[1]?.includes('setInterval') ? 500 : 15_000,
     })
-    const error = (await runtime.start(agentOf('test'), () => undefined))._unsafeUnwrapErr()
+    const error = unwrapError(await runtime.start(agentOf('test'), () => undefined))
     expect(error).toEqual({
       code: 'RUNTIME_EXITED',
       message: typeof message === 'string' ? message : expect.stringMatching(message),
@@ -516,7 +516,7 @@ it('stopping the service ends a program that is not ready', async () => {
   const starting = runtime.start(agentOf('test'), () => expect.unreachable(), stopping.signal)
   await vi.waitUntil(() => log.length > 0)
   stopping.abort()
-  expect((await starting)._unsafeUnwrapErr()).toEqual({
+  expect(unwrapError(await starting)).toEqual({
     code: 'RUNTIME_EXITED',
     message: 'the program was not ready when the service stopped',
   })

@@ -1,5 +1,9 @@
-import type { AgentRuntime } from '@org/agent-messaging-core/runtime'
-import { err, type Result } from 'neverthrow'
+import {
+  failure,
+  success,
+  type AgentRuntime,
+  type PortResult,
+} from '@org/agent-messaging-core/runtime'
 import type { Child } from './child.js'
 import { namedPrograms, type ProgramOptions } from './named-programs.js'
 import { FAULTY_GRACE_MS, ProcessAgent, type ProcessLimits } from './process-agent.js'
@@ -36,16 +40,16 @@ export function processRuntime({ limits, ...options }: ProcessRuntimeOptions): A
     parseOptions,
     start: async ({ agent }, onExit, signal) => {
       const started = start(agent)
-      if (started.isErr()) return err(started.error)
+      if (!started.ok) return started
       const { child, log } = started.value
       const onStray = (line: string, why: string) => log({ line, why }, 'program.stray_line')
       const { maxLineBytes, startTimeoutMs } = settings
       const connection = new ProcessConnection(child, { maxLineBytes, onStray })
       const ready = await readyMessage(child, connection, startTimeoutMs, signal)
       const parts = { child, connection, limits: settings, onExit }
-      return ready
-        .map(({ history }) => new ProcessAgent({ ...parts, history }))
-        .mapErr((reason) => ({ code: 'RUNTIME_EXITED', message: `the program ${reason}` }))
+      return ready.ok
+        ? success(new ProcessAgent({ ...parts, history: ready.value.history }))
+        : failure({ code: 'RUNTIME_EXITED', message: `the program ${ready.error}` })
     },
   }
 }
@@ -56,15 +60,15 @@ async function readyMessage(
   { ready }: ProcessConnection,
   timeoutMs: number,
   signal: AbortSignal | undefined,
-): Promise<Result<Ready, string>> {
-  const exit = child.exited.then(({ reason }) => err(reason))
+): Promise<PortResult<Ready, string>> {
+  const exit = child.exited.then(({ reason }) => failure(reason))
   const result =
     (await within(timeoutMs, Promise.race([ready, exit]), undefined, signal)) ??
-    err(
+    failure(
       signal?.aborted
         ? 'was not ready when the service stopped'
         : `did not send ready within ${timeoutMs} ms`,
     )
-  if (result.isErr()) await child.stop(FAULTY_GRACE_MS)
+  if (!result.ok) await child.stop(FAULTY_GRACE_MS)
   return result
 }

@@ -1,4 +1,4 @@
-import { err, ok } from 'neverthrow'
+import { failure, success } from '@org/agent-messaging-core/runtime'
 import { createService, defaultLimits, type AgentSettings } from '@org/agent-messaging-core'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
@@ -105,7 +105,7 @@ describe('POST /v1/agents', () => {
     const { ask, runtime, clock } = await openScene()
     const { start } = runtime
     Object.assign(runtime, {
-      start: async () => err({ code: 'RUNTIME_EXITED', message: 'no such port' }),
+      start: async () => failure({ code: 'RUNTIME_EXITED', message: 'no such port' }),
     })
     const { json } = await ask('POST', '/v1/agents', {
       body: { name: 'broken', runtime: { kind: 'fake' }, desiredState: 'running' },
@@ -196,7 +196,7 @@ describe('runtimes with secrets', () => {
     const scene = await openScene()
     const platform = fakePlatform()
     const parseOptions = async ({ apiKey, ...options }: { [name: string]: unknown }) =>
-      ok({
+      success({
         options: { ...options, apiKey: { set: apiKey !== undefined } } as never,
         secrets: { apiKey } as never,
       })

@@ -1,13 +1,13 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import type { JsonObject } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
 import { parseOpenaiOptions, separateSecrets } from './openai-options.js'
 
 const required = { baseUrl: 'https://models.example/v1', model: 'small' }
-const problemOf = (options: JsonObject) =>
-  parseOpenaiOptions(options).match(
-    () => undefined,
-    (problem) => problem,
-  )
+const problemOf = (options: JsonObject) => {
+  const parsed = parseOpenaiOptions(options)
+  return parsed.ok ? undefined : parsed.error
+}
 
 describe('options of an openai agent', () => {
   it('can be shown without the key and the headers', () => {
@@ -23,7 +23,7 @@ describe('options of an openai agent', () => {
       stream: false,
     }
     const secrets = { apiKey: 'sk-secret', headers: { 'X-Tenant': 'secret' } }
-    const parted = separateSecrets(parseOpenaiOptions({ ...shown, ...secrets })._unsafeUnwrap())
+    const parted = separateSecrets(unwrap(parseOpenaiOptions({ ...shown, ...secrets })))
     expect(parted).toEqual({
       options: { ...shown, apiKey: { set: true }, headers: { set: true } },
       secrets,
@@ -32,7 +32,7 @@ describe('options of an openai agent', () => {
   })
 
   it('need only a baseUrl and a model', () => {
-    expect(separateSecrets(parseOpenaiOptions(required)._unsafeUnwrap())).toEqual({
+    expect(separateSecrets(unwrap(parseOpenaiOptions(required)))).toEqual({
       options: required,
       secrets: {},
     })
@@ -40,13 +40,10 @@ describe('options of an openai agent', () => {
 
   it('have a baseUrl without a trailing slash', () => {
     expect(
-      parseOpenaiOptions({ ...required, baseUrl: 'https://models.example/v1//' })._unsafeUnwrap()
-        .baseUrl,
+      unwrap(parseOpenaiOptions({ ...required, baseUrl: 'https://models.example/v1//' })).baseUrl,
     ).toBe(required.baseUrl)
     const inside = `https://models.example/${'/'.repeat(500_000)}v1`
-    expect(parseOpenaiOptions({ ...required, baseUrl: inside })._unsafeUnwrap().baseUrl).toBe(
-      inside,
-    )
+    expect(unwrap(parseOpenaiOptions({ ...required, baseUrl: inside })).baseUrl).toBe(inside)
   })
 
   it.each<[JsonObject, string]>([

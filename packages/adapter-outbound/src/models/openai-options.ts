@@ -1,11 +1,13 @@
 import {
+  failure,
   given,
   isLonger,
-  orMissing,
   type JsonObject,
+  orMissing,
   type ParsedOptions,
+  type PortResult,
+  success,
 } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
 import { z } from 'zod'
 import {
   agentHeaders,
@@ -89,12 +91,12 @@ export type OpenaiOptions = z.infer<typeof schema>
 export const openaiOptionsSchema = () => optionsSchemaOf(schema)
 
 /** Checks the text of the options, but not whether the URL is reachable. */
-export function parseOpenaiOptions(input: JsonObject): Result<OpenaiOptions, string> {
+export function parseOpenaiOptions(input: JsonObject): PortResult<OpenaiOptions, string> {
   const parsed = schema.safeParse(input)
   if (!parsed.success)
-    return err(describeProblem(parsed.error, { kind: 'openai', known: schema.shape }))
+    return failure(describeProblem(parsed.error, { kind: 'openai', known: schema.shape }))
   const problem = headersProblem(parsed.data.headers ?? {})
-  return problem === undefined ? ok(parsed.data) : err(problem)
+  return problem === undefined ? success(parsed.data) : failure(problem)
 }
 
 /** Separates the secrets: the API key, and the names and values of headers. */

@@ -1,7 +1,6 @@
-import type { JsonObject, RunRequest } from '@org/agent-messaging-core/runtime'
+import { success, type JsonObject, type RunRequest } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { anAgent, aRunRequest } from '@org/agent-messaging-testing'
-import { ok } from 'neverthrow'
+import { anAgent, aRunRequest, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { chatServer, chunk, completion, DONE, events, json } from '../../test/chat-server.js'
 import { dnsServer } from '../../test/dns-server.js'
@@ -52,9 +51,9 @@ async function runtime({
 /** Starts an agent from the results of `parseOptions`, like the service. */
 async function running(options: JsonObject, setting: Setting = {}) {
   const kind = await runtime(setting)
-  const parsed = (await kind.parseOptions({ model: 'parrot', ...options }))._unsafeUnwrap()
+  const parsed = unwrap(await kind.parseOptions({ model: 'parrot', ...options }))
   const agent = anAgent({ runtime: { kind: 'openai', options: parsed.options } })
-  return (await kind.start({ agent, secrets: parsed.secrets }, () => undefined))._unsafeUnwrap()
+  return unwrap(await kind.start({ agent, secrets: parsed.secrets }, () => undefined))
 }
 
 async function server(models: Parameters<typeof chatServer>[0] = {}) {
@@ -767,11 +766,10 @@ describe('the agent’s baseUrl (row S)', () => {
       policy: {},
       answers: { 'inside.test': ['10.0.0.1'], 'public.test': ['1.1.1.1'] },
     })
-    const problemOf = async (baseUrl: string) =>
-      (await kind.parseOptions({ baseUrl, model: 'm' })).match(
-        () => undefined,
-        (problem) => problem,
-      )
+    const problemOf = async (baseUrl: string) => {
+      const parsed = await kind.parseOptions({ baseUrl, model: 'm' })
+      return parsed.ok ? undefined : parsed.error
+    }
     expect(await problemOf('https://127.0.0.1/v1')).toBe(
       'baseUrl must not point to a private or reserved address that this service does not allow',
     )
@@ -780,7 +778,7 @@ describe('the agent’s baseUrl (row S)', () => {
     )
     expect(await problemOf('http://public.test/v1')).toBe('baseUrl must use https')
     expect(await problemOf('https://public.test/v1/')).toBeUndefined()
-    expect((await kind.parseOptions({}))._unsafeUnwrapErr()).toBe('baseUrl is required')
+    expect(unwrapError(await kind.parseOptions({}))).toBe('baseUrl is required')
   })
 
   it('is checked again at the start and at every dial', async () => {
@@ -794,13 +792,13 @@ describe('the agent’s baseUrl (row S)', () => {
         { agent: anAgent({ runtime: { kind: 'openai', options } }), secrets: {} },
         () => undefined,
       )
-    expect((await start())._unsafeUnwrapErr()).toEqual({
+    expect(unwrapError(await start())).toEqual({
       code: 'RUNTIME_EXITED',
       message:
         'baseUrl must not resolve to a private or reserved address that this service does not allow',
     })
     answers['rebinding.test'] = ['1.1.1.1']
-    const agent = (await start())._unsafeUnwrap()
+    const agent = unwrap(await start())
     answers['rebinding.test'] = ['127.0.0.1']
     expect(await agent.run(aRunRequest(), never)).toEqual(
       failed('RUNTIME_ERROR', /\(address_blocked\)/),
@@ -852,11 +850,11 @@ describe('the health check', () => {
         : new Promise((_, reject) =>
             signal?.addEventListener('abort', () => reject(signal.reason as Error)),
           )
-    const kind = openaiRuntime({ fetch, vet: async () => ok(undefined), crypto })
+    const kind = openaiRuntime({ fetch, vet: async () => success(undefined), crypto })
     const agent = anAgent({
       runtime: { kind: 'openai', options: { baseUrl: 'https://models.example', model: 'parrot' } },
     })
-    const model = (await kind.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrap()
+    const model = unwrap(await kind.start({ agent, secrets: {} }, () => undefined))
     expect(await model.health(never)).toEqual({ ok: false, detail: 'no complete response' })
     const aborter = new AbortController()
     const run = model.run(aRunRequest(), aborter.signal)

@@ -1,15 +1,16 @@
 import {
-  given,
-  parseJsonText,
   type AgentRuntime,
   type Crypto,
+  failedRun,
+  failure,
+  given,
   type JsonObject,
+  parseJsonText,
   type RunningAgent,
   type RunOutcome,
   type RunRequest,
-  failedRun,
+  success,
 } from '@org/agent-messaging-core/runtime'
-import { err, ok } from 'neverthrow'
 import { Calls } from '../calls.js'
 import { ChatReply } from './chat-reply.js'
 import { chatHeaders, chatResponse, withTrace } from './chat-request.js'
@@ -54,21 +55,24 @@ export function openaiRuntime(options: OpenaiRuntimeOptions): AgentRuntime {
 
   async function check(input: JsonObject) {
     const parsed = parseOpenaiOptions(input)
-    if (parsed.isErr()) return parsed
+    if (!parsed.ok) return parsed
     const vetted = await settings.vet(`${parsed.value.baseUrl}/chat/completions`)
-    return vetted.map(() => parsed.value).mapErr((reason) => `baseUrl ${reason}`)
+    return vetted.ok ? parsed : failure(`baseUrl ${vetted.error}`)
   }
 
   return {
     kind: 'openai',
     signsRequests: false,
     optionsSchema: openaiOptionsSchema,
-    parseOptions: async (input) => (await check(input)).map(separateSecrets),
+    parseOptions: async (input) => {
+      const checked = await check(input)
+      return checked.ok ? success(separateSecrets(checked.value)) : checked
+    },
     start: async ({ agent, secrets }) => {
       const checked = await check({ ...agent.runtime.options, ...secrets })
-      return checked.isOk()
-        ? ok(runningModel(settings, checked.value))
-        : err({ code: 'RUNTIME_EXITED', message: checked.error })
+      return checked.ok
+        ? success(runningModel(settings, checked.value))
+        : failure({ code: 'RUNTIME_EXITED', message: checked.error })
     },
   }
 }

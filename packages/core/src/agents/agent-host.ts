@@ -47,7 +47,7 @@ export class AgentHost {
     const started = await this.#starts.run(({ signal }) =>
       runtime.start({ agent, secrets }, onExit, signal),
     )
-    if (started.isErr()) return started.error
+    if (!started.ok) return started.error
     const hosted = { agent, running: started.value }
     this.#hosted.set(agent.id, hosted)
     return hosted

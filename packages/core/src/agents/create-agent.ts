@@ -135,7 +135,7 @@ export async function parsedRuntime(
   const problem = jsonProblem(options, MAX_OPTIONS_DEPTH)
   if (problem !== undefined) return invalid('runtime', problem)
   const parsed = await runtime.parseOptions(options)
-  if (parsed.isErr()) return invalid('runtime', parsed.error)
+  if (!parsed.ok) return invalid('runtime', parsed.error)
   const { signsRequests } = runtime
   return ok({ kind, signsRequests, ...parsed.value })
 }

@@ -1,4 +1,3 @@
-import type { Result } from 'neverthrow'
 import type { Agent } from '../domain/agents/agent.js'
 import type { HistoryLimit, Turn } from '../domain/messages/history.js'
 import type { JsonObject } from '../domain/values/json.js'
@@ -6,6 +5,7 @@ import type { AnsweredInput } from '../domain/messages/message-input.js'
 import type { ExecutionPrincipal } from '../domain/access/principal.js'
 import type { RunError, RunOutcome } from '../domain/messages/run.js'
 import type { TraceContext } from '../domain/messages/trace.js'
+import type { PortResult } from './port-result.js'
 
 /** Starts agents of one kind. */
 export interface AgentRuntime {
@@ -33,7 +33,7 @@ export interface AgentRuntime {
    * sentence for the caller that starts with the field's name. Options come from requests: they
    * name entries of the operator's configuration, never a program or an argument.
    */
-  parseOptions(options: JsonObject): Promise<Result<ParsedOptions, string>>
+  parseOptions(options: JsonObject): Promise<PortResult<ParsedOptions, string>>
   /**
    * Resolves with Ok when the agent takes runs. Calls `onExit` at most once, later, if the agent
    * ends without a stop. A slow start ends soon after `signal` aborts, at the stop of this
@@ -43,7 +43,7 @@ export interface AgentRuntime {
     agent: RuntimeAgent,
     onExit: OnExit,
     signal?: AbortSignal,
-  ): Promise<Result<RunningAgent, RunError>>
+  ): Promise<PortResult<RunningAgent, RunError>>
 }
 
 /** JSON Schema 2020-12 of an object. */

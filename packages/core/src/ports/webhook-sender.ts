@@ -1,5 +1,5 @@
-import type { Result } from 'neverthrow'
 import type { Outcome } from '../domain/webhooks/delivery.js'
+import type { PortResult } from './port-result.js'
 
 /** Sends webhook requests. */
 export interface WebhookSender {
@@ -13,7 +13,7 @@ export interface WebhookSender {
    * Checks whether `url` can be registered. The error is the reason, for the caller. A name that
    * does not resolve yet is accepted.
    */
-  vet(url: string): Promise<Result<void, string>>
+  vet(url: string): Promise<PortResult<void, string>>
 }
 
 export type SendRequest = {

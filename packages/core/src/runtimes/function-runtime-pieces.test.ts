@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anAgent, aRunRequest } from '@org/agent-messaging-testing'
+import { anAgent, aRunRequest, unwrap } from '@org/agent-messaging-testing'
 import {
   functionRuntime,
   type AgentFunction,
@@ -15,9 +15,9 @@ async function outcomeOf(
   }: FunctionRuntimeOptions & { signal?: AbortSignal } = {},
 ) {
   const agent = anAgent({ runtime: { kind: 'function', options: { handler: 'it' } } })
-  const running = (
-    await functionRuntime({ it: handler }, options).start({ agent, secrets: {} }, () => undefined)
-  )._unsafeUnwrap()
+  const running = unwrap(
+    await functionRuntime({ it: handler }, options).start({ agent, secrets: {} }, () => undefined),
+  )
   const shown: string[] = []
   const outcome = await running.run(
     { ...aRunRequest({ message: 'hi' }), emit: (chunk) => void shown.push(chunk) },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anAgent, aRunRequest } from '@org/agent-messaging-testing'
+import { anAgent, aRunRequest, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import type { RunRequest } from '../ports/agent-runtime.js'
 import { functionRuntime, type AgentFunction } from './function-runtime.js'
 
@@ -8,7 +8,7 @@ const request = aRunRequest({ message: 'hi' })
 async function outcomeOf(handler: AgentFunction, inputs: RunRequest['inputs'] = []) {
   const runtime = functionRuntime({ it: handler })
   const agent = anAgent({ runtime: { kind: 'function', options: { handler: 'it' } } })
-  const running = (await runtime.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrap()
+  const running = unwrap(await runtime.start({ agent, secrets: {} }, () => undefined))
   expect(await running.health(new AbortController().signal)).toEqual({ ok: true })
   const outcome = await running.run({ ...request, inputs }, new AbortController().signal)
   await running.stop()
@@ -114,26 +114,24 @@ describe("a function agent's options", () => {
   const runtime = functionRuntime({ echo: ({ message }) => message })
 
   it('name a handler of the operator', async () => {
-    expect((await runtime.parseOptions({ handler: 'echo' }))._unsafeUnwrap()).toEqual({
+    expect(unwrap(await runtime.parseOptions({ handler: 'echo' }))).toEqual({
       options: { handler: 'echo' },
       secrets: {},
     })
   })
   it.each([[{}], [{ handler: 'toString' }], [{ handler: 7 }]])('%j name none', async (options) => {
-    expect((await runtime.parseOptions(options))._unsafeUnwrapErr()).toBe(
-      'handler must be one of: echo',
-    )
+    expect(unwrapError(await runtime.parseOptions(options))).toBe('handler must be one of: echo')
   })
   it('have nothing else', async () => {
-    expect((await runtime.parseOptions({ handler: 'echo', code: 'x' }))._unsafeUnwrapErr()).toBe(
+    expect(unwrapError(await runtime.parseOptions({ handler: 'echo', code: 'x' }))).toBe(
       'code is not an option of function agents',
     )
   })
   it('with a handler that this process lacks does not start', async () => {
     const agent = anAgent({ runtime: { kind: 'function', options: { handler: 'gone' } } })
-    expect(
-      (await runtime.start({ agent, secrets: {} }, () => undefined))._unsafeUnwrapErr().message,
-    ).toBe('this process has no handler "gone"')
+    expect(unwrapError(await runtime.start({ agent, secrets: {} }, () => undefined)).message).toBe(
+      'this process has no handler "gone"',
+    )
   })
 })
 

@@ -1,4 +1,4 @@
-import { err, ok } from 'neverthrow'
+import { failure, success } from '../ports/port-result.js'
 import { beginningOf, isStorableText } from '../domain/values/json.js'
 import { defaultLimits } from '../domain/values/limits.js'
 import { failedRun, wordsOf, type RunOutcome, type FinishedRun } from '../domain/messages/run.js'
@@ -55,18 +55,18 @@ export function functionRuntime(
       additionalProperties: false,
     }),
     parseOptions: async ({ handler, ...rest }) => {
-      if (find(handler) === undefined) return err(`handler must be one of: ${known}`)
+      if (find(handler) === undefined) return failure(`handler must be one of: ${known}`)
       const stray = Object.keys(rest)[0]
       return stray === undefined
-        ? ok({ options: { handler: handler as string }, secrets: {} })
-        : err(`${stray} is not an option of function agents`)
+        ? success({ options: { handler: handler as string }, secrets: {} })
+        : failure(`${stray} is not an option of function agents`)
     },
     start: async ({ agent }) => {
       const { handler } = agent.runtime.options
       const run = find(handler)
       return run
-        ? ok(runningFunction(run, maxLength))
-        : err({
+        ? success(runningFunction(run, maxLength))
+        : failure({
             code: 'RUNTIME_EXITED',
             message: `this process has no handler ${JSON.stringify(handler)}`,
           })

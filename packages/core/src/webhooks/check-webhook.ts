@@ -21,7 +21,7 @@ export async function checkWebhook(d: Platform, projectId: string, settings: Web
   if (misfit) return invalid(misfit.path, misfit.message)
   if (url !== undefined) {
     const vetted = await d.sender.vet(url)
-    if (vetted.isErr()) return invalid('url', vetted.error)
+    if (!vetted.ok) return invalid('url', vetted.error)
     if (!URL.canParse(url)) return invalid('url', 'must be a full URL')
   }
   const fits = await d.checkMasterKey()

@@ -6,7 +6,7 @@ import type {
   RunOutcome,
   RunRequest,
 } from '@org/agent-messaging-core/runtime'
-import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-testing'
+import { anAgent, aRunRequest, fakeClock, unwrap } from '@org/agent-messaging-testing'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { AcpLimits } from './acp-agent.js'
 import type { PermissionPolicy } from './acp-permissions.js'
@@ -27,7 +27,7 @@ async function running({ limits = {}, permissions = 'ask' }: Setting = {}) {
   })
   const agent = anAgent({ runtime: { kind: 'acp', options: { program: 'coder' } } })
   const started = await runtime.start({ agent, secrets: {} }, () => undefined)
-  const coder = started._unsafeUnwrap()
+  const coder = unwrap(started)
   onTestFinished(() => coder.stop())
   return { coder, log }
 }

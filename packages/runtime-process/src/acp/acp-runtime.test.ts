@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { RunError, RunningAgent, RunRequest } from '@org/agent-messaging-core/runtime'
-import { anAgent, aRunRequest, fakeClock } from '@org/agent-messaging-testing'
+import { anAgent, aRunRequest, fakeClock, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { isAlive } from '../../test/processes.js'
 import { acpRuntime, type AcpProgram, type AcpRuntimeOptions } from './acp-runtime.js'
@@ -42,7 +42,7 @@ async function running(args: readonly string[] = [], setting: Setting = {}) {
 async function runningProgram(program: AcpProgram, setting: Setting = {}) {
   const { runtime, log } = runtimeOf(program, setting)
   const exits: RunError[] = []
-  const agent = (await runtime.start(coder(), (error) => exits.push(error)))._unsafeUnwrap()
+  const agent = unwrap(await runtime.start(coder(), (error) => exits.push(error)))
   onTestFinished(() => agent.stop())
   return { agent, exits, log }
 }
@@ -50,7 +50,7 @@ async function runningProgram(program: AcpProgram, setting: Setting = {}) {
 /** The error of a program that does not start. */
 async function startError(program: AcpProgram, setting: Setting = {}): Promise<RunError> {
   const { runtime } = runtimeOf(program, setting)
-  return (await runtime.start(coder(), () => expect.unreachable()))._unsafeUnwrapErr()
+  return unwrapError(await runtime.start(coder(), () => expect.unreachable()))
 }
 
 const never = new AbortController().signal
@@ -105,7 +105,7 @@ describe('options of acp agents', () => {
   const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
 
   it('name a program of the operator', async () => {
-    expect((await runtime.parseOptions({ program: 'coder' }))._unsafeUnwrap()).toEqual({
+    expect(unwrap(await runtime.parseOptions({ program: 'coder' }))).toEqual({
       options: { program: 'coder' },
       secrets: {},
     })
@@ -118,7 +118,7 @@ describe('options of acp agents', () => {
     [{ program: 'coder', command: 'sh' }, 'command is not an option of acp agents'],
     [{ program: 'coder', permissions: 'allow' }, 'permissions is not an option of acp agents'],
   ])('reject %j', async (options, error) => {
-    expect((await runtime.parseOptions(options as never))._unsafeUnwrapErr()).toBe(error)
+    expect(unwrapError(await runtime.parseOptions(options as never))).toBe(error)
   })
 })
 
@@ -637,7 +637,7 @@ describe('a program that does not start', () => {
     const starting = runtime.start(coder(), () => expect.unreachable(), stopping.signal)
     await vi.waitUntil(() => log.length > 0)
     stopping.abort()
-    expect((await starting)._unsafeUnwrapErr()).toMatchObject({ code: 'RUNTIME_EXITED' })
+    expect(unwrapError(await starting)).toMatchObject({ code: 'RUNTIME_EXITED' })
     expect(isAlive(Number(/pid (\d+)/.exec(log[0] ?? '')?.[1]))).toBe(false)
   })
 
@@ -652,7 +652,7 @@ describe('a program that does not start', () => {
   it('reports a program that the operator has removed', async () => {
     const { runtime } = runtimeOf(testProgram('acp-agent.mjs'))
     const started = await runtime.start(coder('gone'), () => expect.unreachable())
-    expect(started._unsafeUnwrapErr()).toEqual({
+    expect(unwrapError(started)).toEqual({
       code: 'RUNTIME_EXITED',
       message: 'this process has no program "gone"',
     })

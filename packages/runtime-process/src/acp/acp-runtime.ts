@@ -1,5 +1,9 @@
-import { defaultLimits, type AgentRuntime } from '@org/agent-messaging-core/runtime'
-import { err, ok } from 'neverthrow'
+import {
+  type AgentRuntime,
+  defaultLimits,
+  failure,
+  success,
+} from '@org/agent-messaging-core/runtime'
 import type { AcpLimits } from './acp-agent.js'
 import type { PermissionPolicy } from './acp-permissions.js'
 import { namedPrograms, type ProgramOptions } from '../named-programs.js'
@@ -46,7 +50,7 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
       const { AcpAgent, AcpConnection, agentExited, programEnd, reasonOf, shakeHands } =
         await import('./acp-start.js')
       const started = start(agent)
-      if (started.isErr()) return err(started.error)
+      if (!started.ok) return started
       const { program, child, log } = started.value
       const { permissions = 'deny', login, cwd } = program
       const connection = new AcpConnection(child, permissions, {
@@ -57,12 +61,12 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
       try {
         const timeoutMs = limits.startTimeoutMs
         const info = await shakeHands(connection, login, { timeoutMs, signal })
-        return ok(new AcpAgent({ limits, cwd, connection, info, ended, onExit }))
+        return success(new AcpAgent({ limits, cwd, connection, info, ended, onExit }))
       } catch (error) {
         const hasEnded = connection.closed.aborted
         connection.close()
         const reason = await ended
-        return err(agentExited(hasEnded ? reason : `did not start: ${reasonOf(error)}`))
+        return failure(agentExited(hasEnded ? reason : `did not start: ${reasonOf(error)}`))
       }
     },
   }

@@ -1,3 +1,4 @@
+import { unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import type { RunError } from '@org/agent-messaging-core/storage'
 import { anAgent, aRunRequest } from '../builders.js'
@@ -10,7 +11,7 @@ async function startAgent(options?: FakeRuntimeOptions) {
   const runtime = fakeRuntime(options)
   const exits: RunError[] = []
   const started = await runtime.start({ agent, secrets: {} }, (error) => exits.push(error))
-  return { runtime, running: started._unsafeUnwrap(), exits, signal: new AbortController().signal }
+  return { runtime, running: unwrap(started), exits, signal: new AbortController().signal }
 }
 
 describe('the fake runtime', () => {
@@ -91,11 +92,11 @@ describe('the fake runtime', () => {
     const runtime = fakeRuntime()
     runtime.failStart('no such handler')
     const start = () => runtime.start({ agent, secrets: {} }, () => undefined)
-    expect((await start())._unsafeUnwrapErr()).toEqual({
+    expect(unwrapError(await start())).toEqual({
       code: 'RUNTIME_EXITED',
       message: 'no such handler',
     })
-    expect((await start()).isOk()).toBe(true)
+    expect((await start()).ok).toBe(true)
     expect(runtime.starts).toHaveLength(2)
   })
 })

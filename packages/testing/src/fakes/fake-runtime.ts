@@ -1,15 +1,16 @@
 import {
+  type AgentRuntime,
   type AskingRun,
   failedRun,
-  type RunOutcome,
-  type AgentRuntime,
+  failure,
   type OnExit,
   type RunningAgent,
+  type RunOutcome,
   type RunRequest,
   type RuntimeAgent,
+  success,
 } from '@org/agent-messaging-core/runtime'
 import type { RunError } from '@org/agent-messaging-core/storage'
-import { err, ok } from 'neverthrow'
 
 export type FakeRuntimeOptions = Partial<
   Pick<AgentRuntime, 'kind' | 'signsRequests' | 'exclusive' | 'has' | 'parseOptions'>
@@ -127,14 +128,14 @@ export function fakeRuntime({
     signsRequests,
     exclusive,
     has,
-    parseOptions: parseOptions ?? (async (options) => ok({ options, secrets: {} })),
+    parseOptions: parseOptions ?? (async (options) => success({ options, secrets: {} })),
     start: async (runtimeAgent, onExit) => {
       starts.push(runtimeAgent)
-      const failure = startFailure
+      const error = startFailure
       startFailure = undefined
-      if (failure) return err(failure)
+      if (error) return failure(error)
       started.set(runtimeAgent.agent.id, onExit)
-      return ok(runningAgent(runtimeAgent.agent.id))
+      return success(runningAgent(runtimeAgent.agent.id))
     },
     starts,
     requests,

@@ -1,3 +1,4 @@
+import { unwrapError } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { accepted, fakeSender, refused, unreachable } from './fake-sender.js'
 
@@ -43,7 +44,7 @@ describe('the fake sender', () => {
   it('accepts every URL that the test does not refuse', async () => {
     const sender = fakeSender()
     sender.refuse('http://10.0.0.1', 'the address is private')
-    expect((await sender.vet('https://receiver.example')).isOk()).toBe(true)
-    expect((await sender.vet('http://10.0.0.1'))._unsafeUnwrapErr()).toBe('the address is private')
+    expect((await sender.vet('https://receiver.example')).ok).toBe(true)
+    expect(unwrapError(await sender.vet('http://10.0.0.1'))).toBe('the address is private')
   })
 })

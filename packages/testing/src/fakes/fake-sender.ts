@@ -1,9 +1,10 @@
-import { err, ok } from 'neverthrow'
-import type {
-  Outcome,
-  UnreachableError,
-  SendRequest,
-  WebhookSender,
+import {
+  failure,
+  type Outcome,
+  type SendRequest,
+  success,
+  type UnreachableError,
+  type WebhookSender,
 } from '@org/agent-messaging-core/runtime'
 
 /** A receiver took it. */
@@ -64,7 +65,7 @@ export function fakeSender({ outcome = () => accepted() }: FakeSenderOptions = {
     },
     vet: async (url) => {
       const reason = refusals.get(url)
-      return reason === undefined ? ok(undefined) : err(reason)
+      return reason === undefined ? success(undefined) : failure(reason)
     },
     script: (...outcomes) => void scripted.push(...outcomes),
     hold: () => {

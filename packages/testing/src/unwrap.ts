@@ -1,0 +1,13 @@
+import type { PortResult } from '@org/agent-messaging-core/runtime'
+
+/** Returns the value of a result that a test expects. Throws at an error. */
+export function unwrap<T>(result: PortResult<T, unknown>): T {
+  if (result.ok) return result.value
+  throw new Error(`unexpected error: ${JSON.stringify(result.error)}`)
+}
+
+/** Returns the error of a result that a test expects. Throws at a value. */
+export function unwrapError<E>(result: PortResult<unknown, E>): E {
+  if (!result.ok) return result.error
+  throw new Error(`unexpected value: ${JSON.stringify(result.value)}`)
+}
