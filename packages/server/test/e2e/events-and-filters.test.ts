@@ -65,7 +65,9 @@ describe('events and filters', () => {
     expect(dataOf('message.failed')).toMatchObject([ofOne])
     expect(dataOf('message.cancelled')).toMatchObject([ofTwo])
     expect(await until(() => named('agent.error').length === 2)).toBe(true)
-    expect(dataOf('agent.error').map(({ messageId }) => messageId)).toEqual([failed, cancelled])
+    // Deliveries to one webhook can overtake each other.
+    const failures = new Set(dataOf('agent.error').map(({ messageId }) => messageId))
+    expect(failures).toEqual(new Set([failed, cancelled]))
   })
 
   it('a message of a session that is erased by force is reported as cancelled', async () => {

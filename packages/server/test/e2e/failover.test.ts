@@ -8,7 +8,8 @@ import {
 import { openWire } from '../../../adapter-postgres/test/wire.js'
 import { realServer, until, type RealServer } from './real-server.js'
 
-const SETTINGS = ['fsync=off']
+/** Autovacuum would remove files while the standby copies them. */
+const SETTINGS = ['fsync=off', 'autovacuum=off']
 const CALLERS = 16
 const AGENTS = "export default { echo: ({ message }) => 'echo ' + message }"
 const agent = {

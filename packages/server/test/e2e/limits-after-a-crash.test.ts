@@ -17,11 +17,11 @@ it(
     const send = () =>
       server.api('POST', '/v1/agents/echo/messages', { sessionId: 's', message: 'hi' })
     await send()
-    expect(await until(() => hook.received.length === 1, 10_000)).toBe(true)
+    expect(await until(() => hook.received.length === 1)).toBe(true)
     await server.kill('SIGKILL')
     await server.start()
     await send()
     // The crash can repeat the first delivery. A process that joins others waits for half a minute.
-    expect(await until(() => hook.received.length >= 2, 10_000)).toBe(true)
+    expect(await until(() => hook.received.length >= 2, 20_000)).toBe(true)
   },
 )

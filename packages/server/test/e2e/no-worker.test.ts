@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CRON_SECRET, realServer, until, type RealServer } from './real-server.js'
 import { receiver } from './receiver.js'
 
-const BUDGET_MS = 4_000
+/** For a busy machine. The hanging receiver makes each pass that long. */
+const BUDGET_MS = 7_000
 
 let server: RealServer
 let hook: Awaited<ReturnType<typeof receiver>>

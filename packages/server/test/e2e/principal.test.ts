@@ -1,6 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, it } from 'vitest'
+import { linesOf } from './lines-of.js'
 import { realServer, until } from './real-server.js'
 import { receiver } from './receiver.js'
 
@@ -30,11 +30,7 @@ it(
     const server = await realServer({ agents: AGENTS })
     const hook = await receiver()
     const log = path.join(server.folder, 'runs.log')
-    const runs = (): Run[] =>
-      (existsSync(log) ? readFileSync(log, 'utf8') : '')
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Run)
+    const runs = (): Run[] => linesOf(log).map((line) => JSON.parse(line) as Run)
     const json = async <T>(method: string, route: string, body?: unknown) =>
       (await (await server.api(method, route, body)).json()) as T
     try {

@@ -46,7 +46,7 @@ async function serverWithProgram(): Promise<{ server: RealServer; ask: () => Pro
         'POST',
         '/v1/agents/stubborn/messages',
         { sessionId: 's', message: 'Who are you?' },
-        { prefer: 'wait=10' },
+        { prefer: 'wait=30' },
       )
       return ((await sent.json()) as { response: string }).response
     },

@@ -9,13 +9,15 @@ type Received = {
 }
 
 /** A webhook receiver that records all requests. `answer` chooses the status of each response. */
-export async function receiver(answer: (n: number) => number = () => 200) {
+export async function receiver(
+  answer: (n: number, headers: IncomingHttpHeaders) => number = () => 200,
+) {
   const received: Received[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const status = answer(received.length)
+      const status = answer(received.length, request.headers)
       received.push({
         headers: request.headers,
         body: Buffer.concat(chunks).toString('utf8'),

@@ -102,7 +102,7 @@ it('a recovery continues after a kill, and two processes do each page once', asy
       one.start(),
       fetch(`${other.url}/api/cron/webhooks`, { method: 'POST', headers }),
     ])
-    expect(await until(async () => (await read()).status === 'done', 30_000)).toBe(true)
+    expect(await until(async () => (await read()).status === 'done')).toBe(true)
     expect(await read()).toMatchObject({ matched: COUNT, redelivered: COUNT })
     const received = () => new Set(hook.received.map((got) => got.headers['x-service-delivery']))
     expect(await until(() => received().size === COUNT, 60_000)).toBe(true)

@@ -149,7 +149,7 @@ it.each(['SQLite', 'PostgreSQL'])(
     // An attempt is recorded after its answer.
     await vi.waitFor(
       async () => expect(await attemptsOf(started.at(-1))).toEqual(sent.map(() => 1)),
-      { timeout: 10_000 },
+      { timeout: 30_000 },
     )
   },
 )

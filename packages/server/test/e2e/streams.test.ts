@@ -50,14 +50,14 @@ async function begun(name: string) {
   return { route, stream, finish: () => writeFileSync(file, '') }
 }
 
-/** Yields a short form of each event. */
+/** Yields a short form of each event. A slow machine also gets heartbeats, which are comments. */
 async function* eventsOf(response: Response): AsyncGenerator<string> {
   let text = ''
   for await (const bytes of response.body as unknown as AsyncIterable<Uint8Array>) {
     text += Buffer.from(bytes).toString()
     const blocks = text.split('\n\n')
     text = blocks.pop() ?? ''
-    for (const block of blocks) {
+    for (const block of blocks.filter((one) => !one.startsWith(':'))) {
       const { event, id, data } = Object.fromEntries(
         block.split('\n').map((line) => line.split(/: (.*)/s)),
       ) as Record<string, string>

@@ -71,17 +71,16 @@ const send = (message: string, headers: Record<string, string>) =>
 
 it('a message has spans of one trace: send, run, attempt and their commits', async () => {
   await send('hello', { traceparent })
-  expect(await until(() => named('delivery.attempt').length === 1)).toBe(true)
-  expect(await until(() => named('store.commit').length >= 3)).toBe(true)
+  const names = ['message.send', 'invoke_agent parrot', 'delivery.attempt']
+  const parents = () => new Set(named('store.commit').map(({ parentSpanId }) => parentSpanId))
+  const hasCommit = (name: string) => named(name).some(({ spanId }) => parents().has(spanId))
+  expect(await until(() => names.every(hasCommit)), [...parents()].join()).toBe(true)
   const [sent] = named('message.send')
   const [run] = named('invoke_agent parrot')
   const [attempt] = named('delivery.attempt')
   expect(sent).toMatchObject({ traceId: CALLER.trace, parentSpanId: CALLER.span })
   expect(run).toMatchObject({ traceId: CALLER.trace, parentSpanId: sent?.spanId })
   expect(attempt).toMatchObject({ traceId: CALLER.trace, parentSpanId: sent?.spanId })
-  expect(named('store.commit').map(({ parentSpanId }) => parentSpanId)).toEqual(
-    expect.arrayContaining([sent?.spanId, run?.spanId, attempt?.spanId]),
-  )
   expect(run?.attributes).toEqual(
     expect.arrayContaining([
       { key: 'gen_ai.operation.name', value: { stringValue: 'invoke_agent' } },
@@ -101,7 +100,8 @@ it('a repeated send links to the trace of the first', async () => {
   expect(await until(() => repeated() !== undefined)).toBe(true)
   expect(repeated()?.links).toMatchObject([{ traceId: CALLER.trace }])
   const linked = repeated()?.links?.[0]?.spanId
-  expect(named('message.send').map(({ spanId }) => spanId)).toContain(linked)
+  const isThere = () => named('message.send').some(({ spanId }) => spanId === linked)
+  expect(await until(isThere)).toBe(true)
 })
 
 type Metrics = {
