@@ -70,10 +70,10 @@ export default defineConfig({
   // conditions, imports between packages would load the last build.
   ssr: { resolve: { conditions: ['@org/source', 'node', 'default'] } },
   test: {
-    // For a busy machine.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 10_000 } },
+    // For a busy machine. A test of many steps needs its own limit.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000 } },
     // Tests wait for processes and sockets a third of the time or more.
     maxWorkers: 3 * availableParallelism(),
     sequence: { sequencer: LongestFirst },

@@ -121,7 +121,7 @@ const DECLARATIONS = {
     "import { postgresLeaseKeeper } from '@org/agent-messaging-adapter-postgres'",
 }
 
-it('the pieces of TypeScript in the docs have correct types', { timeout: 120_000 }, async () => {
+it('the pieces of TypeScript in the docs have correct types', async () => {
   const pieces = samples.filter(({ language }) => language === 'ts')
   expect(pieces.length).toBeGreaterThan(3)
   for (const [index, { page, text }] of pieces.entries()) {

@@ -130,7 +130,7 @@ it.each<[string, () => Promise<void>]>([
     for (const share of [0.2, 0.5]) {
       await vi.waitFor(
         () => expect(progress.answered).toBeGreaterThan(SENDERS * MESSAGES * share),
-        { timeout: 30_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       )
       await fault()
     }

@@ -68,7 +68,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
         from.notify({ id: 'told' } as Message)
         expect(heard).toHaveBeenCalled()
       },
-      { timeout: 15_000, interval: 50 },
+      { timeout: 60_000, interval: 50 },
     )
     await Promise.all([from.close(), to.close()])
   })
@@ -96,7 +96,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
       )
       return Number(rows[0]?.due_at)
     }
-    await vi.waitFor(async () => expect(await leaseEnd()).toBeGreaterThan(now), { timeout: 10_000 })
+    await vi.waitFor(async () => expect(await leaseEnd()).toBeGreaterThan(now), { timeout: 60_000 })
     await client.end()
     await leaseKeeper.close()
     await storage.close()

@@ -14,7 +14,7 @@ export function isAlive(pid: number): boolean {
 
 /** Waits up to ten seconds for processes to end, and returns the running ones. */
 export async function leftOf(pids: readonly number[]): Promise<readonly number[]> {
-  const end = Date.now() + 10_000
+  const end = Date.now() + 60_000
   while (pids.some(isAlive) && Date.now() < end) await delay(20)
   return pids.filter(isAlive)
 }

@@ -11,7 +11,7 @@ export type Ended = {
 type Env = Readonly<Record<string, string>>
 
 /** For tests with many commands. */
-export const SLOWLY = { timeout: 90_000 }
+export const SLOWLY = { timeout: 240_000 }
 
 /** The settings of a database. */
 export const ENV = {

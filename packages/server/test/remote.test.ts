@@ -37,7 +37,7 @@ beforeAll(async () => {
       ({ state }) => state === 'running',
     )
   await until(isRunning)
-}, 90_000)
+}, 240_000)
 afterAll(() => sandbox.dispose())
 
 /** The environment of a machine with the database, and of one that only reaches the server. */

@@ -95,7 +95,7 @@ it('serves the storage, the signal, the schema and a copy', async () => {
       one.announce({ kind: 'deliveries' })
       expect(heard).toHaveBeenCalled()
     },
-    { timeout: 10_000, interval: 100 },
+    { timeout: 60_000, interval: 100 },
   )
 })
 

@@ -333,7 +333,7 @@ it(
       after: 0,
     }
     const erased = done(storage.messages.erasePrincipal(step))
-    await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 5_000 })
+    await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 60_000 })
     expect(
       await done(storage.messages.accept(newMessage(agent, { sessionId: 'a', ...of('v') }))),
     ).toMatchObject({ kind: 'created' })
@@ -643,7 +643,7 @@ it('a webhook that is enabled during a claim gets one probe', async () => {
   const host = await pool.connect()
   await host.query('begin; lock table agent_messaging.deliveries in access exclusive mode')
   const claimed = claim()
-  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 5_000 })
+  await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === 1, { timeout: 60_000 })
   const health = {
     consecutiveFailures: 0,
     circuit: { kind: 'open', until: NOW, trips: 0 },

@@ -1,5 +1,5 @@
 import { accepted, refused, unreachable } from '@org/agent-messaging-testing'
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { ORIGIN, scene } from '../../test/scene.js'
 
 const OUTCOMES = [accepted(), refused(404), refused(500), unreachable()]
@@ -15,7 +15,7 @@ it('the list of failed deliveries has every answer but an accepted one, over pag
     const webhookId = created._unsafeUnwrap().webhook.id
     sender.script(OUTCOMES[i % OUTCOMES.length] ?? accepted())
     await service.webhooks.sendTestEvent({ projectId, webhookId })
-    await vi.waitFor(() => expect(sender.requests).toHaveLength(i + 1))
+    await expect.poll(() => sender.requests).toHaveLength(i + 1)
     await clock.advance(0)
   }
   const seen: string[] = []
@@ -38,7 +38,7 @@ it('the notice of a requested attempt names a webhook that is backing off', asyn
     .webhook
   const ref = { projectId, webhookId: id }
   const deliveryId = (await service.webhooks.sendTestEvent(ref))._unsafeUnwrap().id
-  await vi.waitFor(() => expect(sender.requests).toHaveLength(1))
+  await expect.poll(() => sender.requests).toHaveLength(1)
   await clock.advance(0)
   const cookie = await signIn()
   const headers = { origin: ORIGIN, cookie }

@@ -53,35 +53,27 @@ async function answer(server: RealServer, route: string, value: string): Promise
   return read(server, route)
 }
 
-it(
-  'a permission of an ACP agent waits for a person, and the same turn goes on',
-  { timeout: 90_000 },
-  async () => {
-    const server = await serverWithCoder()
-    const route = await send(server, 'approve build test')
-    expect(await answer(server, route, 'Once')).toMatchObject({ state: 'input_required' })
-    const answered = await answer(server, route, 'No')
-    expect(answered).toMatchObject({ response: 'Before. id of once. id of no.' })
-    // The log follows up to 100 ms later.
-    const asked = () => server.output().match(/"answer":"ask"/g) ?? []
-    expect(await until(() => asked().length >= 2)).toBe(true)
-    expect(asked()).toHaveLength(2)
-  },
-)
+it('a permission of an ACP agent waits for a person, and the same turn goes on', async () => {
+  const server = await serverWithCoder()
+  const route = await send(server, 'approve build test')
+  expect(await answer(server, route, 'Once')).toMatchObject({ state: 'input_required' })
+  const answered = await answer(server, route, 'No')
+  expect(answered).toMatchObject({ response: 'Before. id of once. id of no.' })
+  // The log follows up to 100 ms later.
+  const asked = () => server.output().match(/"answer":"ask"/g) ?? []
+  expect(await until(() => asked().length >= 2)).toBe(true)
+  expect(asked()).toHaveLength(2)
+})
 
-it(
-  'a killed server uses the answers in a new turn and asks each question once',
-  { timeout: 90_000 },
-  async () => {
-    const server = await serverWithCoder()
-    const route = await send(server, 'approve build test')
-    await server.kill('SIGKILL')
-    await server.start()
-    expect(await answer(server, route, 'Once')).toMatchObject({ state: 'input_required' })
-    await server.kill('SIGKILL')
-    await server.start()
-    const answered = await answer(server, route, 'No')
-    expect(answered.response).toBe('Before. id of once. id of no.')
-    expect(answered.inputs).toHaveLength(2)
-  },
-)
+it('a killed server uses the answers in a new turn and asks each question once', async () => {
+  const server = await serverWithCoder()
+  const route = await send(server, 'approve build test')
+  await server.kill('SIGKILL')
+  await server.start()
+  expect(await answer(server, route, 'Once')).toMatchObject({ state: 'input_required' })
+  await server.kill('SIGKILL')
+  await server.start()
+  const answered = await answer(server, route, 'No')
+  expect(answered.response).toBe('Before. id of once. id of no.')
+  expect(answered.inputs).toHaveLength(2)
+})

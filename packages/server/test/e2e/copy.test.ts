@@ -79,7 +79,7 @@ const send = async (
     )
   ).json()) as Sent
 
-describe('a server that moves to PostgreSQL', { timeout: 60_000 }, () => {
+describe('a server that moves to PostgreSQL', () => {
   it('keeps all data, finishes open work and accepts new messages', async () => {
     let isUp = false
     const hook = await receiver(() => (isUp ? 200 : 500))
@@ -161,7 +161,7 @@ const asText = (row: readonly unknown[]): string =>
     ),
   )
 
-describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
+describe('the tables of a SQLite file', () => {
   const file = () => path.join(folder, 'service.db')
   async function worked(): Promise<void> {
     const storage = openSqliteStorage({ path: file() })
@@ -288,7 +288,7 @@ describe('the tables of a SQLite file', { timeout: 60_000 }, () => {
   })
 })
 
-describe('copy', { timeout: 60_000 }, () => {
+describe('copy', () => {
   const copy = (to: string, from: string, env: Record<string, string>) =>
     run(process.execPath, [CLI, 'copy', to], {
       cwd: folder,

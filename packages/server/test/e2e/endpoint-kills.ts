@@ -7,7 +7,7 @@ import type { receiver } from './receiver.js'
 
 const MESSAGES = 8
 const KILLS = 5
-const ANSWER_LIMIT_MS = 40_000
+const ANSWER_LIMIT_MS = 100_000
 
 /** An agent that takes its time. Its first run of the first message waits for a kill. */
 export const SLOW_WORKER = `worker: async ({ message, attempt }) => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { linesOf } from './lines-of.js'
 import { realServer, until, type RealServer } from './real-server.js'
 
-/** A busy machine can hold up the thread that keeps leases by a second. */
-const LEASE_MS = 1_500
+/** A busy machine can hold up the thread that keeps leases by seconds. */
+const LEASE_MS = 4_000
 /** Each run appends a line to the file that its message names. */
 const AGENTS = `
 import { appendFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export default {
   who: () => String(process.pid),
   block: (request) => {
     note(request)
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${5 * LEASE_MS})
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${2 * LEASE_MS})
     return 'done'
   },
   dieFirst: (request) => {
@@ -65,18 +65,14 @@ async function begun(
   return { file, seen: async () => (await list()).data[0] ?? {} }
 }
 
-it(
-  'a run that blocks the event loop for five leases is not repeated',
-  { timeout: 60_000 },
-  async () => {
-    const { file, seen } = await begun('block')
-    expect(await until(async () => (await seen())['state'] !== 'running')).toBe(true)
-    expect(await seen()).toMatchObject({ state: 'responded', attempt: 1 })
-    expect(linesOf(file)).toHaveLength(1)
-  },
-)
+it('a run that blocks the event loop for two leases is not repeated', async () => {
+  const { file, seen } = await begun('block')
+  expect(await until(async () => (await seen())['state'] !== 'running')).toBe(true)
+  expect(await seen()).toMatchObject({ state: 'responded', attempt: 1 })
+  expect(linesOf(file)).toHaveLength(1)
+})
 
-it('another process repeats the run of a killed process', { timeout: 60_000 }, async () => {
+it('another process repeats the run of a killed process', async () => {
   const { file, seen } = await begun('diefirst')
   await one.kill('SIGKILL')
   expect(await until(async () => (await seen())['state'] === 'responded')).toBe(true)

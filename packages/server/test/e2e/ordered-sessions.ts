@@ -80,7 +80,7 @@ export async function expectOrderOverKills({ sessions, messages, kills }: Load):
           await server.api('GET', '/v1/agents/worker/messages?status=pending')
         ).json()) as MessagePage
       ).data
-    expect(await until(async () => (await openOnes()).length === 0, 60_000)).toBe(true)
+    expect(await until(async () => (await openOnes()).length === 0)).toBe(true)
     const all = sessions * messages
     expect(
       await until(

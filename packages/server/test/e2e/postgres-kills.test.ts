@@ -97,7 +97,7 @@ describe('two processes on one PostgreSQL, one of which is killed', () => {
     expect(next).toEqual({ pid: expect.any(Number), parent: survivor.pid(), runs: 1 })
   })
 
-  const slowly = { timeout: 180_000 }
+  const slowly = { timeout: 240_000 }
   it('lose nothing over 4 kills at random moments under load (G1-G5)', slowly, async () => {
     const postgres = await testPostgres()
     onTestFinished(() => postgres.close())

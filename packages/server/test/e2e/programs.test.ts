@@ -66,7 +66,6 @@ function isAlive(pid: number): boolean {
 
 it.each(['SIGKILL', 'SIGTERM'] as const)(
   'a program and its child processes end when the server gets %s (row X)',
-  { timeout: 60_000 },
   async (signal) => {
     const { server, ask } = await serverWithProgram()
     const first = pidsIn(await ask())
@@ -81,13 +80,9 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
   },
 )
 
-it(
-  "the environment of a program contains none of the server's secrets (row X)",
-  { timeout: 60_000 },
-  async () => {
-    const { ask } = await serverWithProgram()
-    const environment = (await ask()).replace(/^\d+ \d+ /, '')
-    expect(Object.keys(JSON.parse(environment) as object)).toContain('PATH')
-    expect(environment).not.toMatch(/SERVICE_|CRON_SECRET|an-api-key-for-the-tests/)
-  },
-)
+it("the environment of a program contains none of the server's secrets (row X)", async () => {
+  const { ask } = await serverWithProgram()
+  const environment = (await ask()).replace(/^\d+ \d+ /, '')
+  expect(Object.keys(JSON.parse(environment) as object)).toContain('PATH')
+  expect(environment).not.toMatch(/SERVICE_|CRON_SECRET|an-api-key-for-the-tests/)
+})

@@ -9,7 +9,7 @@ import { freePort } from '../../../../scripts/free-port.mjs'
 
 const CLI = fileURLToPath(new URL('../../bin/agent-messaging.js', import.meta.url))
 /** For a busy machine on which several servers start at once. */
-const START_LIMIT_MS = 50_000
+const START_LIMIT_MS = 100_000
 export const API_KEY = 'an-api-key-for-the-tests'
 export const CRON_SECRET = 'a-cron-secret-for-the-tests'
 
@@ -134,7 +134,7 @@ export async function realServer(options: Options = {}): Promise<RealServer> {
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  limitMs = 50_000,
+  limitMs = 100_000,
 ): Promise<boolean> {
   for (const end = Date.now() + limitMs; Date.now() < end;) {
     if (await condition()) return true

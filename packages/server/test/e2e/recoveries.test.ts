@@ -111,4 +111,4 @@ it('a recovery continues after a kill, and two processes do each page once', asy
     await one.dispose()
     await hook.close()
   }
-}, 120_000)
+}, 240_000)

@@ -90,7 +90,7 @@ async function attemptsOf(server: RealServer | undefined): Promise<number[]> {
 
 it.each(['SQLite', 'PostgreSQL'])(
   'an update and a rollback under load lose no message and do no work twice, on %s',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async (store) => {
     const log = path.join(folder, 'runs.log')
     const url = store === 'PostgreSQL' ? await postgres.database() : undefined

@@ -22,7 +22,7 @@ async function attemptsOf({ url }: RealServer): Promise<number> {
 
 it(
   'two servers on one PostgreSQL keep maxConcurrency and requestsPerSecond together',
-  { timeout: 120_000 },
+  { timeout: 240_000 },
   async () => {
     const [one, other] = await twoServers(TIMEOUT_MS)
     const [parallel, paced] = [await slowReceiver(ANSWER_MS), await slowReceiver(ANSWER_MS)]

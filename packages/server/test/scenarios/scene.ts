@@ -86,7 +86,7 @@ export async function openScene(options: Partial<ServerOptions> = {}): Promise<S
   }
 
   async function settled(condition: () => boolean | Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 30_000; !(await condition());) {
+    for (const end = Date.now() + 100_000; !(await condition());) {
       if (Date.now() > end) throw new Error(`the condition stayed false: ${condition.toString()}`)
       await clock.advance(0)
       await sleep(5)

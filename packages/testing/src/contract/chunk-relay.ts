@@ -13,7 +13,7 @@ export type ChunkRelaysUnderTest = {
   close(): Promise<void>
 }
 
-const PATIENCE = { timeout: 15_000, interval: 20 }
+const PATIENCE = { timeout: 60_000, interval: 20 }
 
 /** Registers the contract of a chunk relay as vitest tests. Call it at the top of a test file. */
 export function describeChunkRelayContract(

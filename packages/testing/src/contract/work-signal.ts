@@ -13,7 +13,7 @@ export type WorkSignalsUnderTest = {
 
 const DELIVERIES: WaitingWork = { kind: 'deliveries' }
 const AGENTS = 500
-const PATIENCE = { timeout: 15_000, interval: 50 }
+const PATIENCE = { timeout: 60_000, interval: 50 }
 
 /**
  * Registers the contract of a work signal as vitest tests. Call it at the top of a test file.
