@@ -68,6 +68,10 @@ const PATHS = [
   '/inputs/*',
 ]
 
+/** Tells whether a path without the base path belongs to the API. */
+export const isApiPath = (path: string): boolean =>
+  PATHS.some((own) => (own.endsWith('*') ? path.startsWith(own.slice(0, -1)) : path === own))
+
 /**
  * Creates the HTTP API of the service. Serve its `fetch`, or mount the app in a Hono app with
  * `host.route('/', createHttpApp(…))`. A host that adds headers to answers must do so after

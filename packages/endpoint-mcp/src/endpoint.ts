@@ -46,7 +46,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
 /** The SDK makes most answers, without the headers that every answer has. */
 const addHeaders: MiddlewareHandler<Env> = async (c, next) => {
   await next()
-  c.res.headers.set('Cache-Control', 'no-store')
+  const isStream = c.res.headers.get('content-type')?.startsWith('text/event-stream')
+  c.res.headers.set('Cache-Control', isStream ? 'no-store, no-transform' : 'no-store')
   c.res.headers.set('x-request-id', c.get('requestId'))
 }
 

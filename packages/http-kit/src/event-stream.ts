@@ -30,7 +30,8 @@ export const replyEvents = (
   new Response(bytesOf(source, start), {
     headers: {
       'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
+      // `no-transform`: Express's compression() would wait for more text otherwise.
+      'Cache-Control': 'no-store, no-transform',
       // nginx buffers the answer otherwise.
       'X-Accel-Buffering': 'no',
       'X-Request-Id': c.get('requestId'),

@@ -8,7 +8,10 @@ import { nodeProblem } from '@org/agent-messaging-core/node-floor'
 import { requireAgentNames } from './agent-names.js'
 import { ensureDefaultProject } from './default-project.js'
 import { ensureAgents } from './ensure-agents.js'
+import type { HttpHandlers, HttpOptions } from './http/handlers.js'
+import { OpenRequests } from './http/open-requests.js'
 import { inProject, type ProjectCalls } from './in-project.js'
+import { requireKnownOptions } from './known-options.js'
 import { SetupError } from './setup-error.js'
 import type { WiringOptions } from './wire.js'
 import { randomBytes } from 'node:crypto'
@@ -59,11 +62,17 @@ const OPTIONS: Readonly<Record<keyof MessagingOptions, true>> = {
  */
 export type Messaging = ProjectCalls & {
   readonly projectId: string
-  /** The whole service, with Results, for other projects and for the HTTP routes. */
+  /** The whole service, with Results, for other projects. */
   readonly service: MessagingService
   /**
-   * Stops gracefully, and closes the database. Runs and attempts in flight get `graceMs` (10,000 if
-   * absent). A second call waits for the first.
+   * Returns the HTTP API as handlers for a server of the host. API keys of the service open it.
+   * Throws a `SetupError` if the options do not fit.
+   */
+  http(options?: HttpOptions): Promise<HttpHandlers>
+  /**
+   * Ends streams and waits, stops gracefully, and closes the database. Requests, runs and attempts
+   * in flight get `graceMs` (10,000 if absent). A second call waits for the first. If the host has
+   * a server, it calls `server.close()` first.
    */
   stop(options?: { readonly graceMs?: number }): Promise<void>
 }
@@ -92,12 +101,22 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
     // Before the start, so that no waiting message runs with an earlier setting.
     await ensureAgents(service, projectId, settingsOf(agents))
     await service.start()
+    const requests = new OpenRequests()
+    const telemetry = options.telemetry ?? platform.telemetry
+    const stop = async ({ graceMs = GRACE_MS } = {}) => {
+      await Promise.all([service.stop({ graceMs }), requests.end(graceMs)])
+      await wiring.close()
+    }
     let stopped: Promise<void> | undefined
     return {
       ...inProject(throwing(service), projectId),
       projectId,
       service,
-      stop: (grace) => (stopped ??= service.stop(grace).then(wiring.close)),
+      http: async (http = {}) => {
+        const { httpHandlers } = await import('./http/handlers.js')
+        return httpHandlers({ platform, service, telemetry, publicUrl, requests }, http)
+      },
+      stop: (grace) => (stopped ??= stop(grace)),
     }
   } catch (error) {
     await service.stop({ graceMs: 0 })
@@ -105,6 +124,8 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
     throw error
   }
 }
+
+const GRACE_MS = 10_000
 
 type Agents = NonNullable<MessagingOptions['agents']>
 
@@ -121,14 +142,6 @@ const settingsOf = (agents: Agents): AgentSettings[] =>
       ? { name, runtime: { kind: 'function', handler: name } }
       : { ...agent, name },
   )
-
-/** Throws a `SetupError` that names an option which a caller without types has mistyped. */
-function requireKnownOptions(options: object, known: object) {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
-  if (unknown === undefined) return
-  const names = Object.keys(known).join(', ')
-  throw new SetupError(`${JSON.stringify(unknown)} is not an option; the options are ${names}`, 2)
-}
 
 const KEY_BYTES = 32
 

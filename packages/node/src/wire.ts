@@ -180,7 +180,7 @@ export async function wire(
 }
 
 /** Runs a check of the host's settings. */
-function settingsOf<T>(check: () => T) {
+export function settingsOf<T>(check: () => T) {
   try {
     return check()
   } catch (error) {

@@ -8,6 +8,7 @@ import { lookOf, portalPages, type PortalSettings } from './portal.js'
 import type { Console } from '@org/agent-messaging-console'
 import { isConsolePath } from '@org/agent-messaging-console/path'
 import { createHttpApp, type RequestFacts } from '@org/agent-messaging-adapter-http'
+import { openEndpoints, type EndpointName } from '@org/agent-messaging-node/endpoints'
 import {
   ensureDefaultProject,
   wire,
@@ -16,7 +17,6 @@ import {
 } from '@org/agent-messaging-node/wiring'
 import { ensureKey } from './bootstrap.js'
 import { CredentialThrottle } from './listener/credential-throttle.js'
-import { openEndpoints, type EndpointName } from './listener/endpoints.js'
 import { waysToSet } from './settings/environment.js'
 import { openListener, type Listener } from './listener/http-listener.js'
 import { logProgram, logTelemetry, silentLogger, type Logger } from './telemetry/logging.js'

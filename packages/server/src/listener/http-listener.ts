@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { getRequestListener } from '@hono/node-server'
 import { ShortLivedMap } from '@org/agent-messaging-core/runtime'
+import { badRequest } from '@org/agent-messaging-node/wiring'
 import { OperatorError } from '../operator-error.js'
 import { ownUrl } from '../urls.js'
 
@@ -118,18 +118,6 @@ export async function openListener({
   }
 
   return { url: ownUrl(host, (server.address() as AddressInfo).port), close }
-}
-
-/** The API's error response to a request that cannot be parsed. */
-function badRequest() {
-  const requestId = randomUUID()
-  return Response.json(
-    {
-      error: { code: 'BAD_REQUEST', message: 'the path or the Host header is not valid' },
-      requestId,
-    },
-    { status: 400, headers: { 'Cache-Control': 'no-store', 'X-Request-Id': requestId } },
-  )
 }
 
 async function bind(server: Server, host: string, port: number, setting: string) {

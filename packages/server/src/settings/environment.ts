@@ -1,7 +1,7 @@
 import { defaultPolicy } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import * as value from './config-values.js'
-import { ENDPOINT_NAMES } from '../listener/endpoints.js'
+import { ENDPOINT_NAMES } from '@org/agent-messaging-node/endpoints'
 
 /** Documentation of a variable. `allowed` completes the sentence "the variable must be …". */
 export type Variable = {

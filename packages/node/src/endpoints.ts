@@ -1,0 +1,88 @@
+import type { RequestFacts } from '@org/agent-messaging-adapter-http'
+import type { MessagingService } from '@org/agent-messaging-core'
+import type { Crypto } from '@org/agent-messaging-core/runtime'
+import { SetupError } from './setup-error.js'
+
+/** What every endpoint gets. */
+export type EndpointDeps = {
+  readonly service: MessagingService
+  readonly crypto: Crypto
+  readonly newId: () => string
+  /** URL at which others reach the endpoints, or undefined if no setting has it. */
+  readonly publicUrl: () => string | undefined
+  readonly onError: (error: unknown, requestId: string) => void
+  readonly onRequest?: ((facts: RequestFacts) => void) | undefined
+}
+
+/** An app that answers requests, with the bindings of @hono/node-server. */
+export type App = { fetch(request: Request, bindings?: object): Response | Promise<Response> }
+type Endpoint = {
+  /** The path before all routes of the endpoint. */
+  readonly root: string
+  /** Loads the package only if the endpoint is on. */
+  readonly open: (deps: EndpointDeps) => Promise<App>
+}
+
+/**
+ * The protocols that the service can speak besides its own API. Bundlers accept a missing package
+ * only in an `import` inside `try`.
+ */
+const endpoints = {
+  a2a: {
+    root: '/a2a/',
+    open: async (deps) => {
+      try {
+        return (await import('@org/agent-messaging-endpoint-a2a')).createA2aEndpoint(deps)
+      } catch (error) {
+        throw asMissing(error, 'endpoint-a2a')
+      }
+    },
+  },
+  mcp: {
+    root: '/mcp',
+    open: async (deps) => {
+      try {
+        return (await import('@org/agent-messaging-endpoint-mcp')).createMcpEndpoint(deps)
+      } catch (error) {
+        throw asMissing(error, 'endpoint-mcp')
+      }
+    },
+  },
+  openai: {
+    root: '/openai/v1/',
+    open: async (deps) => {
+      try {
+        return (await import('@org/agent-messaging-endpoint-openai')).createOpenAiEndpoint(deps)
+      } catch (error) {
+        throw asMissing(error, 'endpoint-openai')
+      }
+    },
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type EndpointName = keyof typeof endpoints
+export const ENDPOINT_NAMES = Object.keys(endpoints) as EndpointName[]
+
+/** Returns a function that finds the endpoint of a path. */
+export async function openEndpoints(
+  names: readonly EndpointName[],
+  deps: EndpointDeps,
+): Promise<(path: string) => App | undefined> {
+  const opened = await Promise.all(
+    names.map(async (name) => ({
+      root: endpoints[name].root,
+      app: await endpoints[name].open(deps),
+    })),
+  )
+  return (path) => opened.find(({ root }) => path.startsWith(root))?.app
+}
+
+/** Names the command that installs an optional package, if that is what the import lacks. */
+export function asMissing(error: unknown, folder: string): unknown {
+  const name = `@org/agent-messaging-${folder}`
+  const { code, message } = error as NodeJS.ErrnoException
+  const isMissing = /^(?:ERR_)?MODULE_NOT_FOUND$/.test(code ?? '') && message.includes(name)
+  return isMissing
+    ? new SetupError(`the package ${name} is missing: npm install ${name}`, 2)
+    : error
+}

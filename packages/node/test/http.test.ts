@@ -1,0 +1,217 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { throwing } from '@org/agent-messaging-core'
+import { createMessaging, type HttpOptions } from '@org/agent-messaging-node'
+import compression from 'compression'
+import express from 'express'
+import Fastify from 'fastify'
+import { describe, expect, it, onTestFinished } from 'vitest'
+
+/** Opens the service. The agent `slow` answers the second piece when the test calls `goOn`. */
+async function open(options: HttpOptions = {}) {
+  let goOn = () => {}
+  const gate = new Promise<void>((resolve) => (goOn = resolve))
+  const messaging = await createMessaging({
+    database: ':memory:',
+    agents: {
+      echo: ({ message }) => message,
+      async *slow() {
+        yield 'one '
+        await gate
+        yield 'two'
+      },
+    },
+  })
+  onTestFinished(async () => {
+    goOn()
+    await messaging.stop()
+  })
+  const { keys } = throwing(messaging.service)
+  const permissions = ['project:message', 'project:agents'] as const
+  const { key } = await keys.create({ projectId: messaging.projectId, name: 'a key', permissions })
+  return { messaging, http: await messaging.http(options), key, goOn }
+}
+
+/** Serves a listener on a real socket. Returns its origin. */
+async function listen(listener: RequestListener) {
+  const server = createServer(listener).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+const sending = (key: string, message = 'Hello', headers = {}) => ({
+  method: 'POST',
+  headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+  body: JSON.stringify({ sessionId: 's1', message }),
+})
+const withKey = (key: string) => ({ headers: { authorization: `Bearer ${key}` } })
+
+/** Sends a message that has no answer yet, and opens its stream. */
+async function openStream(api: string, key: string) {
+  const url = `${api}/v1/agents/slow/messages`
+  const sent = await fetch(url, sending(key, 'go', { prefer: 'respond-async' }))
+  const { messageId } = (await sent.json()) as { messageId: string }
+  const stream = await fetch(`${url}/${messageId}/stream`, {
+    headers: { ...withKey(key).headers, 'accept-encoding': 'gzip' },
+  })
+  expect(stream.status).toBe(200)
+  const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+  async function readUntil(part: string): Promise<string> {
+    let text = ''
+    while (!text.includes(part)) {
+      const next = await reader?.read()
+      if (next?.done !== false) throw new Error(`the stream ended without ${part}: ${text}`)
+      text += next.value
+    }
+    return text
+  }
+  return { readUntil, rest: async () => (await reader?.read())?.done, messageId, url }
+}
+
+describe('messaging.http', () => {
+  it.each([undefined, '/messaging'])('fetch answers with the base path %s', async (basePath) => {
+    const { http, key } = await open({ basePath })
+    for (const path of ['', basePath ?? '']) {
+      const url = `https://host.example${path}/v1/agents/echo/messages`
+      const sent = await http.fetch(new Request(url, sending(key)))
+      expect([sent.status, await sent.json()]).toMatchObject([200, { response: 'Hello' }])
+      const location = sent.headers.get('location') ?? ''
+      expect(location).toMatch(new RegExp(`^${basePath ?? ''}/v1/agents/`))
+      const found = new Request(`https://host.example${location}`, withKey(key))
+      expect((await http.fetch(found)).status).toBe(200)
+    }
+    const { fetch: detached } = http
+    expect((await detached(new Request('https://host.example/other'))).status).toBe(404)
+    expect((await detached(new Request('https://host.example/v1/agents'))).status).toBe(401)
+  })
+
+  it('node answers on node:http, with 404 for foreign paths or the host’s own answer', async () => {
+    const { http, key } = await open({ basePath: '/messaging' })
+    const { node } = http
+    const alone = await listen(node)
+    const hosted = await listen((request, response) =>
+      node(request, response, () => response.end(`the host at ${request.url}`)),
+    )
+    for (const path of ['/v1', '/messaging/v1'])
+      for (const { origin } of [alone, hosted]) {
+        const sent = await fetch(`${origin}${path}/agents/echo/messages`, sending(key))
+        expect([sent.status, await sent.json()]).toMatchObject([200, { response: 'Hello' }])
+      }
+    expect((await fetch(`${alone.origin}/messaging/page`)).status).toBe(404)
+    for (const path of ['/', '/messaging', '/messaging/page?v1=/v1/', '/v1', '/messagingv1/v1/'])
+      expect(await (await fetch(hosted.origin + path)).text()).toBe(`the host at ${path}`)
+  })
+
+  it.each([
+    ['at the root', undefined],
+    ['below a path that Express cuts off', '/messaging'],
+  ])('node is a middleware of Express %s', async (_, basePath) => {
+    const { http, key } = await open({ basePath })
+    const app = express()
+    if (basePath === undefined) app.use(http.node)
+    else app.use(basePath, http.node)
+    app.use(express.json())
+    app.get('/page', (_request, response) => void response.send('a page'))
+    const { origin } = await listen(app)
+    const sent = await fetch(`${origin}${basePath ?? ''}/v1/agents/echo/messages`, sending(key))
+    expect([sent.status, await sent.json()]).toMatchObject([200, { response: 'Hello' }])
+    expect((await fetch(origin + sent.headers.get('location'), withKey(key))).status).toBe(200)
+    expect(await (await fetch(`${origin}/page`)).text()).toBe('a page')
+  })
+
+  it('node is a hook of Fastify', async () => {
+    const { http, key } = await open()
+    const app = Fastify()
+    app.addHook('onRequest', (request, reply, done) => http.node(request.raw, reply.raw, done))
+    app.post('/page', ({ body }) => ({ body }))
+    const origin = await app.listen({ port: 0, host: '127.0.0.1' })
+    onTestFinished(() => app.close())
+    const sent = await fetch(`${origin}/v1/agents/echo/messages`, sending(key))
+    expect([sent.status, await sent.json()]).toMatchObject([200, { response: 'Hello' }])
+    const page = await fetch(`${origin}/page`, sending(key))
+    expect(await page.json()).toEqual({ body: { sessionId: 's1', message: 'Hello' } })
+  })
+
+  it('refuses a body that a parser has read, and names the fix', async () => {
+    const { http, key } = await open()
+    const app = express().use(express.json()).use(http.node)
+    const { origin } = await listen(app)
+    const refused = await fetch(`${origin}/v1/agents/echo/messages`, sending(key))
+    const { error } = (await refused.json()) as { error: { message: string } }
+    expect([refused.status, error.message]).toEqual([
+      500,
+      'The body was read before it reached this app. Mount the app before body parsers such as express.json()',
+    ])
+  })
+
+  it('compression of the host does not hold back the pieces of a stream', async () => {
+    const { http, key, goOn } = await open()
+    const { origin } = await listen(
+      express()
+        .use(compression({ threshold: 0 }))
+        .use(http.node),
+    )
+    const { readUntil } = await openStream(origin, key)
+    expect(await readUntil('one ')).not.toContain('two')
+    goOn()
+    expect(await readUntil('event: message')).toContain('two')
+  })
+
+  it('stop ends a stream and a wait first, and the server can close', async () => {
+    const { http, key, messaging, goOn } = await open()
+    const { server, origin } = await listen(http.node)
+    const { readUntil, rest, messageId, url } = await openStream(origin, key)
+    await readUntil('one ')
+    const waiting = fetch(`${url}/${messageId}`, {
+      headers: { ...withKey(key).headers, prefer: 'wait=30' },
+    })
+    await expect.poll(() => messaging.service.load().waitingCallers).toBe(1)
+    const closed = once(server, 'close')
+    server.close()
+    const stopped = messaging.stop({ graceMs: 60_000 })
+    expect(await (await waiting).json()).toMatchObject({ messageId, state: 'running' })
+    expect(await rest()).toBe(true)
+    goOn()
+    await stopped
+    server.closeIdleConnections()
+    await closed
+  })
+
+  it('serves endpoints and the console', async () => {
+    const { http, key } = await open({ endpoints: ['openai', 'mcp', 'a2a'], console: true })
+    const { origin } = await listen(http.node)
+    const body = JSON.stringify({ model: 'echo', input: 'Hello' })
+    const answer = await fetch(`${origin}/openai/v1/responses`, { ...sending(key), body })
+    expect(await answer.json()).toMatchObject({ status: 'completed' })
+    expect((await fetch(`${origin}/mcp`)).status).toBe(405)
+    expect((await fetch(`${origin}/a2a/echo/.well-known/agent-card.json`)).status).toBe(401)
+    expect((await fetch(`${origin}/a2a/%00`)).status).toBe(404)
+    expect(await (await fetch(`${origin}/console`)).text()).toContain('API key')
+  })
+
+  it('opens the routes of the operator and of cron with their tokens', async () => {
+    const { http } = await open({ operatorKey: 'an-operator-key', cronSecret: 'a-cron-secret' })
+    const ask = async (path: string, key: string) =>
+      (await http.fetch(new Request(`http://h${path}`, withKey(key)))).status
+    expect(await ask('/v1/projects', 'an-operator-key')).toBe(200)
+    expect(await ask('/v1/projects', 'a-cron-secret')).toBe(401)
+    expect(await ask('/api/cron/webhooks', 'a-cron-secret')).toBe(200)
+  })
+
+  it.each<[HttpOptions | object, string]>([
+    [{ basepath: '/x' }, '"basepath" is not an option'],
+    [{ basePath: 'x' }, 'basePath is "x"'],
+    [{ endpoints: ['grpc'] }, '"grpc" is not an endpoint; the endpoints are a2a, mcp, openai'],
+    [{ console: true, basePath: '/x' }, 'the console works only at /console'],
+  ])('refuses the options %j', async (options, problem) => {
+    await expect(open(options)).rejects.toMatchObject({
+      name: 'SetupError',
+      message: expect.stringContaining(problem),
+    })
+  })
+})
