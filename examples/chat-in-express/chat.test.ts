@@ -54,4 +54,4 @@ it('the chat stops while an agent works for a reader, and ends the stream', asyn
   chat.kill('SIGTERM')
   expect(await reader?.read()).toEqual({ done: true, value: undefined })
   expect(await exit).toEqual([0, null])
-}, 20_000)
+})

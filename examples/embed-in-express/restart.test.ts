@@ -69,58 +69,50 @@ async function receiver() {
   return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }
 }
 
-it.each(EXAMPLES)(
-  '%s starts twice on one file, and its deliveries succeed',
-  async (_, args) => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'agent-messaging-example-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const env = { ...process.env, DATA: folder, EXAMPLE_KEY }
-    const run = (failures: RegExp): string => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, args, {
-        env,
-        encoding: 'utf8',
-      })
-      expect([status, stderr]).toEqual([0, expect.stringMatching(failures)])
-      return stdout
-    }
-    const keyFile = () => readFileSync(path.join(folder, 'master-key'))
-    const masterKey = () =>
-      keyFile().length === 32 ? keyFile() : Buffer.from(keyFile().toString(), 'hex')
-
-    const printed = run(/^$/)
-    expect(printed).toContain('Hello ada')
-    const { seen, url } = await receiver()
-    const projectId = await withService(folder, masterKey(), async (service) => {
-      const { projects, webhooks } = throwing(service)
-      const { data } = await projects.list({ limit: 10 })
-      expect(data.map(({ name }) => name)).toEqual(['demo'])
-      const id = data[0]?.id ?? ''
-      await webhooks.create({ projectId: id, url, events: ['message.responded'] })
-      return id
+it.each(EXAMPLES)('%s starts twice on one file, and its deliveries succeed', async (_, args) => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'agent-messaging-example-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const env = { ...process.env, DATA: folder, EXAMPLE_KEY }
+  const run = (failures: RegExp): string => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+      env,
+      encoding: 'utf8',
     })
-    // The webhook's address is not public, and the example allows no other.
-    expect(run(/^\S+ agent-messaging delivery\.attempted .*error=address_blocked.*\n$/)).toBe(
-      printed,
-    )
+    expect([status, stderr]).toEqual([0, expect.stringMatching(failures)])
+    return stdout
+  }
+  const keyFile = () => readFileSync(path.join(folder, 'master-key'))
+  const masterKey = () =>
+    keyFile().length === 32 ? keyFile() : Buffer.from(keyFile().toString(), 'hex')
 
-    await withService(folder, masterKey(), async (service) => {
-      const { projects, deliveries } = throwing(service)
-      expect((await projects.list({ limit: 10 })).data).toHaveLength(1)
-      await service.start()
-      const { data } = await deliveries.list({ projectId }, { limit: 10 })
-      const [delivery] = data
-      expect(data).toHaveLength(1)
-      const ref = { projectId, deliveryId: delivery?.id ?? '' }
-      await deliveries.redeliver(ref)
-      await expect
-        .poll(async () => (await deliveries.get(ref)).delivery.state.kind)
-        .toBe('delivered')
-      expect(seen).toEqual([expect.stringMatching(/^v1,/)])
-      expect(JSON.stringify(await deliveries.get(ref))).not.toContain('unsealable')
-    })
+  const printed = run(/^$/)
+  expect(printed).toContain('Hello ada')
+  const { seen, url } = await receiver()
+  const projectId = await withService(folder, masterKey(), async (service) => {
+    const { projects, webhooks } = throwing(service)
+    const { data } = await projects.list({ limit: 10 })
+    expect(data.map(({ name }) => name)).toEqual(['demo'])
+    const id = data[0]?.id ?? ''
+    await webhooks.create({ projectId: id, url, events: ['message.responded'] })
+    return id
+  })
+  // The webhook's address is not public, and the example allows no other.
+  expect(run(/^\S+ agent-messaging delivery\.attempted .*error=address_blocked.*\n$/)).toBe(printed)
 
-    const stranger = withService(folder, randomBytes(32), (service) => service.start())
-    await expect(stranger).rejects.toThrow('the master key does not match this database')
-  },
-  60_000,
-)
+  await withService(folder, masterKey(), async (service) => {
+    const { projects, deliveries } = throwing(service)
+    expect((await projects.list({ limit: 10 })).data).toHaveLength(1)
+    await service.start()
+    const { data } = await deliveries.list({ projectId }, { limit: 10 })
+    const [delivery] = data
+    expect(data).toHaveLength(1)
+    const ref = { projectId, deliveryId: delivery?.id ?? '' }
+    await deliveries.redeliver(ref)
+    await expect.poll(async () => (await deliveries.get(ref)).delivery.state.kind).toBe('delivered')
+    expect(seen).toEqual([expect.stringMatching(/^v1,/)])
+    expect(JSON.stringify(await deliveries.get(ref))).not.toContain('unsealable')
+  })
+
+  const stranger = withService(folder, randomBytes(32), (service) => service.start())
+  await expect(stranger).rejects.toThrow('the master key does not match this database')
+})

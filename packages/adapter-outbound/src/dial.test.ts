@@ -32,14 +32,14 @@ async function posting(options: Partial<OutboundOptions> = {}) {
     ...options,
   })
   closing.push(sender.close)
-  return (url: string, deadlineMs = 5_000) =>
+  return (url: string, deadlineMs = 60_000) =>
     sender.send({ method: 'POST', url, headers: {}, body: '{}', maxBodyBytes: 100, deadlineMs })
 }
 
 describe('a dial', () => {
   const never = new AbortController().signal
   const dialling = (guard: { isAllowed(address: string): boolean }, found: readonly string[]) =>
-    dialer({ guard, resolve: async () => found, timeoutMs: 1_000 })
+    dialer({ guard, resolve: async () => found, timeoutMs: 60_000 })
 
   it('connects to no address of a name if one is forbidden, and checks IP literals', async () => {
     const server = await closedLater(rawServer((socket) => void socket))
@@ -152,16 +152,16 @@ describe('a TLS request', () => {
     const server = await closedLater(rawServer((socket) => void socket))
     const url = `https://127.0.0.1:${server.port}/`
     const slow = await posting()
-    expect(await slow(url, 150)).toEqual({
+    expect(await slow(url, 500)).toEqual({
       kind: 'unreachable',
       error: 'timeout',
-      detail: 'no complete response within 150 ms',
+      detail: 'no complete response within 500 ms',
     })
-    const quick = await posting({ connectTimeoutMs: 150 })
+    const quick = await posting({ connectTimeoutMs: 500 })
     expect(await quick(url)).toEqual({
       kind: 'unreachable',
       error: 'timeout',
-      detail: 'no connection within 150 ms',
+      detail: 'no connection within 500 ms',
     })
     await eventually('both connections end', () => server.open.size === 0)
     expect(server.connections).toBe(2)

@@ -275,11 +275,11 @@ describe('limits', () => {
       const timer = setInterval(() => socket.write(chunk('y')), 5)
       socket.on('close', () => clearInterval(timer))
     })
-    const { fetch } = await fetching({ deadlineMs: 600, idleMs: 400 })
+    const { fetch } = await fetching({ deadlineMs: 2_500, idleMs: 2_000 })
     const response = await fetch(server.url)
     expect(await failureOf(response.text())).toMatchObject({
       code: 'timeout',
-      message: 'no complete response within 600 ms',
+      message: 'no complete response within 2500 ms',
     })
     await eventually('the connection ends', () => server.open.size === 0)
   })

@@ -50,7 +50,7 @@ const post = (
     url,
     headers: {},
     body: '{}',
-    deadlineMs: 5_000,
+    deadlineMs: 60_000,
     maxBodyBytes: 1_000,
     ...request,
   })

@@ -24,7 +24,7 @@ async function posting(proxy: string, options: Partial<OutboundOptions> = {}) {
     await sender.close()
     await dns.close()
   })
-  return (url: string, deadlineMs = 5_000) =>
+  return (url: string, deadlineMs = 60_000) =>
     sender.send({ method: 'POST', url, headers: {}, body: '{}', maxBodyBytes: 100, deadlineMs })
 }
 

@@ -144,5 +144,5 @@ it.each<[string, () => Promise<void>]>([
       await count('sessions where due_at is not null or last_position <> head_position - 1'),
     ).toBe(0)
   },
-  90_000,
+  240_000,
 )

@@ -85,7 +85,7 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
     )._unsafeUnwrap()
     if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
     const { message, lease } = accepted.claimed
-    const leaseKeeper = postgresLeaseKeeper({ connectionString: bouncer.url, leaseMs: 300 })
+    const leaseKeeper = postgresLeaseKeeper({ connectionString: bouncer.url, leaseMs: 30_000 })
     leaseKeeper.hold({ messageId: message.id, token: lease.token, until: now + 60_000 })
     const client = new pg.Client({ connectionString: direct })
     await client.connect()

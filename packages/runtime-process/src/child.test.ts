@@ -153,7 +153,7 @@ describe('no process survives', () => {
     const { child, stderr } = started(node(STUBBORN))
     const pids = await pidsFrom(child)
     expect(pids).toHaveLength(2)
-    const stopped = child.stop(500)
+    const stopped = child.stop(3_000)
     await expect.poll(() => stderr).toEqual(['no'])
     await stopped
     expect((await child.exited).signal).toBe('SIGKILL')

@@ -514,7 +514,7 @@ it('stopping the service ends a program that is not ready', async () => {
   )
   const stopping = new AbortController()
   const starting = runtime.start(agentOf('test'), () => expect.unreachable(), stopping.signal)
-  await vi.waitUntil(() => log.length > 0)
+  await vi.waitUntil(() => log.length > 0, { timeout: 60_000 })
   stopping.abort()
   expect(unwrapError(await starting)).toEqual({
     code: 'RUNTIME_EXITED',
@@ -525,7 +525,7 @@ it('stopping the service ends a program that is not ready', async () => {
 
 describe('the health check', () => {
   it('pings an idle program and passes for a busy one', async () => {
-    const { run, running } = await started(PROGRAM, { healthTimeoutMs: 200, cancelGraceMs: 100 })
+    const { run, running } = await started(PROGRAM, { healthTimeoutMs: 60_000, cancelGraceMs: 100 })
     expect(await running.health(neverAborted)).toEqual({ ok: true })
     const aborter = new AbortController()
     const hung = run({ do: 'hang' }, {}, aborter.signal)

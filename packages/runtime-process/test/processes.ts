@@ -12,7 +12,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits up to ten seconds for processes to end, and returns the running ones. */
+/** Waits up to a minute for processes to end, and returns the running ones. */
 export async function leftOf(pids: readonly number[]): Promise<readonly number[]> {
   const end = Date.now() + 60_000
   while (pids.some(isAlive) && Date.now() < end) await delay(20)

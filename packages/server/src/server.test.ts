@@ -266,10 +266,10 @@ describe('createServer', () => {
         ...(signal && { signal }),
       })
     const [left, stayed] = [ask('leaves', leaving.signal), ask('stays')]
-    await vi.waitUntil(() => server.service.load().waitingCallers === 2, 10_000)
+    await vi.waitUntil(() => server.service.load().waitingCallers === 2, 60_000)
     leaving.abort()
     await expect(left).rejects.toThrow('aborted')
-    await vi.waitUntil(() => server.service.load().waitingCallers === 1, 10_000)
+    await vi.waitUntil(() => server.service.load().waitingCallers === 1, 60_000)
     await server.stop({ graceMs: 1_000 })
     expect((await stayed).status).toBe(202)
   })

@@ -38,7 +38,7 @@ async function receiver(answer: (socket: Socket, request: string) => void): Prom
 }
 
 type Sent = { headers?: Record<string, string>; body?: string; deadlineMs?: number }
-const deliver = (url: string, { headers = {}, body = '{}', deadlineMs = 5_000 }: Sent = {}) =>
+const deliver = (url: string, { headers = {}, body = '{}', deadlineMs = 60_000 }: Sent = {}) =>
   newSender().send({ url, headers, body, deadlineMs })
 
 /** The outcome for a receiver that sends exactly this text. */
@@ -230,7 +230,7 @@ describe('a response (row R)', () => {
     const sender = newSender()
     for (let i = 0; i < 2; i++) {
       expect(
-        await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 5_000 }),
+        await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 60_000 }),
       ).toEqual({
         kind: 'accepted',
         statusCode: 200,
@@ -298,7 +298,7 @@ describe('a response (row R)', () => {
     const sender = newSender()
     for (let i = 0; i < 2; i++)
       expect(
-        await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 5_000 }),
+        await sender.send({ url: server.url, headers: {}, body: '', deadlineMs: 60_000 }),
       ).toEqual({ kind: 'accepted', statusCode: 201, responseBody: 'made' })
     expect(server.connections).toBe(1)
   })
@@ -343,7 +343,7 @@ describe('a response (row R)', () => {
     const sender = newSender()
     for (const body of ['even', 'odd', 'even', 'even'])
       expect(
-        await sender.send({ url: server.url, headers: {}, body, deadlineMs: 5_000 }),
+        await sender.send({ url: server.url, headers: {}, body, deadlineMs: 60_000 }),
       ).toMatchObject({ kind: 'accepted', statusCode: 204 })
     expect(server.connections).toBe(2)
   })
@@ -555,7 +555,7 @@ describe('a request without a valid response (row R)', () => {
     )
     const sender = newSender()
     const send = (body: string) =>
-      sender.send({ url: server.url, headers: {}, body, deadlineMs: 5_000 })
+      sender.send({ url: server.url, headers: {}, body, deadlineMs: 60_000 })
     expect(await send('first')).toMatchObject({ responseBody: 'one' })
     const [socket] = server.open
     if (socket) await once(socket, 'close')

@@ -8,9 +8,12 @@ import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 // A transaction that locks several sessions locks them in the order of agent id and session id.
 // Otherwise two transactions could wait for each other.
 
-/** Connections that wait for a lock. */
-const WAITING =
-  "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+/** Whether a connection waits for a lock, and the sessions that no transaction has locked. */
+const LOOK = `
+  with free as (select session_id from agent_messaging.sessions for update skip locked)
+  select array(select session_id from free) as free, exists (
+    select from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database()) as waiting`
 
 let postgres: TestPostgres
 beforeAll(async () => {
@@ -45,16 +48,17 @@ async function lockedBefore(
     "begin; select 1 from agent_messaging.sessions where session_id = 'b' for update",
   )
   const working = work()
-  await expect.poll(async () => (await pool.query(WAITING)).rows).not.toEqual([])
-  const free = await pool.query<{ id: string }>(
-    'select session_id as id from agent_messaging.sessions for update skip locked',
-  )
+  let free: string[] | undefined
+  // One statement, because a send waits for only a second before it lets go of its locks.
+  for (;;) {
+    const { rows } = await pool.query<{ waiting: boolean; free: string[] }>(LOOK)
+    free = rows[0]?.free
+    if (rows[0]?.waiting) break
+  }
   await other.query('rollback')
   other.release()
   await working
-  return sessionIds.filter(
-    (sessionId) => sessionId !== 'b' && !free.rows.some(({ id }) => id === sessionId),
-  )
+  return sessionIds.filter((sessionId) => sessionId !== 'b' && !free?.includes(sessionId))
 }
 
 it.each([

@@ -68,7 +68,7 @@ async function atOnce(
   for (const work of works) {
     working.push(work())
     await vi.waitUntil(async () => (await pool.query(WAITING)).rowCount === working.length, {
-      timeout: 5_000,
+      timeout: 60_000,
     })
   }
   await host.query('commit')

@@ -413,7 +413,7 @@ describe('sessions', () => {
   })
 
   it('that do not open in time do not end a busy agent', async () => {
-    const { agent, exits } = await running(['--one'], { limits: { sessionTimeoutMs: 1_500 } })
+    const { agent, exits } = await running(['--one'], { limits: { sessionTimeoutMs: 3_000 } })
     const { run, chunks } = session('session-1')
     const aborter = new AbortController()
     const waits = run(agent, 'wait', {}, aborter.signal)
@@ -635,7 +635,7 @@ describe('a program that does not start', () => {
     })
     const stopping = new AbortController()
     const starting = runtime.start(coder(), () => expect.unreachable(), stopping.signal)
-    await vi.waitUntil(() => log.length > 0)
+    await vi.waitUntil(() => log.length > 0, { timeout: 60_000 })
     stopping.abort()
     expect(unwrapError(await starting)).toMatchObject({ code: 'RUNTIME_EXITED' })
     expect(isAlive(Number(/pid (\d+)/.exec(log[0] ?? '')?.[1]))).toBe(false)

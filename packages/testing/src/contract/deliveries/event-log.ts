@@ -8,7 +8,7 @@ import type { UnwrappedStorage } from '../unwrapped.js'
 
 const LATER = NOW + 1_000 * MINUTE
 /** For a database far away. A store in memory takes a fraction of a second. */
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 240_000
 
 /** Reads a page of the log, which must not have expired. */
 async function pageOf(storage: UnwrappedStorage, after?: number, limit = 100) {

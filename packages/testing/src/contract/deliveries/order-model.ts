@@ -16,7 +16,7 @@ import type { UnwrappedStorage } from '../unwrapped.js'
 
 const PARAMETERS = { numRuns: 40 } as const
 /** For a database far away. */
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 240_000
 const LEASE_MS = 10
 const PAGE = { limit: 100 }
 

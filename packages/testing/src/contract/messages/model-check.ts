@@ -15,7 +15,7 @@ import type { UnwrappedStorage } from '../unwrapped.js'
 const PARAMETERS = { numRuns: 60 } as const
 const LONGEST_SEQUENCE = { maxCommands: 60, size: 'max' } as const
 /** For a database far away. */
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 240_000
 
 const MAX_QUEUED = 3
 const MAX_ATTEMPTS = 2
