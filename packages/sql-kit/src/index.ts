@@ -42,11 +42,18 @@ export {
   listDeliveries,
 } from './delivery-lists.js'
 export { cancelMessage, changeInput, messageChanges, type Changed } from './message-changes.js'
-export { messageById, messageLists, messageListSql, selectMessage } from './message-lists.js'
+export {
+  messageById,
+  messageLists,
+  messageListSql,
+  selectMessage,
+  sessionListSql,
+} from './message-lists.js'
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
 export { keepRun, readRuns } from './past-runs.js'
 export { portalStore } from './portals.js'
 export { recoveryStore } from './recoveries.js'
 export { deliveryLists, makeReadyToProbe } from './redelivery.js'
+export { inScope, scopeParameters } from './session-scope.js'
 export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'
 export { webhookStore } from './webhooks.js'

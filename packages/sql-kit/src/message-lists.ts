@@ -14,11 +14,13 @@ import {
   type MessageRef,
   type MessageRow,
   type MessageStore,
+  type SessionScope,
   type SessionsOf,
   type SessionSummary,
 } from '@org/agent-messaging-core/storage'
 import { atMost, type Dialect } from './dialect.js'
 import { messageBacklog } from './backlogs.js'
+import { inScope, scopeParameters } from './session-scope.js'
 import { all, one, sql, type Operation, type Runner, type Sql } from './operation.js'
 
 /**
@@ -57,10 +59,11 @@ export const messageListSql =
     filter: MessageFilter,
   ): Sql<MessageFilter & MessageBounds & { readonly rows: number }, MessageRow> =>
   (d) => {
-    const { sessionId, order = 'desc' } = filter
+    const { sessionId, scope, order = 'desc' } = filter
+    const seq = scope ? OWN_SEQ : 'm.seq'
     const [page, by] =
       sessionId === undefined
-        ? ['m.seq between @fromSeq and @toSeq', 'm.seq']
+        ? [`${seq} between @fromSeq and @toSeq`, seq]
         : [
             `m.position between @fromPosition and @toPosition
               and ${d.plain('m.seq')} between @fromSeq and @toSeq`,
@@ -79,39 +82,52 @@ const messageCountSql =
     select count(*) as count from (
       select 1 ${fromMessages(d)} where ${conditionsOf(filter, d)} ${atMost('@most')}) found`
 
+/**
+ * Orders by `seq` without an index on it. The planner would rather read all messages in that order
+ * than sort the ones of a scope.
+ */
+const OWN_SEQ = 'm.seq + 0'
+
 /** The few messages without an answer have an index. */
 function conditionsOf(filter: MessageFilter, d: Dialect): string {
-  const { sessionId, status, state, progress } = filter
+  const { sessionId, scope, status, state, progress } = filter
+  const owner = scope ? 's' : 'm'
   const conditions = [
     sessionId === undefined
-      ? 'm.agent_id = @agentId'
+      ? `${owner}.agent_id = @agentId`
       : `m.session_seq = (select seq from ${d.schema}sessions
           where agent_id = @agentId and session_id = @sessionId)`,
+    ...(scope ? [inScope(scope, d)] : []),
     `${d.plain('a.project_id')} = @projectId`,
     ...changeConditions(filter),
   ]
+  // In a scope, the planner would rather read the index of all agents.
+  const unanswered = scope ? "m.state <> 'responded'" : d.unanswered
   const asked = [status, state].filter((one) => one !== undefined)
   if (progress !== undefined || asked.some((one) => one !== 'responded'))
-    conditions.push(d.unanswered)
-  if (asked.includes('responded')) conditions.push(`not (${d.unanswered})`)
+    conditions.push(unanswered)
+  if (asked.includes('responded')) conditions.push(`not (${unanswered})`)
   if (state !== undefined) conditions.push('m.state = @state')
   return conditions.join(' and ')
 }
 
 /** Sorts after all ids. */
 const FIRST = '~'
-const sessions = sql<
-  SessionsOf & { readonly before: string; readonly rows: number },
-  SessionSummary
->(
-  ({ schema, plain }) => `
+type SessionPage = SessionsOf & { readonly before: string; readonly rows: number }
+export const sessionListSql =
+  (scope?: SessionScope): Sql<SessionPage, SessionSummary> =>
+  (d) => {
+    // The planner would rather read all sessions in this order than sort the ones of a scope.
+    const last = scope ? "s.last_message_id || ''" : 's.last_message_id'
+    return `
     select s.session_id as "sessionId", s.open_count as "openCount",
       s.last_message_id as "lastMessageId", s.last_message_at as "lastMessageAt"
-    from ${schema}sessions s join ${schema}agents a on a.id = s.agent_id
-    where s.agent_id = @agentId and s.last_message_id < @before
-      and ${plain('a.project_id')} = @projectId
-    order by s.last_message_id desc ${atMost('@rows')}`,
-)
+    from ${d.schema}sessions s join ${d.schema}agents a on a.id = s.agent_id
+    where s.agent_id = @agentId and ${last} < @before ${scope ? `and ${inScope(scope, d)}` : ''}
+      and ${d.plain('a.project_id')} = @projectId
+    order by ${last} desc ${atMost('@rows')}`
+  }
+const allSessions = sql<SessionPage, SessionSummary>(sessionListSql())
 
 type Ids = { readonly ids: readonly string[] }
 const byIds = sql<Ids, MessageRow>((d) => `${selectMessage(d)} where ${d.oneOf('m.id', 'ids')}`)
@@ -158,15 +174,18 @@ export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
     const { cursor, limit } = page
     const place = cursor === undefined ? undefined : yield* one(placeOf, { cursor })
     const bounds = messageBounds(cursor, place, filter)
-    const rows = yield* all(messageListSql(filter), { ...filter, ...bounds, rows: limit + 1 })
+    const given = { ...filter, ...scopeParameters(filter.scope), ...bounds }
+    const rows = yield* all(messageListSql(filter), { ...given, rows: limit + 1 })
     return toPage(rows, limit, toMessage)
   }),
   count: read(function* (filter, most) {
-    return (yield* one(messageCountSql(filter), { ...filter, most }))?.count ?? 0
+    const given = { ...filter, ...scopeParameters(filter.scope), most }
+    return (yield* one(messageCountSql(filter), given))?.count ?? 0
   }),
   // Ordered by the newest message's id, because ids grow with time.
-  listSessions: read(function* (agent, { limit, cursor = FIRST }) {
-    const rows = yield* all(sessions, { ...agent, before: cursor, rows: limit + 1 })
+  listSessions: read(function* ({ scope, ...agent }, { limit, cursor = FIRST }) {
+    const given = { ...agent, ...scopeParameters(scope), before: cursor, rows: limit + 1 }
+    const rows = yield* all(scope ? sessionListSql(scope) : allSessions, given)
     const data = rows.slice(0, limit)
     return { data, nextCursor: rows.length > limit ? (data.at(-1)?.lastMessageId ?? null) : null }
   }),

@@ -14,6 +14,7 @@ import {
   type PageOf,
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
+import { inScope, scopeParameters } from '@org/agent-messaging-sql-kit'
 import type { Queries } from '../database/gateway.js'
 import { dialect } from '../database/operations.js'
 import { messageById, selectMessage } from './message-row.js'
@@ -47,10 +48,11 @@ const cursorSql = sql<{ readonly cursor: string }, CursorRow>(`
  */
 export async function searchMessages(
   db: Queries,
-  search: MessageSearch,
+  asked: MessageSearch,
   page: PageOf,
   lookAt = MAX_LOOKED_AT,
 ): Promise<Page<Message>> {
+  const search = { ...asked, ...scopeParameters(asked.scope) }
   const path = searchPath(search)
   const { cursor, limit } = page
   if (path === 'message') return findOne(db, search, page)
@@ -126,7 +128,9 @@ async function lastOf(
 
 /** The path's condition. It is exactly what the path's index serves. */
 function onPath(search: MessageSearch, path: SearchPath): string {
-  const { createdAfter, createdBefore } = search
+  const { scope, createdAfter, createdBefore } = search
+  if (path === 'scope' && scope)
+    return `s.agent_id = owner.id and ${inScope(scope, dialect)} and m.seq + 0 < @before`
   const conditions = ['m.agent_id = owner.id']
   if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
   if (path === 'end_user') conditions.push(IS_END_USER)
@@ -183,23 +187,32 @@ function rest(search: MessageSearch, path: SearchPath): string[] {
 const placeOf = (path: SearchPath): string =>
   `m.id, m.seq, ${path === 'time' ? 'm.created_at' : '0::bigint'} as at`
 const newestFirst = (path: SearchPath): string =>
-  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}m.seq desc`
-const ofProject = 'agent_messaging.agents owner'
+  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}${seqOf(path)} desc`
+/** The sum keeps the planner from the order of all messages. */
+const seqOf = (path: SearchPath): string => (path === 'scope' ? 'm.seq + 0' : 'm.seq')
+const rowsFrom = (path: SearchPath): string =>
+  path === 'scope'
+    ? `from agent_messaging.sessions s
+        join agent_messaging.messages m on m.session_seq = s.seq`
+    : 'from agent_messaging.messages m'
+const owners = 'agent_messaging.agents owner'
+const isOwner = ({ agentIds }: MessageSearch): string =>
+  `owner.project_id = @projectId ${agentIds ? 'and owner.id = any(@agentIds::text[])' : ''}`
 
 /** Finds the newest of the last messages that a page can look at, one of each agent. */
 const lastSearchedSql = (
   search: MessageSearch,
   path: SearchPath,
 ): Sql<MessageSearch & Before & Most, PageStart> => {
-  const rows = `from agent_messaging.messages m
+  const rows = `${rowsFrom(path)}
     where ${onPath(search, path)} ${newestFirst(path)}`
   const last =
     search.text === undefined
       ? `select ${placeOf(path)} ${rows} limit 1 offset @skipped`
       : lastOfText(`select ${placeOf(path)}, ${TEXT_BYTES} ${rows}`, 'at desc, seq desc')
   return sql(`
-    select looked.id, looked.seq, looked.at from ${ofProject} cross join lateral (${last}) looked
-    where owner.project_id = @projectId order by looked.at desc, looked.seq desc limit 1`)
+    select looked.id, looked.seq, looked.at from ${owners} cross join lateral (${last}) looked
+    where ${isOwner(search)} order by looked.at desc, looked.seq desc limit 1`)
 }
 
 /** Finds the row at which a page has read its share of rows or of texts. */
@@ -215,8 +228,9 @@ const columns = `
   owner.project_id as "projectId"`
 
 /** Hides messages of erased sessions, which have another owner. A join would read all sessions. */
-const IS_THERE = `(
-  select s.agent_id = owner.id from agent_messaging.sessions s where s.seq = m.session_seq)`
+const isThere = ({ scope }: MessageSearch): string => `(
+  select s.agent_id = owner.id ${scope ? `and ${inScope(scope, dialect)}` : ''}
+  from agent_messaging.sessions s where s.seq = m.session_seq)`
 
 /** Finds the places of the newest messages, and then reads only these. */
 export function messageSearchSql(
@@ -226,16 +240,16 @@ export function messageSearchSql(
   const reached =
     path === 'time'
       ? 'm.created_at >= @lastAt and (m.created_at > @lastAt or m.seq >= @last)'
-      : 'm.seq >= @last'
+      : `${seqOf(path)} >= @last`
   // The planner would expect that few rows pass, and then read and sort all rows of the path.
-  const passes = `case when ${[...rest(search, path), IS_THERE].join(' and ')} then true end`
+  const passes = `case when ${[...rest(search, path), isThere(search)].join(' and ')} then true end`
   const conditions = [onPath(search, path), reached, passes]
   return sql(`
     with found as materialized (
-      select owner.project_id, place.* from ${ofProject} cross join lateral (
-        select ${placeOf(path)} from agent_messaging.messages m
+      select owner.project_id, place.* from ${owners} cross join lateral (
+        select ${placeOf(path)} ${rowsFrom(path)}
         where ${conditions.join(' and ')} ${newestFirst(path)} limit @rows) place
-      where owner.project_id = @projectId
+      where ${isOwner(search)}
       order by place.at desc, place.seq desc limit @rows)
     select ${columns} from found owner
       join agent_messaging.messages m on m.seq = owner.seq
@@ -243,11 +257,12 @@ export function messageSearchSql(
     order by owner.at desc, owner.seq desc`)
 }
 
-const inSession = `
-  from ${ofProject}
+const inSession = (search: MessageSearch): string => `
+  from ${owners}
     join agent_messaging.sessions s on s.agent_id = owner.id and s.session_id = @sessionId
     join agent_messaging.messages m on m.session_seq = s.seq
-  where owner.project_id = @projectId and s.seq <= @sessionSeq
+  where ${isOwner(search)} and s.seq <= @sessionSeq
+    ${search.scope ? `and ${inScope(search.scope, dialect)}` : ''}
     and (m.session_seq, m.position) < (@sessionSeq, @position) and m.seq <= @toSeq`
 const newestInSession = 'order by m.session_seq desc, m.position desc'
 
@@ -255,7 +270,7 @@ function lastInSessionSql(
   search: MessageSearch,
 ): Sql<MessageSearch & Session & Most, InSession & { readonly id: string }> {
   const columns = 'm.id, m.session_seq as "sessionSeq", m.position'
-  const rows = `${inSession} ${newestInSession}`
+  const rows = `${inSession(search)} ${newestInSession}`
   return sql(
     search.text === undefined
       ? `select ${columns} ${rows} limit 1 offset @skipped`
@@ -268,6 +283,6 @@ export function sessionSearchSql(
 ): Sql<MessageSearch & Session & SessionEnd & { rows: number }, MessageRow> {
   const reached = '(m.session_seq, m.position) >= (@lastSessionSeq, @lastPosition)'
   return sql(`
-    select ${columns} ${inSession} and ${[reached, ...rest(search, 'session')].join(' and ')}
+    select ${columns} ${inSession(search)} and ${[reached, ...rest(search, 'session')].join(' and ')}
     ${newestInSession} limit @rows`)
 }

@@ -135,6 +135,29 @@ it.each<[string, Past]>([
   },
 )
 
+it.each<[string, Past]>([
+  ['were never analyzed', { since: GROWN }],
+  ['were empty at ANALYZE', { empty: looked('vacuum analyze'), since: GROWN }],
+  ['were analyzed', { since: [...GROWN, ...looked('vacuum analyze')] }],
+])(
+  'a list in the scope of a caller reads no other session or message of tables that %s',
+  async (_, { empty = [], since }) => {
+    const { run, storage, listOwn, plans, firstColumns } = await scene()
+    await run([UNTOUCHED, ...empty])
+    await listOwn()
+    await run(since)
+    plans.length = 0
+    await listOwn()
+    const steps = plans
+      .flatMap((plan) => stepsOf(plan.Plan).map((step) => ({ ...step, of: plan['Query Text'] })))
+      .filter((step) => ['sessions', 'messages'].includes(step['Relation Name'] ?? ''))
+    expect(steps.length).toBeGreaterThan(20)
+    expect(steps.filter((step) => rowsOf(step) > FEW).map(described)).toEqual([])
+    expect(steps.filter((step) => !isEntered(step, firstColumns)).map(described)).toEqual([])
+    await storage.close()
+  },
+)
+
 /** 50,000 messages cost a level of some indexes more than 1,000, and now and then a page split. */
 const MOST_GROWTH = 1.5
 /**
@@ -219,7 +242,14 @@ async function scene({ nested = true } = {}) {
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum = 1
     where c.relkind = 'i' and c.relnamespace = 'agent_messaging'::regnamespace`)
   const firstColumns = new Map(rows.map(({ index, column }) => [index, column]))
-  return { run, storage, plans, firstColumns, round: () => roundOf(storage, agent) }
+  return {
+    run,
+    storage,
+    plans,
+    firstColumns,
+    round: () => roundOf(storage, agent),
+    listOwn: () => listOwn(storage, agent),
+  }
 }
 
 /**
@@ -278,6 +308,34 @@ async function roundOf(
       deliveries.recordAttempts([{ deliveryId: delivery.id, token: lease.token, attempt, state }]),
     ),
   )
+}
+
+/** Lists and searches in the scope of a caller with two sessions, after a send to each. */
+async function listOwn({ messages }: Storage, agent: ReturnType<typeof anAgent>): Promise<void> {
+  const { projectId, id: agentId } = agent
+  const executionPrincipal = { type: 'end_user', endUserId: 'u1' } as const
+  const sessionIds = ['user-1/a', 'user-1/b']
+  await all(
+    sessionIds.map((sessionId) =>
+      messages.accept(newMessage(agent, { id: ids.next(), sessionId, executionPrincipal })),
+    ),
+  )
+  const page = { limit: 10 }
+  for (const scope of [{ prefix: 'user-1/' }, { ids: sessionIds }]) {
+    const ref = { projectId, agentId, scope }
+    const [sessions] = await all([messages.listSessions(ref, page)])
+    expect(sessions?.data).toHaveLength(2)
+    const [count = 0] = await all([messages.count(ref, 99)])
+    const lists = await all([
+      messages.list(ref, page),
+      messages.list({ ...ref, status: 'pending', order: 'asc' }, page),
+      messages.search({ projectId, scope }, page),
+      messages.search({ projectId, scope, text: 'h' }, page),
+      messages.search({ projectId, scope, agentIds: [agentId], state: 'queued' }, page),
+      messages.search({ projectId, scope, endUserId: 'u1' }, page),
+    ])
+    expect(lists.map(({ data }) => data.length)).toEqual(lists.map(() => count))
+  }
 }
 
 function heldBy(accepted: Accepted): [string, number] {

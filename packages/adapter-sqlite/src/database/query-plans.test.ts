@@ -1,9 +1,14 @@
-import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
+import {
+  searchPath,
+  type MessageSearch,
+  type SessionScope,
+} from '@org/agent-messaging-core/storage'
 import {
   deliveryListSql,
   lastReadSql,
   messageListSql,
   peopleSql,
+  sessionListSql,
 } from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import { expect, it } from 'vitest'
@@ -165,6 +170,41 @@ it.each(SEARCHES)('the search %j reads the index %s in its order', (search, inde
   const [step = '', ...others] = planOf(db, lastSearchedSql(search, path))
   expect(step).toContain(index.replace(/ .*/, ''))
   expect(others).toEqual([])
+})
+
+const SCOPES: readonly [SessionScope, string][] = [
+  [{ prefix: 'user-1/' }, 'agent_id=? AND session_id>? AND session_id<?'],
+  [{ ids: ['a', 'b'] }, 'agent_id=? AND session_id=?'],
+]
+
+it.each(SCOPES)('the lists in the scope %j read only its sessions', (scope, range) => {
+  const db = database()
+  const [sessions, messages] = [
+    expect.stringMatching(/ USING (COVERING )?INDEX sqlite_autoindex_sessions_\d \(RANGE\)$/),
+    expect.stringMatching(
+      / USING (COVERING )?INDEX sqlite_autoindex_messages_\d \(session_seq=\?\)$/,
+    ),
+  ]
+  const stepsOf = (sql: string) =>
+    planOf(db, sql)
+      .filter((step) => /(sessions|messages)_/.test(step))
+      .map((step) => step.replace(range, 'RANGE'))
+  const ofAgent = { ...OF_PROJECT, agentId: 'a', scope }
+  expect(stepsOf(sessionListSql(scope)(dialect))).toEqual([sessions])
+  for (const filter of [{}, { order: 'asc' }, { status: 'pending' }, { state: 'queued' }] as const)
+    expect(stepsOf(messageListSql({ ...ofAgent, ...filter })(dialect))).toEqual([
+      sessions,
+      messages,
+    ])
+  for (const search of [{}, { state: 'failed' }, { correlationId: 'c' }, { text: 't' }] as const) {
+    const given = { ...OF_PROJECT, scope, ...search }
+    for (const sqlOf of [messageSearchSql, lastSearchedSql])
+      expect(stepsOf(sqlOf(given, searchPath(given)))).toEqual([sessions, messages])
+  }
+  const ofUser = { ...OF_PROJECT, scope, endUserId: 'u' }
+  expect(planOf(db, messageSearchSql(ofUser, searchPath(ofUser)))[0]).toContain(
+    'SEARCH m USING INDEX messages_end_user (agent_id=? AND <expr>=?',
+  )
 })
 
 it('the search of a session reads its messages by their places', () => {

@@ -1,5 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import {
+  isInScope,
   matchesFields,
   searchPath,
   toMessage,
@@ -11,6 +12,7 @@ import {
   type PageOf,
   type SearchPath,
 } from '@org/agent-messaging-core/storage'
+import { inScope, scopeParameters } from '@org/agent-messaging-sql-kit'
 import { messageById, selectMessage } from './message-row.js'
 import { dialect } from '../database/operations.js'
 import { atMost, preparedOnce } from '../database/statements.js'
@@ -95,12 +97,22 @@ export function messageSearch(db: Database): Searcher {
     if (path === 'session') return ofSession(search, page, most, row)
     const before = cursor === undefined ? MAX : row ? row.seq + Number(row.id < cursor) : 0
     const beforeAt = cursor === undefined ? MAX : (row?.at ?? 0)
-    const agents = agentsOf.all(search.projectId)
+    const agents = agentsOf
+      .all(search.projectId)
+      .filter((id) => search.agentIds?.includes(id) ?? true)
     const share = Math.max(limit + 1, Math.floor(most.rows / Math.max(1, agents.length)))
     const found: PageStart[] = []
     let end: PageStart | undefined
     for (const agentId of agents) {
-      const bounds = { ...search, agentId, before, beforeAt, last: 0, lastAt: 0 }
+      const bounds = {
+        ...search,
+        ...scopeOf(search),
+        agentId,
+        before,
+        beforeAt,
+        last: 0,
+        lastAt: 0,
+      }
       const last = isRejecting(search, path)
         ? lasts(lastSearchedSql(search, path)).get({
             ...bounds,
@@ -133,18 +145,24 @@ const rowsOf = ({ text }: MessageSearch, rows: number): number => (text === unde
 function sessionSearch(
   db: Database,
 ): (search: MessageSearch, page: PageOf, most: Most, row: CursorRow | undefined) => Reached {
-  const sessionsOf = db
-    .prepare<[string, string], number>(
-      'select s.seq from agents a join sessions s on s.agent_id = a.id and s.session_id = ? where a.project_id = ?',
-    )
-    .pluck()
+  const sessionsOf = db.prepare<
+    [string, string],
+    { readonly seq: number; readonly agentId: string }
+  >(
+    'select s.seq, a.id as agentId from agents a join sessions s on s.agent_id = a.id and s.session_id = ? where a.project_id = ?',
+  )
   const inSession = preparedOnce<MessageSearch & SessionBounds & { rows: number }, PageStart>(db)
   const lastInSession = preparedOnce<
     Omit<SessionBounds, 'fromPosition'> & MostOfAgent,
     { readonly id: string; readonly position: number }
   >(db)
   return (search, { limit, cursor }, most, row) => {
-    const sessions = sessionsOf.all(search.sessionId ?? '', search.projectId)
+    const { sessionId = '', projectId, agentIds, scope } = search
+    const sessions = sessionsOf
+      .all(sessionId, projectId)
+      .filter(({ agentId }) => agentIds?.includes(agentId) ?? true)
+      .filter(() => scope === undefined || isInScope(scope, sessionId))
+      .map(({ seq }) => seq)
     const isInPlace = row?.id === cursor && sessions.includes(row?.sessionSeq ?? 0)
     const toSeq = cursor === undefined || isInPlace ? MAX : (row?.seq ?? 0)
     const share = Math.max(limit + 1, Math.floor(most.rows / Math.max(1, sessions.length)))
@@ -169,10 +187,14 @@ function sessionSearch(
   }
 }
 
+/** A list is a parameter as JSON. */
+const scopeOf = ({ scope }: MessageSearch): object =>
+  scope && 'ids' in scope ? { scopeIds: JSON.stringify(scope.ids) } : scopeParameters(scope)
+
 const isNewer = (a: PageStart, b: PageStart): boolean =>
   a.at > b.at || (a.at === b.at && a.seq > b.seq)
 
-const INDEX: Readonly<Record<Exclude<SearchPath, 'message' | 'session'>, string>> = {
+const INDEX: Readonly<Record<Exclude<SearchPath, 'message' | 'session' | 'scope'>, string>> = {
   correlation: 'messages_correlation',
   end_user: 'messages_end_user',
   asking: 'messages_asking',
@@ -183,7 +205,9 @@ const INDEX: Readonly<Record<Exclude<SearchPath, 'message' | 'session'>, string>
 
 /** The path's condition. It is exactly what the path's index serves. */
 function onPath(search: MessageSearch, path: SearchPath): string {
-  const { createdAfter, createdBefore } = search
+  const { scope, createdAfter, createdBefore } = search
+  if (path === 'scope' && scope)
+    return `s.agent_id = @agentId and ${inScope(scope, dialect)} and m.seq + 0 < @before`
   const conditions = ['m.agent_id = @agentId']
   if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
   if (path === 'end_user') conditions.push(dialect.hasEndUser, `${dialect.endUser} = @endUserId`)
@@ -214,8 +238,9 @@ const isRejecting = (search: MessageSearch, path: SearchPath): boolean =>
 
 /** Conditions that can reject a row of the path. The text is not one: `searchInSteps`. */
 function rest(search: MessageSearch, path: SearchPath): string[] {
-  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
+  const { scope, endUserId, correlationId, status, state, createdAfter, createdBefore } = search
   const conditions: string[] = []
+  if (path === 'end_user' && scope) conditions.push(inScope(scope, dialect))
   if (correlationId !== undefined)
     conditions.push("json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')")
   if (correlationId !== undefined)
@@ -235,12 +260,17 @@ function rest(search: MessageSearch, path: SearchPath): string[] {
 const placeOf = (path: SearchPath): string =>
   `m.id, m.seq, ${path === 'time' ? 'm.created_at' : '0'} as at`
 const newestFirst = (path: SearchPath): string =>
-  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}m.seq desc`
-const indexOf = (path: SearchPath): string => INDEX[path as keyof typeof INDEX]
+  `order by ${path === 'time' ? 'm.created_at desc, ' : ''}${seqOf(path)} desc`
+/** The sum keeps the planner from the order of all messages. */
+const seqOf = (path: SearchPath): string => (path === 'scope' ? 'm.seq + 0' : 'm.seq')
+const rowsFrom = (path: SearchPath): string =>
+  path === 'scope'
+    ? 'from sessions s cross join messages m on m.session_seq = s.seq'
+    : `from messages m indexed by ${INDEX[path as keyof typeof INDEX]}`
 
 /** Finds the last message of an agent that a page can read, if there are that many. */
 export function lastSearchedSql(search: MessageSearch, path: SearchPath): string {
-  const rows = `from messages m indexed by ${indexOf(path)}
+  const rows = `${rowsFrom(path)}
     where ${onPath(search, path)} ${newestFirst(path)}`
   return search.text === undefined
     ? `select ${placeOf(path)} ${rows} limit 1 offset @mostRead - 1`
@@ -255,16 +285,19 @@ const lastOfText = (rows: string, order: string): string => `
     window newest as (order by ${order} rows unbounded preceding))
   where place = @mostRead or read >= @mostBytes order by place limit 1`
 
-/** Finds an agent's messages. Erased sessions have another owner. */
+/** Erased sessions have another owner. */
+const OF_AGENT = 'cross join sessions s on s.seq = m.session_seq and s.agent_id = @agentId'
+
+/** Finds an agent's messages. */
 export function messageSearchSql(search: MessageSearch, path: SearchPath): string {
   const reached =
     path === 'time'
       ? '(m.created_at > @lastAt or (m.created_at = @lastAt and m.seq >= @last))'
-      : 'm.seq >= @last'
+      : `${seqOf(path)} >= @last`
   const conditions = [onPath(search, path), reached, ...rest(search, path)]
   return `
-    select ${placeOf(path)} from messages m indexed by ${indexOf(path)}
-      cross join sessions s on s.seq = m.session_seq and s.agent_id = @agentId
+    select ${placeOf(path)} ${rowsFrom(path)}
+      ${path === 'scope' ? '' : OF_AGENT}
     where ${conditions.join(' and ')} ${newestFirst(path)} ${atMost('@rows')}`
 }
 

@@ -89,7 +89,7 @@ type MessagesOf = {
   readonly projectId: string
   readonly agent: string
 } & {
-  readonly [K in Exclude<keyof MessageFilter, 'projectId' | 'agentId'>]?:
+  readonly [K in Exclude<keyof MessageFilter, 'projectId' | 'agentId' | 'scope'>]?:
     | MessageFilter[K]
     | undefined
 }
@@ -128,8 +128,9 @@ function filterOf(d: Platform, { projectId, agent: name, ...given }: MessagesOf)
   })
 }
 
+type Searched = Omit<MessageSearch, 'agentIds' | 'scope'>
 export type SearchMessagesInput = {
-  readonly [K in keyof MessageSearch]: MessageSearch[K] | undefined
+  readonly [K in keyof Searched]: Searched[K] | undefined
 } & {
   readonly projectId: string
   readonly page: PageOf

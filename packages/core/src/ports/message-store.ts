@@ -15,6 +15,7 @@ import type {
 import type { HookOfMessage } from '../domain/messages/message-hook.js'
 import type { MessageInput } from '../domain/messages/message-input.js'
 import type { MessageRun, PastRun } from '../domain/messages/past-run.js'
+import type { SessionScope } from '../domain/access/access.js'
 import type { BucketLevel, TokenTake } from '../domain/access/send-limit.js'
 import type { Count } from '../domain/operations/counts.js'
 import type { ClaimedDeliveries, Outgoing } from './delivery-store.js'
@@ -144,7 +145,7 @@ export interface MessageStore {
    * Lists sessions, the one with the newest message first. `nextCursor` is the id of the newest
    * message of the page's last session.
    */
-  listSessions(agent: SessionsOf, page: PageOf): Stored<Page<SessionSummary>>
+  listSessions(sessions: SessionsOf & InScope, page: PageOf): Stored<Page<SessionSummary>>
   /**
    * Erases the session with its messages, their keys and the runtime's state. Nothing finds them
    * after the commit, and the session starts afresh. Returns `busy` if messages are open.
@@ -345,7 +346,13 @@ export type SessionSummary = {
   readonly lastMessageAt: Instant
 }
 
-export type MessageFilter = {
+/**
+ * Limits a list to some sessions. An index finds the sessions of the scope, and no other session is
+ * read. A prefix is compared by code points.
+ */
+export type InScope = { readonly scope?: SessionScope }
+
+export type MessageFilter = InScope & {
   readonly projectId: string
   readonly agentId: string
   readonly sessionId?: string
@@ -357,8 +364,10 @@ export type MessageFilter = {
   readonly order?: 'asc' | 'desc'
 }
 
-export type MessageSearch = {
+export type MessageSearch = InScope & {
   readonly projectId: string
+  /** Only messages of these agents. */
+  readonly agentIds?: readonly string[]
   readonly messageId?: string
   readonly sessionId?: string
   readonly endUserId?: string

@@ -1,6 +1,7 @@
 export type { Agent, AgentState } from '../domain/agents/agent.js'
 export { changeConditions } from './message-conditions.js'
 export { mayChangeRuntime } from '../domain/agents/agent.js'
+export { isInScope, type SessionScope } from '../domain/access/access.js'
 export { isAuditedChange, type AuditEntry } from '../domain/access/audit.js'
 export type { ApiKey } from '../domain/access/api-key.js'
 export type { ClockJump, JumpReport, Move, MoveResult } from '../domain/operations/clock-jump.js'
@@ -148,6 +149,7 @@ export type {
   ErasedMessages,
   HeldRun,
   HistoryOf,
+  InScope,
   InputChange,
   InputChanged,
   FreeSlots,

@@ -1,4 +1,5 @@
 import { statusOf, type Message } from '../domain/messages/message.js'
+import { isInScope } from '../domain/access/access.js'
 import { isEndUser } from '../domain/access/principal.js'
 import type { MessageSearch } from '../ports/message-store.js'
 
@@ -9,12 +10,15 @@ export const matchesSearch = (message: Message, search: MessageSearch): boolean 
 /** True if the message matches in everything except the text. */
 export function matchesFields(message: Message, search: MessageSearch): boolean {
   const { createdAfter = -Infinity, createdBefore = Infinity, endUserId } = search
+  const { agentIds, scope } = search
   const isEqual = <T>(wanted: T | undefined, value: T | undefined): boolean =>
     wanted === undefined || wanted === value
   return (
     message.projectId === search.projectId &&
     isEqual(search.messageId, message.id) &&
     isEqual(search.sessionId, message.sessionId) &&
+    (scope === undefined || isInScope(scope, message.sessionId)) &&
+    (agentIds === undefined || agentIds.includes(message.agentId)) &&
     isEqual(search.correlationId, correlationIdOf(message)) &&
     isEqual(search.status, statusOf(message.state)) &&
     isEqual(search.state, message.state.kind) &&
@@ -46,6 +50,7 @@ export const MOST_TEXT_BYTES = 4 * 1024 * 1024
 export type SearchPath =
   | 'message'
   | 'session'
+  | 'scope'
   | 'correlation'
   | 'end_user'
   | 'asking'
@@ -55,11 +60,12 @@ export type SearchPath =
 
 /** Chooses the condition that leaves the fewest rows. */
 export function searchPath(search: MessageSearch): SearchPath {
-  const { status, state, createdAfter, createdBefore } = search
+  const { scope, endUserId, status, state, createdAfter, createdBefore } = search
   if (search.messageId !== undefined) return 'message'
   if (search.sessionId !== undefined) return 'session'
-  if (search.correlationId !== undefined) return 'correlation'
-  if (search.endUserId !== undefined) return 'end_user'
+  if (scope !== undefined && endUserId === undefined) return 'scope'
+  if (scope === undefined && search.correlationId !== undefined) return 'correlation'
+  if (endUserId !== undefined) return 'end_user'
   if (state === 'input_required' && status !== 'responded') return 'asking'
   if (status === 'pending' || (state !== undefined && state !== 'responded')) return 'open'
   return createdAfter === undefined && createdBefore === undefined ? 'all' : 'time'

@@ -42,6 +42,7 @@ import { deliveryRetentionSuite, messageRetentionSuite } from './retention.js'
 import { resealSuite } from './service/reseal.js'
 import { retrySuite } from './messages/retry.js'
 import { sendLimitsSuite } from './service/send-limits.js'
+import { scopesSuite } from './messages/scopes.js'
 import { sessionOrderSuite } from './messages/session-order.js'
 import { sessionPastSuite } from './messages/session-past.js'
 import { sessionsSuite } from './messages/sessions.js'
@@ -77,6 +78,7 @@ const suites = {
     'the history of a session': sessionPastSuite,
     'reading messages': readingSuite,
     searches: searchSuite,
+    'scopes of callers': scopesSuite,
     'retention of messages': messageRetentionSuite,
     'sessions beside a model of them': modelSuite,
   },

@@ -1,9 +1,12 @@
 import {
+  isInScope,
   newestThatFit,
   turnsOf,
   type Turn,
   type Message,
   type HistoryOf,
+  type InScope,
+  type SessionScope,
   type MessageFilter,
   type MessageSearch,
   type SessionsOf,
@@ -89,11 +92,13 @@ function behind(
 
 export function listSessions(
   memory: Memory,
-  { projectId, agentId }: SessionsOf,
+  { projectId, agentId, scope }: SessionsOf & InScope,
   page: PageOf,
 ): Page<SessionSummary> {
   const agent = ofProject(memory.agents.get(agentId), projectId)
-  const sessions = [...memory.sessions.values()].filter((session) => session.agentId === agent?.id)
+  const sessions = [...memory.sessions.values()].filter(
+    (session) => session.agentId === agent?.id && isSeen(session, scope),
+  )
   const { data, nextCursor } = newestFirst(sessions.map(summaryOf), page)
   return { data: data.map(({ id: _, ...summary }) => summary), nextCursor }
 }
@@ -106,13 +111,17 @@ function summaryOf({ sessionId, all, open }: Session): SessionSummary & { readon
   return { id: lastMessageId, sessionId, openCount: open.length, lastMessageId, lastMessageAt }
 }
 
+const isSeen = ({ sessionId }: { readonly sessionId: string }, scope?: SessionScope): boolean =>
+  scope === undefined || isInScope(scope, sessionId)
+
 const matches = (
   message: Message,
-  { projectId, agentId, sessionId, status, state, progress, changedFrom }: MessageFilter,
+  { projectId, agentId, sessionId, scope, status, state, progress, changedFrom }: MessageFilter,
 ): boolean =>
   message.projectId === projectId &&
   message.agentId === agentId &&
   (sessionId === undefined || message.sessionId === sessionId) &&
+  isSeen(message, scope) &&
   (status === undefined || statusOf(message.state) === status) &&
   (state === undefined || message.state.kind === state) &&
   (progress === undefined || progressOf(message) === progress) &&

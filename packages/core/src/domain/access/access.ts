@@ -56,7 +56,7 @@ export function seesSession(access: Access | undefined, sessionId: string): bool
   return sessions === 'all' || isInScope(sessions, sessionId)
 }
 
-const isInScope = (scope: SessionScope, sessionId: string): boolean =>
+export const isInScope = (scope: SessionScope, sessionId: string): boolean =>
   'ids' in scope ? scope.ids.includes(sessionId) : sessionId.startsWith(scope.prefix)
 
 export const seesAgent = (
