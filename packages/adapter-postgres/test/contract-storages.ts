@@ -56,6 +56,7 @@ const TABLES = [
   'attempts',
   'deliveries',
   'events',
+  'event_listeners',
   'header_names',
   'subscriptions',
   'webhooks',

@@ -187,12 +187,15 @@ const aloneInMemory: Liveness = { alone: true, close: () => undefined }
 
 /** Releases all claims. Their holders must be dead. Returns their numbers. */
 function releaseClaims(db: Database): TakenOver {
-  const release = db.transaction(() => ({
-    messages: releaseSessions(db),
-    deliveries: releaseDeliveries(db),
-    agents: db
-      .prepare('update agents set owner = null, owned_until = null where owner is not null')
-      .run().changes,
-  }))
+  const release = db.transaction(() => {
+    db.exec('update event_listeners set owned_until = 0')
+    return {
+      messages: releaseSessions(db),
+      deliveries: releaseDeliveries(db),
+      agents: db
+        .prepare('update agents set owner = null, owned_until = null where owner is not null')
+        .run().changes,
+    }
+  })
   return release.immediate()
 }

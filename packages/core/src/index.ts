@@ -16,7 +16,12 @@ export type {
   WebhookDelivery,
 } from './domain/webhooks/delivery.js'
 export { deliveryStatusOf } from './domain/webhooks/delivery.js'
-export type { EventName, WebhookEvent } from './domain/webhooks/event.js'
+export type {
+  EventName,
+  EventOf,
+  SubscribableEvent,
+  WebhookEvent,
+} from './domain/webhooks/event.js'
 export { EVENT_NAMES } from './domain/webhooks/event.js'
 export type { Invalid, Issue } from './domain/values/input-rules.js'
 export type { Instant } from './domain/values/instant.js'
@@ -91,6 +96,8 @@ export { functionRuntime } from './runtimes/function-runtime.js'
 export type { EndpointService, MessagingService, RuntimeKind } from './messaging-service.js'
 export type { ServiceOptions } from './service.js'
 export { createService } from './service.js'
+export type { EventHandler, ListenInput } from './webhooks/event-listener.js'
+export type { Listening } from './webhooks/event-listeners.js'
 export type {
   EventOfLog,
   EventsOfLog,

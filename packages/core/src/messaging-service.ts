@@ -1,4 +1,4 @@
-import type { ResultAsync } from 'neverthrow'
+import type { Result, ResultAsync } from 'neverthrow'
 import type { CreateAgentError, CreateAgentInput, CreatedAgent } from './agents/create-agent.js'
 import type { DeclareAgentsError, DeclareAgentsInput } from './agents/declare-agents.js'
 import type {
@@ -23,6 +23,7 @@ import type { HookOfMessage } from './domain/messages/message-hook.js'
 import type { Message } from './domain/messages/message.js'
 import type { MessageRun } from './domain/messages/past-run.js'
 import type { PortalSession } from './domain/access/portal.js'
+import type { SubscribableEvent } from './domain/webhooks/event.js'
 import type { ReadWebhook, Webhook } from './domain/webhooks/webhook.js'
 import type { LimitReason, WebhookLimit } from './domain/webhooks/webhook-limit.js'
 import type { InputLink, LinkedInput } from './messages/answer-by-link.js'
@@ -95,6 +96,8 @@ import type {
   UpdateWebhookInput,
   WebhookRef,
 } from './webhooks/manage-webhooks.js'
+import type { ListenInput } from './webhooks/event-listener.js'
+import type { Listening } from './webhooks/event-listeners.js'
 import type { EventsOfLog, ReadEventsError, ReadEventsInput } from './webhooks/read-events.js'
 import type { RecoveryRef, StartRecoveryInput } from './webhooks/recoveries.js'
 
@@ -420,6 +423,15 @@ interface EventCalls {
    * from `nextCursor` gets each event once. With `waitMs`, waits for the first event.
    */
   read(input: ReadEventsInput): ResultAsync<EventsOfLog, ReadEventsError>
+  /**
+   * Calls the handler for each event, one by one in the order of the log, at least once. The position
+   * of a `name` is stored in groups, after the handler has resolved: 100 events or a second at most
+   * come again after a crash. One process at a time holds a name, by a lease of `policy.runLeaseMs`.
+   * If the handler throws, the event comes again after 1, 5 and 30 seconds and then each minute.
+   * Works from `start` on, and in each `tick`. If events were purged before they came, continues with
+   * the oldest event.
+   */
+  on<N extends SubscribableEvent>(input: ListenInput<N>): Result<Listening, Invalid | Unavailable>
 }
 
 interface PrincipalCalls {

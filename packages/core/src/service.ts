@@ -82,7 +82,7 @@ export function createService(options: ServiceOptions): MessagingService {
   const webhooks = createWebhooks(platform, maintenance)
   const messages = createMessages(platform, webhooks)
   const agents = createAgents(platform, maintenance, messages, webhooks)
-  const { deliverySender, recoveryRunner } = webhooks
+  const { deliverySender, eventListeners, recoveryRunner } = webhooks
   const { answerStreams, dispatcher, earlierReads, inputDeadlines, waitingRoom } = messages
 
   const { supervisor } = agents
@@ -91,6 +91,7 @@ export function createService(options: ServiceOptions): MessagingService {
       ...platform,
       maintenance,
       deliverySender,
+      eventListeners,
       recoveryRunner,
       dispatcher,
       earlierReads,
@@ -117,6 +118,7 @@ export function createService(options: ServiceOptions): MessagingService {
       for (const worker of [maintenance, folding, recoveryRunner]) worker.start()
       await supervisor.tick()
       supervisor.start()
+      eventListeners.start()
     },
     async stop({ graceMs = 10_000 } = {}) {
       const end = clock.elapsed() + graceMs
@@ -130,12 +132,13 @@ export function createService(options: ServiceOptions): MessagingService {
       const othersStopped = Promise.all(
         [recoveryRunner, inputDeadlines, folding].map((worker) => worker.stop()),
       )
+      const listenersStopped = eventListeners.stop(graceMs)
       await maintenance.stop()
       await dispatcher.stop(graceMs)
       answerStreams.leaveRelay()
       await supervisor.stop()
       await deliverySender.stop(Math.max(0, end - clock.elapsed()))
-      await othersStopped
+      await Promise.all([othersStopped, listenersStopped])
       stopped.abort('stopped')
     },
   }

@@ -1,8 +1,12 @@
 import {
+  MessagingError,
   throwing,
   type AgentFunction,
   type AgentSettings,
+  type EventHandler,
+  type Listening,
   type MessagingService,
+  type SubscribableEvent,
 } from '@org/agent-messaging-core'
 import { nodeProblem } from '@org/agent-messaging-core/node-floor'
 import { requireAgentNames } from './agent-names.js'
@@ -62,6 +66,17 @@ const OPTIONS: Readonly<Record<keyof MessagingOptions, true>> = {
  */
 export type Messaging = ProjectCalls & {
   readonly projectId: string
+  /**
+   * Calls the handler for each of the project's events with these names: one by one, in the order of
+   * the log, at least once. Continues after a restart at the place of `name`, which one process at a
+   * time holds. `from` says where the first start begins, `now` by default. A handler that throws
+   * gets its event again, and later events wait.
+   */
+  on<N extends SubscribableEvent>(
+    events: N | readonly N[],
+    handler: EventHandler<N>,
+    options: { readonly name: string; readonly from?: 'now' | 'oldest' },
+  ): Listening
   /** The whole service, with Results, for other projects. */
   readonly service: MessagingService
   /**
@@ -115,6 +130,11 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
       http: async (http = {}) => {
         const { httpHandlers } = await import('./http/handlers.js')
         return httpHandlers({ platform, service, telemetry, publicUrl, requests }, http)
+      },
+      on: (events, handler, options) => {
+        const listening = service.events.on({ ...options, projectId, events, handler })
+        if (listening.isErr()) throw new MessagingError(listening.error)
+        return listening.value
       },
       stop: (grace) => (stopped ??= stop(grace)),
     }

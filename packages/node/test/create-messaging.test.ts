@@ -97,6 +97,18 @@ describe('createMessaging', () => {
     expect(page.data).toEqual([])
   })
 
+  it('listens to the events of its project', async () => {
+    const messaging = await open()
+    const answered = new Promise<string>((resolve) => {
+      messaging.on('message.responded', ({ data }) => resolve(data.response), { name: 'mail' })
+    })
+    await messaging.messages.send(hello)
+    expect(await answered).toBe('HELLO!')
+    const listen = () => messaging.on([], () => undefined, { name: 'mail' })
+    expect(listen).toThrow(MessagingError)
+    expect(listen).toThrow('events')
+  })
+
   it('delivers a signed webhook', async () => {
     const received: string[] = []
     const receiver = createServer((request, response) => {

@@ -17,6 +17,7 @@ export {
   messageRemovals,
   principalMessages,
 } from './message-removals.js'
+export { eventListeners, positionAtSql } from './event-listeners.js'
 export { askPerson, heldRuns } from './held-runs.js'
 export { insertHook } from './hooks.js'
 export {

@@ -25,6 +25,7 @@ const TIMES: readonly (readonly [table: string, column: string, open: string])[]
   ['webhooks', 'previous_until', 'true'],
   ['agents', 'owned_until', 'true'],
   ['agents', 'retry_at', 'true'],
+  ['event_listeners', 'owned_until', 'true'],
 ]
 const moves = TIMES.map(([table, column, open]) =>
   sql<Jump>(

@@ -12,6 +12,7 @@ import {
   finishedMessages,
   oldEvents,
   peopleSql,
+  positionAtSql,
   principalDeliveries,
   principalEvents,
   principalMessages,
@@ -184,6 +185,12 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'events_unplaced',
     loggedEventsSql,
     { projectId: 'p1', after: 7, limit: 20 },
+  ],
+  [
+    'find the place of an instant in a log',
+    'events_log',
+    sql(positionAtSql(dialect)),
+    { projectId: 'p1', createdBefore: 100 },
   ],
   ['look for new events', 'events_log', newEventsSql, { projectIds: ['p1'], afters: [7] }],
   [

@@ -4,8 +4,14 @@ import {
   type EventsAfter,
   type EventStore,
   type LoggedEvent,
+  type Stored,
 } from '@org/agent-messaging-core/storage'
-import { erasePrincipalEvents, eventPurge, lockLogs } from '@org/agent-messaging-sql-kit'
+import {
+  erasePrincipalEvents,
+  eventListeners,
+  eventPurge,
+  lockLogs,
+} from '@org/agent-messaging-sql-kit'
 import { ok } from 'neverthrow'
 import type { Gateway, Queries } from '../database/gateway.js'
 import { perform, runnerOf } from '../database/operations.js'
@@ -94,8 +100,19 @@ export function eventStore(gateway: Gateway): EventStore {
     inTransaction: true,
     flush: placeAll,
   })
+  const runner = runnerOf(gateway)
+  const { listen, positionAt } = eventListeners(runner)
+  const placed = (query: EventsAfter): Stored<unknown> =>
+    find(query).andThen((found) =>
+      isComplete(found, query) ? ok(found) : place(query.projectId).andThen(() => placed(query)),
+    )
   return {
-    ...eventPurge(runnerOf(gateway)),
+    ...eventPurge(runner),
+    listen,
+    positionAt: (query) =>
+      placed({ projectId: query.projectId, after: Number.MAX_SAFE_INTEGER, limit: 1 }).andThen(() =>
+        positionAt(query),
+      ),
     list: (query) =>
       find(query).andThen((found) =>
         isComplete(found, query)

@@ -273,6 +273,16 @@ create table agent_messaging.event_logs (
   floor bigint not null
 );
 
+-- The place of each listener of a log, and the process that holds it until owned_until.
+create table agent_messaging.event_listeners (
+  project_id text collate "C" not null,
+  name text collate "C" not null,
+  cursor text not null,
+  owner text not null,
+  owned_until bigint not null,
+  primary key (project_id, name)
+);
+
 -- A final delivery has due_at null. A claimed one has state 'sending', and due_at ends its lease.
 -- Of the open deliveries with one order_key, all but the first wait: their due_at is the largest
 -- integer of JavaScript, which no clock reaches.

@@ -6,7 +6,12 @@ import {
   type EventTail,
   type LoggedEvent,
 } from '@org/agent-messaging-core/storage'
-import { erasePrincipalEvents, eventPurge, type Runner } from '@org/agent-messaging-sql-kit'
+import {
+  erasePrincipalEvents,
+  eventListeners,
+  eventPurge,
+  type Runner,
+} from '@org/agent-messaging-sql-kit'
 import type { Database } from 'better-sqlite3'
 import type { GroupCommitter } from '../database/group-committer.js'
 import { atMost } from '../database/statements.js'
@@ -19,6 +24,7 @@ export function eventStore(db: Database, committer: GroupCommitter, runner: Runn
   const findNew = newEvents(db)
   return {
     ...eventPurge(runner),
+    ...eventListeners(runner),
     list: (query) => committer.read(() => list(query)),
     findNew: (tails) => committer.read(() => findNew(tails)),
     // A write even to count, because other operations run between two writes.

@@ -34,6 +34,7 @@ const TABLES = [
   'subscriptions',
   'events',
   'event_logs',
+  'event_listeners',
   'deliveries',
   'header_names',
   'attempts',

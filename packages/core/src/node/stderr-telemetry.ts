@@ -30,6 +30,7 @@ const SHOWN = [
   'to',
   'circuit',
   'worker',
+  'listener',
   'byMs',
   'reason',
   'hint',

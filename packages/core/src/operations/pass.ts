@@ -30,6 +30,7 @@ export const runPass =
       | 'inputDeadlines'
       | 'dispatcher'
       | 'deliverySender'
+      | 'eventListeners'
     >,
   ) =>
   async ({ budgetMs }: { readonly budgetMs: number }): Promise<Pass> => {
@@ -69,12 +70,13 @@ export const runPass =
       const runs = await d.dispatcher.tick()
       const attempts = await d.deliverySender.tick()
       pass = sum(pass, { ...rows, messages: runs.length, deliveries: attempts.length })
-      for (const work of [...runs, ...attempts]) follow(work)
+      for (const work of [...runs, ...attempts, ...(await d.eventListeners.tick())]) follow(work)
       // Work that ended in this round can have made other work due.
       const isTidy = isDone && isRecovered
       if (underWay.size === 0 && isTidy && !nap.signal.aborted) break
       if (isTidy) await d.clock.sleep(Math.max(0, end - d.clock.elapsed()), nap.signal)
     }
+    await d.eventListeners.rest()
     return pass
   }
 

@@ -20,6 +20,17 @@ export interface EventStore {
   /** Returns the ids of those projects that have an event after the given position. */
   findNew(tails: readonly EventTail[]): Stored<string[]>
   /**
+   * Returns the position of the newest event that was created before the instant. Without one, the
+   * position before the oldest event.
+   */
+  positionAt(query: EventsBefore): Stored<number>
+  /**
+   * Leases the listener to `owner` until `until`, if no other owner holds it past `now`. Stores
+   * `cursor` if `owner` had the listener, or if it is the first one. Returns the stored cursor, or
+   * `held`. Without a `cursor`, returns `new` for the first one, and leases nothing.
+   */
+  listen(step: ListenStep): Stored<{ readonly cursor: string } | 'held' | 'new'>
+  /**
    * Deletes events without deliveries, the oldest first. Returns their number. An event with
    * deliveries goes with the last of them, in `DeliveryStore.purge`.
    */
@@ -37,6 +48,18 @@ export type EventsAfter = {
   readonly after?: number
   readonly mark?: string
   readonly limit: number
+}
+
+export type EventsBefore = { readonly projectId: string; readonly createdBefore: Instant }
+
+/** `name` is that of a listener of the project's log. */
+export type ListenStep = {
+  readonly projectId: string
+  readonly name: string
+  readonly owner: string
+  readonly now: Instant
+  readonly until: Instant
+  readonly cursor: string | undefined
 }
 
 export type LoggedEvent = {

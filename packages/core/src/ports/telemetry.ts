@@ -24,6 +24,8 @@ export type Fact = {
     | 'webhook.waiting' // for its own limit, for long
     | 'webhook.disabled' // after failures
     | 'recovery.finished'
+    | 'listener.failed' // its handler, which gets the event again
+    | 'listener.expired' // events were purged before the listener came to them
     | 'agent.changed'
     | 'agent.settings_kept' // a person's values, although the code that declares the agent changed
     | 'agent.undeclared' // agents run that code declared earlier
@@ -64,6 +66,8 @@ export function levelOfFact(fact: Fact): 'info' | 'warn' | 'error' {
     case 'delivery.refused':
     case 'webhook.disabled':
     case 'webhook.waiting':
+    case 'listener.failed':
+    case 'listener.expired':
     case 'work.taken_over':
       return 'warn'
     case 'store.unavailable':

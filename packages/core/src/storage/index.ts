@@ -132,8 +132,10 @@ export type {
   EventPage,
   EventPurge,
   EventsAfter,
+  EventsBefore,
   EventStore,
   EventTail,
+  ListenStep,
   LoggedEvent,
 } from '../ports/event-store.js'
 export type { LeaseKeeper } from '../ports/lease-keeper.js'

@@ -3,6 +3,7 @@ import type { WebhookLimit } from '../domain/webhooks/webhook-limit.js'
 import type { Maintenance } from '../maintenance/maintenance.js'
 import type { Platform } from '../platform.js'
 import { DeliverySender } from './delivery-sender.js'
+import { EventListeners } from './event-listeners.js'
 import { EventReaders } from './event-readers.js'
 import { cancelDelivery, getDelivery, listDeliveries, redeliver } from './manage-deliveries.js'
 import {
@@ -32,10 +33,13 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
   const recoveryRunner = createRecoveryRunner(platform, deliverySender)
   const context = { ...platform, maintenance, deliverySender, recoveryRunner }
   const eventReaders = new EventReaders(platform)
+  const read = readEvents({ ...platform, eventReaders })
+  const eventListeners = new EventListeners(platform, read)
   return {
     deliverySender,
     eventReaders,
-    events: { read: readEvents({ ...platform, eventReaders }) },
+    eventListeners,
+    events: { read, on: eventListeners.on },
     recoveryRunner,
     webhooks: {
       create: createWebhook(context),

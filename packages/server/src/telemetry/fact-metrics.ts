@@ -20,6 +20,8 @@ export function factMetrics(make: Instruments): Telemetry {
     'agent.changed': () => undefined,
     'agent.settings_kept': () => undefined,
     'agent.undeclared': () => undefined,
+    'listener.failed': () => undefined,
+    'listener.expired': () => undefined,
     'secret.unsealable': () => undefined,
     'recovery.finished': () => undefined,
     'work.taken_over': () => undefined,

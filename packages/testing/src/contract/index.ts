@@ -16,6 +16,7 @@ import { deliveryListsSuite } from './deliveries/delivery-lists.js'
 import { deliveryOrderSuite } from './deliveries/delivery-order.js'
 import { disabledWebhooksSuite } from './deliveries/disabled-webhooks.js'
 import { erasePrincipalSuite } from './messages/erase-principal.js'
+import { eventListenersSuite } from './deliveries/event-listeners.js'
 import { eventLogSuite } from './deliveries/event-log.js'
 import { fencingSuite } from './messages/fencing.js'
 import { inputsSuite } from './messages/inputs.js'
@@ -85,6 +86,7 @@ const suites = {
   deliveries: {
     'the outbox': outboxSuite,
     'the log of events': eventLogSuite,
+    'listeners of the log': eventListenersSuite,
     'the receivers of an event': subscriptionsSuite,
     'hooks of messages': messageHooksSuite,
     'claiming deliveries': claimDueSuite,

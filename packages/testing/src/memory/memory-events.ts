@@ -6,8 +6,10 @@ import {
   type EventPage,
   type EventPurge,
   type EventsAfter,
+  type EventsBefore,
   type EventStore,
   type EventTail,
+  type ListenStep,
   type PrincipalStep,
 } from '@org/agent-messaging-core/storage'
 import { recorded } from './memory-audit.js'
@@ -76,6 +78,25 @@ export class MemoryEvents implements Immediate<EventStore> {
 
   findNew(tails: readonly EventTail[]): string[] {
     return tails.filter((tail) => this.#after(tail).length > 0).map(({ projectId }) => projectId)
+  }
+
+  positionAt({ projectId, createdBefore }: EventsBefore): number {
+    const older = this.#after({ projectId, after: 0 }).filter(
+      ({ id }) => (this.#memory.events.get(id)?.createdAt ?? 0) < createdBefore,
+    )
+    return older.at(-1)?.position ?? this.#memory.eventFloors.get(projectId) ?? 0
+  }
+
+  listen({ cursor, ...step }: ListenStep): { cursor: string } | 'held' | 'new' {
+    const { listeners } = this.#memory
+    const key = JSON.stringify([step.projectId, step.name])
+    const known = listeners.get(key)
+    const isOwn = known?.owner === step.owner
+    if (known && !isOwn && known.until > step.now) return 'held'
+    const kept = known && !isOwn ? known.cursor : (cursor ?? known?.cursor)
+    if (kept === undefined) return 'new'
+    listeners.set(key, { ...step, cursor: kept })
+    return { cursor: kept }
   }
 
   purge({ createdBefore, limit }: EventPurge): number {

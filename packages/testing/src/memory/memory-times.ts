@@ -29,6 +29,8 @@ export function moveTimes(memory: Memory, jump: JumpReport): MoveResult {
     memory.agents.set(id, { ...agent, state: movedAgent(agent.state, move) })
   for (const [id, { owner, until }] of memory.owners)
     memory.owners.set(id, { owner, until: move(until) })
+  for (const [key, listener] of memory.listeners)
+    memory.listeners.set(key, { ...listener, until: move(listener.until) })
   return result
 }
 

@@ -9,6 +9,7 @@ import type {
   WebhookDelivery,
   WebhookEvent,
   EarlierTurn,
+  ListenStep,
   Instant,
   Message,
   PastRun,
@@ -39,6 +40,7 @@ export type Memory = {
   readonly eventPositions: Map<string, number>
   /** The last position that a purge deleted, by project. */
   readonly eventFloors: Map<string, number>
+  readonly listeners: Map<string, ListenStep & { readonly cursor: string }>
   readonly deliveries: Map<string, DeliveryRow>
   readonly recoveries: Map<string, Recovery>
   readonly auditLog: Map<string, AuditEntry>
@@ -98,6 +100,7 @@ export const newMemory = (): Memory => ({
   events: new Map(),
   eventPositions: new Map(),
   eventFloors: new Map(),
+  listeners: new Map(),
   deliveries: new Map(),
   recoveries: new Map(),
   auditLog: new Map(),

@@ -243,6 +243,16 @@ create index events_session on events (project_id, session_id) where has_deliver
 -- The highest seq that a purge deleted. A reader's position below it has expired.
 create table event_logs (project_id text primary key, floor integer not null) strict, without rowid;
 
+-- The place of each listener of a log, and the process that holds it until owned_until.
+create table event_listeners (
+  project_id text not null,
+  name text not null,
+  cursor text not null,
+  owner text not null,
+  owned_until integer not null,
+  primary key (project_id, name)
+) strict, without rowid;
+
 -- Final: due_at is null. Claimed: is_claimed is 1, and due_at is the end of the lease. The index
 -- deliveries_due separates first attempts from retries, so that a claim finds either at once. Of
 -- the open deliveries with one order_key, all but the first wait: their due_at is the largest

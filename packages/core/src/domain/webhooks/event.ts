@@ -205,6 +205,12 @@ export function echoOf(metadata: JsonObject = {}): Echo {
   return echo
 }
 
+/** The content of an event's body. */
+export type EventOf<N extends EventName> = Extract<EventPayload, { readonly event: N }> & {
+  readonly id: string
+  readonly createdAt: string
+}
+
 /** Creates the bytes that every receiver gets: `{"event","id","createdAt","data"}`. */
 export function freezeEvent(
   payload: EventPayload,

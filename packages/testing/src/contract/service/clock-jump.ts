@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { JumpReport } from '@org/agent-messaging-core/storage'
-import { anEvent } from '../../builders.js'
+import { anEvent, PROJECT_ID } from '../../builders.js'
 import { refused } from '../../fakes/fake-sender.js'
 import { CLAIM_ALL, heldBy, LEASE_MS, MINUTE, NOW, refTo, SECOND } from '../scene.js'
 import type { StorageTest } from '../storage-test.js'
@@ -110,6 +110,18 @@ export function clockJumpSuite(it: StorageTest): void {
         storage.agents.own({ owner: 'b', agentIds: [id], now, until: now + LEASE_MS })
       expect(await own(jump.to + LEASE_MS - 1)).toEqual([])
       expect(await own(jump.to + LEASE_MS)).toEqual([id])
+    })
+
+    it('keeps the rest of the lease of a listener', async ({ storage: { events, moveTimes } }) => {
+      const listenAt = (owner: string, now: number) =>
+        events.listen({
+          ...{ projectId: PROJECT_ID, name: 'mail', cursor: '1' },
+          ...{ owner, now, until: now + LEASE_MS },
+        })
+      await listenAt('a', AT)
+      await moveTimes(jump)
+      expect(await listenAt('b', jump.to + LEASE_MS - 1)).toBe('held')
+      expect(await listenAt('b', jump.to + LEASE_MS)).toEqual({ cursor: '1' })
     })
 
     it('moves the times once, also if two processes notice the jump', async ({
