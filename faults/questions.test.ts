@@ -3,7 +3,7 @@ import { runQuestions } from './questions.js'
 
 it.each(['sqlite', 'postgres'] as const)(
   'no kill loses a question, doubles an answer or gives it to another question on %s',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async (store) => {
     const { messages, answers, ...found } = await runQuestions({ store, kills: 4, open: 8 })
     expect(messages).toBeGreaterThan(0)

@@ -12,7 +12,7 @@ const KILLS = 4
 
 /** The short form of `npm run faults`, with a few kills. */
 async function outcomeOf(scenario: Pick<Scenario, 'seed' | 'store' | 'processes' | 'faults'>) {
-  const signal = AbortSignal.timeout(60_000)
+  const signal = AbortSignal.timeout(200_000)
   const { history, unexpectedExits, folder } = await runScenario({
     ...scenario,
     kills: KILLS,
@@ -26,7 +26,7 @@ async function outcomeOf(scenario: Pick<Scenario, 'seed' | 'store' | 'processes'
   return { violations: check(history), unexpectedExits, lost, wasKilled, wasUsed: accepted > 0 }
 }
 const expected = { violations: [], unexpectedExits: [], lost: 0, wasKilled: true, wasUsed: true }
-const timeout = 300_000
+const timeout = 600_000
 
 describe.each(['sqlite', 'postgres'] as const)('on %s', (store) => {
   const cases = [

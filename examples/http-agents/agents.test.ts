@@ -31,7 +31,7 @@ async function answerOf(name: string, command: string, ...args: string[]): Promi
       ({ status }) => status,
       () => undefined,
     )
-  await expect.poll(() => check('{"message":"forged"}'), { timeout: 60_000 }).toBe(401)
+  await expect.poll(() => check('{"message":"forged"}'), { timeout: 200_000 }).toBe(401)
   expect(await check('{}', { 'x-service-signature': `sha256=${'0'.repeat(64)}` })).toBe(401)
   expect(await check('{}', { 'x-service-signature': 'sha256=' })).toBe(401)
   expect((await fetch(url, { method: 'OPTIONS' })).status).toBe(204)
@@ -42,7 +42,7 @@ async function answerOf(name: string, command: string, ...args: string[]): Promi
   return (await api('POST', `/v1/agents/${name}/messages`, message))['response']
 }
 
-describe('an HTTP agent', { timeout: 90_000 }, () => {
+describe('an HTTP agent', { timeout: 240_000 }, () => {
   it('in JavaScript verifies its requests and answers', async () => {
     expect(await answerOf('js', process.execPath, 'agent.mjs')).toBe('You say: grüß Gott')
   })

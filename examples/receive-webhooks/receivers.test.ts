@@ -157,13 +157,13 @@ function startsWith(
       env: { ...env, PORT: '0', ...(secret !== undefined && { WEBHOOK_SECRET: secret }) },
       cwd: FOLDER,
       encoding: 'utf8',
-      timeout: 30_000,
+      timeout: 60_000,
     })
     return [status, stderr]
   })
 }
 
-describe('a receiver', { timeout: 90_000 }, () => {
+describe('a receiver', { timeout: 240_000 }, () => {
   it('in Node accepts the deliveries of the service and nothing else', async () => {
     const { url, output } = await started(process.execPath, 'node.mjs')
     await expectToReceive(url)
@@ -211,7 +211,7 @@ describe('a receiver', { timeout: 90_000 }, () => {
   })
 })
 
-describe('without a usable secret', { timeout: 90_000 }, () => {
+describe('without a usable secret', { timeout: 240_000 }, () => {
   it.each(['node.mjs', 'express.mjs', 'by-hand.mjs'])('%s refuses to start', (file) => {
     expect(startsWith(UNUSABLE, file)).toEqual(REFUSED)
   })

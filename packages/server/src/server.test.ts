@@ -128,9 +128,12 @@ describe('createServer', () => {
       status: 'responded',
       response: 'HELLO',
     })
-    expect(lines).toContainEqual(
-      expect.objectContaining({ text: 'program.stderr', program: 'shout', line: 'shouting' }),
-    )
+    // The two outputs of a program have no common order.
+    await expect
+      .poll(() => lines)
+      .toContainEqual(
+        expect.objectContaining({ text: 'program.stderr', program: 'shout', line: 'shouting' }),
+      )
     const refused = await call(server, '/v1/agents', {
       name: 'sh',
       runtime: { kind: 'process', program: '/bin/sh' },

@@ -5,6 +5,9 @@ import { systemClock } from '@org/agent-messaging-core/node'
 import { expect, it, onTestFinished } from 'vitest'
 import { createServer, type ServerOptions } from './server.js'
 
+/** A busy machine takes seconds to start a thread. */
+const PATIENTLY = { timeoutMs: 60_000 }
+
 /** The number of threads that a server starts until a test event has been delivered. */
 async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
   const threads = new Set<Worker>()
@@ -36,7 +39,7 @@ async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
   }
   const { webhook } = (await service.webhooks.create(hook))._unsafeUnwrap()
   ;(await service.webhooks.sendTestEvent({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
-  await Promise.all([catcher.next(), service.tick({ budgetMs: 5_000 })])
+  await Promise.all([catcher.next(undefined, PATIENTLY), service.tick({ budgetMs: 60_000 })])
   return threads.size
 }
 
@@ -74,7 +77,7 @@ it.each(['delete', 'disable'] as const)(
     const changed = await waitingWebhook()
     ;(await service.webhooks[change](changed.ref))._unsafeUnwrap()
     const other = await waitingWebhook()
-    await other.catcher.next()
+    await other.catcher.next(undefined, PATIENTLY)
     expect(changed.catcher.received).toEqual([])
   },
 )
@@ -85,7 +88,7 @@ it('a webhook gets no old signature after a rotation without grace, also while t
   const { catcher, ref } = await waitingWebhook(old)
   const { secret } = catcher
   ;(await service.webhooks.rotateSecret({ ...ref, secret, graceMs: 0 }))._unsafeUnwrap()
-  await catcher.next()
+  await catcher.next(undefined, PATIENTLY)
   expect(catcher.refused).toEqual([])
 })
 

@@ -262,9 +262,10 @@ describe.concurrent('agent-messaging start', () => {
 
 describe.concurrent('agent-messaging start on a signal', () => {
   const agents = `
+    import { existsSync } from 'node:fs'
     import { setTimeout as delay } from 'node:timers/promises'
     export default {
-      slow: async ({ message }) => { await delay(1500); return 'done: ' + message },
+      slow: async ({ message }) => { while (!existsSync('go')) await delay(20); return 'done: ' + message },
       stuck: () => new Promise(() => {}),
     }`
 
@@ -285,6 +286,7 @@ describe.concurrent('agent-messaging start on a signal', () => {
     server.program.signal('SIGINT') // npm sends a second signal for one Ctrl-C
     const answers = await Promise.all(waiting)
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(202))
+    sandbox.write('go', '')
     expect(await server.program.ended).toBe(0)
 
     const again = await sandbox.start(['--agents', file])

@@ -36,7 +36,7 @@ async function type(page: Page, name: string | RegExp, text: string): Promise<vo
 const noticeOf = async (page: Page): Promise<string> =>
   (await page.locator('p.notice').textContent()) ?? ''
 
-describe('the keyboard alone', { ...needs('chromium'), timeout: TIMEOUT_MS }, () => {
+describe('the keyboard alone', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => {
   beforeAll(async () => {
     browser = await openDemoBrowser()
   }, 3 * TIMEOUT_MS)

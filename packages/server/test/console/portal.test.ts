@@ -56,7 +56,7 @@ async function asCustomer(
   }
 }
 
-describe('the portal', { ...needs('chromium'), timeout: TIMEOUT_MS }, () => {
+describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => {
   beforeAll(async () => {
     platform.listen(0, '127.0.0.1')
     await once(platform, 'listening')

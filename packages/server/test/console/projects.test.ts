@@ -24,7 +24,7 @@ async function submit(page: Page, label: string, text: string): Promise<void> {
 
 describe(
   'projects and keys, by the keyboard',
-  { ...needs('chromium'), timeout: TIMEOUT_MS },
+  { ...needs('chromium'), timeout: 2 * TIMEOUT_MS },
   () => {
     beforeAll(async () => {
       browser = await openDemoBrowser()

@@ -32,46 +32,52 @@ const textOf = ({ artifacts }: Task): string | undefined => {
 }
 
 describe.each(['SQLite', 'PostgreSQL'])('messages through the A2A endpoint, on %s', (store) => {
-  it('are answered once and in order over kills, and reported (G1 to G5)', async () => {
-    const postgres = store === 'PostgreSQL' ? await testPostgres() : undefined
-    const database = postgres && { SERVICE_DATABASE_URL: await postgres.database() }
-    const server = await realServer({ agents: AGENTS, env: { ...ENV, ...database } })
-    const hook = await receiver()
-    const pushes = await receiver()
-    try {
-      const runtime = { kind: 'function', handler: 'worker' }
-      const agent = { name: 'worker', runtime, a2a: { enabled: true }, ...MANY_ATTEMPTS }
-      await server.api('POST', '/v1/agents', agent)
-      await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
-      const contexts = Array.from({ length: CONTEXTS }, (_, n) => `context-${n}`)
-      const [answers] = await Promise.all([
-        Promise.all(contexts.map((context, n) => converse(server, context, n, pushes.url))),
-        killOften(server),
-      ])
-      const texts = contexts.map(textsOf)
-      const all = texts.flat()
-      expect(answers).toEqual(texts.map((all) => all.map((text) => `answer to ${text}`)))
-      await expectStoredInOrder(server, contexts)
-      await expectReportedOnce(hook, contexts)
-      // Each push config gets its task, which has the same bytes at each attempt.
-      const pushed = () => pushes.received.map(({ body }) => body)
-      expect(await until(() => new Set(pushed()).size === all.length)).toBe(true)
-      const tasks = [...new Set(pushed())].map((body) => StreamResponse.fromJSON(JSON.parse(body)))
-      const answered = tasks.map(
-        ({ payload }) => payload?.$case === 'task' && textOf(payload.value),
-      )
-      expect(new Set(answered)).toEqual(new Set(all.map((text) => `answer to ${text}`)))
-      const tokens = pushes.received.map(({ headers }) => headers['x-a2a-notification-token'])
-      expect(new Set(tokens)).toEqual(new Set(['a token']))
-      const { data } = await (await server.api('GET', '/v1/webhooks')).json()
-      expect(data).toHaveLength(1)
-    } finally {
-      await server.dispose()
-      await hook.close()
-      await pushes.close()
-      await postgres?.close()
-    }
-  })
+  it(
+    'are answered once and in order over kills, and reported (G1 to G5)',
+    { timeout: 600_000 },
+    async () => {
+      const postgres = store === 'PostgreSQL' ? await testPostgres() : undefined
+      const database = postgres && { SERVICE_DATABASE_URL: await postgres.database() }
+      const server = await realServer({ agents: AGENTS, env: { ...ENV, ...database } })
+      const hook = await receiver()
+      const pushes = await receiver()
+      try {
+        const runtime = { kind: 'function', handler: 'worker' }
+        const agent = { name: 'worker', runtime, a2a: { enabled: true }, ...MANY_ATTEMPTS }
+        await server.api('POST', '/v1/agents', agent)
+        await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
+        const contexts = Array.from({ length: CONTEXTS }, (_, n) => `context-${n}`)
+        const [answers] = await Promise.all([
+          Promise.all(contexts.map((context, n) => converse(server, context, n, pushes.url))),
+          killOften(server),
+        ])
+        const texts = contexts.map(textsOf)
+        const all = texts.flat()
+        expect(answers).toEqual(texts.map((all) => all.map((text) => `answer to ${text}`)))
+        await expectStoredInOrder(server, contexts)
+        await expectReportedOnce(hook, contexts)
+        // Each push config gets its task, which has the same bytes at each attempt.
+        const pushed = () => pushes.received.map(({ body }) => body)
+        expect(await until(() => new Set(pushed()).size === all.length)).toBe(true)
+        const tasks = [...new Set(pushed())].map((body) =>
+          StreamResponse.fromJSON(JSON.parse(body)),
+        )
+        const answered = tasks.map(
+          ({ payload }) => payload?.$case === 'task' && textOf(payload.value),
+        )
+        expect(new Set(answered)).toEqual(new Set(all.map((text) => `answer to ${text}`)))
+        const tokens = pushes.received.map(({ headers }) => headers['x-a2a-notification-token'])
+        expect(new Set(tokens)).toEqual(new Set(['a token']))
+        const { data } = await (await server.api('GET', '/v1/webhooks')).json()
+        expect(data).toHaveLength(1)
+      } finally {
+        await server.dispose()
+        await hook.close()
+        await pushes.close()
+        await postgres?.close()
+      }
+    },
+  )
 })
 
 /** Sends the messages of a context, each until it is answered. Returns the answers. */

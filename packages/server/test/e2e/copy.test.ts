@@ -69,13 +69,14 @@ const send = async (
   sessionId: string,
   message: string,
   key: string,
+  wait = 30,
 ): Promise<Sent> =>
   (await (
     await api(
       'POST',
       '/v1/agents/worker/messages',
       { sessionId, message },
-      { 'idempotency-key': key },
+      { 'idempotency-key': key, prefer: `wait=${wait}` },
     )
   ).json()) as Sent
 
@@ -84,8 +85,7 @@ describe('a server that moves to PostgreSQL', () => {
     let isUp = false
     const hook = await receiver(() => (isUp ? 200 : 500))
     opened.push({ dispose: hook.close })
-    const file = { SERVICE_SYNC_MESSAGE_TIMEOUT_MS: '2000' }
-    const first = await started({ agents: AGENTS, env: file })
+    const first = await started({ agents: AGENTS })
     const agent = {
       name: 'worker',
       runtime: { kind: 'function', handler: 'work' },
@@ -102,7 +102,7 @@ describe('a server that moves to PostgreSQL', () => {
     )
     expect(answered.map(({ status }) => status)).toEqual(['responded', 'responded', 'responded'])
     expect(await until(() => hook.received.length >= 3)).toBe(true)
-    const open = await send(first, 'c', 'never', 'open')
+    const open = await send(first, 'c', 'never', 'open', 2)
     expect(open.status).toBe('pending')
     await first.kill('SIGKILL')
 
@@ -129,11 +129,11 @@ describe('a server that moves to PostgreSQL', () => {
     const moved = await started({
       beside: first,
       agents: FIXED,
-      env: { ...file, SERVICE_DATABASE_URL: url },
+      env: { SERVICE_DATABASE_URL: url },
     })
     expect(await send(moved, 'a', 'hi a 😀', 'a')).toEqual(answered[0])
     expect(
-      await until(async () => (await send(moved, 'c', 'never', 'open')).status === 'responded'),
+      await until(async () => (await send(moved, 'c', 'never', 'open', 2)).status === 'responded'),
     ).toBe(true)
     expect((await send(moved, 'c', 'new', 'new')).status).toBe('responded')
     const idOf = ({ headers }: (typeof failed)[number]) => String(headers['x-service-delivery'])

@@ -20,6 +20,7 @@ afterAll(() => postgres.close())
 
 it.each(['SQLite', 'PostgreSQL'])(
   'on %s, a project whose callers never pause is not refused and takes nothing from another',
+  { timeout: 600_000 },
   async (store) => {
     const env = {
       SERVICE_OPERATOR_KEY: OPERATOR_KEY,

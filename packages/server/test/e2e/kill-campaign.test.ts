@@ -3,7 +3,7 @@ import { testPostgres } from '../../../adapter-postgres/test/test-postgres.js'
 import { expectOrderOverKills } from './ordered-sessions.js'
 import { surviveKills } from './survive-kills.js'
 
-const timeout = 240_000
+const timeout = 600_000
 
 it(
   'a server loses nothing over 30 kills at random moments under load (G1-G5)',

@@ -49,31 +49,35 @@ const WAYS = [
 ]
 
 describe.each(['SQLite', 'PostgreSQL'])('messages through the OpenAI endpoint, on %s', (store) => {
-  it('are answered once and in order over kills, and reported (G1 to G5)', async () => {
-    const postgres = store === 'PostgreSQL' ? await testPostgres() : undefined
-    const database = postgres && { SERVICE_DATABASE_URL: await postgres.database() }
-    const server = await realServer({ agents: AGENTS, env: { ...ENV, ...database } })
-    const hook = await receiver()
-    try {
-      const runtime = { kind: 'function', handler: model }
-      const agent = { name: model, runtime, ...MANY_ATTEMPTS }
-      await server.api('POST', '/v1/agents', agent)
-      await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
-      const sessions = Array.from({ length: CONVERSATIONS }, (_, n) => `conversation-${n}`)
-      const [answers] = await Promise.all([
-        Promise.all(sessions.map((session, n) => converse(server, session, n))),
-        killOften(server),
-      ])
-      const inputs = sessions.map(textsOf)
-      expect(answers).toEqual(inputs.map((all) => all.map((input) => `answer to ${input}`)))
-      await expectStoredInOrder(server, sessions)
-      await expectReportedOnce(hook, sessions)
-    } finally {
-      await server.dispose()
-      await hook.close()
-      await postgres?.close()
-    }
-  })
+  it(
+    'are answered once and in order over kills, and reported (G1 to G5)',
+    { timeout: 600_000 },
+    async () => {
+      const postgres = store === 'PostgreSQL' ? await testPostgres() : undefined
+      const database = postgres && { SERVICE_DATABASE_URL: await postgres.database() }
+      const server = await realServer({ agents: AGENTS, env: { ...ENV, ...database } })
+      const hook = await receiver()
+      try {
+        const runtime = { kind: 'function', handler: model }
+        const agent = { name: model, runtime, ...MANY_ATTEMPTS }
+        await server.api('POST', '/v1/agents', agent)
+        await server.api('POST', '/v1/webhooks', { url: hook.url, events: ['message.responded'] })
+        const sessions = Array.from({ length: CONVERSATIONS }, (_, n) => `conversation-${n}`)
+        const [answers] = await Promise.all([
+          Promise.all(sessions.map((session, n) => converse(server, session, n))),
+          killOften(server),
+        ])
+        const inputs = sessions.map(textsOf)
+        expect(answers).toEqual(inputs.map((all) => all.map((input) => `answer to ${input}`)))
+        await expectStoredInOrder(server, sessions)
+        await expectReportedOnce(hook, sessions)
+      } finally {
+        await server.dispose()
+        await hook.close()
+        await postgres?.close()
+      }
+    },
+  )
 })
 
 /** Sends the messages of a conversation, each until it is answered. Returns the answers. */

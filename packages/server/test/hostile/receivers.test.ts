@@ -222,12 +222,14 @@ inNetworkNamespace(import.meta.url, () => {
       const requests: unknown[] = []
       const url = (await receiver((socket) => requests.push(socket), tls))(name)
       const detail = `the certificate is not trusted (${code})`
-      expect(await attemptAt(server, await webhookAt(url))).toMatchObject({
+      expect(await attemptAt(server, await webhookAt(url, LONG_DEADLINE_MS))).toMatchObject({
         outcome: 'unreachable',
         error: 'tls',
         detail,
       })
-      expect(await runOf(server, await agentAt(url))).toMatchObject(failed(detail))
+      expect(await runOf(server, await agentAt(url, LONG_DEADLINE_MS))).toMatchObject(
+        failed(detail),
+      )
       expect(requests).toEqual([])
     })
 
@@ -305,7 +307,10 @@ inNetworkNamespace(import.meta.url, () => {
             socket.write(http(`${status} Later`, '', `retry-after: ${retryAfter()}`)),
           )
         )()
-        const { attempts, nextAttemptAt = '' } = await deliveryAt(server, await webhookAt(url))
+        const { attempts, nextAttemptAt = '' } = await deliveryAt(
+          server,
+          await webhookAt(url, LONG_DEADLINE_MS),
+        )
         return Date.parse(nextAttemptAt) - Date.parse(attempts[0]?.startedAt ?? '')
       }
       for (const [form, text] of Object.entries(forms))
@@ -344,8 +349,10 @@ inNetworkNamespace(import.meta.url, () => {
     })
     await expect.poll(() => calling.listening).toBe(true)
     const url = `https://receiver.test:${(calling.address() as AddressInfo).port}/`
-    expect(await attemptAt(server, await webhookAt(url))).toMatchObject({ outcome: 'accepted' })
-    expect(await runOf(server, await agentAt(url))).toMatchObject({
+    expect(await attemptAt(server, await webhookAt(url, LONG_DEADLINE_MS))).toMatchObject({
+      outcome: 'accepted',
+    })
+    expect(await runOf(server, await agentAt(url, LONG_DEADLINE_MS))).toMatchObject({
       state: 'responded',
       response: 'called',
     })
