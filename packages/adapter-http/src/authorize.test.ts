@@ -1,5 +1,5 @@
 import { err, ok, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
-import type { Access, Authenticate } from '@org/agent-messaging-http-kit'
+import type { Requester, Authenticate } from '@org/agent-messaging-http-kit'
 import { anApiKey } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID, type Scene } from '../test/scene.js'
@@ -17,7 +17,7 @@ const get = async ({ app }: Scene, authorization: string | undefined, path = '/v
 
 describe('A: authentication', () => {
   it('asks the host instead of reading API keys, if the host authenticates', async () => {
-    const access: Access = {
+    const access: Requester = {
       projectId: UNKNOWN_ID,
       permissions: ['project:agents'],
       actor: { kind: 'host' },

@@ -6,7 +6,7 @@ import type { Env } from './env.js'
 import { refuse } from './errors.js'
 import type { HttpDeps } from './options.js'
 
-/** Accepts requests that have exactly this permission, and sets their `access` and `actor`. */
+/** Accepts requests that have exactly this permission, and sets their `requester` and `actor`. */
 export function authorize(
   d: Pick<HttpDeps, 'authenticate'>,
   permission: Permission,
@@ -16,7 +16,7 @@ export function authorize(
   return annotated<MiddlewareHandler<Env>>(
     (c, next) =>
       allow(c, () => {
-        setActor(c, c.get('access').actor)
+        setActor(c, c.get('requester').actor)
         return next()
       }),
     {

@@ -1,6 +1,6 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Page } from '@org/agent-messaging-core'
-import { type Access, errorFor, type HttpError, reply } from '@org/agent-messaging-http-kit'
+import { type Requester, errorFor, type HttpError, reply } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type { Err, Result, ResultAsync } from 'neverthrow'
@@ -152,7 +152,7 @@ async function refuseRevoked(c: Context<Env>): Promise<Response | undefined> {
 }
 
 /** Undefined for a route without an API key. */
-const accessOf = (c: Context<Env>) => c.get('access') as Access | undefined
+const accessOf = (c: Context<Env>) => c.get('requester') as Requester | undefined
 
 // This layer checks types and required fields. The service checks sizes and rules, for embedders
 // too.

@@ -34,7 +34,7 @@ import {
   newSession,
   revocationCheck,
   untilSettled,
-  type Access,
+  type Requester,
   type HttpError,
   type Sender,
 } from '@org/agent-messaging-http-kit'
@@ -50,7 +50,7 @@ import { taskOf, type TaskView } from './task.js'
 
 type HandlerOptions = {
   readonly agent: Agent
-  readonly access: Access
+  readonly access: Requester
   readonly card: AgentCard
   readonly sender: Sender
   readonly requestId: string
@@ -58,7 +58,7 @@ type HandlerOptions = {
 
 /** The operations of A2A on one agent, for one request. Both bindings call it. */
 export class AgentHandler implements A2ARequestHandler {
-  readonly access: Access
+  readonly access: Requester
   /** Called when a stream has been quiet for a while. */
   onQuiet: (() => void) | undefined
   readonly #deps: Deps

@@ -53,7 +53,7 @@ const refuseAccess = (_: Context<Env>, error: HttpError): never => {
 const findAgent =
   (d: Deps): MiddlewareHandler<Env> =>
   async (c, next) => {
-    const access = c.get('access')
+    const access = c.get('requester')
     const name = c.req.param('agent') ?? ''
     const agent = await publishedAgent(d, access.projectId, name)
     if (!agent) {

@@ -6,7 +6,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
 import { entryFor, OVERLOAD, type ByKind } from '@org/agent-messaging-core/runtime'
-import { refusalOf, type Access, type HttpError } from '@org/agent-messaging-http-kit'
+import { refusalOf, type Requester, type HttpError } from '@org/agent-messaging-http-kit'
 
 /**
  * An error that A2A has no class for. A client of JSON-RPC gets an internal error with `reason`.
@@ -80,10 +80,10 @@ export function a2aError(error: HttpError): A2AError {
 }
 
 /** Returns true if a recalled key is revoked. Ask before you refuse a request for another reason. */
-export const isRevoked = async (access: Access): Promise<boolean> =>
+export const isRevoked = async (access: Requester): Promise<boolean> =>
   (await access.confirm())?.kind === 'unauthorized'
 
 /** Throws if a recalled key is revoked. Call it before everything except a send. */
-export async function confirmKey(access: Access): Promise<void> {
+export async function confirmKey(access: Requester): Promise<void> {
   if (await isRevoked(access)) throw a2aError({ kind: 'unauthorized' })
 }

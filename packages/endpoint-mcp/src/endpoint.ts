@@ -6,7 +6,7 @@ import {
   readBytes,
   senderOf,
   withDefaults,
-  type Access,
+  type Requester,
   type KitEnv,
 } from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
@@ -53,9 +53,10 @@ const addHeaders: MiddlewareHandler<Env> = async (c, next) => {
 
 /** Refuses pages of other origins, as MCP asks. Programs send no `Origin`. */
 const refuseOtherOrigins =
-  ({ publicUrl }: Deps): MiddlewareHandler<Env> =>
+  ({ publicUrl, corsOrigins = [] }: Deps): MiddlewareHandler<Env> =>
   async (c, next) => {
-    if (c.req.header('origin') === undefined) return next()
+    const origin = c.req.header('origin')
+    if (origin === undefined || corsOrigins.includes(origin)) return next()
     const url = publicUrl?.()
     const own = url === undefined ? [] : [new URL(url).hostname]
     const allowed = [...localhostAllowedOrigins(), ...own]
@@ -75,7 +76,7 @@ const readBody =
   }
 
 async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
-  const access = c.get('access')
+  const access = c.get('requester')
   const call = { ...senderOf(c), access }
   const body = bodyOf(c.get('body'))
   const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
@@ -112,5 +113,5 @@ function batchProblem({ req }: Context<Env>, batch: readonly unknown[]) {
 const isSendRequest = ({ method, params }: Record<string, unknown>): boolean =>
   method === 'tools/call' && isJsonObject(params) && params['name'] === SEND_MESSAGE
 
-const mayCallTools = ({ permissions }: Access): boolean =>
+const mayCallTools = ({ permissions }: Requester): boolean =>
   permissions.includes('project:message') || permissions.includes('project:agents')

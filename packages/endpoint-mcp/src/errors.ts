@@ -43,7 +43,7 @@ export const failure = (text: string): CallToolResult => ({
 })
 
 type OwnError = {
-  readonly kind: 'batch_refused' | 'ids_repeated' | 'no_tools' | 'origin_refused'
+  readonly kind: 'batch_refused' | 'ids_repeated' | 'no_tools'
 }
 /** A request that is refused before MCP reads it. */
 export type RefusedRequest = HttpError | OwnError
@@ -66,7 +66,6 @@ const own: ByKind<OwnError, Refusal> = {
     status: 403,
     message: 'The API key needs the permission project:message or project:agents',
   },
-  origin_refused: { status: 403, message: 'Web pages of this Origin cannot call the route' },
   batch_refused: {
     status: 400,
     code: INVALID_REQUEST,

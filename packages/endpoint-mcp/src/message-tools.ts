@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Message, MessagingService } from '@org/agent-messaging-core'
 import { isAgentName, isUuid, openInput, type JsonObject } from '@org/agent-messaging-core/runtime'
-import { newSession, type Access, type Sender } from '@org/agent-messaging-http-kit'
+import { newSession, type Requester, type Sender } from '@org/agent-messaging-http-kit'
 import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'
 import type { Deps } from './options.js'
@@ -17,7 +17,7 @@ import { answerOf, formOf } from './question-form.js'
 import type { AnswerInputInput, GetMessageInput, SendMessageInput } from './schemas.js'
 
 /** The request that calls a tool. */
-export type Call = Sender & { readonly access: Access }
+export type Call = Sender & { readonly access: Requester }
 
 export type Outcome = CallToolResult | InputRequiredResult
 

@@ -3,9 +3,11 @@ import type { EndpointOptions, withDefaults } from '@org/agent-messaging-http-ki
 export type McpEndpointOptions = EndpointOptions & {
   /**
    * URL at which clients reach this server. Pages of its origin can call the route. Pages of
-   * `localhost` always can, and all other pages never.
+   * `localhost` always can, and all other pages cannot.
    */
   readonly publicUrl?: (() => string | undefined) | undefined
+  /** Other origins whose pages can call the route. Default: none. */
+  readonly corsOrigins?: readonly string[] | undefined
 }
 
 export type Deps = ReturnType<typeof withDefaults<McpEndpointOptions>>

@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { Agent, EndpointService, Permission } from '@org/agent-messaging-core'
 import { isUuid } from '@org/agent-messaging-core/runtime'
-import type { Access } from '@org/agent-messaging-http-kit'
+import type { Requester } from '@org/agent-messaging-http-kit'
 import { z } from 'zod'
 import { refusal } from './errors.js'
 import { MessageTools, type Call, type Outcome, type ToolContext } from './message-tools.js'
@@ -116,7 +116,7 @@ const tools: readonly OfferedTool[] = [
 ]
 
 /** Returns the tools that the API key can use. */
-export const toolsFor = ({ permissions }: Access): readonly OfferedTool[] =>
+export const toolsFor = ({ permissions }: Requester): readonly OfferedTool[] =>
   tools.filter(({ permission }) => permissions.includes(permission))
 
 async function listAgents(

@@ -38,6 +38,6 @@ export async function replyStream(
   if (!opened.value) return refuse(c, { kind: 'message_not_found' })
   const end = (isRevoked: boolean) =>
     writer.error(isRevoked ? errorObject(refusalOf({ kind: 'unauthorized' })) : INTERRUPTED)
-  const isRevoked = revocationCheck(c.get('access'), d)
+  const isRevoked = revocationCheck(c.get('requester'), d)
   return replyEvents(c, eventsOf(opened.value, { writer, isRevoked, end }))
 }

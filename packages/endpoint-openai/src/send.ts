@@ -100,4 +100,4 @@ export const replayed = (attached: boolean): Record<string, string> =>
 
 /** Refuses a request, or the revoked key that it was sent with. */
 export const refuseSend = async (c: Context<KitEnv>, error: EndpointError): Promise<Response> =>
-  refuse(c, await errorFor(c.get('access'), error))
+  refuse(c, await errorFor(c.get('requester'), error))

@@ -1,6 +1,7 @@
 import {
   err,
   ok,
+  type Access,
   type Actor,
   type ApiKey,
   type EndpointService,
@@ -8,16 +9,19 @@ import {
   type Result,
   type SendingKey,
 } from '@org/agent-messaging-core'
+import { isScoped } from '@org/agent-messaging-core/runtime'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ErrorCode } from './error-codes.js'
 import type { HttpError } from './errors.js'
 
 /** The caller of a request, and what the caller can do. */
-export type Access = {
+export type Requester = {
   readonly projectId: string
   readonly permissions: readonly Permission[]
   /** The caller that the audit log names. */
   readonly actor: Actor
+  /** What a host says about its user. Undefined: an API key. */
+  readonly access?: Access | undefined
   /** Give it to the send. A recalled key is not read again. Undefined: not an API key. */
   readonly sentBy: SendingKey | undefined
   /**
@@ -32,6 +36,8 @@ export type Access = {
   readonly learn: (error: { readonly kind: string } | undefined) => void
   /** Tells whether the key is revoked now. An unavailable storage revokes no key. */
   readonly isRevoked: () => Promise<boolean>
+  /** Tells a wait that the caller's access has ended. Absent for API keys. */
+  readonly hasEnded?: () => boolean
 }
 
 /** The variables that every request has. */
@@ -39,18 +45,18 @@ export type KitEnv = {
   Variables: {
     requestId: string
     /** Set when the request is authenticated. */
-    access: Access
-    /** Set with `access`. */
+    requester: Requester
+    /** Set with `requester`. */
     projectId: string
     refusal?: { readonly errorCode: ErrorCode; readonly reason?: string }
   }
 }
 
-/** Returns the access of a request, or its refusal. With `recalls`, it can be a recalled key. */
+/** Returns the caller of a request, or its refusal. With `recalls`, it can have a recalled key. */
 export type Authenticate = (
   request: Request,
   options: { readonly recalls: boolean },
-) => Promise<Result<Access, HttpError>>
+) => Promise<Result<Requester, HttpError>>
 
 type Keys = Pick<EndpointService['keys'], 'authenticate' | 'recall'>
 
@@ -72,7 +78,7 @@ export const byApiKey =
     return keys.authenticate(key).map((found) => new KeyAccess(keys, key, found, false))
   }
 
-class KeyAccess implements Access {
+class KeyAccess implements Requester {
   readonly projectId: string
   readonly permissions: readonly Permission[]
   readonly actor: Actor
@@ -119,7 +125,7 @@ class KeyAccess implements Access {
 type Needed = { readonly permission?: Permission; readonly recalls?: boolean }
 
 /**
- * Accepts requests with the permission, and sets their `access`. With `recalls`, a key that was
+ * Accepts requests with the permission, and sets their `requester`. With `recalls`, a key that was
  * valid before is not read again: give `sentBy` to the send.
  */
 export const allowAccess =
@@ -131,16 +137,21 @@ export const allowAccess =
   async (c, next) => {
     const found = await authenticate(c.req.raw, { recalls })
     if (found.isErr()) return refuse(c, found.error)
-    const access = found.value
-    c.set('access', access)
-    c.set('projectId', access.projectId)
-    if (permission === undefined || access.permissions.includes(permission)) return next()
-    return refuse(c, (await access.confirm()) ?? { kind: 'forbidden', permission })
+    const requester = found.value
+    c.set('requester', requester)
+    c.set('projectId', requester.projectId)
+    const { permissions, access } = requester
+    const isPermitted = permission === undefined || permissions.includes(permission)
+    if (isPermitted && !isScoped(access)) return next()
+    const error = isPermitted ? RESTRICTED : ({ kind: 'forbidden', permission } as const)
+    return refuse(c, (await requester.confirm()) ?? error)
   }
+
+const RESTRICTED = { kind: 'access_restricted' } as const
 
 /** Returns the error that the request gets: its own, or the refusal of its recalled key. */
 export async function errorFor<E extends { readonly kind: string }>(
-  access: Access | undefined,
+  access: Requester | undefined,
   error: E,
 ): Promise<E | HttpError> {
   access?.learn(error)
@@ -154,7 +165,10 @@ type Watch = {
 }
 
 /** Returns a check of a long answer, which reads the key at most once per `keyCheckMs`. */
-export function revocationCheck(access: Access, { service, now }: Watch): () => Promise<boolean> {
+export function revocationCheck(
+  access: Requester,
+  { service, now }: Watch,
+): () => Promise<boolean> {
   let checkedAt = now()
   return async () => {
     if (now() - checkedAt < service.policy.stream.keyCheckMs) return false

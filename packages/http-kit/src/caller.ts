@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { Requester } from './access.js'
 
 /** The bindings of @hono/node-server. */
 type NodeBindings = {
@@ -11,12 +12,16 @@ type NodeBindings = {
  */
 export class Caller {
   readonly #c: Pick<Context, 'env' | 'req'>
+  readonly #requester: Requester | undefined
 
-  constructor(c: Pick<Context, 'env' | 'req'>) {
+  /** With `requester`, a caller whose access has ended has left, too. */
+  constructor(c: Pick<Context, 'env' | 'req'>, requester?: Requester) {
     this.#c = c
+    this.#requester = requester
   }
 
   get aborted(): boolean {
+    if (this.#requester?.hasEnded?.()) return true
     const { env, req } = this.#c
     return (env as NodeBindings | undefined)?.incoming?.socket?.destroyed ?? req.raw.signal.aborted
   }

@@ -12,6 +12,8 @@ export type RequestError =
         | 'metrics_unauthorized'
         | 'route_not_found'
         | 'event_not_found'
+        | 'access_restricted'
+        | 'origin_refused'
         | 'portal_off'
         | 'internal'
         | 'body_consumed'
@@ -35,6 +37,8 @@ export const codeByKind: { readonly [K in HttpError['kind']]: ErrorCode } = {
   metrics_unauthorized: 'UNAUTHORIZED',
   run_token_invalid: 'UNAUTHORIZED',
   forbidden: 'FORBIDDEN',
+  access_restricted: 'FORBIDDEN',
+  origin_refused: 'FORBIDDEN',
   input_restricted: 'FORBIDDEN',
 
   route_not_found: 'NOT_FOUND',
@@ -97,6 +101,11 @@ const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, Err
   metrics_unauthorized: send('the metrics token', 'token'),
   run_token_invalid: send('the run token of this message', 'run token'),
   forbidden: ({ permission }) => [`The API key lacks the permission ${permission}`],
+  access_restricted: ['The caller reaches only its own sessions, and cannot do this'],
+  origin_refused: [
+    'Web pages of this origin cannot send this request',
+    'The host can name the origin in `cors`',
+  ],
   route_not_found: ['No such route'],
   event_not_found: ['No such event'],
   portal_off: [

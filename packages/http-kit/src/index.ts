@@ -4,7 +4,7 @@ export {
   byApiKey,
   errorFor,
   revocationCheck,
-  type Access,
+  type Requester,
   type Authenticate,
   type KitEnv,
 } from './access.js'

@@ -80,10 +80,11 @@ export type Messaging = ProjectCalls & {
   /** The whole service, with Results, for other projects. */
   readonly service: MessagingService
   /**
-   * Returns the HTTP API as handlers for a server of the host. API keys of the service open it.
+   * Returns the HTTP API as handlers for a server of the host. The `authorize` of the host or an API key
+   * opens them.
    * Throws a `SetupError` if the options do not fit.
    */
-  http(options?: HttpOptions): Promise<HttpHandlers>
+  http<Host = unknown>(options?: HttpOptions<Host>): Promise<HttpHandlers<Host>>
   /**
    * Ends streams and waits, stops gracefully, and closes the database. Requests, runs and attempts
    * in flight get `graceMs` (10,000 if absent). A second call waits for the first. If the host has
@@ -127,9 +128,9 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
       ...inProject(throwing(service), projectId),
       projectId,
       service,
-      http: async (http = {}) => {
+      http: async <Host>(http: HttpOptions<Host> = {}) => {
         const { httpHandlers } = await import('./http/handlers.js')
-        return httpHandlers({ platform, service, telemetry, publicUrl, requests }, http)
+        return httpHandlers({ platform, service, projectId, telemetry, publicUrl, requests }, http)
       },
       on: (events, handler, options) => {
         const listening = service.events.on({ ...options, projectId, events, handler })

@@ -1,6 +1,7 @@
 import type { RequestFacts } from '@org/agent-messaging-adapter-http'
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Crypto } from '@org/agent-messaging-core/runtime'
+import type { Authenticate } from '@org/agent-messaging-http-kit'
 import { SetupError } from './setup-error.js'
 
 /** What every endpoint gets. */
@@ -10,6 +11,9 @@ export type EndpointDeps = {
   readonly newId: () => string
   /** URL at which others reach the endpoints, or undefined if no setting has it. */
   readonly publicUrl: () => string | undefined
+  readonly authenticate?: Authenticate | undefined
+  /** Other origins whose pages can call the endpoints. */
+  readonly corsOrigins?: readonly string[] | undefined
   readonly onError: (error: unknown, requestId: string) => void
   readonly onRequest?: ((facts: RequestFacts) => void) | undefined
 }

@@ -58,7 +58,7 @@ export const eventRoutes = (d: HttpDeps) => {
         answer: ownAnswers({ 200: { description: 'One page', body: page } }),
       },
       async (c, { after, wait, limit }) => {
-        const caller = new Caller(c)
+        const caller = new Caller(c, c.get('requester'))
         let cursor = after
         for (let leftMs = wait * 1_000; ;) {
           const waitMs = Math.min(leftMs, policy.stream.keyCheckMs)
@@ -72,7 +72,7 @@ export const eventRoutes = (d: HttpDeps) => {
           })
           if (found.isErr()) return err(found.error)
           // The key can be revoked or expire while its request waits.
-          if (waitMs > 0 && (await c.get('access').isRevoked()))
+          if (waitMs > 0 && (await c.get('requester').isRevoked()))
             return err({ kind: 'unauthorized' as const })
           const { data, nextCursor } = found.value
           cursor = nextCursor

@@ -55,7 +55,7 @@ export const messageStreamRoutes = (d: HttpDeps) => {
         return messages.stream({ ...messageRef(c), lastEventId }).map((stream) => {
           // 204 tells an EventSource not to reconnect: the stream has no more events.
           if (!stream) return replyEmpty(c)
-          const isRevoked = revocationCheck(c.get('access'), d)
+          const isRevoked = revocationCheck(c.get('requester'), d)
           return replyEvents(c, eventsOf(stream, { writer, isRevoked, end: () => '' }))
         })
       },

@@ -81,7 +81,7 @@ export const messageRoutes = (d: HttpDeps) => {
             projectId: c.get('projectId'),
             ...given(wanted),
             page: pageOf({ limit, cursor }),
-            abort: new Caller(c),
+            abort: new Caller(c, c.get('requester')),
           }),
       ),
     )
@@ -121,7 +121,7 @@ export const messageRoutes = (d: HttpDeps) => {
           const applied = appliedOf(preferences, { maxWaitMs: policy.syncWaitMs, isAsync: false })
           const waitMs = (preferences.waitSeconds ?? 0) * 1_000
           return messages
-            .get({ ...messageRef(c), waitMs, abort: new Caller(c) })
+            .get({ ...messageRef(c), waitMs, abort: new Caller(c, c.get('requester')) })
             .andThen((message) => ok(reply(c, 200, messageBody(message), applied)))
         },
       ),

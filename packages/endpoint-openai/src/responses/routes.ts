@@ -89,7 +89,7 @@ async function cancelResponse(
   { service }: Deps,
   { message, agent }: Found,
 ): Promise<Response> {
-  const { actor } = c.get('access')
+  const { actor } = c.get('requester')
   const cancelled = await service.messages.cancel({ ...refOf(message), actor })
   return cancelled.match(
     (value) => reply(c, 200, responseBody(value, agent.name)),

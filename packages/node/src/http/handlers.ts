@@ -3,6 +3,7 @@ import { getRequestListener } from '@hono/node-server'
 import { createHttpApp, isApiPath } from '@org/agent-messaging-adapter-http'
 import type { ConsoleOptions } from '@org/agent-messaging-console'
 import type { Telemetry } from '@org/agent-messaging-core/runtime'
+import { byApiKey } from '@org/agent-messaging-http-kit'
 import {
   asMissing,
   ENDPOINT_NAMES,
@@ -14,14 +15,23 @@ import { requireKnownOptions } from '../known-options.js'
 import { SetupError } from '../setup-error.js'
 import { settingsOf, type Wiring } from '../wire.js'
 import { badRequest } from './bad-request.js'
+import { withCors } from './cors.js'
+import { byHook, type Authorize } from './hook.js'
 import type { OpenRequests } from './open-requests.js'
 
-export type HttpOptions = {
+export type HttpOptions<Host = unknown> = {
   /**
    * The path in front of the API's own paths, such as `/messaging`. The handlers answer paths with
    * and without it.
    */
   readonly basePath?: string | undefined
+  /**
+   * The host's own login, asked before an API key. Routes of the operator, of cron and of runs, and
+   * one-time links stay as they are. If it throws, the answer is 500. A stream and a wait ask again.
+   */
+  readonly authorize?: Authorize<Host> | undefined
+  /** Other origins whose pages can call the service, such as `https://app.example`. Default: none. */
+  readonly cors?: { readonly origins: readonly string[] } | undefined
   /** Serves the console at `/console`, for people with an API key. Default: false. */
   readonly console?: boolean | undefined
   /** Other protocols to serve. Default: none. */
@@ -33,49 +43,62 @@ export type HttpOptions = {
 }
 
 const OPTIONS: Readonly<Record<keyof HttpOptions, true>> = {
+  authorize: true,
   basePath: true,
   console: true,
+  cors: true,
   cronSecret: true,
   endpoints: true,
   operatorKey: true,
 }
 
 /** The service behind HTTP. */
-export type HttpHandlers = {
+export type HttpHandlers<Host = unknown> = {
   /** For hosts with Request and Response. */
-  readonly fetch: (request: Request) => Promise<Response>
+  readonly fetch: (request: Request, host?: Host) => Promise<Response>
   /** For hosts on `node:http`. Calls `next` for a path that is not of the service. */
   readonly node: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
 }
 
 type Parts = Pick<Wiring, 'platform' | 'service'> & {
+  readonly projectId: string
   readonly telemetry: Telemetry
   readonly publicUrl: string | undefined
   readonly requests: OpenRequests
 }
 
 /** Throws a `SetupError` if an option is wrong, or if an optional package is missing. */
-export async function httpHandlers(parts: Parts, options: HttpOptions): Promise<HttpHandlers> {
+export async function httpHandlers<Host>(
+  parts: Parts,
+  options: HttpOptions<Host>,
+): Promise<HttpHandlers<Host>> {
   requireKnownOptions(options, OPTIONS)
-  const { basePath } = options
-  const { api, otherOf } = await openApps(parts, options)
+  const { basePath, cors, authorize } = options
+  const hosts = new WeakMap<Request, Host>()
+  const { api, otherOf } = await openApps(parts, options, (request) => hosts.get(request))
   const isOwn = (path: string): boolean => isApiPath(path) || otherOf(path) !== undefined
   const below = (path: string): string =>
     basePath !== undefined && path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path
-  const serve = async (request: Request, bindings?: object): Promise<Response> =>
+  const answer = async (request: Request, bindings?: object): Promise<Response> =>
     (otherOf(new URL(request.url).pathname) ?? api).fetch(request, bindings)
-  const listen = getRequestListener(serve, {
+  const serve = cors ? withCors(answer, { ...cors, credentials: authorize !== undefined }) : answer
+  async function serveFor(host: Host | undefined, request: Request, bindings?: object) {
+    if (host !== undefined) hosts.set(request, host)
+    return serve(request, bindings)
+  }
+  const incomingOf = (bindings: object) => (bindings as { incoming: Host }).incoming
+  const listen = getRequestListener((request, env) => serveFor(incomingOf(env), request, env), {
     overrideGlobalObjects: false,
     hostname: 'localhost',
     errorHandler: badRequest,
   })
   return {
-    fetch: (request) => {
+    fetch: (request, host) => {
       const { origin, pathname, search } = new URL(request.url)
       const path = below(pathname)
       const isCut = path !== pathname
       return parts.requests.add(
-        serve(isCut ? new Request(origin + path + search, request) : request),
+        serveFor(host, isCut ? new Request(origin + path + search, request) : request),
       )
     },
     node: (request, response, next) => {
@@ -91,9 +114,10 @@ export async function httpHandlers(parts: Parts, options: HttpOptions): Promise<
 }
 
 /** Opens the API, and the other apps by their paths. */
-async function openApps(
-  { service, platform, telemetry, publicUrl }: Parts,
-  { console: hasConsole = false, endpoints = [], ...options }: HttpOptions,
+async function openApps<Host>(
+  { service, platform, telemetry, publicUrl, projectId }: Parts,
+  { console: hasConsole = false, endpoints = [], authorize, cors, ...options }: HttpOptions<Host>,
+  hostOf: (request: Request) => Host | undefined,
 ): Promise<{ readonly api: App; readonly otherOf: (path: string) => App | undefined }> {
   const { crypto, ids } = platform
   const newId = () => ids.next()
@@ -101,7 +125,20 @@ async function openApps(
     const reason = `the request ${requestId} failed: ${String(error)}`
     telemetry.record({ name: 'worker.failed', worker: 'http', reason })
   }
-  const common = { service, crypto, onError, publicUrl: () => publicUrl }
+  const corsOrigins = cors?.origins ?? []
+  const hook = authorize && {
+    ask: (request: Request) => {
+      const { method, url, headers } = request
+      return authorize({ method, url: new URL(url), headers }, hostOf(request))
+    },
+    projectId,
+    checkMs: service.policy.stream.keyCheckMs,
+    now: () => platform.clock.elapsed(),
+    onError,
+    origins: publicUrl === undefined ? corsOrigins : [...corsOrigins, new URL(publicUrl).origin],
+  }
+  const authenticate = hook && byHook(hook, byApiKey(service.keys))
+  const common = { service, crypto, onError, authenticate, publicUrl: () => publicUrl }
   const unknown = endpoints.find((name) => !ENDPOINT_NAMES.includes(name))
   if (unknown !== undefined)
     throw new SetupError(
@@ -111,7 +148,7 @@ async function openApps(
   if (hasConsole && options.basePath !== undefined)
     throw new SetupError('the console works only at /console: leave out basePath', 2)
   const api = settingsOf(() => createHttpApp({ ...common, ...options, newRequestId: newId }))
-  const endpointOf = await openEndpoints(endpoints, { ...common, newId })
+  const endpointOf = await openEndpoints(endpoints, { ...common, newId, corsOrigins })
   const pages = hasConsole
     ? await openConsole({ ...common, operatorKey: options.operatorKey })
     : undefined

@@ -1,0 +1,114 @@
+import { err, ok, type Access, type Actor } from '@org/agent-messaging-core'
+import { accessProblem, actorOf } from '@org/agent-messaging-core/runtime'
+import type { Authenticate, Requester } from '@org/agent-messaging-http-kit'
+
+/**
+ * Says who sends a request, by the host's own login. `host` is the second argument of `fetch`, or
+ * the request of Node. Undefined: the request needs an API key.
+ */
+export type Authorize<Host> = (
+  request: { readonly method: string; readonly url: URL; readonly headers: Headers },
+  host: Host | undefined,
+) => Access | undefined | Promise<Access | undefined>
+
+export type Hook = {
+  /** Returns what the host says. */
+  readonly ask: (request: Request) => unknown
+  readonly projectId: string
+  /** How often a stream and a wait ask again. */
+  readonly checkMs: number
+  readonly now: () => number
+  readonly onError: (error: unknown) => void
+  /** Origins whose pages can change data, besides the one of the request. */
+  readonly origins: readonly string[]
+}
+
+/**
+ * Asks the hook first. If it returns nothing, the request needs an API key. If it throws, the
+ * request fails, and no key is tried.
+ */
+export const byHook =
+  (hook: Hook, byApiKey: Authenticate): Authenticate =>
+  async (request, options) => {
+    const access = await accessOf(hook, request)
+    if (access === undefined) return byApiKey(request, options)
+    return isFromOwnPage(request, hook.origins)
+      ? ok(new HostUser(hook, request, access))
+      : err({ kind: 'origin_refused' })
+  }
+
+async function accessOf({ ask }: Hook, request: Request): Promise<Access | undefined> {
+  let answer: unknown
+  try {
+    answer = await ask(request)
+  } catch (error) {
+    // Hono handles only instances of Error.
+    throw error instanceof Error ? error : new Error(String(error))
+  }
+  if (answer === undefined || answer === null) return undefined
+  const problem = accessProblem(answer)
+  if (!problem) return answer as Access
+  const issues = problem.issues.map(({ path, message }) => `${path} ${message}`)
+  throw new TypeError(`authorize returned a wrong value: ${issues.join('; ')}`)
+}
+
+/**
+ * A browser sends cookies also for pages of other origins. Such a page must not change anything. A
+ * request without both headers is not from a browser.
+ */
+function isFromOwnPage({ method, url, headers }: Request, origins: readonly string[]): boolean {
+  const origin = headers.get('origin')
+  if (method === 'GET' || method === 'HEAD' || (origin && origins.includes(origin))) return true
+  const site = headers.get('sec-fetch-site')
+  if (site !== null) return site === 'same-origin'
+  // A proxy can change the scheme, so that only the host counts.
+  return origin === null || (URL.canParse(origin) && new URL(origin).host === new URL(url).host)
+}
+
+/** A user of the host. */
+class HostUser implements Requester {
+  readonly projectId: string
+  readonly access: Access
+  readonly actor: Actor
+  readonly sentBy = undefined
+  readonly #hook: Hook
+  readonly #request: Request
+  #askedAt: number
+  #isOver = false
+
+  constructor(hook: Hook, request: Request, access: Access) {
+    this.projectId = hook.projectId
+    this.access = access
+    this.actor = actorOf(access)
+    this.#hook = hook
+    this.#request = request
+    this.#askedAt = hook.now()
+  }
+
+  get permissions(): Access['permissions'] {
+    return this.access.permissions
+  }
+
+  async confirm(): Promise<undefined> {}
+
+  learn(): void {}
+
+  /** Also true if the host says anything else than before. The caller can ask again. */
+  async isRevoked(): Promise<boolean> {
+    this.#askedAt = this.#hook.now()
+    try {
+      const access = await accessOf(this.#hook, this.#request)
+      this.#isOver ||= JSON.stringify(access) !== JSON.stringify(this.access)
+    } catch (error) {
+      this.#hook.onError(error)
+      this.#isOver = true
+    }
+    return this.#isOver
+  }
+
+  hasEnded(): boolean {
+    const { now, checkMs } = this.#hook
+    if (!this.#isOver && now() - this.#askedAt >= checkMs) void this.isRevoked()
+    return this.#isOver
+  }
+}

@@ -1,0 +1,289 @@
+import type { Access, HttpOptions } from '@org/agent-messaging-node'
+import type { Fact } from '@org/agent-messaging-core/runtime'
+import { describe, expect, it } from 'vitest'
+import { listen, openDoor, openStream, sending, withKey } from './door.js'
+
+const ada: Access = {
+  caller: 'ada',
+  permissions: ['project:message', 'project:agents'],
+  sessions: 'all',
+}
+const MESSAGES = 'http://host.example/v1/agents/echo/messages'
+
+const post = (headers: Record<string, string> = {}) =>
+  new Request(MESSAGES, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ sessionId: 's1', message: 'Hello' }),
+  })
+
+async function statusAndCode(answer: Response | Promise<Response>) {
+  const { status, ...response } = await Promise.resolve(answer).then(async (found) => ({
+    status: found.status,
+    body: (await found.json()) as { error?: { code: string } },
+  }))
+  return [status, response.body.error?.code]
+}
+
+describe('authorize', () => {
+  it('is asked before the key, with the request and the host of fetch', async () => {
+    const asked: unknown[] = []
+    const { http, key } = await openDoor<{ readonly user: string }>({
+      basePath: '/messaging',
+      authorize: ({ method, url, headers }, host) => {
+        asked.push([method, url.pathname, headers.get('x-team'), host?.user])
+        return host && { ...ada, caller: host.user }
+      },
+    })
+    const url = 'http://host.example/messaging/v1/agents'
+    const ask = (request: Request, host?: { readonly user: string }) => http.fetch(request, host)
+    expect(
+      (await ask(new Request(url, { headers: { 'x-team': 'a' } }), { user: 'ada' })).status,
+    ).toBe(200)
+    expect((await ask(new Request(url))).status).toBe(401)
+    expect((await ask(new Request(url, withKey(key)))).status).toBe(200)
+    expect(asked).toEqual([
+      ['GET', '/v1/agents', 'a', 'ada'],
+      ['GET', '/v1/agents', null, undefined],
+      ['GET', '/v1/agents', null, undefined],
+    ])
+  })
+
+  it('gets the request of Node, where logins of Express are', async () => {
+    const { http } = await openDoor<{ user?: string }>({
+      authorize: async (_, host) => (host?.user === undefined ? undefined : ada),
+    })
+    const { origin } = await listen((request, response) =>
+      http.node(Object.assign(request, { user: request.headers['x-user'] }), response),
+    )
+    const asAda = { headers: { 'x-user': 'ada' } }
+    expect((await fetch(`${origin}/v1/agents`, asAda)).status).toBe(200)
+    expect((await fetch(`${origin}/v1/agents`)).status).toBe(401)
+  })
+
+  it('a hook that throws, or returns a wrong value, is 500 and no key is tried', async () => {
+    const facts: Fact[] = []
+    const telemetry = { record: (fact: Fact) => void facts.push(fact) }
+    for (const authorize of [
+      () => {
+        throw new Error('the login is away')
+      },
+      () => Promise.reject('a text'),
+      () => ({ ...ada, sessions: undefined }) as never,
+      () => ({ ...ada, sessions: { prefix: 'user-1' } }),
+      () => ({ ...ada, sessions: { prefix: '' } }),
+      () => true as never,
+    ] satisfies HttpOptions['authorize'][]) {
+      const { http, key } = await openDoor(
+        { authorize, endpoints: ['openai', 'mcp', 'a2a'] },
+        { telemetry },
+      )
+      for (const [path, method] of [
+        ['/v1/agents', 'GET'],
+        ['/openai/v1/models', 'GET'],
+        ['/mcp', 'POST'],
+        ['/a2a/echo/tasks', 'GET'],
+      ] as const) {
+        const request = new Request(`http://h${path}`, { method, ...withKey(key) })
+        expect([path, (await http.fetch(request)).status]).toEqual([path, 500])
+      }
+    }
+    const reasons = facts.flatMap(({ worker, reason }) =>
+      worker === 'http' ? [JSON.stringify(reason)] : [],
+    )
+    expect(reasons[0]).toContain('the login is away')
+    expect(reasons).toHaveLength(24)
+  })
+
+  it('guards only the routes that take an API key', async () => {
+    let asked = 0
+    const { http } = await openDoor({
+      authorize: () => {
+        asked++
+        return ada
+      },
+      operatorKey: 'an-operator-key',
+      cronSecret: 'a-cron-secret',
+    })
+    const ask = async (path: string, key: string) =>
+      (await http.fetch(new Request(`http://h${path}`, withKey(key)))).status
+    expect(await ask('/healthz', '')).toBe(200)
+    expect(await ask('/v1/projects', 'an-operator-key')).toBe(200)
+    expect(await ask('/v1/projects', 'another')).toBe(401)
+    expect(await ask('/api/cron/webhooks', 'another')).toBe(401)
+    expect(await ask('/inputs/x/y', '')).toBe(404)
+    expect(asked).toBe(0)
+  })
+
+  it('gives the permissions that it names, and no others', async () => {
+    const { http } = await openDoor({
+      authorize: () => ({ ...ada, permissions: ['project:message'] }),
+    })
+    expect(await statusAndCode(http.fetch(post()))).toEqual([200, undefined])
+    const foreign = http.fetch(new Request('http://host.example/v1/agents'))
+    expect(await statusAndCode(foreign)).toEqual([403, 'FORBIDDEN'])
+  })
+
+  it('names the user in the audit log', async () => {
+    const permissions = ['project:message', 'project:audit', 'project:agents'] as const
+    const { http } = await openDoor({ authorize: () => ({ ...ada, permissions }) })
+    const stop = new Request('http://host.example/v1/agents/echo/stop', { method: 'POST' })
+    expect((await http.fetch(stop)).status).toBe(200)
+    const log = await http.fetch(new Request('http://host.example/v1/audit-log?limit=1'))
+    expect(await log.json()).toMatchObject({
+      data: [{ action: 'agent.stopped', actor: { kind: 'user', id: 'ada' } }],
+    })
+  })
+
+  it('is asked again by a stream and a wait, which end when it returns nothing', async () => {
+    let isIn = true
+    const { http, messaging } = await openDoor(
+      { authorize: () => (isIn ? ada : undefined) },
+      { policy: { stream: { ...STREAM, keyCheckMs: 1 } } },
+    )
+    const { origin } = await listen(http.node)
+    const { readUntil, rest, messageId, url } = await openStream(origin, '')
+    await readUntil('one ')
+    const waiting = fetch(`${url}/${messageId}`, { headers: { prefer: 'wait=30' } })
+    await expect.poll(() => messaging.service.load().waitingCallers).toBe(1)
+    isIn = false
+    expect(await rest()).not.toContain('event: message')
+    expect(await (await waiting).json()).toMatchObject({ messageId, state: 'running' })
+    expect((await fetch(`${url}/${messageId}`)).status).toBe(401)
+  })
+})
+
+const STREAM = { bufferLength: 1_000_000, heartbeatMs: 10, maxPerProject: 100, stalledMs: 60_000 }
+
+describe('requests of web pages by cookies', () => {
+  const own = 'http://host.example'
+  const app = 'https://app.example'
+
+  it.each<[string, Record<string, string>, number]>([
+    ['no browser', {}, 200],
+    ['a page of the same origin', { 'sec-fetch-site': 'same-origin', origin: own }, 200],
+    ['an old browser on the same origin', { origin: own }, 200],
+    ['the same host behind a proxy with TLS', { origin: 'https://host.example' }, 200],
+    ['the public URL', { origin: 'https://public.example' }, 200],
+    ['an origin of cors', { 'sec-fetch-site': 'cross-site', origin: app }, 200],
+    ['another site', { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, 403],
+    ['another site without Origin', { 'sec-fetch-site': 'cross-site' }, 403],
+    [
+      'a sister of the origin',
+      { 'sec-fetch-site': 'same-site', origin: 'http://x.host.example' },
+      403,
+    ],
+    ['another port', { origin: 'http://host.example:8080' }, 403],
+    ['a page without an origin', { origin: 'null' }, 403],
+    ['an origin that starts like ours', { origin: 'http://host.example.evil' }, 403],
+  ])('%s', async (_, headers, status) => {
+    const { http, key } = await openDoor(
+      {
+        authorize: ({ headers: sent }) => (sent.has('cookie') ? ada : undefined),
+        cors: { origins: [app] },
+      },
+      { publicUrl: 'https://public.example/base' },
+    )
+    expect((await http.fetch(post({ ...headers, cookie: 'a=1' }))).status).toBe(status)
+    const read = new Request(MESSAGES, { headers: { ...headers, cookie: 'a=1' } })
+    expect((await http.fetch(read)).status).toBe(200)
+    const byKey = post({ ...headers, authorization: `Bearer ${key}` })
+    expect((await http.fetch(byKey)).status).toBe(200)
+  })
+})
+
+describe('cors', () => {
+  const preflight = (origin: string) =>
+    new Request(MESSAGES, {
+      method: 'OPTIONS',
+      headers: {
+        origin,
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    })
+  const headersOf = ({ headers }: Response) =>
+    Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control')))
+
+  it('is off by default', async () => {
+    const { http, key } = await openDoor()
+    expect((await http.fetch(preflight('https://app.example'))).status).toBe(405)
+    const sent = await http.fetch(
+      new Request(MESSAGES, sending(key, 'Hello', { origin: 'https://app.example' })),
+    )
+    expect(headersOf(sent)).toEqual({})
+  })
+
+  it('lets pages of the origins read, and no others', async () => {
+    const { http, key } = await openDoor({
+      cors: { origins: ['https://app.example'] },
+      endpoints: ['mcp', 'openai'],
+    })
+    const allowed = await http.fetch(preflight('https://app.example'))
+    expect([allowed.status, headersOf(allowed)]).toMatchObject([
+      204,
+      {
+        'access-control-allow-origin': 'https://app.example',
+        'access-control-allow-headers': 'authorization,content-type',
+        'access-control-allow-methods': expect.stringContaining('DELETE'),
+      },
+    ])
+    expect(headersOf(allowed)).not.toHaveProperty('access-control-allow-credentials')
+    for (const [path, status] of [
+      ['/v1/agents', 200],
+      ['/openai/v1/models', 200],
+      ['/v1/nothing', 404],
+    ] as const) {
+      const ask = (origin: string) =>
+        http.fetch(
+          new Request(`http://host.example${path}`, {
+            headers: { ...withKey(key).headers, origin },
+          }),
+        )
+      const answer = await ask('https://app.example')
+      expect(answer.status).toBe(status)
+      expect(headersOf(answer)).toMatchObject({
+        'access-control-allow-origin': 'https://app.example',
+        'access-control-expose-headers': expect.stringContaining('Location'),
+      })
+      expect(headersOf(await ask('https://evil.example'))).not.toHaveProperty(
+        'access-control-allow-origin',
+      )
+    }
+    const mcp = (origin: string) =>
+      http.fetch(
+        new Request('http://host.example/mcp', {
+          method: 'POST',
+          headers: {
+            ...withKey(key).headers,
+            origin,
+            accept: 'application/json, text/event-stream',
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+        }),
+      )
+    expect((await mcp('https://app.example')).status).toBe(200)
+    expect((await mcp('https://evil.example')).status).toBe(403)
+  })
+
+  it('lets browsers send cookies if the host has a login of its own', async () => {
+    const { http } = await openDoor({
+      authorize: () => ada,
+      cors: { origins: ['https://app.example'] },
+    })
+    expect(headersOf(await http.fetch(preflight('https://app.example')))).toMatchObject({
+      'access-control-allow-credentials': 'true',
+    })
+  })
+
+  it.each(['*', 'app.example', 'https://app.example/', 'https://app.example/path'])(
+    'refuses the origin %j',
+    async (origin) => {
+      await expect(openDoor({ cors: { origins: [origin] } })).rejects.toMatchObject({
+        name: 'SetupError',
+        message: expect.stringContaining(`cors.origins has ${JSON.stringify(origin)}`),
+      })
+    },
+  )
+})
