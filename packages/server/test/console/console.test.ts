@@ -178,8 +178,11 @@ describe('each page of the console', { ...needs('chromium'), timeout: 2 * TIMEOU
     await browser.signedIn(
       async (page) => {
         await page.goto(at(`/webhooks/${webhook(0)}`))
-        await page.getByRole('button', { name: 'Copy ID' }).first().click()
-        await page.locator('.copied').waitFor()
+        // The button shows it for a second.
+        await Promise.all([
+          page.locator('.copied').waitFor(),
+          page.getByRole('button', { name: 'Copy ID' }).first().click(),
+        ])
         expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(webhook(0))
       },
       { permissions: ['clipboard-read', 'clipboard-write'] },

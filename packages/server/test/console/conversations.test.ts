@@ -95,8 +95,8 @@ describe(
           })
         ).isOk()
       await expect.poll(send, { timeout: TIMEOUT_MS }).toBe(true)
-      // The messages run one after another, so some stay open even on a slow machine.
-      for (let i = 0; i < 9; i++) await send()
+      onTestFinished(() => browser.demo.hurry(1))
+      browser.demo.hurry(0) // The message stays open.
       const { page, complaints } = await browser.visit()
       await page.goto(browser.signInUrl())
       await page.goto(at(`/agents/${agent}/delete`))
@@ -105,6 +105,7 @@ describe(
       await page.getByRole('alert').getByText('waiting or running').waitFor()
       await page.evaluate(axe.source)
       expect((await page.evaluate<AxeResults>('axe.run()')).violations).toEqual([])
+      browser.demo.hurry(1)
       await page.getByLabel('Delete anyway').check()
       await page.getByRole('button', { name: 'Delete agent' }).click()
       await page.getByText('The agent was deleted').waitFor()
@@ -178,7 +179,7 @@ describe(
         await page.getByRole('button', { name: 'Send' }).click()
         await page.locator('.answered', { hasText: 'It is in your mailbox' }).waitFor()
         // The page must show the message before the answer.
-        browser.demo.hurry(1)
+        browser.demo.hurry(0)
         await page.fill('#message', 'Think it over')
         await page.getByRole('button', { name: 'Send' }).click()
         await page.locator('.answered.busy').waitFor()
@@ -204,11 +205,13 @@ describe(
     })
 
     it('shows an answer as it streams, and the messages of others, without a new page', async () => {
+      onTestFinished(() => browser.demo.hurry(1))
       await browser.signedIn(async (page) => {
         await page.goto(at('/sessions/support?session=order-4715'))
         await page.locator('.answered table').waitFor()
         await page.evaluate(`window.first = document.querySelector('.exchange')`)
-        // Another person sends this message.
+        // Another person sends this message. Its answer stops after the first word.
+        browser.demo.hurry(0)
         const sent = await browser.demo.service.messages.send({
           projectId: browser.demo.projectId,
           agent: 'support',
@@ -219,6 +222,7 @@ describe(
         const turn = page.locator(`#turn-${sent._unsafeUnwrap().message.id}`)
         await turn.locator('.asked', { hasText: 'Write a summary' }).waitFor()
         await turn.locator('.answered.busy strong', { hasText: 'Summary' }).waitFor()
+        browser.demo.hurry(1)
         await turn.locator('.answered.good a', { hasText: 'the order' }).waitFor()
         expect(await turn.textContent()).toContain('<script>alert(1)</script>')
         await page.fill('#message', 'Thanks! And the invoice?')

@@ -77,6 +77,9 @@ describe(
 
     it('reads out the values of a chart for the pointer and for the arrow keys', async () => {
       await browser.signedIn(async (page) => {
+        // No update of the page takes the focus away.
+        await page.clock.install({ time: 0 })
+        await page.clock.pauseAt(1_000)
         await page.goto(at(''))
         const plot = page.getByRole('group', { name: 'Messages. The arrow keys' })
         const reading = plot.locator('.reading')
