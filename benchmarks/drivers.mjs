@@ -75,12 +75,12 @@ async function record(callers, sends) {
   const agents = { echo: ({ message }) => message }
   const { service, close } = await wire({ ...options, agents }, () => undefined)
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'bench' }))._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'bench' })
   const runtime = { kind: 'function', handler: 'echo' }
   const agent = { projectId, name: 'echo', runtime, desiredState: 'running' }
-  ;(await service.agents.create(agent))._unsafeUnwrap()
+  await service.agents.create(agent)
   const webhook = { projectId, url: 'https://example.com/', events: ['*'], paused: true }
-  ;(await service.webhooks.create(webhook))._unsafeUnwrap()
+  await service.webhooks.create(webhook)
 
   const db = new Database(file)
   db.pragma('wal_checkpoint(truncate)')
@@ -93,7 +93,7 @@ async function record(callers, sends) {
       const number = next++
       const message = { agent: 'echo', sessionId: `s${number}`, message: 'hello' }
       const key = { idempotencyKey: `key ${number}` }
-      ;(await service.messages.send({ projectId, ...message, ...key }))._unsafeUnwrap()
+      await service.messages.send({ projectId, ...message, ...key })
     }
   }
   await Promise.all(Array.from({ length: callers }, sender))

@@ -37,15 +37,15 @@ async function sendsPerSecond({ headers = {}, tracing: used }) {
     () => undefined,
   )
   await service.start()
-  const project = (await service.projects.create({ name: 'bench' }))._unsafeUnwrap()
+  const project = await service.projects.create({ name: 'bench' })
   const runtime = { kind: 'function', handler: 'echo' }
   const agent = { projectId: project.id, name: 'echo', runtime, desiredState: 'running' }
-  ;(await service.agents.create(agent))._unsafeUnwrap()
+  await service.agents.create(agent)
   let next = 0
   const sender = async () => {
     while (next < SENDS) {
       const message = { agent: 'echo', sessionId: `s${next++}`, message: 'hello', ...headers }
-      ;(await service.messages.send({ projectId: project.id, ...message }))._unsafeUnwrap()
+      await service.messages.send({ projectId: project.id, ...message })
     }
   }
   const startedAt = performance.now()

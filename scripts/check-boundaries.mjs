@@ -19,7 +19,10 @@ const SUBJECTS = [
   'messages',
   'agents',
   'operations',
+  'answer',
   'messaging-service',
+  'errors',
+  'throwing',
   'service',
 ]
 const upTo = (subject) => SUBJECTS.slice(0, SUBJECTS.indexOf(subject) + 1)
@@ -30,10 +33,8 @@ const CORE_PLACES = {
   runtimes: ['domain', 'ports'],
   storage: ['domain', 'ports'],
   node: ['domain', 'ports'],
-  errors: upTo('service'),
-  throwing: [...upTo('service'), 'errors'],
-  runtime: [...upTo('webhooks'), 'errors'],
-  index: [...SUBJECTS, 'runtimes', 'errors', 'throwing'],
+  runtime: [...upTo('webhooks'), 'answer', 'errors', 'throwing'],
+  index: [...SUBJECTS, 'runtimes'],
 }
 
 /** The packages that core can import, and the ones that its folder `node` can import. */

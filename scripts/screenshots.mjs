@@ -24,12 +24,10 @@ const listener = await openListener({ host: '127.0.0.1', port: 0, fetch })
 const origin = listener.url
 const browser = await chromium.launch(chromiumOptions())
 
-const { data: open } = (
-  await demo.service.deliveries.list(
-    { projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx' },
-    { limit: 100 },
-  )
-)._unsafeUnwrap()
+const { data: open } = await demo.service.deliveries.list(
+  { projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx' },
+  { limit: 100 },
+)
 const failed = open.toSorted((a, b) => b.attemptCount - a.attemptCount)[0]
 const { projectId, service } = demo
 const recovery = await service.recoveries.start({
@@ -38,7 +36,7 @@ const recovery = await service.recoveries.start({
 })
 const messages = await service.messages.search({ projectId, page: { limit: 1 } })
 const questions = await service.inputs.list({ projectId, page: { limit: 1 } })
-const asking = questions._unsafeUnwrap().data[0].id
+const asking = questions.data[0].id
 const screens = {
   overview: '',
   agents: '/agents',
@@ -53,7 +51,7 @@ const screens = {
   question: `/questions/${asking}`,
   'withdraw-question': `/questions/${asking}/withdraw`,
   'messages-failed': '/messages?state=failed',
-  message: `/messages/${messages._unsafeUnwrap().data[0].message.id}`,
+  message: `/messages/${messages.data[0].message.id}`,
   search: '/search?q=4711',
   'conversation-failed': '/sessions/support?session=order-4712',
   webhooks: '/webhooks',
@@ -66,7 +64,7 @@ const screens = {
   disable: `/webhooks/${demo.webhooks[0].id}/disable`,
   recover: `/recover?webhook=${demo.webhooks[0].id}&status=delivered`,
   'recover-all': '/recover',
-  recovery: `/recoveries/${recovery._unsafeUnwrap().id}?total=200`,
+  recovery: `/recoveries/${recovery.id}?total=200`,
   deliveries: '/deliveries',
   'deliveries-filtered': `/deliveries?answer=2xx&webhook=${demo.webhooks[1].id}`,
   delivery: `/deliveries/${failed.id}`,
@@ -142,7 +140,7 @@ async function portalPictures() {
   for (const [theme, width] of looks) {
     const link = await service.portals.create({ projectId, returnUrl: 'https://app.example.com/' })
     const page = await browser.newPage({ colorScheme: theme, viewport: { width, height: 800 } })
-    await page.goto(`${origin}/console/portal?code=${link._unsafeUnwrap().code}`)
+    await page.goto(`${origin}/console/portal?code=${link.code}`)
     const file = `portal-${theme}-${width}.png`
     await page.screenshot({ path: path.join(folder, file), fullPage: true })
     await page.close()

@@ -2,7 +2,7 @@
 // the drain.
 import { answer } from './answer.mjs'
 import { drained } from './drained.mjs'
-import { must, openService } from './service.mjs'
+import { openService } from './service.mjs'
 
 const {
   database,
@@ -38,7 +38,7 @@ async function fill() {
           message: 'x'.repeat(200),
         }),
     )
-    for (const result of await Promise.all(batch)) must(result)
+    await Promise.all(batch)
   }
 }
 

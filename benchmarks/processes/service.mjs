@@ -26,11 +26,10 @@ export async function openService({
     agents: { never, ...agents },
     ...options,
   })
-  const { projectId } = must(await service.keys.authenticate(KEY))
-  const found = await service.agents.get({ projectId, agent: 'bench' })
-  const agent = found.isOk()
-    ? found.value
-    : must(await createAgent(service, { projectId, handler, concurrency })).agent
+  const { projectId } = await service.keys.authenticate(KEY)
+  const found = service.agents.get({ projectId, agent: 'bench' })
+  const created = () => createAgent(service, { projectId, handler, concurrency })
+  const agent = await found.catch(async () => (await created()).agent)
   const webhookIds = []
   for (const hook of webhooks) {
     const created = await service.webhooks.create({
@@ -40,14 +39,14 @@ export async function openService({
       enabled,
       ordering,
     })
-    webhookIds.push(must(created).webhook.id)
+    webhookIds.push(created.webhook.id)
   }
   /** Makes another project with an agent. Returns its caller. */
   const anotherProject = async () => {
-    const { id } = must(await service.projects.create({ name: 'another' }))
-    must(await createAgent(service, { projectId: id, handler, concurrency }))
+    const { id } = await service.projects.create({ name: 'another' })
+    await createAgent(service, { projectId: id, handler, concurrency })
     const permissions = ['project:message']
-    const { key } = must(await service.keys.create({ projectId: id, name: 'bench', permissions }))
+    const { key } = await service.keys.create({ projectId: id, name: 'bench', permissions })
     return callerOf(url, key)
   }
   return {
@@ -77,5 +76,5 @@ const createAgent = (service, { projectId, handler, concurrency }) =>
     concurrency,
   })
 
-/** Returns the value, or throws and so ends the measurement. */
+/** Returns the value of a call of a storage, or throws and so ends the measurement. */
 export const must = (result) => result._unsafeUnwrap()

@@ -18,7 +18,7 @@ beforeAll(async () => {
   pool = new pg.Pool({ connectionString: await postgres.database() })
   service = createService({ ...fakePlatform(), storage: await openPostgresStorage({ pool }) })
   await service.start()
-  projectId = (await service.projects.create({ name: 'shop' }))._unsafeUnwrap().id
+  projectId = (await service.projects.create({ name: 'shop' })).id
   await service.agents.create({
     projectId,
     name: 'clerk',
@@ -34,8 +34,7 @@ afterAll(async () => {
 
 const orders = async () => (await pool.query('select id from orders')).rows
 const messages = async () =>
-  (await service.messages.list({ projectId, agent: 'clerk', page: { limit: 10 } }))._unsafeUnwrap()
-    .data
+  (await service.messages.list({ projectId, agent: 'clerk', page: { limit: 10 } })).data
 
 it('commits an order and its message together, or neither', async () => {
   const id = await placeOrder(pool, service, projectId, {

@@ -26,9 +26,8 @@ export async function placeOrder(
       idempotencyKey: order.id,
     }
     const accepted = await service.messages.enqueue(message, inTransaction(client))
-    if (accepted.isErr()) throw new Error(`the message was refused: ${accepted.error.kind}`)
     await client.query('commit')
-    return accepted.value.message.id
+    return accepted.message.id
   } catch (error) {
     await client.query('rollback')
     throw error

@@ -13,11 +13,9 @@ async function serve() {
   const runtimes = [functionRuntime({ echo: ({ message }) => message })]
   const service = createService({ ...platform, runtimes })
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'test' })
   const permissions = ['project:message', 'project:agents', 'project:webhooks'] as const
-  const { key } = (
-    await service.keys.create({ projectId, name: 'test', permissions })
-  )._unsafeUnwrap()
+  const { key } = await service.keys.create({ projectId, name: 'test', permissions })
   const messaging = createHttpApp({
     service,
     crypto: platform.crypto,

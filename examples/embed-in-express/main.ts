@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import path from 'node:path'
 import { getRequestListener } from '@hono/node-server'
-import { createService, functionRuntime, MessagingError, throwing } from '@org/agent-messaging-core'
+import { createService, functionRuntime, MessagingError } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-adapter-http'
 import {
@@ -45,7 +45,7 @@ function unlessTaken(error: unknown): void {
   if (!(error instanceof MessagingError && error.kind.endsWith('_taken'))) throw error
 }
 
-const { projects, agents, keys } = throwing(service)
+const { projects, agents, keys } = service
 const known = (await projects.list({ limit: 100 })).data.find(({ name }) => name === 'demo')
 const { id: projectId } = known ?? (await projects.create({ name: 'demo' }))
 const greet = { kind: 'function', handler: 'greet' }

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { createService, throwing } from '@org/agent-messaging-core'
+import { createService } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import {
   addressGuard,
@@ -89,7 +89,7 @@ it.each(EXAMPLES)('%s starts twice on one file, and its deliveries succeed', asy
   expect(printed).toContain('Hello ada')
   const { seen, url } = await receiver()
   const projectId = await withService(folder, masterKey(), async (service) => {
-    const { projects, webhooks } = throwing(service)
+    const { projects, webhooks } = service
     const { data } = await projects.list({ limit: 10 })
     expect(data.map(({ name }) => name)).toEqual(['demo'])
     const id = data[0]?.id ?? ''
@@ -100,7 +100,7 @@ it.each(EXAMPLES)('%s starts twice on one file, and its deliveries succeed', asy
   expect(run(/^\S+ agent-messaging delivery\.attempted .*error=address_blocked.*\n$/)).toBe(printed)
 
   await withService(folder, masterKey(), async (service) => {
-    const { projects, deliveries } = throwing(service)
+    const { projects, deliveries } = service
     expect((await projects.list({ limit: 10 })).data).toHaveLength(1)
     await service.start()
     const { data } = await deliveries.list({ projectId }, { limit: 10 })

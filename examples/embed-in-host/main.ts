@@ -16,14 +16,13 @@ const sender = httpWebhookSender(http)
 const service = createService({ ...platform, storage, sender, runtimes })
 await service.start()
 
-const project = await service.projects.create({ name: 'demo' })
-if (project.isErr()) throw new Error(project.error.kind)
-const ref = { projectId: project.value.id, agent: 'shouter' }
+const { id: projectId } = await service.projects.create({ name: 'demo' })
+const ref = { projectId, agent: 'shouter' }
 const runtime = { kind: 'function', handler: 'shout' }
-await service.agents.create({ projectId: ref.projectId, name: ref.agent, runtime })
-const sent = await service.messages.send({ ...ref, sessionId: 'chat-1', message: 'hello' })
-if (sent.isOk() && sent.value.message.state.kind === 'responded')
-  console.log(sent.value.message.state.response)
+await service.agents.create({ projectId, name: ref.agent, runtime })
+const hello = { ...ref, sessionId: 'chat-1', message: 'hello' }
+const { message } = await service.messages.send(hello)
+if (message.state.kind === 'responded') console.log(message.state.response)
 
 await service.stop()
 await Promise.all([http.close(), storage.close()])

@@ -24,7 +24,7 @@ beforeAll(async () => {
     masterKey: randomBytes(32),
     addresses,
   })
-  projectId = (await service.service.projects.create({ name: 'receivers' }))._unsafeUnwrap().id
+  projectId = (await service.service.projects.create({ name: 'receivers' })).id
 })
 afterEach(async () => {
   for (const end of ends.splice(0)) await end()
@@ -88,13 +88,14 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<boole
 /** Expects a receiver to accept a delivery of the service. */
 async function expectDelivered(url: string): Promise<void> {
   const { webhooks, deliveries } = service.service
-  const { webhook } = (
-    await webhooks.create({ projectId, url, events: ['message.responded'], secret: SECRET })
-  )._unsafeUnwrap()
-  const { id: deliveryId } = (
-    await webhooks.sendTestEvent({ projectId, webhookId: webhook.id })
-  )._unsafeUnwrap()
-  const delivery = async () => (await deliveries.get({ projectId, deliveryId }))._unsafeUnwrap()
+  const { webhook } = await webhooks.create({
+    projectId,
+    url,
+    events: ['message.responded'],
+    secret: SECRET,
+  })
+  const { id: deliveryId } = await webhooks.sendTestEvent({ projectId, webhookId: webhook.id })
+  const delivery = async () => await deliveries.get({ projectId, deliveryId })
   expect(await until(async () => (await delivery()).attempts.length > 0)).toBe(true)
   expect((await delivery()).delivery.state.kind).toBe('delivered')
 }

@@ -6,7 +6,7 @@ it('tells the customer when the agent needs longer than 30 seconds', async () =>
   const fakes = fakePlatform()
   const service = createService(fakes)
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'test' })
   await service.agents.create({
     projectId,
     name: 'support',
@@ -25,7 +25,7 @@ it('tells the customer when the agent needs longer than 30 seconds', async () =>
     message: 'My parcel is lost',
   })
   await fakes.clock.advance(30_000)
-  const { message } = (await sending)._unsafeUnwrap()
+  const { message } = await sending
   expect(message.state.kind).toBe('running') // 202: the customer reads "we are on it"
 
   fakes.runtime.answer(message.id, 'It is at your neighbour')

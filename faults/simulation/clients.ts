@@ -1,7 +1,7 @@
 import type { MessagingService, SendInput } from '@org/agent-messaging-core'
 import type { ClientRequest } from '../checker/history.js'
 import type { Population } from './populate.js'
-import type { AnyProcess } from './process.js'
+import type { Answered, AnyProcess } from './process.js'
 import { newReceiver } from './receivers.js'
 import { latency, type FailureRates } from './failure-rates.js'
 import type { Timeline } from './timeline.js'
@@ -21,7 +21,7 @@ type ClientOptions = Pick<Population, 'projectId' | 'agentIds'> & {
   readonly anyProcess: AnyProcess
 }
 
-type Request<T> = (service: MessagingService) => PromiseLike<T>
+type Request<T> = (service: MessagingService) => Promise<T>
 type Row = { readonly id: string }
 
 const SESSIONS = 3
@@ -51,7 +51,7 @@ export function createClients({
     new Promise((resolve) => void timeline.after(ms, resolve))
 
   /** Returns undefined if the answer was lost. */
-  async function ask<T>(request: Request<T>): Promise<T | undefined> {
+  async function ask<T>(request: Request<T>): Promise<Answered<T> | undefined> {
     const answer = await anyProcess()?.ask(request)
     await pause(latency(dice, rates))
     return dice.chance(rates.answersLost) ? undefined : answer

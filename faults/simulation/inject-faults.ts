@@ -58,7 +58,7 @@ export function startFaultInjection({
     void process
       .ask((service) => service.stop({ graceMs }).then(() => true))
       .then((hasEnded) => {
-        if (hasEnded !== true) return
+        if (!hasEnded?.isOk()) return
         // A run that ignores its abort can outlast the grace, and so can open requests.
         faults.record('a stopped process ends', 0)
         process.crash()

@@ -1,5 +1,4 @@
 import type { MessagingService } from '@org/agent-messaging-core'
-import type { Result } from 'neverthrow'
 import { KIND } from './agents.js'
 import { MAX_QUEUED } from './policy.js'
 import type { AnyProcess } from './process.js'
@@ -17,9 +16,7 @@ export async function populate(
   agents: number,
   webhooks: number,
 ): Promise<Population> {
-  const ask = async <T, E>(
-    request: (service: MessagingService) => PromiseLike<Result<T, E>>,
-  ): Promise<T> => {
+  const ask = async <T>(request: (service: MessagingService) => Promise<T>): Promise<T> => {
     const answer = await anyProcess()?.ask(request)
     if (!answer) throw new Error('no process answers before the first fault')
     return answer._unsafeUnwrap()

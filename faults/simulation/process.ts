@@ -1,11 +1,22 @@
 import { createHmac } from 'node:crypto'
-import { createService, type MessagingService, type Policy } from '@org/agent-messaging-core'
+import {
+  createService,
+  type MessagingService,
+  type Policy,
+  type ServiceError,
+} from '@org/agent-messaging-core'
 import {
   type ResponseSignal,
   type Storage,
   type WorkSignal,
 } from '@org/agent-messaging-core/storage'
-import { type Clock, type Ids, type WebhookSender } from '@org/agent-messaging-core/runtime'
+import {
+  errorIn,
+  type Clock,
+  type Ids,
+  type WebhookSender,
+} from '@org/agent-messaging-core/runtime'
+import { err, ok, type Result } from 'neverthrow'
 import { fakeCrypto } from '@org/agent-messaging-testing'
 import type { Agents } from './agents.js'
 import type { FaultLog } from './fault-log.js'
@@ -39,12 +50,14 @@ export type Process = {
    * Sends a request to the service. Returns undefined if the process is dead or dies before the
    * answer. Effects before its death stay.
    */
-  ask<T>(request: (service: MessagingService) => PromiseLike<T>): Promise<T | undefined>
+  ask<T>(request: (service: MessagingService) => Promise<T>): Promise<Answered<T> | undefined>
   /** Acts like `kill -9`: all state in memory is lost. */
   crash(): void
   /** Acts like SIGSTOP, and SIGCONT after `ms`. */
   freeze(ms: number): void
 }
+
+export type Answered<T> = Result<T, ServiceError>
 
 /** Returns a random living process, or undefined if all are dead. */
 export type AnyProcess = () => Process | undefined
@@ -83,12 +96,16 @@ export function startProcess(environment: Environment, name: string): Process {
     get isAlive() {
       return owner.isAlive
     },
-    ask: (request) => {
+    ask: <T>(request: (service: MessagingService) => Promise<T>) => {
       if (!owner.isAlive) return Promise.resolve(undefined)
-      return new Promise((resolve) => {
+      return new Promise<Answered<T> | undefined>((resolve) => {
         const endUnanswered = (): void => resolve(undefined)
         const answer = async (): Promise<void> => {
-          resolve(await request(service))
+          const answered = request(service).then(
+            (value) => ok<T, ServiceError>(value),
+            (thrown) => err<T, ServiceError>(errorIn(thrown)),
+          )
+          resolve(await answered)
           waitingClients.delete(endUnanswered)
         }
         waitingClients.add(endUnanswered)

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { createService, functionRuntime, MessagingError, throwing } from '@org/agent-messaging-core'
+import { createService, functionRuntime, MessagingError } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
 import { createHttpApp } from '@org/agent-messaging-adapter-http'
 import {
@@ -67,7 +67,7 @@ async function open() {
 
 /** Creates the project, its agent and the API key, or finds the ones of the first start. */
 async function setUp(service) {
-  const { projects, agents, keys } = throwing(service)
+  const { projects, agents, keys } = service
   const known = (await projects.list({ limit: 100 })).data.find(({ name }) => name === 'demo')
   const { id: projectId } = known ?? (await projects.create({ name: 'demo' }))
   const greet = { kind: 'function', handler: 'greet' }

@@ -1,5 +1,5 @@
-import { err, ok, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
-import type { Requester, Authenticate } from '@org/agent-messaging-http-kit'
+import { PERMISSIONS, type Permission } from '@org/agent-messaging-core'
+import { refusal, type Requester, type Authenticate } from '@org/agent-messaging-http-kit'
 import { anApiKey } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { aMessage, openScene, UNKNOWN_ID, type Scene } from '../test/scene.js'
@@ -27,7 +27,7 @@ describe('A: authentication', () => {
       isRevoked: async () => false,
     }
     const authenticate: Authenticate = async ({ headers }) =>
-      headers.get('authorization') === 'Session s-1' ? ok(access) : err({ kind: 'unauthorized' })
+      headers.get('authorization') === 'Session s-1' ? access : refusal({ kind: 'unauthorized' })
     const scene = await openScene({ http: { authenticate } })
     expect((await get(scene, 'Session s-1')).status).toBe(200)
     expect((await get(scene, 'Session s-1', '/v1/webhooks')).error.code).toBe('FORBIDDEN')

@@ -19,7 +19,7 @@ async function openEcho(maxBodyBytes?: number) {
     runtime: { kind: 'function', handler: 'echo' },
     desiredState: 'running',
   } as const
-  const { agent } = (await scene.service.agents.create(echo))._unsafeUnwrap()
+  const { agent } = await scene.service.agents.create(echo)
   const path = `/v1/agents/${agent.id}/messages`
   const post = (body: string | Uint8Array, headers?: Record<string, string>): Promise<Answer> =>
     scene.ask('POST', path, { body, ...(headers && { headers }) })

@@ -1,7 +1,6 @@
 import { bodyTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
-import { type HttpError, readBytes } from '@org/agent-messaging-http-kit'
+import { type HttpError, readBytes, refusal } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
-import { err, ok, type Result } from 'neverthrow'
 import type { Env } from './env.js'
 
 const BYTE_ORDER_MARK = 0xfeff
@@ -15,31 +14,28 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Reads the body as JSON. Limits its bytes, depth and values. A body whose `Content-Length` is too
- * large is not read at all. Other bodies are read up to the limit.
+ * large is not read at all. Other bodies are read up to the limit. Refuses any other body.
  */
-export async function readJson(
-  c: Context<Env>,
-  maxBytes: number,
-): Promise<Result<unknown, HttpError>> {
+export async function readJson(c: Context<Env>, maxBytes: number): Promise<unknown> {
   const problem = headerProblem(c)
-  if (problem) return err(problem)
+  if (problem) return refusal(problem)
   const cached = { ...c.req.bodyCache }
   const text = await readText(c, maxBytes)
-  if (typeof text !== 'string') return err(text)
+  if (typeof text !== 'string') return refusal(text)
   // The cache loses the bytes that were just read, and keeps the entries that the host made.
   c.req.bodyCache = Object.assign(cached, { text: Promise.resolve(text) })
   const reason = jsonTextProblem(text, bodyTextLimits)
-  if (reason !== undefined) return err({ kind: 'body_malformed', reason })
+  if (reason !== undefined) return refusal({ kind: 'body_malformed', reason })
   try {
-    return ok(JSON.parse(text))
+    return JSON.parse(text)
   } catch {
-    return err({ kind: 'body_malformed', reason: 'is not valid JSON' })
+    return refusal({ kind: 'body_malformed', reason: 'is not valid JSON' })
   }
 }
 
 /** As `readJson`, for an optional body. A request without a body counts as `{}`. */
 export const readJsonIfSent: typeof readJson = async (c, maxBytes) =>
-  isBodyless(c) ? ok({}) : readJson(c, maxBytes)
+  isBodyless(c) ? {} : readJson(c, maxBytes)
 
 /**
  * Without a length, a body that the host has read looks like no body. `Content-Type` then tells

@@ -1,9 +1,9 @@
+import { errorIn, type ErrorOf } from '@org/agent-messaging-core/runtime'
 import { zValidator } from '@hono/zod-validator'
 import type { Page } from '@org/agent-messaging-core'
 import { type Requester, errorFor, type HttpError, reply } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
-import type { Err, Result, ResultAsync } from 'neverthrow'
 import { z } from 'zod'
 import { annotated, describeHandler, type RouteNotes } from './document/describe-route.js'
 import type { Env } from './env.js'
@@ -62,10 +62,7 @@ export const replyEmpty = (c: Context<Env>): Response =>
   })
 
 /** The errors that a declaration names. The checks add the others. */
-type KindIn<R> =
-  R extends Err<unknown, infer E extends HttpError>
-    ? Exclude<E['kind'], 'unavailable' | 'invalid'>
-    : never
+type KindIn<Found> = Exclude<ErrorOf<Found>['kind'], 'unavailable' | 'invalid'>
 type Exactly<Named, Found> = [Found] extends [Named]
   ? [Named] extends [Found]
     ? unknown
@@ -94,17 +91,9 @@ type Group = { readonly tag: string; readonly access?: MiddlewareHandler<Env> }
  */
 export const routesOf =
   (d: Pick<HttpDeps, 'maxBodyBytes'>, { tag, access }: Group) =>
-  <
-    T,
-    Sent extends z.ZodType,
-    Found extends ResultAsync<T, HttpError> | Promise<Result<T, HttpError>>,
-    Kind extends HttpError['kind'] = never,
-  >(
+  <T, Sent extends z.ZodType, Found extends Promise<T>, Kind extends HttpError['kind'] = never>(
     declared: Declared<T, Sent, Kind>,
-    handler: (
-      c: Context<Env>,
-      sent: z.output<Sent>,
-    ) => Found & Exactly<Kind, KindIn<Awaited<Found>>>,
+    handler: (c: Context<Env>, sent: z.output<Sent>) => Found & Exactly<Kind, KindIn<Found>>,
   ) => {
     const { answer, body, query, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
     const checks: MiddlewareHandler[] = [
@@ -123,10 +112,11 @@ export const routesOf =
         if (refusal) return refusal
       }
       const sent = c.req.valid((body ? 'json' : 'query') as never)
-      const result = await handler(c, sent)
-      return result.isOk()
-        ? answer.show(c, result.value)
-        : refuse(c, await errorFor(accessOf(c), result.error))
+      try {
+        return answer.show(c, await handler(c, sent))
+      } catch (thrown) {
+        return refuse(c, await errorFor(accessOf(c), errorIn(thrown)))
+      }
     }
   }
 
@@ -138,10 +128,8 @@ async function refusalBy(check: MiddlewareHandler, c: Context<Env>): Promise<Res
       isAccepted = true
     })
     return isAccepted ? undefined : ((await refuseRevoked(c)) ?? (refusal as Response))
-  } catch (error) {
-    const revoked = await refuseRevoked(c)
-    if (revoked) return revoked
-    throw error
+  } catch (thrown) {
+    return (await refuseRevoked(c)) ?? refuse(c, errorIn(thrown))
   }
 }
 
@@ -167,11 +155,9 @@ const validBody = (
   const read = isBodyOptional ? readJsonIfSent : readJson
   return annotated<MiddlewareHandler<Env>>(
     async (c, next) => {
-      const found = await read(c, maxBodyBytes)
-      if (found.isErr()) return refuse(c, found.error)
-      const { value } = found
-      const checked = schema.safeParse(value)
-      if (!checked.success) return refuseInvalid(c, { ...checked, data: value }, 'body')
+      const body = await read(c, maxBodyBytes)
+      const checked = schema.safeParse(body)
+      if (!checked.success) return refuseInvalid(c, { ...checked, data: body }, 'body')
       c.req.addValidatedData('json', checked.data as object)
       return next()
     },

@@ -57,17 +57,14 @@ export async function openScene({
   })
   if (isStarted) await service.start()
 
-  const project = (await service.projects.create({ name: 'a project' }))._unsafeUnwrap()
+  const project = await service.projects.create({ name: 'a project' })
   const keyWith = async (
     permissions: readonly Permission[],
     projectId = project.id,
     expiresAt?: number,
-  ) =>
-    (
-      await service.keys.create({ projectId, name: 'a key', permissions, expiresAt })
-    )._unsafeUnwrap()
+  ) => await service.keys.create({ projectId, name: 'a key', permissions, expiresAt })
   const { key } = await keyWith(PERMISSIONS)
-  const otherProject = (await service.projects.create({ name: 'another project' }))._unsafeUnwrap()
+  const otherProject = await service.projects.create({ name: 'another project' })
   const otherKey = (await keyWith(PERMISSIONS, otherProject.id)).key
 
   let requests = 0

@@ -176,8 +176,7 @@ it('other receivers get their events at once while 100,000 deliveries wait for a
     storage: lab.storage,
   })
   const webhookTo = async (url: string, event: 'agent.error' | 'message.responded') =>
-    (await service.webhooks.create({ projectId: PROJECT_ID, url, events: [event] }))._unsafeUnwrap()
-      .webhook
+    (await service.webhooks.create({ projectId: PROJECT_ID, url, events: [event] })).webhook
   pileUp(lab, await webhookTo('https://hangs.example', 'agent.error'), BACKLOG, 0)
   await webhookTo('https://fast.example', 'message.responded')
   await lab.storage.agents.create(anAgent({ name: 'bot' }), 1_000)
@@ -196,7 +195,7 @@ it('other receivers get their events at once while 100,000 deliveries wait for a
       stepMs: 1,
       maxMs: 100,
     })
-    expect((await sent).isOk()).toBe(true)
+    await sent
   }
   expect(countOf('https://hangs.example')).toBe(8)
   await lab.storage.close()

@@ -1,6 +1,5 @@
 import type { Webhook } from '@org/agent-messaging-core'
 import type { Child } from 'hono/jsx'
-import { ok, safeTry } from 'neverthrow'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { type Count, countMatching, countText } from './parts/parts.js'
 import { webhookRef } from './parts/input.js'
@@ -15,12 +14,12 @@ import { need } from './access/sign-in.js'
 export const confirmRoutes = ({ service }: ConsoleDeps) =>
   newRoutes().get('/webhooks/:id/:action{rotate|disable|delete}', need('project:webhooks'), (c) => {
     const ref = webhookRef(c)
-    const found = safeTry(async function* () {
-      const webhook = yield* service.webhooks.get(ref)
-      return ok({ webhook, open: yield* countMatching(service, { ...ref, status: 'pending' }) })
-    })
+    const found = async () => {
+      const webhook = await service.webhooks.get(ref)
+      return { webhook, open: await countMatching(service, { ...ref, status: 'pending' }) }
+    }
     const action = c.req.param('action') as keyof typeof ACTIONS
-    return showFound(c, found, (of) => confirmPage(c, of, action))
+    return showFound(c, found(), (of) => confirmPage(c, of, action))
   })
 
 type Consequences = { readonly webhook: Webhook; readonly open: Count }

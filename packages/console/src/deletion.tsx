@@ -1,5 +1,4 @@
 import type { Agent, MessagingService } from '@org/agent-messaging-core'
-import { ok, safeTry } from 'neverthrow'
 import { askPage } from './confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { erasePath, sessionPath } from './messages/conversation.js'
@@ -78,16 +77,18 @@ export const deletionRoutes = ({ service }: ConsoleDeps) => {
 
 const MAX_SESSIONS = 100
 
-const agentWithSessions = (service: MessagingService, ref: { projectId: string; agent: string }) =>
-  safeTry(async function* () {
-    const agent = yield* service.agents.get(ref)
-    const { data, nextCursor } = yield* service.sessions.list({
-      projectId: ref.projectId,
-      agent: agent.id,
-      page: { limit: MAX_SESSIONS },
-    })
-    return ok({ agent, sessions: { count: data.length, isAll: nextCursor === null } })
+async function agentWithSessions(
+  service: MessagingService,
+  ref: { projectId: string; agent: string },
+) {
+  const agent = await service.agents.get(ref)
+  const { data, nextCursor } = await service.sessions.list({
+    projectId: ref.projectId,
+    agent: agent.id,
+    page: { limit: MAX_SESSIONS },
   })
+  return { agent, sessions: { count: data.length, isAll: nextCursor === null } }
+}
 
 type Doomed = { readonly agent: Agent; readonly sessions: Count }
 type Refused = { readonly problem: string; readonly isBusy?: boolean }

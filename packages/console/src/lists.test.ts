@@ -37,7 +37,7 @@ describe('the form of a message', () => {
     await press('Pay 10 €')
     await press('Pay 20 €')
     const found = await service.messages.search({ projectId, page: { limit: 9 } })
-    const messages = found._unsafeUnwrap().data.map(({ message }) => message.message)
+    const messages = found.data.map(({ message }) => message.message)
     expect(messages).toEqual(['Pay 20 €', 'Pay 10 €', 'Hello'])
     expect(fieldIn(await text(path), 'formId')).not.toBe(formId)
   })
@@ -53,7 +53,7 @@ describe('the form of a message', () => {
     expect(shown === '' || shown === formId).toBe(true)
     await send(path, { formId, message: 'Pay', agent: 'bot' })
     const found = await service.messages.search({ projectId, page: { limit: 9 } })
-    expect(found._unsafeUnwrap().data).toHaveLength(2)
+    expect(found.data).toHaveLength(2)
   })
 })
 
@@ -67,7 +67,7 @@ describe('the list of messages', () => {
       message: 'never',
       waitMs: 0,
     })
-    const { message } = sent._unsafeUnwrap()
+    const { message } = sent
     await service.messages.cancel({ projectId, agent: 'bot', messageId: message.id })
     const page = await text('/console/messages')
     const action = /action="(\/console\/messages\/[^"]*\/retry)"/.exec(page)?.[1] ?? ''
@@ -95,7 +95,7 @@ async function openWithWebhooks() {
       url: `https://${name}.example/`,
       events: ['*'],
     })
-    return created._unsafeUnwrap().webhook.id
+    return created.webhook.id
   }
   return { ...opened, create }
 }
@@ -114,7 +114,7 @@ describe('the list of webhooks', () => {
     const [, fact] = /Last failed<\/dt><dd>(.*?)<\/dd>/s.exec(
       await text(`/console/webhooks/${webhookId}`),
     ) as RegExpExecArray
-    expect(fact).toContain(`href="/console/deliveries/${sent._unsafeUnwrap().id}"`)
+    expect(fact).toContain(`href="/console/deliveries/${sent.id}"`)
     expect(fact).toContain('503')
     expect(fact).toContain('&lt;b&gt;out of disk&lt;/b&gt;')
   })
@@ -138,7 +138,7 @@ describe('the list of webhooks', () => {
     expect(await hostsIn('bad')).toEqual([])
     expect(await text('/console')).toContain('no webhook holds any')
     const asked = { projectId, agent: 'bot', sessionId: 's', message: 'never', waitMs: 0 }
-    const { message } = (await service.messages.send(asked))._unsafeUnwrap()
+    const { message } = await service.messages.send(asked)
     await service.messages.cancel({ projectId, agent: 'bot', messageId: message.id })
     expect(await text('/console')).toContain('href="/console/webhooks?show=held">2 by paused<')
   })
@@ -158,7 +158,7 @@ describe('an API key', () => {
   it('can expire', async () => {
     const { send, service, projectId, clock } = await open()
     await send('/console/keys', { name: 'k', permissions: 'project:message', days: '30' })
-    const [key] = (await service.keys.list(projectId, { limit: 1 }))._unsafeUnwrap().data
+    const [key] = (await service.keys.list(projectId, { limit: 1 })).data
     expect(key?.expiresAt).toBe(clock.now() + 30 * 24 * HOUR)
   })
 
@@ -167,9 +167,9 @@ describe('an API key', () => {
     const names = Array.from({ length: 101 }, (_, i) => `key ${i}`)
     for (const name of names)
       await service.keys.create({ projectId, name, permissions: ['project:message'] })
-    const page = (await service.keys.list(projectId, { limit: 100 }))._unsafeUnwrap()
+    const page = await service.keys.list(projectId, { limit: 100 })
     const last = await service.keys.list(projectId, { limit: 9, cursor: page.nextCursor ?? '' })
-    const oldest = last._unsafeUnwrap().data.find(({ name }) => name === 'key 0')
+    const oldest = last.data.find(({ name }) => name === 'key 0')
     expect(await text(`/console/keys/${oldest?.id}/revoke`)).toContain('key 0')
     const unknown = '01a2087e-bb88-712b-ac6f-8ca626ef0ec3'
     expect((await get(`/console/keys/${unknown}/revoke`, cookie)).status).toBe(404)

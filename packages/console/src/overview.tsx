@@ -4,7 +4,6 @@ import {
   type ProjectStats,
   type Webhook,
 } from '@org/agent-messaging-core'
-import { ok, okAsync, safeTry } from 'neverthrow'
 import { Chart } from './parts/charts.js'
 import { Command } from './parts/parts.js'
 import { can, projectIn } from './parts/input.js'
@@ -33,7 +32,7 @@ const DAY = 86_400_000
 const MAX_WEBHOOKS = 100
 /** All agents: the oldest one can be the one in error. */
 const MAX_AGENTS = defaultLimits.agentsPerProject
-const NOTHING = okAsync({ data: [] })
+const NOTHING = { data: [] }
 
 export const overviewRoutes = ({ service }: ConsoleDeps) =>
   newRoutes().get('/', (c) => {
@@ -41,23 +40,23 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
     const seesWebhooks = can(c, 'project:webhooks')
     const asked = c.req.query('range')
     const range = isRange(asked) ? asked : '1h'
-    const found = safeTry(async function* () {
-      const counted = yield* readCounts(service, projectId, range)
-      const people = yield* service.stats({ projectId, step: '1d', from: counted.now - DAY })
-      const agents = yield* can(c, 'project:agents')
-        ? service.agents.list(projectId, { limit: MAX_AGENTS })
+    const found = async () => {
+      const counted = await readCounts(service, projectId, range)
+      const people = await service.stats({ projectId, step: '1d', from: counted.now - DAY })
+      const agents = can(c, 'project:agents')
+        ? await service.agents.list(projectId, { limit: MAX_AGENTS })
         : NOTHING
-      const webhooks = yield* seesWebhooks
-        ? service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+      const webhooks = seesWebhooks
+        ? await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
         : NOTHING
-      return ok<OverviewData>({
+      return {
         counted,
         people,
         agents: agents.data,
         webhooks: webhooks.data,
-      })
-    })
-    return showFound(c, found, (data) =>
+      } satisfies OverviewData
+    }
+    return showFound(c, found(), (data) =>
       show(
         c,
         { title: 'Overview', section: 'Overview' },

@@ -6,9 +6,7 @@ async function withLongSession() {
   const s = await scene()
   const cookie = await s.signIn()
   const send = async (agent: string, sessionId: string, message = 'hello') =>
-    (
-      await s.service.messages.send({ projectId: s.projectId, agent, sessionId, message })
-    )._unsafeUnwrap().message
+    (await s.service.messages.send({ projectId: s.projectId, agent, sessionId, message })).message
   for (let i = 0; i < 26; i++) await send('bot', 'long')
   const search = (q: string) =>
     s.get(`/console/search?${new URLSearchParams({ q }).toString()}`, cookie)
@@ -18,7 +16,7 @@ async function withLongSession() {
 describe('the search', () => {
   it('opens a session of more than a page straight at its page', async () => {
     const { search, service, projectId } = await withLongSession()
-    const { id } = (await service.agents.get({ projectId, agent: 'bot' }))._unsafeUnwrap()
+    const { id } = await service.agents.get({ projectId, agent: 'bot' })
     const found = await search('long')
     expect(found.status).toBe(302)
     expect(found.headers.get('location')).toBe(`/console/sessions/${id}?session=long`)

@@ -1,6 +1,5 @@
 import type { FoundMessage, MessagingService, Permission, Webhook } from '@org/agent-messaging-core'
-import { isStorableText, isUuid } from '@org/agent-messaging-core/runtime'
-import { ok, okAsync, ResultAsync, safeTry } from 'neverthrow'
+import { isStorableText, isUuid, orUndefined } from '@org/agent-messaging-core/runtime'
 import { type ConsoleDeps, newRoutes, type PageRequest } from './context.js'
 import { SessionLink, sessionPath } from './messages/conversation.js'
 import { show, showFound } from './parts/layout.js'
@@ -18,7 +17,7 @@ import { WebhookName } from './parts/wording.js'
 const MAX_MESSAGES = 25
 const MAX_WEBHOOKS = 100
 const MAX_AGENTS = 100
-const NO_MESSAGES = okAsync({ data: [], nextCursor: null })
+const NO_MESSAGES = { data: [], nextCursor: null }
 
 /** Messages that match in one way, with the list that has all of them. */
 type Group = {
@@ -65,103 +64,96 @@ type Key = {
 }
 
 /** Finds an id first, then names, and a part of a text only if nothing has that name. */
-const find = (service: MessagingService, key: Key, text: string) =>
-  safeTry(async function* () {
-    if (isUuid(text)) {
-      const path = yield* pathOfId(service, key, text.toLowerCase())
-      if (path !== undefined) return ok<Results>({ ...NOTHING, path })
-    }
-    const named = yield* findNamed(service, key, text)
-    if (named.sessions.length + named.webhooks.length + named.groups.length > 0) return ok(named)
-    const part = yield* groupOf(service, key, `Messages with “${text}”`, { text })
-    return ok<Results>({ ...NOTHING, groups: part.found.length > 0 || part.hasMore ? [part] : [] })
-  })
+async function find(service: MessagingService, key: Key, text: string) {
+  if (isUuid(text)) {
+    const path = await pathOfId(service, key, text.toLowerCase())
+    if (path !== undefined) return { ...NOTHING, path } satisfies Results
+  }
+  const named = await findNamed(service, key, text)
+  if (named.sessions.length + named.webhooks.length + named.groups.length > 0) return named
+  const part = await groupOf(service, key, `Messages with “${text}”`, { text })
+  return {
+    ...NOTHING,
+    groups: part.found.length > 0 || part.hasMore ? [part] : [],
+  } satisfies Results
+}
 
 /** Returns the page of the message, delivery or webhook with this id. */
-const pathOfId = ({ messages, deliveries, webhooks }: MessagingService, key: Key, id: string) =>
-  safeTry(async function* () {
-    const { projectId, permissions } = key
-    if (permissions.includes('project:message')) {
-      const { data } = yield* messages.search({ projectId, messageId: id, page: { limit: 1 } })
-      if (data.length > 0) return ok(messagePath(id))
-    }
-    if (!permissions.includes('project:webhooks')) return ok(undefined)
-    const delivery = await deliveries.get({ projectId, deliveryId: id })
-    if (delivery.isOk()) return ok(`${BASE}/deliveries/${id}`)
-    const webhook = await webhooks.get({ projectId, webhookId: id })
-    return ok(webhook.isOk() ? `${BASE}/webhooks/${id}` : undefined)
-  })
+async function pathOfId(
+  { messages, deliveries, webhooks }: MessagingService,
+  key: Key,
+  id: string,
+) {
+  const { projectId, permissions } = key
+  if (permissions.includes('project:message')) {
+    const { data } = await messages.search({ projectId, messageId: id, page: { limit: 1 } })
+    if (data.length > 0) return messagePath(id)
+  }
+  if (!permissions.includes('project:webhooks')) return undefined
+  const delivery = await orUndefined(deliveries.get({ projectId, deliveryId: id }))
+  if (delivery) return `${BASE}/deliveries/${id}`
+  const webhook = await orUndefined(webhooks.get({ projectId, webhookId: id }))
+  return webhook && `${BASE}/webhooks/${id}`
+}
 
-const findNamed = (service: MessagingService, key: Key, text: string) =>
-  safeTry(async function* () {
-    const messages = (which: string, filter: MessageFilter) =>
-      groupOf(service, key, `Messages ${which} “${text}”`, filter)
-    const inSessions = yield* messages('of the session', { session: text })
-    const ofUser = yield* messages('of the end user', { user: text })
-    const correlated = yield* messages('with the correlation ID', { correlation: text })
-    const webhooks = key.permissions.includes('project:webhooks')
-      ? (yield* service.webhooks.list(key.projectId, { limit: MAX_WEBHOOKS })).data
-      : []
-    return ok<Results>({
-      sessions: yield* sessionsOf(service, key, inSessions),
-      webhooks: webhooks.filter((webhook) => hasWords(webhook, text)),
-      groups: [ofUser, correlated].filter(({ found }) => found.length > 0),
-      ofSessions: inSessions.hasMore ? inSessions : undefined,
-    })
-  })
+async function findNamed(service: MessagingService, key: Key, text: string) {
+  const messages = (which: string, filter: MessageFilter) =>
+    groupOf(service, key, `Messages ${which} “${text}”`, filter)
+  const inSessions = await messages('of the session', { session: text })
+  const ofUser = await messages('of the end user', { user: text })
+  const correlated = await messages('with the correlation ID', { correlation: text })
+  const webhooks = key.permissions.includes('project:webhooks')
+    ? (await service.webhooks.list(key.projectId, { limit: MAX_WEBHOOKS })).data
+    : []
+  return {
+    sessions: await sessionsOf(service, key, inSessions),
+    webhooks: webhooks.filter((webhook) => hasWords(webhook, text)),
+    groups: [ofUser, correlated].filter(({ found }) => found.length > 0),
+    ofSessions: inSessions.hasMore ? inSessions : undefined,
+  } satisfies Results
+}
 
-const groupOf = (
+async function groupOf(
   { messages }: MessagingService,
   { projectId, permissions, abort }: Key,
   title: string,
   filter: MessageFilter,
-) => {
+): Promise<Group> {
   const page = { limit: MAX_MESSAGES }
   const search = { ...searchOf(projectId, filter), page, abort }
-  const found = permissions.includes('project:message') ? messages.search(search) : NO_MESSAGES
-  return found.map(({ data, nextCursor }): Group => ({
-    title,
-    found: data,
-    all: messagesPath(filter),
-    hasMore: nextCursor !== null,
-  }))
+  const { data, nextCursor } = permissions.includes('project:message')
+    ? await messages.search(search)
+    : NO_MESSAGES
+  return { title, found: data, all: messagesPath(filter), hasMore: nextCursor !== null }
 }
 
 /** Returns the sessions of the messages, one of each agent. */
-const sessionsOf = (service: MessagingService, key: Key, { found, hasMore }: Group) =>
-  safeTry(async function* () {
-    const { projectId, permissions } = key
-    const isListed = permissions.includes('project:agents')
-    const sessionId = found[0]?.message.sessionId ?? ''
-    const agentIds = new Set(found.map(({ message }) => message.agentId))
-    if (hasMore)
-      for (const id of yield* agentsOfSession(service, projectId, sessionId)) agentIds.add(id)
-    return ResultAsync.combine(
-      [...agentIds].map((agentId) =>
-        service.agents.get({ projectId, agent: agentId }).map(({ name }): Session => {
-          return { agentId, sessionId, agentName: isListed ? name : agentId }
-        }),
-      ),
-    )
+async function sessionsOf(service: MessagingService, key: Key, { found, hasMore }: Group) {
+  const { projectId, permissions } = key
+  const isListed = permissions.includes('project:agents')
+  const sessionId = found[0]?.message.sessionId ?? ''
+  const agentIds = new Set(found.map(({ message }) => message.agentId))
+  if (hasMore)
+    for (const id of await agentsOfSession(service, projectId, sessionId)) agentIds.add(id)
+  const sessions = [...agentIds].map(async (agentId): Promise<Session> => {
+    const { name } = await service.agents.get({ projectId, agent: agentId })
+    return { agentId, sessionId, agentName: isListed ? name : agentId }
   })
+  return Promise.all(sessions)
+}
 
 /** Returns the agents that have a session of this name. Looks at the newest 100 agents. */
-const agentsOfSession = (
+async function agentsOfSession(
   { agents, messages }: MessagingService,
   projectId: string,
   sessionId: string,
-) =>
-  safeTry(async function* () {
-    const { data } = yield* agents.list(projectId, { limit: MAX_AGENTS })
-    const newest = yield* ResultAsync.combine(
-      data.map(({ id }) =>
-        messages
-          .list({ projectId, agent: id, sessionId, page: { limit: 1 } })
-          .map((page) => page.data),
-      ),
-    )
-    return ok(newest.flat().map(({ agentId }) => agentId))
-  })
+) {
+  const { data } = await agents.list(projectId, { limit: MAX_AGENTS })
+  const newest = await Promise.all(
+    data.map(({ id }) => messages.list({ projectId, agent: id, sessionId, page: { limit: 1 } })),
+  )
+  return newest.flatMap((page) => page.data.map(({ agentId }) => agentId))
+}
 
 const hasWords = ({ url, description = '' }: Webhook, text: string) =>
   [url, description].some((words) => words.toLowerCase().includes(text.toLowerCase()))

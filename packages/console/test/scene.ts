@@ -35,10 +35,8 @@ export async function scene({
   })
   const service = createService(platform)
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
-  const { key, apiKey } = (
-    await service.keys.create({ projectId, name: 'mine', permissions })
-  )._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'test' })
+  const { key, apiKey } = await service.keys.create({ projectId, name: 'mine', permissions })
   await service.agents.create({
     projectId,
     name: 'bot',

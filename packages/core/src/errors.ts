@@ -1,13 +1,13 @@
-import type { ResultAsync } from 'neverthrow'
+import type { ErrorOf } from './answer.js'
 import { OVERLOAD, UNCONFIRMED } from './ports/stored.js'
 import type { MessagingService } from './messaging-service.js'
 
-type ErrorOf<F> = F extends (...input: never[]) => ResultAsync<unknown, infer E> ? E : never
+type ErrorOfCall<F> = F extends (...input: never[]) => infer Found ? ErrorOf<Found> : never
 type ErrorsOf<Group> = Group extends object
-  ? { [K in keyof Group]-?: ErrorOf<Group[K]> }[keyof Group]
+  ? { [K in keyof Group]-?: ErrorOfCall<Group[K]> }[keyof Group]
   : never
 
-/** Every error that a call of the service returns. */
+/** Every error that a call of the service rejects with. */
 export type ServiceError = ErrorsOf<MessagingService | MessagingService[keyof MessagingService]>
 
 /** What is wrong, and what the caller can do. Neither ends with a full stop. */

@@ -105,5 +105,5 @@ export type {
   ReadEventsInput,
 } from './webhooks/read-events.js'
 export type { CreateWebhookError, CreatedWebhook } from './webhooks/manage-webhooks.js'
-export { err, ok, type Result } from 'neverthrow'
-export { MessagingError, throwing, type ThrowingService } from './throwing.js'
+export type { Answer } from './answer.js'
+export { MessagingError } from './throwing.js'

@@ -1,4 +1,4 @@
-import type { Result, ResultAsync } from 'neverthrow'
+import type { Answer as AnswerOf } from './answer.js'
 import type { CreateAgentError, CreateAgentInput, CreatedAgent } from './agents/create-agent.js'
 import type { DeclareAgentsError, DeclareAgentsInput } from './agents/declare-agents.js'
 import type {
@@ -86,7 +86,7 @@ import type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
 import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
 import type { AcceptStores } from './ports/storage.js'
-import type { Page, PageOf, Stored, Unavailable } from './ports/stored.js'
+import type { Page, PageOf, Unavailable } from './ports/stored.js'
 import type { DeliveryRef } from './webhooks/manage-deliveries.js'
 import type {
   CreatedWebhook,
@@ -102,13 +102,14 @@ import type { EventsOfLog, ReadEventsError, ReadEventsInput } from './webhooks/r
 import type { RecoveryRef, StartRecoveryInput } from './webhooks/recoveries.js'
 
 type Refusal<Kind extends string> = { readonly kind: Kind }
-/** The result of a call that can also fail because the storage is unavailable. */
-type Answer<Value, Refused = never> = ResultAsync<Value, Refused | Unavailable>
+/** The answer of a call that can also fail because the storage is unavailable. */
+type Answer<Value, Refused = never> = AnswerOf<Value, Refused | Unavailable>
 type Paged<Row, Refused = never> = Answer<Page<Row>, Refused | Invalid>
 
 /**
- * The service, to embed in a host or to put behind HTTP. Every call returns a neverthrow Result
- * with a closed union of errors. The audit log records the calls that have an `actor`.
+ * The service, to embed in a host or to put behind HTTP. Every call resolves to its value, or
+ * rejects with a `MessagingError` of the kinds that its type names. The audit log records the calls
+ * that have an `actor`.
  */
 export interface MessagingService {
   readonly messages: MessageCalls
@@ -137,16 +138,16 @@ export interface MessagingService {
      * the last step only the present key opens the storage, unless the walk found a secret that no key
      * opens.
      */
-    reseal(from?: ResealPlace): Stored<ResealedSecrets>
+    reseal(from?: ResealPlace): Answer<ResealedSecrets>
   }
   readonly policy: Policy
   /**
    * Checks that the storage can be read and written. A check costs a commit and needs no permission,
    * so concurrent calls share one.
    */
-  ping(): Stored<void>
+  ping(): Answer<void>
   /** Returns the open work of the project, by default of all projects, for every process. */
-  backlog(projectId?: string): Stored<Backlog>
+  backlog(projectId?: string): Answer<Backlog>
   /**
    * Returns the exact counts of a project, or of each of its agents or webhooks, by step of time.
    */
@@ -181,7 +182,7 @@ export interface MessagingService {
 
 interface MessageCalls {
   /** Stores the message durably, once per key, and waits a bounded time for its answer. */
-  send(input: SendInput): ResultAsync<Sent, SendError>
+  send(input: SendInput): AnswerOf<Sent, SendError>
   /**
    * Accepts the message in a transaction of the host, such as the one that writes the order which
    * the message is about. Both commit, or neither. The message is queued, and the next poll of a
@@ -190,19 +191,19 @@ interface MessageCalls {
   enqueue(
     input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook'>,
     transaction: AcceptStores,
-  ): ResultAsync<Sent, SendError>
+  ): AnswerOf<Sent, SendError>
   /** Returns a message in its present state. */
-  get(input: GetMessageInput): ResultAsync<Message, GetMessageError>
+  get(input: GetMessageInput): AnswerOf<Message, GetMessageError>
   /**
    * Returns the answered turns of the session up to the message, with the message, oldest first.
    * Drops the oldest ones that do not fit.
    */
-  history(input: ReadHistoryInput): ResultAsync<readonly Turn[], GetMessageError>
+  history(input: ReadHistoryInput): AnswerOf<readonly Turn[], GetMessageError>
   /**
    * Returns the runs of a message, oldest first, each with the reason of its end. Of the runs that
    * ended without an answer, returns the newest 100.
    */
-  runs(ref: MessageRef): ResultAsync<readonly MessageRun[], GetMessageError>
+  runs(ref: MessageRef): AnswerOf<readonly MessageRun[], GetMessageError>
   /**
    * Lists an agent's messages, newest first by default. Messages of one session come in the order of
    * their places. A page with much text ends before its limit.
@@ -219,27 +220,27 @@ interface MessageCalls {
   /**
    * Streams a message until it is final. Returns undefined if the caller has seen the final message.
    */
-  stream(input: StreamMessageInput): ResultAsync<AnswerStream | undefined, StreamMessageError>
+  stream(input: StreamMessageInput): AnswerOf<AnswerStream | undefined, StreamMessageError>
   /**
    * Ends an open message. Waiting callers are answered at once, its run is aborted and its answer
    * refused, and webhooks get `message.cancelled`, and `agent.error` with the code CANCELLED. A
    * repeated call returns the same.
    */
-  cancel(ref: MessageRef & ByActor): ResultAsync<Message, CancelMessageError>
+  cancel(ref: MessageRef & ByActor): AnswerOf<Message, CancelMessageError>
   /**
    * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0.
    * The agent must run and the session must have room, as for a new message. The message keeps its
    * id, its principal and its idempotency key.
    */
-  retry(ref: MessageRef & ByActor): ResultAsync<Message, RetryMessageError>
+  retry(ref: MessageRef & ByActor): AnswerOf<Message, RetryMessageError>
   /** Replaces the metadata of a message. Events that were committed before keep theirs. */
-  setMetadata(input: SetMetadataInput): ResultAsync<Message, GetMessageError | Invalid>
+  setMetadata(input: SetMetadataInput): AnswerOf<Message, GetMessageError | Invalid>
   /**
    * Stores a deferred answer, from the runtime's callback. The same answer or failure can be
    * repeated. Another one, or one of an earlier run, is refused. An invalid answer changes nothing,
    * so the runtime can send a better one.
    */
-  answer(input: AnswerInput): ResultAsync<Message, AnswerError>
+  answer(input: AnswerInput): AnswerOf<Message, AnswerError>
   /**
    * Returns true if the token belongs to this message, so that a forged one is refused before any
    * read. The run can still be superseded.
@@ -253,11 +254,11 @@ interface HookCalls {
    * Sets a hook of a message. The message's next event gets a delivery for the hook. A hook with the
    * same name is changed, and its waiting deliveries go to the new URL.
    */
-  set(input: SetHookInput): ResultAsync<HookOfMessage, GetMessageError | Invalid>
+  set(input: SetHookInput): AnswerOf<HookOfMessage, GetMessageError | Invalid>
   /** Lists the hooks of a message, oldest first. */
-  list(ref: MessageRef): ResultAsync<readonly HookOfMessage[], GetMessageError>
+  list(ref: MessageRef): AnswerOf<readonly HookOfMessage[], GetMessageError>
   /** Deletes a hook with its deliveries. Returns false if the message has none with this name. */
-  delete(ref: MessageRef & { readonly name: string }): ResultAsync<boolean, GetMessageError>
+  delete(ref: MessageRef & { readonly name: string }): AnswerOf<boolean, GetMessageError>
 }
 
 /** Questions of agents to people. */
@@ -268,20 +269,18 @@ interface InputCalls {
    * Answers a question of an agent. The next run of the message gets the answer. A repeated call with
    * the same value returns the message. Another answer is refused with `input_closed`.
    */
-  answer(input: AnswerInputInput): ResultAsync<Message, AnswerInputError>
+  answer(input: AnswerInputInput): AnswerOf<Message, AnswerInputError>
   /**
    * Withdraws a question. Its message fails with `INPUT_WITHDRAWN`. A repeated call has the same
    * result.
    */
   withdraw(
     ref: InputRef & ByActor,
-  ): ResultAsync<Message, GetMessageError | Refusal<'input_not_found' | 'input_closed'>>
+  ): AnswerOf<Message, GetMessageError | Refusal<'input_not_found' | 'input_closed'>>
   /** Returns the question of a one-time link, also after its answer. Changes nothing. */
   readByLink(link: InputLink): Answer<LinkedInput, Refusal<'input_not_found'>>
   /** Answers the question of a one-time link, as the principal of its message. */
-  answerByLink(
-    answer: InputLink & { readonly value: unknown },
-  ): ResultAsync<Message, AnswerInputError>
+  answerByLink(answer: InputLink & { readonly value: unknown }): AnswerOf<Message, AnswerInputError>
 }
 
 interface AgentCalls {
@@ -289,12 +288,12 @@ interface AgentCalls {
    * Creates an agent and starts it, unless `desiredState` is `stopped`. Resolves when the first
    * start has succeeded or failed, after 10 seconds at most. A slower start goes on.
    */
-  create(input: CreateAgentInput): ResultAsync<CreatedAgent, CreateAgentError>
+  create(input: CreateAgentInput): AnswerOf<CreatedAgent, CreateAgentError>
   /**
    * Changes the given fields. The runtime can change only while the agent is stopped. The agent
    * keeps its signing secret.
    */
-  update(input: UpdateAgentInput): ResultAsync<CreatedAgent, UpdateAgentError>
+  update(input: UpdateAgentInput): AnswerOf<CreatedAgent, UpdateAgentError>
   /**
    * Deletes the agent, its sessions and its messages. Returns `agent_busy` if messages are open,
    * unless `force` is true: then they are cancelled first, with their events. A forced deletion is
@@ -312,7 +311,7 @@ interface AgentCalls {
    * gets a warning if the code has changed since. Agents of earlier declarations run on, with a
    * warning.
    */
-  declare(input: DeclareAgentsInput): ResultAsync<void, DeclareAgentsError>
+  declare(input: DeclareAgentsInput): AnswerOf<void, DeclareAgentsError>
   get(ref: AgentRef): Answer<Agent, Refusal<'agent_not_found'>>
   list(projectId: string, page: PageOf): Paged<Agent>
 }
@@ -326,12 +325,12 @@ interface SessionCalls {
    * then they are cancelled first, with their events. A forced erasure is `session_busy` only if
    * messages arrive faster than they are cancelled.
    */
-  erase(input: EraseSessionInput): ResultAsync<void, EraseSessionError>
+  erase(input: EraseSessionInput): AnswerOf<void, EraseSessionError>
 }
 
 interface WebhookCalls {
   /** Creates a webhook. The result has its secret, which is shown only once. */
-  create(input: CreateWebhookInput): ResultAsync<CreatedWebhook, CreateWebhookError>
+  create(input: CreateWebhookInput): AnswerOf<CreatedWebhook, CreateWebhookError>
   /**
    * Changes the given fields. A URL on another origin keeps the custom headers only if the call
    * gives them again: a caller has not seen their values and could otherwise send them anywhere. The
@@ -414,7 +413,7 @@ interface RecoveryCalls {
   /** Lists recoveries, newest first. */
   list(projectId: string, page: PageOf): Paged<Recovery>
   /** Does a page of a running recovery. Returns undefined if this process finds no page to do. */
-  advance(): Stored<Recovery | undefined>
+  advance(): Answer<Recovery | undefined>
 }
 
 interface EventCalls {
@@ -422,16 +421,16 @@ interface EventCalls {
    * Reads the project's events in the order of their log, after a cursor. A reader that continues
    * from `nextCursor` gets each event once. With `waitMs`, waits for the first event.
    */
-  read(input: ReadEventsInput): ResultAsync<EventsOfLog, ReadEventsError>
+  read(input: ReadEventsInput): AnswerOf<EventsOfLog, ReadEventsError>
   /**
    * Calls the handler for each event, one by one in the order of the log, at least once. The position
    * of a `name` is stored in groups, after the handler has resolved: 100 events or a second at most
    * come again after a crash. One process at a time holds a name, by a lease of `policy.runLeaseMs`.
    * If the handler throws, the event comes again after 1, 5 and 30 seconds and then each minute.
    * Works from `start` on, and in each `tick`. If events were purged before they came, continues with
-   * the oldest event.
+   * the oldest event. Throws `invalid`, or `unavailable` after the stop.
    */
-  on<N extends SubscribableEvent>(input: ListenInput<N>): Result<Listening, Invalid | Unavailable>
+  on<N extends SubscribableEvent>(input: ListenInput<N>): Listening
 }
 
 interface PrincipalCalls {
@@ -456,7 +455,7 @@ interface ProjectCalls {
 }
 
 interface KeyCalls {
-  create(input: CreateKeyInput): ResultAsync<CreatedKey, CreateKeyError>
+  create(input: CreateKeyInput): AnswerOf<CreatedKey, CreateKeyError>
   list(projectId: string, page: PageOf): Paged<ApiKey>
   /** Revokes a key for all new requests. A revoked key can be revoked again. */
   revoke(ref: KeyRef & ByActor): Answer<void, Refusal<'key_not_found'>>
@@ -464,7 +463,7 @@ interface KeyCalls {
    * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
    * same error.
    */
-  authenticate(key: string): ResultAsync<ApiKey, AuthenticateError>
+  authenticate(key: string): AnswerOf<ApiKey, AuthenticateError>
   /**
    * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
    * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
@@ -476,7 +475,7 @@ interface KeyCalls {
 /** Sessions of customers, and the links that open them. */
 interface PortalCalls {
   /** Creates a session of a customer, and the code of the link that opens it. */
-  create(input: CreatePortalInput): ResultAsync<CreatedPortal, CreatePortalError>
+  create(input: CreatePortalInput): AnswerOf<CreatedPortal, CreatePortalError>
   /** Reads the link of a code. The link stays usable. */
   findLink(code: string): Answer<PortalLink, Refusal<'portal_not_found'>>
   /** Opens the session of a link. A second call with the same code fails. */
@@ -490,9 +489,9 @@ interface PortalCalls {
 /** Visits of people to the console. */
 interface SignInCalls {
   /** Ends a person's visit to the console early, in every process. */
-  end(signIn: SignIn): Stored<void>
+  end(signIn: SignIn): Answer<void>
   /** Returns true if the visit has ended. */
-  isOver(signIn: SignIn): Stored<boolean>
+  isOver(signIn: SignIn): Answer<boolean>
 }
 
 /** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */

@@ -1,5 +1,7 @@
 export { noTracing } from './pacing/no-tracing.js'
 export { TurnQueue } from './pacing/turn-queue.js'
+export type { ErrorOf } from './answer.js'
+export { errorIn, isRefusal, orUndefined, unless } from './throwing.js'
 export { entryFor, textOf, wordsOf, type ByKind, type ErrorWords } from './errors.js'
 export { OVERLOAD, retrySecondsOf } from './ports/stored.js'
 export type { AgentState, FailedAgent } from './domain/agents/agent.js'

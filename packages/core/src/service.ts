@@ -25,6 +25,7 @@ import type { Tracing } from './ports/tracing.js'
 import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import { attemptMaker } from './webhooks/attempt-maker.js'
+import { throwing, valueOf } from './throwing.js'
 import { createWebhooks, type Webhooks } from './webhooks/webhooks.js'
 
 export type ServiceOptions = {
@@ -86,7 +87,7 @@ export function createService(options: ServiceOptions): MessagingService {
   const { answerStreams, dispatcher, earlierReads, inputDeadlines, waitingRoom } = messages
 
   const { supervisor } = agents
-  return {
+  return throwing({
     ...createOperations({
       ...platform,
       maintenance,
@@ -107,7 +108,10 @@ export function createService(options: ServiceOptions): MessagingService {
     webhooks: webhooks.webhooks,
     deliveries: webhooks.deliveries,
     recoveries: webhooks.recoveries,
-    events: webhooks.events,
+    events: {
+      read: webhooks.events.read,
+      on: (input) => valueOf(webhooks.events.on(input)),
+    },
     policy: platform.policy,
     runtimeKinds: () => options.runtimes.map(runtimeKindOf),
     load: () => loadOf(messages, webhooks),
@@ -141,7 +145,7 @@ export function createService(options: ServiceOptions): MessagingService {
       await Promise.all([othersStopped, listenersStopped])
       stopped.abort('stopped')
     },
-  }
+  })
 }
 
 /** Waits for the storage. Returns false if the service stops first. */

@@ -1,43 +1,63 @@
-import type { Result, ResultAsync } from 'neverthrow'
+import { ResultAsync, type Result } from 'neverthrow'
+import type { Answer } from './answer.js'
 import { isReasonOfStorage, textOf, type ServiceError } from './errors.js'
 import { CLOSED } from './ports/stored.js'
 import type { MessagingService } from './messaging-service.js'
 
 /**
- * A refused call. `kind` and `details` come from the error of the Result. `stopped` is a call after
- * the stop of the service, when its storage is closed.
+ * A refused call. `details` has the fields of its kind. `stopped` is a call after the stop of the
+ * service, when its storage is closed.
  */
 export class MessagingError extends Error {
   override readonly name = 'MessagingError'
   readonly kind: ServiceError['kind'] | 'stopped'
   readonly details: ServiceError
 
-  constructor(details: ServiceError) {
-    super(messageOf(details))
+  constructor(details: ServiceError, message: string = messageOf(details)) {
+    super(message)
     this.kind = isStopped(details) ? 'stopped' : details.kind
     this.details = details
   }
 }
 
-type Thrown<F> = F extends (...input: infer Input) => ResultAsync<infer Value, unknown>
-  ? (...input: Input) => Promise<Value>
-  : F
-type ThrowingGroup<Group> = Group extends (...input: never[]) => unknown
-  ? Thrown<Group>
-  : { readonly [K in keyof Group]: Thrown<Group[K]> }
+/** By its name, because a host can have two copies of this package. */
+export const isRefusal = (thrown: unknown): thrown is MessagingError =>
+  thrown instanceof Error && thrown.name === 'MessagingError'
 
-/** The service, with methods that return the value or throw a `MessagingError`. */
-export type ThrowingService = {
-  readonly [K in keyof MessagingService]: ThrowingGroup<MessagingService[K]>
+/** Returns the error that a call was refused with. Throws any other exception. */
+export function errorIn(thrown: unknown): ServiceError {
+  if (!isRefusal(thrown)) throw thrown
+  return thrown.details
 }
 
-/**
- * Turns the Results of a service into values and exceptions. Calls that return no Result stay as
- * they are.
- */
-export function throwing(service: MessagingService): ThrowingService {
+/** Gives undefined for a call that was refused for this reason. */
+export const unless =
+  (kind: ServiceError['kind']) =>
+  (thrown: unknown): undefined => {
+    if (errorIn(thrown).kind !== kind) throw thrown
+  }
+
+/** Returns the value of a call, or undefined if it was refused. */
+export const orUndefined = <T>(call: Promise<T>): Promise<T | undefined> =>
+  call.catch((thrown) => void errorIn(thrown))
+
+/** A call as its use case implements it. */
+type ResultCall<F> = F extends (...input: infer Input) => Answer<infer Value, infer Refused>
+  ? unknown extends Refused
+    ? F
+    : (...input: Input) => ResultAsync<Value, Refused>
+  : F
+type ResultGroup<Group> = Group extends (...input: never[]) => unknown
+  ? ResultCall<Group>
+  : { readonly [K in keyof Group]: ResultCall<Group[K]> }
+
+/** The service with the use cases, which return Results. */
+type ResultService = { readonly [K in keyof MessagingService]: ResultGroup<MessagingService[K]> }
+
+/** Turns the Results of the use cases into values and exceptions. */
+export function throwing(service: ResultService): MessagingService {
   const groups = Object.entries(service).map(([name, group]) => [name, throwingGroup(name, group)])
-  return Object.fromEntries(groups) as ThrowingService
+  return Object.fromEntries(groups) as MessagingService
 }
 
 function throwingGroup(name: string, group: unknown): unknown {
@@ -53,18 +73,13 @@ const throwingCall =
   (call: Call): Call =>
   (...input) => {
     const returned = call(...input)
-    return isResultAsync(returned) ? valueOf(returned) : returned
+    return returned instanceof ResultAsync ? returned.then(valueOf) : returned
   }
 
-async function valueOf(pending: ResultAsync<unknown, ServiceError>): Promise<unknown> {
-  const result: Result<unknown, ServiceError> = await pending
+export function valueOf<T>(result: Result<T, ServiceError>): T {
   if (result.isErr()) throw new MessagingError(result.error)
   return result.value
 }
-
-/** By its shape: a host can have another copy of neverthrow. */
-const isResultAsync = (value: unknown): value is ResultAsync<unknown, ServiceError> =>
-  typeof value === 'object' && value !== null && 'andThen' in value && 'then' in value
 
 const isStopped = (error: ServiceError): boolean =>
   error.kind === 'unavailable' && error.reason === CLOSED

@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { failedRun, type JsonObject, type RunOutcome } from '@org/agent-messaging-core/runtime'
@@ -12,9 +13,9 @@ describe('cancelling a message', () => {
     const sending = send('hi', { metadata: { correlationId: 'c1' } })
     await clock.until(() => runtime.openRuns.length === 1)
     const { messageId } = runOf(runtime)
-    const cancelled = (await service.messages.cancel({ ...ref, messageId }))._unsafeUnwrap()
+    const cancelled = await service.messages.cancel({ ...ref, messageId })
     expect(cancelled.state).toEqual({ kind: 'cancelled', cancelledAt: clock.now() })
-    expect((await sending)._unsafeUnwrap().message).toEqual(cancelled)
+    expect((await sending).message).toEqual(cancelled)
     expect(runtime.openRuns).toEqual([])
     await clock.advance(0)
     expect(await state(messageId)).toEqual(cancelled.state)
@@ -179,9 +180,7 @@ describe('cancelling a message', () => {
     const { id: messageId } = await post()
     const first = await service.messages.cancel({ ...ref, messageId })
     await clock.advance(1_000)
-    expect((await service.messages.cancel({ ...ref, messageId }))._unsafeUnwrap()).toEqual(
-      first._unsafeUnwrap(),
-    )
+    expect(await service.messages.cancel({ ...ref, messageId })).toEqual(first)
     expect(
       (await deliveries()).filter(({ delivery }) => delivery.event === 'agent.error'),
     ).toHaveLength(1)
@@ -190,20 +189,20 @@ describe('cancelling a message', () => {
     await clock.until(() => runtime.openRuns.includes(other))
     runtime.answer(other, 'done')
     await clock.advance(0)
-    expect(
-      (await service.messages.cancel({ ...ref, messageId: other }))._unsafeUnwrapErr(),
-    ).toEqual({ kind: 'message_final' })
+    expect(await refusalOf(service.messages.cancel({ ...ref, messageId: other }))).toEqual({
+      kind: 'message_final',
+    })
   })
 
   it('is refused for a message that does not exist', async () => {
     const { service, ref, post, storage } = await scene()
     for (const change of [service.messages.cancel, service.messages.retry]) {
-      expect((await change({ ...ref, messageId: UNKNOWN }))._unsafeUnwrapErr()).toEqual({
+      expect(await refusalOf(change({ ...ref, messageId: UNKNOWN }))).toEqual({
         kind: 'message_not_found',
       })
-      expect(
-        (await change({ ...ref, agent: 'nobody', messageId: UNKNOWN }))._unsafeUnwrapErr(),
-      ).toEqual({ kind: 'agent_not_found' })
+      expect(await refusalOf(change({ ...ref, agent: 'nobody', messageId: UNKNOWN }))).toEqual({
+        kind: 'agent_not_found',
+      })
     }
     // Erased between the look and the change.
     const { id: messageId } = await post()
@@ -212,7 +211,7 @@ describe('cancelling a message', () => {
       storage.messages.erase({ projectId: ref.projectId, agentId: '', sessionId: 's' })
     Object.assign(storage.messages, { cancel: erased, retry: erased })
     for (const change of [service.messages.cancel, service.messages.retry]) {
-      expect((await change({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({
+      expect(await refusalOf(change({ ...ref, messageId }))).toEqual({
         kind: 'message_not_found',
       })
     }
@@ -229,13 +228,13 @@ describe('retrying a message', () => {
     const { send, service, ref, runtime, clock } = await scene({
       handler: () => outcomes.shift() ?? failedRun('RUNTIME_ERROR', 'no more'),
     })
-    const failed = (await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap().message
+    const failed = (await send('hi', { idempotencyKey: 'k' })).message
     expect(failed.state).toMatchObject({ kind: 'failed' })
-    const retried = (await service.messages.retry({ ...ref, messageId: failed.id }))._unsafeUnwrap()
+    const retried = await service.messages.retry({ ...ref, messageId: failed.id })
     expect(retried).toMatchObject({ id: failed.id, attempt: 0, state: { kind: 'queued' } })
     const attaching = send('hi', { idempotencyKey: 'k' })
     await clock.advance(500) // The caller finds the answer by the poll when the run ends early.
-    expect((await attaching)._unsafeUnwrap()).toMatchObject({
+    expect(await attaching).toMatchObject({
       attached: true,
       message: { id: failed.id, state: { kind: 'responded', response: 'mended' } },
     })
@@ -246,7 +245,7 @@ describe('retrying a message', () => {
     const { post, service, ref } = await scene({ agent: { maxQueued: 0 } })
     const first = await post()
     const retry = async (messageId: string) =>
-      (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
+      await refusalOf(service.messages.retry({ ...ref, messageId }))
     expect(await retry(first.id)).toEqual({ kind: 'message_not_retryable' })
     await service.messages.cancel({ ...ref, messageId: first.id })
     await post()
@@ -259,8 +258,7 @@ describe('retrying a message', () => {
     await service.messages.cancel({ ...ref, messageId })
     await service.agents.stop(ref)
     await clock.advance(1_000)
-    const retry = async () =>
-      (await service.messages.retry({ ...ref, messageId }))._unsafeUnwrapErr()
+    const retry = async () => await refusalOf(service.messages.retry({ ...ref, messageId }))
     expect(await retry()).toEqual({ kind: 'agent_not_running', state: 'stopped' })
     // Deleted between the refusal and the look at why.
     const { get } = storage.agents
@@ -278,13 +276,13 @@ describe('setting the metadata of a message', () => {
     const { id: messageId } = await post('hi', { metadata: { a: 1 } })
     const set = (metadata: object, of = messageId) =>
       service.messages.setMetadata({ ...ref, messageId: of, metadata: metadata as JsonObject })
-    expect((await set({ b: 2 }))._unsafeUnwrap().metadata).toEqual({ b: 2 })
-    const read = (await service.messages.get({ ...ref, messageId }))._unsafeUnwrap()
+    expect((await set({ b: 2 })).metadata).toEqual({ b: 2 })
+    const read = await service.messages.get({ ...ref, messageId })
     expect(read.metadata).toEqual({ b: 2 })
-    expect((await set({ a: 'x'.repeat(100_000) }))._unsafeUnwrapErr()).toMatchObject({
+    expect(await refusalOf(set({ a: 'x'.repeat(100_000) }))).toMatchObject({
       kind: 'invalid',
       issues: [{ path: 'metadata' }],
     })
-    expect((await set({}, UNKNOWN))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+    expect(await refusalOf(set({}, UNKNOWN))).toEqual({ kind: 'message_not_found' })
   })
 })

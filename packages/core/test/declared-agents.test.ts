@@ -5,7 +5,7 @@ import {
   type JsonObject,
   type ServiceOptions,
 } from '@org/agent-messaging-core'
-import { fakeCrypto, fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
+import { fakeCrypto, fakePlatform, fakeRuntime, refusalOf } from '@org/agent-messaging-testing'
 import { errAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 
@@ -34,12 +34,12 @@ async function scene() {
     return { runtime, service: createService({ ...platform, runtimes, crypto }) }
   }
   const { service: operator } = program()
-  const { id: projectId } = (await operator.projects.create({ name: 'p' }))._unsafeUnwrap()
+  const { id: projectId } = await operator.projects.create({ name: 'p' })
   const ref = { projectId, agent: 'bot' }
   /** Each start is a new program. Returns what the model runtime gets from it. */
   const start = async (agents: readonly AgentSettings[], crypto?: ServiceOptions['crypto']) => {
     const { runtime, service } = program(crypto)
-    ;(await service.agents.declare({ projectId, agents }))._unsafeUnwrap()
+    await service.agents.declare({ projectId, agents })
     await service.start()
     await service.stop({ graceMs: 0 })
     const [started] = runtime.starts
@@ -54,7 +54,7 @@ async function scene() {
       to: { kind: 'stopped' },
     })
     await operator.agents.stop(ref)
-    ;(await operator.agents.update({ ...ref, change: settings }))._unsafeUnwrap()
+    await operator.agents.update({ ...ref, change: settings })
     await operator.agents.start(ref)
   }
   const warnings = () =>
@@ -107,16 +107,16 @@ describe('an agent that code declares', () => {
   it('runs messages with the new settings, also if it runs in another process', async () => {
     const { program, projectId, ref, clock } = await scene()
     const { runtime, service } = program()
-    ;(await service.agents.declare({ projectId, agents: [bot] }))._unsafeUnwrap()
+    await service.agents.declare({ projectId, agents: [bot] })
     await service.start()
     const other = program().service
     const agents = [withRuntime({ apiKey: 'k2' })]
-    ;(await other.agents.declare({ projectId, agents }))._unsafeUnwrap()
+    await other.agents.declare({ projectId, agents })
     await clock.advance(1_000)
     expect(runtime.starts.map(({ secrets }) => secrets['apiKey'])).toEqual(['k1', 'k2'])
     const sent = service.messages.send({ ...ref, sessionId: 's', message: 'm' })
     await clock.advance(0)
-    expect((await sent)._unsafeUnwrap().message.state.kind).toBe('responded')
+    expect((await sent).message.state.kind).toBe('responded')
     await service.stop({ graceMs: 0 })
   })
 
@@ -241,12 +241,11 @@ describe('two programs on one database', () => {
   it('declares at the same time create one agent, and the last start wins', async () => {
     const { program, projectId, agent, start } = await scene()
     const programs = Array.from({ length: 4 }, () => program().service)
-    const declared = await Promise.all(
+    await Promise.all(
       programs.map((service, i) =>
         service.agents.declare({ projectId, agents: [bot, { ...bot, name: `own-${i}` }] }),
       ),
     )
-    expect(declared.map((result) => result.isOk())).toEqual([true, true, true, true])
     await start([withRuntime({ model: 'v2' })])
     await start([withRuntime({ model: 'v1' })])
     expect((await agent())?.runtime.options).toMatchObject({ model: 'v1' })
@@ -258,12 +257,12 @@ describe('a refused declaration', () => {
     const { program, projectId, storage } = await scene()
     const { agents } = program().service
     const declare = async (settings: object) =>
-      (await agents.declare({ projectId, agents: [{ ...bot, ...settings }] }))._unsafeUnwrapErr()
+      await refusalOf(agents.declare({ projectId, agents: [{ ...bot, ...settings }] }))
     expect(await declare({ name: 'x', runtime: { kind: 'nope' } })).toMatchObject({
       kind: 'invalid',
       agent: 'x',
     })
-    ;(await agents.declare({ projectId, agents: [bot] }))._unsafeUnwrap()
+    await agents.declare({ projectId, agents: [bot] })
     expect(await declare({ concurrency: 0 })).toMatchObject({ kind: 'invalid', agent: 'bot' })
     Object.assign(storage.agents, { get: () => errAsync({ kind: 'unavailable', reason: 'away' }) })
     expect(await declare({})).toMatchObject({ kind: 'unavailable', agent: 'bot' })
@@ -276,7 +275,7 @@ describe('another master key', () => {
   async function resealed({ program }: Awaited<ReturnType<typeof scene>>) {
     const { secrets } = program(both).service
     for (let next, done = false; !done; done = next === undefined)
-      ({ next } = (await secrets.reseal(next))._unsafeUnwrap())
+      ({ next } = await secrets.reseal(next))
   }
 
   it('still knows what the code last set, once the secrets are resealed', async () => {

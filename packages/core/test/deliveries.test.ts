@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refused } from '@org/agent-messaging-testing'
+import { refused, refusalOf } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {
@@ -31,7 +31,7 @@ describe('redelivering', () => {
     const before = await state()
     sender.script(refused(500))
     await clock.advance(10_000)
-    expect((await service.deliveries.redeliver(ref))._unsafeUnwrap().state.kind).toBe('pending')
+    expect((await service.deliveries.redeliver(ref)).state.kind).toBe('pending')
     await clock.advance(0)
     expect(sender.requests).toHaveLength(2)
     expect(await state()).toEqual(before)
@@ -72,16 +72,13 @@ describe('redelivering', () => {
     const { service, ref, sender, clock, webhook } = await failedOnce()
     sender.hold()
     await clock.advance(60_000)
-    expect((await service.deliveries.redeliver(ref))._unsafeUnwrapErr().kind).toBe('delivery_busy')
+    expect((await refusalOf(service.deliveries.redeliver(ref))).kind).toBe('delivery_busy')
     sender.release()
     await clock.advance(0)
     await service.webhooks.delete({ projectId: ref.projectId, webhookId: webhook.id })
-    expect((await service.deliveries.redeliver(ref))._unsafeUnwrapErr().kind).toBe(
-      'webhook_not_found',
-    )
+    expect((await refusalOf(service.deliveries.redeliver(ref))).kind).toBe('webhook_not_found')
     expect(
-      (await service.deliveries.redeliver({ ...ref, deliveryId: webhook.id }))._unsafeUnwrapErr()
-        .kind,
+      (await refusalOf(service.deliveries.redeliver({ ...ref, deliveryId: webhook.id }))).kind,
     ).toBe('delivery_not_found')
   })
 })
@@ -89,17 +86,15 @@ describe('redelivering', () => {
 describe('cancelling', () => {
   it('ends an open delivery for good', async () => {
     const { service, ref, sender, clock } = await failedOnce()
-    expect((await service.deliveries.cancel(ref))._unsafeUnwrap().state).toMatchObject({
+    expect((await service.deliveries.cancel(ref)).state).toMatchObject({
       kind: 'cancelled',
       reason: 'operator',
     })
     await clock.advance(3_600_000)
     expect(sender.requests).toHaveLength(1)
-    expect((await service.deliveries.cancel(ref))._unsafeUnwrapErr().kind).toBe('delivery_final')
+    expect((await refusalOf(service.deliveries.cancel(ref))).kind).toBe('delivery_final')
     const nothing = { ...ref, deliveryId: ref.projectId }
-    expect((await service.deliveries.cancel(nothing))._unsafeUnwrapErr().kind).toBe(
-      'delivery_not_found',
-    )
+    expect((await refusalOf(service.deliveries.cancel(nothing))).kind).toBe('delivery_not_found')
   })
 })
 

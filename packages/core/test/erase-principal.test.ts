@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { type PrincipalTraces } from '@org/agent-messaging-core'
 import { defaultDispatchPolicy } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
@@ -21,9 +22,10 @@ async function scene(...options: Parameters<typeof open>) {
     eraseAll: async () => {
       let [calls, cursor]: [number, string | null] = [0, null]
       do {
-        const erased: PrincipalTraces = (
-          await principals.erase({ ...input, ...(cursor !== null && { cursor }) })
-        )._unsafeUnwrap()
+        const erased: PrincipalTraces = await principals.erase({
+          ...input,
+          ...(cursor !== null && { cursor }),
+        })
         cursor = erased.nextCursor
         calls++
       } while (cursor !== null)
@@ -58,16 +60,16 @@ describe('an end user', () => {
     await service.messages.cancel({ ...ref, messageId })
 
     const found = { messages: 4, openMessages: 0, deliveries: 6, events: 0, nextCursor: null }
-    expect((await count())._unsafeUnwrap()).toEqual(found)
-    expect((await erase())._unsafeUnwrap()).toEqual(found)
-    expect((await erase())._unsafeUnwrap()).toEqual({
+    expect(await count()).toEqual(found)
+    expect(await erase()).toEqual(found)
+    expect(await erase()).toEqual({
       messages: 0,
       openMessages: 0,
       deliveries: 0,
       events: 0,
       nextCursor: null,
     })
-    const left = (await service.messages.list({ ...ref, page: { limit: 9 } }))._unsafeUnwrap().data
+    const left = (await service.messages.list({ ...ref, page: { limit: 9 } })).data
     expect(left.map(({ sessionId }) => sessionId)).toEqual(['v'])
     expect(JSON.stringify(await deliveries())).not.toContain('"endUserId\\":\\"u')
   })
@@ -80,8 +82,8 @@ describe('an end user', () => {
     const { id } = await post('not mine', endUser('v'))
     await clock.until(() => runtime.openRuns.length === 1)
     const open = { messages: 0, openMessages: 1, deliveries: 0, events: 0, nextCursor: null }
-    expect([(await count())._unsafeUnwrap(), (await erase())._unsafeUnwrap()]).toEqual([open, open])
-    expect((await erase({ force: true }))._unsafeUnwrap()).toEqual({
+    expect([await count(), await erase()]).toEqual([open, open])
+    expect(await erase({ force: true })).toEqual({
       ...open,
       messages: 1,
       openMessages: 0,
@@ -104,7 +106,7 @@ describe('an end user', () => {
 
   it('G6: does not end the wait of a caller in another project with an end user of the same name', async () => {
     const { erase, send, service, clock } = await scene()
-    const { id: projectId } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const { id: projectId } = await service.projects.create({ name: 'other' })
     const bot = {
       projectId,
       name: 'bot',
@@ -129,7 +131,7 @@ describe('an end user', () => {
       void send('not mine', { ...more, sessionId })
     await clock.until(() => runtime.openRuns.length === 3)
     await erase({ force: true })
-    expect((await waits)._unsafeUnwrap().message.state.kind).toBe('running')
+    expect((await waits).message.state.kind).toBe('running')
     expect(service.load().waitingCallers).toBe(2)
   })
 
@@ -137,9 +139,9 @@ describe('an end user', () => {
     const { erase, count, send } = await scene(ANSWERS)
     await send('first', { ...u, idempotencyKey: 'k' })
     await erase()
-    const again = (await send('second', { ...u, idempotencyKey: 'k' }))._unsafeUnwrap()
+    const again = await send('second', { ...u, idempotencyKey: 'k' })
     expect(again.message.message).toBe('second')
-    expect((await count())._unsafeUnwrap().messages).toBe(1)
+    expect((await count()).messages).toBe(1)
   })
 
   it('is erased in bounded calls, each of which continues where the call before it ended', async () => {
@@ -165,10 +167,10 @@ describe('an end user', () => {
   it('accepts a cursor between two agents, and one at the beginning', async () => {
     const { bot, count, send } = await scene(ANSWERS)
     await send('hello', u)
-    expect((await count({ cursor: '.' }))._unsafeUnwrap().messages).toBe(1)
-    expect((await count({ cursor: `${bot.id}.` }))._unsafeUnwrap().messages).toBe(0)
-    expect((await count({ cursor: `${bot.id}.0` }))._unsafeUnwrap().messages).toBe(1)
-    expect((await count({ cursor: 'events.' }))._unsafeUnwrap().messages).toBe(0)
+    expect((await count({ cursor: '.' })).messages).toBe(1)
+    expect((await count({ cursor: `${bot.id}.` })).messages).toBe(0)
+    expect((await count({ cursor: `${bot.id}.0` })).messages).toBe(1)
+    expect((await count({ cursor: 'events.' })).messages).toBe(0)
   })
 
   it('can end a call between two agents', async () => {
@@ -176,19 +178,19 @@ describe('an end user', () => {
     Object.assign(storage.messages, {
       erasePrincipal: countdown(99).step(storage.messages.erasePrincipal),
     })
-    expect((await erase())._unsafeUnwrap().nextCursor).toBe(`${bot.id}.`)
+    expect((await erase()).nextCursor).toBe(`${bot.id}.`)
   })
 
   it('is refused without an id, with an invalid id, and with a cursor of another list', async () => {
     const { erase, count } = await scene()
     for (const endUserId of ['', 'x'.repeat(257), 'a\0b']) {
-      expect((await erase({ endUserId }))._unsafeUnwrapErr()).toMatchObject({
+      expect(await refusalOf(erase({ endUserId }))).toMatchObject({
         kind: 'invalid',
         issues: [{ path: 'endUserId' }],
       })
     }
     for (const cursor of ['', 'x', '1', 'x.1', '.1e9']) {
-      expect((await count({ cursor }))._unsafeUnwrapErr()).toMatchObject({
+      expect(await refusalOf(count({ cursor }))).toMatchObject({
         kind: 'invalid',
         issues: [{ path: 'cursor' }],
       })
@@ -206,11 +208,11 @@ describe('an end user', () => {
         return erasePrincipal(step)
       },
     })
-    expect((await erase())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
-    expect((await count())._unsafeUnwrap()).toMatchObject({ messages: 0, deliveries: 1 })
+    expect(await refusalOf(erase())).toMatchObject({ kind: 'unavailable' })
+    expect(await count()).toMatchObject({ messages: 0, deliveries: 1 })
     Object.assign(storage.deliveries, { erasePrincipal })
     await eraseAll()
-    expect((await count())._unsafeUnwrap()).toMatchObject({ messages: 0, deliveries: 0 })
+    expect(await count()).toMatchObject({ messages: 0, deliveries: 0 })
   })
 })
 

@@ -1,5 +1,5 @@
 import { createService, defaultPolicy, type MessagingService } from '@org/agent-messaging-core'
-import { fakePlatform, memoryWorkSignal } from '@org/agent-messaging-testing'
+import { fakePlatform, memoryWorkSignal, refusalOf } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 
 /** Two processes on one storage, with one agent. Only the second process is asked for events. */
@@ -10,7 +10,7 @@ async function scene({ hasSignal = true, maxWaitingPerProject = 10 } = {}) {
   const signal = hasSignal ? { workSignal: memoryWorkSignal() } : {}
   const writer = createService({ ...platform, ...signal })
   const reader = createService({ ...platform, ...signal, storage: platform.storage.reopen() })
-  const { id: projectId } = (await writer.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await writer.projects.create({ name: 'test' })
   await writer.start()
   const create = (name: string) =>
     writer.agents.create({
@@ -23,7 +23,7 @@ async function scene({ hasSignal = true, maxWaitingPerProject = 10 } = {}) {
 }
 
 const namesOf = async (reading: ReturnType<MessagingService['events']['read']>) =>
-  (await reading)._unsafeUnwrap().data.map(({ name }) => name)
+  (await reading).data.map(({ name }) => name)
 
 it('an event wakes a reader in another process at once', async () => {
   const { clock, create, projectId, reader } = await scene()
@@ -71,18 +71,18 @@ it('a reader that leaves stops waiting, and so does every reader at a stop', asy
 
 it('old events are purged after their retention, and their cursors expire', async () => {
   const { clock, create, projectId, reader, writer } = await scene()
-  const { nextCursor } = (await reader.events.read({ projectId }))._unsafeUnwrap()
+  const { nextCursor } = await reader.events.read({ projectId })
   await create('one')
   await clock.advance(0)
   await clock.advance(10_001)
   await writer.tick({ budgetMs: 1_000 })
-  const expired = await reader.events.read({ projectId, after: nextCursor })
-  expect(expired.isErr() && expired.error.kind).toBe('event_cursor_expired')
+  const expired = await refusalOf(reader.events.read({ projectId, after: nextCursor }))
+  expect(expired.kind).toBe('event_cursor_expired')
   expect(await namesOf(reader.events.read({ projectId }))).toEqual([])
 })
 
 it('refuses a text that is no cursor', async () => {
   const { projectId, reader } = await scene()
-  const refused = await reader.events.read({ projectId, after: '-1' })
-  expect(refused.isErr() && refused.error.kind).toBe('invalid')
+  const refused = await refusalOf(reader.events.read({ projectId, after: '-1' }))
+  expect(refused.kind).toBe('invalid')
 })

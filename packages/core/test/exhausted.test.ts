@@ -20,7 +20,7 @@ async function strictScene() {
     },
   })
   const webhook = async (url: string, events: readonly (SubscribableEvent | '*')[] = ['*']) =>
-    (await service.webhooks.create({ projectId: project.id, url, events }))._unsafeUnwrap().webhook
+    (await service.webhooks.create({ projectId: project.id, url, events })).webhook
   const eventsAt = (url: string) =>
     sender.requests.flatMap((request) => (request.url === url ? [JSON.parse(request.body)] : []))
   return { ...fakes, webhook, eventsAt }
@@ -89,7 +89,7 @@ describe('an exhausted delivery', () => {
     await webhook('https://watch.example', ['webhook.disabled', 'delivery.exhausted'])
     await send()
     await clock.advance(60_000)
-    const { data } = (await service.webhooks.list(project.id, { limit: 10 }))._unsafeUnwrap()
+    const { data } = await service.webhooks.list(project.id, { limit: 10 })
     expect(data.map(({ status }) => status.kind)).toEqual(['enabled', 'disabled', 'disabled'])
     const names = eventsAt('https://watch.example').map(({ event }) => event as string)
     expect(names.toSorted()).toEqual(['delivery.exhausted', 'webhook.disabled'])

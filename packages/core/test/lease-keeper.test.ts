@@ -20,7 +20,7 @@ it('the lease keeper has a lease before its run begins, until the run is long ov
     },
   })
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'test' })
   await service.agents.create({
     projectId,
     name: 'bot',
@@ -33,7 +33,7 @@ it('the lease keeper has a lease before its run begins, until the run is long ov
     sessionId: 's',
     message: 'x',
   })
-  const { id } = sent._unsafeUnwrap().message
+  const { id } = sent.message
   await clock.advance(0)
   expect(said).toEqual([`hold ${id} 1 for 630000 ms`, `run ${id}`, `release ${id} 1`])
 })
@@ -51,7 +51,7 @@ it('the lease keeper has the leases of all messages accepted together before the
     leaseKeeper: { hold: () => void said.push('hold'), release: () => undefined },
   })
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'test' })
   await service.agents.create({
     projectId,
     name: 'bot',

@@ -12,16 +12,14 @@ async function answered(lengths: readonly number[]) {
   for (const length of lengths) {
     const sent = made.send(String(length))
     await made.clock.advance(1)
-    ids.push((await sent)._unsafeUnwrap().message.id)
+    ids.push((await sent).message.id)
   }
   const list = async (limit: number, cursor?: string) =>
-    (
-      await made.service.messages.list({
-        ...made.ref,
-        order: 'asc',
-        page: { limit, ...(cursor !== undefined && { cursor }) },
-      })
-    )._unsafeUnwrap()
+    await made.service.messages.list({
+      ...made.ref,
+      order: 'asc',
+      page: { limit, ...(cursor !== undefined && { cursor }) },
+    })
   /** How many messages each page has, up to the last. */
   async function pages(limit: number): Promise<number[]> {
     const found: string[][] = []
@@ -61,6 +59,6 @@ it('a search ends with the part that read as much as one page can', async () => 
     .spyOn(storage.messages, 'search')
     .mockReturnValue(okAsync({ data: [], nextCursor }))
   const found = await service.messages.search({ ...ref, text: 'rare', page: { limit: 25 } })
-  expect(found._unsafeUnwrap()).toEqual({ data: [], nextCursor })
+  expect(found).toEqual({ data: [], nextCursor })
   expect(search).toHaveBeenCalledTimes(1)
 })

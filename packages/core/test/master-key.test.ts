@@ -12,7 +12,7 @@ async function scene() {
   const on = (crypto: ReturnType<typeof fakeCrypto>, storage = platform.storage) =>
     createService({ ...platform, crypto, storage })
   const first = on(fakeCrypto('own'))
-  const { id: projectId } = (await first.projects.create({ name: 'p' }))._unsafeUnwrap()
+  const { id: projectId } = await first.projects.create({ name: 'p' })
   const agent = { projectId, name: 'bot', runtime: { kind: 'fake' } }
   await first.agents.create({ ...agent, desiredState: 'running' })
   await first.webhooks.create({ projectId, url: 'https://r.example/', events: ['*'] })
@@ -41,7 +41,7 @@ describe('a service with another master key than that of its storage', () => {
     const { on, projectId, storage } = await scene()
     const { webhooks, agents, messages, hooks } = on(fakeCrypto('another'))
     const ref = { projectId, agent: 'bot' }
-    const { data } = (await messages.list({ ...ref, page: { limit: 1 } }))._unsafeUnwrap()
+    const { data } = await messages.list({ ...ref, page: { limit: 1 } })
     const before = (await storage.webhooks.list(projectId, { limit: 9 }))._unsafeUnwrap().data
     const webhook = { projectId, webhookId: before[0]?.id ?? '' }
     const hook = { url: 'https://mine.example/' }

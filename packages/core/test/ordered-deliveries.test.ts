@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { refused } from '@org/agent-messaging-testing'
+import { refused, refusalOf } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const retry = { delaysMs: [60_000, 600_000], jitter: 0, maxRetryAfterMs: 86_400_000 }
@@ -50,13 +50,13 @@ it('sends the next delivery when a person skips the first', async () => {
   const [first, second] = (await deliveries()).map(({ delivery }) => delivery)
   expect(second?.state).toEqual({ kind: 'waiting', blockedBy: first?.id })
   const ref = { projectId: project.id, deliveryId: first?.id ?? '' }
-  expect((await service.deliveries.skip(ref))._unsafeUnwrap().state).toMatchObject({
+  expect((await service.deliveries.skip(ref)).state).toMatchObject({
     kind: 'cancelled',
     reason: 'skipped',
   })
   await clock.advance(0)
   expect(sent()).toEqual(['a', 'b'])
-  expect((await service.deliveries.skip(ref))._unsafeUnwrapErr().kind).toBe('delivery_final')
+  expect((await refusalOf(service.deliveries.skip(ref))).kind).toBe('delivery_final')
 })
 
 it('sends a delivery at once that a person redelivers while it waits', async () => {
@@ -96,7 +96,7 @@ it('sends all deliveries of a session in one pass', async () => {
 it('refuses an unknown ordering', async () => {
   const { service, which } = await orderedScene()
   const change = { ordering: 'agent' as 'session' }
-  expect((await service.webhooks.update({ ...which, change }))._unsafeUnwrapErr()).toMatchObject({
+  expect(await refusalOf(service.webhooks.update({ ...which, change }))).toMatchObject({
     kind: 'invalid',
     issues: [{ path: 'ordering' }],
   })

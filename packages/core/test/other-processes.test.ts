@@ -14,11 +14,11 @@ async function twoProcesses(delaysMs: readonly number[] = []) {
   const platform = { ...fakePlatform(), policy, workSignal: memoryWorkSignal() }
   const first = createService(platform)
   const second = createService({ ...platform, storage: platform.storage.reopen() })
-  const { id: projectId } = (await first.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await first.projects.create({ name: 'test' })
   await first.start()
   async function hook(url: string, disableOnGone = false) {
     const created = await first.webhooks.create({ projectId, url, events: ['*'], disableOnGone })
-    return { projectId, webhookId: created._unsafeUnwrap().webhook.id }
+    return { projectId, webhookId: created.webhook.id }
   }
   return { ...platform, first, second, projectId, hook }
 }
@@ -87,9 +87,9 @@ it.each(['pause', 'delete', 'move'] as const)(
 
 /** Waits for the events after the present ones, in the process without workers. */
 async function nextEvents({ clock, second, projectId }: Awaited<ReturnType<typeof twoProcesses>>) {
-  const { nextCursor: after } = (await second.events.read({ projectId }))._unsafeUnwrap()
+  const { nextCursor: after } = await second.events.read({ projectId })
   let names: string[] | undefined
-  void second.events.read({ projectId, after, waitMs: 60_000 }).map(({ data }) => {
+  void second.events.read({ projectId, after, waitMs: 60_000 }).then(({ data }) => {
     names = data.map(({ name }) => name)
   })
   await clock.advance(0)

@@ -22,7 +22,7 @@ async function twoProcesses({ exclusive = true } = {}) {
     ids: { next: () => `second-${ids.next()}` },
   }
   const services = [createService(first), createService(second)] as const
-  const { id: projectId } = (await services[0].projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await services[0].projects.create({ name: 'test' })
   await services[0].start()
   await services[0].agents.create({
     projectId,
@@ -33,9 +33,7 @@ async function twoProcesses({ exclusive = true } = {}) {
   await services[1].start()
   const ref = { projectId, agent: 'bot' }
   const post = async (n: 0 | 1) =>
-    (
-      await services[n].messages.send({ ...ref, sessionId: 's', message: 'hi', waitMs: 0 })
-    )._unsafeUnwrap().message
+    (await services[n].messages.send({ ...ref, sessionId: 's', message: 'hi', waitMs: 0 })).message
   return { ...{ one: first, other: second, services, ref, post, clock: first.clock } }
 }
 
@@ -72,9 +70,12 @@ describe('an agent that keeps state in its process', () => {
     expect(other.runtime.starts).toHaveLength(1)
     one.storage.fail('agents.own', { times: 0 })
     await clock.advance(LEASE_MS)
-    const { message } = (
-      await services[0].messages.send({ ...ref, sessionId: 't', message: 'hi', waitMs: 0 })
-    )._unsafeUnwrap()
+    const { message } = await services[0].messages.send({
+      ...ref,
+      sessionId: 't',
+      message: 'hi',
+      waitMs: 0,
+    })
     await clock.advance(500)
     expect(other.runtime.openRuns).toEqual([message.id])
     expect(one.runtime.openRuns).toEqual([])
@@ -84,10 +85,10 @@ describe('an agent that keeps state in its process', () => {
     const { one, other, services, ref, clock } = await twoProcesses()
     await services[1].agents.stop(ref)
     await clock.advance(1_000)
-    expect((await services[1].agents.get(ref))._unsafeUnwrap().state.kind).toBe('stopped')
+    expect((await services[1].agents.get(ref)).state.kind).toBe('stopped')
     await services[1].agents.start(ref)
     await clock.advance(1_000)
-    expect((await services[1].agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect((await services[1].agents.get(ref)).state.kind).toBe('running')
     expect(one.runtime.starts.length + other.runtime.starts.length).toBe(2)
   })
 
@@ -129,8 +130,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
         }),
       }
     }
-    const stateOf = async () =>
-      (await processes.services[0].agents.get(processes.ref))._unsafeUnwrap().state
+    const stateOf = async () => (await processes.services[0].agents.get(processes.ref)).state
     const end = async () => {
       const stopping = processes.services.map((service) => service.stop({ graceMs: 0 }))
       await processes.clock.advance(2_000)
@@ -170,7 +170,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     claim()
     await creating
     const made = await services[0].agents.get({ ...ref, agent: 'new' })
-    expect(made._unsafeUnwrap().state).toMatchObject({ kind: 'running' })
+    expect(made.state).toMatchObject({ kind: 'running' })
   })
 
   it('is in error after a failed start, until a process has the program', async () => {
@@ -180,7 +180,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     const { service } = process('lacking', lacking)
     await service.start()
     lacking.failStart('no program')
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+    expect((await service.agents.start(ref)).state).toMatchObject({
       kind: 'error',
       lastError: { message: 'no program' },
     })
@@ -200,7 +200,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     await process('lacking', lacking).service.start()
     const stopping = services[0].agents.stop(ref)
     await clock.advance(5_000)
-    expect((await stopping)._unsafeUnwrap().state).toEqual({ kind: 'stopping' })
+    expect((await stopping).state).toEqual({ kind: 'stopping' })
     one.runtime.answer(id, 'done')
     await clock.advance(0)
     expect(await stateOf()).toEqual({ kind: 'stopped' })
@@ -225,7 +225,7 @@ it('a new agent is not started by a process without its program, also if it runs
   expect(lacking.starts.map(({ agent }) => agent.name)).not.toContain('new')
   await having.start()
   const made = await having.agents.get({ ...ref, agent: 'new' })
-  expect(made._unsafeUnwrap().state).toMatchObject({ kind: 'running' })
+  expect(made.state).toMatchObject({ kind: 'running' })
 })
 
 it('an agent whose runtime is not exclusive runs in every process', async () => {

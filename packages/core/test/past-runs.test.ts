@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import {
   defaultDispatchPolicy as DISPATCH,
@@ -9,7 +10,7 @@ import { scene } from './scene.js'
 type Scene = Awaited<ReturnType<typeof scene>>
 
 const runs = async ({ service, ref }: Scene, messageId: string) =>
-  (await service.messages.runs({ ...ref, messageId }))._unsafeUnwrap()
+  await service.messages.runs({ ...ref, messageId })
 
 const reasons = async (fakes: Scene, messageId: string) =>
   (await runs(fakes, messageId)).map(({ attempt, reason, error }) => [attempt, reason, error?.code])
@@ -27,7 +28,7 @@ describe('the runs of a message', () => {
     const { id: messageId, createdAt: startedAt } = await post()
     await clock.until(() => outcomes.length === 1)
     await clock.advance(0)
-    const { inputs = [] } = (await service.messages.get({ ...ref, messageId }))._unsafeUnwrap()
+    const { inputs = [] } = await service.messages.get({ ...ref, messageId })
     const [{ id: inputId } = { id: '' }] = inputs
     await service.inputs.answer({ ...ref, messageId, inputId, value: 'yes' })
     await clock.advance(1_000)
@@ -84,7 +85,7 @@ describe('the runs of a message', () => {
     const stopping = service.stop({ graceMs: 0 })
     await clock.advance(5_000)
     await stopping
-    const [run] = (await fakes.another().messages.runs({ ...fakes.ref, messageId }))._unsafeUnwrap()
+    const [run] = await fakes.another().messages.runs({ ...fakes.ref, messageId })
     expect(run).toMatchObject({ attempt: 1, reason: 'lost', error: { code: 'RUNTIME_LOST' } })
   })
 
@@ -120,11 +121,8 @@ describe('the runs of a message', () => {
   it('do not exist for an unknown message or agent', async () => {
     const { service, ref, project } = await scene()
     const messageId = '01890000-0000-7000-8000-00000000dead'
-    const kinds = [ref, { projectId: project.id, agent: 'nobody' }].map(async (of) =>
-      (await service.messages.runs({ ...of, messageId })).match(
-        () => 'found',
-        ({ kind }) => kind,
-      ),
+    const kinds = [ref, { projectId: project.id, agent: 'nobody' }].map(
+      async (of) => (await refusalOf(service.messages.runs({ ...of, messageId }))).kind,
     )
     expect(await Promise.all(kinds)).toEqual(['message_not_found', 'agent_not_found'])
   })

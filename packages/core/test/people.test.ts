@@ -19,7 +19,7 @@ async function peopleScene(policy: Partial<Policy> = {}) {
   const { service, clock, ref, send } = made
   const pass = () => service.tick({ budgetMs: 1_000 })
   const stats = async (from?: number) =>
-    (await service.stats({ projectId: ref.projectId, step: '1d', from }))._unsafeUnwrap()
+    await service.stats({ projectId: ref.projectId, step: '1d', from })
   await pass()
   return {
     ...made,
@@ -78,12 +78,12 @@ describe('people', () => {
       { projectId, step: '1d', by: 'agent' },
     ] as const
     for (const asked of others) {
-      const { rows, peopleToday } = (await service.stats(asked))._unsafeUnwrap()
+      const { rows, peopleToday } = await service.stats(asked)
       expect([rows.map(({ people }) => people), peopleToday]).toEqual([[undefined], undefined])
     }
     for (const days of [{ to: start }, { from: start + 3 * DAY, to: start + 4 * DAY }]) {
       const read = await service.stats({ projectId, step: '1d', ...days })
-      expect(read._unsafeUnwrap().peopleToday).toBeUndefined()
+      expect(read.peopleToday).toBeUndefined()
     }
   })
 
@@ -92,7 +92,7 @@ describe('people', () => {
     storage.counts.people = () => okAsync({ people: 4_000, next: 'x' })
     const reading = service.stats({ ...ref, step: '1d' })
     await clock.advance(0)
-    const { peopleToday } = (await reading)._unsafeUnwrap()
+    const { peopleToday } = await reading
     expect(peopleToday).toEqual({ count: 12_000, isExact: false })
   })
 

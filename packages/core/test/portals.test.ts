@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '@org/agent-messaging-core'
 import { ok, ResultAsync } from 'neverthrow'
@@ -7,21 +8,21 @@ describe('a portal session', () => {
   it('is refused for an unknown project, and beyond the limit of the project', async () => {
     const policy = { limits: { ...defaultLimits, portalsPerProject: 1 } }
     const { service, project } = await scene({ policy })
-    const unknown = await service.portals.create({ projectId: 'unknown' })
-    expect(unknown._unsafeUnwrapErr()).toEqual({ kind: 'project_not_found' })
-    expect((await service.portals.create({ projectId: project.id })).isOk()).toBe(true)
-    const second = await service.portals.create({ projectId: project.id })
-    expect(second._unsafeUnwrapErr()).toEqual({ kind: 'too_many_portals' })
+    const unknown = await refusalOf(service.portals.create({ projectId: 'unknown' }))
+    expect(unknown).toEqual({ kind: 'project_not_found' })
+    await service.portals.create({ projectId: project.id })
+    const second = await refusalOf(service.portals.create({ projectId: project.id }))
+    expect(second).toEqual({ kind: 'too_many_portals' })
   })
 
   it('keeps its link usable while the link is read, until the session is opened', async () => {
     const { service, project } = await scene()
     const { findLink, open, create } = service.portals
-    const { code, session } = (await create({ projectId: project.id }))._unsafeUnwrap()
-    expect((await findLink('unknown'))._unsafeUnwrapErr()).toEqual({ kind: 'portal_not_found' })
-    expect((await findLink(code))._unsafeUnwrap()).toEqual({ session, isUsable: true })
-    const opened = (await open(code))._unsafeUnwrap()
-    expect((await findLink(code))._unsafeUnwrap()).toEqual({ session: opened, isUsable: false })
+    const { code, session } = await create({ projectId: project.id })
+    expect(await refusalOf(findLink('unknown'))).toEqual({ kind: 'portal_not_found' })
+    expect(await findLink(code)).toEqual({ session, isUsable: true })
+    const opened = await open(code)
+    expect(await findLink(code)).toEqual({ session: opened, isUsable: false })
   })
 })
 
@@ -45,9 +46,11 @@ describe('reads by a link or a code', () => {
   it('run at most eight at once, and the others wait', async () => {
     const { service, clock, ends } = await slowScene()
     const reads = Array.from({ length: 20 }, (_, n) =>
-      n % 2
-        ? service.inputs.readByLink({ messageId, token: code(n) })
-        : service.portals[n % 4 ? 'open' : 'findLink'](code(n)),
+      refusalOf(
+        n % 2
+          ? service.inputs.readByLink({ messageId, token: code(n) })
+          : service.portals[n % 4 ? 'open' : 'findLink'](code(n)),
+      ),
     )
     await clock.advance(0)
     expect(ends).toHaveLength(8)
@@ -55,17 +58,17 @@ describe('reads by a link or a code', () => {
       ends[n]?.()
       await clock.advance(0)
     }
-    const kinds = (await Promise.all(reads)).map((read) => read.isErr() && read.error.kind)
+    const kinds = (await Promise.all(reads)).map(({ kind }) => kind)
     expect(new Set(kinds)).toEqual(new Set(['portal_not_found', 'input_not_found']))
   })
 
   it('are refused if they wait for five seconds, or if a thousand wait', async () => {
     const { service, clock } = await slowScene()
-    const reads = Array.from({ length: 1_009 }, (_, n) => service.portals.open(code(n)))
+    const reads = Array.from({ length: 1_009 }, (_, n) => refusalOf(service.portals.open(code(n))))
     await clock.advance(0)
-    expect((await reads[1_008])?._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect((await reads[1_008])?.kind).toBe('unavailable')
     await clock.advance(5_000)
-    expect((await reads[8])?._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect((await reads[8])?.kind).toBe('unavailable')
   })
 
   it('do not take place if the text cannot be one of ours', async () => {
@@ -80,11 +83,11 @@ describe('reads by a link or a code', () => {
       { messageId, token: token.replace('1', 'G') },
     ]
     for (const link of links) {
-      const found = await service.inputs.readByLink(link)
-      expect(found._unsafeUnwrapErr()).toEqual({ kind: 'input_not_found' })
+      const found = await refusalOf(service.inputs.readByLink(link))
+      expect(found).toEqual({ kind: 'input_not_found' })
       if (link.messageId !== messageId) continue
       for (const read of [service.portals.open, service.portals.findLink])
-        expect((await read(link.token))._unsafeUnwrapErr()).toEqual({ kind: 'portal_not_found' })
+        expect(await refusalOf(read(link.token))).toEqual({ kind: 'portal_not_found' })
     }
     await clock.advance(0)
     expect(ends).toEqual([])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refused } from '@org/agent-messaging-testing'
+import { refused, refusalOf } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {
@@ -18,7 +18,7 @@ async function afterFailures(failures: number, idle = false) {
   await work()
   const projectId = fakes.project.id
   const stored = async (recoveryId: string) =>
-    (await fakes.service.recoveries.get({ projectId, recoveryId }))._unsafeUnwrap()
+    await fakes.service.recoveries.get({ projectId, recoveryId })
   return { ...fakes, webhook, projectId, work, stored }
 }
 
@@ -29,11 +29,11 @@ describe('a recovery', () => {
       projectId,
       filter: { webhookId: webhook.id },
     })
-    expect(started._unsafeUnwrap()).toMatchObject({ state: { kind: 'running' }, matched: 0 })
+    expect(started).toMatchObject({ state: { kind: 'running' }, matched: 0 })
     expect(sender.requests).toHaveLength(4)
     await clock.advance(0)
     expect(sender.requests).toHaveLength(7)
-    const { id } = started._unsafeUnwrap()
+    const { id } = started
     expect(await stored(id)).toEqual({
       id,
       projectId,
@@ -49,13 +49,13 @@ describe('a recovery', () => {
     await clock.advance(40) // until all attempts are stored
     const all = await service.recoveries.start({ projectId, filter: { status: 'delivered' } })
     await clock.advance(0)
-    expect(await stored(all._unsafeUnwrap().id)).toMatchObject({ matched: 4, redelivered: 4 })
+    expect(await stored(all.id)).toMatchObject({ matched: 4, redelivered: 4 })
   })
 
   it('is continued by another process after a crash, or in a pass', async () => {
     const { service, projectId, another, stored, clock } = await afterFailures(2)
     await service.stop()
-    const { id } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    const { id } = await service.recoveries.start({ projectId })
     await clock.advance(60_000)
     expect(await stored(id)).toMatchObject({ state: { kind: 'running' }, matched: 0 })
     await another().tick({ budgetMs: 1 })
@@ -67,7 +67,7 @@ describe('a recovery', () => {
     await service.stop()
     const other = another()
     await other.start()
-    const { id } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    const { id } = await service.recoveries.start({ projectId })
     await clock.advance(5_000)
     expect(await stored(id)).toMatchObject({ state: { kind: 'done' }, matched: 2 })
     await other.stop()
@@ -76,7 +76,7 @@ describe('a recovery', () => {
   it('continues after the storage was away', async () => {
     const { service, projectId, storage, stored, clock, telemetry } = await afterFailures(1)
     storage.fail('recoveries.advance', { times: 2 })
-    const { id } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    const { id } = await service.recoveries.start({ projectId })
     await clock.advance(4_000)
     expect(await stored(id)).toMatchObject({ state: { kind: 'running' } })
     await clock.advance(10_000)
@@ -86,38 +86,37 @@ describe('a recovery', () => {
 
   it('ends when it is cancelled, and only then', async () => {
     const { service, projectId, stored } = await afterFailures(1, true)
-    const { id: recoveryId } = (await service.recoveries.start({ projectId }))._unsafeUnwrap()
+    const { id: recoveryId } = await service.recoveries.start({ projectId })
     const ref = { projectId, recoveryId }
-    expect((await service.recoveries.cancel(ref))._unsafeUnwrap().state.kind).toBe('cancelled')
-    expect((await service.recoveries.cancel(ref))._unsafeUnwrapErr().kind).toBe('recovery_final')
+    expect((await service.recoveries.cancel(ref)).state.kind).toBe('cancelled')
+    expect((await refusalOf(service.recoveries.cancel(ref))).kind).toBe('recovery_final')
     await service.tick({ budgetMs: 1 })
     expect(await stored(recoveryId)).toMatchObject({ state: { kind: 'cancelled' }, matched: 0 })
     const nothing = { projectId, recoveryId: projectId }
-    expect((await service.recoveries.cancel(nothing))._unsafeUnwrapErr().kind).toBe(
-      'recovery_not_found',
-    )
+    expect((await refusalOf(service.recoveries.cancel(nothing))).kind).toBe('recovery_not_found')
   })
 
   it('is refused for a webhook that is not there, and beside too many others', async () => {
     const { service, projectId } = await afterFailures(1, true)
     const filter = { webhookId: projectId }
     const start = () => service.recoveries.start({ projectId })
-    expect((await service.recoveries.start({ projectId, filter }))._unsafeUnwrapErr().kind).toBe(
+    expect((await refusalOf(service.recoveries.start({ projectId, filter }))).kind).toBe(
       'webhook_not_found',
     )
-    for (let n = 0; n < 20; n++) (await start())._unsafeUnwrap()
-    expect((await start())._unsafeUnwrapErr().kind).toBe('too_many_recoveries')
+    for (let n = 0; n < 20; n++) await start()
+    expect((await refusalOf(start())).kind).toBe('too_many_recoveries')
   })
 
   it('stays with its project, even if the filter names another', async () => {
     const { service, projectId, stored } = await afterFailures(1, true)
-    const { id: other } = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const { id: other } = await service.projects.create({ name: 'other' })
     const filter = { projectId } as object
-    const { id } = (await service.recoveries.start({ projectId: other, filter }))._unsafeUnwrap()
+    const { id } = await service.recoveries.start({ projectId: other, filter })
     await service.tick({ budgetMs: 1 })
-    expect(
-      (await service.recoveries.get({ projectId: other, recoveryId: id }))._unsafeUnwrap(),
-    ).toMatchObject({ state: { kind: 'done' }, matched: 0 })
+    expect(await service.recoveries.get({ projectId: other, recoveryId: id })).toMatchObject({
+      state: { kind: 'done' },
+      matched: 0,
+    })
     await expect(stored(id)).rejects.toThrow()
   })
 
@@ -127,8 +126,6 @@ describe('a recovery', () => {
     await service.tick({ budgetMs: 1 })
     await clock.advance(31 * 86_400_000)
     await service.tick({ budgetMs: 1 })
-    expect((await service.recoveries.list(projectId, { limit: 9 }))._unsafeUnwrap().data).toEqual(
-      [],
-    )
+    expect((await service.recoveries.list(projectId, { limit: 9 })).data).toEqual([])
   })
 })

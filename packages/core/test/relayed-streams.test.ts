@@ -21,7 +21,7 @@ async function elsewhere(loses: (note: RelayNote) => boolean = () => false) {
   await fakes.clock.advance(0)
   async function open(): Promise<{ texts: string[]; ended: Promise<void> }> {
     const stream = await other.messages.stream({ ...fakes.ref, messageId: id })
-    return reading(stream._unsafeUnwrap())
+    return reading(stream)
   }
   return { ...fakes, id, notes, open, run: runOf(fakes.runtime) }
 }

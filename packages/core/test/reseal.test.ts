@@ -26,26 +26,20 @@ async function scene() {
   const on = (crypto: ServiceOptions['crypto']) =>
     createService({ ...platform, runtimes: [runtime, bare], crypto })
   const old = on(fakeCrypto('old'))
-  const { id: projectId } = (await old.projects.create({ name: 'p' }))._unsafeUnwrap()
+  const { id: projectId } = await old.projects.create({ name: 'p' })
   const hook = { projectId, url, events: ['*' as const] }
-  const { webhook } = (
-    await old.webhooks.create({ ...hook, headers: { Authorization: KEY } })
-  )._unsafeUnwrap()
+  const { webhook } = await old.webhooks.create({ ...hook, headers: { Authorization: KEY } })
   await old.webhooks.rotateSecret({ projectId, webhookId: webhook.id })
   await old.webhooks.create(hook)
   for (const kind of ['fake', 'bare'])
-    (await old.agents.create({ projectId, name: kind, runtime: { kind } }))._unsafeUnwrap()
+    await old.agents.create({ projectId, name: kind, runtime: { kind } })
   return { ...platform, on, old, projectId, webhook }
 }
 
 /** All steps, from the first to the last. */
 async function reseal({ secrets }: Awaited<ReturnType<typeof scene>>['old']) {
   let sum = { resealed: 0, unopened: 0 }
-  for (
-    let found = (await secrets.reseal())._unsafeUnwrap();
-    ;
-    found = (await secrets.reseal(found.next))._unsafeUnwrap()
-  ) {
+  for (let found = await secrets.reseal(); ; found = await secrets.reseal(found.next)) {
     sum = { resealed: sum.resealed + found.resealed, unopened: sum.unopened + found.unopened }
     if (!found.next) return sum
   }
@@ -88,7 +82,7 @@ describe('another master key', () => {
 
   it('keeps a webhook as it is if one of its secrets cannot be decrypted', async () => {
     const { on, old, projectId, webhook, storage } = await scene()
-    const present = (await old.webhooks.get({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
+    const present = await old.webhooks.get({ projectId, webhookId: webhook.id })
     const lost = fakeCrypto('lost').seal('x', webhookSecretContext(webhook.id))
     const headers = { names: ['X-A'], sealed: lost }
     await storage.webhooks.update(projectId, webhook.id, { headers, updatedAt: 0 })
@@ -153,7 +147,7 @@ describe('another master key', () => {
     await old.start()
     await old.agents.start(agent)
     const sent = old.messages.send({ ...agent, sessionId: 's', message: 'm', waitMs: 0 })
-    const { message } = (await sent)._unsafeUnwrap()
+    const { message } = await sent
     const runToken = runtime.requests[0]?.runToken ?? ''
     const isGood = (crypto: ServiceOptions['crypto'], token = runToken) =>
       on(crypto).messages.isRunToken({ messageId: message.id, runToken: token })

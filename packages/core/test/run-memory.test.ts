@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import type { RunRequest, Turn } from '@org/agent-messaging-core/runtime'
 import { runOf, scene } from './scene.js'
@@ -36,7 +37,7 @@ describe('a run', () => {
     const next = another()
     await next.start()
     const sent = await next.messages.send({ ...ref, sessionId: 's', message: 'again' })
-    expect(sent._unsafeUnwrap().message.state).toMatchObject({ response: 'had +' })
+    expect(sent.message.state).toMatchObject({ response: 'had +' })
   })
 
   it('gets an error if it stores session state without its lease', async () => {
@@ -82,13 +83,13 @@ describe('the history of a message', () => {
   it('has the turns up to the message, with the message', async () => {
     const { send, service, ref } = await scene(answering(async ({ message }) => `${message}!`))
     const sent = [await send('one'), await send('two'), await send('three')]
-    const ids = sent.map((one) => one._unsafeUnwrap().message.id)
+    const ids = sent.map((one) => one.message.id)
     const read = async (messageId = '', limit: Partial<typeof ALL> = {}) =>
-      (await service.messages.history({ ...ref, messageId, ...ALL, ...limit })).map((turns) =>
-        turns.map(({ response }) => response),
+      (await service.messages.history({ ...ref, messageId, ...ALL, ...limit })).map(
+        ({ response }) => response,
       )
-    expect((await read(ids[1]))._unsafeUnwrap()).toEqual(['one!', 'two!'])
-    expect((await read(ids[1], { maxTurns: 1 }))._unsafeUnwrap()).toEqual(['two!'])
-    expect((await read('unknown'))._unsafeUnwrapErr()).toEqual({ kind: 'message_not_found' })
+    expect(await read(ids[1])).toEqual(['one!', 'two!'])
+    expect(await read(ids[1], { maxTurns: 1 })).toEqual(['two!'])
+    expect(await refusalOf(read('unknown'))).toEqual({ kind: 'message_not_found' })
   })
 })

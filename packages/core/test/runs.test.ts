@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { ResultAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
 import type { AgentRuntime, FinishedRun, RunOutcome } from '@org/agent-messaging-core/runtime'
@@ -63,9 +64,7 @@ describe('messages whose acceptance hangs', () => {
     let claims = 0
     const { claimRunnable } = storage.messages
     storage.messages.claimRunnable = (query) => (claims++, claimRunnable(query))
-    expect(
-      (await send('hi', { idempotencyKey: 'the key', waitMs: 0 }))._unsafeUnwrap().attached,
-    ).toBe(true)
+    expect((await send('hi', { idempotencyKey: 'the key', waitMs: 0 })).attached).toBe(true)
     runtime.answer(id, 'done')
     await clock.advance(0)
     expect(claims).toBe(0)
@@ -129,9 +128,12 @@ describe('a beat that hangs, as when another client has locked a session', () =>
     )
     const { id } = await post()
     await clock.until(() => hanging.length === 1)
-    const { message } = (
-      await another().messages.send({ ...ref, sessionId: 'other', message: 'hi', waitMs: 0 })
-    )._unsafeUnwrap()
+    const { message } = await another().messages.send({
+      ...ref,
+      sessionId: 'other',
+      message: 'hi',
+      waitMs: 0,
+    })
     await clock.advance(1_000)
     expect(runtime.openRuns).toEqual([id, message.id])
     expect(hanging).toHaveLength(1)
@@ -165,7 +167,7 @@ describe('a run that fails', () => {
     await hook()
     const sending = send('hi', { metadata: { correlationId: 'c1' } })
     await clock.advance(5_000)
-    const { message } = (await sending)._unsafeUnwrap()
+    const { message } = await sending
     expect(message.state).toMatchObject({
       kind: 'failed',
       error: { code: 'RUNTIME_ERROR', message: 'boom' },
@@ -194,7 +196,7 @@ describe('a run that fails', () => {
   it('answers a repeated send at once', async () => {
     const { send } = await scene({ handler: () => failedRun('RUNTIME_ERROR', 'boom') })
     await send('hi', { idempotencyKey: 'k' })
-    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()).toMatchObject({
+    expect(await send('hi', { idempotencyKey: 'k' })).toMatchObject({
       attached: true,
       message: { state: { kind: 'failed' } },
     })
@@ -209,7 +211,7 @@ describe('a run that fails', () => {
       ...responses(answer),
       policy: { limits: { ...defaultLimits, responseLength: 10 } },
     })
-    expect((await send())._unsafeUnwrap().message.state).toMatchObject({
+    expect((await send()).message.state).toMatchObject({
       kind: 'failed',
       error: { code: 'RESPONSE_INVALID' },
     })
@@ -413,20 +415,15 @@ describe('a deferred run', () => {
     expect(runtime.openRuns).toEqual([])
     const { runToken } = runOf(runtime)
     const run = { kind: 'answered', response: 'later' } as const
-    const answered = (
-      await service.messages.answer({ messageId: first.id, runToken, run })
-    )._unsafeUnwrap()
+    const answered = await service.messages.answer({ messageId: first.id, runToken, run })
     expect(answered.state).toMatchObject({ kind: 'responded', responseTimeMs: 120_000 })
     await clock.advance(0)
     expect(runtime.openRuns).toEqual([second.id])
-    expect((await service.messages.answer({ messageId: first.id, runToken, run })).isOk()).toBe(
-      true,
-    ) // a repeat is fine
+    await service.messages.answer({ messageId: first.id, runToken, run }) // a repeat is fine
     const other = { ...run, response: 'another' }
     expect(
-      (
-        await service.messages.answer({ messageId: first.id, runToken, run: other })
-      )._unsafeUnwrapErr().kind,
+      (await refusalOf(service.messages.answer({ messageId: first.id, runToken, run: other })))
+        .kind,
     ).toBe('run_superseded')
   })
   it('resolves the wait of its caller', async () => {
@@ -441,7 +438,7 @@ describe('a deferred run', () => {
       runToken,
       run: { kind: 'answered', response: 'later' },
     })
-    expect((await sending)._unsafeUnwrap().message.state).toMatchObject({ response: 'later' })
+    expect((await sending).message.state).toMatchObject({ response: 'later' })
   })
   it('can be answered before the runtime says that the run is deferred', async () => {
     const { post, clock, runtime, service, state } = await scene({ policy })
@@ -498,14 +495,14 @@ describe('a deferred run', () => {
     runtime.defer(id, 5_000) // the runtime's own, shorter deadline
     await clock.until(() => runtime.requests.length === 2)
     const run = { kind: 'answered', response: 'too late' } as const
-    expect(
-      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind,
-    ).toBe('run_superseded')
+    expect((await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind).toBe(
+      'run_superseded',
+    )
     runtime.defer(id)
     await clock.advance(600_500)
     expect(await state(id)).toMatchObject({ kind: 'failed', error: { code: 'RUNTIME_TIMEOUT' } })
     const found = await service.messages.get({ ...ref, messageId: id })
-    expect(found._unsafeUnwrap().attempt).toBe(2)
+    expect(found.attempt).toBe(2)
     expect(telemetry.named('run.finished')).toMatchObject([{ attempt: 2 }])
   })
   it('refuses a callback after it was superseded, for an answer and for a failure', async () => {
@@ -517,7 +514,7 @@ describe('a deferred run', () => {
     await clock.until(() => runtime.requests.length === 2)
     const { runToken } = runOf(runtime)
     const answer = async (run: FinishedRun) =>
-      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind
+      (await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind
     expect(await answer({ kind: 'answered', response: '\0' })).toBe('run_superseded')
     runtime.fail(id, 'busy', { retryable: true })
     await clock.advance(0)
@@ -535,9 +532,9 @@ describe('a deferred run', () => {
       get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined),
     })
     const run = failedRun('RUNTIME_ERROR', 'no', true)
-    expect(
-      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind,
-    ).toBe('message_not_found')
+    expect((await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind).toBe(
+      'message_not_found',
+    )
   })
   it('can fail by callback', async () => {
     const { post, runtime, service, clock } = await scene({ policy })
@@ -545,13 +542,11 @@ describe('a deferred run', () => {
     const { runToken } = runOf(runtime)
     runtime.defer(id)
     await clock.advance(0)
-    const failed = (
-      await service.messages.answer({
-        messageId: id,
-        runToken,
-        run: failedRun('RUNTIME_ERROR', 'no'),
-      })
-    )._unsafeUnwrap()
+    const failed = await service.messages.answer({
+      messageId: id,
+      runToken,
+      run: failedRun('RUNTIME_ERROR', 'no'),
+    })
     expect(failed.state).toMatchObject({ kind: 'failed', error: { message: 'no' } })
   })
 })
@@ -570,9 +565,7 @@ describe('a callback is refused', () => {
       '',
       'nonsense',
     ]) {
-      const error = (
-        await service.messages.answer({ messageId: first.id, runToken, run })
-      )._unsafeUnwrapErr()
+      const error = await refusalOf(service.messages.answer({ messageId: first.id, runToken, run }))
       expect(error.kind).toBe('run_token_invalid')
     }
   })
@@ -581,9 +574,9 @@ describe('a callback is refused', () => {
     const { id } = await post()
     const { runToken } = runOf(runtime)
     await service.agents.delete({ ...ref, force: true })
-    expect(
-      (await service.messages.answer({ messageId: id, runToken, run }))._unsafeUnwrapErr().kind,
-    ).toBe('message_not_found')
+    expect((await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind).toBe(
+      'message_not_found',
+    )
   })
   it('when the run was superseded between the check and the commit, or its message erased', async () => {
     const { post, runtime, service, storage, ref } = await scene()
@@ -594,8 +587,7 @@ describe('a callback is refused', () => {
     storage.messages.recordRun = (record) =>
       ResultAsync.fromSafePromise(meanwhile()).andThen(() => recordRun(record))
     const problem = async (of: string, token: string) =>
-      (await service.messages.answer({ messageId: of, runToken: token, run }))._unsafeUnwrapErr()
-        .kind
+      (await refusalOf(service.messages.answer({ messageId: of, runToken: token, run }))).kind
     expect(await problem(id, runToken)).toBe('run_superseded')
     const other = await post('other', { sessionId: 'other' })
     meanwhile = async () => service.sessions.erase({ ...ref, sessionId: 'other', force: true })
@@ -614,7 +606,7 @@ it("a repeated callback succeeds if the store's answer to the first one was lost
     run: { kind: 'answered', response: 'x' },
   })
   await clock.advance(100)
-  expect((await answering)._unsafeUnwrap().state).toMatchObject({
+  expect((await answering).state).toMatchObject({
     kind: 'responded',
     response: 'x',
   })

@@ -30,7 +30,7 @@ export async function scene({
   const platform = fakePlatform(handler && { handler })
   const service = createService({ ...platform, policy, ...(relay && { relay }) })
   if (!idle) await service.start()
-  const project = (await service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const project = await service.projects.create({ name: 'test' })
   const settings = {
     projectId: project.id,
     name: 'bot',
@@ -38,7 +38,7 @@ export async function scene({
     desiredState: 'running',
     ...agent,
   } as const
-  const { agent: bot } = (await service.agents.create(settings))._unsafeUnwrap()
+  const { agent: bot } = await service.agents.create(settings)
   if (idle) await service.tick({ budgetMs: 0 }) // brings the agent up, and nothing else
   const ref = { projectId: project.id, agent: 'bot' }
   return {
@@ -49,26 +49,20 @@ export async function scene({
       service.messages.send({ ...ref, sessionId: 's', message, ...more }),
     /** As `send`, without a wait for the answer. Returns the message. */
     post: async (message = 'hello', more: Partial<SendInput> = {}) =>
-      (
-        await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0, ...more })
-      )._unsafeUnwrap().message,
-    state: async (messageId: string) =>
-      (await service.messages.get({ ...ref, messageId }))._unsafeUnwrap().state,
+      (await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0, ...more }))
+        .message,
+    state: async (messageId: string) => (await service.messages.get({ ...ref, messageId })).state,
     hook: async (url = 'https://receiver.example/hook') =>
-      (
-        await service.webhooks.create({ projectId: project.id, url, events: ['*'] })
-      )._unsafeUnwrap(),
+      await service.webhooks.create({ projectId: project.id, url, events: ['*'] }),
     /** The deliveries of the project with their attempts, oldest first. */
     deliveries: async () => {
-      const page = (
-        await service.deliveries.list({ projectId: project.id }, { limit: 100 })
-      )._unsafeUnwrap()
+      const page = await service.deliveries.list({ projectId: project.id }, { limit: 100 })
       const details = await Promise.all(
         page.data.map(({ id }) =>
           service.deliveries.get({ projectId: project.id, deliveryId: id }),
         ),
       )
-      return details.map((detail) => detail._unsafeUnwrap()).reverse()
+      return details.toReversed()
     },
     /**
      * The same storage, clock and runtime under a new service: the process that starts after a

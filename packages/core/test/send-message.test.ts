@@ -1,3 +1,5 @@
+import { errorIn } from '@org/agent-messaging-core/runtime'
+import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
@@ -10,7 +12,7 @@ const echo = {
 describe('sending a message', () => {
   it('returns the answer as soon as the agent gives it', async () => {
     const { send } = await scene(echo)
-    const { message, attached } = (await send('hi'))._unsafeUnwrap()
+    const { message, attached } = await send('hi')
     expect(attached).toBe(false)
     expect(message.state).toMatchObject({ kind: 'responded', response: 're: hi' })
   })
@@ -21,7 +23,7 @@ describe('sending a message', () => {
     await clock.advance(29_999)
     expect(runtime.openRuns).toHaveLength(1)
     await clock.advance(1)
-    const { message } = (await sending)._unsafeUnwrap()
+    const { message } = await sending
     expect(message.state.kind).toBe('running')
     runtime.answer(message.id, 'late')
     await clock.advance(0)
@@ -37,9 +39,9 @@ describe('sending a message', () => {
     const short = send('a', { waitMs: 1_000 })
     const long = send('b', { waitMs: 60_000 })
     await clock.advance(1_000)
-    expect((await short).isOk()).toBe(true)
+    expect((await short).message.state.kind).not.toBe('responded')
     await clock.advance(4_000)
-    expect((await long).isOk()).toBe(true)
+    expect((await long).message.state.kind).not.toBe('responded')
   })
 
   it('limits the wait of a read in the same way', async () => {
@@ -47,7 +49,7 @@ describe('sending a message', () => {
     const { id: messageId } = await post()
     const asking = service.messages.get({ ...ref, messageId, waitMs: 60_000 })
     await clock.advance(5_000)
-    expect((await asking)._unsafeUnwrap().state.kind).toBe('running')
+    expect((await asking).state.kind).toBe('running')
   })
 
   it('does not wait longer when the clock is set back during the wait', async () => {
@@ -71,7 +73,7 @@ describe('sending a message', () => {
     await clock.advance(100)
     caller.abort()
     await clock.advance(500) // the next look
-    const { message } = (await sending)._unsafeUnwrap()
+    const { message } = await sending
     runtime.answer(message.id, 'done')
     await clock.advance(0)
     expect(await state(message.id)).toMatchObject({ kind: 'responded' })
@@ -83,9 +85,7 @@ describe('sending a message', () => {
       agent: { defaultExecutionPrincipal: { type: 'end_user' } },
     })
     const executionPrincipal = { type: 'end_user', endUserId: 'u1' } as const
-    const { message } = (
-      await send('hi', { executionPrincipal, metadata: { source: 'x' } })
-    )._unsafeUnwrap()
+    const { message } = await send('hi', { executionPrincipal, metadata: { source: 'x' } })
     expect(message).toMatchObject({ executionPrincipal, metadata: { source: 'x' } })
     expect(runtime.requests[0]).toMatchObject({
       executionPrincipal,
@@ -101,7 +101,7 @@ describe('an idempotency key', () => {
     const sends = Array.from({ length: 100 }, () => send('hi', { idempotencyKey: 'k' }))
     await clock.advance(600)
     runtime.answer(runtime.openRuns[0] ?? '', 'once')
-    const sent = (await Promise.all(sends)).map((result) => result._unsafeUnwrap())
+    const sent = (await Promise.all(sends)).map((result) => result)
     expect(new Set(sent.map(({ message }) => message.id)).size).toBe(1)
     expect(sent.filter(({ attached }) => !attached)).toHaveLength(1)
     expect(sent.every(({ message }) => message.state.kind === 'responded')).toBe(true)
@@ -110,9 +110,9 @@ describe('an idempotency key', () => {
 
   it('returns the first message, even if the agent has stopped or the body differs', async () => {
     const { send, service, ref } = await scene(echo)
-    const first = (await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap()
+    const first = await send('hi', { idempotencyKey: 'k' })
     await service.agents.stop(ref)
-    const again = (await send('something else', { idempotencyKey: 'k' }))._unsafeUnwrap()
+    const again = await send('something else', { idempotencyKey: 'k' })
     expect(again).toEqual({ message: first.message, attached: true })
   })
 
@@ -120,7 +120,7 @@ describe('an idempotency key', () => {
     const { send } = await scene({ ...echo, policy: { onKeyMismatch: 'reject' } })
     const key = { idempotencyKey: 'k' }
     await send('hi', { ...key, metadata: { a: 1, b: 2 } })
-    expect((await send('hi', { ...key, metadata: { b: 2, a: 1 } })).isOk()).toBe(true)
+    await send('hi', { ...key, metadata: { b: 2, a: 1 } })
     const same = { ...key, metadata: { a: 1, b: 2 } }
     for (const [message, other] of [
       ['ho', same],
@@ -128,7 +128,7 @@ describe('an idempotency key', () => {
       ['hi', { ...same, sessionId: 'another' }],
       ['hi', { ...same, executionPrincipal: { type: 'service' } }],
     ] as const)
-      expect((await send(message, other))._unsafeUnwrapErr().kind).toBe('idempotency_mismatch')
+      expect((await refusalOf(send(message, other))).kind).toBe('idempotency_mismatch')
   })
 
   it.each(['reuse', 'reject'] as const)(
@@ -139,25 +139,21 @@ describe('an idempotency key', () => {
         policy: { onKeyMismatch },
       })
       const hook = { name: 'mine', url: 'https://mine.example/' }
-      const first = (await send('my pin is 4711', { idempotencyKey: 'k' }))._unsafeUnwrap()
+      const first = await send('my pin is 4711', { idempotencyKey: 'k' })
       const before = telemetry.facts.length
       const other = { ...ref, sessionId: 't', message: 'my pin is 4711', idempotencyKey: 'k' }
-      for (const sent of [
-        await service.messages.send(other),
-        await service.messages.send({ ...other, hook }),
-        await service.messages.enqueue(other, storage),
+      for (const sending of [
+        service.messages.send(other),
+        service.messages.send({ ...other, hook }),
+        service.messages.enqueue(other, storage),
       ])
-        expect(sent._unsafeUnwrapErr()).toEqual({ kind: 'idempotency_mismatch' })
+        expect(await refusalOf(sending)).toEqual({ kind: 'idempotency_mismatch' })
       expect(telemetry.facts.slice(before)).toEqual([])
       const page = { limit: 9 }
-      expect((await service.messages.list({ ...ref, page }))._unsafeUnwrap().data).toEqual([
-        first.message,
-      ])
+      expect((await service.messages.list({ ...ref, page })).data).toEqual([first.message])
       const messageId = first.message.id
-      expect((await service.hooks.list({ ...ref, messageId }))._unsafeUnwrap()).toEqual([])
-      expect((await send('my pin is 4711', { idempotencyKey: 'k' }))._unsafeUnwrap().attached).toBe(
-        true,
-      )
+      expect(await service.hooks.list({ ...ref, messageId })).toEqual([])
+      expect((await send('my pin is 4711', { idempotencyKey: 'k' })).attached).toBe(true)
     },
   )
 
@@ -166,27 +162,25 @@ describe('an idempotency key', () => {
     await send('hi', { idempotencyKey: 'k' })
     await service.sessions.erase({ ...ref, sessionId: 's' })
     const other = { idempotencyKey: 'k', sessionId: 't' }
-    expect((await send('hi', other))._unsafeUnwrap().attached).toBe(false)
-    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrapErr().kind).toBe(
-      'idempotency_mismatch',
-    )
+    expect((await send('hi', other)).attached).toBe(false)
+    expect((await refusalOf(send('hi', { idempotencyKey: 'k' }))).kind).toBe('idempotency_mismatch')
   })
 
   it('can be used again after a refused request', async () => {
     const { send, service, ref } = await scene(echo)
     await service.agents.stop(ref)
-    expect((await send('hi', { idempotencyKey: 'k' })).isErr()).toBe(true)
+    await refusalOf(send('hi', { idempotencyKey: 'k' }))
     await service.agents.start(ref)
-    expect((await send('hi', { idempotencyKey: 'k' }))._unsafeUnwrap().attached).toBe(false)
+    expect((await send('hi', { idempotencyKey: 'k' })).attached).toBe(false)
   })
 })
 
 describe('a send is refused, and nothing is stored,', () => {
   const refused = async (more: object, options: Parameters<typeof scene>[0] = {}) => {
     const { send, service, ref } = await scene({ ...echo, ...options })
-    const error = (await send('hi', more))._unsafeUnwrapErr()
+    const error = await refusalOf(send('hi', more))
     const page = { limit: 10 }
-    expect((await service.messages.list({ ...ref, page }))._unsafeUnwrap().data).toEqual([])
+    expect((await service.messages.list({ ...ref, page })).data).toEqual([])
     return error
   }
 
@@ -226,23 +220,23 @@ describe('a send is refused, and nothing is stored,', () => {
   it('and accepts exactly each limit', async () => {
     const { send } = await scene(echo)
     const metadata = { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) }
-    const sent = await send('x'.repeat(64 * 1024), {
+    const sending = send('x'.repeat(64 * 1024), {
       sessionId: 'x'.repeat(256),
       idempotencyKey: '~'.repeat(255),
       metadata,
     })
-    expect(sent.isOk()).toBe(true)
+    await expect(sending).resolves.toMatchObject({ attached: false })
   })
   it("when the agent does not run, with the agent's state", async () => {
     const { send, service, ref, runtime } = await scene(echo)
     await service.agents.stop(ref)
-    expect((await send())._unsafeUnwrapErr()).toEqual({
+    expect(await refusalOf(send())).toEqual({
       kind: 'agent_not_running',
       state: 'stopped',
     })
     runtime.failStart()
     await service.agents.start(ref)
-    expect((await send())._unsafeUnwrapErr()).toEqual({
+    expect(await refusalOf(send())).toEqual({
       kind: 'agent_not_running',
       state: 'error',
       retryInMs: 1_000,
@@ -255,23 +249,21 @@ describe('a send is refused, and nothing is stored,', () => {
       get: (...args: Parameters<typeof get>) =>
         get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id)),
     })
-    expect((await send())._unsafeUnwrapErr().kind).toBe('agent_not_found')
+    expect((await refusalOf(send())).kind).toBe('agent_not_found')
   })
   it('when the session is full', async () => {
     const { send, post, service, ref } = await scene({ agent: { maxQueued: 1 } })
     await post('runs')
     await post('waits')
-    expect((await send('too many'))._unsafeUnwrapErr().kind).toBe('session_full')
-    expect((await send('another session', { sessionId: 't', waitMs: 0 })).isOk()).toBe(true)
-    expect(
-      (await service.messages.list({ ...ref, page: { limit: 10 } }))._unsafeUnwrap().data,
-    ).toHaveLength(3)
+    expect((await refusalOf(send('too many'))).kind).toBe('session_full')
+    await send('another session', { sessionId: 't', waitMs: 0 })
+    expect((await service.messages.list({ ...ref, page: { limit: 10 } })).data).toHaveLength(3)
   })
   it('while the storage is unavailable, and its slot is free again', async () => {
     const { send, storage } = await scene({ ...echo, agent: { concurrency: 1 } })
     storage.fail('messages.accept')
-    expect((await send())._unsafeUnwrapErr().kind).toBe('unavailable')
-    expect((await send())._unsafeUnwrap().message.state.kind).toBe('responded')
+    expect((await refusalOf(send())).kind).toBe('unavailable')
+    expect((await send()).message.state.kind).toBe('responded')
   })
 })
 
@@ -286,7 +278,7 @@ describe('a send that the storage does not confirm', () => {
     s.storage.fail('messages.accept', { slowUntil })
     const sending = s.send('hello', { idempotencyKey: 'key' })
     let refused: unknown
-    void sending.then((sent) => (refused = sent.isErr() && sent.error))
+    sending.catch((thrown: unknown) => (refused = errorIn(thrown)))
     return { ...s, answer, refusal: () => refused }
   }
 
@@ -304,9 +296,9 @@ describe('a send that the storage does not confirm', () => {
     answer()
     await clock.advance(0)
     expect(runtime.requests.map(({ message }) => message)).toEqual(['warm', 'hello'])
-    const again = (await send('hello', { idempotencyKey: 'key' }))._unsafeUnwrap()
+    const again = await send('hello', { idempotencyKey: 'key' })
     expect(again).toMatchObject({ attached: true, message: { state: { kind: 'responded' } } })
-    expect((await send('next'))._unsafeUnwrap().message.state.kind).toBe('responded')
+    expect((await send('next')).message.state.kind).toBe('responded')
   })
   it('leaves no timer after a stop', async () => {
     const { clock, service, answer } = await silentScene()
@@ -330,7 +322,7 @@ describe('the waiting room', () => {
     await clock.advance(0)
     expect(await state(id)).toMatchObject({ kind: 'responded' })
     await clock.advance(500)
-    expect((await sending)._unsafeUnwrap().message.state).toMatchObject({
+    expect((await sending).message.state).toMatchObject({
       response: 'from elsewhere',
     })
   })
@@ -351,15 +343,15 @@ describe('the waiting room', () => {
     fakes.runtime.answer(fakes.runtime.openRuns[0] ?? '', 'ok')
     await fakes.clock.advance(0)
     ring()
-    expect((await sending)._unsafeUnwrap().message.state.kind).toBe('responded')
+    expect((await sending).message.state.kind).toBe('responded')
   })
   it('returns at once when it is full', async () => {
     const { send, clock } = await scene({ policy: { maxWaitingPerProject: 1 } })
     const waits = send('a')
     await clock.advance(1)
-    expect((await send('b'))._unsafeUnwrap().message.state.kind).toBe('queued')
+    expect((await send('b')).message.state.kind).toBe('queued')
     await clock.advance(30_000)
-    expect((await waits).isOk()).toBe(true)
+    await waits
   })
   it('polls again after the storage was unavailable', async () => {
     const { send, clock, runtime, storage, another } = await scene({ idle: true })
@@ -371,16 +363,16 @@ describe('the waiting room', () => {
     storage.fail('messages.findSettled', { times: 2 })
     runtime.answer(runtime.openRuns[0] ?? '', 'ok')
     await clock.advance(2_000)
-    expect((await sending)._unsafeUnwrap().message.state.kind).toBe('responded')
+    expect((await sending).message.state.kind).toBe('responded')
   })
 })
 
 describe('an agent that earlier sends read', () => {
   it('is not read again', async () => {
     const { send, storage } = await scene(echo)
-    expect((await send('first')).isOk()).toBe(true)
+    await send('first')
     storage.fail('agents.get', { times: Infinity })
-    expect((await send('second')).isOk()).toBe(true)
+    await expect(send('second')).resolves.toMatchObject({ attached: false })
   })
 
   it('gives the next message its new default principal', async () => {
@@ -388,12 +380,12 @@ describe('an agent that earlier sends read', () => {
     await send('first')
     const change = { defaultExecutionPrincipal: { type: 'end_user' } } as const
     await service.agents.update({ ...ref, change })
-    expect((await send('second'))._unsafeUnwrapErr()).toEqual({ kind: 'end_user_id_required' })
+    expect(await refusalOf(send('second'))).toEqual({ kind: 'end_user_id_required' })
     await service.agents.update({
       ...ref,
       change: { defaultExecutionPrincipal: { type: 'service' } },
     })
-    expect((await send('third')).isOk()).toBe(true)
+    await send('third')
   })
 
   it('does not get messages for another agent that has its name now', async () => {
@@ -402,19 +394,19 @@ describe('an agent that earlier sends read', () => {
     await service.agents.update({ ...ref, change: { name: 'earlier' } })
     const runtime = { kind: 'fake' }
     const created = await service.agents.create({ projectId: project.id, name: 'bot', runtime })
-    const { agent } = created._unsafeUnwrap()
-    expect((await send('second'))._unsafeUnwrap().message.agentId).toBe(agent.id)
+    const { agent } = created
+    expect((await send('second')).message.agentId).toBe(agent.id)
   })
 
   it('refuses messages after a stop and a deletion, with its state', async () => {
     const { send, service, ref } = await scene(echo)
     await send('first')
     await service.agents.stop(ref)
-    expect((await send('second'))._unsafeUnwrapErr()).toMatchObject({
+    expect(await refusalOf(send('second'))).toMatchObject({
       kind: 'agent_not_running',
       state: 'stopped',
     })
     await service.agents.delete(ref)
-    expect((await send('third'))._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_found' })
+    expect(await refusalOf(send('third'))).toEqual({ kind: 'agent_not_found' })
   })
 })

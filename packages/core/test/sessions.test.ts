@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import type { Message } from '@org/agent-messaging-core'
 import type { RunRequest } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
@@ -10,15 +11,15 @@ describe('sessions', () => {
     const { service, ref, post } = await scene()
     await post('1', { sessionId: 'a' })
     const { id } = await post('2', { sessionId: 'b' })
-    const listed = (await service.sessions.list({ ...ref, page }))._unsafeUnwrap()
+    const listed = await service.sessions.list({ ...ref, page })
     expect(listed.data.map(({ sessionId, openCount }) => [sessionId, openCount])).toEqual([
       ['b', 1],
       ['a', 1],
     ])
     expect(listed.data[0]?.lastMessageId).toBe(id)
-    expect(
-      (await service.sessions.list({ ...ref, agent: 'nobody', page }))._unsafeUnwrapErr(),
-    ).toEqual({ kind: 'agent_not_found' })
+    expect(await refusalOf(service.sessions.list({ ...ref, agent: 'nobody', page }))).toEqual({
+      kind: 'agent_not_found',
+    })
   })
 
   it('are erased if no message is open, or with force', async () => {
@@ -26,12 +27,12 @@ describe('sessions', () => {
     const { id: messageId } = await post()
     await clock.until(() => runtime.openRuns.length === 1)
     const erase = (force?: boolean) => service.sessions.erase({ ...ref, sessionId: 's', force })
-    expect((await erase())._unsafeUnwrapErr()).toEqual({ kind: 'session_busy' })
-    expect((await erase(true)).isOk()).toBe(true)
-    expect((await service.messages.get({ ...ref, messageId }))._unsafeUnwrapErr()).toEqual({
+    expect(await refusalOf(erase())).toEqual({ kind: 'session_busy' })
+    await erase(true)
+    expect(await refusalOf(service.messages.get({ ...ref, messageId }))).toEqual({
       kind: 'message_not_found',
     })
-    expect((await erase(true))._unsafeUnwrapErr()).toEqual({ kind: 'session_not_found' })
+    expect(await refusalOf(erase(true))).toEqual({ kind: 'session_not_found' })
     await clock.advance(2_000) // the beat finds its lease lost
     expect(runtime.openRuns).toEqual([])
     expect((await post()).attempt).toBe(1)
@@ -59,8 +60,7 @@ describe('sessions', () => {
     const { service, ref, bot, post, storage } = await scene()
     await post('running')
     await post('queued')
-    const log = async () =>
-      (await service.auditLog.list({ action: 'session.erased' }, page))._unsafeUnwrap().data
+    const log = async () => (await service.auditLog.list({ action: 'session.erased' }, page)).data
     const { erase } = storage.messages
     const failSecond = (...input: Parameters<typeof erase>) => {
       storage.fail('messages.erase')
@@ -73,11 +73,11 @@ describe('sessions', () => {
       },
     })
     const forced = { ...ref, sessionId: 's', force: true }
-    expect((await service.sessions.erase(forced))._unsafeUnwrapErr().kind).toBe('unavailable')
+    expect((await refusalOf(service.sessions.erase(forced))).kind).toBe('unavailable')
     expect(await log()).toMatchObject([{ targetId: bot.id, actor: { kind: 'host' } }])
     Object.assign(storage.messages, { erase })
     await service.sessions.erase(forced)
-    const { data } = (await service.auditLog.list({}, page))._unsafeUnwrap()
+    const { data } = await service.auditLog.list({}, page)
     expect(data.filter(({ action }) => action === 'message.cancelled')).toEqual([])
   })
 
@@ -90,14 +90,14 @@ describe('sessions', () => {
     const read = service.messages.get({ ...ref, messageId, waitMs: 30_000 })
     await clock.advance(0)
     await service.sessions.erase({ ...ref, sessionId: 's', force: true })
-    expect((await gone)._unsafeUnwrap().message).toMatchObject({
+    expect((await gone).message).toMatchObject({
       id: messageId,
       state: { kind: 'cancelled' },
     })
-    expect((await read)._unsafeUnwrap().state.kind).toBe('cancelled')
+    expect((await read).state.kind).toBe('cancelled')
     expect(service.load().waitingCallers).toBe(1)
     await service.agents.delete({ ...ref, force: true })
-    expect((await other)._unsafeUnwrap().message).toMatchObject({
+    expect((await other).message).toMatchObject({
       id: run.messageId,
       state: { kind: 'cancelled' },
     })
@@ -110,7 +110,7 @@ describe('sessions', () => {
     )
     const gone = send()
     await clock.until(() => service.load().waitingCallers === 151)
-    const { agentId, projectId } = (await service.messages.list({ ...ref, page }))._unsafeUnwrap()
+    const { agentId, projectId } = (await service.messages.list({ ...ref, page }))
       .data[0] as Message
     const cancelOpen = async (sessionId?: string): Promise<void> => {
       const filter = { agentId, projectId, ...(sessionId !== undefined && { sessionId }) }
@@ -130,7 +130,7 @@ describe('sessions', () => {
     ).toBe('erased')
     await clock.advance(5_000)
     expect(service.load().waitingCallers).toBe(150)
-    expect((await gone)._unsafeUnwrap().message.sessionId).toBe('s')
+    expect((await gone).message.sessionId).toBe('s')
     storage.fail('messages.find') // A failed read does not say which messages are gone.
     await clock.advance(500)
     expect(service.load().waitingCallers).toBe(150)

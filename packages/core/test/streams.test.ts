@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it, vi } from 'vitest'
 import {
   createService,
@@ -13,9 +14,7 @@ type Scene = Awaited<ReturnType<typeof scene>>
 const opening =
   ({ service, ref }: Pick<Scene, 'service' | 'ref'>) =>
   async (messageId: string, lastEventId?: string): Promise<AnswerStream> => {
-    const stream = (
-      await service.messages.stream({ ...ref, messageId, lastEventId })
-    )._unsafeUnwrap()
+    const stream = await service.messages.stream({ ...ref, messageId, lastEventId })
     if (!stream) throw new Error('nothing left to stream')
     return stream
   }
@@ -145,14 +144,10 @@ describe('the stream of a message', () => {
     await again
     expect(seen).toEqual(['1.responded'])
     expect(
-      (
-        await service.messages.stream({ ...ref, messageId: id, lastEventId: '1.responded' })
-      )._unsafeUnwrap(),
+      await service.messages.stream({ ...ref, messageId: id, lastEventId: '1.responded' }),
     ).toBeUndefined()
     expect(
-      (
-        await service.messages.stream({ ...ref, messageId: id, lastEventId: '7.responded' })
-      )._unsafeUnwrap(),
+      await service.messages.stream({ ...ref, messageId: id, lastEventId: '7.responded' }),
     ).toBeDefined()
   })
   it('stays open while the message is queued', async () => {
@@ -169,7 +164,7 @@ describe('the stream of a message', () => {
   it('is not found if the message does not exist', async () => {
     const { service, ref, id } = await streamed()
     const kindOf = async (input: object) =>
-      (await service.messages.stream({ ...ref, messageId: id, ...input }))._unsafeUnwrapErr().kind
+      (await refusalOf(service.messages.stream({ ...ref, messageId: id, ...input }))).kind
     expect(await kindOf({ agent: 'nobody' })).toBe('agent_not_found')
     expect(await kindOf({ messageId: '01890000-0000-7000-8000-00000000dead' })).toBe(
       'message_not_found',
@@ -241,12 +236,12 @@ describe('streams are bounded', () => {
   it('in their number per project', async () => {
     const { service, ref, id, open } = await streamed(withStream({ maxPerProject: 2 }))
     const second = await open(id)
-    const refused = await service.messages.stream({ ...ref, messageId: id })
-    expect(refused._unsafeUnwrapErr().kind).toBe('too_many_streams')
+    const refused = await refusalOf(service.messages.stream({ ...ref, messageId: id }))
+    expect(refused.kind).toBe('too_many_streams')
     await second.return?.()
     await second.return?.()
-    expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(true)
-    expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(false)
+    await service.messages.stream({ ...ref, messageId: id })
+    await refusalOf(service.messages.stream({ ...ref, messageId: id }))
   })
   it('in the buffered part of an answer: a late reader gets its end, and the whole answer with the message', async () => {
     const { open, run, id, runtime, clock } = await streamed(withStream({ bufferLength: 10 }))
@@ -261,12 +256,12 @@ describe('streams are bounded', () => {
     const { service, ref, id, clock, seen } = await streamed(
       withStream({ maxPerProject: 2, stalledMs: 60_000 }),
     )
-    const stuck = (await service.messages.stream({ ...ref, messageId: id }))._unsafeUnwrap()
+    const stuck = await service.messages.stream({ ...ref, messageId: id })
     await stuck?.next()
     await clock.advance(59_000)
-    expect((await service.messages.stream({ ...ref, messageId: id })).isErr()).toBe(true)
+    await refusalOf(service.messages.stream({ ...ref, messageId: id }))
     await clock.advance(2_000)
-    expect((await service.messages.stream({ ...ref, messageId: id })).isOk()).toBe(true)
+    await service.messages.stream({ ...ref, messageId: id })
     expect(await stuck?.next()).toEqual({ done: true, value: undefined })
     expect(seen.filter((event) => event === 'beat').length).toBeGreaterThan(2)
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { success, type AgentState, type RunningAgent } from '@org/agent-messaging-core/runtime'
-import { fakeRuntime } from '@org/agent-messaging-testing'
+import { fakeRuntime, refusalOf } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 type Health = Awaited<ReturnType<RunningAgent['health']>>
@@ -32,7 +32,7 @@ async function withHealth(options: Parameters<typeof scene>[0] = {}) {
   return {
     ...fakes,
     ward,
-    stateOf: async () => (await service.agents.get(ref))._unsafeUnwrap().state,
+    stateOf: async () => (await service.agents.get(ref)).state,
   }
 }
 
@@ -55,7 +55,7 @@ it('a late report of the end of a stopped runtime does not end the runtime that 
   expect(ends).toHaveLength(2)
   ends[0]?.({ code: 'RUNTIME_EXITED', message: 'late' })
   await clock.advance(100)
-  expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+  expect((await service.agents.get(ref)).state.kind).toBe('running')
   expect(telemetry.named('agent.changed').filter(({ to }) => to === 'error')).toEqual([])
 })
 
@@ -281,7 +281,7 @@ describe('an agent that is not well', () => {
     await clock.advance(2_000)
     await stopping
     ward.health = () => ({ ok: true })
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+    expect((await service.agents.start(ref)).state).toMatchObject({
       kind: 'running',
     })
     const { id } = await post('next', { sessionId: 'another' })
@@ -290,12 +290,12 @@ describe('an agent that is not well', () => {
   it('is started by a person only if it is healthy', async () => {
     const { ward, clock, stateOf, service, ref } = await sick()
     await clock.until(async () => (await stateOf()).kind === 'error', { maxMs: 120_000 })
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+    expect((await service.agents.start(ref)).state).toMatchObject({
       kind: 'error',
       failures: 2,
     })
     ward.health = () => ({ ok: true })
-    expect((await service.agents.start(ref))._unsafeUnwrap().state).toMatchObject({
+    expect((await service.agents.start(ref)).state).toMatchObject({
       kind: 'running',
     })
   })
@@ -305,7 +305,7 @@ describe('an agent that fails again and again', () => {
   const failing = async () => {
     const fakes = await scene()
     const { clock, runtime, bot, service, ref } = fakes
-    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
+    const stateOf = async () => (await service.agents.get(ref)).state
     const fail = async () => {
       await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
       runtime.exit(bot.id, 'segfault')
@@ -327,7 +327,7 @@ describe('an agent that fails again and again', () => {
     await clock.advance(3_600_000)
     expect(await stateOf()).toEqual(given)
     expect(runtime.starts).toHaveLength(10)
-    expect((await send())._unsafeUnwrapErr()).toEqual({ kind: 'agent_not_running', state: 'error' })
+    expect(await refusalOf(send())).toEqual({ kind: 'agent_not_running', state: 'error' })
   })
   it('is not retried by the next server either, until a person starts it, which allows ten more tries', async () => {
     const { service, another, clock, stateOf, fail, runtime, ref, bot } = await failTenTimes()
@@ -336,7 +336,7 @@ describe('an agent that fails again and again', () => {
     await next.start()
     await clock.advance(600_000)
     expect(runtime.starts).toHaveLength(10)
-    expect((await next.agents.start(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect((await next.agents.start(ref)).state.kind).toBe('running')
     for (let n = 0; n < 9; n++) await fail()
     expect(await stateOf()).toMatchObject({
       kind: 'error',
@@ -361,18 +361,18 @@ describe('an agent that fails again and again', () => {
     const { fail, send, clock } = await failing()
     await fail()
     await fail()
-    expect((await send())._unsafeUnwrapErr()).toMatchObject({
+    expect(await refusalOf(send())).toMatchObject({
       kind: 'agent_not_running',
       state: 'error',
       retryInMs: 5_000,
     })
     await clock.advance(2_000)
-    expect((await send())._unsafeUnwrapErr()).toMatchObject({ retryInMs: 3_000 })
+    expect(await refusalOf(send())).toMatchObject({ retryInMs: 3_000 })
   })
   it('is started at once by a person', async () => {
     const { fail, service, ref } = await failing()
     for (let n = 0; n < 3; n++) await fail()
-    expect((await service.agents.start(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect((await service.agents.start(ref)).state.kind).toBe('running')
   })
 })
 
@@ -382,7 +382,7 @@ describe('two services on one store', () => {
     const beside = another()
     await beside.start()
     await hook()
-    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state.kind
+    const stateOf = async () => (await service.agents.get(ref)).state.kind
     expect(runtime.starts).toHaveLength(2) // each has its own
 
     runtime.exit(bot.id)
@@ -425,7 +425,7 @@ describe('two services on one store', () => {
     await service.stop()
     await Promise.all([another().start(), another().start()])
     expect(runtime.starts).toHaveLength(3)
-    expect((await service.agents.get(ref))._unsafeUnwrap().state.kind).toBe('running')
+    expect((await service.agents.get(ref)).state.kind).toBe('running')
     expect(await deliveries()).toEqual([])
   })
 })
@@ -434,7 +434,7 @@ describe('a process that lacks the handler of an agent', () => {
   /** `bot` runs in a first process. A second process has the handler of `bot` or lacks it. */
   const processes = async () => {
     const fakes = await scene()
-    const stateOf = async () => (await fakes.service.agents.get(fakes.ref))._unsafeUnwrap().state
+    const stateOf = async () => (await fakes.service.agents.get(fakes.ref)).state
     const lacking = fakeRuntime({ has: () => false })
     lacking.failStart('no handler')
     const without = (alone?: boolean) => {
@@ -475,7 +475,7 @@ describe('a process that lacks the handler of an agent', () => {
 describe('an agent that failed in an earlier process', () => {
   it('is retried at once by the next process, and then on its schedule', async () => {
     const { service, another, clock, runtime, bot, ref } = await scene()
-    const stateOf = async () => (await service.agents.get(ref))._unsafeUnwrap().state
+    const stateOf = async () => (await service.agents.get(ref)).state
     for (let n = 0; n < 3; n++) {
       await clock.until(async () => (await stateOf()).kind === 'running', { maxMs: 120_000 })
       runtime.exit(bot.id)

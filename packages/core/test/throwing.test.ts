@@ -1,17 +1,17 @@
-import { MessagingError, throwing } from '@org/agent-messaging-core'
+import { MessagingError } from '@org/agent-messaging-core'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
-describe('throwing(service)', () => {
+describe('a call of the service', () => {
   it('returns the value of a call that succeeds', async () => {
     const { service, ref } = await scene()
-    const agent = await throwing(service).agents.get(ref)
+    const agent = await service.agents.get(ref)
     expect(agent.name).toBe('bot')
   })
 
   it('throws a MessagingError with the kind, the details and a readable message', async () => {
     const { service, ref } = await scene()
-    const sending = throwing(service).messages.send({ ...ref, sessionId: '', message: 'hello' })
+    const sending = service.messages.send({ ...ref, sessionId: '', message: 'hello' })
     const error = await sending.catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(MessagingError)
     expect(error).toMatchObject({ kind: 'invalid', name: 'MessagingError' })
@@ -32,29 +32,27 @@ describe('throwing(service)', () => {
   ])('words %s', async (kind, message, more) => {
     const { service, ref } = await scene()
     const input = { ...ref, sessionId: 's', message: 'hello', ...more }
-    await expect(throwing(service).messages.send(input)).rejects.toMatchObject({ kind, message })
+    await expect(service.messages.send(input)).rejects.toMatchObject({ kind, message })
   })
 
   it('words an agent that does not run, and an unavailable storage', async () => {
     const { service, ref, storage } = await scene()
     const input = { ...ref, sessionId: 's', message: 'hello' }
     await service.agents.stop(ref)
-    await expect(throwing(service).messages.send(input)).rejects.toThrow(
+    await expect(service.messages.send(input)).rejects.toThrow(
       'The agent is not running: its state is stopped',
     )
     storage.fail('agents.get')
-    await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'unavailable' })
+    await expect(service.agents.get(ref)).rejects.toMatchObject({ kind: 'unavailable' })
     await storage.close()
-    await expect(throwing(service).agents.get(ref)).rejects.toMatchObject({ kind: 'stopped' })
+    await expect(service.agents.get(ref)).rejects.toMatchObject({ kind: 'stopped' })
   })
 
   it('explains that the storage does not confirm a message', async () => {
     const { service, ref, storage, clock } = await scene()
     storage.fail('messages.accept', { slowUntil: new Promise(() => undefined) })
     const input = { ...ref, sessionId: 's', message: 'hello' }
-    const thrown = throwing(service)
-      .messages.send(input)
-      .catch((error: unknown) => error)
+    const thrown = service.messages.send(input).catch((error: unknown) => error)
     await clock.advance(5_000)
     expect(String(await thrown)).toContain(
       'the message may be stored. Repeat the send with the same Idempotency-Key',
@@ -66,12 +64,12 @@ describe('throwing(service)', () => {
     const { service, ref, hook, send, clock } = await scene({ handler })
     const { webhook } = await hook()
     const metadata = { correlationId: 'c1' }
-    const { message } = (await send('hello', { metadata }))._unsafeUnwrap()
+    const { message } = await send('hello', { metadata })
     await send('other')
     await clock.advance(0)
     const page = { limit: 10 }
     const search = { projectId: ref.projectId, correlationId: 'c1', sessionId: undefined, page }
-    const { data, nextCursor } = await throwing(service).messages.search(search)
+    const { data, nextCursor } = await service.messages.search(search)
     expect(data).toMatchObject([
       {
         message: { id: message.id, state: { kind: 'responded' } },
@@ -81,15 +79,14 @@ describe('throwing(service)', () => {
     expect(nextCursor).toBeNull()
   })
 
-  it('passes calls that return no Result, and the policy', async () => {
+  it('can return a value that is no promise', async () => {
     const { service, ref } = await scene()
-    const thrown = throwing(service)
-    expect(thrown.policy).toBe(service.policy)
-    expect(thrown.now()).toBe(service.now())
-    expect(thrown.messages.isRunToken({ messageId: ref.projectId, runToken: 'amr_1_x' })).toBe(
+    expect(service.policy.syncWaitMs).toBe(30_000)
+    expect(service.now()).toBeGreaterThan(0)
+    expect(service.messages.isRunToken({ messageId: ref.projectId, runToken: 'amr_1_x' })).toBe(
       false,
     )
-    expect(await thrown.tick({ budgetMs: 0 })).toMatchObject({ messages: 0 })
-    await thrown.stop()
+    expect(await service.tick({ budgetMs: 0 })).toMatchObject({ messages: 0 })
+    await service.stop()
   })
 })

@@ -45,9 +45,7 @@ async function withWaiting() {
 describe('a change of a webhook applies to the next request, also for deliveries that already wait in this process', () => {
   it('after a rotation without grace, the old secret signs no request', async () => {
     const { service, which, rest, crypto } = await withWaiting()
-    const { secret } = (
-      await service.webhooks.rotateSecret({ ...which, graceMs: 1_000 })
-    )._unsafeUnwrap()
+    const { secret } = await service.webhooks.rotateSecret({ ...which, graceMs: 1_000 })
     await service.webhooks.finishRotation(which)
     const signatures = (await rest()).map(({ headers, body }) => [
       headers['X-Service-Signature'],
@@ -106,7 +104,7 @@ describe('a change of a webhook applies to the next request, also for deliveries
     await service.webhooks.update({ ...which, change: { disableOnGone: true } })
     sender.release(refused(410))
     await clock.advance(0)
-    expect((await service.webhooks.get(which))._unsafeUnwrap().status).toMatchObject({
+    expect((await service.webhooks.get(which)).status).toMatchObject({
       reason: 'gone',
     })
     expect(sender.requests).toHaveLength(EARLIER + IN_FLIGHT)
@@ -124,9 +122,10 @@ it('a delivery that is cancelled while it waits in this process is not sent, and
   const [first, second] = (await deliveries())
     .slice(EARLIER + IN_FLIGHT)
     .map(({ delivery }) => delivery.id)
-  const cancelled = (
-    await service.deliveries.cancel({ projectId: project.id, deliveryId: first ?? '' })
-  )._unsafeUnwrap()
+  const cancelled = await service.deliveries.cancel({
+    projectId: project.id,
+    deliveryId: first ?? '',
+  })
   expect(cancelled.state).toMatchObject({ kind: 'cancelled', reason: 'operator' })
   expect((await rest()).map(({ headers }) => headers['X-Service-Delivery'])).toEqual([second])
 })

@@ -28,20 +28,18 @@ import {
   type Message,
   type Sent,
 } from '@org/agent-messaging-core'
-import { isStorableText, isUuid, openInput } from '@org/agent-messaging-core/runtime'
+import { isStorableText, isUuid, openInput, errorIn } from '@org/agent-messaging-core/runtime'
 import {
   idempotencyKeyProblem,
   newSession,
   revocationCheck,
   untilSettled,
   type Requester,
-  type HttpError,
   type Sender,
 } from '@org/agent-messaging-http-kit'
-import type { Result } from 'neverthrow'
 import { AnswerEvents } from './answer-events.js'
 import { questionFor, valueOf } from './answer.js'
-import { a2aError, confirmKey, interrupted } from './errors.js'
+import { a2aError, confirmKey, interrupted, rethrow } from './errors.js'
 import { historyLengthOf, readInput, type Input } from './input.js'
 import { configOf, hookOf } from './push-config.js'
 import { listTasks } from './list-tasks.js'
@@ -106,14 +104,9 @@ export class AgentHandler implements A2ARequestHandler {
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
     return this.#reporting(async () => {
       const { projectId, agentId: agent, id: messageId } = await this.#find(id)
-      const cancelled = await this.#deps.service.messages.cancel({
-        projectId,
-        agent,
-        messageId,
-        actor: this.access.actor,
-      })
-      if (cancelled.isErr()) throw a2aError(cancelled.error)
-      return taskOf(cancelled.value)
+      const { actor } = this.access
+      const ref = { projectId, agent, messageId, actor }
+      return taskOf(await this.#deps.service.messages.cancel(ref).catch(rethrow))
     })
   }
 
@@ -130,9 +123,8 @@ export class AgentHandler implements A2ARequestHandler {
   ): Promise<TaskPushNotificationConfig> {
     return this.#reporting(async () => {
       const ref = await this.#refTo(config.taskId)
-      return configOf(
-        valueOrThrow(await this.#deps.service.hooks.set({ ...ref, ...hookOf(config) })),
-      )
+      const hook = { ...ref, ...hookOf(config) }
+      return configOf(await this.#deps.service.hooks.set(hook).catch(rethrow))
     })
   }
 
@@ -153,8 +145,9 @@ export class AgentHandler implements A2ARequestHandler {
     'taskId'
   >): Promise<ListTaskPushNotificationConfigsResponse> {
     return this.#reporting(async () => {
-      const hooks = await this.#deps.service.hooks.list(await this.#refTo(taskId))
-      return { configs: valueOrThrow(hooks).map(configOf), nextPageToken: '' }
+      const ref = await this.#refTo(taskId)
+      const hooks = await this.#deps.service.hooks.list(ref).catch(rethrow)
+      return { configs: hooks.map(configOf), nextPageToken: '' }
     })
   }
 
@@ -166,7 +159,7 @@ export class AgentHandler implements A2ARequestHandler {
       const ref = await this.#refTo(taskId)
       // No config has an empty id, or one that no store accepts.
       const name = isStorableText(id) ? id : ''
-      valueOrThrow(await this.#deps.service.hooks.delete({ ...ref, name }))
+      await this.#deps.service.hooks.delete({ ...ref, name }).catch(rethrow)
     })
   }
 
@@ -198,7 +191,7 @@ export class AgentHandler implements A2ARequestHandler {
     const problem = idempotencyKeyProblem(key)
     if (problem) throw a2aError(problem)
     if (taskId !== undefined) return this.#answer(taskId, input)
-    const sent = await this.#deps.service.messages.send({
+    const sending = this.#deps.service.messages.send({
       ...sender,
       agent: agent.id,
       sessionId: input.contextId ?? newSession(this.#deps, 'a2a', key, executionPrincipal),
@@ -209,9 +202,11 @@ export class AgentHandler implements A2ARequestHandler {
       idempotencyKey: key,
       waitMs,
     })
-    if (sent.isOk()) return originalOf(sent.value, input)
-    this.access.learn(sent.error)
-    throw a2aError(sent.error)
+    const sent = await sending.catch((thrown) => {
+      this.access.learn(errorIn(thrown))
+      return rethrow(thrown)
+    })
+    return originalOf(sent, input)
   }
 
   /** Answers the question of a task. Throws if the task asks nothing. */
@@ -222,10 +217,10 @@ export class AgentHandler implements A2ARequestHandler {
     const question = questionFor(task, given)
     const { projectId, agentId: agent, id: messageId } = task
     if (given.hook)
-      valueOrThrow(
-        await this.#deps.service.hooks.set({ projectId, agent, messageId, ...given.hook }),
-      )
-    const answered = await this.#deps.service.inputs.answer({
+      await this.#deps.service.hooks
+        .set({ projectId, agent, messageId, ...given.hook })
+        .catch(rethrow)
+    const answering = this.#deps.service.inputs.answer({
       actor: this.access.actor,
       projectId,
       agent,
@@ -236,8 +231,7 @@ export class AgentHandler implements A2ARequestHandler {
         executionPrincipal: given.executionPrincipal,
       }),
     })
-    if (answered.isErr()) throw a2aError(answered.error)
-    return answered.value
+    return answering.catch(rethrow)
   }
 
   async #reporting<T>(work: () => Promise<T>): Promise<T> {
@@ -249,7 +243,7 @@ export class AgentHandler implements A2ARequestHandler {
   }
 
   async #find(taskId: string): Promise<Message> {
-    return valueOrThrow(await this.#deps.service.messages.get(await this.#refTo(taskId)))
+    return this.#deps.service.messages.get(await this.#refTo(taskId)).catch(rethrow)
   }
 
   async #refTo(taskId: string) {
@@ -266,14 +260,13 @@ export class AgentHandler implements A2ARequestHandler {
   ): AsyncGenerator<StreamResponse, void, undefined> {
     const { service } = this.#deps
     const { projectId, agentId: agent, id: messageId } = message
-    const opened = await service.messages.stream({ projectId, agent, messageId })
-    if (opened.isErr()) throw a2aError(opened.error)
+    const stream = await service.messages.stream({ projectId, agent, messageId }).catch(rethrow)
     // Undefined only for a reader that has seen the final message.
-    if (!opened.value) throw interrupted()
-    this.#stream = opened.value
+    if (!stream) throw interrupted()
+    this.#stream = stream
     const events = new AnswerEvents(message, view)
     const isRevoked = revocationCheck(this.access, this.#deps)
-    for await (const event of opened.value) {
+    for await (const event of stream) {
       if (await isRevoked()) {
         this.access.learn({ kind: 'unauthorized' })
         throw a2aError({ kind: 'unauthorized' })
@@ -285,11 +278,6 @@ export class AgentHandler implements A2ARequestHandler {
     }
     throw interrupted()
   }
-}
-
-function valueOrThrow<T>(result: Result<T, HttpError>): T {
-  if (result.isErr()) throw a2aError(result.error)
-  return result.value
 }
 
 function asksAnew(message: Message, knownInputId: string | undefined): boolean {

@@ -1,6 +1,6 @@
 import { A2A_PROTOCOL_VERSION, AGENT_CARD_PATH, AgentCard } from '@a2a-js/sdk'
 import type { A2aSkill, Agent } from '@org/agent-messaging-core'
-import { isAgentName, isUuid } from '@org/agent-messaging-core/runtime'
+import { isAgentName, isUuid, errorIn } from '@org/agent-messaging-core/runtime'
 import {
   allowAccess,
   exchange,
@@ -12,7 +12,7 @@ import {
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { AgentHandler } from './agent-handler.js'
 import type { Env } from './env.js'
-import { a2aError, confirmKey, Refusal } from './errors.js'
+import { a2aError, confirmKey, Refusal, rethrow } from './errors.js'
 import { answerJsonRpc } from './json-rpc.js'
 import type { A2aEndpointOptions, Deps } from './options.js'
 import { refuse } from './reply.js'
@@ -72,10 +72,10 @@ async function publishedAgent(
   name: string,
 ): Promise<Agent | undefined> {
   if (!isAgentName(name) && !isUuid(name)) return undefined
-  const found = await service.agents.get({ projectId, agent: name })
-  if (found.isOk()) return found.value.a2a?.enabled === true ? found.value : undefined
-  if (found.error.kind === 'agent_not_found') return undefined
-  throw a2aError(found.error)
+  const found = await service.agents
+    .get({ projectId, agent: name })
+    .catch((thrown) => (errorIn(thrown).kind === 'agent_not_found' ? undefined : rethrow(thrown)))
+  return found?.a2a?.enabled === true ? found : undefined
 }
 
 const originOf = ({ req }: Context<Env>, { publicUrl }: Deps): string =>

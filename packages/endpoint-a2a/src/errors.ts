@@ -5,7 +5,7 @@ import {
   TaskNotFoundError,
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors'
-import { entryFor, OVERLOAD, type ByKind } from '@org/agent-messaging-core/runtime'
+import { entryFor, OVERLOAD, type ByKind, errorIn } from '@org/agent-messaging-core/runtime'
 import { refusalOf, type Requester, type HttpError } from '@org/agent-messaging-http-kit'
 
 /**
@@ -77,6 +77,11 @@ export function a2aError(error: HttpError): A2AError {
   if (Known) return new Known(text)
   const reason = entryFor(reasons, error) ?? kind.toUpperCase()
   return new Refusal(kind === 'agent_not_running' ? 503 : status, reason, text, retryAfterSeconds)
+}
+
+/** Throws the refusal of a call as an error of A2A. */
+export const rethrow = (thrown: unknown): never => {
+  throw a2aError(errorIn(thrown))
 }
 
 /** Returns true if a recalled key is revoked. Ask before you refuse a request for another reason. */

@@ -7,7 +7,7 @@ import {
   isUuid,
   type MessageProgress,
 } from '@org/agent-messaging-core/runtime'
-import { a2aError } from './errors.js'
+import { rethrow } from './errors.js'
 import { historyLengthOf } from './input.js'
 import { taskOf } from './task.js'
 
@@ -37,21 +37,16 @@ export async function listTasks(
     ...(contextId !== '' && { sessionId: contextId }),
     ...(changedFrom !== undefined && { changedFrom }),
   }
-  const found = await messages.list({
-    ...wanted,
-    page: { limit, ...(cursor !== undefined && { cursor }) },
-  })
-  if (found.isErr()) throw a2aError(found.error)
-  const total = await messages.count({ ...wanted, most: MOST_COUNTED })
-  if (total.isErr()) throw a2aError(total.error)
-  const { data, nextCursor } = found.value
+  const page = { limit, ...(cursor !== undefined && { cursor }) }
+  const { data, nextCursor } = await messages.list({ ...wanted, page }).catch(rethrow)
+  const totalSize = await messages.count({ ...wanted, most: MOST_COUNTED }).catch(rethrow)
   return {
     tasks: data
       .toSorted((one, other) => changedAt(other) - changedAt(one))
       .map((message) => taskOf(message, { historyLength, includeArtifacts })),
     nextPageToken: nextCursor ?? '',
     pageSize: limit,
-    totalSize: total.value,
+    totalSize,
   }
 }
 

@@ -5,7 +5,7 @@ import { bodyTextLimits, isJsonObject, type Json } from '@org/agent-messaging-co
 import { readJson } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { Env } from './env.js'
-import { a2aError } from './errors.js'
+import { rethrow } from './errors.js'
 
 /** The third number of a version. It changes nothing in the protocol. */
 const PATCH = /(?<=^\d+\.\d+)\.\d+$/
@@ -32,9 +32,7 @@ export async function readBody(
   const type = c.req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase()
   if (type !== undefined && !types.includes(type))
     throw new ContentTypeNotSupportedError(`Send the body as ${types.join(' or ')}, not ${type}`)
-  const body = await readJson(c, maxBytes, bodyTextLimits)
-  if (body.isErr()) throw a2aError(body.error)
-  return body.value
+  return readJson(c, maxBytes, bodyTextLimits).catch(rethrow)
 }
 
 /** The fields of requests that the SDK turns into text, whatever they contain. */

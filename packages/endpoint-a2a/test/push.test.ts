@@ -138,7 +138,7 @@ describe.each(BINDINGS)('push notification configs over %s', (binding) => {
     expect(await client.getTaskPushNotificationConfig(ref)).toEqual({ ...shown, url: moved.url })
     expect(await configs(client, taskId)).toHaveLength(1)
     const listed = await service.webhooks.list(projectId, { limit: 10 })
-    expect(listed._unsafeUnwrap().data).toEqual([])
+    expect(listed.data).toEqual([])
     await client.deleteTaskPushNotificationConfig(ref)
     await client.deleteTaskPushNotificationConfig(ref)
     const path = `/slow/tasks/${taskId}/pushNotificationConfigs/mine`

@@ -48,11 +48,10 @@ export async function openScene(policy: Partial<Policy> = {}) {
   })
   const service = createService({ ...platform, runtimes: [platform.runtime, functions] })
   await service.start()
-  const projectOf = async (name: string) =>
-    (await service.projects.create({ name }))._unsafeUnwrap().id
+  const projectOf = async (name: string) => (await service.projects.create({ name })).id
   const projectId = await projectOf('a project')
   const createKey = async (permissions: readonly Permission[], of = projectId) =>
-    (await service.keys.create({ projectId: of, name: 'a key', permissions }))._unsafeUnwrap()
+    await service.keys.create({ projectId: of, name: 'a key', permissions })
   const keyWith = async (permissions: readonly Permission[], of = projectId) =>
     (await createKey(permissions, of)).key
   const agentWith = async (name: string, settings: object) =>
@@ -64,7 +63,7 @@ export async function openScene(policy: Partial<Policy> = {}) {
         a2a: { enabled: true },
         ...settings,
       })
-    )._unsafeUnwrap().agent
+    ).agent
   const skill = { id: 'repeat', name: 'Repeat', description: 'Repeats a text', tags: ['text'] }
   await agentWith('echo', {
     a2a: { enabled: true, description: 'Repeats your words', skills: [skill] },
@@ -113,9 +112,7 @@ export async function openScene(policy: Partial<Policy> = {}) {
     return { status: response.status, headers: response.headers, text, json: jsonOf(text) }
   }
   const messagesOf = async (agent: string) =>
-    (
-      await service.messages.list({ projectId, agent, order: 'asc', page: { limit: 100 } })
-    )._unsafeUnwrap().data
+    (await service.messages.list({ projectId, agent, order: 'asc', page: { limit: 100 } })).data
   return {
     ...platform,
     agentWith,

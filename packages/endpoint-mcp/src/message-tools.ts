@@ -8,7 +8,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import type { Message, MessagingService } from '@org/agent-messaging-core'
-import { isAgentName, isUuid, openInput, type JsonObject } from '@org/agent-messaging-core/runtime'
+import {
+  isAgentName,
+  isUuid,
+  openInput,
+  type JsonObject,
+  errorIn,
+} from '@org/agent-messaging-core/runtime'
 import { newSession, type Requester, type Sender } from '@org/agent-messaging-http-kit'
 import { failure, refusal } from './errors.js'
 import { messageResult } from './message-result.js'
@@ -55,7 +61,7 @@ export class MessageTools {
     const { access, ...sender } = this.#call
     const { agent, message, metadata, idempotencyKey, endUserId } = input
     if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
-    const sent = await service.messages.send({
+    const sending = service.messages.send({
       ...sender,
       agent,
       sessionId: input.sessionId ?? newSession(this.#d, 'mcp', idempotencyKey, endUserId, message),
@@ -66,9 +72,12 @@ export class MessageTools {
       ...traceOf(this.#call, ctx),
       waitMs: this.#waitMsOf(input),
     })
-    access.learn(sent.isErr() ? sent.error : undefined)
-    if (sent.isErr()) return refusal(sent.error)
-    return outcomeOf(sent.value.message, ctx)
+    const sent = await sending.catch((thrown) => {
+      access.learn(errorIn(thrown))
+      throw thrown
+    })
+    access.learn(undefined)
+    return outcomeOf(sent.message, ctx)
   }
 
   async get(input: Reading, ctx: ToolContext): Promise<Outcome> {
@@ -88,8 +97,8 @@ export class MessageTools {
     if (!isUuid(inputId)) return refusal({ kind: 'input_not_found' })
     const executionPrincipal = principalOf(endUserId)
     const answer = { ...ref, inputId, value, executionPrincipal }
-    const answered = await this.#answer(answer)
-    return answered.isErr() ? refusal(answered.error) : this.#read(ref, input, ctx)
+    await this.#answer(answer)
+    return this.#read(ref, input, ctx)
   }
 
   /** Answers in the name of the key. */
@@ -100,11 +109,7 @@ export class MessageTools {
   async #read(ref: ProjectRef, input: Reading, ctx: ToolContext): Promise<Outcome> {
     const waitMs = this.#waitMsOf(input)
     const { abort } = this.#call
-    const found = await this.#d.service.messages.get({ ...ref, waitMs, abort })
-    return found.match(
-      (message) => outcomeOf(message, ctx),
-      (error) => refusal(error),
-    )
+    return outcomeOf(await this.#d.service.messages.get({ ...ref, waitMs, abort }), ctx)
   }
 
   /** Stores the answer of a form. Returns a result if there is nothing to wait for. */
@@ -116,19 +121,16 @@ export class MessageTools {
     const { inputResponses } = ctx
     const [inputId] = Object.keys(inputResponses ?? {})
     if (inputId === undefined) return undefined
-    const found = await this.#d.service.messages.get(ref)
-    if (found.isErr()) return refusal(found.error)
-    const message = found.value
+    const message = await this.#d.service.messages.get(ref)
     const input = message.inputs?.find(({ id }) => id === inputId)
     if (!input) return refusal({ kind: 'input_not_found' })
     const content = acceptedContent(inputResponses, inputId)
     if (content === undefined) return messageResult(message, DECLINED)
     const executionPrincipal = principalOf(endUserId)
     const answer = { ...ref, inputId, value: answerOf(input, content), executionPrincipal }
-    const answered = await this.#answer(answer)
-    if (answered.isOk()) return undefined
-    if (answered.error.kind !== 'invalid') return refusal(answered.error)
-    const [issue] = answered.error.issues
+    const error = await this.#answer(answer).then(() => undefined, errorIn)
+    if (error?.kind !== 'invalid') return error && refusal(error)
+    const [issue] = error.issues
     return formResult(message, `The last answer ${issue?.message}.`) ?? messageResult(message)
   }
 

@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { Agent, EndpointService, Permission } from '@org/agent-messaging-core'
-import { isUuid } from '@org/agent-messaging-core/runtime'
-import type { Requester } from '@org/agent-messaging-http-kit'
+import { isUuid, errorIn } from '@org/agent-messaging-core/runtime'
+import { type Requester } from '@org/agent-messaging-http-kit'
 import { z } from 'zod'
 import { refusal } from './errors.js'
 import { MessageTools, type Call, type Outcome, type ToolContext } from './message-tools.js'
@@ -22,7 +22,7 @@ export type OfferedTool = {
   readonly listed: Tool
   readonly permission: Permission
   /** Checks the arguments, and runs the tool. */
-  readonly run: (d: Deps, call: Call, args: unknown, ctx: ToolContext) => Outcome | Promise<Outcome>
+  readonly run: (d: Deps, call: Call, args: unknown, ctx: ToolContext) => Promise<Outcome>
 }
 
 export const SEND_MESSAGE = 'send_message'
@@ -46,11 +46,15 @@ function offered<S extends z.ZodType>(
       inputSchema: z.toJSONSchema(inputSchema, { io: 'input' }) as Tool['inputSchema'],
       outputSchema: z.toJSONSchema(outputSchema),
     },
-    run: (d, call, args, ctx) => {
+    run: async (d, call, args, ctx) => {
       const parsed = inputSchema.safeParse(args ?? {})
-      return parsed.success
-        ? run(d, call, parsed.data, ctx)
-        : refusal({ kind: 'invalid', issues: parsed.error.issues.map(issueOf) })
+      if (!parsed.success)
+        return refusal({ kind: 'invalid', issues: parsed.error.issues.map(issueOf) })
+      try {
+        return await run(d, call, parsed.data, ctx)
+      } catch (thrown) {
+        return refusal(errorIn(thrown))
+      }
     },
   }
 }
@@ -126,11 +130,8 @@ async function listAgents(
 ): Promise<CallToolResult> {
   if (cursor !== undefined && !isUuid(cursor)) return refusal(CURSOR_INVALID)
   const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
-  const found = await service.agents.list(projectId, page)
-  return found.match(
-    ({ data, nextCursor }) => agentsResult({ agents: data.map(agentOf), nextCursor }),
-    (error) => refusal(error),
-  )
+  const { data, nextCursor } = await service.agents.list(projectId, page)
+  return agentsResult({ agents: data.map(agentOf), nextCursor })
 }
 
 const agentOf = ({ name, id, state, a2a }: Agent): AgentsOutput['agents'][number] => ({

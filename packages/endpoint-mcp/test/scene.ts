@@ -72,11 +72,10 @@ export async function openScene(
   const runtimes = [platform.runtime, functions, asking]
   const service = createService({ ...platform, runtimes, policy })
   await service.start()
-  const projectOf = async (name: string) =>
-    (await service.projects.create({ name }))._unsafeUnwrap().id
+  const projectOf = async (name: string) => (await service.projects.create({ name })).id
   const projectId = await projectOf('a project')
   const createKey = async (permissions: readonly Permission[], of = projectId) =>
-    (await service.keys.create({ projectId: of, name: 'a key', permissions }))._unsafeUnwrap()
+    await service.keys.create({ projectId: of, name: 'a key', permissions })
   const keyWith = async (permissions: readonly Permission[], of = projectId) =>
     (await createKey(permissions, of)).key
   const agentWith = async (name: string, settings: object) =>
@@ -87,7 +86,7 @@ export async function openScene(
         runtime: { kind: 'function', handler: 'echo' },
         ...settings,
       })
-    )._unsafeUnwrap().agent
+    ).agent
   await agentWith('echo', { a2a: { enabled: true, description: 'Repeats your words' } })
   await agentWith('failing', { runtime: { kind: 'function', handler: 'fail' }, maxAttempts: 1 })
   await agentWith('asking', { runtime: { kind: 'asking' } })
@@ -132,9 +131,7 @@ export async function openScene(
     return { status: response.status, headers: response.headers, text }
   }
   const messagesOf = async (agent: string) =>
-    (
-      await service.messages.list({ projectId, agent, order: 'asc', page: { limit: 100 } })
-    )._unsafeUnwrap().data
+    (await service.messages.list({ projectId, agent, order: 'asc', page: { limit: 100 } })).data
   return {
     ...platform,
     app,

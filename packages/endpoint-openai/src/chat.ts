@@ -1,9 +1,14 @@
 import { errorOf, type Message, type StreamEvent } from '@org/agent-messaging-core'
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
-import { AnswerText, type KitEnv, reply, type TextStep } from '@org/agent-messaging-http-kit'
+import {
+  AnswerText,
+  type KitEnv,
+  reply,
+  RequestRefusal,
+  type TextStep,
+} from '@org/agent-messaging-http-kit'
 import { type Context, Hono } from 'hono'
-import { err, ok, type Result } from 'neverthrow'
-import { type EndpointError, errorObject, type Problem, refusalOf, refuse } from './errors.js'
+import { type EndpointError, errorObject, refusalOf, refuse } from './errors.js'
 import { DONE, replyStream, type StreamWriter } from './event-stream.js'
 import { CHAT_FIELDS, fieldProblem } from './fields.js'
 import { completionId } from './ids.js'
@@ -11,7 +16,7 @@ import { type Input, readInput } from './input.js'
 import type { Deps } from './options.js'
 import { questionOf } from './question.js'
 import { type Common, readCommon } from './request.js'
-import { refuseSend, replayed, sendAsked, sendRoute } from './send.js'
+import { replayed, sendAsked, sendRoute } from './send.js'
 import { completionUsage } from './usage.js'
 
 const FIELDS = { session: 'metadata.session_id', input: 'messages' }
@@ -21,17 +26,13 @@ export const chatRoutes = (d: Deps) =>
   new Hono<KitEnv>().post('/chat/completions', ...sendRoute(d, complete))
 
 async function complete(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
-  const read = readChatRequest(body)
-  if (read.isErr()) return refuseSend(c, read.error)
-  const { agent, stream, includeUsage, ...request } = read.value
-  const sent = await sendAsked(
+  const { agent, stream, includeUsage, ...request } = readChatRequest(body)
+  const { message, attached } = await sendAsked(
     c,
     d,
     { fields: FIELDS, agent, ...request },
     stream ? 0 : d.maxWaitMs,
   )
-  if (sent.isErr()) return refuseSend(c, sent.error)
-  const { message, attached } = sent.value
   if (stream) {
     const ref = { agent: message.agentId, messageId: message.id }
     return replyStream(c, d, ref, new ChatEvents(agent, includeUsage))
@@ -52,23 +53,21 @@ type ChatRequest = Common & {
  * Reads the body of a request for a completion. A session that `metadata.session_id` names has its
  * own history: then only the last message is sent.
  */
-function readChatRequest(body: JsonObject): Result<ChatRequest, Problem> {
+function readChatRequest(body: JsonObject): ChatRequest {
   const field = fieldProblem(body, CHAT_FIELDS)
-  if (field) return err(field)
+  if (field) throw new RequestRefusal(field)
   const options = body['stream_options']
   const includeUsage = isJsonObject(options) && options['include_usage'] === true
-  return readCommon(body).andThen((common) =>
-    readInput(body['messages'], { param: 'messages' }).andThen((input) => {
-      const { session_id: sessionId, ...metadata } = common.metadata ?? {}
-      const rest = { ...common, metadata: common.metadata && metadata }
-      return ok({
-        ...rest,
-        sessionId,
-        includeUsage,
-        input: sessionId === undefined ? input : { ...input, earlierTurns: [] },
-      })
-    }),
-  )
+  const common = readCommon(body)
+  const input = readInput(body['messages'], { param: 'messages' })
+  const { session_id: sessionId, ...metadata } = common.metadata ?? {}
+  return {
+    ...common,
+    metadata: common.metadata && metadata,
+    sessionId,
+    includeUsage,
+    input: sessionId === undefined ? input : { ...input, earlierTurns: [] },
+  }
 }
 
 /** The fields of a completion and of its chunks. `model` is the agent's name. */

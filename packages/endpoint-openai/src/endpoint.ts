@@ -1,7 +1,8 @@
 import type { Agent } from '@org/agent-messaging-core'
-import { isAgentName } from '@org/agent-messaging-core/runtime'
+import { isAgentName, errorIn, isRefusal } from '@org/agent-messaging-core/runtime'
 import {
   allowAccess,
+  errorFor,
   exchange,
   type KitEnv,
   reply,
@@ -22,7 +23,9 @@ const ROOT = '/openai/v1'
 export function createOpenAiEndpoint(options: OpenAiEndpointOptions): Hono {
   const d = withDefaults(options)
   const app = new Hono<KitEnv>()
-  app.onError((error, c) => {
+  app.onError(async (error, c) => {
+    // A request with a revoked key is refused for that reason, whatever else is wrong with it.
+    if (isRefusal(error)) return refuse(c, await errorFor(c.get('requester'), errorIn(error)))
     d.onError?.(error, c.get('requestId'))
     return refuse(c, { kind: 'internal' })
   })
@@ -54,11 +57,10 @@ const modelRoutes = (d: Deps) => {
       const agents: Agent[] = []
       for (let cursor: string | undefined; ;) {
         const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
-        const found = await service.agents.list(c.get('projectId'), page)
-        if (found.isErr()) return refuse(c, found.error)
-        agents.push(...found.value.data)
-        if (found.value.nextCursor === null) break
-        cursor = found.value.nextCursor
+        const { data, nextCursor } = await service.agents.list(c.get('projectId'), page)
+        agents.push(...data)
+        if (nextCursor === null) break
+        cursor = nextCursor
       }
       return reply(c, 200, { object: 'list', data: agents.map(modelOf) })
     })
@@ -67,9 +69,6 @@ const modelRoutes = (d: Deps) => {
       const agent = c.req.param('model')
       if (!isAgentName(agent)) return refuse(c, { kind: 'agent_not_found' })
       const found = await service.agents.get({ projectId: c.get('projectId'), agent })
-      return found.match(
-        (value) => reply(c, 200, modelOf(value)),
-        (error) => refuse(c, error),
-      )
+      return reply(c, 200, modelOf(found))
     })
 }

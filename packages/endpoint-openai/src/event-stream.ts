@@ -32,12 +32,11 @@ export async function replyStream(
   ref: MessageRef,
   writer: StreamWriter,
 ): Promise<Response> {
-  const opened = await d.service.messages.stream({ projectId: c.get('projectId'), ...ref })
-  if (opened.isErr()) return refuse(c, opened.error)
+  const stream = await d.service.messages.stream({ projectId: c.get('projectId'), ...ref })
   // Undefined only for a reader that has seen the final message.
-  if (!opened.value) return refuse(c, { kind: 'message_not_found' })
+  if (!stream) return refuse(c, { kind: 'message_not_found' })
   const end = (isRevoked: boolean) =>
     writer.error(isRevoked ? errorObject(refusalOf({ kind: 'unauthorized' })) : INTERRUPTED)
   const isRevoked = revocationCheck(c.get('requester'), d)
-  return replyEvents(c, eventsOf(opened.value, { writer, isRevoked, end }))
+  return replyEvents(c, eventsOf(stream, { writer, isRevoked, end }))
 }

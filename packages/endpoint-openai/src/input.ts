@@ -1,5 +1,5 @@
 import { isJsonObject, type EarlierTurn } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
+import { RequestRefusal } from '@org/agent-messaging-http-kit'
 import type { Problem } from './errors.js'
 import { problem } from './fields.js'
 
@@ -45,66 +45,77 @@ export function readInput(
     readonly first?: string | undefined
     readonly answers?: Answers
   },
-): Result<Input, Problem> {
+): Input {
   const before: Entry[] = first ? [{ role: 'instructions', text: first, at: 'instructions' }] : []
   if (typeof given === 'string')
     return inputOf([...before, { role: 'user', text: given, at: param }], param)
-  if (!Array.isArray(given)) return err(problem(param, 'must be a text or a list of messages'))
+  if (!Array.isArray(given))
+    throw new RequestRefusal(problem(param, 'must be a text or a list of messages'))
   const entries = before
   for (const [index, item] of given.entries()) {
     const entry = readEntry(item, `${param}[${index}]`, answers)
-    if (entry.isErr()) return err(entry.error)
     // A stream that started again has two items for its answer.
-    const { answerTo } = entry.value
-    if (answerTo === undefined || entries.at(-1)?.answerTo !== answerTo) entries.push(entry.value)
+    const { answerTo } = entry
+    if (answerTo === undefined || entries.at(-1)?.answerTo !== answerTo) entries.push(entry)
   }
   return inputOf(entries, param)
 }
 
-function readEntry(item: unknown, at: string, answers?: Answers): Result<Entry, Problem> {
-  if (!isJsonObject(item)) return err(problem(at, 'must be an object'))
+function readEntry(item: unknown, at: string, answers?: Answers): Entry {
+  if (!isJsonObject(item)) throw new RequestRefusal(problem(at, 'must be an object'))
   const { type = 'message', role, content, tool_calls: calls } = item
   if (type === 'item_reference' && answers) {
     const { id } = item
     const answer = typeof id === 'string' ? answers.get(id) : undefined
-    if (!answer) return err(problem(`${at}.id`, 'must be the id of an item'))
-    return ok({ role: 'assistant', text: answer.text, at, answerTo: answer.messageId })
+    if (!answer) throw new RequestRefusal(problem(`${at}.id`, 'must be the id of an item'))
+    return { role: 'assistant', text: answer.text, at, answerTo: answer.messageId }
   }
   if (type !== 'message')
-    return err(unsupported(`${at}.type`, `is not supported: ${shown(type)} is not a message`))
+    throw new RequestRefusal(
+      unsupported(`${at}.type`, `is not supported: ${shown(type)} is not a message`),
+    )
   const known = typeof role === 'string' && Object.hasOwn(ROLES, role) ? ROLES[role] : undefined
-  if (!known) return err(unsupported(`${at}.role`, 'must be user, assistant, system or developer'))
+  if (!known)
+    throw new RequestRefusal(
+      unsupported(`${at}.role`, 'must be user, assistant, system or developer'),
+    )
   if (Array.isArray(calls) && calls.length > 0)
-    return err(unsupported(`${at}.tool_calls`, 'is not supported: the agent has its own tools'))
-  return textOf(content, `${at}.content`).map((text) => ({ role: known, text, at }))
+    throw new RequestRefusal(
+      unsupported(`${at}.tool_calls`, 'is not supported: the agent has its own tools'),
+    )
+  return { role: known, text: textOf(content, `${at}.content`), at }
 }
 
-function textOf(content: unknown, at: string): Result<string, Problem> {
-  if (typeof content === 'string') return ok(content)
-  if (!Array.isArray(content)) return err(problem(at, 'must be a text or a list of parts'))
+function textOf(content: unknown, at: string): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content))
+    throw new RequestRefusal(problem(at, 'must be a text or a list of parts'))
   const texts: string[] = []
   for (const [index, part] of content.entries()) {
     const here = `${at}[${index}]`
-    if (!isJsonObject(part)) return err(problem(here, 'must be an object'))
+    if (!isJsonObject(part)) throw new RequestRefusal(problem(here, 'must be an object'))
     const { type, text } = part
     if (!TEXT_PARTS.includes(type))
-      return err(
+      throw new RequestRefusal(
         unsupported(`${here}.type`, `is not supported: an agent takes text, not ${shown(type)}`),
       )
-    if (typeof text !== 'string') return err(problem(`${here}.text`, 'must be a text'))
+    if (typeof text !== 'string')
+      throw new RequestRefusal(problem(`${here}.text`, 'must be a text'))
     texts.push(text)
   }
-  return ok(texts.join('\n'))
+  return texts.join('\n')
 }
 
 /** Divides the messages into turns. A turn is all texts of the user, then all of the answer. */
-function inputOf(entries: readonly Entry[], param: string): Result<Input, Problem> {
+function inputOf(entries: readonly Entry[], param: string): Input {
   const spoken = entries.filter(({ role }) => role !== 'instructions')
   const [opening] = spoken
   if (spoken.at(-1)?.role !== 'user')
-    return err(problem(param, 'must end with a message of the user'))
+    throw new RequestRefusal(problem(param, 'must end with a message of the user'))
   if (opening?.role === 'assistant')
-    return err(problem(`${opening.at}.role`, 'must be user: a conversation starts with the user'))
+    throw new RequestRefusal(
+      problem(`${opening.at}.role`, 'must be user: a conversation starts with the user'),
+    )
 
   const turns: { message: string[]; response: string[] }[] = []
   for (const { role, text } of spoken) {
@@ -115,13 +126,13 @@ function inputOf(entries: readonly Entry[], param: string): Result<Input, Proble
   }
   const instructions = entries.filter(({ role }) => role === 'instructions')
   const asked = turns.at(-1)?.message ?? []
-  return ok({
+  return {
     earlierTurns: turns.slice(0, -1).map(({ message, response }) => ({
       message: message.join(PARAGRAPH),
       response: response.join(PARAGRAPH),
     })),
     message: [...instructions.map(({ text }) => text), ...asked].join(PARAGRAPH),
-  })
+  }
 }
 
 const unsupported = (param: string, message: string): Problem =>

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
-import type { Problem } from './errors.js'
+import { RequestRefusal } from '@org/agent-messaging-http-kit'
 import { problem } from './fields.js'
 
 /** The fields that both APIs have. */
@@ -11,21 +10,22 @@ export type Common = {
   readonly metadata: Readonly<Record<string, string>> | undefined
 }
 
-export function readCommon(body: JsonObject): Result<Common, Problem> {
+export function readCommon(body: JsonObject): Common {
   const { model, stream, metadata } = body
   const endUserId = body['safety_identifier'] ?? body['user'] ?? undefined
   if (typeof model !== 'string' || model === '')
-    return err(problem('model', 'must be the name of an agent'))
+    throw new RequestRefusal(problem('model', 'must be the name of an agent'))
   if (endUserId !== undefined && typeof endUserId !== 'string')
-    return err(problem('user', 'must be a text'))
-  if (!isFlag(stream)) return err(problem('stream', 'must be true or false'))
-  if (!isTexts(metadata)) return err(problem('metadata', 'must be an object of texts'))
-  return ok({
+    throw new RequestRefusal(problem('user', 'must be a text'))
+  if (!isFlag(stream)) throw new RequestRefusal(problem('stream', 'must be true or false'))
+  if (!isTexts(metadata))
+    throw new RequestRefusal(problem('metadata', 'must be an object of texts'))
+  return {
     agent: model,
     stream: stream === true,
     endUserId,
     metadata: metadata ?? undefined,
-  })
+  }
 }
 
 export const isFlag = (value: unknown): value is boolean | null | undefined =>

@@ -5,15 +5,16 @@ import {
   isUuid,
   jsonTextRule,
   type JsonObject,
+  errorIn,
 } from '@org/agent-messaging-core/runtime'
 import type { Context, MiddlewareHandler } from 'hono'
-import { err, ok, type Result } from 'neverthrow'
 import {
   allowAccess,
-  errorFor,
   idempotencyKeyProblem,
   newSession,
   readJson,
+  refusal,
+  RequestRefusal,
   senderOf,
   untilSettled,
   type KitEnv,
@@ -41,15 +42,15 @@ export async function sendAsked(
   d: Deps,
   asked: Asked,
   waitMs: number,
-): Promise<Result<{ message: Message; attached: boolean }, EndpointError>> {
+): Promise<{ message: Message; attached: boolean }> {
   const { agent, input, endUserId, metadata } = asked
   const sender = senderOf(c)
   const { idempotencyKey, abort } = sender
   const refused = idempotencyKeyProblem(idempotencyKey)
-  if (refused) return err(refused)
-  if (!isAgentName(agent) && !isUuid(agent)) return err({ kind: 'agent_not_found' })
+  if (refused) throw new RequestRefusal(refused)
+  if (!isAgentName(agent) && !isUuid(agent)) throw new RequestRefusal({ kind: 'agent_not_found' })
   const deadline = d.now() + waitMs
-  const sent = await d.service.messages.send({
+  const sending = d.service.messages.send({
     agent,
     ...sender,
     sessionId: asked.sessionId ?? newSession(d, 'openai', idempotencyKey, endUserId, input),
@@ -59,9 +60,10 @@ export async function sendAsked(
     executionPrincipal: endUserId === undefined ? undefined : { type: 'end_user', endUserId },
     waitMs,
   })
-  if (sent.isErr()) return err(withFieldsOf(asked.fields, sent.error))
-  const { message, attached } = sent.value
-  return ok({ message: await untilSettled(d, message, { deadline, abort }), attached })
+  const { message, attached } = await sending.catch((thrown) =>
+    refusal(withFieldsOf(asked.fields, errorIn(thrown))),
+  )
+  return { message: await untilSettled(d, message, { deadline, abort }), attached }
 }
 
 /** Puts the names of the request's fields into a refusal of core. */
@@ -84,8 +86,7 @@ export const sendRoute = (
   allowAccess(d, { permission: 'project:message', recalls: true }, refuse),
   async (c) => {
     const body = await readJson(c, d.maxBodyBytes)
-    if (body.isErr()) return refuseSend(c, body.error)
-    return isJsonObject(body.value) ? answer(c, d, body.value) : refuseSend(c, MALFORMED)
+    return isJsonObject(body) ? answer(c, d, body) : refusal(MALFORMED)
   },
 ]
 
@@ -97,7 +98,3 @@ const MALFORMED = {
 /** Tells that an earlier request with the same key stored the message. */
 export const replayed = (attached: boolean): Record<string, string> =>
   attached ? { 'Idempotent-Replayed': 'true' } : {}
-
-/** Refuses a request, or the revoked key that it was sent with. */
-export const refuseSend = async (c: Context<KitEnv>, error: EndpointError): Promise<Response> =>
-  refuse(c, await errorFor(c.get('requester'), error))

@@ -14,7 +14,7 @@ async function openQuestion() {
     const { projectId, agentId: agent, id: messageId, inputs } = message
     const inputId = inputs?.[0]?.id ?? ''
     const input = { projectId, agent, messageId, inputId, value }
-    return (await scene.service.inputs.answer(input))._unsafeUnwrap()
+    return await scene.service.inputs.answer(input)
   }
   return { ...scene, answer }
 }

@@ -36,11 +36,10 @@ export async function openScene(
   })
   const service = createService({ ...platform, runtimes: [platform.runtime, echo, asking], policy })
   await service.start()
-  const projectOf = async (name: string) =>
-    (await service.projects.create({ name }))._unsafeUnwrap().id
+  const projectOf = async (name: string) => (await service.projects.create({ name })).id
   const projectId = await projectOf('a project')
   const keyWith = async (permissions: readonly Permission[], of = projectId) =>
-    (await service.keys.create({ projectId: of, name: 'a key', permissions }))._unsafeUnwrap().key
+    (await service.keys.create({ projectId: of, name: 'a key', permissions })).key
   const agentWith = async (name: string, settings: object) =>
     (
       await service.agents.create({
@@ -50,7 +49,7 @@ export async function openScene(
         runtime: { kind: 'function', handler: 'echo' },
         ...settings,
       })
-    )._unsafeUnwrap().agent
+    ).agent
   await agentWith('echo', {})
   await agentWith('failing', { runtime: { kind: 'function', handler: 'fail' }, maxAttempts: 1 })
   await agentWith('counting', { runtime: { kind: 'function', handler: 'counting' } })
@@ -86,9 +85,7 @@ export async function openScene(
     return [response.status, error]
   }
   const messagesOf = async (agent: string) =>
-    (
-      await service.messages.list({ projectId, agent, order: 'asc', page: { limit: 100 } })
-    )._unsafeUnwrap().data
+    (await service.messages.list({ projectId, agent, order: 'asc', page: { limit: 100 } })).data
   return {
     ...platform,
     app,

@@ -1,18 +1,15 @@
-import {
-  err,
-  ok,
-  type Access,
-  type Actor,
-  type ApiKey,
-  type EndpointService,
-  type Permission,
-  type Result,
-  type SendingKey,
+import type {
+  Access,
+  Actor,
+  ApiKey,
+  EndpointService,
+  Permission,
+  SendingKey,
 } from '@org/agent-messaging-core'
-import { isScoped } from '@org/agent-messaging-core/runtime'
+import { errorIn, isScoped } from '@org/agent-messaging-core/runtime'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ErrorCode } from './error-codes.js'
-import type { HttpError } from './errors.js'
+import { refusal, type HttpError } from './errors.js'
 
 /** The caller of a request, and what the caller can do. */
 export type Requester = {
@@ -52,11 +49,11 @@ export type KitEnv = {
   }
 }
 
-/** Returns the caller of a request, or its refusal. With `recalls`, it can have a recalled key. */
+/** Returns the caller of a request, or refuses it. With `recalls`, it can have a recalled key. */
 export type Authenticate = (
   request: Request,
   options: { readonly recalls: boolean },
-) => Promise<Result<Requester, HttpError>>
+) => Promise<Requester>
 
 type Keys = Pick<EndpointService['keys'], 'authenticate' | 'recall'>
 
@@ -72,10 +69,10 @@ export const byApiKey =
   (keys: Keys): Authenticate =>
   async (request, { recalls }) => {
     const key = bearerToken(request)
-    if (key === undefined) return err({ kind: 'unauthorized' })
+    if (key === undefined) return refusal({ kind: 'unauthorized' })
     const recalled = recalls ? keys.recall(key) : undefined
-    if (recalled) return ok(new KeyAccess(keys, key, recalled, true))
-    return keys.authenticate(key).map((found) => new KeyAccess(keys, key, found, false))
+    if (recalled) return new KeyAccess(keys, key, recalled, true)
+    return new KeyAccess(keys, key, await keys.authenticate(key), false)
   }
 
 class KeyAccess implements Requester {
@@ -117,8 +114,7 @@ class KeyAccess implements Requester {
   }
 
   async #read(): Promise<HttpError | undefined> {
-    const found = await this.#keys.authenticate(this.#key)
-    return found.isErr() ? found.error : undefined
+    return this.#keys.authenticate(this.#key).then(() => undefined, errorIn)
   }
 }
 
@@ -135,9 +131,8 @@ export const allowAccess =
     refuse: (c: Context<E>, error: HttpError) => Response,
   ): MiddlewareHandler<E> =>
   async (c, next) => {
-    const found = await authenticate(c.req.raw, { recalls })
-    if (found.isErr()) return refuse(c, found.error)
-    const requester = found.value
+    const requester = await authenticate(c.req.raw, { recalls }).catch(errorIn)
+    if ('kind' in requester) return refuse(c, requester)
     c.set('requester', requester)
     c.set('projectId', requester.projectId)
     const { permissions, access } = requester

@@ -1,8 +1,8 @@
-import { err, ok, type Json, type Result } from '@org/agent-messaging-core'
+import type { Json } from '@org/agent-messaging-core'
 import { parseJsonText } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Caller } from './caller.js'
-import type { RequestError } from './errors.js'
+import { refusal, type RequestError } from './errors.js'
 
 /**
  * Reads the body, up to the limit. A body whose `Content-Length` is too large is not read at all.
@@ -36,20 +36,20 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Reads the body as JSON, up to the limits. The value is undefined for a body that is no such JSON,
- * is not in UTF-8, or ended early because the caller left.
+ * is not in UTF-8, or ended early because the caller left. Refuses any other body.
  */
 export async function readJson(
   c: Pick<Context, 'env' | 'req'>,
   maxBytes: number,
   limits?: Parameters<typeof parseJsonText>[1],
-): Promise<Result<Json | undefined, RequestError>> {
+): Promise<Json | undefined> {
   const bytes = await readBytes(c, maxBytes)
   if (!(bytes instanceof Uint8Array))
-    return bytes.kind === 'body_malformed' ? ok(undefined) : err(bytes)
+    return bytes.kind === 'body_malformed' ? undefined : refusal(bytes)
   try {
-    return ok(parseJsonText(decoder.decode(bytes), limits))
+    return parseJsonText(decoder.decode(bytes), limits)
   } catch {
-    return ok(undefined)
+    return undefined
   }
 }
 

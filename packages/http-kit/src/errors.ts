@@ -1,5 +1,16 @@
-import type { Permission, ServiceError } from '@org/agent-messaging-core'
-import { entryFor, wordsOf, type ByKind, type ErrorWords } from '@org/agent-messaging-core/runtime'
+import {
+  MessagingError,
+  type Answer,
+  type Permission,
+  type ServiceError,
+} from '@org/agent-messaging-core'
+import {
+  entryFor,
+  wordsOf,
+  type ByKind,
+  type ErrorOf,
+  type ErrorWords,
+} from '@org/agent-messaging-core/runtime'
 import { errorCodes, type ErrorCode } from './error-codes.js'
 
 /** Errors that a face finds before it calls the service. */
@@ -23,6 +34,23 @@ export type RequestError =
   | { readonly kind: 'media_type_unsupported' | 'body_malformed'; readonly reason: string }
 
 export type HttpError = ServiceError | RequestError
+
+/** A refusal of a face, which can have kinds of its own. */
+export class RequestRefusal<
+  E extends { readonly kind: string } = HttpError,
+> extends MessagingError {
+  constructor(details: E) {
+    super(details as object as ServiceError, details.kind)
+  }
+}
+
+/** Refuses as a call of the service does. */
+export const refusal = <const E extends { readonly kind: string }>(error: E): Answer<never, E> =>
+  Promise.reject(new RequestRefusal(error))
+
+/** Continues with the value of an answer, and keeps the errors of both in the type. */
+export const chain = <T, E, Next>(answer: Answer<T, E>, next: (value: T) => Next) =>
+  answer.then(next) as Answer<Awaited<Next>, E | ErrorOf<Next>>
 
 /** The code of each kind of error. A new kind must get a code here to compile. */
 export const codeByKind: { readonly [K in HttpError['kind']]: ErrorCode } = {

@@ -13,9 +13,12 @@ export { readBytes, readJson } from './body.js'
 export { Caller } from './caller.js'
 export { errorCodes, type ErrorCode } from './error-codes.js'
 export {
+  chain,
   codeByKind,
+  refusal,
   refusalHeaders,
   refusalOf,
+  RequestRefusal,
   type HttpError,
   type Refusal,
   type RequestError,

@@ -1,5 +1,5 @@
 import type { EndpointService, Message, ServiceError } from '@org/agent-messaging-core'
-import { isSettled } from '@org/agent-messaging-core/runtime'
+import { isSettled, errorIn } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Caller } from './caller.js'
 import type { KitEnv } from './access.js'
@@ -21,9 +21,10 @@ export async function untilSettled(
   while (!isSettled(message.state) && now() < deadline && !abort.aborted) {
     const startedAt = now()
     const waitMs = Math.min(deadline - startedAt, service.policy.syncWaitMs)
-    const found = await service.messages.get({ projectId, agent, messageId, waitMs, abort })
-    if (found.isErr()) return message
-    message = found.value
+    const ref = { projectId, agent, messageId }
+    const found = await service.messages.get({ ...ref, waitMs, abort }).catch(errorIn)
+    if ('kind' in found) return message
+    message = found
     if (now() - startedAt < waitMs / 2) return message
   }
   return message

@@ -1,12 +1,11 @@
 import type { Page, PageOf } from '@org/agent-messaging-core'
-import type { ResultAsync } from 'neverthrow'
-import { valueOrSetupError, type Failure } from './setup-error.js'
+import { valueOrSetupError, type Call } from './setup-error.js'
 
 const PAGE_LENGTH = 100
 
 /** Reads all pages of a list. */
 export async function allPages<T>(
-  list: (page: PageOf) => ResultAsync<Page<T>, Failure>,
+  list: (page: PageOf) => Call<Page<T>>,
   failure: string,
 ): Promise<T[]> {
   const rows: T[] = []

@@ -1,12 +1,10 @@
-import {
-  MessagingError,
-  throwing,
-  type AgentFunction,
-  type AgentSettings,
-  type EventHandler,
-  type Listening,
-  type MessagingService,
-  type SubscribableEvent,
+import type {
+  AgentFunction,
+  AgentSettings,
+  EventHandler,
+  Listening,
+  MessagingService,
+  SubscribableEvent,
 } from '@org/agent-messaging-core'
 import { nodeProblem } from '@org/agent-messaging-core/node-floor'
 import { requireAgentNames } from './agent-names.js'
@@ -77,7 +75,7 @@ export type Messaging = ProjectCalls & {
     handler: EventHandler<N>,
     options: { readonly name: string; readonly from?: 'now' | 'oldest' },
   ): Listening
-  /** The whole service, with Results, for other projects. */
+  /** The whole service, for other projects. */
   readonly service: MessagingService
   /**
    * Returns the HTTP API as handlers for a server of the host. The `authorize` of the host or an API key
@@ -125,18 +123,15 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
     }
     let stopped: Promise<void> | undefined
     return {
-      ...inProject(throwing(service), projectId),
+      ...inProject(service, projectId),
       projectId,
       service,
       http: async <Host>(http: HttpOptions<Host> = {}) => {
         const { httpHandlers } = await import('./http/handlers.js')
         return httpHandlers({ platform, service, projectId, telemetry, publicUrl, requests }, http)
       },
-      on: (events, handler, options) => {
-        const listening = service.events.on({ ...options, projectId, events, handler })
-        if (listening.isErr()) throw new MessagingError(listening.error)
-        return listening.value
-      },
+      on: (events, handler, options) =>
+        service.events.on({ ...options, projectId, events, handler }),
       stop: (grace) => (stopped ??= stop(grace)),
     }
   } catch (error) {

@@ -1,6 +1,5 @@
 import type { AgentSettings, MessagingService } from '@org/agent-messaging-core'
-import { errAsync } from 'neverthrow'
-import { valueOrSetupError } from './setup-error.js'
+import { reasonOf, SetupError, valueOr } from './setup-error.js'
 
 /** Declares the agents of the code. Throws a `SetupError` that names an agent that is refused. */
 export async function ensureAgents(
@@ -8,16 +7,11 @@ export async function ensureAgents(
   projectId: string,
   agents: readonly AgentSettings[],
 ): Promise<void> {
-  const declared = await service.agents.declare({ projectId, agents })
-  if (declared.isOk()) return
-  const { error } = declared
-  const reason =
-    error.kind === 'invalid'
-      ? error.issues.map(({ path, message }) => `${path} ${message}`).join('; ')
-      : undefined
-  const failure =
-    error.agent === undefined
-      ? 'cannot read the agents of earlier starts'
-      : `cannot create the agent ${JSON.stringify(error.agent)}`
-  await valueOrSetupError(errAsync({ ...error, ...(reason !== undefined && { reason }) }), failure)
+  await valueOr(service.agents.declare({ projectId, agents }), (error) => {
+    const failure =
+      error.agent === undefined
+        ? 'cannot read the agents of earlier starts'
+        : `cannot create the agent ${JSON.stringify(error.agent)}`
+    return new SetupError(`${failure}: ${reasonOf(error)}`)
+  })
 }

@@ -1,4 +1,4 @@
-import type { ThrowingService } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
 
 type WithoutProject<Input> = {
   [K in keyof Input as K extends 'projectId' ? never : K]: Input[K]
@@ -27,7 +27,7 @@ type Group = (typeof GROUPS)[number]
 /** The calls of the service for one project. They return the value or throw a `MessagingError`. */
 export type ProjectCalls = {
   readonly [G in Group]: {
-    readonly [K in keyof ThrowingService[G]]: InProject<ThrowingService[G][K]>
+    readonly [K in keyof MessagingService[G]]: InProject<MessagingService[G][K]>
   }
 }
 
@@ -37,16 +37,18 @@ const POSITIONAL = new Set(['agents.list', 'webhooks.list'])
 type Call = (...input: unknown[]) => unknown
 
 /** Adds the project to every call. */
-export function inProject(service: ThrowingService, projectId: string): ProjectCalls {
+export function inProject(service: MessagingService, projectId: string): ProjectCalls {
   const bound = (group: Group): Readonly<Record<string, Call>> =>
     Object.fromEntries(
-      Object.entries(service[group] as Readonly<Record<string, Call>>).map(([name, call]) => [
-        name,
-        POSITIONAL.has(`${group}.${name}`)
-          ? (...input: unknown[]) => call(projectId, ...input)
-          : (input: unknown, ...rest: unknown[]) =>
-              call({ ...(input as object), projectId }, ...rest),
-      ]),
+      Object.entries(service[group] as object as Readonly<Record<string, Call>>).map(
+        ([name, call]) => [
+          name,
+          POSITIONAL.has(`${group}.${name}`)
+            ? (...input: unknown[]) => call(projectId, ...input)
+            : (input: unknown, ...rest: unknown[]) =>
+                call({ ...(input as object), projectId }, ...rest),
+        ],
+      ),
     )
   return Object.fromEntries(GROUPS.map((group) => [group, bound(group)])) as ProjectCalls
 }

@@ -1,4 +1,6 @@
-import type { ResultAsync } from 'neverthrow'
+import { MessagingError, type Invalid, type Unavailable } from '@org/agent-messaging-core'
+import { errorIn } from '@org/agent-messaging-core/runtime'
+import type { Stored } from '@org/agent-messaging-core/storage'
 
 /**
  * The service cannot be set up as it is configured. The message is for the person who runs the
@@ -14,15 +16,33 @@ export class SetupError extends Error {
   }
 }
 
-export type Failure = { readonly kind: string; readonly reason?: string }
+export type Failure = Partial<Pick<Invalid, 'issues'>> & {
+  readonly kind: string
+  readonly reason?: string
+  /** The declared agent that was refused. */
+  readonly agent?: string
+}
+/** A call of the service, or of its storage. */
+export type Call<T> = Promise<T> | Stored<T>
+
+/** Returns the value of a call, or throws the exception that `failed` makes of its error. */
+export async function valueOr<T>(call: Call<T>, failed: (error: Failure) => Error): Promise<T> {
+  const found = 'match' in call ? call.match((value) => value, raise) : call
+  return found.catch((thrown) => {
+    throw failed(errorIn(thrown))
+  })
+}
+
+function raise(error: Unavailable): never {
+  throw new MessagingError(error)
+}
 
 /** Returns the value, or throws a `SetupError` of the form `<failure>: <reason>`. */
-export async function valueOrSetupError<T>(
-  result: ResultAsync<T, Failure>,
-  failure: string,
-): Promise<T> {
-  const settled = await result
-  if (settled.isOk()) return settled.value
-  const { kind, reason = kind.replaceAll('_', ' ') } = settled.error
-  throw new SetupError(`${failure}: ${reason}`)
-}
+export const valueOrSetupError = <T>(call: Call<T>, failure: string): Promise<T> =>
+  valueOr(call, (error) => new SetupError(`${failure}: ${reasonOf(error)}`))
+
+/** An error without its own words has a kind such as `name_taken`. */
+export const reasonOf = ({ kind, reason, issues }: Failure): string =>
+  issues?.map(({ path, message }) => `${path} ${message}`).join('; ') ??
+  reason ??
+  kind.replaceAll('_', ' ')

@@ -6,7 +6,7 @@ export { ensureAgents } from './ensure-agents.js'
 export { badRequest } from './http/bad-request.js'
 export { isPostgresUrl, openDatabase, schemaVersion } from './open-database.js'
 export { createPrivateDirectory, readOrCreateText } from './private-files.js'
-export { SetupError } from './setup-error.js'
+export { SetupError, valueOr, type Call } from './setup-error.js'
 export {
   wire,
   type AgentFunctions,

@@ -92,7 +92,7 @@ describe('createMessaging', () => {
       ['shouter', messaging.projectId],
     ])
     const projects = await messaging.service.projects.list({ limit: 10 })
-    expect(projects._unsafeUnwrap().data.map(({ name }) => name)).toEqual(['default'])
+    expect(projects.data.map(({ name }) => name)).toEqual(['default'])
     const page = await messaging.webhooks.list({ limit: 10 })
     expect(page.data).toEqual([])
   })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { throwing, type Permission } from '@org/agent-messaging-core'
+import type { Permission } from '@org/agent-messaging-core'
 import { createMessaging, type HttpOptions, type MessagingOptions } from '@org/agent-messaging-node'
 import { expect, onTestFinished } from 'vitest'
 
@@ -29,7 +29,7 @@ export async function openDoor<Host>(
     await messaging.stop()
   })
   const { projectId } = messaging
-  const { keys } = throwing(messaging.service)
+  const { keys } = messaging.service
   const keyWith = async (permissions: readonly Permission[]) =>
     (await keys.create({ projectId, name: 'a key', permissions })).key
   const key = await keyWith(['project:message', 'project:agents'])

@@ -23,7 +23,7 @@ async function idsOfLog(database: string): Promise<string[]> {
   let after: string | undefined
   for (;;) {
     const { projectId } = messaging
-    const page = (await messaging.service.events.read({ projectId, after }))._unsafeUnwrap()
+    const page = await messaging.service.events.read({ projectId, after })
     if (page.data.length === 0) break
     ids.push(...page.data.flatMap(({ id, name }) => (name === 'message.responded' ? id : [])))
     after = page.nextCursor

@@ -1,5 +1,5 @@
 import { PERMISSIONS, type MessagingService } from '@org/agent-messaging-core'
-import { err, ok } from 'neverthrow'
+import { orUndefined, unless } from '@org/agent-messaging-core/runtime'
 import { allPages } from '@org/agent-messaging-node/wiring'
 import { orFail } from './operator-error.js'
 
@@ -20,11 +20,10 @@ export async function ensureKey(
 ): Promise<EnsuredKey> {
   const created = service.keys
     .create({ projectId, name: KEY_NAME, permissions: PERMISSIONS, key })
-    .map(() => undefined)
-    .orElse((error) => (error.kind === 'key_taken' ? ok(undefined) : err(error)))
+    .catch(unless('key_taken'))
   await orFail(created, 'cannot create the bootstrap API key')
-  const found = await service.keys.authenticate(key)
-  const own = found.isOk() && found.value.projectId === projectId ? found.value.id : undefined
+  const found = await orUndefined(service.keys.authenticate(key))
+  const own = found?.projectId === projectId ? found.id : undefined
   const keys = await allPages(
     (page) => service.keys.list(projectId, page),
     'cannot list the API keys',

@@ -1,28 +1,28 @@
-import { SetupError } from '@org/agent-messaging-node/wiring'
+import { SetupError, valueOr, type Call } from '@org/agent-messaging-node/wiring'
 import type { Invalid } from '@org/agent-messaging-core'
-import type { ResultAsync } from 'neverthrow'
 
 /** Ends a start or a command with a message for the operator, without a stack trace. */
 export class OperatorError extends SetupError {
   override readonly name = 'OperatorError'
 }
 
-type Failure = Invalid | { readonly kind: string; readonly reason?: string }
-
-/** Returns the value, or throws an OperatorError of the form `<failure>: <reason>`. */
-export async function orFail<T>(result: ResultAsync<T, Failure>, failure: string): Promise<T> {
-  const settled = await result
-  if (settled.isOk()) return settled.value
-  throw new OperatorError(`${failure}: ${reasonOf(settled.error)}`)
+type Failure = {
+  readonly kind: string
+  readonly reason?: string
+  readonly issues?: Invalid['issues']
 }
 
-function reasonOf(failure: Failure) {
-  if ('issues' in failure) return textOfIssues(failure.issues)
-  if ('reason' in failure && failure.reason !== undefined) return failure.reason
-  if (failure.kind === 'agent_not_stopped') return 'stop the agent before you change its runtime'
-  if (failure.kind === 'too_many_keys')
+/** Returns the value, or throws an OperatorError of the form `<failure>: <reason>`. */
+export const orFail = <T>(call: Call<T>, failure: string): Promise<T> =>
+  valueOr(call, (error) => new OperatorError(`${failure}: ${reasonOf(error)}`))
+
+function reasonOf({ kind, reason, issues }: Failure) {
+  if (issues) return textOfIssues(issues)
+  if (reason !== undefined) return reason
+  if (kind === 'agent_not_stopped') return 'stop the agent before you change its runtime'
+  if (kind === 'too_many_keys')
     return 'the project has the maximum number of valid keys; see `keys list` and `keys revoke`'
-  return failure.kind.replaceAll('_', ' ') // such as `agent not found`
+  return kind.replaceAll('_', ' ') // such as `agent not found`
 }
 
 export const textOfIssues = (issues: Invalid['issues']): string =>

@@ -388,23 +388,19 @@ describe('the start of a server', () => {
   it('creates the project and the bootstrap key once, even if several servers start together', async () => {
     const servers = await Promise.all([serve(), serve(), serve(), serve()])
     const [first] = servers
-    const projects = (await first.service.projects.list({ limit: 100 }))._unsafeUnwrap().data
+    const projects = (await first.service.projects.list({ limit: 100 })).data
     expect(projects.map(({ name }) => name)).toEqual(['default'])
-    const keys = (
-      await first.service.keys.list(projects[0]?.id ?? '', { limit: 100 })
-    )._unsafeUnwrap().data
+    const keys = (await first.service.keys.list(projects[0]?.id ?? '', { limit: 100 })).data
     expect(keys).toHaveLength(1)
     for (const server of servers) expect((await call(server, '/v1/agents')).status).toBe(200)
   })
 
   it('uses an existing project "default"', async () => {
     const without = await serve({ bootstrapApiKey: undefined })
-    const made = (await without.service.projects.create({ name: 'default' }))._unsafeUnwrap()
+    const made = await without.service.projects.create({ name: 'default' })
     const server = await serve()
-    expect((await server.service.projects.list({ limit: 100 }))._unsafeUnwrap().data).toEqual([
-      made,
-    ])
-    expect((await server.service.keys.authenticate(KEY))._unsafeUnwrap().projectId).toBe(made.id)
+    expect((await server.service.projects.list({ limit: 100 })).data).toEqual([made])
+    expect((await server.service.keys.authenticate(KEY)).projectId).toBe(made.id)
   })
 
   function warned(): { logger: Logger; warnings: unknown[] } {
@@ -418,7 +414,7 @@ describe('the start of a server', () => {
 
   it('warns about a revoked bootstrap key', async () => {
     const { service } = await serve()
-    const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
+    const { id, projectId } = await service.keys.authenticate(KEY)
     await service.keys.revoke({ projectId, keyId: id })
     const { logger, warnings } = warned()
     const server = await serve({ logger })
@@ -441,7 +437,7 @@ describe('the start of a server', () => {
 
   it('warns about an earlier bootstrap key until it is revoked', async () => {
     const { service } = await serve()
-    const { id, projectId } = (await service.keys.authenticate(KEY))._unsafeUnwrap()
+    const { id, projectId } = await service.keys.authenticate(KEY)
     const { logger, warnings } = warned()
     const changed = { logger, bootstrapApiKey: 'another-api-key-for-the-tests' }
     await serve(changed)

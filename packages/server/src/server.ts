@@ -1,9 +1,9 @@
 import { builtInAgents } from './agents-file.js'
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
-import { err, ok, type MessagingService } from '@org/agent-messaging-core'
+import type { MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
-import type { Telemetry } from '@org/agent-messaging-core/runtime'
+import { unless, type Telemetry } from '@org/agent-messaging-core/runtime'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
 import type { Console } from '@org/agent-messaging-console'
 import { isConsolePath } from '@org/agent-messaging-console/path'
@@ -124,10 +124,10 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   outages.watch({
     clock: wiring.platform.clock,
     isUp: () =>
-      wiring.service
-        .ping()
-        .map(() => true)
-        .unwrapOr(false),
+      wiring.service.ping().then(
+        () => true,
+        () => false,
+      ),
   })
   try {
     if (options.bootstrapApiKey !== undefined)
@@ -310,11 +310,8 @@ async function handler(
       path.startsWith('/api/cron/') ||
       endpointOf(path) !== undefined ||
       (path === '/metrics' && metricsToken !== undefined),
-    isValidKey: (apiKey) =>
-      service.keys
-        .authenticate(apiKey)
-        .map(() => true)
-        .orElse((error) => (error.kind === 'unauthorized' ? ok(false) : err(error))),
+    isValidKey: async (apiKey) =>
+      (await service.keys.authenticate(apiKey).catch(unless('unauthorized'))) !== undefined,
     isRunToken: service.messages.isRunToken,
     onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),
     onUntrustedProxy: () => logger.warn({}, UNTRUSTED_PROXY),

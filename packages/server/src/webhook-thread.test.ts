@@ -28,7 +28,7 @@ async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
   onTestFinished(() => stop())
   const catcher = await createWebhookCatcher()
   onTestFinished(catcher.close)
-  const [project] = (await service.projects.list({ limit: 1 }))._unsafeUnwrap().data
+  const [project] = (await service.projects.list({ limit: 1 })).data
   const projectId = project?.id ?? ''
   const hook = {
     projectId,
@@ -37,8 +37,8 @@ async function threadsOf(options: Partial<ServerOptions>): Promise<number> {
     events: ['*' as const],
     enabled: true,
   }
-  const { webhook } = (await service.webhooks.create(hook))._unsafeUnwrap()
-  ;(await service.webhooks.sendTestEvent({ projectId, webhookId: webhook.id }))._unsafeUnwrap()
+  const { webhook } = await service.webhooks.create(hook)
+  await service.webhooks.sendTestEvent({ projectId, webhookId: webhook.id })
   await Promise.all([catcher.next(undefined, PATIENTLY), service.tick({ budgetMs: 60_000 })])
   return threads.size
 }
@@ -54,7 +54,7 @@ async function startingServer() {
     addresses: { allowLoopback: true },
   })
   onTestFinished(() => stop())
-  const [project] = (await service.projects.list({ limit: 1 }))._unsafeUnwrap().data
+  const [project] = (await service.projects.list({ limit: 1 })).data
   const projectId = project?.id ?? ''
   /** A webhook with a receiver, and a test event that is due. */
   async function waitingWebhook(own?: string) {
@@ -62,9 +62,9 @@ async function startingServer() {
     onTestFinished(catcher.close)
     const { url, secret } = catcher
     const hook = { projectId, url, secret: own ?? secret, events: ['*' as const] }
-    const { webhook } = (await service.webhooks.create(hook))._unsafeUnwrap()
+    const { webhook } = await service.webhooks.create(hook)
     const ref = { projectId, webhookId: webhook.id }
-    ;(await service.webhooks.sendTestEvent(ref))._unsafeUnwrap()
+    await service.webhooks.sendTestEvent(ref)
     return { catcher, ref }
   }
   return { service, waitingWebhook }
@@ -75,7 +75,7 @@ it.each(['delete', 'disable'] as const)(
   async (change) => {
     const { service, waitingWebhook } = await startingServer()
     const changed = await waitingWebhook()
-    ;(await service.webhooks[change](changed.ref))._unsafeUnwrap()
+    await service.webhooks[change](changed.ref)
     const other = await waitingWebhook()
     await other.catcher.next(undefined, PATIENTLY)
     expect(changed.catcher.received).toEqual([])
@@ -87,7 +87,7 @@ it('a webhook gets no old signature after a rotation without grace, also while t
   const old = `whsec_${Buffer.alloc(32).toString('base64')}`
   const { catcher, ref } = await waitingWebhook(old)
   const { secret } = catcher
-  ;(await service.webhooks.rotateSecret({ ...ref, secret, graceMs: 0 }))._unsafeUnwrap()
+  await service.webhooks.rotateSecret({ ...ref, secret, graceMs: 0 })
   await catcher.next(undefined, PATIENTLY)
   expect(catcher.refused).toEqual([])
 })

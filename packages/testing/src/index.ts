@@ -28,6 +28,7 @@ export type { Fault, MemoryStorage, StorageMethod } from './memory/memory-storag
 export { memoryStorage } from './memory/memory-storage.js'
 export { memoryChunkRelay } from './memory/memory-chunk-relay.js'
 export { memoryWorkSignal } from './memory/memory-work-signal.js'
+export { refusalOf } from './fakes/refusal-of.js'
 export type { RecordingTelemetry } from './fakes/recording-telemetry.js'
 export { recordingTelemetry } from './fakes/recording-telemetry.js'
 export type { ModelMessage, ModelSession } from './session-model.js'

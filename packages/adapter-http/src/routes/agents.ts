@@ -4,7 +4,7 @@ import {
   isJsonObject,
   type DefaultExecutionPrincipal,
 } from '@org/agent-messaging-core/runtime'
-import { reply } from '@org/agent-messaging-http-kit'
+import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -97,12 +97,13 @@ export const agentRoutes = (d: HttpDeps) => {
           }),
         },
         (c, sent) =>
-          service.agents
-            .create(byActor(c, { projectId: c.get('projectId'), ...sent }))
-            .map((created) => {
+          chain(
+            service.agents.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
+            (created) => {
               const at = { route: '/v1/agents', id: created.agent.id }
               return reply(c, 201, createdAgentBody(created), locationOf(c, basePath, at))
-            }),
+            },
+          ),
       ),
     )
     .get(

@@ -1,9 +1,8 @@
-import type { EventsOfLog } from '@org/agent-messaging-core'
-import { Hono } from 'hono'
-import { err, ok } from 'neverthrow'
+import type { Answer, EventsOfLog, ReadEventsError } from '@org/agent-messaging-core'
+import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
-import { Caller, reply } from '@org/agent-messaging-http-kit'
+import { Caller, refusal, reply } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { ownAnswers, routesOf } from '../route.js'
@@ -41,7 +40,6 @@ const page = z
 
 /** Events for receivers without a public URL, by long polling. */
 export const eventRoutes = (d: HttpDeps) => {
-  const { events, policy } = d.service
   const route = routesOf(d, { tag: 'Events', access: authorize(d, 'project:events') })
   return new Hono<Env>().get(
     '/v1/events',
@@ -57,29 +55,36 @@ export const eventRoutes = (d: HttpDeps) => {
         refusals: ['event_cursor_expired', 'unauthorized'],
         answer: ownAnswers({ 200: { description: 'One page', body: page } }),
       },
-      async (c, { after, wait, limit }) => {
-        const caller = new Caller(c, c.get('requester'))
-        let cursor = after
-        for (let leftMs = wait * 1_000; ;) {
-          const waitMs = Math.min(leftMs, policy.stream.keyCheckMs)
-          leftMs -= waitMs
-          const found = await events.read({
-            projectId: c.get('projectId'),
-            after: cursor,
-            limit,
-            waitMs,
-            abort: caller,
-          })
-          if (found.isErr()) return err(found.error)
-          // The key can be revoked or expire while its request waits.
-          if (waitMs > 0 && (await c.get('requester').isRevoked()))
-            return err({ kind: 'unauthorized' as const })
-          const { data, nextCursor } = found.value
-          cursor = nextCursor
-          if (data.length > 0 || leftMs === 0 || caller.aborted)
-            return ok(reply(c, 200, pageBody(found.value)))
-        }
-      },
+      (c, asked): Answer<Response, ReadError> => readOrWait(c, d, asked),
     ),
   )
+}
+
+type ReadError = ReadEventsError | { readonly kind: 'unauthorized' }
+
+async function readOrWait(
+  c: Context<Env>,
+  { service }: HttpDeps,
+  { after, wait, limit }: z.output<typeof read>,
+): Promise<Response> {
+  const { events, policy } = service
+  const caller = new Caller(c, c.get('requester'))
+  let cursor = after
+  for (let leftMs = wait * 1_000; ;) {
+    const waitMs = Math.min(leftMs, policy.stream.keyCheckMs)
+    leftMs -= waitMs
+    const found = await events.read({
+      projectId: c.get('projectId'),
+      after: cursor,
+      limit,
+      waitMs,
+      abort: caller,
+    })
+    // The key can be revoked or expire while its request waits.
+    if (waitMs > 0 && (await c.get('requester').isRevoked()))
+      return refusal({ kind: 'unauthorized' })
+    const { data, nextCursor } = found
+    cursor = nextCursor
+    if (data.length > 0 || leftMs === 0 || caller.aborted) return reply(c, 200, pageBody(found))
+  }
 }

@@ -1,5 +1,10 @@
 import type { LinkedInput } from '@org/agent-messaging-core'
-import { answerFields, answerOfForm, type AnswerField } from '@org/agent-messaging-core/runtime'
+import {
+  answerFields,
+  answerOfForm,
+  type AnswerField,
+  errorIn,
+} from '@org/agent-messaging-core/runtime'
 import { errorCodes, type HttpError } from '@org/agent-messaging-http-kit'
 import { Hono, type Context } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
@@ -22,10 +27,10 @@ const CONTENT_SECURITY_POLICY =
 export const inputPageRoutes = ({ service }: HttpDeps) =>
   new Hono<Env>()
     .get('/inputs/:messageId/:token', async (c) => {
-      const found = await service.inputs.readByLink(linkOf(c))
-      return found.match(
+      const found = service.inputs.readByLink(linkOf(c))
+      return found.then(
         (linked) => replyPage(c, 200, pageOf(linked)),
-        (error) => refusePage(c, error),
+        (thrown) => refusePage(c, errorIn(thrown)),
       )
     })
 
@@ -37,18 +42,19 @@ export const inputPageRoutes = ({ service }: HttpDeps) =>
       }),
       async (c) => {
         const link = linkOf(c)
-        const found = await service.inputs.readByLink(link)
-        if (found.isErr()) return refusePage(c, found.error)
+        const found = await service.inputs.readByLink(link).catch(errorIn)
+        if ('kind' in found) return refusePage(c, found)
         const form = new URLSearchParams(await c.req.text())
-        const value = answerOfForm(found.value.input, (name) => form.get(name) ?? undefined)
-        const answered = await service.inputs.answerByLink({ ...link, value })
-        if (answered.isOk())
-          return replyPage(c, 200, message('Thank you', 'Your answer is stored.'))
-        if (answered.error.kind === 'invalid') {
-          const problem = answered.error.issues.map((issue) => issue.message).join('; ')
-          return replyPage(c, 400, pageOf(found.value, `The answer ${problem}.`))
+        const value = answerOfForm(found.input, (name) => form.get(name) ?? undefined)
+        try {
+          await service.inputs.answerByLink({ ...link, value })
+          return await replyPage(c, 200, message('Thank you', 'Your answer is stored.'))
+        } catch (thrown) {
+          const error = errorIn(thrown)
+          if (error.kind !== 'invalid') return refusePage(c, error)
+          const problem = error.issues.map((issue) => issue.message).join('; ')
+          return replyPage(c, 400, pageOf(found, `The answer ${problem}.`))
         }
-        return refusePage(c, answered.error)
       },
     )
 

@@ -1,12 +1,12 @@
 import type { StreamEvent } from '@org/agent-messaging-core'
 import {
+  chain,
   eventsOf,
   replyEvents,
   revocationCheck,
   type EventWriter,
 } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
-import { okAsync } from 'neverthrow'
 import { authorize } from '../authorize.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
@@ -50,9 +50,9 @@ export const messageStreamRoutes = (d: HttpDeps) => {
       (c) => {
         // Hono passes HEAD to a GET handler, and no caller would read the stream.
         if (c.req.method === 'HEAD')
-          return okAsync(refuse(c, { kind: 'method_not_allowed', allow: ['GET'] }))
+          return Promise.resolve(refuse(c, { kind: 'method_not_allowed', allow: ['GET'] }))
         const lastEventId = c.req.header('last-event-id')
-        return messages.stream({ ...messageRef(c), lastEventId }).map((stream) => {
+        return chain(messages.stream({ ...messageRef(c), lastEventId }), (stream) => {
           // 204 tells an EventSource not to reconnect: the stream has no more events.
           if (!stream) return replyEmpty(c)
           const isRevoked = revocationCheck(c.get('requester'), d)

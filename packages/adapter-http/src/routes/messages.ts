@@ -1,8 +1,7 @@
 import { given, MAX_SEARCHED_TEXT, MESSAGE_STATES } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
-import { ok } from 'neverthrow'
 import { authorize } from '../authorize.js'
-import { Caller, reply } from '@org/agent-messaging-http-kit'
+import { Caller, chain, reply } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, byActor, messageRef } from '../path-id.js'
@@ -120,9 +119,9 @@ export const messageRoutes = (d: HttpDeps) => {
           const preferences = readPrefer(c.req.header('prefer'))
           const applied = appliedOf(preferences, { maxWaitMs: policy.syncWaitMs, isAsync: false })
           const waitMs = (preferences.waitSeconds ?? 0) * 1_000
-          return messages
-            .get({ ...messageRef(c), waitMs, abort: new Caller(c, c.get('requester')) })
-            .andThen((message) => ok(reply(c, 200, messageBody(message), applied)))
+          const abort = new Caller(c, c.get('requester'))
+          const found = messages.get({ ...messageRef(c), waitMs, abort })
+          return chain(found, (message) => reply(c, 200, messageBody(message), applied))
         },
       ),
     )

@@ -1,6 +1,5 @@
 import type { Pass } from '@org/agent-messaging-core'
 import { Hono } from 'hono'
-import { ok, okAsync } from 'neverthrow'
 import { z } from 'zod'
 import { authorizeSecret } from '../authorize.js'
 import type { Env } from '../env.js'
@@ -24,7 +23,7 @@ export const healthRoutes = (d: HttpDeps) => {
           summary: 'Check that the process answers',
           answer: shown('The process answers', okSchema, showOk),
         },
-        () => okAsync(undefined),
+        async () => undefined,
       ),
     )
     .get(
@@ -67,13 +66,11 @@ export function metricsRoutes(d: HttpDeps) {
       },
       async (c) => {
         const { contentType, text } = await metrics.read()
-        return ok(
-          c.body(text, 200, {
-            'Content-Type': contentType,
-            'Cache-Control': 'no-store',
-            'X-Request-Id': c.get('requestId'),
-          }),
-        )
+        return c.body(text, 200, {
+          'Content-Type': contentType,
+          'Cache-Control': 'no-store',
+          'X-Request-Id': c.get('requestId'),
+        })
       },
     ),
   )
@@ -104,7 +101,7 @@ export const cronRoutes = (d: HttpDeps) => {
       methods: { POST: 'runPass', GET: 'runPassByGet' },
       answer: shown('The counts of the pass', passSchema, (pass: Pass) => pass),
     },
-    async () => ok(await d.service.tick({ budgetMs: d.cronBudgetMs })),
+    () => d.service.tick({ budgetMs: d.cronBudgetMs }),
   )
   // `all`, because Hono passes HEAD to a GET handler. A HEAD must not run a pass.
   return new Hono<Env>().all(

@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { openScene } from '../../test/scene.js'
 
@@ -21,7 +22,7 @@ describe('POST /v1/portal-links', () => {
       },
     ])
     const [, code = ''] = created.json.url.split('code=')
-    expect((await service.portals.open(code))._unsafeUnwrap().id).toBe(created.json.id)
+    expect((await service.portals.open(code)).id).toBe(created.json.id)
   })
 
   it('takes permissions, a lifetime and a page to go back to', async () => {
@@ -79,7 +80,7 @@ describe('DELETE /v1/portal-links/:id', () => {
     expect([(await ask('DELETE', path)).status, (await ask('DELETE', path)).status]).toEqual([
       204, 204,
     ])
-    expect((await service.portals.open(url.split('code=')[1])).isErr()).toBe(true)
+    await refusalOf(service.portals.open(url.split('code=')[1]))
     const { data } = (await ask('GET', `/v1/audit-log?targetId=${id}`)).json
     expect(data.map(({ action }: { action: string }) => action)).toEqual([
       'portal.ended',

@@ -5,9 +5,8 @@ import {
   PORTAL_LIFETIME,
   toIso,
 } from '@org/agent-messaging-core/runtime'
-import { reply } from '@org/agent-messaging-http-kit'
+import { chain, refusal, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
-import { errAsync } from 'neverthrow'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
@@ -87,12 +86,11 @@ export const portalRoutes = (d: HttpDeps) => {
         },
         (c, sent) => {
           const page = d.portal?.pageUrl()
-          if (!d.portal || page === undefined) return errAsync({ kind: 'portal_off' })
+          if (!d.portal || page === undefined) return refusal({ kind: 'portal_off' })
           if (!isAllowed(sent.returnUrl, d.portal.returnOrigins))
-            return errAsync({ kind: 'invalid', issues: [NOT_ALLOWED] })
-          return portals
-            .create(byActor(c, { projectId: c.get('projectId'), ...sent }))
-            .map((created) => reply(c, 201, portalLinkBody(created, page)))
+            return refusal({ kind: 'invalid', issues: [NOT_ALLOWED] })
+          const creating = portals.create(byActor(c, { projectId: c.get('projectId'), ...sent }))
+          return chain(creating, (created) => reply(c, 201, portalLinkBody(created, page)))
         },
       ),
     )

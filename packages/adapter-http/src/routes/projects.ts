@@ -1,5 +1,6 @@
 import type { Project } from '@org/agent-messaging-core'
 import { MAX_NAME, toIso } from '@org/agent-messaging-core/runtime'
+import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorizeOperator } from '../authorize.js'
@@ -144,7 +145,7 @@ export const projectKeyRoutes = (d: HttpDeps) => {
           answer: shownPage(keySchema, keyBody),
         },
         (c, asked) =>
-          projects.get(idIn(c.req.param('id'))).andThen(({ id }) => keys.list(id, pageOf(asked))),
+          chain(projects.get(idIn(c.req.param('id'))), ({ id }) => keys.list(id, pageOf(asked))),
       ),
     )
     .delete(

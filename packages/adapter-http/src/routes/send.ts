@@ -1,9 +1,14 @@
 import { defaultLimits } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
-import { errAsync, ok } from 'neverthrow'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
-import { idempotencyKeyProblem, reply, senderOf } from '@org/agent-messaging-http-kit'
+import {
+  chain,
+  idempotencyKeyProblem,
+  refusal,
+  reply,
+  senderOf,
+} from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import { rateLimitHeaders } from '../errors.js'
 import type { HttpDeps } from '../options.js'
@@ -83,7 +88,7 @@ export const sendRoutes = (d: HttpDeps) => {
       (c, sent) => {
         const sender = senderOf(c)
         const problem = idempotencyKeyProblem(sender.idempotencyKey)
-        if (problem) return errAsync(problem)
+        if (problem) return refusal(problem)
         const preferences = readPrefer(c.req.header('prefer'))
         const sending = service.messages.send({
           agent: agentIn(c.req.param('id')),
@@ -91,8 +96,7 @@ export const sendRoutes = (d: HttpDeps) => {
           ...sender,
           ...sent,
         })
-        // A send is too frequent for `map`, which makes a generator.
-        return sending.andThen(({ message, attached, levels = [] }) => {
+        return chain(sending, ({ message, attached, levels = [] }) => {
           const body = sentBody(message)
           const isAsync = body.status === 'pending'
           const { Location } = locationOf(c, basePath, {
@@ -106,7 +110,7 @@ export const sendRoutes = (d: HttpDeps) => {
             ...rateLimitHeaders(levels),
             ...appliedOf(preferences, { maxWaitMs, isAsync }),
           }
-          return ok(reply(c, isAsync ? 202 : 200, body, headers))
+          return reply(c, isAsync ? 202 : 200, body, headers)
         })
       },
     ),

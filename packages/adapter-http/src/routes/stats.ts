@@ -8,6 +8,7 @@ import {
   type StatsStep,
 } from '@org/agent-messaging-core'
 import { toIso } from '@org/agent-messaging-core/runtime'
+import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize, authorizeOperator } from '../authorize.js'
@@ -193,9 +194,9 @@ export const statsRoutes = (d: HttpDeps) => {
           answer,
         },
         (c, asked) =>
-          projects
-            .get(idIn(c.req.param('id')))
-            .andThen((project) => stats({ projectId: project.id, step: '1d', ...asked })),
+          chain(projects.get(idIn(c.req.param('id'))), (project) =>
+            stats({ projectId: project.id, step: '1d', ...asked }),
+          ),
       ),
     )
 }

@@ -12,7 +12,7 @@ import {
   webhookSettings,
   type CustomHeaders,
 } from '@org/agent-messaging-core/runtime'
-import { reply } from '@org/agent-messaging-http-kit'
+import { chain, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -131,12 +131,13 @@ export const webhookRoutes = (d: HttpDeps) => {
           }),
         },
         (c, sent) =>
-          webhooks
-            .create(byActor(c, { projectId: c.get('projectId'), ...sent }))
-            .map(({ webhook, secret }) => {
+          chain(
+            webhooks.create(byActor(c, { projectId: c.get('projectId'), ...sent })),
+            ({ webhook, secret }) => {
               const at = { route: '/v1/webhooks', id: webhook.id }
               return reply(c, 201, { ...bodyOf(webhook), secret }, locationOf(c, d.basePath, at))
-            }),
+            },
+          ),
       ),
     )
     .get(

@@ -1,6 +1,6 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
 import { nodePlatform } from '@org/agent-messaging-core/node'
-import { fakePlatform } from '@org/agent-messaging-testing'
+import { fakePlatform, refusalOf } from '@org/agent-messaging-testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
@@ -42,15 +42,15 @@ const functionOf = (statement: unknown): string | undefined =>
 
 it('a send with a webhook takes two round trips from its key to its answer', async () => {
   const { service, pool, stop } = await openProcess(await postgres.database())
-  const projectId = (await service.projects.create({ name: 'test' }))._unsafeUnwrap().id
+  const projectId = (await service.projects.create({ name: 'test' })).id
   const permissions = ['project:message'] as const
-  const { key } = (await service.keys.create({ projectId, name: 'k', permissions }))._unsafeUnwrap()
+  const { key } = await service.keys.create({ projectId, name: 'k', permissions })
   await service.agents.create({ projectId, name: 'bot', runtime: { kind: 'fake' } })
   const url = 'https://receiver.example/hook'
   await service.webhooks.create({ projectId, url, events: ['*'] })
   const send = async (sessionId: string) => {
     const recalled = service.keys.recall(key)
-    const apiKey = recalled ?? (await service.keys.authenticate(key))._unsafeUnwrap()
+    const apiKey = recalled ?? (await service.keys.authenticate(key))
     const input = {
       projectId,
       agent: 'bot',
@@ -62,12 +62,12 @@ it('a send with a webhook takes two round trips from its key to its answer', asy
       ...input,
       sentBy: { id: apiKey.id, isRecalled: true },
     })
-    return sent._unsafeUnwrap().message.state.kind
+    return sent.message.state.kind
   }
 
   const delivered = async () => {
     const page = await service.deliveries.list({ projectId, status: 'delivered' }, { limit: 10 })
-    return page._unsafeUnwrap().data.length
+    return page.data.length
   }
   // The first delivery changes the health of the webhook, so the second send reads it again.
   for (const [at, sessionId] of ['first', 'second'].entries()) {
@@ -90,16 +90,15 @@ describe('two processes on one database', () => {
     const url = await postgres.database()
     one = await openProcess(url)
     other = await openProcess(url)
-    projectId = (await one.service.projects.create({ name: 'test' }))._unsafeUnwrap().id
+    projectId = (await one.service.projects.create({ name: 'test' })).id
     const bot = { projectId, name: 'bot', runtime: { kind: 'fake' } }
     await one.service.agents.create({ ...bot, desiredState: 'running' })
     return () => Promise.all([one.stop(), other.stop()])
   })
 
   const send = async (message: string) =>
-    (
-      await one.service.messages.send({ projectId, agent: 'bot', sessionId: message, message })
-    )._unsafeUnwrap().message
+    (await one.service.messages.send({ projectId, agent: 'bot', sessionId: message, message }))
+      .message
 
   const createWebhook = async (service: MessagingService) =>
     (
@@ -108,12 +107,11 @@ describe('two processes on one database', () => {
         url: 'https://receiver.example/',
         events: ['message.responded'],
       })
-    )._unsafeUnwrap().webhook
+    ).webhook
 
   const receiversOf = async (messageId: string) =>
-    (await one.service.deliveries.list({ projectId, messageId }, { limit: 10 }))
-      ._unsafeUnwrap()
-      .data.map(({ webhookId }) => webhookId)
+    (await one.service.deliveries.list({ projectId, messageId }, { limit: 10 })).data
+      .map(({ webhookId }) => webhookId)
       .toSorted()
 
   it('sends a repeated key to the agent that has the name now', async () => {
@@ -121,19 +119,17 @@ describe('two processes on one database', () => {
       const input = { projectId, agent: 'bot', sessionId: 's', message: 'hi', idempotencyKey: 'k' }
       return one.service.messages.send(input)
     }
-    expect((await sendWithKey())._unsafeUnwrap().attached).toBe(false)
+    expect((await sendWithKey()).attached).toBe(false)
     const renamed = { projectId, agent: 'bot', change: { name: 'former' } }
-    expect((await other.service.agents.update(renamed)).isOk()).toBe(true)
-    expect((await sendWithKey())._unsafeUnwrapErr().kind).toBe('agent_not_found')
-    const { agent } = (
-      await one.service.agents.create({
-        projectId,
-        name: 'bot',
-        runtime: { kind: 'fake' },
-        desiredState: 'running',
-      })
-    )._unsafeUnwrap()
-    const { attached, message } = (await sendWithKey())._unsafeUnwrap()
+    await other.service.agents.update(renamed)
+    expect((await refusalOf(sendWithKey())).kind).toBe('agent_not_found')
+    const { agent } = await one.service.agents.create({
+      projectId,
+      name: 'bot',
+      runtime: { kind: 'fake' },
+      desiredState: 'running',
+    })
+    const { attached, message } = await sendWithKey()
     expect([attached, message.agentId]).toEqual([false, agent.id])
   })
 
@@ -144,11 +140,9 @@ describe('two processes on one database', () => {
     const b = await createWebhook(other.service)
     expect(await receiversOf((await send('both')).id)).toEqual([a.id, b.id].toSorted())
     const change = { filter: { sessionIdPrefix: 'elsewhere' } }
-    const changed = await other.service.webhooks.update({ projectId, webhookId: a.id, change })
-    expect(changed.isOk()).toBe(true)
+    await other.service.webhooks.update({ projectId, webhookId: a.id, change })
     expect(await receiversOf((await send('the unfiltered one')).id)).toEqual([b.id])
-    const deleted = await other.service.webhooks.delete({ projectId, webhookId: b.id })
-    expect(deleted.isOk()).toBe(true)
+    await other.service.webhooks.delete({ projectId, webhookId: b.id })
     expect(await receiversOf((await send('none again')).id)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-testing'
+import { fakePlatform, refusalOf } from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
@@ -20,7 +20,7 @@ beforeEach(async () => {
   })
   service = createService({ ...platform, storage })
   await service.start()
-  projectId = (await service.projects.create({ name: 'test' }))._unsafeUnwrap().id
+  projectId = (await service.projects.create({ name: 'test' })).id
   await service.agents.create({
     projectId,
     name: 'bot',
@@ -44,15 +44,14 @@ const order = (message: string, more = {}) => ({
   ...more,
 })
 const messages = async () =>
-  (await service.messages.list({ projectId, agent: 'bot', page: { limit: 10 } }))._unsafeUnwrap()
-    .data
+  (await service.messages.list({ projectId, agent: 'bot', page: { limit: 10 } })).data
 const orders = async () =>
   (await pool.query('select id from orders order by id')).rows.map(({ id }) => id as string)
 
 /** The message about the client's transaction. */
 async function mistakeOf(client: pg.PoolClient): Promise<string | undefined> {
-  const sent = await service.messages.enqueue(order('x'), inTransaction(client))
-  const refused = sent._unsafeUnwrapErr()
+  const sent = await refusalOf(service.messages.enqueue(order('x'), inTransaction(client)))
+  const refused = sent
   if (refused.kind !== 'invalid') return refused.kind
   expect(refused.issues).toMatchObject([{ path: 'transaction' }])
   return refused.issues[0]?.message
@@ -76,9 +75,7 @@ describe("a message in a host's transaction", () => {
   it('exists after the commit and runs like any other', async () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
-      const sent = (
-        await service.messages.enqueue(order('o-1'), inTransaction(client))
-      )._unsafeUnwrap()
+      const sent = await service.messages.enqueue(order('o-1'), inTransaction(client))
       expect(sent).toMatchObject({ attached: false, message: { state: { kind: 'queued' } } })
       expect(await messages()).toEqual([])
     })
@@ -93,13 +90,11 @@ describe("a message in a host's transaction", () => {
     const sent = order('o-1', { idempotencyKey: 'k' })
     await within('rollback', async (client) => {
       await client.query("insert into orders values ('o-1')")
-      expect((await service.messages.enqueue(sent, inTransaction(client))).isOk()).toBe(true)
+      await service.messages.enqueue(sent, inTransaction(client))
     })
     expect([await orders(), await messages()]).toEqual([[], []])
     await within('commit', async (client) => {
-      expect(
-        (await service.messages.enqueue(sent, inTransaction(client)))._unsafeUnwrap().attached,
-      ).toBe(false)
+      expect((await service.messages.enqueue(sent, inTransaction(client))).attached).toBe(false)
     })
   })
 
@@ -109,9 +104,7 @@ describe("a message in a host's transaction", () => {
     await within('commit', async (client) => {
       await service.messages.enqueue(order('o-1'), inTransaction(client))
       second = within('commit', async (other) => {
-        expect((await service.messages.enqueue(order('o-2'), inTransaction(other))).isOk()).toBe(
-          true,
-        )
+        await service.messages.enqueue(order('o-2'), inTransaction(other))
         expect(isOver).toBe(true)
       })
       await client.query('select pg_sleep(1.5)')
@@ -125,14 +118,10 @@ describe("a message in a host's transaction", () => {
     const both = ['o-1', 'o-2'].map((id) =>
       within('commit', async (client) => {
         await client.query('insert into orders values ($1)', [id])
-        expect(
-          (
-            await service.messages.enqueue(
-              order('same', { idempotencyKey: 'k' }),
-              inTransaction(client),
-            )
-          ).isOk(),
-        ).toBe(true)
+        await service.messages.enqueue(
+          order('same', { idempotencyKey: 'k' }),
+          inTransaction(client),
+        )
       }),
     )
     await Promise.all(both)
@@ -148,12 +137,10 @@ describe("a message in a host's transaction", () => {
     const send = (sessionId: string) =>
       service.messages
         .send({ ...order('x'), sessionId, waitMs: 0 })
-        .map(() => void sent.push(sessionId)) as PromiseLike<unknown>
-    const held: PromiseLike<unknown>[] = []
+        .then(() => sent.push(sessionId))
+    const held: Promise<unknown>[] = []
     await within('commit', async (client) => {
-      expect((await service.messages.enqueue(order('o-1'), inTransaction(client))).isOk()).toBe(
-        true,
-      )
+      await service.messages.enqueue(order('o-1'), inTransaction(client))
       for (const count of [1, 2]) {
         held.push(send('s'))
         await expect.poll(waiting).toBe(count)
@@ -169,13 +156,10 @@ describe("a message in a host's transaction", () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
       const stores = inTransaction(client)
-      expect((await service.messages.enqueue(order(''), stores))._unsafeUnwrapErr().kind).toBe(
-        'invalid',
-      )
+      expect((await refusalOf(service.messages.enqueue(order(''), stores))).kind).toBe('invalid')
       expect(
-        (
-          await service.messages.enqueue({ ...order('x'), agent: 'nobody' }, stores)
-        )._unsafeUnwrapErr().kind,
+        (await refusalOf(service.messages.enqueue({ ...order('x'), agent: 'nobody' }, stores)))
+          .kind,
       ).toBe('agent_not_found')
     })
     expect(await orders()).toEqual(['o-1'])

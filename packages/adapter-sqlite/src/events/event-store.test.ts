@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-testing'
+import { fakePlatform, refusalOf } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { tempFile } from '../../test/temp-file.js'
 import { openSqliteStorage } from '../open.js'
@@ -13,27 +13,27 @@ it('a cursor from after a backup expires when the backup is restored', async () 
     return { storage, service: createService({ ...platform, storage }) }
   }
   const first = open(path)
-  const { id: projectId } = (await first.service.projects.create({ name: 'test' }))._unsafeUnwrap()
+  const { id: projectId } = await first.service.projects.create({ name: 'test' })
   const webhook = { projectId, url: 'https://receiver.example', events: ['*'] } as const
-  const { id: webhookId } = (await first.service.webhooks.create(webhook))._unsafeUnwrap().webhook
+  const { id: webhookId } = (await first.service.webhooks.create(webhook)).webhook
   const publish = async ({ service }: typeof first) =>
-    (await service.webhooks.sendTestEvent({ projectId, webhookId }))._unsafeUnwrap()
+    await service.webhooks.sendTestEvent({ projectId, webhookId })
   const read = async ({ service }: typeof first, after?: string) =>
     service.events.read({ projectId, after })
 
   await publish(first)
-  const { nextCursor: before } = (await read(first))._unsafeUnwrap()
+  const { nextCursor: before } = await read(first)
   await first.storage.close()
   copyFileSync(path, backup)
 
   const lost = open(path)
   await publish(lost)
-  const { nextCursor: after } = (await read(lost, before))._unsafeUnwrap()
+  const { nextCursor: after } = await read(lost, before)
   await lost.storage.close()
 
   const restored = open(backup)
   for (let n = 0; n < 2; n++) await publish(restored)
-  expect((await read(restored, after))._unsafeUnwrapErr().kind).toBe('event_cursor_expired')
-  expect((await read(restored, before))._unsafeUnwrap().data).toHaveLength(2)
+  expect((await refusalOf(read(restored, after))).kind).toBe('event_cursor_expired')
+  expect((await read(restored, before)).data).toHaveLength(2)
   await restored.storage.close()
 })

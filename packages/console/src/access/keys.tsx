@@ -1,11 +1,12 @@
+import { errorIn } from '@org/agent-messaging-core/runtime'
 import {
+  MessagingError,
   type Actor,
   type ApiKey,
   type Instant,
   type Permission,
   PERMISSIONS,
 } from '@org/agent-messaging-core'
-import { err, ok, safeTry } from 'neverthrow'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { type Field, PostForm } from '../parts/fields.js'
@@ -99,7 +100,7 @@ export async function createKey(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
     permissions: [form['permissions'] ?? []].flat().map(String),
     days: textIn(form, 'days'),
   }
-  const created = await d.service.keys.create({
+  const creating = d.service.keys.create({
     projectId: of.projectId,
     actor: of.actor,
     name: draft.name,
@@ -108,10 +109,11 @@ export async function createKey(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
       ? d.service.now() + Number(draft.days) * DAY_MS
       : undefined,
   })
-  if (created.isOk()) return createdPage(c, of, created.value.apiKey, created.value.key)
-  return created.error.kind === 'project_not_found'
-    ? showError(c, created.error)
-    : keysPage(c, d, of, draft, problemText(created.error))
+  const created = await creating.catch(errorIn)
+  if (!('kind' in created)) return createdPage(c, of, created.apiKey, created.key)
+  return created.kind === 'project_not_found'
+    ? showError(c, created)
+    : keysPage(c, d, of, draft, problemText(created))
 }
 
 const createdPage = (c: PageRequest, of: KeysOf, { name }: ApiKey, key: string) =>
@@ -133,17 +135,16 @@ const createdPage = (c: PageRequest, of: KeysOf, { name }: ApiKey, key: string) 
   )
 
 /** Finds a key among the pages of keys. A project has at most 1,000 valid ones. */
-const findKey = ({ service }: ConsoleDeps, projectId: string, id: string) =>
-  safeTry(async function* () {
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = { limit: 100, ...(cursor !== undefined && { cursor }) }
-      const { data, nextCursor } = yield* service.keys.list(projectId, page)
-      const found = data.find((key) => key.id === id)
-      if (found) return ok(found)
-      cursor = nextCursor
-    }
-    return err({ kind: 'key_not_found' as const })
-  })
+async function findKey({ service }: ConsoleDeps, projectId: string, id: string) {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = { limit: 100, ...(cursor !== undefined && { cursor }) }
+    const { data, nextCursor } = await service.keys.list(projectId, page)
+    const found = data.find((key) => key.id === id)
+    if (found) return found
+    cursor = nextCursor
+  }
+  throw new MessagingError({ kind: 'key_not_found' })
+}
 
 export const revokePage = (c: PageRequest, d: ConsoleDeps, of: KeysOf) =>
   showFound(c, findKey(d, of.projectId, idIn(c.req.param('key'))), ({ id, name }) =>

@@ -1,8 +1,8 @@
-import type { PortalSession, ServiceError } from '@org/agent-messaging-core'
-import { err, ok, type ResultAsync, safeTry } from 'neverthrow'
+import { errorIn } from '@org/agent-messaging-core/runtime'
+import type { PortalSession } from '@org/agent-messaging-core'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { textIn } from '../parts/input.js'
-import { show, showError } from '../parts/layout.js'
+import { show, showFound } from '../parts/layout.js'
 import { BASE } from '../options.js'
 import { firstPage, overPage, remember } from './portal.js'
 import { PORTAL } from './portal-pages.js'
@@ -14,33 +14,31 @@ export const portalRoutes = (d: ConsoleDeps) =>
     .get('/portal', async (c) => {
       // Link previews and scanners send HEAD. Such a request must not use up the link.
       if (c.req.method === 'HEAD') return c.body(null, 200)
-      return followLink(c, d, { code: c.req.query('code') ?? '', isAgreed: false })
+      const link = { code: c.req.query('code') ?? '', isAgreed: false }
+      return showFound(c, followLink(c, d, link), (response) => response)
     })
-    .post('/portal', async (c) =>
-      followLink(c, d, { code: textIn(await c.req.parseBody(), 'code'), isAgreed: true }),
-    )
+    .post('/portal', async (c) => {
+      const link = { code: textIn(await c.req.parseBody(), 'code'), isAgreed: true }
+      return showFound(c, followLink(c, d, link), (response) => response)
+    })
 
 type Followed = { readonly code: string; readonly isAgreed: boolean }
 
 async function followLink(c: PageRequest, d: ConsoleDeps, { code, isAgreed }: Followed) {
-  const found = await safeTry(async function* () {
-    const link = yield* d.service.portals.findLink(code)
-    return ok({ ...link, others: yield* openSessions(c, d) })
-  })
-  if (found.isErr())
-    return found.error.kind === 'unavailable' ? showError(c, found.error) : overPage(c)
-  const { session, isUsable, others } = found.value
+  const found = await unlessOver(d.service.portals.findLink(code))
+  if (!found) return overPage(c)
+  const { session, isUsable } = found
+  const others = await openSessions(c, d)
   const { portal, operator } = others
   const isSameCustomer = portal?.projectId === session.projectId
   if (isUsable) {
     const mustAsk = !isSameCustomer && (portal ?? operator) !== undefined
     if (mustAsk && !isAgreed) return askPage(c, d, { code, session, others })
-    const opened = await d.service.portals.open(code)
-    if (opened.isOk()) {
-      remember(c, d, opened.value)
-      return c.redirect(firstPage(opened.value), 303)
+    const opened = await unlessOver(d.service.portals.open(code))
+    if (opened) {
+      remember(c, d, opened)
+      return c.redirect(firstPage(opened), 303)
     }
-    if (opened.error.kind === 'unavailable') return showError(c, opened.error)
   }
   // A used link still works in a browser that has a session of its customer.
   return portal && isSameCustomer ? c.redirect(firstPage(portal), 303) : overPage(c)
@@ -52,17 +50,17 @@ type Sessions = {
   readonly operator: SignedIn | undefined
 }
 
-const openSessions = (c: PageRequest, d: ConsoleDeps) =>
-  safeTry(async function* () {
-    const id = c.get('portalId')
-    const portal = id === undefined ? undefined : yield* unlessOver(d.service.portals.findOpen(id))
-    return ok<Sessions>({ portal, operator: yield* unlessOver(signedIn(c, d)) })
-  })
+async function openSessions(c: PageRequest, d: ConsoleDeps): Promise<Sessions> {
+  const id = c.get('portalId')
+  const portal = id === undefined ? undefined : await unlessOver(d.service.portals.findOpen(id))
+  return { portal, operator: await unlessOver(signedIn(c, d)) }
+}
 
-const unlessOver = <T,>(found: ResultAsync<T, ServiceError>) =>
-  found.orElse((error) =>
-    error.kind === 'unavailable' ? err<undefined, ServiceError>(error) : ok(undefined),
-  )
+/** Undefined for a session that has ended. */
+const unlessOver = <T,>(found: Promise<T>): Promise<T | undefined> =>
+  found.catch((thrown): undefined => {
+    if (errorIn(thrown).kind === 'unavailable') throw thrown
+  })
 
 type Question = {
   readonly code: string

@@ -16,7 +16,7 @@ async function portal(permissions: readonly PortalPermission[], options: Options
   const s = await scene(options)
   const link = async (returnUrl?: string) => {
     const made = await s.service.portals.create({ projectId: s.projectId, permissions, returnUrl })
-    const { session, code } = made._unsafeUnwrap()
+    const { session, code } = made
     return { session, path: `/console/portal?code=${code}` }
   }
   const enter = async (returnUrl?: string) => {
@@ -153,14 +153,14 @@ describe('the pages of a portal session', () => {
 
   it('are no other project’s', async () => {
     const { enter, get, service } = await portal(['project:webhooks'])
-    const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const other = await service.projects.create({ name: 'other' })
     const webhook = (
       await service.webhooks.create({
         projectId: other.id,
         url: 'https://other.example/hook',
         events: ['*'],
       })
-    )._unsafeUnwrap().webhook
+    ).webhook
     const { cookie } = await enter()
     expect((await get(`/console/webhooks/${webhook.id}`, cookie)).status).toBe(404)
     expect(await (await get('/console/webhooks', cookie)).text()).not.toContain('other.example')
@@ -218,7 +218,7 @@ describe('the pages of a portal session', () => {
     const form = { url: 'https://a.example/hook', events: 'message.responded' }
     await send('/console/webhooks', form, cookie)
     await send('/console/sign-out', {}, cookie)
-    const { data } = (await service.auditLog.list({ projectId }, { limit: 2 }))._unsafeUnwrap()
+    const { data } = await service.auditLog.list({ projectId }, { limit: 2 })
     const actor = { kind: 'portal', id: session.id }
     expect(data).toMatchObject([
       { action: 'portal.ended', actor, targetId: session.id },
@@ -322,8 +322,8 @@ describe('the end of a portal session', () => {
 
 describe('a portal link in a browser with another session', () => {
   const linkOf = async ({ service }: Pick<Scene, 'service'>, name = 'Other <Ltd>') => {
-    const { id: projectId } = (await service.projects.create({ name }))._unsafeUnwrap()
-    const { code } = (await service.portals.create({ projectId }))._unsafeUnwrap()
+    const { id: projectId } = await service.projects.create({ name })
+    const { code } = await service.portals.create({ projectId })
     return { code, path: `/console/portal?code=${code}` }
   }
 
@@ -456,8 +456,8 @@ describe('frames', () => {
   it('show the question for another portal session only', async () => {
     const { enter, get, signIn, service } = await portal(['project:webhooks'], options)
     const { cookie } = await enter()
-    const { id: projectId } = (await service.projects.create({ name: 'b' }))._unsafeUnwrap()
-    const { code } = (await service.portals.create({ projectId }))._unsafeUnwrap()
+    const { id: projectId } = await service.projects.create({ name: 'b' })
+    const { code } = await service.portals.create({ projectId })
     const path = `/console/portal?code=${code}`
     expect(frameOf(await get(path, cookie))).toEqual([`frame-ancestors 'self' ${APP}`, null])
     expect(frameOf(await get(path, await signIn()))).toEqual(["frame-ancestors 'none'", 'DENY'])

@@ -1,3 +1,4 @@
+import { errorIn, orUndefined } from '@org/agent-messaging-core/runtime'
 import type { ApiKey, PortalSession } from '@org/agent-messaging-core'
 import type { Sealed } from '@org/agent-messaging-core/storage'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -22,15 +23,14 @@ export const servePortal =
   async (c, next) => {
     const id = c.get('portalId')
     if (id === undefined) return next()
-    const found = await d.service.portals.findOpen(id)
-    if (found.isErr()) {
-      if (found.error.kind === 'unavailable') return showError(c, found.error)
+    const session = await d.service.portals.findOpen(id).catch(errorIn)
+    if ('kind' in session) {
+      if (session.kind === 'unavailable') return showError(c, session)
       // htmx requested a part of a page, and must load the whole page.
       return c.req.header('hx-request') === undefined
         ? overPage(c)
         : c.body(null, 200, { 'HX-Refresh': 'true' })
     }
-    const session = found.value
     c.set('portal', session)
     c.set('apiKey', keyOf(session))
     c.set('projectName', await projectNameOf(d, session.projectId))
@@ -58,11 +58,12 @@ export async function leavePortal(c: PageRequest, d: ConsoleDeps): Promise<boole
   const id = c.get('portalId')
   if (id === undefined) return false
   forgetPortal(c, d)
-  const found = await d.service.portals.findOpen(id)
-  if (found.isErr()) return true
-  c.set('portal', found.value)
-  const { projectId } = found.value
-  await d.service.portals.end({ projectId, portalId: id, actor: { kind: 'portal', id } })
+  const found = await orUndefined(d.service.portals.findOpen(id))
+  if (!found) return true
+  c.set('portal', found)
+  const { projectId } = found
+  const end = { projectId, portalId: id, actor: { kind: 'portal', id } } as const
+  await orUndefined(d.service.portals.end(end))
   return true
 }
 

@@ -1,3 +1,4 @@
+import { errorIn } from '@org/agent-messaging-core/runtime'
 import type { ApiKey, Project } from '@org/agent-messaging-core'
 import { auditLogPage } from './audit-log.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
@@ -37,10 +38,10 @@ export const projectRoutes = (d: ConsoleDeps) => {
 
     .post('/projects', async (c) => {
       const name = textIn(await c.req.parseBody(), 'name').trim()
-      const created = await d.service.projects.create({ name, actor: OPERATOR })
-      return created.isErr()
-        ? projectsPage(c, d, { name, problem: problemText(created.error) })
-        : c.redirect(`${PROJECTS}/${created.value.id}/keys`, 303)
+      return d.service.projects.create({ name, actor: OPERATOR }).then(
+        ({ id }) => c.redirect(`${PROJECTS}/${id}/keys`, 303),
+        (thrown) => projectsPage(c, d, { name, problem: problemText(errorIn(thrown)) }),
+      )
     })
 
     .get('/projects/:project/keys', (c) => {

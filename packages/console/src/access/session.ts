@@ -1,8 +1,8 @@
-import type { ApiKey, MessagingService, Unavailable } from '@org/agent-messaging-core'
+import { orUndefined } from '@org/agent-messaging-core/runtime'
+import { MessagingError, type ApiKey, type MessagingService } from '@org/agent-messaging-core'
 import type { Sealed, SignIn } from '@org/agent-messaging-core/storage'
 import type { Context } from 'hono'
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie'
-import { errAsync, ok, okAsync, safeTry } from 'neverthrow'
 import { z } from 'zod'
 import type { ConsoleDeps } from '../context.js'
 import { BASE } from '../options.js'
@@ -41,8 +41,8 @@ export function beginSession(c: Context, d: Parts, credential: Credential): void
 /** Adds the credential to the session, or starts one. The session ends at the same time. */
 export async function addToSession(c: Context, d: Parts, credential: Credential): Promise<void> {
   const session = sessionIn(c, d)
-  const isOver = session === undefined || (await d.service.signIns.isOver(session)).unwrapOr(true)
-  if (isOver) beginSession(c, d, credential)
+  const isOver = session && (await orUndefined(d.service.signIns.isOver(session)))
+  if (session === undefined || isOver !== false) beginSession(c, d, credential)
   else write(c, d, withCredential(session, credential))
 }
 
@@ -66,20 +66,21 @@ export const keysOfSession = (c: Context, d: Parts): Promise<readonly ApiKey[]> 
   keysIn(sessionIn(c, d), d.service).then((found) => found.map(({ apiKey }) => apiKey))
 
 async function keysIn(session: Session | undefined, { keys }: MessagingService) {
-  const found = (session?.keys ?? []).map(async (key) =>
-    (await keys.authenticate(key)).map((apiKey) => ({ key, apiKey })).unwrapOr(undefined),
-  )
-  return (await Promise.all(found)).flatMap((one) => one ?? [])
+  const found = (session?.keys ?? []).map(async (key) => ({
+    key,
+    apiKey: await orUndefined(keys.authenticate(key)),
+  }))
+  return (await Promise.all(found)).flatMap(({ key, apiKey }) => (apiKey ? [{ key, apiKey }] : []))
 }
 
 /**
  * Ends the session in this browser by deleting the cookie, and for copies of the cookie by a record
  * in the storage.
  */
-export function endSession(c: Context, d: Parts): ReturnType<Parts['service']['signIns']['end']> {
+export async function endSession(c: Context, d: Parts): Promise<void> {
   const session = sessionIn(c, d)
   forgetSession(c, d)
-  return session === undefined ? okAsync() : d.service.signIns.end(session)
+  if (session) await d.service.signIns.end(session)
 }
 
 /** Deletes the cookie of this browser only. */
@@ -91,24 +92,24 @@ export const forgetSession = (c: Context, { publicUrl }: Pick<Parts, 'publicUrl'
 export type SignedIn = { readonly apiKey?: ApiKey; readonly isOperator: boolean }
 
 /** Returns the credentials of the request's session, if it has not ended and one is valid. */
-export const signedIn = (c: Context, d: Parts) =>
-  safeTry<SignedIn, Unavailable | { readonly kind: 'unauthorized' }>(async function* () {
-    const session = sessionIn(c, d)
-    if (session === undefined || (yield* d.service.signIns.isOver(session)))
-      return errAsync({ kind: 'unauthorized' as const })
-    const isOperator = isOperatorKey(d, session.operatorKey)
-    const [key] = session.keys
-    if (key === undefined)
-      return isOperator ? ok({ isOperator }) : errAsync({ kind: 'unauthorized' as const })
-    return d.service.keys.authenticate(key).map((apiKey) => ({ apiKey, isOperator }))
-  })
+export async function signedIn(c: Context, d: Parts): Promise<SignedIn> {
+  const session = sessionIn(c, d)
+  if (session === undefined || (await d.service.signIns.isOver(session)))
+    throw new MessagingError({ kind: 'unauthorized' })
+  const isOperator = isOperatorKey(d, session.operatorKey)
+  const [key] = session.keys
+  if (key === undefined) {
+    if (isOperator) return { isOperator }
+    throw new MessagingError({ kind: 'unauthorized' })
+  }
+  return { apiKey: await d.service.keys.authenticate(key), isOperator }
+}
 
 /** Returns the name of a project, or its id if the storage is unavailable. */
 export const projectNameOf = async (
   { service }: Pick<Parts, 'service'>,
   projectId: string,
-): Promise<string> =>
-  (await service.projects.get(projectId)).map(({ name }) => name).unwrapOr(projectId)
+): Promise<string> => (await orUndefined(service.projects.get(projectId)))?.name ?? projectId
 
 export const isOperatorKey = (
   { crypto, operatorKey }: Pick<Parts, 'crypto' | 'operatorKey'>,

@@ -1,7 +1,7 @@
+import { errorIn, orUndefined } from '@org/agent-messaging-core/runtime'
 import type { ApiKey, Permission } from '@org/agent-messaging-core'
 import type { MiddlewareHandler } from 'hono'
 import { setCookie } from 'hono/cookie'
-import { okAsync } from 'neverthrow'
 import { can, textIn } from '../parts/input.js'
 import { show, showError, showProblem } from '../parts/layout.js'
 import { type ConsoleDeps, type Env, newRoutes, type PageRequest } from '../context.js'
@@ -38,15 +38,15 @@ export const signInRoutes = (d: ConsoleDeps) =>
     .post('/sign-in', async (c) => {
       const form = await c.req.parseBody()
       const key = textIn(form, 'key').trim()
-      const found = await credentialOf(d, key)
-      if (found.isErr()) {
-        const isWrong = found.error.kind === 'unauthorized'
-        const problem = isWrong ? 'This is not a valid API key.' : problemText(found.error)
+      const found = await credentialOf(d, key).catch(errorIn)
+      if ('kind' in found) {
+        const isWrong = found.kind === 'unauthorized'
+        const problem = isWrong ? 'This is not a valid API key.' : problemText(found)
         return signInPage(c, { to: form['to'], problem, status: isWrong ? 401 : 503 })
       }
       forgetPortal(c, d)
-      if (textIn(form, 'add') === 'yes') await addToSession(c, d, found.value)
-      else beginSession(c, d, found.value)
+      if (textIn(form, 'add') === 'yes') await addToSession(c, d, found)
+      else beginSession(c, d, found)
       return c.redirect(pathIn(form['to']), 303)
     })
 
@@ -59,17 +59,17 @@ export const signInRoutes = (d: ConsoleDeps) =>
         beginSession(c, d, { key })
       }
       // A used link still works in a browser that is signed in.
-      else if ((await signedIn(c, d)).isErr())
+      else if ((await orUndefined(signedIn(c, d))) === undefined)
         return signInPage(c, { problem: LINK_IS_USED, status: 401 })
       return c.redirect(BASE, 303)
     })
 
     .post('/sign-out', async (c) => {
       if (await leavePortal(c, d)) return overPage(c, 'You have left the portal')
-      const ended = await endSession(c, d)
-      return ended.isOk()
-        ? c.redirect(`${BASE}/sign-in`, 303)
-        : signInPage(c, { problem: SIGNED_OUT_HERE, status: 503 })
+      const error = await endSession(c, d).catch(errorIn)
+      return error
+        ? signInPage(c, { problem: SIGNED_OUT_HERE, status: 503 })
+        : c.redirect(`${BASE}/sign-in`, 303)
     })
 
     .post('/theme', async (c) => {
@@ -84,10 +84,11 @@ export const signInRoutes = (d: ConsoleDeps) =>
       return c.redirect(pathIn(to), 303)
     })
 
-const credentialOf = (d: ConsoleDeps, text: string) =>
-  isOperatorKey(d, text)
-    ? okAsync<Credential>({ operatorKey: text })
-    : d.service.keys.authenticate(text).map<Credential>(() => ({ key: text }))
+async function credentialOf(d: ConsoleDeps, text: string): Promise<Credential> {
+  if (isOperatorKey(d, text)) return { operatorKey: text }
+  await d.service.keys.authenticate(text)
+  return { key: text }
+}
 
 /** The pages that the operator's key opens. It belongs to no project. */
 const PROJECTS = `${BASE}/projects`
@@ -98,9 +99,9 @@ export const requireSession =
   (d: ConsoleDeps): MiddlewareHandler<Env> =>
   async (c, next) => {
     if (c.get('portal')) return next()
-    const found = await signedIn(c, d)
-    if (found.isOk()) {
-      const { apiKey, isOperator } = found.value
+    const found = await signedIn(c, d).catch(errorIn)
+    if (!('kind' in found)) {
+      const { apiKey, isOperator } = found
       c.set('isOperator', isOperator)
       if (!apiKey) return isOperatorPath(c.req.path) ? next() : c.redirect(PROJECTS, 303)
       c.set('apiKey', apiKey)
@@ -108,7 +109,7 @@ export const requireSession =
       c.set('projectName', await projectNameOf(d, apiKey.projectId))
       return next()
     }
-    if (found.error.kind === 'unavailable') return showError(c, found.error)
+    if (found.kind === 'unavailable') return showError(c, found)
     forgetSession(c, d)
     const isForm = c.req.method !== 'GET'
     const signIn = `${BASE}/sign-in?${isForm ? 'notice=undone&' : ''}to=${encodeURIComponent(isForm ? pathBefore(c) : addressOf(c))}`

@@ -1,5 +1,5 @@
+import { orUndefined } from '@org/agent-messaging-core/runtime'
 import { circuitAt, type PageOf, type WebhookDelivery } from '@org/agent-messaging-core'
-import { ok, ResultAsync, safeTry } from 'neverthrow'
 import { DeliveryPage } from './delivery-page.js'
 import { deliveryColumns, detailsOf, listHeld, mergePages } from './delivery-table.js'
 import {
@@ -32,16 +32,14 @@ export const deliveryRoutes = (d: ConsoleDeps) => {
 
     .get('/deliveries/:id', mayManage, (c) => {
       const ref = deliveryRef(c)
-      const found = safeTry(async function* () {
-        const detail = yield* service.deliveries.get(ref)
+      const found = async () => {
+        const detail = await service.deliveries.get(ref)
         // The deliveries of a deleted webhook stay on record.
-        const webhook = await service.webhooks.get({
-          projectId: ref.projectId,
-          webhookId: detail.delivery.webhookId,
-        })
-        return ok({ detail, webhook: webhook.unwrapOr(undefined) })
-      })
-      return showFound(c, found, (page) =>
+        const { webhookId } = detail.delivery
+        const webhook = service.webhooks.get({ projectId: ref.projectId, webhookId })
+        return { detail, webhook: await orUndefined(webhook) }
+      }
+      return showFound(c, found(), (page) =>
         show(
           c,
           { title: `Delivery of ${page.detail.delivery.event}`, section: 'Deliveries' },
@@ -65,21 +63,22 @@ async function isBackingOff(
   service: ConsoleDeps['service'],
   { projectId, webhookId }: WebhookDelivery,
 ) {
-  const webhook = await service.webhooks.get({ projectId, webhookId })
-  return webhook.isOk() && circuitAt(webhook.value.health, service.now()) !== 'closed'
+  const webhook = await orUndefined(service.webhooks.get({ projectId, webhookId }))
+  return webhook !== undefined && circuitAt(webhook.health, service.now()) !== 'closed'
 }
 
 function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = listFilterIn(c.req.query(), zoneOf(c))
-  const found = safeTry(async function* () {
-    const { data: webhooks } = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
-    const { data, nextCursor } = yield* filter.held
+  const found = async () => {
+    const { data: webhooks } = await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+    const list = filter.held
       ? listHeld(service, projectId, webhooks, pageOf(c))
       : listMatches(service, projectId, filter, pageOf(c))
-    return ok({ page: { data: yield* detailsOf(service, data), nextCursor }, webhooks })
-  })
-  return showFound(c, found, ({ page, webhooks }) =>
+    const { data, nextCursor } = await list
+    return { page: { data: await detailsOf(service, data), nextCursor }, webhooks }
+  }
+  return showFound(c, found(), ({ page, webhooks }) =>
     listPage(c, {
       title: 'Deliveries',
       section: 'Deliveries',
@@ -115,15 +114,17 @@ function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
 }
 
 /** Lists the deliveries that match, newest first. */
-const listMatches = (
+async function listMatches(
   { deliveries }: ConsoleDeps['service'],
   projectId: string,
   filter: ListFilter,
   page: PageOf,
-) =>
-  ResultAsync.combine(
-    filtersOf(filter).map((one) => deliveries.list(deliveryFilter(projectId, one), page)),
-  ).map((pages) => mergePages(pages, page.limit))
+) {
+  const lists = filtersOf(filter).map((one) =>
+    deliveries.list(deliveryFilter(projectId, one), page),
+  )
+  return mergePages(await Promise.all(lists), page.limit)
+}
 
 const NoMatch = () => (
   <Empty title="No delivery matches">

@@ -1,3 +1,4 @@
+import { unless } from '@org/agent-messaging-core/runtime'
 import {
   circuitAt,
   type DeliveryDetail,
@@ -8,7 +9,6 @@ import {
   type Webhook,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
-import { err, ok, ResultAsync } from 'neverthrow'
 import { BASE } from '../options.js'
 import { Id, Status, Time } from '../parts/parts.js'
 import { deliveryLabel, outcomeLabel, WebhookName } from '../parts/wording.js'
@@ -16,15 +16,15 @@ import type { Columns } from '../parts/table.js'
 import { useView } from '../parts/zone.js'
 
 /** Reads the last outcomes, which a list does not contain. A purged delivery is left out. */
-export const detailsOf = ({ deliveries }: MessagingService, page: readonly WebhookDelivery[]) =>
-  ResultAsync.combine(
-    page.map(({ projectId, id }) =>
-      deliveries
-        .get({ projectId, deliveryId: id })
-        .map((detail) => [detail])
-        .orElse((error) => (error.kind === 'delivery_not_found' ? ok([]) : err(error))),
-    ),
-  ).map((details) => details.flat())
+export async function detailsOf(
+  { deliveries }: MessagingService,
+  page: readonly WebhookDelivery[],
+): Promise<readonly DeliveryDetail[]> {
+  const details = page.map(({ projectId, id }) =>
+    deliveries.get({ projectId, deliveryId: id }).catch(unless('delivery_not_found')),
+  )
+  return (await Promise.all(details)).flatMap((detail) => detail ?? [])
+}
 
 /**
  * The columns of deliveries, with the webhooks that exist. With `only`, all deliveries are of this
@@ -86,17 +86,17 @@ export const holdsDeliveries = ({ status, isPaused, health }: Webhook, now: Inst
   status.kind === 'disabled' || isPaused || circuitAt(health, now) !== 'closed'
 
 /** Lists the pending deliveries of the webhooks that keep theirs, newest first. */
-export const listHeld = (
+export async function listHeld(
   { deliveries, now }: Pick<MessagingService, 'deliveries' | 'now'>,
   projectId: string,
   webhooks: readonly Webhook[],
   page: PageOf,
-): ReturnType<MessagingService['deliveries']['list']> =>
-  ResultAsync.combine(
-    webhooks
-      .filter((webhook) => holdsDeliveries(webhook, now()))
-      .map(({ id }) => deliveries.list({ projectId, webhookId: id, status: 'pending' }, page)),
-  ).map((pages) => mergePages(pages, page.limit))
+): Promise<Page<WebhookDelivery>> {
+  const lists = webhooks
+    .filter((webhook) => holdsDeliveries(webhook, now()))
+    .map(({ id }) => deliveries.list({ projectId, webhookId: id, status: 'pending' }, page))
+  return mergePages(await Promise.all(lists), page.limit)
+}
 
 /**
  * Merges the pages of several lists, newest first. A list that stopped early has older rows, so

@@ -12,7 +12,7 @@ it('the list of failed deliveries has every answer but an accepted one, over pag
   for (let i = 0; i < 40; i++) {
     const url = `https://crm.example/${i}`
     const created = await service.webhooks.create({ projectId, url, events: ['*'] })
-    const webhookId = created._unsafeUnwrap().webhook.id
+    const webhookId = created.webhook.id
     sender.script(OUTCOMES[i % OUTCOMES.length] ?? accepted())
     await service.webhooks.sendTestEvent({ projectId, webhookId })
     await expect.poll(() => sender.requests).toHaveLength(i + 1)
@@ -34,10 +34,9 @@ it('the list of failed deliveries has every answer but an accepted one, over pag
 it('the notice of a requested attempt names a webhook that is backing off', async () => {
   const { get, post, signIn, service, projectId, sender, clock } = await scene()
   const url = 'https://crm.example/'
-  const { id } = (await service.webhooks.create({ projectId, url, events: ['*'] }))._unsafeUnwrap()
-    .webhook
+  const { id } = (await service.webhooks.create({ projectId, url, events: ['*'] })).webhook
   const ref = { projectId, webhookId: id }
-  const deliveryId = (await service.webhooks.sendTestEvent(ref))._unsafeUnwrap().id
+  const deliveryId = (await service.webhooks.sendTestEvent(ref)).id
   await expect.poll(() => sender.requests).toHaveLength(1)
   await clock.advance(0)
   const cookie = await signIn()
@@ -52,7 +51,7 @@ it('the notice of a requested attempt names a webhook that is backing off', asyn
     await service.webhooks.sendTestEvent(ref)
     await clock.advance(30_000)
   }
-  expect((await service.webhooks.get(ref))._unsafeUnwrap().health.circuit.kind).toBe('open')
+  expect((await service.webhooks.get(ref)).health.circuit.kind).toBe('open')
   expect(await noticeOf()).toContain(
     'The webhook is backing off, so its oldest delivery goes first.',
   )

@@ -1,5 +1,4 @@
 import type { DeliveryFilter } from '@org/agent-messaging-core'
-import { ok, safeTry } from 'neverthrow'
 import { countMatching } from '../parts/parts.js'
 import { deliveryFilter, type Filter, filterIn } from '../parts/filter.js'
 import { byActor, type Form, projectIn, recoveryRef, textIn } from '../parts/input.js'
@@ -63,20 +62,20 @@ export const recoverRoutes = (d: ConsoleDeps) => {
 function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = recoverFilter(c.req.query(), zoneOf(c))
-  const found = safeTry(async function* () {
+  const found = async () => {
     const chosen =
       filter.webhook === undefined
         ? undefined
-        : yield* service.webhooks.get({ projectId, webhookId: filter.webhook })
-    const { data } = yield* service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+        : await service.webhooks.get({ projectId, webhookId: filter.webhook })
+    const { data } = await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
     const others = data.filter(({ id }) => id !== chosen?.id)
-    return ok({
+    return {
       webhooks: chosen ? [chosen, ...others] : data,
-      matching: yield* countMatching(service, deliveryFilter(projectId, filter)),
-      recoveries: yield* service.recoveries.list(projectId, { limit: MAX_RECOVERIES }),
-    })
-  })
-  return showFound(c, found, ({ webhooks, matching, recoveries }) =>
+      matching: await countMatching(service, deliveryFilter(projectId, filter)),
+      recoveries: await service.recoveries.list(projectId, { limit: MAX_RECOVERIES }),
+    }
+  }
+  return showFound(c, found(), ({ webhooks, matching, recoveries }) =>
     show(
       c,
       { title: 'Recover deliveries', section: 'Deliveries' },

@@ -9,7 +9,7 @@ it('fifty long texts of a session are shown in part, with links to the whole', a
   const message = part.repeat(7_281)
   for (let i = 0; i < 50; i++) {
     const sent = { projectId, agent: 'bot', sessionId: 'long', message }
-    ;(await service.messages.send(sent))._unsafeUnwrap()
+    await service.messages.send(sent)
   }
   for (const view of ['', '&view=raw']) {
     const page = await (await get(`/console/sessions/bot?session=long${view}`, cookie)).text()
@@ -30,9 +30,7 @@ it('a conversation and a message show the questions of the agent with their answ
   const { service, projectId, get, signIn } = await scene()
   const cookie = await signIn()
   const ref = { projectId, agent: 'bot' }
-  const { message } = (
-    await service.messages.send({ ...ref, sessionId: 's', message: 'ask' })
-  )._unsafeUnwrap()
+  const { message } = await service.messages.send({ ...ref, sessionId: 's', message: 'ask' })
   const pages = async () => [
     await (await get('/console/sessions/bot?session=s', cookie)).text(),
     await (await get(`/console/messages/${message.id}`, cookie)).text(),
@@ -44,7 +42,7 @@ it('a conversation and a message show the questions of the agent with their answ
   const [{ id: inputId } = { id: '' }] = message.inputs ?? []
   const executionPrincipal = { type: 'end_user', endUserId: 'Ada' }
   const answer = { ...ref, messageId: message.id, inputId, value: 'yes', executionPrincipal }
-  ;(await service.inputs.answer(answer))._unsafeUnwrap()
+  await service.inputs.answer(answer)
   for (const page of await pages()) expect(page).toContain('<bdi>Ada</bdi>')
 })
 
@@ -54,7 +52,7 @@ it('the page of a message shows its runs, and none while no run has started', as
   const ref = { projectId, agent: 'bot' }
   const pageOf = async (message: string) => {
     const sent = await service.messages.send({ ...ref, sessionId: 's', message, waitMs: 0 })
-    const { id } = sent._unsafeUnwrap().message
+    const { id } = sent.message
     return (await get(`/console/messages/${id}`, cookie)).text()
   }
   const failed = await pageOf('fail')

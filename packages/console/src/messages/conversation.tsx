@@ -1,8 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Agent, isFinal, type Message, type Page } from '@org/agent-messaging-core'
+import {
+  MessagingError,
+  type Agent,
+  isFinal,
+  type Message,
+  type Page,
+} from '@org/agent-messaging-core'
 import { isRetryable, toIso } from '@org/agent-messaging-core/runtime'
 import { raw } from 'hono/html'
-import { err, ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { agentRef, can, pageOf, sessionIn } from '../parts/input.js'
 import { withKnownName } from '../agents.js'
@@ -48,18 +53,18 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
   const ref = agentRef(c)
   const sessionId = sessionIn(c)
   const page = { ...pageOf(c), limit: PAGE_LENGTH }
-  const found = safeTry(async function* () {
-    const agent = yield* service.agents.get(ref)
-    const messages = yield* service.messages.list({
+  const found = async () => {
+    const agent = await service.agents.get(ref)
+    const messages = await service.messages.list({
       projectId: ref.projectId,
       agent: agent.id,
       sessionId,
       page,
     })
-    if (messages.data.length === 0) return err({ kind: 'session_not_found' as const })
-    return ok({ agent: withKnownName(c, agent, ref.agent), messages })
-  })
-  return showFound(c, found, async ({ agent, messages }) => {
+    if (messages.data.length === 0) throw new MessagingError({ kind: 'session_not_found' })
+    return { agent: withKnownName(c, agent, ref.agent), messages }
+  }
+  return showFound(c, found(), async ({ agent, messages }) => {
     const isRaw = c.req.query('view') === 'raw'
     const formatted = isRaw ? undefined : await formattedAnswers(messages.data)
     // Only the newest page gets new messages.

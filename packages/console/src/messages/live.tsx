@@ -1,3 +1,4 @@
+import { orUndefined } from '@org/agent-messaging-core/runtime'
 import type { Agent, AnswerStream, Message, MessagingService } from '@org/agent-messaging-core'
 import { Turn, versionOf } from './conversation.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
@@ -154,8 +155,8 @@ class LiveSession {
   /** Returns the newest messages, oldest first. */
   async #newest(limit: number): Promise<Message[] | undefined> {
     const { service, projectId, agent, sessionId } = this.#options
-    const found = await service.messages.list({ projectId, agent, sessionId, page: { limit } })
-    return found.isOk() ? found.value.data.toReversed() : undefined
+    const found = service.messages.list({ projectId, agent, sessionId, page: { limit } })
+    return (await orUndefined(found))?.data.toReversed()
   }
 
   #isNews(message: Message): boolean {
@@ -168,11 +169,12 @@ class LiveSession {
   async #follow(running: Message | undefined): Promise<void> {
     if (running === undefined || this.#answer !== undefined) return
     const { service, projectId, agent } = this.#options
-    const opened = await service.messages.stream({ projectId, agent, messageId: running.id })
+    const opening = service.messages.stream({ projectId, agent, messageId: running.id })
     // With too many streams, the next looks show the answer when it is final.
-    if (opened.isErr() || opened.value === undefined) return
+    const answer = await orUndefined(opening)
+    if (answer === undefined) return
     this.#running = running
-    this.#answer = opened.value
+    this.#answer = answer
     this.#next = undefined
     this.#text = ''
     this.#end = 0

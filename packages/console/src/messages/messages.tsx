@@ -9,6 +9,7 @@ import { type Columns, Empty, listPage, Live, TableSection } from '../parts/tabl
 import { need } from '../access/sign-in.js'
 import { zoneOf } from '../parts/zone.js'
 import {
+  MessagingError,
   type DeliveryDetail,
   isFinal,
   type Message,
@@ -16,7 +17,6 @@ import {
   type Webhook,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
-import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { MessageActions, SessionLink, sessionPath } from './conversation.js'
 import { deliveryColumns, detailsOf } from '../deliveries/delivery-table.js'
 import { withKnownName } from '../agents.js'
@@ -116,38 +116,37 @@ const messagePage = (c: PageRequest, d: ConsoleDeps) =>
     ),
   )
 
-const readMessage = (c: PageRequest, { service }: ConsoleDeps) =>
-  safeTry(async function* () {
-    const projectId = projectIn(c)
-    const { data } = yield* service.messages.search({
-      projectId,
-      messageId: idIn(c.req.param('id')),
-      page: { limit: 1 },
-    })
-    const [found] = data
-    if (!found) return err({ kind: 'message_not_found' as const })
-    const agent = yield* service.agents.get({ projectId, agent: found.message.agentId })
-    const ref = { projectId, agent: agent.id, messageId: found.message.id }
-    const runs = yield* service.messages.runs(ref)
-    const sent = can(c, 'project:webhooks')
-      ? yield* readDeliveries(service, projectId, found.deliveries)
-      : undefined
-    return ok({ message: found.message, agent: withKnownName(c, agent, agent.id), runs, sent })
+async function readMessage(c: PageRequest, { service }: ConsoleDeps) {
+  const projectId = projectIn(c)
+  const { data } = await service.messages.search({
+    projectId,
+    messageId: idIn(c.req.param('id')),
+    page: { limit: 1 },
   })
+  const [found] = data
+  if (!found) throw new MessagingError({ kind: 'message_not_found' })
+  const agent = await service.agents.get({ projectId, agent: found.message.agentId })
+  const ref = { projectId, agent: agent.id, messageId: found.message.id }
+  const runs = await service.messages.runs(ref)
+  const sent = can(c, 'project:webhooks')
+    ? await readDeliveries(service, projectId, found.deliveries)
+    : undefined
+  return { message: found.message, agent: withKnownName(c, agent, agent.id), runs, sent }
+}
 
-const readDeliveries = (
+async function readDeliveries(
   service: ConsoleDeps['service'],
   projectId: string,
   deliveries: readonly WebhookDelivery[],
-) =>
-  safeTry(async function* () {
-    const details = yield* detailsOf(service, deliveries.slice(0, MAX_DELIVERIES))
-    const webhooks = yield* deliveries.length === 0
-      ? okAsync({ data: [] })
-      : service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
-    const hasMore = deliveries.length > MAX_DELIVERIES
-    return ok<Sent>({ details, hasMore, webhooks: webhooks.data })
-  })
+) {
+  const details = await detailsOf(service, deliveries.slice(0, MAX_DELIVERIES))
+  const webhooks =
+    deliveries.length === 0
+      ? []
+      : (await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })).data
+  const hasMore = deliveries.length > MAX_DELIVERIES
+  return { details, hasMore, webhooks } satisfies Sent
+}
 
 const Texts = ({ message: whole }: { readonly message: Message }) => {
   const { message, state, metadata, inputs } = whole

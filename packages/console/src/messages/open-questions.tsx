@@ -1,3 +1,4 @@
+import { orUndefined } from '@org/agent-messaging-core/runtime'
 import type { MiddlewareHandler } from 'hono'
 import type { ConsoleDeps, Env } from '../context.js'
 import type { Count } from '../parts/parts.js'
@@ -16,13 +17,9 @@ export const countsQuestions =
     c.set('openQuestions', async () => {
       const isOpen = !portal || isPortalPath(`${BASE}/questions`, portal.permissions)
       if (!isOpen || !can(c, 'project:message')) return undefined
-      const found = await service.inputs.list({
-        projectId: projectIn(c),
-        page: { limit: MOST_COUNTED },
-      })
-      return found
-        .map(({ data, nextCursor }) => ({ count: data.length, isAll: nextCursor === null }))
-        .unwrapOr(undefined)
+      const page = { limit: MOST_COUNTED }
+      const found = await orUndefined(service.inputs.list({ projectId: projectIn(c), page }))
+      return found && { count: found.data.length, isAll: found.nextCursor === null }
     })
     await next()
   }

@@ -7,7 +7,7 @@ async function asked() {
   const cookie = await s.signIn()
   const ref = { projectId: s.projectId, agent: 'bot' }
   const sent = await s.service.messages.send({ ...ref, sessionId: 's', message: 'ask' })
-  const { message } = sent._unsafeUnwrap()
+  const { message } = sent
   const inputId = message.inputs?.[0]?.id ?? ''
   const path = `/console/questions/${message.id}`
   const send = (to: string, form: Record<string, string>) =>
@@ -44,7 +44,7 @@ it('refuses an answer that does not fit beside its field', async () => {
 
 it('says that another answer was first, and shows it', async () => {
   const { path, send, answerByApi } = await asked()
-  ;(await answerByApi('no'))._unsafeUnwrap()
+  await answerByApi('no')
   const late = await send(path, { value: 'yes' })
   const page = await late.text()
   expect(late.status).toBe(409)
@@ -68,7 +68,7 @@ describe('the navigation', () => {
     const { projectId } = s
     const send = (sessionId: string) =>
       s.service.messages.send({ projectId, agent: 'bot', sessionId, message: 'ask' })
-    for (let at = 0; at < count; at++) (await send(`s${at}`))._unsafeUnwrap()
+    for (let at = 0; at < count; at++) await send(`s${at}`)
     const link = async (path: string, cookie: string) => {
       const [, text = ''] = NAVIGATION.exec(await (await s.get(path, cookie)).text()) ?? []
       return text.replaceAll(/<[^>]*>/g, '')
@@ -88,16 +88,16 @@ describe('the navigation', () => {
 
   it('counts no questions of another project', async () => {
     const { link, signIn, service } = await withOpen(1)
-    const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+    const other = await service.projects.create({ name: 'other' })
     const settings = { projectId: other.id, name: 'theirs', permissions: PERMISSIONS }
-    const { key } = (await service.keys.create(settings))._unsafeUnwrap()
+    const { key } = await service.keys.create(settings)
     expect(await link('/console', await signIn(key))).toBe('Questions')
   })
 
   it('counts them in a portal with conversations, and shows none in a portal without', async () => {
     const { get, link, projectId, service } = await withOpen(2)
     const enter = async (permissions: readonly PortalPermission[]) => {
-      const { code } = (await service.portals.create({ projectId, permissions }))._unsafeUnwrap()
+      const { code } = await service.portals.create({ projectId, permissions })
       return cookieOf(await get(`/console/portal?code=${code}`))
     }
     const conversations = await enter(['project:message'])

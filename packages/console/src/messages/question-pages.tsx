@@ -1,6 +1,5 @@
-import { defaultLimits, type Message } from '@org/agent-messaging-core'
-import { answerOfForm, openInput } from '@org/agent-messaging-core/runtime'
-import { err, errAsync, ok } from 'neverthrow'
+import { MessagingError, defaultLimits, type Message } from '@org/agent-messaging-core'
+import { orUndefined, answerOfForm, openInput } from '@org/agent-messaging-core/runtime'
 import { askPage } from '../confirm.js'
 import { type ConsoleDeps, newRoutes, type PageRequest } from '../context.js'
 import { canListAgents } from '../agents.js'
@@ -54,8 +53,9 @@ const questionsPage = (c: PageRequest, { service }: ConsoleDeps) =>
 /** Returns the names of agents by their ids, if the API key can list agents. */
 async function agentNames(c: PageRequest, { agents }: ConsoleDeps['service']) {
   if (!canListAgents(c)) return new Map<string, string>()
-  const found = await agents.list(projectIn(c), { limit: defaultLimits.agentsPerProject })
-  return new Map(found.isOk() ? found.value.data.map(({ id, name }) => [id, name]) : [])
+  const page = { limit: defaultLimits.agentsPerProject }
+  const found = await orUndefined(agents.list(projectIn(c), page))
+  return new Map(found?.data.map(({ id, name }) => [id, name]))
 }
 
 const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Message> => ({
@@ -77,13 +77,13 @@ const columnsFor = (agentNamesById: ReadonlyMap<string, string>): Columns<Messag
 })
 
 /** Reads the message of the address. */
-const messageOf = (c: PageRequest, { service }: ConsoleDeps) =>
-  service.messages
-    .search({ projectId: projectIn(c), messageId: idIn(c.req.param('id')), page: { limit: 1 } })
-    .andThen(({ data }) => {
-      const message = data[0]?.message
-      return message?.inputs ? ok(message) : err({ kind: 'input_not_found' as const })
-    })
+async function messageOf(c: PageRequest, { service }: ConsoleDeps): Promise<Message> {
+  const messageId = idIn(c.req.param('id'))
+  const search = { projectId: projectIn(c), messageId, page: { limit: 1 } }
+  const message = (await service.messages.search(search)).data[0]?.message
+  if (!message?.inputs) throw new MessagingError({ kind: 'input_not_found' })
+  return message
+}
 
 const questionPage = (
   c: PageRequest,
@@ -167,9 +167,9 @@ async function answer(c: PageRequest, d: ConsoleDeps) {
   const form = await c.req.parseBody()
   const inputId = textIn(form, 'inputId')
   const endUserId = textIn(form, 'endUserId').trim()
-  const given = messageOf(c, d).andThen(({ projectId, agentId, id, inputs }) => {
+  const given = messageOf(c, d).then(({ projectId, agentId, id, inputs }) => {
     const input = inputs?.find((one) => one.id === inputId)
-    if (!input) return errAsync({ kind: 'input_not_found' as const })
+    if (!input) throw new MessagingError({ kind: 'input_not_found' })
     return d.service.inputs.answer({
       actor: c.get('actor'),
       projectId,
@@ -230,7 +230,7 @@ const withdrawPage = (c: PageRequest, d: ConsoleDeps) =>
 
 async function withdraw(c: PageRequest, d: ConsoleDeps) {
   const inputId = textIn(await c.req.parseBody(), 'inputId')
-  const done = messageOf(c, d).andThen(({ projectId, agentId: agent, id: messageId }) =>
+  const done = messageOf(c, d).then(({ projectId, agentId: agent, id: messageId }) =>
     d.service.inputs.withdraw(byActor(c, { projectId, agent, messageId, inputId })),
   )
   return showDone(

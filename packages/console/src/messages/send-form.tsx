@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Agent, SendInput } from '@org/agent-messaging-core'
-import { isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
+import { errorIn, isJsonObject, parseJsonText } from '@org/agent-messaging-core/runtime'
 import { type Form, textIn } from '../parts/input.js'
 import { Fields, PostForm } from '../parts/fields.js'
 import type { ConsoleDeps } from '../context.js'
@@ -34,7 +34,7 @@ export async function sendFrom(
   const metadata = parseObject(draft.metadata)
   if (metadata === undefined)
     return { ...draft, problem: 'Metadata must be a JSON object, such as {"channel": "web"}' }
-  const sent = await service.messages.send({
+  const sending = service.messages.send({
     ...to,
     message: draft.message,
     metadata: draft.metadata === '' ? undefined : metadata,
@@ -46,7 +46,10 @@ export async function sendFrom(
       executionPrincipal: { type: 'end_user', endUserId: draft.endUserId },
     }),
   })
-  return sent.isErr() ? { ...draft, problem: problemText(sent.error) } : draft
+  return sending.then(
+    () => draft,
+    (thrown) => ({ ...draft, problem: problemText(errorIn(thrown)) }),
+  )
 }
 
 function parseObject(text: string) {

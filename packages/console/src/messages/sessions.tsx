@@ -1,5 +1,5 @@
+import { unless } from '@org/agent-messaging-core/runtime'
 import type { Agent, Page, SessionSummary } from '@org/agent-messaging-core'
-import { err, ok, okAsync, safeTry } from 'neverthrow'
 import { conversationPage, SessionLink, sessionPath } from './conversation.js'
 import { agentIn, agentRef, byActor, idIn, pageOf, projectIn, textIn } from '../parts/input.js'
 import { AgentChoice, canListAgents, withKnownName } from '../agents.js'
@@ -13,7 +13,6 @@ import { type Draft, SendForm, sendFrom } from './send-form.js'
 import { need } from '../access/sign-in.js'
 
 const MAX_AGENTS = 100
-const NOTHING = okAsync({ data: [] })
 
 export const sessionRoutes = (d: ConsoleDeps) => {
   const maySend = need('project:message')
@@ -61,26 +60,31 @@ type SessionsData = { readonly agents: readonly Agent[]; readonly chosen?: Chose
  * Reads the agents that the API key can list, and the sessions of the requested agent. By default
  * it is the agent with the newest message, or else the newest agent.
  */
-const readSessions = (c: PageRequest, { service }: ConsoleDeps, requested: string | undefined) =>
-  safeTry(async function* () {
-    const projectId = projectIn(c)
-    const { data: agents } = yield* canListAgents(c)
-      ? service.agents.list(projectId, { limit: MAX_AGENTS })
-      : NOTHING
-    const isOpen = requested === undefined && canListAgents(c)
-    const [newest] = isOpen
-      ? (yield* service.messages.search({ projectId, page: { limit: 1 } })).data
-      : []
-    const name = requested ?? newest?.message.agentId ?? agents[0]?.name
-    if (name === undefined) return ok<SessionsData>({ agents })
-    const agent = yield* service.agents
-      .get({ projectId, agent: agentIn(name) })
-      .map<Agent | undefined>((found) => found)
-      .orElse((error) => (error.kind === 'agent_not_found' ? ok(undefined) : err(error)))
-    if (!agent) return ok<SessionsData>({ agents })
-    const sessions = yield* service.sessions.list({ projectId, agent: agent.id, page: pageOf(c) })
-    return ok<SessionsData>({ agents, chosen: { agent: withKnownName(c, agent, name), sessions } })
-  })
+async function readSessions(
+  c: PageRequest,
+  { service }: ConsoleDeps,
+  requested: string | undefined,
+) {
+  const projectId = projectIn(c)
+  const agents = canListAgents(c)
+    ? (await service.agents.list(projectId, { limit: MAX_AGENTS })).data
+    : []
+  const isOpen = requested === undefined && canListAgents(c)
+  const [newest] = isOpen
+    ? (await service.messages.search({ projectId, page: { limit: 1 } })).data
+    : []
+  const name = requested ?? newest?.message.agentId ?? agents[0]?.name
+  if (name === undefined) return { agents } satisfies SessionsData
+  const agent = await service.agents
+    .get({ projectId, agent: agentIn(name) })
+    .catch(unless('agent_not_found'))
+  if (!agent) return { agents } satisfies SessionsData
+  const sessions = await service.sessions.list({ projectId, agent: agent.id, page: pageOf(c) })
+  return {
+    agents,
+    chosen: { agent: withKnownName(c, agent, name), sessions },
+  } satisfies SessionsData
+}
 
 function sessionsPage(c: PageRequest, d: ConsoleDeps, draft?: Draft) {
   const requested = c.req.query('agent') ?? draft?.agent

@@ -1,8 +1,8 @@
+import { errorIn } from '@org/agent-messaging-core/runtime'
 import type { ApiKey, Permission, ServiceError } from '@org/agent-messaging-core'
 import { getCookie } from 'hono/cookie'
 import { html } from 'hono/html'
 import type { Child } from 'hono/jsx'
-import type { ResultAsync } from 'neverthrow'
 import { assets } from '../assets.js'
 import { noticeText, problemStatus, problemText } from './texts.js'
 import type { Env, PageRequest } from '../context.js'
@@ -130,26 +130,29 @@ export const showError = (c: PageRequest, error: ServiceError): Promise<Response
 /** Shows what a use case has found, or its error. */
 export async function showFound<T>(
   c: PageRequest,
-  found: ResultAsync<T, ServiceError>,
+  found: Promise<T>,
   page: (value: T) => Response | Promise<Response>,
 ): Promise<Response> {
-  const result = await found
-  return result.isOk() ? page(result.value) : showError(c, result.error)
+  return found.then(page, (thrown) => showError(c, errorIn(thrown)))
 }
 
 /**
  * Shows a page of the console after an action, or the error of the action. `refused` can show
  * another page for an error.
  */
-export async function showDone<E extends ServiceError>(
+export async function showDone(
   c: PageRequest,
-  done: ResultAsync<unknown, E>,
+  done: Promise<unknown>,
   path: string,
-  refused: (error: E) => Promise<Response> | false = () => false,
+  refused: (error: ServiceError) => Promise<Response> | false = () => false,
 ): Promise<Response> {
-  const result = await done
-  if (result.isOk()) return goTo(c, path)
-  return refused(result.error) || showError(c, result.error)
+  return done.then(
+    () => goTo(c, path),
+    (thrown) => {
+      const error = errorIn(thrown)
+      return refused(error) || showError(c, error)
+    },
+  )
 }
 
 /** Redirects to a page of the console. */

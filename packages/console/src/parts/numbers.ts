@@ -6,7 +6,6 @@ import type {
   ProjectStats,
   StatsRow,
 } from '@org/agent-messaging-core'
-import { ok, safeTry } from 'neverthrow'
 import type { Series } from './charts.js'
 import type { Filter } from './filter.js'
 
@@ -29,23 +28,22 @@ export type Counted = {
   readonly backlog: Backlog
 }
 
-export const readCounts = (
+export async function readCounts(
   service: MessagingService,
   projectId: string,
   range: Range,
   webhookId?: string,
-) =>
-  safeTry(async function* () {
-    const { step, stepMs, bars, merged } = RANGES[range]
-    const now = service.now()
-    const barMs = stepMs * merged
-    const since = (Math.floor(now / barMs) - bars + 1) * barMs
-    const asked = { projectId, step, from: since, to: now }
-    const project = yield* service.stats(asked)
-    const webhooks = yield* service.stats({ ...asked, by: 'webhook', id: webhookId })
-    const backlog = yield* service.backlog(projectId)
-    return ok<Counted>({ since, now, project, webhooks, backlog })
-  })
+) {
+  const { step, stepMs, bars, merged } = RANGES[range]
+  const now = service.now()
+  const barMs = stepMs * merged
+  const since = (Math.floor(now / barMs) - bars + 1) * barMs
+  const asked = { projectId, step, from: since, to: now }
+  const project = await service.stats(asked)
+  const webhooks = await service.stats({ ...asked, by: 'webhook', id: webhookId })
+  const backlog = await service.backlog(projectId)
+  return { since, now, project, webhooks, backlog } satisfies Counted
+}
 
 export type Numbers = ReturnType<typeof numbersOf>
 

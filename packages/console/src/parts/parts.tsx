@@ -4,7 +4,6 @@ import type { Child } from 'hono/jsx'
 import { BASE } from '../options.js'
 import { localTime, useView } from './zone.js'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { ok, safeTry } from 'neverthrow'
 
 /** The color of a state. The text of the state says the same. */
 export type Tone = 'good' | 'bad' | 'busy' | 'idle'
@@ -170,20 +169,19 @@ const MAX_COUNT_PAGES = 10
 export type Count = { readonly count: number; readonly isAll: boolean }
 
 /** Counts up to 10,000 deliveries, 1,000 at a time. Between two pages, other requests can run. */
-export const countMatching = (service: MessagingService, filter: DeliveryFilter) =>
-  safeTry(async function* () {
-    let count = 0
-    let cursor: string | undefined
-    for (let pages = 0; pages < MAX_COUNT_PAGES; pages++) {
-      const page = { limit: COUNT_PAGE, ...(cursor !== undefined && { cursor }) }
-      const { data, nextCursor } = yield* service.deliveries.list(filter, page)
-      count += data.length
-      if (nextCursor === null) return ok<Count>({ count, isAll: true })
-      cursor = nextCursor
-      await yieldToEventLoop()
-    }
-    return ok<Count>({ count, isAll: false })
-  })
+export async function countMatching(service: MessagingService, filter: DeliveryFilter) {
+  let count = 0
+  let cursor: string | undefined
+  for (let pages = 0; pages < MAX_COUNT_PAGES; pages++) {
+    const page = { limit: COUNT_PAGE, ...(cursor !== undefined && { cursor }) }
+    const { data, nextCursor } = await service.deliveries.list(filter, page)
+    count += data.length
+    if (nextCursor === null) return { count, isAll: true } satisfies Count
+    cursor = nextCursor
+    await yieldToEventLoop()
+  }
+  return { count, isAll: false } satisfies Count
+}
 
 export const formatCount = (count: number): string => count.toLocaleString('en')
 

@@ -5,7 +5,12 @@ import {
   type WebhookFilter,
   type WebhookSettings,
 } from '@org/agent-messaging-core'
-import { parseJsonText, sendingSettings, webhookSettings } from '@org/agent-messaging-core/runtime'
+import {
+  orUndefined,
+  parseJsonText,
+  sendingSettings,
+  webhookSettings,
+} from '@org/agent-messaging-core/runtime'
 import type { Child } from 'hono/jsx'
 import { agentIn, type Form, textIn } from '../parts/input.js'
 import {
@@ -166,8 +171,8 @@ export async function readFilter(
   if (!hasFilter) return {}
   const { filterAgent } = texts
   if (filterAgent === '') return { filter: filterOf(texts, undefined) }
-  const agent = await agents.get({ projectId, agent: agentIn(filterAgent) })
-  return { filter: filterOf(texts, agent.isOk() ? agent.value.id : filterAgent) }
+  const agent = await orUndefined(agents.get({ projectId, agent: agentIn(filterAgent) }))
+  return { filter: filterOf(texts, agent?.id ?? filterAgent) }
 }
 
 /** A path that needs no JSON around it. */

@@ -4,7 +4,6 @@ import {
   type ReadWebhook,
   type Webhook,
 } from '@org/agent-messaging-core'
-import { ResultAsync } from 'neverthrow'
 import type { ConsoleDeps, PageRequest } from '../context.js'
 import { deliveriesPath } from '../parts/filter.js'
 import { holdsDeliveries } from '../deliveries/delivery-table.js'
@@ -37,7 +36,7 @@ const SHOWN: readonly Shown[] = [
 export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draft?: WebhookDraft) {
   const projectId = projectIn(c)
   const asked = SHOWN.find(({ name }) => name === c.req.query('show')) ?? ALL
-  const found = ResultAsync.combine([
+  const found = Promise.all([
     service.webhooks.list(projectId, { limit: defaultLimits.webhooksPerProject }),
     readCounts(service, projectId, '24h'),
   ])

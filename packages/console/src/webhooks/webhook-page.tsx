@@ -8,7 +8,6 @@ import type {
   WebhookLimit,
 } from '@org/agent-messaging-core'
 import { webhookSettings } from '@org/agent-messaging-core/runtime'
-import { ok, safeTry } from 'neverthrow'
 import type { ConsoleDeps } from '../context.js'
 import {
   deliveryColumns,
@@ -202,20 +201,19 @@ type WebhookActivity = {
 type WebhookRef = { readonly projectId: string; readonly webhookId: string }
 
 /** Reads the attempts of a day, and the newest deliveries that failed and were not accepted yet. */
-export const readWebhookActivity = (service: ConsoleDeps['service'], ref: WebhookRef) =>
-  safeTry(async function* () {
-    const { deliveries } = service
-    const counted = yield* readCounts(service, ref.projectId, '24h', ref.webhookId)
-    const page = { limit: MAX_FAILURES }
-    const exhausted = yield* deliveries.list({ ...ref, status: 'exhausted' }, page)
-    const pending = yield* deliveries.list({ ...ref, status: 'pending' }, { limit: MAX_PENDING })
-    const failed = pending.data.filter(({ attemptCount }) => attemptCount > 0)
-    const { data } = mergePages(
-      [exhausted, { data: failed, nextCursor: null }].map((one) => ({ ...one, nextCursor: null })),
-      MAX_FAILURES,
-    )
-    return ok<WebhookActivity>({ counted, failures: yield* detailsOf(service, data) })
-  })
+export async function readWebhookActivity(service: ConsoleDeps['service'], ref: WebhookRef) {
+  const { deliveries } = service
+  const counted = await readCounts(service, ref.projectId, '24h', ref.webhookId)
+  const page = { limit: MAX_FAILURES }
+  const exhausted = await deliveries.list({ ...ref, status: 'exhausted' }, page)
+  const pending = await deliveries.list({ ...ref, status: 'pending' }, { limit: MAX_PENDING })
+  const failed = pending.data.filter(({ attemptCount }) => attemptCount > 0)
+  const { data } = mergePages(
+    [exhausted, { data: failed, nextCursor: null }].map((one) => ({ ...one, nextCursor: null })),
+    MAX_FAILURES,
+  )
+  return { counted, failures: await detailsOf(service, data) } satisfies WebhookActivity
+}
 
 type ActivityProps = WebhookActivity & { readonly webhook: Webhook }
 

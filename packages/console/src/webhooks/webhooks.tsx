@@ -1,5 +1,4 @@
-import type { ByActor, MessagingService, ServiceError, Webhook } from '@org/agent-messaging-core'
-import { ok, safeTry } from 'neverthrow'
+import type { ByActor, MessagingService, Webhook } from '@org/agent-messaging-core'
 import { detailsOf } from '../deliveries/delivery-table.js'
 import { byActor, projectIn, textIn, webhookRef } from '../parts/input.js'
 import { secretPage, show, showDone, showFound } from '../parts/layout.js'
@@ -17,7 +16,7 @@ import {
 } from './webhook-form.js'
 import { listPage } from './webhook-list.js'
 import { readWebhookActivity, WebhookPage } from './webhook-page.js'
-import { webhookSettings } from '@org/agent-messaging-core/runtime'
+import { orUndefined, errorIn, webhookSettings } from '@org/agent-messaging-core/runtime'
 import { canListAgents } from '../agents.js'
 import { textsOf } from '../parts/fields.js'
 
@@ -31,26 +30,27 @@ export const webhookRoutes = (d: ConsoleDeps) => {
 
     .post('/webhooks', mayManage, async (c) => {
       const fields = fieldsIn(await c.req.parseBody({ all: true }))
-      const created = await service.webhooks.create({
+      const creating = service.webhooks.create({
         actor: c.get('actor'),
         ...settingsOf(fields),
         ...(await readFilter(service, projectIn(c), fields)),
         projectId: projectIn(c),
       })
-      return created.isErr()
-        ? listPage(c, d, { ...fields, problem: problemText(created.error) })
-        : webhookSecretPage(c, created.value, 'Webhook registered')
+      return creating.then(
+        (created) => webhookSecretPage(c, created, 'Webhook registered'),
+        (thrown) => listPage(c, d, { ...fields, problem: problemText(errorIn(thrown)) }),
+      )
     })
 
     .get('/webhooks/:id', mayManage, (c) => {
       const ref = webhookRef(c)
-      const found = safeTry(async function* () {
-        const webhook = yield* service.webhooks.get(ref)
-        const { data } = yield* service.deliveries.list(ref, { limit: MAX_RECENT })
-        const recent = yield* readWebhookActivity(service, ref)
-        return ok({ webhook, deliveries: yield* detailsOf(service, data), recent })
-      })
-      return showFound(c, found, (page) =>
+      const found = async () => {
+        const webhook = await service.webhooks.get(ref)
+        const { data } = await service.deliveries.list(ref, { limit: MAX_RECENT })
+        const recent = await readWebhookActivity(service, ref)
+        return { webhook, deliveries: await detailsOf(service, data), recent }
+      }
+      return showFound(c, found(), (page) =>
         show(
           c,
           { title: page.webhook.description ?? page.webhook.url, section: 'Webhooks' },
@@ -68,7 +68,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
     .post('/webhooks/:id/:action{test|pause|resume|disable|enable|finish}', mayManage, (c) => {
       const ref = byActor(c, webhookRef(c))
       const { notice, act } = actions(service)[c.req.param('action') as ActionName]
-      return showDone<ServiceError>(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
+      return showDone(c, act(ref), `/webhooks/${ref.webhookId}?notice=${notice}`)
     })
 }
 
@@ -165,8 +165,8 @@ async function shownAgent(
   agentId: string | undefined,
 ) {
   if (agentId === undefined || !canListAgents(c)) return agentId ?? ''
-  const agent = await agents.get({ projectId: projectIn(c), agent: agentId })
-  return agent.isOk() ? agent.value.name : agentId
+  const agent = await orUndefined(agents.get({ projectId: projectIn(c), agent: agentId }))
+  return agent?.name ?? agentId
 }
 
 const draftOf = (webhook: Webhook, agent: string): WebhookDraft => ({

@@ -1,7 +1,5 @@
-import { type KitEnv } from '@org/agent-messaging-http-kit'
+import { type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
-import { err, ok, type Result } from 'neverthrow'
-import type { EndpointError } from '../errors.js'
 import { problem } from '../fields.js'
 import type { Input } from '../input.js'
 import type { Deps } from '../options.js'
@@ -28,31 +26,29 @@ export async function placeOf(
   c: Context<KitEnv>,
   d: Deps,
   { agent, input, previous, sessionId }: ResponseRequest,
-): Promise<Result<Place, EndpointError>> {
-  if (!previous) return ok({ sessionId, input })
+): Promise<Place> {
+  if (!previous) return { sessionId, input }
   const { service } = d
   const projectId = c.get('projectId')
   const { agent: agentId, messageId } = previous
   const ref = { projectId, agent: agentId, messageId }
   const found = await readNamed(c, d, previous, PREVIOUS)
-  if (found.isErr()) return err(found.error)
   const named = await service.agents.get({ projectId, agent })
-  if (named.isErr()) return err(named.error)
-  if (named.value.id !== agentId)
-    return err(problem(PREVIOUS, 'names a response of another agent. A conversation has one agent'))
+  if (named.id !== agentId)
+    throw new RequestRefusal(
+      problem(PREVIOUS, 'names a response of another agent. A conversation has one agent'),
+    )
 
-  const session = { projectId, agent: agentId, sessionId: found.value.sessionId }
+  const session = { projectId, agent: agentId, sessionId: found.sessionId }
   const page = { limit: 1, cursor: messageId }
   const later = await service.messages.list({ ...session, order: 'asc', page })
-  if (later.isErr()) return err(later.error)
   const original = { sessionId: session.sessionId, input }
-  if (later.value.data.length === 0) return ok(original)
+  if (later.data.length === 0) return original
   const maxLength = service.policy.limits.earlierTurnsLength - lengthOf(input)
   const past = await service.messages.history({ ...ref, maxTurns: MOST_TURNS, maxLength })
-  if (past.isErr()) return err(past.error)
-  const turns = past.value.map(({ message, response }) => ({ message, response }))
+  const turns = past.map(({ message, response }) => ({ message, response }))
   const earlierTurns = [...turns, ...input.earlierTurns]
-  return ok({ sessionId: undefined, input: { ...input, earlierTurns }, original })
+  return { sessionId: undefined, input: { ...input, earlierTurns }, original }
 }
 
 const lengthOf = ({ earlierTurns }: Input): number =>

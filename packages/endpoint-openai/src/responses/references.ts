@@ -1,8 +1,7 @@
 import type { Message } from '@org/agent-messaging-core'
-import { isJsonObject } from '@org/agent-messaging-core/runtime'
-import { type KitEnv } from '@org/agent-messaging-http-kit'
+import { isJsonObject, errorIn } from '@org/agent-messaging-core/runtime'
+import { type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
-import { err, ok, type Result } from 'neverthrow'
 import type { EndpointError } from '../errors.js'
 import { problem } from '../fields.js'
 import { parseItemId, type MessageRef } from '../ids.js'
@@ -18,17 +17,17 @@ export async function readReferences(
   c: Context<KitEnv>,
   d: Deps,
   input: unknown,
-): Promise<Result<Answers, EndpointError>> {
+): Promise<Answers> {
   const answers = new Map<string, Answer>()
   for (const { id, param } of referencesIn(input)) {
     if (answers.has(id)) continue
     if (answers.size === MOST_REFERENCES)
-      return err(problem('input', `must have at most ${MOST_REFERENCES} item references`))
-    const answer = await readAnswer(c, d, { id, param })
-    if (answer.isErr()) return err(answer.error)
-    answers.set(id, answer.value)
+      throw new RequestRefusal(
+        problem('input', `must have at most ${MOST_REFERENCES} item references`),
+      )
+    answers.set(id, await readAnswer(c, d, { id, param }))
   }
-  return ok(answers)
+  return answers
 }
 
 type Reference = { readonly id: string; readonly param: string }
@@ -42,19 +41,14 @@ function referencesIn(input: unknown): Reference[] {
   )
 }
 
-async function readAnswer(
-  c: Context<KitEnv>,
-  d: Deps,
-  { id, param }: Reference,
-): Promise<Result<Answer, EndpointError>> {
+async function readAnswer(c: Context<KitEnv>, d: Deps, { id, param }: Reference): Promise<Answer> {
   const missing = { kind: 'reference_not_found', param } as const
   const ref = parseItemId(id)
-  if (!ref) return err(missing)
+  if (!ref) throw new RequestRefusal(missing)
   const message = await readNamed(c, d, ref, param)
-  return message.andThen((found) => {
-    const text = outputOf(found)[0]?.content[0]?.text
-    return text === undefined ? err(missing) : ok({ messageId: found.id, text })
-  })
+  const text = outputOf(message)[0]?.content[0]?.text
+  if (text === undefined) throw new RequestRefusal(missing)
+  return { messageId: message.id, text }
 }
 
 /** Reads the message of a response. One of another project, or deleted, counts as missing. */
@@ -62,13 +56,15 @@ export async function readStored(
   c: Context<KitEnv>,
   { service }: Deps,
   ref: MessageRef,
-): Promise<Result<Message, EndpointError>> {
-  const found = await service.messages.get({ projectId: c.get('projectId'), ...ref })
-  if (found.isOk())
-    return isDeleted(found.value) ? err({ kind: 'message_not_found' }) : ok(found.value)
-  const { kind } = found.error
-  const isMissing = kind === 'agent_not_found' || kind === 'message_not_found'
-  return err(isMissing ? { kind: 'message_not_found' } : found.error)
+): Promise<Message> {
+  const found = await service.messages.get({ projectId: c.get('projectId'), ...ref }).catch(errorIn)
+  const isMissing =
+    'kind' in found
+      ? found.kind === 'agent_not_found' || found.kind === 'message_not_found'
+      : isDeleted(found)
+  if (isMissing) throw new RequestRefusal({ kind: 'message_not_found' })
+  if ('kind' in found) throw new RequestRefusal(found)
+  return found
 }
 
 /** Reads the message of a response that the field `param` of a request names. */
@@ -77,7 +73,11 @@ export const readNamed = async (
   d: Deps,
   ref: MessageRef,
   param: string,
-): Promise<Result<Message, EndpointError>> =>
-  (await readStored(c, d, ref)).mapErr((error) =>
-    error.kind === 'message_not_found' ? { kind: 'reference_not_found', param } : error,
-  )
+): Promise<Message> =>
+  readStored(c, d, ref).catch((thrown) => {
+    const error = errorIn(thrown)
+    const isMissing = error.kind === 'message_not_found'
+    throw new RequestRefusal<EndpointError>(
+      isMissing ? { kind: 'reference_not_found', param } : error,
+    )
+  })

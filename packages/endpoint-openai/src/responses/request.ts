@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from '@org/agent-messaging-core/runtime'
-import { err, ok, type Result } from 'neverthrow'
-import type { Problem } from '../errors.js'
+import { RequestRefusal } from '@org/agent-messaging-http-kit'
 import { fieldProblem, problem, RESPONSE_FIELDS } from '../fields.js'
 import { parseResponseId, type MessageRef } from '../ids.js'
 import { readInput, type Answers, type Input } from '../input.js'
@@ -16,47 +15,42 @@ export type ResponseRequest = Common & {
 }
 
 /** Reads the body of a request for a response. `answers` has all that its references name. */
-export function readResponseRequest(
-  body: JsonObject,
-  answers: Answers,
-): Result<ResponseRequest, Problem> {
+export function readResponseRequest(body: JsonObject, answers: Answers): ResponseRequest {
   const field = fieldProblem(body, RESPONSE_FIELDS)
-  if (field) return err(field)
+  if (field) throw new RequestRefusal(field)
   const { background, instructions } = body
-  if (!isFlag(background)) return err(problem('background', 'must be true or false'))
-  if (!isText(instructions)) return err(problem('instructions', 'must be a text'))
+  if (!isFlag(background)) throw new RequestRefusal(problem('background', 'must be true or false'))
+  if (!isText(instructions)) throw new RequestRefusal(problem('instructions', 'must be a text'))
   if (isJsonObject(body['metadata']) && body['metadata'][KEPT] !== undefined)
-    return err(problem(`metadata.${KEPT}`, 'is reserved by the service. Use another name'))
-  return readCommon(body).andThen((common) =>
-    readInput(body['input'], { param: 'input', first: instructions ?? undefined, answers }).andThen(
-      (input) =>
-        readPlace(body).map((place) => ({
-          ...common,
-          input,
-          background: background === true,
-          ...place,
-        })),
-    ),
-  )
+    throw new RequestRefusal(
+      problem(`metadata.${KEPT}`, 'is reserved by the service. Use another name'),
+    )
+  return {
+    ...readCommon(body),
+    input: readInput(body['input'], { param: 'input', first: instructions ?? undefined, answers }),
+    background: background === true,
+    ...readPlace(body),
+  }
 }
 
 /** `conversation` names the session, and `previous_response_id` one of its messages. */
-function readPlace(
-  body: JsonObject,
-): Result<Pick<ResponseRequest, 'sessionId' | 'previous'>, Problem> {
+function readPlace(body: JsonObject): Pick<ResponseRequest, 'sessionId' | 'previous'> {
   const previousId = body['previous_response_id'] ?? undefined
   const conversation = body['conversation'] ?? undefined
   const sessionId = isJsonObject(conversation) ? conversation['id'] : conversation
   if (conversation !== undefined && typeof sessionId !== 'string')
-    return err(problem('conversation', 'must be a text, or an object with an id'))
+    throw new RequestRefusal(problem('conversation', 'must be a text, or an object with an id'))
   if (previousId === undefined)
-    return ok({ sessionId: sessionId as string | undefined, previous: undefined })
+    return { sessionId: sessionId as string | undefined, previous: undefined }
   if (conversation !== undefined)
-    return err(problem('previous_response_id', 'cannot be combined with conversation'))
+    throw new RequestRefusal(
+      problem('previous_response_id', 'cannot be combined with conversation'),
+    )
   const id = typeof previousId === 'string' ? previousId : ''
   const previous = parseResponseId(id)
-  if (!previous) return err(problem('previous_response_id', 'is not the id of a response'))
-  return ok({ sessionId: undefined, previous: { ...previous, id } })
+  if (!previous)
+    throw new RequestRefusal(problem('previous_response_id', 'is not the id of a response'))
+  return { sessionId: undefined, previous: { ...previous, id } }
 }
 
 const isText = (value: unknown): value is string | null | undefined =>

@@ -1,14 +1,14 @@
+import { errorIn } from '@org/agent-messaging-core/runtime'
 import type { Agent, Message } from '@org/agent-messaging-core'
 import type { JsonObject } from '@org/agent-messaging-core/runtime'
-import { allowAccess, type KitEnv, reply } from '@org/agent-messaging-http-kit'
+import { allowAccess, type KitEnv, reply, RequestRefusal } from '@org/agent-messaging-http-kit'
 import { type Context, Hono } from 'hono'
-import { err, ok, type Result } from 'neverthrow'
-import { type EndpointError, type Problem, refuse } from '../errors.js'
+import { refuse } from '../errors.js'
 import { replyStream } from '../event-stream.js'
 import { problem } from '../fields.js'
 import { inputItemId, type MessageRef, parseResponseId, responseId } from '../ids.js'
 import type { Deps } from '../options.js'
-import { refuseSend, replayed, sendAsked, sendRoute } from '../send.js'
+import { replayed, sendAsked, sendRoute } from '../send.js'
 import { deletedMetadata, isDeleted, type Kept, metadataOf, responseBody } from './body.js'
 import { ResponseEvents } from './events.js'
 import { MOST_TURNS, type Place, placeOf } from './place.js'
@@ -29,25 +29,19 @@ export const responseRoutes = (d: Deps) => {
 }
 
 async function createResponse(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
-  const answers = await readReferences(c, d, body['input'])
-  if (answers.isErr()) return refuseSend(c, answers.error)
-  const read = readResponseRequest(body, answers.value)
-  if (read.isErr()) return refuseSend(c, read.error)
-  const request = read.value
+  const request = readResponseRequest(body, await readReferences(c, d, body['input']))
   const place = await placeOf(c, d, request)
-  if (place.isErr()) return refuseSend(c, place.error)
   const { agent, endUserId, background } = request
   const waitMs = background || request.stream ? 0 : d.maxWaitMs
   const metadata = metadataOf(request.metadata, keptOf(request))
   const send = ({ sessionId, input }: Place) =>
     sendAsked(c, d, { fields: FIELDS, agent, input, sessionId, endUserId, metadata }, waitMs)
-  let sent = await send(place.value)
-  const { original } = place.value
-  // A repeated request finds its first message behind the previous one, which looks like a branch.
-  if (sent.isErr() && sent.error.kind === 'idempotency_mismatch' && original)
-    sent = await send(original)
-  if (sent.isErr()) return refuseSend(c, sent.error)
-  const { message, attached } = sent.value
+  const { original } = place
+  const { message, attached } = await send(place).catch((thrown) => {
+    // A repeated request finds its first message behind the previous one, which looks like a branch.
+    if (original && errorIn(thrown).kind === 'idempotency_mismatch') return send(original)
+    throw thrown
+  })
   if (isDeleted(message)) return refuse(c, { kind: 'message_not_found' })
   if (request.stream) return streamResponse(c, d, message, agent)
   return reply(c, 200, responseBody(message, agent), replayed(attached))
@@ -68,20 +62,13 @@ async function withResponse(
 ): Promise<Response> {
   const ref = parseResponseId(c.req.param('id') ?? '')
   if (!ref) return refuse(c, { kind: 'message_not_found' })
-  const found = await find(c, d, ref)
-  return found.isErr() ? refuse(c, found.error) : answer(c, d, found.value)
+  return answer(c, d, await find(c, d, ref))
 }
 
-async function find(
-  c: Context<KitEnv>,
-  d: Deps,
-  ref: MessageRef,
-): Promise<Result<Found, EndpointError>> {
+async function find(c: Context<KitEnv>, d: Deps, ref: MessageRef): Promise<Found> {
   const projectId = c.get('projectId')
   const message = await readStored(c, d, ref)
-  if (message.isErr()) return err(message.error)
-  const agent = await d.service.agents.get({ projectId, agent: ref.agent })
-  return agent.isErr() ? err(agent.error) : ok({ message: message.value, agent: agent.value })
+  return { message, agent: await d.service.agents.get({ projectId, agent: ref.agent }) }
 }
 
 async function cancelResponse(
@@ -91,10 +78,7 @@ async function cancelResponse(
 ): Promise<Response> {
   const { actor } = c.get('requester')
   const cancelled = await service.messages.cancel({ ...refOf(message), actor })
-  return cancelled.match(
-    (value) => reply(c, 200, responseBody(value, agent.name)),
-    (error) => refuse(c, error),
-  )
+  return reply(c, 200, responseBody(cancelled, agent.name))
 }
 
 const refOf = ({ projectId, agentId: agent, id: messageId }: Message) => ({
@@ -110,12 +94,9 @@ async function deleteResponse(
   { message }: Found,
 ): Promise<Response> {
   const metadata = deletedMetadata(message)
-  const deleted = await service.messages.setMetadata({ ...refOf(message), metadata })
+  await service.messages.setMetadata({ ...refOf(message), metadata })
   const body = { id: responseId(message), object: 'response.deleted', deleted: true }
-  return deleted.match(
-    () => reply(c, 200, body),
-    (error) => refuse(c, error),
-  )
+  return reply(c, 200, body)
 }
 
 /** `?stream=true` reads all events from the first one. */
@@ -153,13 +134,11 @@ async function listInputItems(
   { message }: { readonly message: Message },
 ): Promise<Response> {
   const page = readPage(c)
-  if (page.isErr()) return refuse(c, page.error)
   const { projectId, agentId: agent, id: messageId, state } = message
   const limit = { maxTurns: MOST_TURNS, maxLength: service.policy.limits.earlierTurnsLength }
   const found = await service.messages.history({ projectId, agent, messageId, ...limit })
-  if (found.isErr()) return refuse(c, found.error)
   // The history ends with this message if it has an answer.
-  const past = state.kind === 'responded' ? found.value.slice(0, -1) : found.value
+  const past = state.kind === 'responded' ? found.slice(0, -1) : found
   const texts = past.flatMap((turn): Spoken[] => [
     { role: 'user', text: turn.message },
     { role: 'assistant', text: turn.response },
@@ -167,12 +146,11 @@ async function listInputItems(
   const newestFirst = [...texts, { role: 'user', text: message.message } as const]
     .toReversed()
     .map((spoken, place) => itemOf(inputItemId(message, place), spoken))
-  const items = page.value.order === 'asc' ? newestFirst.toReversed() : newestFirst
-  const start =
-    page.value.after === undefined ? 0 : items.findIndex(({ id }) => id === page.value.after) + 1
-  if (start === 0 && page.value.after !== undefined)
+  const items = page.order === 'asc' ? newestFirst.toReversed() : newestFirst
+  const start = page.after === undefined ? 0 : items.findIndex(({ id }) => id === page.after) + 1
+  if (start === 0 && page.after !== undefined)
     return refuse(c, problem('after', 'must be the id of an item of this list'))
-  const data = items.slice(start, start + page.value.limit)
+  const data = items.slice(start, start + page.limit)
   return reply(c, 200, {
     object: 'list',
     data,
@@ -202,11 +180,12 @@ type ItemPage = {
   readonly after: string | undefined
 }
 
-function readPage(c: Context<KitEnv>): Result<ItemPage, Problem> {
+function readPage(c: Context<KitEnv>): ItemPage {
   const { limit: given = String(DEFAULT_LIMIT), order = 'desc', after } = c.req.query()
   const limit = /^\d{1,3}$/.test(given) ? Number(given) : 0
   if (limit < 1 || limit > MAX_LIMIT)
-    return err(problem('limit', `must be a number from 1 to ${MAX_LIMIT}`))
-  if (order !== 'asc' && order !== 'desc') return err(problem('order', 'must be asc or desc'))
-  return ok({ limit, order, after })
+    throw new RequestRefusal(problem('limit', `must be a number from 1 to ${MAX_LIMIT}`))
+  if (order !== 'asc' && order !== 'desc')
+    throw new RequestRefusal(problem('order', 'must be asc or desc'))
+  return { limit, order, after }
 }

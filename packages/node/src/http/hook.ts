@@ -1,6 +1,6 @@
-import { err, ok, type Access, type Actor } from '@org/agent-messaging-core'
-import { accessProblem, actorOf } from '@org/agent-messaging-core/runtime'
-import type { Authenticate, Requester } from '@org/agent-messaging-http-kit'
+import type { Access, Actor } from '@org/agent-messaging-core'
+import { accessProblem, actorOf, isRefusal } from '@org/agent-messaging-core/runtime'
+import { RequestRefusal, type Authenticate, type Requester } from '@org/agent-messaging-http-kit'
 
 /**
  * Says who sends a request, by the host's own login. `host` is the second argument of `fetch`, or
@@ -32,9 +32,8 @@ export const byHook =
   async (request, options) => {
     const access = await accessOf(hook, request)
     if (access === undefined) return byApiKey(request, options)
-    return isFromOwnPage(request, hook.origins)
-      ? ok(new HostUser(hook, request, access))
-      : err({ kind: 'origin_refused' })
+    if (isFromOwnPage(request, hook.origins)) return new HostUser(hook, request, access)
+    throw new RequestRefusal({ kind: 'origin_refused' })
   }
 
 async function accessOf({ ask }: Hook, request: Request): Promise<Access | undefined> {
@@ -42,8 +41,10 @@ async function accessOf({ ask }: Hook, request: Request): Promise<Access | undef
   try {
     answer = await ask(request)
   } catch (error) {
-    // Hono handles only instances of Error.
-    throw error instanceof Error ? error : new Error(String(error))
+    // Hono handles only instances of Error. A call of the service that failed is no refusal here.
+    throw error instanceof Error && !isRefusal(error)
+      ? error
+      : new Error(String(error), { cause: error })
   }
   if (answer === undefined || answer === null) return undefined
   const problem = accessProblem(answer)

@@ -2,7 +2,6 @@ import { request as httpRequest } from 'node:http'
 import { randomBytes } from 'node:crypto'
 import { newApiKey } from '@org/agent-messaging-core/runtime'
 import { fakeClock } from '@org/agent-messaging-testing'
-import { ok, okAsync, ResultAsync } from 'neverthrow'
 import { expect, it, onTestFinished } from 'vitest'
 import {
   CredentialThrottle,
@@ -13,7 +12,7 @@ import { openListener, type Bindings } from './http-listener.js'
 
 const GOOD = 'Bearer a-valid-key'
 const NO_CHECKS = {
-  isValidKey: () => okAsync(false),
+  isValidKey: async () => false,
   isRunToken: () => false,
   onUntrustedProxy: () => undefined,
 }
@@ -194,7 +193,7 @@ function withKeys(valid: readonly string[]) {
     isValidKey: (key) => {
       reads.push(key)
       const end = new Promise<void>((resolve) => ends.push(resolve))
-      return new ResultAsync(end.then(() => ok(valid.includes(key))))
+      return end.then(() => valid.includes(key))
     },
     isRunToken: ({ messageId, runToken }) => runToken === `amr_1_${messageId}`,
     onLocked: () => undefined,

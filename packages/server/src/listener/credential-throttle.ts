@@ -3,13 +3,14 @@ import type { IncomingMessage } from 'node:http'
 import { isConsolePath } from '@org/agent-messaging-console/path'
 import type { Unavailable } from '@org/agent-messaging-core'
 import {
+  errorIn,
   isMistyped,
   retrySecondsOf,
   textOf,
   TurnQueue,
   type Clock,
 } from '@org/agent-messaging-core/runtime'
-import type { ResultAsync } from 'neverthrow'
+import { err, ok } from 'neverthrow'
 import { getPath } from 'hono/utils/url'
 import ipaddr from 'ipaddr.js'
 import proxyAddress from 'proxy-addr'
@@ -37,7 +38,7 @@ export type ThrottleOptions = {
   /** Tells whether a successful answer of this path proves that the credential is valid. */
   readonly isGuarded: (path: string) => boolean
   /** Reads the key. */
-  readonly isValidKey: (apiKey: string) => ResultAsync<boolean, Unavailable>
+  readonly isValidKey: (apiKey: string) => Promise<boolean>
   /** Checks the token of a callback without a read. */
   readonly isRunToken: (callback: { messageId: string; runToken: string }) => boolean
   readonly onLocked: (address: string) => void
@@ -127,7 +128,12 @@ export class CredentialThrottle {
     if (isMistyped(token)) return false
     const { socket } = bindings.incoming
     const turn = { group: networkOf(caller), caller: new Connection(socket) }
-    const found = await this.#lookUps.run(turn, () => this.#options.isValidKey(token))
+    const found = await this.#lookUps.run<boolean, Unavailable>(turn, () =>
+      this.#options.isValidKey(token).then(
+        (isValid) => ok(isValid),
+        (thrown) => err(errorIn(thrown) as Unavailable),
+      ),
+    )
     if (found.isErr()) return found.error
     if (found.value) this.#remember(credential)
     return found.value

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { HOLD_CAUSES, type HoldCause } from '@org/agent-messaging-core'
 import type { Fact } from '@org/agent-messaging-core/runtime'
-import { okAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 import { createMetrics } from './metrics.js'
 
@@ -19,7 +18,7 @@ const service = {
     attempts: 0,
     limits: { growing: 0, refusals: 0, slots: 0, setting: 0, circuit: 0 },
   }),
-  backlog: () => okAsync({ messages, deliveries: { open: 9, due: 1, held, ...webhooks } }),
+  backlog: async () => ({ messages, deliveries: { open: 9, due: 1, held, ...webhooks } }),
   now: () => 0,
 }
 const run = { name: 'run.finished', durationMs: 1, agentName: 'a' } as const

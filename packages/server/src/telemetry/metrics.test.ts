@@ -1,5 +1,5 @@
+import { MessagingError } from '@org/agent-messaging-core'
 import type { Fact } from '@org/agent-messaging-core/runtime'
-import { errAsync, okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createMetrics } from './metrics.js'
 
@@ -31,7 +31,7 @@ const backlog = {
 const LIMITS = { growing: 3, refusals: 2, slots: 1, setting: 0, circuit: 0 }
 const service = {
   load: () => ({ waitingCallers: 7, waitingReaders: 6, runs: 8, attempts: 9, limits: LIMITS }),
-  backlog: () => okAsync(backlog),
+  backlog: async () => backlog,
   now: () => NOW,
 }
 
@@ -179,7 +179,7 @@ describe('the metrics', () => {
   it('omit the backlog while the storage is unavailable', async () => {
     const metrics = createMetrics()
     await metrics.read(service)
-    const away = () => errAsync({ kind: 'unavailable', reason: 'away' } as const)
+    const away = () => Promise.reject(new MessagingError({ kind: 'unavailable', reason: 'away' }))
     const { text } = await metrics.read({ ...service, backlog: away })
     expect(text).toMatch(/^agent_messaging_storage_up 0$/m)
     expect(text).toMatch(/^agent_messaging_waiting_callers 7$/m)

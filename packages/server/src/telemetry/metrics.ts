@@ -1,5 +1,5 @@
 import type { MessagingService } from '@org/agent-messaging-core'
-import type { Telemetry } from '@org/agent-messaging-core/runtime'
+import { orUndefined, type Telemetry } from '@org/agent-messaging-core/runtime'
 import type { MetricsText, RequestFacts } from '@org/agent-messaging-adapter-http'
 import { factMetrics } from './fact-metrics.js'
 import { instruments, type Instruments, type Instrument } from './instruments.js'
@@ -51,7 +51,7 @@ export function createMetrics(exported?: MetricExport): Metrics {
   const state = stateGauges(make)
   const ofProcess = processMetrics(makeOfProcess)
   async function refresh(service: Observed) {
-    state.show(service.load(), (await service.backlog()).unwrapOr(undefined), service.now())
+    state.show(service.load(), await orUndefined(service.backlog()), service.now())
     ofProcess.show()
   }
   const declared = [...make.declared, ...makeOfProcess.declared]

@@ -35,7 +35,7 @@ async function sendTo(handler: () => Promise<string>): Promise<ReadableSpan[]> {
     runtimes: [functionRuntime({ own: handler })],
   })
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'p' }))._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'p' })
   const runtime = { kind: 'function', handler: 'own' }
   await service.agents.create({ projectId, name: 'own', desiredState: 'running', runtime })
   await service.messages.send({ projectId, agent: 'own', sessionId: 's', message: 'hi' })

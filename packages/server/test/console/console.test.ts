@@ -17,7 +17,7 @@ async function anotherWebhook() {
     url: 'https://crm.example.com/third',
     events: ['agent.stopped'],
   })
-  return made._unsafeUnwrap().webhook
+  return made.webhook
 }
 
 /** Finds the position of each line of the first message. */

@@ -1,3 +1,5 @@
+import { orUndefined } from '@org/agent-messaging-core/runtime'
+import { refusalOf } from '@org/agent-messaging-testing'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -52,48 +54,44 @@ describe(
 
     it('deletes an agent by its typed name, with the keyboard only', async () => {
       const ref = { projectId: browser.demo.projectId, agent: 'short-lived' }
-      ;(
-        await browser.demo.service.agents.create({
-          projectId: browser.demo.projectId,
-          name: ref.agent,
-          runtime: { kind: 'http' },
-        })
-      )._unsafeUnwrap()
+      await browser.demo.service.agents.create({
+        projectId: browser.demo.projectId,
+        name: ref.agent,
+        runtime: { kind: 'http' },
+      })
       await browser.signedIn(async (page) => {
         await page.goto(at('/agents'))
         await page.getByRole('link', { name: 'Delete short-lived' }).focus()
         await page.keyboard.press('Enter')
         await page.getByRole('heading', { name: 'Delete agent short-lived?' }).waitFor()
         await page.keyboard.press('Enter')
-        expect((await browser.demo.service.agents.get(ref)).isOk()).toBe(true)
+        await browser.demo.service.agents.get(ref)
         await page.keyboard.type('short-lived')
         await page.keyboard.press('Enter')
         await page.getByText('The agent was deleted').waitFor()
-        expect((await browser.demo.service.agents.get(ref)).isErr()).toBe(true)
+        await refusalOf(browser.demo.service.agents.get(ref))
       })
     })
 
     it('asks again before it deletes an agent with open messages', async () => {
       const agent = 'doomed'
       const { projectId } = browser.demo
-      ;(
-        await browser.demo.service.agents.create({
-          projectId,
-          name: agent,
-          runtime: { kind: 'http' },
-          desiredState: 'running',
-        })
-      )._unsafeUnwrap()
+      await browser.demo.service.agents.create({
+        projectId,
+        name: agent,
+        runtime: { kind: 'http' },
+        desiredState: 'running',
+      })
       const send = async () =>
-        (
-          await browser.demo.service.messages.send({
+        (await orUndefined(
+          browser.demo.service.messages.send({
             projectId,
             agent,
             sessionId: 's',
             message: 'Think',
             waitMs: 0,
-          })
-        ).isOk()
+          }),
+        )) !== undefined
       await expect.poll(send, { timeout: TIMEOUT_MS }).toBe(true)
       onTestFinished(() => browser.demo.hurry(1))
       browser.demo.hurry(0) // The message stays open.
@@ -120,7 +118,7 @@ describe(
         permissions: ['project:message'],
       })
       const { page, complaints } = await browser.visit()
-      await page.goto(browser.signInUrl(made._unsafeUnwrap().key))
+      await page.goto(browser.signInUrl(made.key))
       expect(await page.getByRole('navigation', { name: 'Main' }).textContent()).toBe(
         'OverviewSessionsMessagesQuestions 1 open',
       )
@@ -219,7 +217,7 @@ describe(
           message: 'Write a summary',
           waitMs: 0,
         })
-        const turn = page.locator(`#turn-${sent._unsafeUnwrap().message.id}`)
+        const turn = page.locator(`#turn-${sent.message.id}`)
         await turn.locator('.asked', { hasText: 'Write a summary' }).waitFor()
         await turn.locator('.answered.busy strong', { hasText: 'Summary' }).waitFor()
         browser.demo.hurry(1)

@@ -13,7 +13,7 @@ async function newestDelivery(webhookId: string, filter: object = {}): Promise<s
     { projectId: browser.demo.projectId, webhookId, ...filter },
     { limit: 1 },
   )
-  return found._unsafeUnwrap().data[0]?.id ?? ''
+  return found.data[0]?.id ?? ''
 }
 
 async function anotherWebhook() {
@@ -22,7 +22,7 @@ async function anotherWebhook() {
     url: 'https://crm.example.com/third',
     events: ['agent.stopped'],
   })
-  return made._unsafeUnwrap().webhook
+  return made.webhook
 }
 
 describe(
@@ -124,7 +124,7 @@ describe(
         await page.getByText('done', { exact: true }).waitFor()
       })
       const ref = { projectId: browser.demo.projectId, webhookId: id }
-      ;(await browser.demo.service.webhooks.delete(ref))._unsafeUnwrap()
+      await browser.demo.service.webhooks.delete(ref)
     })
 
     it('retries a failed message', async () => {

@@ -141,10 +141,12 @@ export async function playDemo() {
     },
   })
   await service.start()
-  const { id: projectId } = (await service.projects.create({ name: 'demo' }))._unsafeUnwrap()
-  const { key } = (
-    await service.keys.create({ projectId, name: 'operator', permissions: PERMISSIONS })
-  )._unsafeUnwrap()
+  const { id: projectId } = await service.projects.create({ name: 'demo' })
+  const { key } = await service.keys.create({
+    projectId,
+    name: 'operator',
+    permissions: PERMISSIONS,
+  })
 
   for (const [name, kind] of [
     ['support', 'openai'],
@@ -186,7 +188,7 @@ export async function playDemo() {
   ]
   const webhooks = []
   for (const hook of hooks)
-    webhooks.push((await service.webhooks.create({ projectId, ...hook }))._unsafeUnwrap().webhook)
+    webhooks.push((await service.webhooks.create({ projectId, ...hook })).webhook)
 
   const send = (agent, sessionId, message, more = {}) =>
     service.messages.send({ projectId, agent, sessionId, message, waitMs: 0, ...more })

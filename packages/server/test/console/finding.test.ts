@@ -14,14 +14,14 @@ const OVERFLOWING = `[...document.querySelectorAll('.scroll')].filter((box) => b
 
 async function keyWith(permissions: readonly Permission[], projectId = browser.demo.projectId) {
   const made = await browser.demo.service.keys.create({ projectId, name: 'other', permissions })
-  return made._unsafeUnwrap().key
+  return made.key
 }
 
 /** Returns the newest message of the session, with its deliveries. */
 async function found(sessionId: string) {
   const { projectId, service } = browser.demo
   const page = { limit: 1 }
-  const [one] = (await service.messages.search({ projectId, sessionId, page }))._unsafeUnwrap().data
+  const [one] = (await service.messages.search({ projectId, sessionId, page })).data
   if (!one) throw new Error(`no message in ${sessionId}`)
   return one
 }
@@ -36,7 +36,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
     browser = await openDemoBrowser()
     const { projectId, service } = browser.demo
     const long = { projectId, agent: 'support', sessionId: LONG_SESSION, waitMs: 0 }
-    ;(await service.messages.send({ ...long, message: 'Please fail' }))._unsafeUnwrap()
+    await service.messages.send({ ...long, message: 'Please fail' })
     const hasFailed = async () =>
       expect((await found(LONG_SESSION)).deliveries.length).toBeGreaterThan(0)
     await vi.waitFor(hasFailed, { timeout: TIMEOUT_MS })
@@ -100,7 +100,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
       }
       const { projectId, service } = browser.demo
       const elsewhere = { projectId, agent: 'triage', sessionId: 'order-4713', message: 'Hi' }
-      ;(await service.messages.send({ ...elsewhere, waitMs: 0 }))._unsafeUnwrap()
+      await service.messages.send({ ...elsewhere, waitMs: 0 })
       await search(page, 'order-4713')
       expect(await text(page)).toMatch(/agent triage[^]*agent support/)
       await search(page, 'example')
@@ -113,7 +113,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
   it('finds nothing that the key cannot read', async () => {
     const { service } = browser.demo
     const { message } = await found('order-4711')
-    const project = (await service.projects.create({ name: 'stranger' }))._unsafeUnwrap()
+    const project = await service.projects.create({ name: 'stranger' })
     const everything = ['project:message', 'project:webhooks'] as const
     for (const [key, hidden] of [
       [await keyWith(everything, project.id), [message.id, 'order-4711', 'chat.example']],
@@ -198,7 +198,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
   it('limits a webhook to an agent, sessions and metadata, and removes the filter', async () => {
     const { projectId, service, webhooks } = browser.demo
     const ref = { projectId, webhookId: webhooks[0]?.id ?? '' }
-    const filterNow = async () => (await service.webhooks.get(ref))._unsafeUnwrap().filter
+    const filterNow = async () => (await service.webhooks.get(ref)).filter
     await browser.signedIn(async (page) => {
       await page.goto(at(`/webhooks/${ref.webhookId}/edit`))
       await page.getByText('Filter', { exact: true }).click()
@@ -207,7 +207,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
       await page.getByLabel('Only messages with this metadata').fill('plan = pro\nsize exists')
       await page.getByRole('button', { name: 'Save' }).click()
       await page.getByText('The changes were saved').waitFor()
-      const agent = (await service.agents.get({ projectId, agent: 'support' }))._unsafeUnwrap()
+      const agent = await service.agents.get({ projectId, agent: 'support' })
       expect(await filterNow()).toEqual({
         agentId: agent.id,
         sessionIdPrefix: 'order-',
@@ -232,7 +232,7 @@ describe('finding things in the console', { ...needs('chromium'), timeout: 2 * T
   it('the sessions page opens at the agent with the newest message', async () => {
     const { projectId, service } = browser.demo
     const greeting = { sessionId: 'new', message: 'Hello', waitMs: 0 }
-    ;(await service.messages.send({ projectId, agent: 'translator', ...greeting }))._unsafeUnwrap()
+    await service.messages.send({ projectId, agent: 'translator', ...greeting })
     await browser.signedIn(async (page) => {
       await page.goto(at('/sessions'))
       expect(await page.locator('.tabs a[aria-current]').textContent()).toBe('translator')

@@ -87,7 +87,7 @@ describe('the keyboard alone', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }
       await page.getByText('Typed by hand').first().waitFor()
       const { projectId, service } = browser.demo
       const found = await service.messages.search({ projectId, page: { limit: 1 } })
-      expect(found._unsafeUnwrap().data[0]?.message.message).toBe('Typed by hand')
+      expect(found.data[0]?.message.message).toBe('Typed by hand')
     })
   })
 
@@ -108,8 +108,7 @@ describe('the keyboard alone', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }
       await press(page, 'Disable')
       const { projectId, service } = browser.demo
       const status = async () =>
-        (await service.webhooks.get({ projectId, webhookId: webhook(1) }))._unsafeUnwrap().status
-          .kind
+        (await service.webhooks.get({ projectId, webhookId: webhook(1) })).status.kind
       expect(await status()).toBe('disabled')
       await press(page, 'Enable')
       expect(await status()).toBe('enabled')

@@ -32,7 +32,7 @@ async function linkFor(
   const { service } = browser.demo
   const returnUrl = `${platformOrigin}/`
   const made = await service.portals.create({ projectId, permissions, returnUrl })
-  return browser.at(`/portal?code=${made._unsafeUnwrap().code}`)
+  return browser.at(`/portal?code=${made.code}`)
 }
 
 async function faultsOf(page: Page): Promise<string[]> {
@@ -84,7 +84,7 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
       await page.locator('tbody a').first().click()
       const { projectId, service } = browser.demo
       const log = () => service.auditLog.list({ projectId }, { limit: 1 })
-      expect((await log())._unsafeUnwrap().data).toMatchObject([
+      expect((await log()).data).toMatchObject([
         { action: 'webhook.created', actor: { kind: 'portal' } },
       ])
       await page.locator('button#redeliver').click()
@@ -115,7 +115,7 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
 
   it.each([360, 1280])('asks before it replaces another session, at %i pixels', async (width) => {
     const name = 'A customer with a long name, of Llanfairpwllgwyngyll'
-    const other = (await browser.demo.service.projects.create({ name }))._unsafeUnwrap()
+    const other = await browser.demo.service.projects.create({ name })
     const viewport = { width, height: 800 }
     await browser.signedIn(
       async (page) => {

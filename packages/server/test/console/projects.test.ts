@@ -1,3 +1,4 @@
+import { refusalOf } from '@org/agent-messaging-testing'
 import { PERMISSIONS } from '@org/agent-messaging-core'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
@@ -42,14 +43,14 @@ describe(
         await submit(page, 'Name', 'the importer')
         const key = (await page.locator('#secret').textContent()) ?? ''
         const { keys } = browser.demo.service
-        const { permissions } = (await keys.authenticate(key))._unsafeUnwrap()
+        const { permissions } = await keys.authenticate(key)
         expect(permissions).toEqual(['project:events'])
 
         await follow(page, 'Done')
         await follow(page, 'Revoke the importer')
         await page.getByRole('button', { name: 'Revoke key' }).focus()
         await enter(page)
-        expect((await keys.authenticate(key)).isErr()).toBe(true)
+        await refusalOf(keys.authenticate(key))
 
         await follow(page, 'demo')
         await follow(page, 'Audit log')
@@ -75,10 +76,10 @@ describe(
 
     it('a form of a project that another tab has left changes nothing', async () => {
       const { service } = browser.demo
-      const other = (await service.projects.create({ name: 'other' }))._unsafeUnwrap()
+      const other = await service.projects.create({ name: 'other' })
       const all = { projectId: other.id, name: 'all', permissions: PERMISSIONS }
-      const { key } = (await service.keys.create(all))._unsafeUnwrap()
-      const keysNow = async () => (await service.keys.list(other.id, { limit: 9 }))._unsafeUnwrap()
+      const { key } = await service.keys.create(all)
+      const keysNow = async () => await service.keys.list(other.id, { limit: 9 })
       await browser.signedIn(
         async (page) => {
           await page.goto(browser.at('/keys'))

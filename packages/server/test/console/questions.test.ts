@@ -11,7 +11,7 @@ async function ask(sessionId: string): Promise<string> {
   const { projectId, service } = browser.demo
   const message = { agent: 'support', sessionId, message: 'Please refund order 4711', waitMs: 0 }
   const sent = await service.messages.send({ projectId, ...message })
-  const { id } = sent._unsafeUnwrap().message
+  const { id } = sent.message
   await vi.waitFor(async () => expect(await stateOf(id)).toBe('input_required'), {
     timeout: TIMEOUT_MS,
   })
@@ -21,7 +21,7 @@ async function ask(sessionId: string): Promise<string> {
 async function stateOf(messageId: string): Promise<string | undefined> {
   const { projectId, service } = browser.demo
   const found = await service.messages.search({ projectId, messageId, page: { limit: 1 } })
-  return found._unsafeUnwrap().data[0]?.message.state.kind
+  return found.data[0]?.message.state.kind
 }
 
 describe('questions in the console', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => {

@@ -34,9 +34,9 @@ describe('each screen of the console', { ...needs('chromium'), timeout: 5 * TIME
     const { projectId, service } = browser.demo
     const [name, description] = ['a'.repeat(63), 'W'.repeat(200)]
     const agent = { projectId, name, runtime: { kind: 'http' } }
-    ;(await service.agents.create(agent))._unsafeUnwrap()
+    await service.agents.create(agent)
     const hook = { projectId, url: 'https://crm.example.com/', events: ['*'] as const, description }
-    const { id } = (await service.webhooks.create(hook))._unsafeUnwrap().webhook
+    const { id } = (await service.webhooks.create(hook)).webhook
     await browser.signedIn(
       async (page) => {
         for (const path of [
