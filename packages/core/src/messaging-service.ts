@@ -85,7 +85,7 @@ import type { Project, SignIn } from './ports/credential-store.js'
 import type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
 import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
-import type { AcceptStores } from './ports/storage.js'
+import type { HostTransaction } from './ports/storage.js'
 import type { Page, PageOf, Unavailable } from './ports/stored.js'
 import type { DeliveryRef } from './webhooks/manage-deliveries.js'
 import type {
@@ -185,12 +185,12 @@ interface MessageCalls {
   send(input: SendInput): AnswerOf<Sent, SendError>
   /**
    * Accepts the message in a transaction of the host, such as the one that writes the order which
-   * the message is about. Both commit, or neither. The message is queued, and the next poll of a
-   * process that runs the agent finds it. The call does not wait for the answer.
+   * the message is about. Both commit, or neither. The message is queued, and a process that runs the
+   * agent is woken at the end of the transaction. The call does not wait for the answer.
    */
   enqueue(
     input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook'>,
-    transaction: AcceptStores,
+    transaction: HostTransaction,
   ): AnswerOf<Sent, SendError>
   /** Returns a message in its present state. */
   get(input: GetMessageInput): AnswerOf<Message, GetMessageError>

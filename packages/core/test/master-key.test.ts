@@ -18,7 +18,7 @@ async function scene() {
   await first.webhooks.create({ projectId, url: 'https://r.example/', events: ['*'] })
   await first.tick({ budgetMs: 0 })
   const sent = { projectId, agent: 'bot', sessionId: 's', message: 'hello', waitMs: 0 }
-  await first.messages.enqueue(sent, platform.storage)
+  await first.messages.enqueue(sent, { ...platform.storage, onEnd: () => undefined })
   return { ...platform, on, projectId }
 }
 

@@ -145,7 +145,7 @@ describe('an idempotency key', () => {
       for (const sending of [
         service.messages.send(other),
         service.messages.send({ ...other, hook }),
-        service.messages.enqueue(other, storage),
+        service.messages.enqueue(other, { ...storage, onEnd: () => undefined }),
       ])
         expect(await refusalOf(sending)).toEqual({ kind: 'idempotency_mismatch' })
       expect(telemetry.facts.slice(before)).toEqual([])

@@ -1,5 +1,6 @@
 import { createService, type MessagingService } from '@org/agent-messaging-core'
 import { fakePlatform, refusalOf } from '@org/agent-messaging-testing'
+import type { EventEmitter } from 'node:events'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
@@ -80,10 +81,26 @@ describe("a message in a host's transaction", () => {
       expect(await messages()).toEqual([])
     })
     expect(await orders()).toEqual(['o-1'])
-    await service.tick({ budgetMs: 0 })
+    // The fake clock stands still, so no poll finds the message.
     await expect
       .poll(messages)
       .toMatchObject([{ message: 'o-1', state: { kind: 'responded', response: 're: o-1' } }])
+  })
+
+  it('adds one listener to the connection, however many messages a transaction accepts', async () => {
+    await within('commit', async (client) => {
+      const { connection } = client as unknown as { readonly connection: EventEmitter }
+      const before = connection.listenerCount('readyForQuery')
+      for (let n = 0; n < 9; n++)
+        await service.messages.enqueue(
+          { ...order(`o-${n}`), sessionId: `s-${n}` },
+          inTransaction(client),
+        )
+      expect(connection.listenerCount('readyForQuery')).toBe(before + 1)
+    })
+    await expect
+      .poll(async () => (await messages()).map(({ state }) => state.kind))
+      .toEqual(Array.from({ length: 9 }, () => 'responded'))
   })
 
   it('does not exist after a rollback, and its key is free', async () => {

@@ -1,5 +1,6 @@
 import type { Invalid } from '@org/agent-messaging-core'
-import type { AcceptStores, Unavailable } from '@org/agent-messaging-core/storage'
+import type { HostTransaction, Unavailable } from '@org/agent-messaging-core/storage'
+import type { EventEmitter } from 'node:events'
 import { fromAsyncThrowable, type ResultAsync } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
@@ -14,7 +15,7 @@ import { retried } from '../database/retry.js'
  * which must be READ COMMITTED. The messages exist when the host commits. Until then their sessions
  * are locked, so accept them last. A failure leaves the transaction usable.
  */
-export function inTransaction(client: ClientBase): AcceptStores {
+export function inTransaction(client: ClientBase): HostTransaction {
   const db = queriesOn(client)
   return {
     agents: {
@@ -32,8 +33,36 @@ export function inTransaction(client: ClientBase): AcceptStores {
           return accepted
         }),
     },
+    onEnd: (hear) => void hearersOf(client)?.add(hear),
   }
 }
+
+type Hearers = Set<() => void>
+
+/** One listener per connection, however many messages a transaction accepts. */
+const hearersByConnection = new WeakMap<EventEmitter, Hearers>()
+
+/**
+ * The calls at the end of the client's transaction. The server tells the state of the transaction
+ * after each query, so no NOTIFY is needed (decision 37). Returns undefined for a native client,
+ * which does not show that state.
+ */
+function hearersOf(client: ClientBase): Hearers | undefined {
+  const { connection } = client as { readonly connection?: EventEmitter }
+  const known = connection && hearersByConnection.get(connection)
+  if (!connection || known) return known
+  const hearers: Hearers = new Set()
+  hearersByConnection.set(connection, hearers)
+  connection.on('readyForQuery', ({ status }: { readonly status: string }) => {
+    if (status !== IDLE) return
+    for (const hear of hearers) hear()
+    hearers.clear()
+  })
+  return hearers
+}
+
+/** Outside of a transaction. */
+const IDLE = 'I'
 
 const stored = <T>(work: () => Promise<T>): ResultAsync<T, Unavailable | Invalid> =>
   fromAsyncThrowable(work, errorOf)()

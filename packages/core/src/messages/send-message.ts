@@ -8,7 +8,7 @@ import { tokenTakes, type BucketLevel } from '../domain/access/send-limit.js'
 import { tracedCommit, errorOf } from '../pacing/traced-commit.js'
 import type { Platform } from '../platform.js'
 import type { NewMessage, ReadEarlier, Accepted } from '../ports/message-store.js'
-import type { AcceptStores } from '../ports/storage.js'
+import type { AcceptStores, HostTransaction } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { With } from './context.js'
 import type { Slot } from './runs/dispatcher.js'
@@ -138,17 +138,17 @@ function begin(d: With<'dispatcher'>, { agent, slot, accepted }: Acceptance): vo
 }
 
 export const enqueueMessage =
-  (d: Platform) =>
+  (d: With<'dispatcher'>) =>
   (
     input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook'>,
-    transaction: AcceptStores,
+    transaction: HostTransaction,
   ): ResultAsync<Sent, SendError> =>
     new ResultAsync(enqueue(d, input, transaction))
 
 async function enqueue(
-  d: Platform,
+  d: With<'dispatcher'>,
   input: SendInput,
-  stores: AcceptStores,
+  stores: HostTransaction,
 ): Promise<Result<Sent, SendError>> {
   const checked = checkInput(input, d.policy.limits)
   if (checked.isErr()) return err(checked.error)
@@ -157,6 +157,8 @@ async function enqueue(
   const drafted = draftMessage(d, input, agent.value)
   if (drafted.isErr()) return err(drafted.error)
   const stored = await commit(d, stores, drafted.value)
+  if (stored.isOk() && stored.value.kind === 'created')
+    stores.onEnd(() => d.dispatcher.wake(agent.value.id))
   return stored.andThen((accepted) => sentOf(d, agent.value, drafted.value.born, accepted))
 }
 

@@ -73,6 +73,12 @@ export type AcceptStores = {
   readonly messages: { accept: OrInvalid<MessageStore['accept']> }
 }
 
+/** An open transaction of a host. */
+export type HostTransaction = AcceptStores & {
+  /** Calls `hear` after the transaction has ended. A storage that cannot tell never calls it. */
+  onEnd(hear: () => void): void
+}
+
 /** A host's transaction can be one in which no message can be accepted. */
 type OrInvalid<Call> = Call extends (...input: infer Input) => ResultAsync<infer Value, infer E>
   ? (...input: Input) => ResultAsync<Value, E | Invalid>

@@ -174,7 +174,7 @@ export type {
 } from '../ports/message-store.js'
 export type { Recovery, RecoveryStore } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
-export type { AcceptStores, Storage, TakenOver } from '../ports/storage.js'
+export type { AcceptStores, HostTransaction, Storage, TakenOver } from '../ports/storage.js'
 export { CALLER_LEFT, CLOSED } from '../ports/stored.js'
 export type {
   Audited,
