@@ -19,12 +19,17 @@ import type { WiringOptions } from './wire.js'
 import { randomBytes } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { isPostgresUrl } from './open-database.js'
+import { isPostgresUrl, type HostPool } from './open-database.js'
 import { readOrCreateText } from './private-files.js'
 
 export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' | 'agents'> & {
-  /** `file:data.db`, `:memory:`, or `postgres://…`. */
-  readonly database: string
+  /** `file:data.db`, `:memory:`, or `postgres://…`. Required without `pool`. */
+  readonly database?: string
+  /**
+   * The host's pool of PostgreSQL, instead of `database`. Wake-ups and leases use two more
+   * connections. `stop` does not end the pool. All tables are in the schema `agent_messaging`.
+   */
+  readonly pool?: HostPool
   /** 32 bytes, also as base64 or hex. A file database without one keeps its key in `<file>.key`. */
   readonly masterKey?: Uint8Array | string
   /**
@@ -48,6 +53,7 @@ const OPTIONS: Readonly<Record<keyof MessagingOptions, true>> = {
   masterKey: true,
   otherMasterKeys: true,
   policy: true,
+  pool: true,
   programLog: true,
   programs: true,
   proxy: true,
@@ -99,11 +105,11 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
   const problem = nodeProblem(process.versions.node)
   if (problem !== undefined) throw new SetupError(problem)
   requireKnownOptions(given, OPTIONS)
-  const { database, masterKey, agents = {}, publicUrl, ...options } = given
+  const { database, pool, masterKey, agents = {}, publicUrl, ...options } = given
   // Loaded after the check, because undici does not load on an older Node.
   const { wire } = await import('./wire.js')
   requireAgentNames(Object.keys(agents))
-  const databasePath = databasePathOf(database)
+  const databasePath = databaseOf(database, pool)
   const key = masterKeyOf(masterKey, databasePath)
   const wiring = await wire(
     { ...options, databasePath, masterKey: key, agents: functionsOf(agents) },
@@ -161,6 +167,12 @@ const settingsOf = (agents: Agents): AgentSettings[] =>
 
 const KEY_BYTES = 32
 
+function databaseOf(database: string | undefined, pool: HostPool | undefined) {
+  if ((database === undefined) === (pool === undefined))
+    throw new SetupError('give one of database and pool', 2)
+  return pool ?? databasePathOf(String(database))
+}
+
 /** The path of a `file:` URL; `:memory:` and PostgreSQL URLs stay as they are. */
 function databasePathOf(database: string) {
   if (isPostgresUrl(database) || database === ':memory:') return database
@@ -177,10 +189,13 @@ function databasePathOf(database: string) {
 const shown = (database: string) => database.replace(/\/\/[^@/]*@/, '//…@')
 
 /** The given master key, or the one in the file beside the database, created with the database. */
-function masterKeyOf(given: Uint8Array | string | undefined, databasePath: string): Uint8Array {
+function masterKeyOf(
+  given: Uint8Array | string | undefined,
+  databasePath: string | HostPool,
+): Uint8Array {
   if (given !== undefined) return decoded(given, 'masterKey')
   if (databasePath === ':memory:') return randomBytes(KEY_BYTES)
-  if (isPostgresUrl(databasePath))
+  if (typeof databasePath !== 'string' || isPostgresUrl(databasePath))
     throw new SetupError(
       'masterKey is required for a PostgreSQL database: 32 random bytes that you keep',
       2,

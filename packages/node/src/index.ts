@@ -1,6 +1,7 @@
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.js'
 export type { Access } from '@org/agent-messaging-core'
 export type { HttpHandlers, HttpOptions } from './http/handlers.js'
+export type { HostPool } from './open-database.js'
 export { SetupError } from './setup-error.js'
 export type { ProjectCalls } from './in-project.js'
 export { MessagingError } from '@org/agent-messaging-core'

@@ -12,9 +12,13 @@ import {
   sqliteChunkRelay,
   sqliteLeaseKeeper,
 } from '@org/agent-messaging-adapter-sqlite'
+import type pg from 'pg'
 import { SetupError } from './setup-error.js'
 
 export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
+
+/** A `Pool` of the package `pg`, whose types a host without PostgreSQL does not have. */
+export type HostPool = { connect(): Promise<unknown>; readonly totalCount: number }
 
 export type OpenOptions = {
   /** URL of the same PostgreSQL database that bypasses a transaction pooler. */
@@ -45,9 +49,14 @@ export type OpenedDatabase = {
 }
 
 /** Opens the database and migrates its schema. Rejects with an `SetupError`. */
-export const openDatabase = (database: string, options: OpenOptions): Promise<OpenedDatabase> =>
+export const openDatabase = (
+  database: string | HostPool,
+  options: OpenOptions,
+): Promise<OpenedDatabase> =>
   asSetupError(() =>
-    isPostgresUrl(database) ? openPostgres(database, options) : openSqlite(database, options),
+    typeof database !== 'string' || isPostgresUrl(database)
+      ? openPostgres(database, options)
+      : openSqlite(database, options),
   )
 
 /** Version 0 means that the database has no schema yet. */
@@ -81,21 +90,24 @@ async function asSetupError<T>(work: () => T | Promise<T>) {
 /** Loads the adapter only when it is needed. */
 const postgres = () => import('@org/agent-messaging-adapter-postgres')
 
-async function openPostgres(url: string, options: OpenOptions): Promise<OpenedDatabase> {
-  const { directUrl: connectionString = url, maxConnections, leaseMs, onError } = options
-  const { onSkew, clock } = options
+async function openPostgres(
+  database: string | HostPool,
+  { directUrl, maxConnections, leaseMs, onError, onSkew, clock }: OpenOptions,
+): Promise<OpenedDatabase> {
+  const place =
+    typeof database === 'string'
+      ? { connectionString: database, ...given({ maxConnections }) }
+      : { pool: database as pg.Pool }
+  const direct = directUrl === undefined ? place : { connectionString: directUrl }
   const { openPostgresStorage, postgresLeaseKeeper, postgresSignal } = await postgres()
-  const storage = await openPostgresStorage({
-    connectionString: url,
-    ...given({ maxConnections, onSkew, clock }),
-  })
+  const storage = await openPostgresStorage({ ...place, ...given({ onSkew, clock }) })
   const leaseKeeper = postgresLeaseKeeper({
-    connectionString,
+    ...direct,
     leaseMs,
     onError: (reason) => onError('leaseKeeper', reason),
   })
   const signal = postgresSignal({
-    connectionString,
+    ...direct,
     onError: (reason) => onError('signal', reason),
   })
   return {

@@ -33,7 +33,7 @@ import {
   type AcpProgram,
   type ProgramLog,
 } from '@org/agent-messaging-runtime-process'
-import { openDatabase } from './open-database.js'
+import { openDatabase, type HostPool } from './open-database.js'
 import { SetupError, valueOrSetupError } from './setup-error.js'
 
 /** Agent functions by handler name. */
@@ -42,8 +42,8 @@ export type AgentFunctions = Readonly<Record<string, AgentFunction>>
 export type Programs = Readonly<Record<string, AcpProgram>>
 
 export type WiringOptions = {
-  /** A SQLite file, `:memory:`, or a `postgres://` URL. */
-  readonly databasePath: string
+  /** A SQLite file, `:memory:`, a `postgres://` URL, or a pool of PostgreSQL. */
+  readonly databasePath: string | HostPool
   /**
    * URL of the same PostgreSQL database that bypasses a transaction pooler.
    * Wake-ups need it, because a pooler does not support LISTEN. Default: `databasePath`.

@@ -366,6 +366,25 @@ describe('createMessaging', () => {
       expect(kept.state).toMatchObject({ kind: 'responded' })
     })
 
+    it("works on the host's pool, and leaves it open", async () => {
+      const pool = await postgres.pool()
+      onTestFinished(() => pool.end())
+      const masterKey = Buffer.alloc(32, 7)
+      const messaging = await createMessaging({ pool, masterKey, agents: { shouter: shout } })
+      expect(await answerOf(messaging)).toMatchObject({ kind: 'responded' })
+      await messaging.stop()
+      const { rows } = await pool.query('select state from agent_messaging.messages')
+      expect(rows).toEqual([{ state: 'responded' }])
+    })
+
+    it('refuses a pool without a master key, and with a database', async () => {
+      const pool = await postgres.pool()
+      onTestFinished(() => pool.end())
+      await expect(createMessaging({ pool })).rejects.toThrow('masterKey is required')
+      for (const options of [{}, { pool, database: ':memory:' }])
+        await expect(createMessaging(options)).rejects.toThrow('give one of database and pool')
+    })
+
     it('two programs share a database, and each runs its own agents', async () => {
       const options = { database: await postgres.database(), masterKey: Buffer.alloc(32, 7) }
       const facts: Fact[] = []
