@@ -39,8 +39,8 @@ async function scene(
     insert into agent_messaging.sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id,
         last_message_at)
       overriding system value values (1, 'agent', 's', 2, 1, 1, 1000, 3, '', 0), (2, 'agent', 't', 2, 1, 1, 1000, 3, '', 0);
-    insert into agent_messaging.messages (id, agent_id, session_seq, position, message, principal, attempt, state, created_at)
-      values ('${ID}', 'agent', 1, 1, 'm', '{}', 1, 'running', 0), ('${OTHER}', 'agent', 2, 1, 'm', '{}', 1, 'running', 0)`)
+    insert into agent_messaging.messages (id, agent_id, session_seq, position, message, principal, attempt, state, created_at, open_until)
+      values ('${ID}', 'agent', 1, 1, 'm', '{}', 1, 'running', 0, 0), ('${OTHER}', 'agent', 2, 1, 'm', '{}', 1, 'running', 0, 0)`)
   const said: string[] = []
   const leaseKeeper = postgresLeaseKeeper({
     ...place,

@@ -20,8 +20,8 @@ function scene(options: Partial<SqliteLeaseKeeperOptions> = {}) {
   db.exec(`
     insert into sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
       values (1, 'agent', 's', 2, 1, 2, 1000, 3, '${ID}', 0);
-    insert into messages (seq, id, agent_id, session_seq, position, message, principal, attempt, state, created_at)
-      values (1, '${ID}', 'agent', 1, 1, 'm', '{}', 1, 'running', 0)`)
+    insert into messages (seq, id, agent_id, session_seq, position, message, principal, attempt, state, created_at, open_until)
+      values (1, '${ID}', 'agent', 1, 1, 'm', '{}', 1, 'running', 0, 0)`)
   const leaseKeeper = sqliteLeaseKeeper({ path, leaseMs: 400, ...options })
   onTestFinished(async () => {
     await leaseKeeper.close()
@@ -82,8 +82,8 @@ it.each([
   db.exec(`
     insert into sessions (seq, agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
       values (2, 'agent', 't', 1, 1, 1, 1000, 1, '${other}', 0);
-    insert into messages (seq, id, agent_id, session_seq, position, message, principal, attempt, state, created_at)
-      values (2, '${other}', 'agent', 2, 1, 'm', '{}', 1, 'running', 0)`)
+    insert into messages (seq, id, agent_id, session_seq, position, message, principal, attempt, state, created_at, open_until)
+      values (2, '${other}', 'agent', 2, 1, 'm', '{}', 1, 'running', 0, 0)`)
   leaseKeeper.hold({ messageId: ID, token: 3, until: NEVER })
   leaseKeeper.hold({ messageId: other, token: 1, until: NEVER })
   const otherDueAt = db.prepare<[], number>('select due_at from sessions where seq = 2').pluck()

@@ -97,7 +97,7 @@ describe('retention', () => {
     storage.messages.purge = ({ limit }) => {
       const purged = Math.min(limit, left)
       left -= purged
-      return okAsync(purged)
+      return okAsync({ removed: purged, looked: purged })
     }
     expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedMessages: 2_000 })
   })

@@ -1,4 +1,7 @@
-import type { DeliveryStatus } from '@org/agent-messaging-core/storage'
+import type { DeliveryStatus, MessageStateKind } from '@org/agent-messaging-core/storage'
+
+/** A table with the columns of messages, and the condition of its rows, for the alias `m`. */
+export type MessageSource = { readonly table: string; readonly condition: string }
 
 /** The parts of a statement that SQLite and PostgreSQL write in different ways. */
 export type Dialect = {
@@ -23,11 +26,8 @@ export type Dialect = {
   readonly join: string
   /** The text of a field of a JSON object. */
   readonly json: (column: string, field: string) => string
-  /**
-   * The condition that a message `m` has no answer, as its index has it. On PostgreSQL, a claim
-   * changes no column of an index.
-   */
-  readonly unanswered: string
+  /** The messages of an agent that have no answer, of one state if it is given. */
+  readonly unanswered: (agentId: string, state?: MessageStateKind) => readonly MessageSource[]
   /** The end user of a message `m`, as its indexes have it. */
   readonly endUser: string
   /** The condition that a message `m` has an end user. */

@@ -2,7 +2,7 @@ export { agentStore, changeAgentState, findAgent, selectAgent } from './agents.j
 export { auditStore, record } from './audit.js'
 export { credentialStore, findKey } from './credentials.js'
 export { appendCounts, countsStore, peopleSql } from './counts.js'
-export { atMost, type Dialect } from './dialect.js'
+export { atMost, type Dialect, type MessageSource } from './dialect.js'
 export { deliveryRemovals, finishedDeliveries, principalDeliveries } from './delivery-removals.js'
 export {
   erasePrincipalEvents,

@@ -18,7 +18,7 @@ import {
   type SessionsOf,
   type SessionSummary,
 } from '@org/agent-messaging-core/storage'
-import { atMost, type Dialect } from './dialect.js'
+import { atMost, type Dialect, type MessageSource } from './dialect.js'
 import { messageBacklog } from './backlogs.js'
 import { inScope, scopeParameters } from './session-scope.js'
 import { all, one, sql, type Operation, type Runner, type Sql } from './operation.js'
@@ -27,13 +27,13 @@ import { all, one, sql, type Operation, type Runner, type Sql } from './operatio
  * Append a `where`. The join hides messages whose session has no agent: erased ones, and messages
  * of deleted agents.
  */
-const fromMessages = ({ schema }: Dialect): string => `
-  from ${schema}messages m join ${schema}sessions s on s.seq = m.session_seq
+const fromMessages = ({ schema }: Dialect, table = `${schema}messages`): string => `
+  from ${table} m join ${schema}sessions s on s.seq = m.session_seq
     join ${schema}agents a on a.id = s.agent_id`
 /** Append a `where`. */
-export const selectMessage = (d: Dialect): string => `
+export const selectMessage = (d: Dialect, table?: string): string => `
   select ${selectList(MESSAGE_COLUMNS, 'm')}, ${selectList(MESSAGE_SESSION_COLUMNS, 's')},
-    a.project_id as "projectId" ${fromMessages(d)}`
+    a.project_id as "projectId" ${fromMessages(d, table)}`
 
 export const messageByRef = sql<MessageRef, MessageRow>((d) => {
   const [messageId, agentId, projectId] = ['messageId', 'agentId', 'projectId'].map((name) =>
@@ -69,18 +69,30 @@ export const messageListSql =
               and ${d.plain('m.seq')} between @fromSeq and @toSeq`,
             'm.position',
           ]
-    return `${selectMessage(d)} where ${conditionsOf(filter, d)} and ${page}
-      order by ${by} ${order} ${atMost('@rows')}`
+    const parts = sourcesOf(filter, d).map(
+      ({ table, condition }) => `${selectMessage(d, table)}
+        where ${condition} and ${conditionsOf(filter, d)} and ${page}
+        order by ${by} ${order} ${atMost('@rows')}`,
+    )
+    const [part = ''] = parts
+    return parts.length === 1
+      ? part
+      : `select * from ((${parts.join(') union all (')})) m
+        order by ${by} ${order} ${atMost('@rows')}`
   }
 
 const messageCountSql =
   (
     filter: MessageFilter,
   ): Sql<MessageFilter & { readonly most: number }, { readonly count: number }> =>
-  (d) =>
-    `
-    select count(*) as count from (
-      select 1 ${fromMessages(d)} where ${conditionsOf(filter, d)} ${atMost('@most')}) found`
+  (d) => {
+    const parts = sourcesOf(filter, d).map(
+      ({ table, condition }) => `
+        select * from (select 1 ${fromMessages(d, table)}
+          where ${condition} and ${conditionsOf(filter, d)} ${atMost('@most')}) part`,
+    )
+    return `select count(*) as count from (${parts.join(' union all ')}) found`
+  }
 
 /**
  * Orders by `seq` without an index on it. The planner would rather read all messages in that order
@@ -88,9 +100,19 @@ const messageCountSql =
  */
 const OWN_SEQ = 'm.seq + 0'
 
-/** The few messages without an answer have an index. */
-function conditionsOf(filter: MessageFilter, d: Dialect): string {
+/** The few messages without an answer are found at once. */
+function sourcesOf(filter: MessageFilter, d: Dialect): readonly MessageSource[] {
   const { sessionId, scope, status, state, progress } = filter
+  const isUnanswered =
+    progress !== undefined || status === 'pending' || (state !== undefined && state !== 'responded')
+  // In a scope, the planner would rather read the index of all agents.
+  if (isUnanswered && sessionId === undefined && !scope) return d.unanswered('@agentId', state)
+  const condition = isUnanswered ? "m.state <> 'responded'" : 'true'
+  return [{ table: `${d.schema}messages`, condition }]
+}
+
+function conditionsOf(filter: MessageFilter, d: Dialect): string {
+  const { sessionId, scope, status, state } = filter
   const owner = scope ? 's' : 'm'
   const conditions = [
     sessionId === undefined
@@ -101,12 +123,7 @@ function conditionsOf(filter: MessageFilter, d: Dialect): string {
     `${d.plain('a.project_id')} = @projectId`,
     ...changeConditions(filter),
   ]
-  // In a scope, the planner would rather read the index of all agents.
-  const unanswered = scope ? "m.state <> 'responded'" : d.unanswered
-  const asked = [status, state].filter((one) => one !== undefined)
-  if (progress !== undefined || asked.some((one) => one !== 'responded'))
-    conditions.push(unanswered)
-  if (asked.includes('responded')) conditions.push(`not (${unanswered})`)
+  if (status === 'responded') conditions.push("m.state = 'responded'")
   if (state !== undefined) conditions.push('m.state = @state')
   return conditions.join(' and ')
 }
@@ -180,7 +197,7 @@ export const messageLists = ({ read }: Runner): Pick<MessageStore, Lists> => ({
   }),
   count: read(function* (filter, most) {
     const given = { ...filter, ...scopeParameters(filter.scope), most }
-    return (yield* one(messageCountSql(filter), given))?.count ?? 0
+    return Math.min(most, (yield* one(messageCountSql(filter), given))?.count ?? 0)
   }),
   // Ordered by the newest message's id, because ids grow with time.
   listSessions: read(function* ({ scope, ...agent }, { limit, cursor = FIRST }) {

@@ -23,19 +23,25 @@ type PrincipalMessage = Seq & {
   readonly isOpen: boolean | number
 }
 
-/** Skips locked sessions until the next purge. */
+/** The oldest messages that can be final. Skips locked sessions until the next purge. */
 export const finishedMessages = sql<Purge, Seq & { readonly sessionSeq: number }>(
   ({ schema, join, lock }) => `
     select m.seq, s.seq as "sessionSeq"
     from ${schema}messages m ${join} ${schema}sessions s on s.seq = m.session_seq
-    where m.finished_at < @finishedBefore
-    order by m.finished_at ${atMost('@limit')} ${lock('update of s skip locked')}`,
+    where m.open_until < @finishedBefore
+    order by m.open_until ${atMost('@limit')} ${lock('update of s skip locked')}`,
 )
-/** Checks again that messages are final. A retry can have changed one before the session lock. */
+/** A retry can have changed a final message before the session lock. */
 const removeFinished = sql<Seqs & Pick<Purge, 'finishedBefore'>>(
   ({ schema, oneOf }) => `
     delete from ${schema}messages
     where ${oneOf('seq', 'seqs', 'bigint')} and finished_at < @finishedBefore`,
+)
+/** Puts off the other messages, so that the next purges do not look at them again. */
+const putOff = sql<Seqs & { readonly now: Instant }>(
+  ({ schema, oneOf }) => `
+    update ${schema}messages set open_until = coalesce(finished_at, @now)
+    where ${oneOf('seq', 'seqs', 'bigint')}`,
 )
 const removeEmpty = sql<Seqs>(
   ({ schema, oneOf }) => `
@@ -153,10 +159,11 @@ export const messageRemovals = ({ write }: Runner): Pick<MessageStore, Removals>
     const rows = yield* all(finishedMessages, purge)
     const seqs = rows.map(({ seq }) => seq)
     const removed = yield* run(removeFinished, { ...purge, seqs })
+    if (removed < rows.length) yield* run(putOff, { ...purge, seqs })
     const sessions = { seqs: rows.map(({ sessionSeq }) => sessionSeq) }
     yield* run(removeEmpty, sessions)
     yield* run(renewLast, sessions)
-    return removed
+    return { removed, looked: rows.length }
   }),
   sweep: write(function* ({ limit }) {
     return (yield* sweepErasures(limit)) + (yield* sweepHooks(limit))

@@ -16,9 +16,9 @@ type Jump = { readonly from: Instant; readonly to: Instant; readonly first: Inst
 /** The columns with due times, by table, and the rows that are open. */
 const TIMES: readonly (readonly [table: string, column: string, open: string])[] = [
   ['sessions', 'due_at', `due_at < ${WAITING}`],
-  ['messages as m', 'not_before', 'unanswered'],
-  ['messages as m', 'deadline_at', 'unanswered'],
-  ['messages as m', 'input_due_at', 'true'],
+  ['messages', 'not_before', 'open'],
+  ['messages', 'deadline_at', 'open'],
+  ['messages', 'input_due_at', 'true'],
   ['deliveries', 'due_at', `due_at < ${WAITING}`],
   ['deliveries', 'resume_at', 'due_at is not null'],
   ['webhooks', 'circuit_until', 'true'],
@@ -27,12 +27,15 @@ const TIMES: readonly (readonly [table: string, column: string, open: string])[]
   ['agents', 'retry_at', 'true'],
   ['event_listeners', 'owned_until', 'true'],
 ]
+/** Only open messages have due times. */
+const ofOpenSession = (schema: string): string =>
+  `session_seq in (select seq from ${schema}sessions where due_at is not null)`
 const moves = TIMES.map(([table, column, open]) =>
   sql<Jump>(
-    ({ schema, unanswered }: Dialect) => `
+    ({ schema }: Dialect) => `
       update ${schema}${table}
       set ${column} = case when ${column} > @from then ${column} + @to - @from else @to end
-      where ${open === 'unanswered' ? unanswered : open} and ${column} is not null
+      where ${open === 'open' ? ofOpenSession(schema) : open} and ${column} is not null
         and ${column} > @first`,
   ),
 )

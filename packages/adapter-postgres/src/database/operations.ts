@@ -1,4 +1,11 @@
-import type { Dialect, Operate, Runner, Sql as Statement } from '@org/agent-messaging-sql-kit'
+import type { MessageStateKind } from '@org/agent-messaging-core/storage'
+import type {
+  Dialect,
+  MessageSource,
+  Operate,
+  Runner,
+  Sql as Statement,
+} from '@org/agent-messaging-sql-kit'
 import type { Gateway, Queries } from './gateway.js'
 import { sql, type Sql } from './sql.js'
 
@@ -12,7 +19,7 @@ export const dialect: Dialect = {
   plain: (column) => column,
   join: 'join',
   json: (column, field) => `${column}::json ->> '${field}'`,
-  unanswered: 'm.response is null',
+  unanswered,
   endUser: "m.principal::jsonb ->> 'endUserId'",
   hasEndUser: `strpos(m.principal, '"endUserId"') > 0`,
   deliveryState: 'd.state',
@@ -32,6 +39,24 @@ export const dialect: Dialect = {
         .join(', ')}))`,
   each: (list) => `unnest(@${list}::text[]) as each (value)`,
   among: (column, select) => `${column} = any(array(${select}))`,
+}
+
+/**
+ * Running messages are the heads of sessions. An index of them would change with each answer, and
+ * then each answer would write into all indexes. `offset 0` keeps the planner from other indexes.
+ */
+function unanswered(agentId: string, state?: MessageStateKind): readonly MessageSource[] {
+  const idle = { table: 'agent_messaging.messages', condition: 'm.is_idle' }
+  const running = {
+    table: `(
+      select head.* from agent_messaging.sessions s cross join lateral (
+        select * from agent_messaging.messages
+        where session_seq = s.seq and position = s.head_position offset 0) head
+      where s.agent_id = ${agentId} and s.due_at is not null)`,
+    condition: "m.state = 'running'",
+  }
+  if (state === undefined) return [idle, running]
+  return [state === 'running' ? running : idle]
 }
 
 const known = new WeakMap<Statement<never>, Sql>()

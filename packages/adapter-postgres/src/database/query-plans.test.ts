@@ -53,9 +53,9 @@ const FILL = `
     select 'a' || n, 'p', n, '', '', '', '', '', 1, 1, 1, 0, 0 from generate_series(1, 200) n;
   insert into agent_messaging.sessions (agent_id, session_id, last_position, head_position, open_count, due_at, lease, last_message_id, last_message_at)
     select 'a' || 1 + n % 200, n, 1, 2, 0, case when n % 1000 = 0 then n end, 1, n, n from generate_series(1, 20000) n;
-  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, metadata, principal, attempt, state, response, finished_at, created_at)
+  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, metadata, principal, attempt, state, response, finished_at, created_at, open_until)
     select n, 'a' || 1 + n % 200, n, 1, 'hi', json_build_object('correlationId', 'c' || n),
-      json_build_object('type', 'end_user', 'endUserId', 'u' || n % 5000), 1, 'responded', 'hi', n, n from generate_series(1, 20000) n;
+      json_build_object('type', 'end_user', 'endUserId', 'u' || n % 5000), 1, 'responded', 'hi', n, n, n from generate_series(1, 20000) n;
   insert into agent_messaging.webhooks (id, project_id, url, events, secret, disable_on_gone, ordering, paused, consecutive_failures, circuit_trips,
       created_at, updated_at, is_deleted)
     select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
@@ -96,7 +96,8 @@ const filter = { projectId: 'p', agentId: 'a1' }
 const SEARCHES: readonly [Partial<MessageSearch>, string][] = [
   [{ correlationId: 'c7' }, 'messages_correlation'],
   [{ endUserId: 'u7' }, 'messages_end_user'],
-  [{ state: 'failed' }, 'messages_unanswered'],
+  [{ state: 'failed' }, 'messages_idle'],
+  [{ status: 'pending' }, 'sessions_due'],
   [{ createdAfter: 19_000 }, 'messages_created'],
   [{ createdBefore: 500 }, 'messages_created'],
   [{ status: 'responded' }, 'messages_agent'],
@@ -107,9 +108,15 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   ['list messages', 'messages_agent', messageListSql(filter), page],
   [
     'list pending messages',
-    'messages_unanswered',
+    'messages_idle',
     messageListSql({ ...filter, status: 'pending' }),
     page,
+  ],
+  [
+    'list running messages',
+    'sessions_due',
+    messageListSql({ ...filter, state: 'running' }),
+    { ...page, state: 'running' },
   ],
   [
     "list a session's messages",
@@ -207,7 +214,7 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
   ],
   [
     'purge messages',
-    'messages_finished',
+    'messages_open_until',
     sql(finishedMessages(dialect)),
     { finishedBefore: 5, limit: 100 },
   ],

@@ -210,7 +210,7 @@ it('a failed message is retried or purged, never both', async () => {
     const message = await finished(agent, `${round}`)
     const [retried] = await Promise.all([
       done(storage.messages.retry({ ...refOf(message), now: NOW })),
-      done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 10 })),
+      done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 10, now: NOW })),
     ])
     const left = await done(storage.messages.get(refOf(message)))
     expect(left?.state.kind).toBe(retried?.kind === 'retried' ? 'queued' : undefined)
@@ -271,7 +271,7 @@ it('a forced erasure of an end user during other work leaves the other messages 
       ),
       done(storage.messages.accept(newMessage(agent, { sessionId, ...of('v') }))),
       done(storage.messages.erasePrincipal(step)),
-      done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 100 })),
+      done(storage.messages.purge({ finishedBefore: NOW + 1, limit: 100, now: NOW })),
       done(storage.messages.erasePrincipal({ ...step, limit: 2 })),
     ])
     expect(['recorded', 'lease_lost']).toContain(recorded.kind)

@@ -29,10 +29,10 @@ const fill = (from: number, to: number): string => `
       select 'a' || 1 + n % 3, 's' || n / 30, 10, 11, 0, 1, n, n from generate_series(${from}, ${to}) n
       on conflict do nothing)
   select 1;
-  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, metadata, principal, attempt, state, response, finished_at, created_at)
+  insert into agent_messaging.messages (id, agent_id, session_seq, position, message, metadata, principal, attempt, state, response, finished_at, created_at, open_until)
     select lpad(n::text, 9, '0'), s.agent_id, s.seq, n, 'hi', json_build_object('correlationId', 'c' || n / 3),
       json_build_object('type', 'end_user', 'endUserId', 'u' || n % 100), 1,
-      case when n % 100 = 0 then 'failed' else 'responded' end, case when n % 100 > 0 then 'hi' end, n, n
+      case when n % 100 = 0 then 'failed' else 'responded' end, case when n % 100 > 0 then 'hi' end, n, n, n
     from generate_series(${from}, ${to}) n
       join agent_messaging.sessions s on s.agent_id = 'a' || 1 + n % 3 and s.session_id = 's' || n / 30;
   analyze`

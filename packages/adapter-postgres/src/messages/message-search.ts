@@ -63,7 +63,7 @@ export async function searchMessages(
     beforeAt: cursor === undefined ? MAX : (row?.at ?? 0),
   }
   const end =
-    rest(search, path).length > 0 ? await lastOf(db, search, start, page, lookAt) : undefined
+    rest(search, path).length > 0 ? await lastOf(db, search, path, start, page, lookAt) : undefined
   const bounds = { ...start, last: end?.seq ?? 0, lastAt: end?.at ?? 0, rows: limit + 1 }
   const rows = await db.all(messageSearchSql(search, path), { ...search, ...bounds })
   const { data, nextCursor } = toPage(rows, limit, toMessage)
@@ -115,13 +115,16 @@ async function searchSession(
 async function lastOf(
   db: Queries,
   search: MessageSearch,
+  path: SearchPath,
   start: Before,
   { limit }: PageOf,
   lookAt: number,
 ): Promise<PageStart | undefined> {
   const { agents = 0 } = (await db.one(countAgentsSql, { projectId: search.projectId })) ?? {}
   const share = Math.max(limit + 1, Math.floor(lookAt / Math.max(1, agents)))
-  const statement = lastSearchedSql(search, searchPath(search))
+  // Few messages run.
+  if (path === 'open' && search.state === 'running') return undefined
+  const statement = lastSearchedSql(search, path)
   const mostBytes = Math.floor(MOST_TEXT_BYTES / Math.max(1, agents))
   return db.one(statement, { ...search, ...start, skipped: share - 1, mostBytes })
 }
@@ -135,7 +138,6 @@ function onPath(search: MessageSearch, path: SearchPath): string {
   if (path === 'correlation') conditions.push(HAS_CORRELATION, `${CORRELATION_START} = ${START}`)
   if (path === 'end_user') conditions.push(IS_END_USER)
   if (path === 'asking') conditions.push('m.input_due_at is not null')
-  if (path === 'open') conditions.push('m.response is null')
   if (path === 'time' && createdAfter !== undefined)
     conditions.push('m.created_at >= @createdAfter')
   if (path === 'time' && createdBefore !== undefined)
@@ -190,11 +192,11 @@ const newestFirst = (path: SearchPath): string =>
   `order by ${path === 'time' ? 'm.created_at desc, ' : ''}${seqOf(path)} desc`
 /** The sum keeps the planner from the order of all messages. */
 const seqOf = (path: SearchPath): string => (path === 'scope' ? 'm.seq + 0' : 'm.seq')
-const rowsFrom = (path: SearchPath): string =>
+/** The tables of the path. The last one has the alias `m`. */
+const tableOf = (path: SearchPath): string =>
   path === 'scope'
-    ? `from agent_messaging.sessions s
-        join agent_messaging.messages m on m.session_seq = s.seq`
-    : 'from agent_messaging.messages m'
+    ? `agent_messaging.sessions s join agent_messaging.messages m on m.session_seq = s.seq`
+    : 'agent_messaging.messages m'
 const owners = 'agent_messaging.agents owner'
 const isOwner = ({ agentIds }: MessageSearch): string =>
   `owner.project_id = @projectId ${agentIds ? 'and owner.id = any(@agentIds::text[])' : ''}`
@@ -204,8 +206,8 @@ const lastSearchedSql = (
   search: MessageSearch,
   path: SearchPath,
 ): Sql<MessageSearch & Before & Most, PageStart> => {
-  const rows = `${rowsFrom(path)}
-    where ${onPath(search, path)} ${newestFirst(path)}`
+  const rows = `from ${tableOf(path)}
+    where ${onPath(search, path)} ${path === 'open' ? 'and m.is_idle' : ''} ${newestFirst(path)}`
   const last =
     search.text === undefined
       ? `select ${placeOf(path)} ${rows} limit 1 offset @skipped`
@@ -243,12 +245,22 @@ export function messageSearchSql(
       : `${seqOf(path)} >= @last`
   // The planner would expect that few rows pass, and then read and sort all rows of the path.
   const passes = `case when ${[...rest(search, path), isThere(search)].join(' and ')} then true end`
-  const conditions = [onPath(search, path), reached, passes]
+  const sources =
+    path === 'open'
+      ? dialect
+          .unanswered('owner.id', search.state)
+          .map(({ table, condition }) => ({ table: `${table} m`, condition }))
+      : [{ table: tableOf(path), condition: 'true' }]
+  const places = sources.map(
+    ({ table, condition }) => `
+        select ${placeOf(path)} from ${table}
+        where ${[condition, onPath(search, path), reached, passes].join(' and ')}
+        ${newestFirst(path)} limit @rows`,
+  )
   return sql(`
     with found as materialized (
       select owner.project_id, place.* from ${owners} cross join lateral (
-        select ${placeOf(path)} ${rowsFrom(path)}
-        where ${conditions.join(' and ')} ${newestFirst(path)} limit @rows) place
+        (${places.join(') union all (')})) place
       where ${isOwner(search)}
       order by place.at desc, place.seq desc limit @rows)
     select ${columns} from found owner

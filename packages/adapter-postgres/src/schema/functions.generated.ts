@@ -78,11 +78,12 @@ begin
       written as (
         insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
           fingerprint, message, metadata, principal, trace, earlier_turns, attempt, state,
-          not_before, started_at, created_at)
+          not_before, started_at, created_at, open_until)
         select b.id, b."agentId", b.seq, b.last_position, b."idempotencyKey", b.fingerprint,
           b.message, b.metadata, b.principal, b.trace, b."earlierTurns", b.is_claimed::int,
           case when b.is_claimed then 'running' else 'queued' end,
-          case when not b.is_claimed then b.now end, case when b.is_claimed then b.now end, b.now
+          case when not b.is_claimed then b.now end, case when b.is_claimed then b.now end, b.now,
+          b.now
         from born b where b.seq is not null)
       select b.place, coalesce(b.refused, case when b.seq is null then 'session_full'
           when b.is_claimed then 'claimed' else 'created' end),

@@ -3,9 +3,9 @@
  *
  * - `seq` orders rows and marks places in pages. Callers know the ids, UUIDv7, compared by byte.
  * - Instants are milliseconds since 1970. JSON is text: `jsonb` would reorder signed bodies.
- * - Indexes on `due_at`, on missing answers and on undelivered deliveries hold open rows only.
- * - No index on messages names a column that a claim or an answer changes, except for the partial
- *   ones. So a claim's update stays within its page (HOT).
+ * - Indexes on `due_at` and on undelivered deliveries hold open rows only.
+ * - No index on messages names a column that an answer changes. So its update stays within its page
+ *   and writes into no index (HOT). Running messages are found by their sessions.
  * - Foreign keys are left out where each commit would pay for them. Webhooks and header names would
  *   be locked by each commit, and are never deleted. The session of a message, the event of a
  *   delivery and the delivery of an attempt are inserted or locked by the same transaction, and the
@@ -147,12 +147,16 @@ create table agent_messaging.messages (
   usage text,
   hook_version bigint,
   created_at bigint not null,
+  -- The message was open at least until then. Only the purge changes it.
+  open_until bigint not null,
+  -- True if the message neither runs nor has an answer.
+  is_idle boolean generated always as (state not in ('running', 'responded')) stored,
   unique (session_seq, position)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 create unique index messages_key on agent_messaging.messages (agent_id, idempotency_key)
   where idempotency_key is not null;
 create index messages_agent on agent_messaging.messages (agent_id, seq);
-create index messages_unanswered on agent_messaging.messages (agent_id, seq) where response is null;
+create index messages_idle on agent_messaging.messages (agent_id, seq) where is_idle;
 create index messages_asking on agent_messaging.messages (agent_id, seq)
   where input_due_at is not null;
 create index messages_input_due on agent_messaging.messages (input_due_at)
@@ -169,8 +173,7 @@ create index messages_people
 create index messages_correlation
   on agent_messaging.messages (agent_id, "left"(metadata::jsonb ->> 'correlationId', 64), seq)
   where strpos(metadata, '"correlationId"') > 0;
-create index messages_finished on agent_messaging.messages (finished_at)
-  where finished_at is not null;
+create index messages_open_until on agent_messaging.messages (open_until);
 
 -- Runs that ended without an answer.
 create table agent_messaging.past_runs (

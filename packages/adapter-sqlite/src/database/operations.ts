@@ -23,7 +23,7 @@ export const dialect: Dialect = {
   plain: (column) => `+${column}`,
   join: 'cross join',
   json: (column, field) => `${column} ->> '${field}'`,
-  unanswered: "m.state <> 'responded'",
+  unanswered: () => [{ table: 'messages', condition: "m.state <> 'responded'" }],
   endUser: "m.principal ->> 'endUserId'",
   hasEndUser: `instr(m.principal, '"endUserId"') > 0`,
   deliveryState: "iif(d.is_claimed = 1 and d.due_at is not null, 'sending', d.state)",

@@ -88,7 +88,7 @@ const SCANS = [
   'SCAN found',
   'SCAN queues',
   'SCAN deliveries USING INDEX deliveries_due',
-  'SCAN m USING INDEX messages_unanswered',
+  'SCAN sessions USING COVERING INDEX sessions_due',
   'SCAN sessions USING INDEX sessions_due',
   'SCAN webhooks',
   'SCAN webhooks USING INDEX webhooks_ended',

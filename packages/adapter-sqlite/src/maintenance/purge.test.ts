@@ -22,7 +22,9 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
   await credentials.createProject(aProject())
   await agents.create(agent, 1_000)
   for (let n = 0; n < 2; n++) await webhooks.create(aWebhook({ id: ids.next() }), 9)
-  const accepted = (await messages.accept(newMessage(agent, { claimUntil: NOW })))._unsafeUnwrap()
+  const accepted = (
+    await messages.accept(newMessage(agent, { claimUntil: NOW, now: NOW }))
+  )._unsafeUnwrap()
   if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
   const { message, lease } = accepted.claimed
   const state = { kind: 'responded', response: '', respondedAt: NOW, responseTimeMs: 1 } as const
@@ -57,7 +59,7 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
   }
   expect(rowsOf(path)).toEqual({ messages: 1, sessions: 1, deliveries: 2, events: 1, attempts: 2 })
 
-  const purge = { finishedBefore: NOW + 1, limit: 1 }
+  const purge = { finishedBefore: NOW + 1, limit: 1, now: NOW }
   await deliveries.purge(purge)
   expect(rowsOf(path)).toEqual({ messages: 1, sessions: 1, deliveries: 1, events: 1, attempts: 1 })
   await deliveries.purge(purge)

@@ -61,8 +61,8 @@ export function acceptance(
   )
   const insert = db.prepare<[InsertedValues]>(`
     insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
-      trace, earlier_turns, attempt, state, not_before, started_at, created_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      trace, earlier_turns, attempt, state, not_before, started_at, created_at, open_until)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 
   return (accepted) => {
     const {
@@ -135,5 +135,6 @@ const valuesOf = (
   isClaimed ? 'running' : 'queued',
   isClaimed ? null : accepted.now,
   isClaimed ? accepted.now : null,
+  accepted.now,
   accepted.now,
 ]

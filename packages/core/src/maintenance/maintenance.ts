@@ -55,48 +55,49 @@ export function createMaintenance(
     await folding.fold()
     for (const { ms, keptMs } of COUNT_STEPS)
       await purged(
-        {
-          purge: ({ finishedBefore: before, limit }) => counts.purge({ stepMs: ms, before, limit }),
-        },
+        ({ finishedBefore: before, limit }) => counts.purge({ stepMs: ms, before, limit }),
         startOf(now - keptMs, ms),
       )
     const counted = await countDays(d)
+    let putOff = 0
+    const purgeMessages = (purge: Purge) =>
+      messages.purge({ ...purge, now }).map(({ removed, looked }) => {
+        putOff += looked - removed
+        return looked
+      })
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
       await steps(() =>
         deliveries.cancelStale({ now, dueBefore: now - maxAgeMs, keep: max, limit: STEP }),
       ),
       await purged(
-        { purge: (purge) => deliveries.purge({ ...purge, eventsBefore: atLeast0(eventsBefore) }) },
+        (purge) => deliveries.purge({ ...purge, eventsBefore: atLeast0(eventsBefore) }),
         now - retention.deliveriesMs,
       ),
-      await purged(messages, Math.min(now - retention.messagesMs, counted.until)),
+      await purged(purgeMessages, Math.min(now - retention.messagesMs, counted.until)),
       await steps(() => messages.sweep({ limit: STEP })),
-      await purged(recoveries, now - retention.deliveriesMs),
-      await purged(audit, now - retention.deliveriesMs),
+      await purged((purge) => recoveries.purge(purge), now - retention.deliveriesMs),
+      await purged((purge) => audit.purge(purge), now - retention.deliveriesMs),
       await purged(
-        {
-          purge: ({ finishedBefore, limit }) =>
-            events.purge({ createdBefore: finishedBefore, limit }),
-        },
+        ({ finishedBefore, limit }) => events.purge({ createdBefore: finishedBefore, limit }),
         eventsBefore,
       ),
     ] as const
-    const [orphans, stale, purgedDeliveries, purgedMessages] = kinds
+    const [orphans, stale, purgedDeliveries, lookedAt] = kinds
+    const purgedMessages = lookedAt - putOff
     const done = { cancelled: orphans + stale, purgedDeliveries, purgedMessages }
     const isDone = !counted.hasMore && kinds.every((count) => count < MOST_STEPS * STEP)
-    if (kinds.some((count) => count > 0)) d.telemetry.record({ name: 'maintenance.done', ...done })
+    if (kinds.reduce((sum, count) => sum + count, 0) > putOff)
+      d.telemetry.record({ name: 'maintenance.done', ...done })
     if (!isDone) loop.wake()
     return { ...done, isDone }
   }
 
   async function purged(
-    store: { purge(purge: Purge): Stored<number> },
+    purge: (purge: Purge) => Stored<number>,
     finishedBefore: Instant,
   ): Promise<number> {
-    return finishedBefore === -Infinity
-      ? 0
-      : steps(() => store.purge({ finishedBefore, limit: STEP }))
+    return finishedBefore === -Infinity ? 0 : steps(() => purge({ finishedBefore, limit: STEP }))
   }
 
   /**

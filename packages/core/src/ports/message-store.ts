@@ -136,9 +136,10 @@ export interface MessageStore {
   search(search: MessageSearch, page: PageOf, caller?: Caller): Stored<Page<Message>>
   /**
    * Deletes final messages with their idempotency keys, and idle sessions with their last message.
-   * The keys can be used again. Returns the number of messages.
+   * The keys can be used again. Looks at messages roughly in the order of their creation, and puts
+   * off those that are open or became final later.
    */
-  purge(purge: Purge): Stored<number>
+  purge(purge: Purge & { readonly now: Instant }): Stored<PurgedMessages>
   /** Counts the open messages of the project, by default of all projects. */
   backlog(now: Instant, projectId?: string): Stored<MessageBacklog>
   /**
@@ -165,6 +166,9 @@ export interface MessageStore {
    */
   sweep(query: { readonly limit: number }): Stored<number>
 }
+
+/** With fewer than `limit` that it `looked` at, no more are left for now. */
+export type PurgedMessages = { readonly removed: number; readonly looked: number }
 
 /** `messages` were erased, or would be with `countOnly`. `openMessages` were kept. */
 export type ErasedMessages = {

@@ -149,6 +149,7 @@ export type {
   ClaimedMessage,
   Deferral,
   ErasedMessages,
+  PurgedMessages,
   HeldRun,
   HistoryOf,
   InScope,

@@ -52,7 +52,7 @@ const deliveryIds = async ({ deliveries }: UnwrappedStorage): Promise<string[]> 
 
 const purgeAll = async ({ deliveries, messages }: UnwrappedStorage) => {
   const query = { finishedBefore: LATER, limit: 100 }
-  return [await deliveries.purge(query), await messages.purge(query)]
+  return [await deliveries.purge(query), (await messages.purge({ ...query, now: NOW })).removed]
 }
 
 export function deliveryRetentionSuite(it: StorageTest): void {
@@ -191,7 +191,7 @@ export function messageRetentionSuite(it: StorageTest): void {
       now: failedAt,
     })
 
-  it('purges the answered and the failed, the oldest first, a bounded number at a time', async ({
+  it('purges the answered and the failed, a bounded number at a time', async ({
     storage,
     scene,
   }) => {
@@ -206,10 +206,11 @@ export function messageRetentionSuite(it: StorageTest): void {
       (
         await storage.messages.list({ projectId: PROJECT_ID, agentId: agent.id }, { limit: 9 })
       ).data.map(({ id }) => id)
-    expect(await storage.messages.purge({ finishedBefore: NOW + 3, limit: 1 })).toBe(1)
-    expect(await left()).toEqual([ids[2], ids[0]])
-    expect(await storage.messages.purge({ finishedBefore: NOW + 3, limit: 9 })).toBe(1)
-    expect(await storage.messages.purge({ finishedBefore: NOW + 3, limit: 9 })).toBe(0)
+    const purge = async (limit: number) =>
+      (await storage.messages.purge({ finishedBefore: NOW + 3, limit, now: NOW })).removed
+    expect(await purge(1)).toBe(1)
+    expect(await left()).toHaveLength(2)
+    expect([await purge(9), await purge(9)]).toEqual([1, 0])
     expect(await left()).toEqual([ids[2]])
   })
 
@@ -234,6 +235,20 @@ export function messageRetentionSuite(it: StorageTest): void {
     expect(await purgeAll(storage)).toEqual([0, 0])
     expect(await scene.reread(running.message)).toBeDefined()
     expect(await scene.claim(agent, LATER)).toHaveLength(3)
+  })
+
+  it('purges messages that earlier purges found open or too young', async ({ storage, scene }) => {
+    const agent = await scene.agent()
+    const open = await scene.run(agent, { sessionId: 'open' })
+    const young = await scene.run(agent, { sessionId: 'young' })
+    await scene.answer(young, NOW + MINUTE)
+    const purge = async (finishedBefore: number, limit: number) =>
+      (await storage.messages.purge({ finishedBefore, limit, now: NOW + SECOND })).removed
+    for (const limit of [1, 1, 9]) expect(await purge(NOW + MINUTE, limit)).toBe(0)
+    await scene.answer(open, NOW + SECOND)
+    expect(await purge(NOW + MINUTE, 9)).toBe(1)
+    expect(await scene.reread(young.message)).toBeDefined()
+    expect(await purge(NOW + MINUTE + 1, 9)).toBe(1)
   })
 
   it('lets the session go on, and frees the idempotency key', async ({ storage, scene }) => {
@@ -306,7 +321,7 @@ export function messageRetentionSuite(it: StorageTest): void {
     const [agent] = [await scene.agent(), await scene.webhook()]
     await scene.publish(agent)
     await scene.answer(await scene.run(agent))
-    expect(await storage.messages.purge({ finishedBefore: LATER, limit: 9 })).toBe(1)
+    expect(await purgeAll(storage)).toEqual([0, 1])
     expect(await deliveryIds(storage)).toHaveLength(1)
   })
 }

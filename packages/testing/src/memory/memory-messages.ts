@@ -20,6 +20,7 @@ import {
   type ClaimRunnable,
   type Deferral,
   type ErasedMessages,
+  type PurgedMessages,
   type HeldRun,
   type HistoryOf,
   type InputChange,
@@ -304,13 +305,13 @@ export class MemoryMessages implements Immediate<MessageStore> {
     return 0
   }
 
-  purge({ finishedBefore, limit }: Purge): number {
+  purge({ finishedBefore, limit }: Purge): PurgedMessages {
     const purged = [...this.#memory.messages.values()]
       .filter(({ message }) => finishedAt(message.state) < finishedBefore)
       .sort((a, b) => finishedAt(a.message.state) - finishedAt(b.message.state))
       .slice(0, limit)
     for (const row of purged) removeFinal(this.#memory, row)
-    return purged.length
+    return { removed: purged.length, looked: purged.length }
   }
 
   backlog(now: Instant, projectId?: string): MessageBacklog {

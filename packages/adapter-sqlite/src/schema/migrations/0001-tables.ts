@@ -4,8 +4,8 @@
  * are milliseconds since 1970. JSON is text. Columns named `headers` and `secret` are sealed.
  *
  * Partial indexes contain only open rows (`due_at`, `unanswered`, `undelivered`), so a claim costs
- * the same in an empty file as among millions of finished rows. The `finished` indexes serve the
- * purge. Rows arrive at their end, so they cost little.
+ * the same in an empty file as among millions of finished rows. The indexes of `finished_at` and
+ * `open_until` serve the purge. Rows arrive at their end, so they cost little.
  */
 export const tables = `
 -- A release must know at least this many migrations to work with the file.
@@ -134,6 +134,8 @@ create table messages (
   usage text,
   hook_version integer,
   created_at integer not null,
+  -- The message was open at least until then. Only the purge changes it.
+  open_until integer not null,
   unique (session_seq, position)
 ) strict;
 create unique index messages_key on messages (agent_id, idempotency_key) where idempotency_key is not null;
@@ -145,7 +147,7 @@ create index messages_created on messages (agent_id, created_at);
 create index messages_end_user on messages (agent_id, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;
 create index messages_people on messages (agent_id, created_at / 86400000, principal ->> 'endUserId') where instr(principal, '"endUserId"') > 0;
 create index messages_correlation on messages (agent_id, substr(metadata ->> 'correlationId', 1, 64)) where instr(metadata, '"correlationId"') > 0;
-create index messages_finished on messages (finished_at) where finished_at is not null;
+create index messages_open_until on messages (open_until);
 
 -- Runs that ended without an answer.
 create table past_runs (

@@ -223,7 +223,8 @@ export function messageHooksSuite(it: StorageTest): void {
     expect(await receiversOf(storage, erased.message)).toEqual([])
     expect(await receiversOf(storage, users.message)).toEqual([])
     expect(await receiversOf(storage, purged.message)).toEqual([purged.hook.id])
-    expect(await storage.messages.purge({ finishedBefore: NOW + 1, limit: 10 })).toBe(1)
+    const purge = { finishedBefore: NOW + 1, limit: 10, now: NOW }
+    expect(await storage.messages.purge(purge)).toMatchObject({ removed: 1 })
     await sweepAll(storage)
     expect(await receiversOf(storage, purged.message)).toEqual([])
     const reseal = { after: 0, limit: 10, reseal: () => undefined }

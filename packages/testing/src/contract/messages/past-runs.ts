@@ -198,7 +198,8 @@ export function pastRunsSuite(it: StorageTest): void {
   const ERASED: Readonly<
     Record<string, (storage: UnwrappedStorage, run: ClaimedMessage) => Promise<unknown>>
   > = {
-    'the purge': ({ messages }) => messages.purge({ finishedBefore: NOW + MINUTE, limit: 9 }),
+    'the purge': ({ messages }) =>
+      messages.purge({ finishedBefore: NOW + MINUTE, limit: 9, now: NOW }),
     'the erasure of its end user': ({ messages }, { message: { projectId, agentId } }) =>
       messages.erasePrincipal({
         ...{ projectId, agentId, endUserId: 'u', force: false, countOnly: false },
