@@ -1,6 +1,6 @@
 import type { Stored } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { openWire } from '../../test/wire.js'
 import { createGateway, type Gateway } from './gateway.js'
@@ -117,18 +117,23 @@ describe('a transaction', () => {
   })
 })
 
-describe('a dead connection', () => {
+// Each waits most of its time for an answer that does not come.
+describe.concurrent('a dead connection', () => {
   const one = sql<object, { one: number }>('select 1 as one')
 
   /** All open connections are dead. New ones can be opened. */
-  async function silenced(limits = { silentMs: 60_000, answerMs: 1_000 }) {
+  async function silenced(
+    { onTestFinished }: TestContext,
+    limits = { silentMs: 60_000, answerMs: 2_500 },
+    max = 4,
+  ) {
     const wire = await openWire(await postgres.database())
     onTestFinished(wire.close)
-    const gateway = createGateway(new pg.Pool({ connectionString: wire.url, max: 4 }), true, limits)
+    const gateway = createGateway(new pg.Pool({ connectionString: wire.url, max }), true, limits)
     return { gateway, wire }
   }
 
-  it.each<[string, (gateway: Gateway) => Stored<unknown>]>([
+  it.for<[string, (gateway: Gateway) => Stored<unknown>]>([
     ['a read', ({ read }) => read((db) => db.one(one, {}))],
     ['a call', ({ call }) => call((db) => db.one(one, {}))],
     ['the begin of a transaction', ({ write }) => write((db) => db.one(one, {}))],
@@ -136,16 +141,16 @@ describe('a dead connection', () => {
       'what goes in groups',
       ({ grouped }) => grouped({ maxBatchSize: 1, flush: (db, all) => db.all(one, all) })({}),
     ],
-  ])('fails %s, and the next one uses another connection', async (_, use) => {
-    const { gateway, wire } = await silenced()
+  ])('fails %s, and the next one uses another connection', async ([, use], test) => {
+    const { gateway, wire } = await silenced(test)
     expect((await use(gateway)).isOk()).toBe(true)
     wire.silence()
     expect((await use(gateway))._unsafeUnwrapErr().reason).toContain('timeout')
     expect((await use(gateway)).isOk()).toBe(true)
     await gateway.close()
   })
-  it('is found by a test, with all others of the pool', async () => {
-    const { gateway, wire } = await silenced({ silentMs: 200, answerMs: 60_000 })
+  it('is found by a test, with all others of the pool', async (test) => {
+    const { gateway, wire } = await silenced(test, { silentMs: 200, answerMs: 60_000 })
     const four = <T>(work: () => T) => Promise.all(Array.from({ length: 4 }, work))
     const slow = sql<object, { one: number }>('select 1 as one from pg_sleep(0.1)')
     await four(() => gateway.read((db) => db.one(slow, {})))
@@ -169,11 +174,12 @@ describe('a dead connection', () => {
     expect((await waiting)._unsafeUnwrap()).toBe(1)
     await gateway.close()
   })
-  it.each(['its statement', 'its end'])(
+  it.for(['its statement', 'its end'])(
     'fails a running transaction at %s, and is closed',
-    async (at) => {
-      const { gateway, wire } = await silenced()
-      for (let n = 0; n < 6; n++) {
+    async (at, test) => {
+      const max = 2
+      const { gateway, wire } = await silenced(test, undefined, max)
+      for (let n = 0; n <= max; n++) {
         const cut = await gateway.write(async (db) => {
           await db.one(one, {})
           wire.silence()
