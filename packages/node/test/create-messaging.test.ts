@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import type { JsonObject } from '@org/agent-messaging-core'
+import { defaultPolicy, type JsonObject } from '@org/agent-messaging-core'
 import type { Fact } from '@org/agent-messaging-core/runtime'
 import { fakeClock, type FakeClock } from '@org/agent-messaging-testing'
 import { createMessaging, MessagingError, type MessagingOptions } from '@org/agent-messaging-node'
@@ -404,7 +404,10 @@ describe('createMessaging', () => {
     it('keeps to its number of connections', async () => {
       const database = await postgres.database()
       const masterKey = Buffer.alloc(32, 7)
-      const messaging = await open({ database, masterKey, databaseConnections: 2 })
+      // A busy machine must not refuse the last sends.
+      const sendQueue = { ...defaultPolicy.sendQueue, maxWaitMs: 60_000 }
+      const policy = { sendQueue }
+      const messaging = await open({ database, masterKey, policy, databaseConnections: 2 })
       const sessions = Array.from({ length: 200 }, (_, n) => `${n}`)
       await Promise.all(
         sessions.map((sessionId) => messaging.messages.send({ ...hello, sessionId })),

@@ -8,12 +8,15 @@ import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 // A transaction that locks several sessions locks them in the order of agent id and session id.
 // Otherwise two transactions could wait for each other.
 
-/** Whether a connection waits for a lock, and the sessions that no transaction has locked. */
+/**
+ * The connections that wait for a lock, and then the sessions that no transaction has locked.
+ * Both in one call, because a send waits for only a second before it lets go of its locks.
+ */
 const LOOK = `
-  with free as (select session_id from agent_messaging.sessions for update skip locked)
-  select array(select session_id from free) as free, exists (
-    select from pg_stat_activity
-    where wait_event_type = 'Lock' and datname = current_database()) as waiting`
+  select 1 from pg_stat_activity
+    where wait_event_type = 'Lock' and datname = current_database();
+  select session_id from agent_messaging.sessions for update skip locked`
+type Found = { readonly rows: readonly { readonly session_id: string }[] }
 
 let postgres: TestPostgres
 beforeAll(async () => {
@@ -49,11 +52,9 @@ async function lockedBefore(
   )
   const working = work()
   let free: string[] | undefined
-  // One statement, because a send waits for only a second before it lets go of its locks.
-  for (;;) {
-    const { rows } = await pool.query<{ waiting: boolean; free: string[] }>(LOOK)
-    free = rows[0]?.free
-    if (rows[0]?.waiting) break
+  while (!free) {
+    const [waiting, unlocked] = (await pool.query(LOOK)) as unknown as readonly [Found, Found]
+    if (waiting.rows.length > 0) free = unlocked.rows.map((row) => row.session_id)
   }
   await other.query('rollback')
   other.release()
