@@ -67,6 +67,14 @@ export function boundaryViolations(root) {
   )
 }
 
+/** Returns a sentence for each package whose name is not that of its folder. */
+export const nameProblems = (root) =>
+  readdirSync(path.join(root, 'packages')).flatMap((folder) => {
+    const manifest = readFileSync(path.join(root, 'packages', folder, 'package.json'), 'utf8')
+    const { name } = JSON.parse(manifest)
+    return name === SCOPE + folder ? [] : [`packages/${folder}: the name must be ${SCOPE}${folder}`]
+  })
+
 const sourceFiles = (root) =>
   readdirSync(path.join(root, 'packages'))
     .flatMap((name) => ['src', 'test'].map((folder) => `packages/${name}/${folder}`))
@@ -169,7 +177,8 @@ const clockProblem = ({ name, folder, isTest }) =>
     : undefined
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const violations = boundaryViolations(fileURLToPath(new URL('..', import.meta.url)))
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const violations = [...nameProblems(root), ...boundaryViolations(root)]
   for (const violation of violations) console.error(violation)
   process.exitCode = violations.length > 0 ? 1 : 0
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { boundaryViolations } from './check-boundaries.mjs'
+import { boundaryViolations, nameProblems } from './check-boundaries.mjs'
 
 let root: string
 
@@ -18,6 +18,18 @@ function violationsOf(file: string, source: string): string[] {
   writeFileSync(full, source)
   return boundaryViolations(root)
 }
+
+it('names a package whose name is not that of its folder', () => {
+  const packages = ['core', 'client']
+  for (const folder of packages) {
+    mkdirSync(path.join(root, 'packages', folder), { recursive: true })
+    const manifest = path.join(root, 'packages', folder, 'package.json')
+    writeFileSync(manifest, JSON.stringify({ name: `@org/agent-messaging-core` }))
+  }
+  expect(nameProblems(root)).toEqual([
+    'packages/client: the name must be @org/agent-messaging-client',
+  ])
+})
 
 describe('the boundary check', () => {
   it.each([
