@@ -1,3 +1,5 @@
+// Unstable until 1.0: a minor release can change this entry.
+
 export type { Agent, AgentState } from '../domain/agents/agent.js'
 export { changeConditions } from './message-conditions.js'
 export { mayChangeRuntime } from '../domain/agents/agent.js'

@@ -1,3 +1,5 @@
+// Unstable until 1.0: a minor release can change this entry.
+
 import { describe } from 'vitest'
 import { acceptSuite } from './messages/accept.js'
 import { agentsSuite } from './service/agents.js'
