@@ -22,7 +22,7 @@ const OPTIONS = {
 /** Lines beyond this many unwritten bytes are dropped. */
 const MAX_UNWRITTEN_BYTES = 16 * 1024 * 1024
 /** Lines are written together, because a write costs several times what a line costs. */
-const LENGTH_OF_A_WRITE = 8 * 1024
+const LENGTH_OF_A_WRITE = 32 * 1024
 /** A line waits this long for others. */
 const LINGER_MS = 100
 
