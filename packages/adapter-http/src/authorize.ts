@@ -21,7 +21,7 @@ export function authorize(
       }),
     {
       security: { projectKey: [permission] },
-      errors: ['unauthorized', 'forbidden', 'unavailable'],
+      errors: ['unauthorized', 'forbidden', 'access_restricted', 'unavailable'],
     },
   )
 }

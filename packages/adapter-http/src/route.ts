@@ -62,7 +62,10 @@ export const replyEmpty = (c: Context<Env>): Response =>
   })
 
 /** The errors that a declaration names. The checks add the others. */
-type KindIn<Found> = Exclude<ErrorOf<Found>['kind'], 'unavailable' | 'invalid'>
+type KindIn<Found> = Exclude<
+  ErrorOf<Found>['kind'],
+  'unavailable' | 'invalid' | 'access_restricted'
+>
 type Exactly<Named, Found> = [Found] extends [Named]
   ? [Named] extends [Found]
     ? unknown

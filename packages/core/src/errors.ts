@@ -53,6 +53,11 @@ const words: ByKind<ServiceError, ErrorWords> = {
   ],
   unauthorized: ['The API key is not valid'],
   run_token_invalid: ['The run token does not belong to this message'],
+  access_restricted: ({ field }) => [
+    field === undefined
+      ? 'The caller reaches only its own sessions, and cannot do this'
+      : `${field} must be the end user of the caller`,
+  ],
   input_restricted: ['Only the principal of the message can answer this question'],
 
   agent_not_found: ['No such agent'],

@@ -14,6 +14,7 @@ import type {
 } from './agents/manage-sessions.js'
 import type { Agent } from './domain/agents/agent.js'
 import type { ApiKey } from './domain/access/api-key.js'
+import type { AccessRestricted, ByAccess } from './domain/access/access.js'
 import type { AuditEntry, ByActor } from './domain/access/audit.js'
 import type { WebhookDelivery } from './domain/webhooks/delivery.js'
 import type { Turn } from './domain/messages/history.js'
@@ -189,7 +190,7 @@ interface MessageCalls {
    * agent is woken at the end of the transaction. The call does not wait for the answer.
    */
   enqueue(
-    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook'>,
+    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook' | 'access'>,
     transaction: HostTransaction,
   ): AnswerOf<Sent, SendError>
   /** Returns a message in its present state. */
@@ -216,7 +217,7 @@ interface MessageCalls {
    * its limit, or none, and still a `nextCursor`. Searches for a text wait in a separate queue,
    * because they take long.
    */
-  search(input: SearchMessagesInput): Paged<FoundMessage>
+  search(input: SearchMessagesInput): Paged<FoundMessage, AccessRestricted>
   /**
    * Streams a message until it is final. Returns undefined if the caller has seen the final message.
    */
@@ -226,13 +227,13 @@ interface MessageCalls {
    * refused, and webhooks get `message.cancelled`, and `agent.error` with the code CANCELLED. A
    * repeated call returns the same.
    */
-  cancel(ref: MessageRef & ByActor): AnswerOf<Message, CancelMessageError>
+  cancel(ref: MessageRef & ByActor & ByAccess): AnswerOf<Message, CancelMessageError>
   /**
    * Puts a failed or cancelled message at the end of its session's queue, with its attempts at 0.
    * The agent must run and the session must have room, as for a new message. The message keeps its
    * id, its principal and its idempotency key.
    */
-  retry(ref: MessageRef & ByActor): AnswerOf<Message, RetryMessageError>
+  retry(ref: MessageRef & ByActor & ByAccess): AnswerOf<Message, RetryMessageError>
   /** Replaces the metadata of a message. Events that were committed before keep theirs. */
   setMetadata(input: SetMetadataInput): AnswerOf<Message, GetMessageError | Invalid>
   /**
@@ -264,7 +265,7 @@ interface HookCalls {
 /** Questions of agents to people. */
 interface InputCalls {
   /** Lists the messages of a project that wait for an answer, newest first. */
-  list(input: ListInputsInput): Paged<Message>
+  list(input: ListInputsInput): Paged<Message, AccessRestricted>
   /**
    * Answers a question of an agent. The next run of the message gets the answer. A repeated call with
    * the same value returns the message. Another answer is refused with `input_closed`.
@@ -312,7 +313,7 @@ interface AgentCalls {
    * warning.
    */
   declare(input: DeclareAgentsInput): AnswerOf<void, DeclareAgentsError>
-  get(ref: AgentRef): Answer<Agent, Refusal<'agent_not_found'>>
+  get(ref: AgentRef & ByAccess): Answer<Agent, Refusal<'agent_not_found'>>
   list(projectId: string, page: PageOf): Paged<Agent>
 }
 

@@ -23,7 +23,6 @@ export type RequestError =
         | 'metrics_unauthorized'
         | 'route_not_found'
         | 'event_not_found'
-        | 'access_restricted'
         | 'origin_refused'
         | 'portal_off'
         | 'internal'
@@ -129,7 +128,6 @@ const words: ByKind<RequestError, ErrorWords> & Partial<ByKind<ServiceError, Err
   metrics_unauthorized: send('the metrics token', 'token'),
   run_token_invalid: send('the run token of this message', 'run token'),
   forbidden: ({ permission }) => [`The API key lacks the permission ${permission}`],
-  access_restricted: ['The caller reaches only its own sessions, and cannot do this'],
   origin_refused: [
     'Web pages of this origin cannot send this request',
     'The host can name the origin in `cors`',

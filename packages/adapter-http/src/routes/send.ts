@@ -68,6 +68,7 @@ export const sendRoutes = (d: HttpDeps) => {
         body: newMessage,
         refusals: [
           'agent_not_found',
+          'session_not_found',
           'end_user_id_required',
           'principal_invalid',
           'agent_not_running',

@@ -6,6 +6,7 @@ import {
   type Agent,
   type AgentChanges,
 } from '../domain/agents/agent.js'
+import { seesAgent, type ByAccess } from '../domain/access/access.js'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
 import { given } from '../domain/values/given.js'
@@ -23,10 +24,10 @@ type NotFound = { readonly kind: 'agent_not_found' }
 
 export const getAgent =
   (d: Platform) =>
-  ({ projectId, agent }: AgentRef) =>
+  ({ projectId, agent, access }: AgentRef & ByAccess) =>
     d.storage.agents
       .get(projectId, agent)
-      .andThen((found) => (found ? ok(found) : fail('agent_not_found')))
+      .andThen((found) => (found && seesAgent(access, found) ? ok(found) : fail('agent_not_found')))
 
 export const listAgents = (d: Platform) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) => d.storage.agents.list(projectId, checked))

@@ -1,7 +1,9 @@
 import { ok, safeTry } from 'neverthrow'
+import type { ByAccess } from '../domain/access/access.js'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
 import { ofPage } from '../domain/values/page-rules.js'
+import { scopeOf } from '../messages/scoped-lists.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { With } from './context.js'
@@ -9,14 +11,14 @@ import type { Platform } from '../platform.js'
 import { getAgent, type AgentRef } from './manage-agents.js'
 
 type NotFound = { readonly kind: 'agent_not_found' }
-export type ListSessionsInput = AgentRef & { readonly page: PageOf }
+export type ListSessionsInput = AgentRef & ByAccess & { readonly page: PageOf }
 
 export const listSessions =
   (d: Platform) =>
   ({ page, ...ref }: ListSessionsInput) =>
     ofPage(page, (checked) =>
       getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
-        d.storage.messages.listSessions({ projectId, agentId }, checked),
+        d.storage.messages.listSessions({ projectId, agentId, ...scopeOf(ref.access) }, checked),
       ),
     )
 

@@ -1,4 +1,5 @@
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import type { ByAccess } from '../domain/access/access.js'
 import { auditEntry, type AuditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
 import { broken } from '../domain/values/input-rules.js'
@@ -13,10 +14,10 @@ import type { Platform } from '../platform.js'
 import type { DeliverySender } from '../webhooks/delivery-sender.js'
 import { notRunning, type NotRunning } from '../domain/agents/agent.js'
 import { metadataRule } from './draft-message.js'
-import { getMessage, type GetMessageError, type GetMessageInput } from './read-messages.js'
+import { getMessage, type GetMessageError, type MessageRef } from './read-messages.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 
-type MessageInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'>
+type MessageInput = MessageRef & ByAccess
 
 export type CancelMessageError = GetMessageError | { readonly kind: 'message_final' }
 
@@ -103,7 +104,7 @@ export const retryMessage =
       return ok(retried.message)
     })
 
-export type SetMetadataInput = MessageInput & { readonly metadata: JsonObject }
+export type SetMetadataInput = MessageRef & { readonly metadata: JsonObject }
 
 export const setMetadata =
   (d: With<'waitingRoom'>) =>

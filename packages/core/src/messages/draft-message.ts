@@ -1,4 +1,5 @@
 import { err, ok, type Result } from 'neverthrow'
+import type { ByAccess } from '../domain/access/access.js'
 import type { Agent } from '../domain/agents/agent.js'
 import type { EarlierTurn } from '../domain/messages/history.js'
 import { broken, textRule, type Invalid, type Rule } from '../domain/values/input-rules.js'
@@ -21,7 +22,7 @@ import { newHook, type HookInput } from './message-hooks.js'
 import type { Caller } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 
-export type SendInput = {
+export type SendInput = ByAccess & {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string

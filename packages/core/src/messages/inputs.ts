@@ -1,5 +1,6 @@
 import type { Platform } from '../platform.js'
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
+import { ownPrincipal, type AccessRestricted, type ByAccess } from '../domain/access/access.js'
 import { auditEntry, type AuditAction, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
 import {
@@ -25,6 +26,7 @@ import type { PageOf, Stored } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { CancelContext } from './change-messages.js'
 import type { With } from './context.js'
+import { searchOf } from './scoped-lists.js'
 import { getMessage, pageOfText, type GetMessageError } from './read-messages.js'
 
 export type InputRef = {
@@ -35,7 +37,8 @@ export type InputRef = {
   readonly inputId: string
 }
 export type AnswerInputInput = InputRef &
-  ByActor & {
+  ByActor &
+  ByAccess & {
     readonly value: unknown
     /** The principal that answers, unparsed. Default: the service. */
     readonly executionPrincipal?: unknown
@@ -44,14 +47,17 @@ type InputError = { readonly kind: 'input_not_found' | 'input_closed' }
 export type AnswerInputError =
   | GetMessageError
   | Invalid
+  | AccessRestricted
   | InputError
   | Extract<PrincipalError, { kind: 'principal_invalid' }>
   | { readonly kind: 'input_restricted' }
 
 export const answerInput =
-  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
-  ({ executionPrincipal = { type: 'service' }, ...input }: AnswerInputInput) =>
+  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) => (input: AnswerInputInput) =>
     safeTry(async function* () {
+      const principal = ownPrincipal(input.access, input.executionPrincipal)
+      if (principal.isErr()) return err(principal.error)
+      const executionPrincipal = principal.value ?? { type: 'service' }
       const reason = principalProblem(executionPrincipal)
       if (reason !== undefined)
         return err({ kind: 'principal_invalid', reason, endUserIdMissing: false } as const)
@@ -134,7 +140,7 @@ export const withdrawInput =
 const isWithdrawn = ({ state, inputs }: Message, { id }: MessageInput): boolean =>
   state.kind === 'failed' && state.error.code === 'INPUT_WITHDRAWN' && inputs?.at(-1)?.id === id
 
-export type ListInputsInput = {
+export type ListInputsInput = ByAccess & {
   readonly projectId: string
   /** Only messages of this end user. */
   readonly endUserId?: string | undefined
@@ -143,11 +149,10 @@ export type ListInputsInput = {
 
 export const listInputs =
   (d: Platform) =>
-  ({ projectId, endUserId, page }: ListInputsInput) =>
-    pageOfText(page, (part) =>
-      d.storage.messages.search(
-        { projectId, state: 'input_required', ...(endUserId !== undefined && { endUserId }) },
-        part,
+  ({ page, ...asked }: ListInputsInput) =>
+    searchOf(d, asked).andThen((search) =>
+      pageOfText(page, (part) =>
+        d.storage.messages.search({ ...search, state: 'input_required' }, part),
       ),
     )
 

@@ -1,14 +1,36 @@
-/** Counts per project. A project with a count of 0 takes no memory. */
+import type { Access } from '../domain/access/access.js'
+
+/** The most streams, and the most waiting sends and reads, of one caller with an `Access`. */
+const MOST_OF_CALLER = 10
+
+type Opener = { readonly projectId: string; readonly access: Access | undefined }
+
+/** Counts per project, and per caller with an `Access`. A count of 0 takes no memory. */
 export class ProjectCounts {
   readonly #counts = new Map<string, number>()
 
-  get(projectId: string): number {
-    return this.#counts.get(projectId) ?? 0
+  /** True if the project has `most`, or the caller has as many as one caller can. */
+  isFull({ projectId, access }: Opener, most: number): boolean {
+    return (
+      this.#get(projectId) >= most ||
+      (access !== undefined && this.#get(callerOf(projectId, access)) >= MOST_OF_CALLER)
+    )
   }
 
-  add(projectId: string, by: 1 | -1): void {
-    const count = this.get(projectId) + by
-    if (count === 0) this.#counts.delete(projectId)
-    else this.#counts.set(projectId, count)
+  add({ projectId, access }: Opener, by: 1 | -1): void {
+    this.#add(projectId, by)
+    if (access) this.#add(callerOf(projectId, access), by)
+  }
+
+  #get(id: string): number {
+    return this.#counts.get(id) ?? 0
+  }
+
+  #add(id: string, by: 1 | -1): void {
+    const count = this.#get(id) + by
+    if (count === 0) this.#counts.delete(id)
+    else this.#counts.set(id, count)
   }
 }
+
+const callerOf = (projectId: string, { caller }: Access): string => `${projectId} ${caller}`

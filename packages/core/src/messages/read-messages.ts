@@ -1,4 +1,12 @@
 import { errAsync, ok, safeTry, type ResultAsync } from 'neverthrow'
+import {
+  isScoped,
+  seesAgent,
+  seesSession,
+  type Access,
+  type AccessRestricted,
+  type ByAccess,
+} from '../domain/access/access.js'
 import type { WebhookDelivery } from '../domain/webhooks/delivery.js'
 import { fail } from '../domain/values/fail.js'
 import { given } from '../domain/values/given.js'
@@ -24,6 +32,7 @@ import {
 } from '../ports/stored.js'
 import type { With } from './context.js'
 import type { Platform } from '../platform.js'
+import { scopeOf, searchOf } from './scoped-lists.js'
 
 export type MessageRef = {
   readonly projectId: string
@@ -31,11 +40,12 @@ export type MessageRef = {
   readonly agent: string
   readonly messageId: string
 }
-export type GetMessageInput = MessageRef & {
-  /** Waits this long for the message to become final. 0 does not wait. */
-  readonly waitMs?: number | undefined
-  readonly abort?: Caller | undefined
-}
+export type GetMessageInput = MessageRef &
+  ByAccess & {
+    /** Waits this long for the message to become final. 0 does not wait. */
+    readonly waitMs?: number | undefined
+    readonly abort?: Caller | undefined
+  }
 export type GetMessageError =
   | Unavailable
   | { readonly kind: 'agent_not_found' | 'message_not_found' }
@@ -46,31 +56,35 @@ export const getMessage =
     safeTry(async function* () {
       const message = yield* readMessage(d)(ref)
       const deadline = d.clock.elapsed() + Math.min(waitMs, d.policy.syncWaitMs)
-      const seen = await d.waitingRoom.wait(message, deadline, abort)
+      const seen = await d.waitingRoom.wait(message, deadline, abort, ref.access)
       if (waitMs === 0 || seen !== message) return ok(seen)
       // The wait ended without an answer, but the state can have changed.
       return readMessage(d)(ref)
     })
 
-const readMessage = (d: Platform) => readOfMessage(d, (ref) => d.storage.messages.get(ref))
+const readMessage = (d: Platform) =>
+  readOfMessage(d, (ref, access) =>
+    d.storage.messages
+      .get(ref)
+      .map((message) => (message && seesSession(access, message.sessionId) ? message : undefined)),
+  )
 
 export const readRuns = (d: Platform) => readOfMessage(d, (ref) => d.storage.messages.runs(ref))
 
 const readOfMessage = <T extends object>(
   d: Platform,
-  read: (ref: StoredRef) => Stored<T | undefined>,
+  read: (ref: StoredRef, access?: Access) => Stored<T | undefined>,
 ) =>
-  d.shared(({ projectId, agent: name, messageId }: MessageRef) =>
+  d.shared(({ projectId, agent: name, messageId, access }: MessageRef & ByAccess) =>
     safeTry(async function* () {
       const agent = yield* d.storage.agents.get(projectId, name)
-      if (!agent) return fail('agent_not_found')
-      const found = yield* read({ projectId, agentId: agent.id, messageId })
+      if (!agent || !seesAgent(access, agent)) return fail('agent_not_found')
+      const found = yield* read({ projectId, agentId: agent.id, messageId }, access)
       return found ? ok(found) : fail('message_not_found')
     }),
   )
 
-export type ReadHistoryInput = Pick<GetMessageInput, 'projectId' | 'agent' | 'messageId'> &
-  HistoryLimit
+export type ReadHistoryInput = MessageRef & ByAccess & HistoryLimit
 
 export const readHistory =
   (d: With<'waitingRoom'>) =>
@@ -85,7 +99,7 @@ export const readHistory =
       return ok(newestThatFit([...own, ...before.toReversed()], limit))
     })
 
-type MessagesOf = {
+type MessagesOf = ByAccess & {
   readonly projectId: string
   readonly agent: string
 } & {
@@ -120,16 +134,16 @@ export const countMessages =
       return d.storage.messages.count(filter, most)
     })
 
-function filterOf(d: Platform, { projectId, agent: name, ...given }: MessagesOf) {
+function filterOf(d: Platform, { projectId, agent: name, access, ...given }: MessagesOf) {
   return d.storage.agents.get(projectId, name).andThen((agent) => {
-    if (!agent) return fail('agent_not_found')
+    if (!agent || !seesAgent(access, agent)) return fail('agent_not_found')
     const known = Object.entries(given).filter(([, value]) => value !== undefined)
-    return ok({ projectId, agentId: agent.id, ...Object.fromEntries(known) })
+    return ok({ projectId, agentId: agent.id, ...scopeOf(access), ...Object.fromEntries(known) })
   })
 }
 
 type Searched = Omit<MessageSearch, 'agentIds' | 'scope'>
-export type SearchMessagesInput = {
+export type SearchMessagesInput = ByAccess & {
   readonly [K in keyof Searched]: Searched[K] | undefined
 } & {
   readonly projectId: string
@@ -137,7 +151,7 @@ export type SearchMessagesInput = {
   /** Once it is aborted, the search ends. */
   readonly abort?: Caller | undefined
 }
-/** A message with the newest deliveries of its events. */
+/** A message with the newest deliveries of its events. A scoped caller sees no deliveries. */
 export type FoundMessage = {
   readonly message: Message
   readonly deliveries: readonly WebhookDelivery[]
@@ -155,7 +169,9 @@ const TEXT_TOO_LONG: Invalid = {
 
 export function searchMessages(
   d: Platform,
-): (input: SearchMessagesInput) => ResultAsync<Page<FoundMessage>, Unavailable | Invalid> {
+): (
+  input: SearchMessagesInput,
+) => ResultAsync<Page<FoundMessage>, Unavailable | Invalid | AccessRestricted> {
   const find = d.shared(findMessages(d))
   const findText = sharedReads(d.clock, TEXT_SEARCHES)(findMessages(d))
   return (input) => {
@@ -168,15 +184,18 @@ const findMessages =
   (d: Platform) =>
   ({ page, abort, ...search }: SearchMessagesInput) =>
     safeTry(async function* () {
-      const wanted = given(search) as MessageSearch
+      const { access, ...asked } = search
+      const wanted = access ? yield* searchOf(d, search) : (given(asked) as MessageSearch)
       const found = yield* await pageOfText(page, (part) =>
         abort?.aborted ? errAsync(CALLER_LEFT) : d.storage.messages.search(wanted, part, abort),
       )
-      const deliveries = yield* await d.storage.deliveries.ofMessages({
-        projectId: search.projectId,
-        messageIds: found.data.map(({ id }) => id),
-        limit: MOST_DELIVERIES,
-      })
+      const deliveries = isScoped(access)
+        ? []
+        : yield* await d.storage.deliveries.ofMessages({
+            projectId: search.projectId,
+            messageIds: found.data.map(({ id }) => id),
+            limit: MOST_DELIVERIES,
+          })
       const data = found.data.map((message) => ({
         message,
         deliveries: deliveries

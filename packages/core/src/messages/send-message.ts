@@ -1,4 +1,5 @@
 import { err, ok, ResultAsync, type Result } from 'neverthrow'
+import { seesAgent, type AccessRestricted } from '../domain/access/access.js'
 import { notRunning, type Agent, type NotRunning } from '../domain/agents/agent.js'
 import { fail } from '../domain/values/fail.js'
 import type { Invalid } from '../domain/values/input-rules.js'
@@ -15,6 +16,7 @@ import type { Slot } from './runs/dispatcher.js'
 import { checkInput, draftMessage, type Draft, type SendInput } from './draft-message.js'
 import { readAgent } from './earlier-reads.js'
 import { checkHook, keepHook } from './message-hooks.js'
+import { sendOf } from './scoped-send.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 
 /** `attached`: an earlier send with the same key stored the message. */
@@ -30,7 +32,9 @@ export type SendError =
   | PrincipalError
   | Unavailable
   | NotRunning
-  | { readonly kind: 'agent_not_found' | 'session_full' | 'idempotency_mismatch' }
+  | AccessRestricted
+  | { readonly kind: 'agent_not_found' | 'session_not_found' }
+  | { readonly kind: 'session_full' | 'idempotency_mismatch' }
   /** A token bucket of the send is empty. */
   | { readonly kind: 'rate_limited'; readonly levels: readonly BucketLevel[] }
   /** The recalled key is revoked. */
@@ -45,13 +49,14 @@ type Sending = With<
   'agentStarts' | 'dispatcher' | 'earlierReads' | 'projectLimits' | 'sendQueue' | 'waitingRoom'
 >
 
-async function send(d: Sending, input: SendInput): Promise<Result<Sent, SendError>> {
+async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendError>> {
   const { clock, policy, stopping } = d
+  const checked = checkInput(asked, policy.limits).andThen(() => sendOf(d, asked))
+  if (checked.isErr()) return err(checked.error)
+  const input = checked.value
   const { projectId, agent, hook, abort: caller } = input
   const waitMs = Math.min(input.waitMs ?? policy.syncWaitMs, policy.syncWaitMs)
   let deadline = clock.elapsed() + waitMs
-  const checked = checkInput(input, policy.limits)
-  if (checked.isErr()) return err(checked.error)
   const checkedHook = hook && (await checkHook(d, projectId, hook))
   if (checkedHook?.isErr()) return err(checkedHook.error)
 
@@ -76,7 +81,7 @@ async function send(d: Sending, input: SendInput): Promise<Result<Sent, SendErro
   const kept = attached && hook && (await keepHook(d, message, hook))
   if (kept && kept.isErr()) return err(kept.error)
   // Listens before the run can end.
-  const answer = d.waitingRoom.wait(message, deadline, caller)
+  const answer = d.waitingRoom.wait(message, deadline, caller, input.access)
   begin(d, accepted.value)
   // An await would keep this frame in memory for the whole wait.
   return answer.then((seen) => ok({ attached, message: seen, ...(levels && { levels }) }))
@@ -103,14 +108,15 @@ async function accept(
   agent: Agent,
   readEarlier: ReadEarlier,
 ): Promise<Result<Acceptance, SendError>> {
+  if (!seesAgent(input.access, agent)) return fail('agent_not_found')
   const drafted = draftMessage(d, input, agent)
   if (drafted.isErr()) return err(drafted.error)
   const { span, born } = drafted.value
   const { quotas, runLeaseMs } = d.policy
-  const { projectId, sentBy } = input
+  const { projectId, sentBy, access } = input
   const takes = quotas
     ? (await d.projectLimits.of(projectId)).map((own) =>
-        tokenTakes(quotas, own, { projectId, apiKeyId: sentBy?.id }),
+        tokenTakes(quotas, own, { projectId, apiKeyId: sentBy?.id, caller: access?.caller }),
       )
     : ok([])
   if (takes.isErr()) {
@@ -140,7 +146,7 @@ function begin(d: With<'dispatcher'>, { agent, slot, accepted }: Acceptance): vo
 export const enqueueMessage =
   (d: With<'dispatcher'>) =>
   (
-    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook'>,
+    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook' | 'access'>,
     transaction: HostTransaction,
   ): ResultAsync<Sent, SendError> =>
     new ResultAsync(enqueue(d, input, transaction))

@@ -1,3 +1,4 @@
+import type { Access } from '../domain/access/access.js'
 import { isSettled, type Message } from '../domain/messages/message.js'
 import { ShortLivedMap } from '../domain/values/short-lived-map.js'
 import type { Platform } from '../platform.js'
@@ -12,6 +13,7 @@ type Waiter = {
   /** In elapsed time, like all times here. */
   readonly deadline: number
   readonly caller: Caller | undefined
+  readonly access: Access | undefined
   readonly resolve: (seen: Message) => void
   readonly stopListening: () => void
 }
@@ -51,16 +53,17 @@ export class WaitingRoom {
 
   /**
    * Returns the message once it is final or waits for a person. Returns the message as it was at
-   * the deadline, when the caller leaves, when the message is erased, when the room is full, and
-   * when the room closes.
+   * the deadline, when the caller leaves, when the message is erased, when the room is full or has
+   * too many waits of the caller, and when the room closes.
    * Listens before it returns, and never rejects. `deadline` is in elapsed time.
    */
-  wait(message: Message, deadline: number, caller?: Caller): Promise<Message> {
+  wait(message: Message, deadline: number, caller?: Caller, access?: Access): Promise<Message> {
     const { clock, policy } = this.#platform
-    const isFull = this.#perProject.get(message.projectId) >= policy.maxWaitingPerProject
+    const { projectId } = message
+    const isFull = this.#perProject.isFull({ projectId, access }, policy.maxWaitingPerProject)
     const hasTime = deadline > clock.elapsed() // false for NaN, which a host can pass
     const canWait = hasTime && !isSettled(message.state) && !isFull && !this.#isClosed
-    return canWait ? this.#enter(message, deadline, caller) : Promise.resolve(message)
+    return canWait ? this.#enter(message, deadline, caller, access) : Promise.resolve(message)
   }
 
   /**
@@ -77,14 +80,27 @@ export class WaitingRoom {
     for (const waiter of this.#waiters.values()) this.#leave(waiter)
   }
 
-  #enter(message: Message, deadline: number, caller: Caller | undefined): Promise<Message> {
+  #enter(
+    message: Message,
+    deadline: number,
+    caller: Caller | undefined,
+    access: Access | undefined,
+  ): Promise<Message> {
     const { signal } = this.#platform
     return new Promise((resolve) => {
       const stopListening = signal.listen(message.id, (heard) => this.#hear(waiter, heard))
       const number = ++this.#lastNumber
-      const waiter: Waiter = { number, message, deadline, caller, resolve, stopListening }
+      const waiter: Waiter = {
+        number,
+        message,
+        deadline,
+        caller,
+        access,
+        resolve,
+        stopListening,
+      }
       this.#waiters.set(number, waiter)
-      this.#perProject.add(message.projectId, 1)
+      this.#perProject.add({ projectId: message.projectId, access }, 1)
       if (!this.#timer) void this.#run()
       else if (deadline < this.#timer.until) this.#timer.aborter.abort('earlier deadline')
     })
@@ -92,7 +108,8 @@ export class WaitingRoom {
 
   #leave(waiter: Waiter, seen = waiter.message): void {
     if (!this.#waiters.delete(waiter.number)) return
-    this.#perProject.add(waiter.message.projectId, -1)
+    const { projectId } = waiter.message
+    this.#perProject.add({ projectId, access: waiter.access }, -1)
     waiter.stopListening()
     waiter.resolve(seen)
   }

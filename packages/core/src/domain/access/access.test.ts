@@ -4,6 +4,8 @@ import {
   actorOf,
   isScoped,
   mayCall,
+  ownEndUser,
+  ownPrincipal,
   SCOPED_CALLS,
   seesAgent,
   seesSession,
@@ -116,6 +118,31 @@ describe('a scoped caller', () => {
       false,
     ])
     expect(seesAgent(undefined, agent)).toBe(true)
+  })
+})
+
+describe('the principal of a caller', () => {
+  const access: Access = { ...all, principal: { endUserId: 'u1' } }
+  const user = (endUserId: string) => ({ type: 'end_user', endUserId })
+  const restricted = (field: string) => ({ kind: 'access_restricted', field })
+
+  it('replaces an omitted one, and refuses another valid one', () => {
+    const own = (sent: unknown, by: Access | undefined = access) => ownPrincipal(by, sent)
+    expect(own(undefined)._unsafeUnwrap()).toEqual(user('u1'))
+    expect(own(user('u1'))._unsafeUnwrap()).toEqual(user('u1'))
+    expect(own('invalid')._unsafeUnwrap()).toBe('invalid')
+    for (const sent of [user('u2'), { type: 'service' }])
+      expect(own(sent)._unsafeUnwrapErr()).toEqual(restricted('executionPrincipal'))
+    expect(own(undefined, all)._unsafeUnwrap()).toBeUndefined()
+    expect(ownPrincipal(undefined, user('u2'))._unsafeUnwrap()).toEqual(user('u2'))
+  })
+
+  it('is the only end user of a list', () => {
+    expect(ownEndUser(access, undefined)._unsafeUnwrap()).toBe('u1')
+    expect(ownEndUser(access, 'u1')._unsafeUnwrap()).toBe('u1')
+    expect(ownEndUser(access, 'u2')._unsafeUnwrapErr()).toEqual(restricted('endUserId'))
+    expect(ownEndUser(all, 'u2')._unsafeUnwrap()).toBe('u2')
+    expect(ownEndUser(undefined, undefined)._unsafeUnwrap()).toBeUndefined()
   })
 })
 

@@ -1,9 +1,10 @@
+import { err, ok, type Err, type Result } from 'neverthrow'
 import { broken, IS_REQUIRED, textRule, type Invalid, type Rule } from '../values/input-rules.js'
 import { isJsonObject } from '../values/json.js'
 import { unknownFields } from '../values/nearest-name.js'
 import { PERMISSIONS, type Permission } from './api-key.js'
 import type { Actor } from './audit.js'
-import { MAX_END_USER_ID } from './principal.js'
+import { isEndUser, MAX_END_USER_ID, principalProblem, type Principal } from './principal.js'
 
 /** A caller without an API key, such as a user of the host, and the sessions of that caller. */
 export type Access = {
@@ -63,6 +64,40 @@ export const seesAgent = (
   access: Access | undefined,
   { id, name }: { readonly id: string; readonly name: string },
 ): boolean => access?.agents === undefined || [id, name].some((one) => access.agents?.includes(one))
+
+/** The caller cannot make this call, or `field` names another end user than the caller's. */
+export type AccessRestricted = {
+  readonly kind: 'access_restricted'
+  readonly field?: 'executionPrincipal' | 'endUserId'
+}
+
+const restricted = (field: 'executionPrincipal' | 'endUserId'): Err<never, AccessRestricted> =>
+  err({ kind: 'access_restricted', field })
+
+/**
+ * Returns the principal of a request, or the only one of the caller if the request has none. An
+ * invalid one is returned as it is, because it has its own error.
+ */
+export function ownPrincipal(
+  access: Access | undefined,
+  sent: unknown,
+): Result<unknown, AccessRestricted> {
+  const own = access?.principal
+  if (!own) return ok(sent)
+  if (sent === undefined) return ok({ type: 'end_user', endUserId: own.endUserId })
+  const isOther =
+    principalProblem(sent) === undefined && !isEndUser(sent as Principal, own.endUserId)
+  return isOther ? restricted('executionPrincipal') : ok(sent)
+}
+
+/** Returns the end user whose messages a list shows. */
+export function ownEndUser(
+  access: Access | undefined,
+  asked: string | undefined,
+): Result<string | undefined, AccessRestricted> {
+  const own = access?.principal?.endUserId ?? asked
+  return asked === undefined || asked === own ? ok(own) : restricted('endUserId')
+}
 
 export const actorOf = ({ caller }: Access): Actor => ({ kind: 'user', id: caller })
 

@@ -49,6 +49,9 @@ describe('tokenTakes', () => {
       { bucket: 'project p', of: 'project', limit },
       { bucket: 'key k', of: 'key', limit: own },
     ])
+    expect(tokenTakes({ key: limit }, undefined, { projectId: 'p', caller: 'u' })).toEqual([
+      { bucket: 'caller p u', of: 'key', limit },
+    ])
     expect(
       tokenTakes({ project: limit, key: limit }, { project: own }, { projectId: 'p' }),
     ).toEqual([{ bucket: 'project p', of: 'project', limit: own }])

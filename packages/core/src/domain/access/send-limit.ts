@@ -38,24 +38,36 @@ const MICROS_PER_MINUTE = 60_000_000
 export const tokenMicros = ({ messagesPerMinute }: SendLimit): number =>
   Math.max(1, Math.round(MICROS_PER_MINUTE / messagesPerMinute))
 
+type Sender = {
+  readonly projectId: string
+  readonly apiKeyId?: string | undefined
+  /** The caller without an API key, who has the limit of a key. */
+  readonly caller?: string | undefined
+}
+
 /**
  * Returns the buckets that a send takes a token from. The project's limits replace the defaults.
  */
 export function tokenTakes(
   byDefault: SendLimits,
   own: SendLimits | undefined,
-  { projectId, apiKeyId }: { readonly projectId: string; readonly apiKeyId?: string | undefined },
+  sender: Sender,
 ): TokenTake[] {
+  const { projectId } = sender
+  const bucket = bucketOf(sender)
   const project = own?.project ?? byDefault.project
   const key = own?.key ?? byDefault.key
   return [
     ...(project
       ? [{ bucket: `project ${projectId}`, of: 'project', limit: project } as const]
       : []),
-    ...(key && apiKeyId !== undefined
-      ? [{ bucket: `key ${apiKeyId}`, of: 'key', limit: key } as const]
-      : []),
+    ...(key && bucket !== undefined ? [{ bucket, of: 'key', limit: key } as const] : []),
   ]
+}
+
+function bucketOf({ projectId, apiKeyId, caller }: Sender): string | undefined {
+  if (caller !== undefined) return `caller ${projectId} ${caller}`
+  return apiKeyId === undefined ? undefined : `key ${apiKeyId}`
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Access } from '../../domain/access/access.js'
 import { isFinal, type Message, type RunningMessage } from '../../domain/messages/message.js'
 import type { StreamPosition } from '../../domain/messages/stream-position.js'
 import { ShortLivedMap } from '../../domain/values/short-lived-map.js'
@@ -72,14 +73,17 @@ export class AnswerStreams {
   }
 
   /**
-   * Opens a stream behind the event `after`. Returns undefined if the project has too many
-   * streams.
+   * Opens a stream behind the event `after`. Returns undefined if the project or the caller has too
+   * many streams.
    */
-  open(message: Message, after?: StreamPosition): AnswerStream | undefined {
+  open(message: Message, after?: StreamPosition, access?: Access): AnswerStream | undefined {
     const { signal, policy } = this.#platform
-    if (this.#perProject.get(message.projectId) >= policy.stream.maxPerProject) return undefined
+    const opener = { projectId: message.projectId, access }
+    if (this.#perProject.isFull(opener, policy.stream.maxPerProject)) return undefined
+    this.#perProject.add(opener, 1)
     const onEnd = (ended: StreamFeed): void => {
       stopListening()
+      this.#perProject.add(opener, -1)
       this.#remove(ended)
     }
     const feed = new StreamFeed({ message, after, policy: policy.stream, onEnd })
@@ -141,20 +145,18 @@ export class AnswerStreams {
   }
 
   #add(feed: StreamFeed): void {
-    const { id, projectId } = feed.message
+    const { id } = feed.message
     const feeds = this.#feeds.get(id) ?? new Set()
     this.#feeds.set(id, feeds.add(feed))
-    this.#perProject.add(projectId, 1)
   }
 
   #remove(feed: StreamFeed): void {
-    const { id, projectId } = feed.message
+    const { id } = feed.message
     const feeds = this.#feeds.get(id)
     if (feeds?.delete(feed) && feeds.size === 0) {
       this.#feeds.delete(id)
       this.#incoming.delete(id)
     }
-    this.#perProject.add(projectId, -1)
   }
 
   /** Runs while streams are open. */

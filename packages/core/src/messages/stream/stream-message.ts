@@ -1,3 +1,4 @@
+import type { ByAccess } from '../../domain/access/access.js'
 import { ok, safeTry } from 'neverthrow'
 import { fail } from '../../domain/values/fail.js'
 import { isFinal } from '../../domain/messages/message.js'
@@ -5,7 +6,7 @@ import { readPosition } from '../../domain/messages/stream-position.js'
 import type { With } from '../context.js'
 import { getMessage, type GetMessageError } from '../read-messages.js'
 
-export type StreamMessageInput = {
+export type StreamMessageInput = ByAccess & {
   readonly projectId: string
   /** The agent's id or name. */
   readonly agent: string
@@ -24,6 +25,6 @@ export const streamMessage =
       const after = readPosition(lastEventId)
       const hasSeenAll = after?.offset === state.kind && after.attempt === attempt
       if (isFinal(state) && hasSeenAll) return ok(undefined)
-      const stream = context.answerStreams.open(message, after)
+      const stream = context.answerStreams.open(message, after, ref.access)
       return stream ? ok(stream) : fail('too_many_streams')
     })
