@@ -8,15 +8,9 @@ import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 // A transaction that locks several sessions locks them in the order of agent id and session id.
 // Otherwise two transactions could wait for each other.
 
-/**
- * The connections that wait for a lock, and then the sessions that no transaction has locked.
- * Both in one call, because a send waits for only a second before it lets go of its locks.
- */
-const LOOK = `
-  select 1 from pg_stat_activity
-    where wait_event_type = 'Lock' and datname = current_database();
-  select session_id from agent_messaging.sessions for update skip locked`
-type Found = { readonly rows: readonly { readonly session_id: string }[] }
+/** Connections that wait for a lock. */
+const WAITING =
+  "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
 
 let postgres: TestPostgres
 beforeAll(async () => {
@@ -51,15 +45,17 @@ async function lockedBefore(
     "begin; select 1 from agent_messaging.sessions where session_id = 'b' for update",
   )
   const working = work()
-  let free: string[] | undefined
-  while (!free) {
-    const [waiting, unlocked] = (await pool.query(LOOK)) as unknown as readonly [Found, Found]
-    if (waiting.rows.length > 0) free = unlocked.rows.map((row) => row.session_id)
-  }
+  // Without a pause, because a send waits for only a second before it lets go of its locks.
+  while ((await pool.query(WAITING)).rowCount === 0);
+  const free = await pool.query<{ id: string }>(
+    'select session_id as id from agent_messaging.sessions for update skip locked',
+  )
   await other.query('rollback')
   other.release()
   await working
-  return sessionIds.filter((sessionId) => sessionId !== 'b' && !free?.includes(sessionId))
+  return sessionIds.filter(
+    (sessionId) => sessionId !== 'b' && !free.rows.some(({ id }) => id === sessionId),
+  )
 }
 
 it.each([
