@@ -63,14 +63,13 @@ it('the next webhook to send to is found by descents of the same index and by si
 })
 
 /**
- * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and the
- * webhooks that a claim has visited. A page takes the first running recovery,
- * and the sweep the first deleted hook. The backlog counts
- * all open rows. The sweep of a disabled webhook counts a bounded subquery. A jump of the clock
- * moves the times of all open rows, and of all webhooks. Counts read the entries that no process has
- * folded yet, the rows found, and the only row of
- * `counting`. The log of events reads its end from
- * SQLite's table of sequences, which has few rows. A page of people reads what it has found.
+ * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and
+ * the webhooks that a claim has visited. A page takes the first running recovery, and the sweep
+ * the first deleted hook. The backlog counts all open rows. The sweep of a disabled webhook counts
+ * a bounded subquery. A jump of the clock moves the times of all open rows, of all webhooks and of
+ * all listeners. Counts read the entries that no process has folded yet, the rows found, and the
+ * only row of `counting`. The log of events reads its end from SQLite's table of sequences, which
+ * has few rows. A page of people reads what it has found.
  */
 const SCANS = [
   'SCAN agents',
@@ -78,6 +77,7 @@ const SCANS = [
   'SCAN folded',
   'SCAN senders',
   'SCAN erasures',
+  'SCAN event_listeners',
   'SCAN w USING COVERING INDEX webhooks_deleted',
   'SCAN json_each VIRTUAL TABLE INDEX 1:',
   'SCAN deliveries USING COVERING INDEX deliveries_due',
