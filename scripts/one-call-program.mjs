@@ -19,9 +19,7 @@ const { secret } = await messaging.webhooks.create({
   url: receiver.url,
   events: ['message.responded'],
 })
-const hello = { agent: 'remote', sessionId: 'chat-1', message: 'hello' }
-const { message } = await messaging.messages.send(hello)
-console.log(message.state.response)
+console.log(await messaging.ask('remote', 'hello', { sessionId: 'chat-1' }))
 const { body, headers, text } = await received
 const signature = createHmac('sha256', secret).update(text).digest('hex')
 const isGenuine = headers['x-service-signature'] === `sha256=${signature}`

@@ -7,7 +7,7 @@ it('an agent asks a person two questions before it pays', async () => {
   onTestFinished(() => messaging.stop())
   const { messages, inputs } = messaging
   const sent = await messages.send({ agent: 'payer', sessionId: 's', message: '1,200 EUR' })
-  const ref = { agent: 'payer', messageId: sent.message.id }
+  const ref = { agent: 'payer', messageId: sent.messageId }
   const open = async () => {
     const message = await messages.get({ ...ref, waitMs: 5_000 })
     const input = message.inputs?.at(-1)
@@ -20,5 +20,5 @@ it('an agent asks a person two questions before it pays', async () => {
   expect(second.question).toBe('What is the number of the order?')
   await inputs.answer({ ...ref, inputId: second.inputId, value: 7 })
   const { message } = await open()
-  expect(message.state).toMatchObject({ response: 'Paid 1,200 EUR for order 7.' })
+  expect(message).toMatchObject({ response: 'Paid 1,200 EUR for order 7.' })
 })

@@ -18,7 +18,7 @@ const app = express()
 app.use(express.json())
 app.post('/chat/:sessionId', async (request, response) => {
   const { sessionId } = request.params // in your app: from the user's login
-  const { message } = await messaging.messages.send({
+  const { messageId } = await messaging.messages.send({
     agent: 'assistant',
     sessionId,
     message: request.body.text,
@@ -26,7 +26,7 @@ app.post('/chat/:sessionId', async (request, response) => {
     idempotencyKey: `${sessionId}:${request.body.id}`,
     waitMs: 0,
   })
-  const events = await messaging.messages.stream({ agent: 'assistant', messageId: message.id })
+  const events = await messaging.messages.stream({ agent: 'assistant', messageId })
   response.type('text/event-stream')
   response.on('close', () => void events?.return?.()) // the agent continues without the browser
   for await (const event of events ?? []) {
@@ -34,8 +34,8 @@ app.post('/chat/:sessionId', async (request, response) => {
     if (event.kind === 'chunk') response.write(`data: ${JSON.stringify(event.text)}\n\n`)
     if (event.kind === 'message') {
       // The whole answer replaces the pieces: some can be missing.
-      const { state } = event.message
-      const answer = state.kind === 'responded' ? state.response : `No answer: ${state.kind}`
+      const { state, response: text } = event.message
+      const answer = state === 'responded' ? text : `No answer: ${state}`
       response.write(`event: answer\ndata: ${JSON.stringify(answer)}\n\n`)
     }
   }

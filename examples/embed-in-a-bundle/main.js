@@ -5,7 +5,5 @@ const messaging = await createMessaging({
   masterKey: process.env.MASTER_KEY, // PostgreSQL needs one
   agents: { shouter: ({ message }) => `${message.toUpperCase()}!` },
 })
-const hello = { agent: 'shouter', sessionId: 'chat-1', message: 'hello' }
-const { message } = await messaging.messages.send(hello)
-if (message.state.kind === 'responded') console.log(message.state.response)
+console.log(await messaging.ask('shouter', 'hello'))
 await messaging.stop()

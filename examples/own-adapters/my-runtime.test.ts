@@ -23,8 +23,9 @@ it('an agent of my kind answers, and its failures are tried again', async () => 
   })
   onTestFinished(() => messaging.stop())
   const hello = { agent: 'german', sessionId: 's', message: 'Hello' }
-  const { message } = await messaging.messages.send(hello)
-  expect(message).toMatchObject({ attempt: 2, state: { kind: 'responded', response: 'Hallo' } })
+  const { messageId } = await messaging.messages.send(hello)
+  const message = await messaging.messages.get({ agent: 'german', messageId })
+  expect(message).toMatchObject({ attempt: 2, state: 'responded', response: 'Hallo' })
 
   const refused = messaging.agents.create({
     name: 'no-key',

@@ -8,7 +8,7 @@ it('an agent remembers its session, and streams what it emits', async () => {
   const { messages } = messaging
   const say = async (message: string): Promise<unknown> => {
     const sent = await messages.send({ agent: 'waiter', sessionId: 'table-7', message })
-    return sent.message.state
+    return sent
   }
   expect(await say('soup')).toMatchObject({ response: 'Turn 1. Your order: soup.' })
   expect(await say('bread')).toMatchObject({ response: 'Turn 2. Your order: soup, bread.' })

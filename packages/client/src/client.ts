@@ -1,3 +1,4 @@
+import { asker } from './ask.js'
 import { agentsOf, sessionsOf } from './agents.js'
 import { eventsOf } from './events.js'
 import { type ClientOptions, createHttp, type Http, pathsBelow, segment } from './http.js'
@@ -31,8 +32,14 @@ export type Client = ReturnType<typeof createClient>
  */
 export function createClient(options: ClientOptions) {
   const http = createHttp(options)
+  const messages = messagesOf(http)
   return {
-    messages: messagesOf(http),
+    /**
+     * Sends a message and returns the text of the answer. Waits for 10 minutes by default. Rejects
+     * with a `MessagingError` if there is no answer.
+     */
+    ask: asker(messages.complete),
+    messages,
     /** Questions of agents to people. `messages.answer` answers them. */
     inputs: inputsOf(http),
     agents: agentsOf(http),

@@ -1,4 +1,5 @@
 export { ApiError } from './api-error.js'
+export { MessagingError, type AskOptions } from './ask.js'
 export { createClient, type Client } from './client.js'
 export { NotCompletedError, type CompleteOptions } from './complete.js'
 export type { ClientOptions } from './http.js'

@@ -1,4 +1,6 @@
 import type { ErrorOf } from './answer.js'
+import type { InputFacts } from './domain/messages/message-input.js'
+import type { RunError } from './domain/messages/run.js'
 import { OVERLOAD, UNCONFIRMED } from './ports/stored.js'
 import type { MessagingService } from './messaging-service.js'
 
@@ -9,6 +11,12 @@ type ErrorsOf<Group> = Group extends object
 
 /** Every error that a call of the service rejects with. */
 export type ServiceError = ErrorsOf<MessagingService | MessagingService[keyof MessagingService]>
+
+/** Why `ask` has no answer. The agent goes on if there is none yet. */
+export type NoAnswer =
+  | { readonly kind: 'message_failed'; readonly messageId: string; readonly error: RunError }
+  | { readonly kind: 'message_cancelled' | 'no_answer_yet'; readonly messageId: string }
+  | { readonly kind: 'input_required'; readonly messageId: string; readonly input: InputFacts }
 
 /** What is wrong, and what the caller can do. Neither ends with a full stop. */
 export type ErrorWords = readonly [sentence: string, remedy?: string]
@@ -45,7 +53,7 @@ const reasons: ReadonlyMap<string, ErrorWords> = new Map([
 ])
 
 /** The words for every error. A new kind must get words here to compile. */
-const words: ByKind<ServiceError, ErrorWords> = {
+const words: ByKind<ServiceError | NoAnswer, ErrorWords> = {
   invalid: ({ issues }) => [issues.map(({ path, message }) => `${path} ${message}`).join('; ')],
   end_user_id_required: [END_USER_ID_REQUIRED],
   principal_invalid: ({ reason, endUserIdMissing }) => [
@@ -102,14 +110,19 @@ const words: ByKind<ServiceError, ErrorWords> = {
     'Wait, or cancel one',
   ],
   too_many_streams: ['The project has reached its limit of open streams', 'Close one first'],
+  message_failed: ({ error }) => [`The agent did not answer: ${error.message}`],
+  message_cancelled: ['The message was cancelled'],
+  input_required: ({ input }) => [`The agent asks: ${input.question}`, 'Answer with inputs.answer'],
+  no_answer_yet: ['The agent has not answered yet and continues', 'Read the message later'],
   unavailable: ({ reason }) =>
     reasons.get(reason) ?? ['The service cannot reach its storage', 'Try again later'],
 }
 
-export const wordsOf = (error: ServiceError): ErrorWords => entryFor(words, error) as ErrorWords
+export const wordsOf = (error: ServiceError | NoAnswer): ErrorWords =>
+  entryFor(words, error) as ErrorWords
 
 /** Puts the sentence and the remedy together. */
-export const textOf = (error: ServiceError): string => wordsOf(error).join('. ')
+export const textOf = (error: ServiceError | NoAnswer): string => wordsOf(error).join('. ')
 
 /** True for a reason that only the operator understands. */
 export const isReasonOfStorage = ({ reason }: { readonly reason: string }): boolean =>

@@ -77,7 +77,7 @@ export type {
   RetentionPolicy,
   StreamPolicy,
 } from './policy.js'
-export { defaultPolicy, requirePolicy } from './policy.js'
+export { defaultPolicy, policyOf, type PolicyInput } from './policy.js'
 export {
   PORTAL_PERMISSIONS,
   type PortalPermission,
@@ -85,7 +85,7 @@ export {
 } from './domain/access/portal.js'
 export type { AuditFilter } from './ports/audit-store.js'
 export type { Project } from './ports/credential-store.js'
-export type { ServiceError } from './errors.js'
+export type { NoAnswer, ServiceError } from './errors.js'
 export type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
 export type { Recovery } from './ports/recovery-store.js'
 export type { SessionSummary } from './ports/message-store.js'
@@ -107,3 +107,9 @@ export type {
 export type { CreateWebhookError, CreatedWebhook } from './webhooks/manage-webhooks.js'
 export type { Answer } from './answer.js'
 export { MessagingError } from './throwing.js'
+export type {
+  OpenInput,
+  SentMessage,
+  ShownInput,
+  ShownMessage,
+} from './domain/messages/shown-message.js'

@@ -1,6 +1,7 @@
 import { defaultRetryPolicy, type RetryPolicy } from './domain/webhooks/delivery.js'
 import { defaultLimits, type Limits } from './domain/values/limits.js'
 import { defaultDispatchPolicy, type DispatchPolicy } from './domain/messages/message.js'
+import { nearestName } from './domain/values/nearest-name.js'
 import type { SendLimits } from './domain/access/send-limit.js'
 import {
   defaultWebhookHealthPolicy,
@@ -146,6 +147,38 @@ export const defaultPolicy: Policy = {
   headerPrefix: 'X-Service',
 }
 
+/** Settings without a value keep their default, also within a group of settings. */
+export type PolicyInput = PartOf<Policy>
+type PartOf<T> = {
+  readonly [K in keyof T]?:
+    | (NonNullable<T[K]> extends object
+        ? NonNullable<T[K]> extends readonly unknown[]
+          ? T[K]
+          : PartOf<T[K]>
+        : T[K])
+    | undefined
+}
+
+/**
+ * Returns the whole policy. Throws a `TypeError` for a setting that does not exist or has another
+ * type, and a `RangeError` for a lease that can end before its attempt.
+ */
+export function policyOf(input: PolicyInput = {}): Policy {
+  const policy = merged(defaultPolicy, input) as Policy
+  requirePolicy(policy)
+  return policy
+}
+
+function merged(base: unknown, part: unknown): unknown {
+  if (part === undefined) return base
+  if (!isGroup(base) || !isGroup(part)) return part
+  const parts = Object.entries(part).map(([name, value]) => [name, merged(base[name], value)])
+  return { ...base, ...Object.fromEntries(parts) }
+}
+
+const isGroup = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /**
  * The default policy, with examples of the settings that it leaves out. Has the type of each
  * setting.
@@ -157,11 +190,7 @@ const shape = {
 }
 const OPTIONAL = new Set(['maxConcurrency', 'requestsPerSecond'])
 
-/**
- * Throws a `TypeError` for a setting that does not exist, is missing or has another type, and a
- * `RangeError` for a lease that can end before its attempt.
- */
-export function requirePolicy(policy: Policy): void {
+function requirePolicy(policy: Policy): void {
   requireLike(policy, shape, 'policy')
   const { leaseMs, deadlineMs } = policy.deliver
   if (leaseMs <= deadlineMs)
@@ -179,8 +208,11 @@ function requireLike(value: unknown, like: unknown, path: string): void {
   if (type !== 'object') return
   const given = value as Readonly<Record<string, unknown>>
   for (const name of Object.keys(given))
-    if (!Object.hasOwn(like as object, name))
-      throw new TypeError(`${path} has no setting "${name}"`)
+    if (!Object.hasOwn(like as object, name)) {
+      const nearest = nearestName(name, Object.keys(like as object))
+      const hint = nearest === undefined ? '' : ` (did you mean ${nearest}?)`
+      throw new TypeError(`${path} has no setting "${name}"${hint}`)
+    }
   for (const [name, inner] of Object.entries(like as object))
     if (given[name] !== undefined || !OPTIONAL.has(name))
       requireLike(given[name], inner, `${path}.${name}`)

@@ -37,6 +37,7 @@ export type { EventPayload, SubscribableEvent } from './domain/webhooks/event.js
 export type { EarlierTurn, HistoryLimit, Turn } from './domain/messages/history.js'
 export { orMissing } from './domain/values/input-rules.js'
 export { toIso } from './domain/values/instant.js'
+export { shownMessage, shownSend } from './domain/messages/shown-message.js'
 export { given } from './domain/values/given.js'
 export type { Json, JsonObject } from './domain/values/json.js'
 export { answerFields, answerOfForm, type AnswerField } from './domain/messages/answer-form.js'

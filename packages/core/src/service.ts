@@ -12,7 +12,7 @@ import { noTracing } from './pacing/no-tracing.js'
 import { readsByCode, sharedReads } from './pacing/shared-reads.js'
 import { JumpFollower, SteadyClock } from './pacing/steady-clock.js'
 import type { Platform } from './platform.js'
-import { defaultPolicy, requirePolicy, type Policy } from './policy.js'
+import { policyOf, type PolicyInput } from './policy.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AttemptMaker } from './ports/attempt-maker.js'
 import type { LeaseKeeper } from './ports/lease-keeper.js'
@@ -54,7 +54,7 @@ export type ServiceOptions = {
   readonly telemetry?: Telemetry
   /** Default: makes no spans, and passes traces of clients on. */
   readonly tracing?: Tracing
-  readonly policy?: Partial<Policy>
+  readonly policy?: PolicyInput
   /** The address of the service, for one-time links. Absent: events have no links. */
   readonly publicUrl?: () => string | undefined
 }
@@ -175,8 +175,7 @@ function platformOf(
   options: ServiceOptions,
   signals: Pick<Platform, 'stopping' | 'stopDeadline'>,
 ): Platform {
-  const policy = { ...defaultPolicy, ...options.policy }
-  requirePolicy(policy)
+  const policy = policyOf(options.policy)
   const workSignal = options.workSignal ?? {
     announce: () => undefined,
     onAnnounced: () => () => undefined,

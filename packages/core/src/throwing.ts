@@ -1,6 +1,6 @@
 import { ResultAsync, type Result } from 'neverthrow'
 import type { Answer } from './answer.js'
-import { isReasonOfStorage, textOf, type ServiceError } from './errors.js'
+import { isReasonOfStorage, textOf, type NoAnswer, type ServiceError } from './errors.js'
 import { CLOSED } from './ports/stored.js'
 import type { MessagingService } from './messaging-service.js'
 
@@ -10,11 +10,14 @@ import type { MessagingService } from './messaging-service.js'
  */
 export class MessagingError extends Error {
   override readonly name = 'MessagingError'
-  readonly kind: ServiceError['kind'] | 'stopped'
-  readonly details: ServiceError
+  readonly kind: (ServiceError | NoAnswer)['kind'] | 'stopped'
+  readonly details: ServiceError | NoAnswer
+  /** The message that `ask` has sent. */
+  readonly messageId?: string
 
-  constructor(details: ServiceError, message: string = messageOf(details)) {
+  constructor(details: ServiceError | NoAnswer, message: string = messageOf(details)) {
     super(message)
+    if ('messageId' in details) this.messageId = details.messageId
     this.kind = isStopped(details) ? 'stopped' : details.kind
     this.details = details
   }
@@ -27,7 +30,7 @@ export const isRefusal = (thrown: unknown): thrown is MessagingError =>
 /** Returns the error that a call was refused with. Throws any other exception. */
 export function errorIn(thrown: unknown): ServiceError {
   if (!isRefusal(thrown)) throw thrown
-  return thrown.details
+  return thrown.details as ServiceError
 }
 
 /** Gives undefined for a call that was refused for this reason. */
@@ -81,11 +84,11 @@ export function valueOf<T>(result: Result<T, ServiceError>): T {
   return result.value
 }
 
-const isStopped = (error: ServiceError): boolean =>
+const isStopped = (error: ServiceError | NoAnswer): boolean =>
   error.kind === 'unavailable' && error.reason === CLOSED
 
 /** Unlike a caller of an API, the host learns why its storage is unavailable. */
-const messageOf = (error: ServiceError): string => {
+const messageOf = (error: ServiceError | NoAnswer): string => {
   if (isStopped(error)) return 'The service has stopped. Create a new one.'
   return error.kind === 'unavailable' && isReasonOfStorage(error)
     ? `The storage is unavailable: ${error.reason}`

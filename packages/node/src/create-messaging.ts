@@ -4,9 +4,11 @@ import type {
   EventHandler,
   Listening,
   MessagingService,
+  Pass,
   SubscribableEvent,
 } from '@org/agent-messaging-core'
 import { nodeProblem } from '@org/agent-messaging-core/node-floor'
+import { ask, type AskOptions } from './ask.js'
 import { requireAgentNames } from './agent-names.js'
 import { ensureDefaultProject } from './default-project.js'
 import { ensureAgents } from './ensure-agents.js'
@@ -40,6 +42,8 @@ export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' 
   readonly agents?: Readonly<Record<string, AgentFunction | Omit<AgentSettings, 'name'>>>
   /** The public URL of this program, for agents that call back. */
   readonly publicUrl?: string
+  /** False starts no loops: call `tick` instead, for example on a function platform. */
+  readonly workers?: boolean
 }
 
 const OPTIONS: Readonly<Record<keyof MessagingOptions, true>> = {
@@ -62,6 +66,7 @@ const OPTIONS: Readonly<Record<keyof MessagingOptions, true>> = {
   telemetry: true,
   tracing: true,
   webhookThread: true,
+  workers: true,
 }
 
 /**
@@ -70,6 +75,22 @@ const OPTIONS: Readonly<Record<keyof MessagingOptions, true>> = {
  */
 export type Messaging = ProjectCalls & {
   readonly projectId: string
+  /**
+   * Sends a message and returns the text of the answer. Waits beyond `syncWaitMs`, by default for 10
+   * minutes. Throws a `MessagingError` with `messageId` if the message failed or was cancelled, if
+   * the agent asks a person, or if there is no answer yet. The agent goes on in the last two cases.
+   */
+  ask(agent: string, message: string, options?: AskOptions): Promise<string>
+  /**
+   * Does one bounded pass of all due work, for a host that freezes between requests. Needed with
+   * `workers: false`.
+   */
+  tick(budget: { readonly budgetMs: number }): Promise<Pass>
+  /**
+   * Reseals the secrets of the storage with the present master key. Pass the returned `next` to the
+   * next call, until there is none.
+   */
+  reseal: MessagingService['secrets']['reseal']
   /**
    * Calls the handler for each of the project's events with these names: one by one, in the order of
    * the log, at least once. Continues after a restart at the place of `name`, which one process at a
@@ -105,7 +126,7 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
   const problem = nodeProblem(process.versions.node)
   if (problem !== undefined) throw new SetupError(problem)
   requireKnownOptions(given, OPTIONS)
-  const { database, pool, masterKey, agents = {}, publicUrl, ...options } = given
+  const { database, pool, masterKey, agents = {}, publicUrl, workers = true, ...options } = given
   // Loaded after the check, because undici does not load on an older Node.
   const { wire } = await import('./wire.js')
   requireAgentNames(Object.keys(agents))
@@ -120,7 +141,7 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
     const { id: projectId } = await ensureDefaultProject({ ...platform, storage })
     // Before the start, so that no waiting message runs with an earlier setting.
     await ensureAgents(service, projectId, settingsOf(agents))
-    await service.start()
+    if (workers) await service.start()
     const requests = new OpenRequests()
     const telemetry = options.telemetry ?? platform.telemetry
     const stop = async ({ graceMs = GRACE_MS } = {}) => {
@@ -131,6 +152,10 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
     return {
       ...inProject(service, projectId),
       projectId,
+      ask: (agent, message, options) =>
+        ask({ service, platform, projectId }, agent, message, options),
+      tick: service.tick,
+      reseal: service.secrets.reseal,
       service,
       http: async <Host>(http: HttpOptions<Host> = {}) => {
         const { httpHandlers } = await import('./http/handlers.js')

@@ -1,54 +1,202 @@
-import type { MessagingService } from '@org/agent-messaging-core'
+import type {
+  AnswerStream,
+  CreatedWebhook,
+  FoundMessage,
+  Message,
+  MessagingService,
+  Page,
+  Sent,
+  SentMessage,
+  ShownMessage,
+  StreamEvent,
+  Webhook,
+} from '@org/agent-messaging-core'
+import { shownMessage, shownSend } from '@org/agent-messaging-core/runtime'
 
-type WithoutProject<Input> = {
-  [K in keyof Input as K extends 'projectId' ? never : K]: Input[K]
+/** The groups of calls, without the calls that only a server needs. */
+const GROUPS = {
+  messages: [
+    'send',
+    'enqueue',
+    'get',
+    'history',
+    'runs',
+    'list',
+    'count',
+    'search',
+    'stream',
+    'cancel',
+    'retry',
+    'setMetadata',
+  ],
+  inputs: ['list', 'answer', 'withdraw'],
+  sessions: ['list', 'erase'],
+  agents: ['create', 'update', 'delete', 'start', 'stop', 'declare', 'get', 'list'],
+  webhooks: [
+    'create',
+    'update',
+    'enable',
+    'disable',
+    'delete',
+    'rotateSecret',
+    'finishRotation',
+    'get',
+    'list',
+    'sendTestEvent',
+  ],
+  deliveries: ['get', 'list', 'redeliver', 'cancel', 'skip'],
+  recoveries: ['start', 'cancel', 'get', 'list'],
+  events: ['read'],
+  principals: ['count', 'erase'],
+  keys: ['create', 'list', 'revoke'],
+  auditLog: ['list'],
+} as const satisfies { readonly [G in keyof MessagingService]?: readonly string[] }
+type Groups = typeof GROUPS
+type Group = keyof Groups
+type CallOf<G extends Group> = Groups[G][number] & keyof MessagingService[G]
+
+/** A webhook without its sealed secrets. */
+export type ShownWebhook = Omit<Webhook, 'secret' | 'previousSecret' | 'headers'> & {
+  /** The names of the additional headers. */
+  readonly headers?: readonly string[]
 }
+export type FoundInProject = ShownMessage & Pick<FoundMessage, 'deliveries'>
+type ShownEvent = StreamEvent extends infer E
+  ? E extends { readonly message: Message }
+    ? Omit<E, 'message'> & { readonly message: ShownMessage }
+    : E
+  : never
+export type MessageStream = AsyncIterableIterator<ShownEvent, undefined, undefined>
 
-/** A call without its `projectId`, whether that is its first argument or a field of it. */
-type InProject<Call> = Call extends (first: infer First, ...rest: infer Rest) => infer Out
-  ? First extends string
-    ? (...rest: Rest) => Out
-    : First extends { readonly projectId: string }
-      ? (input: WithoutProject<First>, ...rest: Rest) => Out
-      : Call
-  : Call
+/** What a call of `messaging` returns for a value of the service. */
+type Shown<T> = T extends Sent
+  ? SentMessage
+  : T extends Message
+    ? ShownMessage
+    : T extends FoundMessage
+      ? FoundInProject
+      : T extends CreatedWebhook
+        ? ShownWebhook & { readonly secret: string }
+        : T extends Webhook
+          ? ShownWebhook & Omit<T, keyof Webhook>
+          : T extends AnswerStream
+            ? MessageStream
+            : T
 
-const GROUPS = [
-  'messages',
-  'inputs',
-  'sessions',
-  'agents',
-  'webhooks',
-  'deliveries',
-  'principals',
-] as const
-type Group = (typeof GROUPS)[number]
+/** A promise of one page. As an iterator, it reads all rows, page by page. */
+export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
+/** A page has 50 rows by default. `cursor` is the `nextCursor` of the page before. */
+export type PageInput = { readonly limit?: number; readonly cursor?: string }
+
+type Without<Input, Field extends string> = {
+  [K in keyof Input as K extends Field ? never : K]: Input[K]
+}
+type ListInput<First> = First extends string
+  ? PageInput
+  : Without<First, 'projectId' | 'page'> & PageInput
+type Listing<First, Row> =
+  object extends ListInput<First>
+    ? (input?: ListInput<First>) => List<Shown<Row>>
+    : (input: ListInput<First>) => List<Shown<Row>>
+
+type InProject<Call> = Call extends (first: infer First, ...rest: infer Rest) => Promise<infer Out>
+  ? Out extends Page<infer Row>
+    ? Listing<First, Row>
+    : (input: Without<First, 'projectId'>, ...rest: Rest) => Promise<Shown<Out>>
+  : never
 
 /** The calls of the service for one project. They return the value or throw a `MessagingError`. */
 export type ProjectCalls = {
-  readonly [G in Group]: {
-    readonly [K in keyof MessagingService[G]]: InProject<MessagingService[G][K]>
+  readonly [G in Group]: { readonly [K in CallOf<G>]: InProject<MessagingService[G][K]> }
+} & {
+  readonly usage: {
+    /** Returns the exact counts of the project, of its agents or its webhooks, by step of time. */
+    get(
+      input: Without<Parameters<MessagingService['stats']>[0], 'projectId'>,
+    ): ReturnType<MessagingService['stats']>
   }
 }
 
-/** Calls whose first argument is the project's id. */
-const POSITIONAL = new Set(['agents.list', 'webhooks.list'])
+const DEFAULT_LIMIT = 50
 
-type Call = (...input: unknown[]) => unknown
+type Call = (...input: unknown[]) => Promise<unknown>
+type Fields = Readonly<Record<string, unknown>>
 
 /** Adds the project to every call. */
 export function inProject(service: MessagingService, projectId: string): ProjectCalls {
-  const bound = (group: Group): Readonly<Record<string, Call>> =>
-    Object.fromEntries(
-      Object.entries(service[group] as object as Readonly<Record<string, Call>>).map(
-        ([name, call]) => [
-          name,
-          POSITIONAL.has(`${group}.${name}`)
-            ? (...input: unknown[]) => call(projectId, ...input)
-            : (input: unknown, ...rest: unknown[]) =>
-                call({ ...(input as object), projectId }, ...rest),
-        ],
-      ),
-    )
-  return Object.fromEntries(GROUPS.map((group) => [group, bound(group)])) as ProjectCalls
+  const bound = ([group, names]: readonly [string, readonly string[]]) => {
+    const calls = service[group as Group] as object as Readonly<Record<string, Call>>
+    const all = names.map((name) => {
+      const call = calls[name] as Call
+      return [name, isList(name) ? lister(group, call, projectId) : caller(call, projectId)]
+    })
+    return [group, Object.fromEntries(all)]
+  }
+  return {
+    ...Object.fromEntries(Object.entries(GROUPS).map(bound)),
+    usage: { get: (input: Fields) => service.stats({ ...input, projectId } as never) },
+  } as ProjectCalls
+}
+
+const isList = (name: string): boolean => name === 'list' || name === 'search'
+
+const caller =
+  (call: Call, projectId: string): Call =>
+  async (input, ...rest) =>
+    shown(await call({ ...(input as Fields), projectId }, ...rest))
+
+/** Lists whose call takes the project, or a filter, and then the page. */
+const BY_PROJECT: ReadonlySet<string> = new Set(['agents', 'webhooks', 'keys', 'recoveries'])
+const BY_FILTER: ReadonlySet<string> = new Set(['deliveries', 'auditLog'])
+
+function lister(group: string, call: Call, projectId: string) {
+  const read = async ({ limit = DEFAULT_LIMIT, cursor, ...filter }: Fields) => {
+    const page = { limit, ...(cursor !== undefined && { cursor }) }
+    const found = await (BY_PROJECT.has(group)
+      ? call(projectId, page)
+      : BY_FILTER.has(group)
+        ? call({ ...filter, projectId }, page)
+        : call({ ...filter, projectId, page }))
+    const { data, nextCursor } = found as Page<unknown>
+    return { data: data.map(shown), nextCursor }
+  }
+  return (input: Fields = {}): List<unknown> => {
+    const first = read(input)
+    async function* rows() {
+      for (let page = await first; ; page = await read({ ...input, cursor: page.nextCursor })) {
+        yield* page.data
+        if (page.nextCursor === null) return
+      }
+    }
+    return Object.assign(first, { [Symbol.asyncIterator]: rows })
+  }
+}
+
+type AnyValue = Message | Sent | FoundMessage | Webhook | CreatedWebhook | AnswerStream | undefined
+
+/** Shows rows of the service as the API does. Other values stay as they are. */
+function shown(found: unknown): unknown {
+  const value = found as AnyValue
+  if (typeof value !== 'object' || value === null) return value
+  if ('attached' in value) return shownSend(value.message)
+  if ('message' in value && typeof value.message === 'object' && 'deliveries' in value)
+    return { ...shownMessage(value.message), deliveries: value.deliveries }
+  if ('sessionId' in value && 'executionPrincipal' in value) return shownMessage(value)
+  if ('webhook' in value) return { ...shownWebhook(value.webhook), secret: value.secret }
+  if ('secret' in value && 'health' in value) return shownWebhook(value)
+  return Symbol.asyncIterator in value ? shownStream(value) : value
+}
+
+const shownWebhook = ({ secret: _, previousSecret: __, headers, ...webhook }: Webhook) => ({
+  ...webhook,
+  ...(headers && { headers: headers.names }),
+})
+
+async function* shownStream(stream: AnswerStream) {
+  try {
+    for await (const event of stream)
+      yield 'message' in event ? { ...event, message: shownMessage(event.message) } : event
+  } finally {
+    await stream.return?.()
+  }
 }

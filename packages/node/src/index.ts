@@ -3,5 +3,13 @@ export type { Access } from '@org/agent-messaging-core'
 export type { HttpHandlers, HttpOptions } from './http/handlers.js'
 export type { HostPool } from './open-database.js'
 export { SetupError } from './setup-error.js'
-export type { ProjectCalls } from './in-project.js'
+export type { AskOptions } from './ask.js'
+export type {
+  FoundInProject,
+  List,
+  MessageStream,
+  PageInput,
+  ProjectCalls,
+  ShownWebhook,
+} from './in-project.js'
 export { MessagingError } from '@org/agent-messaging-core'

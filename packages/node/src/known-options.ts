@@ -1,9 +1,15 @@
+import { nearestName } from '@org/agent-messaging-core/runtime'
 import { SetupError } from './setup-error.js'
 
 /** Throws a `SetupError` that names an option which a caller without types has mistyped. */
 export function requireKnownOptions(options: object, known: object): void {
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name))
   if (unknown === undefined) return
-  const names = Object.keys(known).join(', ')
-  throw new SetupError(`${JSON.stringify(unknown)} is not an option; the options are ${names}`, 2)
+  const names = Object.keys(known)
+  const nearest = nearestName(unknown, names)
+  const hint = nearest === undefined ? '' : ` (did you mean ${nearest}?)`
+  throw new SetupError(
+    `${JSON.stringify(unknown)} is not an option${hint}; the options are ${names.join(', ')}`,
+    2,
+  )
 }

@@ -2,11 +2,10 @@ import { a2aRuntime } from '@org/agent-messaging-runtime-a2a'
 import {
   createService,
   type AgentFunction,
-  defaultPolicy,
   functionRuntime,
-  requirePolicy,
+  policyOf,
   type MessagingService,
-  type Policy,
+  type PolicyInput,
 } from '@org/agent-messaging-core'
 import { type Storage } from '@org/agent-messaging-core/storage'
 import {
@@ -69,7 +68,7 @@ export type WiringOptions = {
   readonly addresses?: AddressPolicy | undefined
   /** A forward proxy for webhooks and remote agents, such as `http://proxy.internal:3128`. */
   readonly proxy?: string | undefined
-  readonly policy?: Partial<Policy> | undefined
+  readonly policy?: PolicyInput | undefined
   /** Signs and sends webhooks in a separate thread, which cannot follow a fake clock. */
   readonly webhookThread?: boolean | undefined
   /** Default: writes failures to stderr. `{ record() {} }` silences them. */
@@ -103,16 +102,15 @@ export async function wire(
   publicUrl: () => string | undefined,
 ): Promise<Wiring> {
   const { databasePath } = options
-  const policy = { ...defaultPolicy, ...options.policy }
+  // Throws for mistakes of the host, so it comes before the database is opened.
+  const policy = settingsOf(() => policyOf(options.policy))
   const { headerPrefix, runLeaseMs: leaseMs, limits } = policy
   const ownPlatform = nodePlatform(options)
   const { telemetry = ownPlatform.telemetry } = options
   const onError = (worker: string, reason: string) =>
     telemetry.record({ name: 'worker.failed', worker, reason })
   const onDamage = (reason: string) => telemetry.record({ name: 'store.unavailable', reason })
-  // Both throw for mistakes of the host, so they come before the database is opened.
   const guard = settingsOf(() => addressGuard(options.addresses ?? {}))
-  settingsOf(() => requirePolicy(policy))
   const outbound = options.proxy === undefined ? {} : { proxy: options.proxy }
   const http = outboundHttp({ ...outbound, guard })
   const {

@@ -26,8 +26,7 @@ it('without pg, SQLite works, and a PostgreSQL URL names the command', () => {
     import '@org/agent-messaging-adapter-postgres'
     const agents = { shouter: ({ message }) => message.toUpperCase() }
     const messaging = await createMessaging({ database: ':memory:', agents })
-    const hello = { agent: 'shouter', sessionId: 's1', message: 'hello' }
-    console.log((await messaging.messages.send(hello)).message.state.response)
+    console.log(await messaging.ask('shouter', 'hello'))
     await messaging.stop()
     const postgres = { database: 'postgres://127.0.0.1:1/x', masterKey: Buffer.alloc(32) }
     await createMessaging(postgres).catch(({ name, message }) => console.log(name, message))`)

@@ -8,10 +8,9 @@ const agents = { shouter: ({ message }) => `${message.toUpperCase()}!` }
 
 export async function GET() {
   const messaging = await createMessaging({ database: 'file:data.db', agents })
-  const hello = { agent: 'shouter', sessionId: 'chat-1', message: 'hello' }
-  const { message } = await messaging.messages.send(hello)
+  const answer = await messaging.ask('shouter', 'hello')
   await messaging.stop()
   const postgres = { database: 'postgres://127.0.0.1:1/x', masterKey: '00'.repeat(32) }
   const refusal = await createMessaging(postgres).catch((error) => error.message)
-  return Response.json([message.state.response, refusal])
+  return Response.json([answer, refusal])
 }

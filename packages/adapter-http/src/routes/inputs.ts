@@ -1,5 +1,5 @@
 import type { Json } from '@org/agent-messaging-core'
-import { orMissing } from '@org/agent-messaging-core/runtime'
+import { orMissing, shownMessage } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -8,7 +8,7 @@ import type { HttpDeps } from '../options.js'
 import { messageRef, byActor } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { fieldsOf, id, pageOf, paging, query, storableText } from '../schemas.js'
-import { messageBody, messageSchema } from '../wire/message.js'
+import { messageSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 
 const inputId = id.describe('The `id` of the question.')
@@ -40,7 +40,7 @@ const list = query({
 export const inputRoutes = (d: HttpDeps) => {
   const { inputs } = d.service
   const route = routesOf(d, { tag: 'Inputs', access: authorize(d, 'project:message') })
-  const answer = shown('The message after the change', messageSchema, messageBody)
+  const answer = shown('The message after the change', messageSchema, shownMessage)
   return new Hono<Env>()
     .get(
       '/v1/inputs',
@@ -50,7 +50,7 @@ export const inputRoutes = (d: HttpDeps) => {
           summary: 'List the messages that wait for a person, newest first',
           description: 'Each message has its open question as `input`.',
           query: list,
-          answer: shownPage(messageSchema, messageBody),
+          answer: shownPage(messageSchema, shownMessage),
         },
         (c, { endUserId, ...page }) =>
           inputs.list({ projectId: c.get('projectId'), endUserId, page: pageOf(page) }),

@@ -1,3 +1,4 @@
+import { shownMessage } from '@org/agent-messaging-core/runtime'
 import type { StreamEvent } from '@org/agent-messaging-core'
 import {
   chain,
@@ -14,7 +15,7 @@ import type { HttpDeps } from '../options.js'
 import { messageRef } from '../path-id.js'
 import { ownAnswers, replyEmpty, routesOf } from '../route.js'
 import type { BodyOf } from '../wire/body.js'
-import { messageBody, type messageSchema } from '../wire/message.js'
+import { type messageSchema } from '../wire/message.js'
 import {
   streamEventSchema,
   type streamChunkSchema,
@@ -84,6 +85,6 @@ function dataOf(event: Content): Data {
     case 'chunk':
       return { attempt: event.attempt, offset: event.offset, text: event.text }
     case 'message':
-      return messageBody(event.message)
+      return shownMessage(event.message)
   }
 }

@@ -1,4 +1,9 @@
-import { given, MAX_SEARCHED_TEXT, MESSAGE_STATES } from '@org/agent-messaging-core/runtime'
+import {
+  given,
+  MAX_SEARCHED_TEXT,
+  MESSAGE_STATES,
+  shownMessage,
+} from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
 import { Caller, chain, reply } from '@org/agent-messaging-http-kit'
@@ -11,7 +16,6 @@ import { id, instant, oneOf, pageOf, paging, query, storableText } from '../sche
 import {
   foundMessageBody,
   foundMessageSchema,
-  messageBody,
   messageSchema,
   messageStateSchema,
   messageStatusSchema,
@@ -92,7 +96,7 @@ export const messageRoutes = (d: HttpDeps) => {
           summary: 'List the messages of an agent',
           query: list,
           refusals: ['agent_not_found'],
-          answer: shownPage(messageSchema, messageBody),
+          answer: shownPage(messageSchema, shownMessage),
         },
         (c, { limit, cursor, ...filter }) =>
           messages.list({ ...agentRef(c), ...filter, page: pageOf({ limit, cursor }) }),
@@ -121,7 +125,7 @@ export const messageRoutes = (d: HttpDeps) => {
           const waitMs = (preferences.waitSeconds ?? 0) * 1_000
           const abort = new Caller(c, c.get('requester'))
           const found = messages.get({ ...messageRef(c), waitMs, abort })
-          return chain(found, (message) => reply(c, 200, messageBody(message), applied))
+          return chain(found, (message) => reply(c, 200, shownMessage(message), applied))
         },
       ),
     )
@@ -151,7 +155,7 @@ export const messageChangeRoutes = (d: HttpDeps) => {
           operationId: 'cancelMessage',
           summary: 'Cancel a message that is not final',
           refusals: ['agent_not_found', 'message_not_found', 'message_final'],
-          answer: shown('The message after the change', messageSchema, messageBody),
+          answer: shown('The message after the change', messageSchema, shownMessage),
         },
         (c) => messages.cancel(byActor(c, messageRef(c))),
       ),
@@ -170,7 +174,7 @@ export const messageChangeRoutes = (d: HttpDeps) => {
             'agent_not_running',
             'session_full',
           ],
-          answer: shown('The message after the change', messageSchema, messageBody, 202),
+          answer: shown('The message after the change', messageSchema, shownMessage, 202),
         },
         (c) => messages.retry(byActor(c, messageRef(c))),
       ),

@@ -1,4 +1,4 @@
-import { defaultLimits } from '@org/agent-messaging-core/runtime'
+import { defaultLimits, shownSend } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -16,7 +16,7 @@ import { agentIn, locationOf } from '../path-id.js'
 import { appliedOf, readPrefer, waitMsOf } from '../prefer.js'
 import { ownAnswers, routesOf } from '../route.js'
 import { jsonObject, nullAsAbsent, text, textOf } from '../schemas.js'
-import { pendingSchema, respondedSchema, sentBody } from '../wire/message.js'
+import { pendingSchema, respondedSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 
 const newMessage = z
@@ -98,7 +98,7 @@ export const sendRoutes = (d: HttpDeps) => {
           ...sent,
         })
         return chain(sending, ({ message, attached, levels = [] }) => {
-          const body = sentBody(message)
+          const body = shownSend(message)
           const isAsync = body.status === 'pending'
           const { Location } = locationOf(c, basePath, {
             route: '/v1/agents',

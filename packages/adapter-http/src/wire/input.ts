@@ -1,8 +1,7 @@
-import type { Json, Message } from '@org/agent-messaging-core'
-import { inputFacts, openInput, toIso, type MessageInput } from '@org/agent-messaging-core/runtime'
+import type { Json } from '@org/agent-messaging-core'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
-import { at, uuid, type BodyOf } from './body.js'
+import { at, uuid } from './body.js'
 import { principalSchema } from './principal.js'
 
 const json = z.custom<Json>().describe('Any JSON.')
@@ -48,18 +47,3 @@ export const inputAnswerSchema = z
 export const inputSchema = z
   .object({ ...questionFields, askedAt: at, answer: inputAnswerSchema.optional() })
   .meta({ id: 'Input', description: 'A question of an agent, with its answer.' })
-
-export const openInputBody = (message: Message): { input?: BodyOf<typeof openInputSchema> } => {
-  const input = openInput(message)
-  if (!input || message.state.kind !== 'input_required') return {}
-  const expiresAt = toIso(message.state.deadlineAt)
-  return { input: { ...inputFacts(input), askedAt: toIso(input.askedAt), expiresAt } }
-}
-
-export const answeredBody = (input: MessageInput): BodyOf<typeof inputSchema> => ({
-  ...inputFacts(input),
-  askedAt: toIso(input.askedAt),
-  ...(input.answer && {
-    answer: { ...input.answer, answeredAt: toIso(input.answer.answeredAt) },
-  }),
-})

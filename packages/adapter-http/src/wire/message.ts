@@ -1,9 +1,9 @@
-import { errorOf, statusOf, type FoundMessage, type Message } from '@org/agent-messaging-core'
-import { MESSAGE_STATES, toIso } from '@org/agent-messaging-core/runtime'
+import type { FoundMessage } from '@org/agent-messaging-core'
+import { MESSAGE_STATES, shownMessage } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
-import { answeredBody, inputSchema, openInputBody, openInputSchema } from './input.js'
+import { inputSchema, openInputSchema } from './input.js'
 import { deliveryBody, deliverySchema } from './delivery.js'
 import { principalSchema } from './principal.js'
 import { runErrorSchema, runUsageSchema } from './run.js'
@@ -21,15 +21,6 @@ export const respondedSchema = z
 export const pendingSchema = z
   .object({ messageId: uuid, status: z.literal('pending') })
   .meta({ id: 'Pending', examples: [{ messageId, status: 'pending' }] })
-
-/** The answer of a send, with exactly these fields. */
-export const sentBody = ({
-  id,
-  state,
-}: Message): BodyOf<typeof respondedSchema> | BodyOf<typeof pendingSchema> =>
-  state.kind === 'responded'
-    ? { messageId: id, status: 'responded', response: state.response }
-    : { messageId: id, status: 'pending' }
 
 export const messageSchema = z
   .object({
@@ -61,8 +52,6 @@ export const messageSchema = z
   })
   .meta({ id: 'Message' })
 
-type MessageBody = BodyOf<typeof messageSchema>
-
 /** A message of a search, with the newest deliveries of its events. */
 export const foundMessageSchema = messageSchema
   .extend({
@@ -78,41 +67,11 @@ export const foundMessageSchema = messageSchema
   })
   .meta({ id: 'FoundMessage' })
 
-export const messageBody = (message: Message): MessageBody => ({
-  messageId: message.id,
-  agentId: message.agentId,
-  sessionId: message.sessionId,
-  status: statusOf(message.state),
-  state: message.state.kind,
-  message: message.message,
-  metadata: message.metadata,
-  executionPrincipal: message.executionPrincipal,
-  ...outcomeOf(message),
-  ...openInputBody(message),
-  inputs: message.inputs?.map(answeredBody),
-  attempt: message.attempt,
-  createdAt: toIso(message.createdAt),
-})
-
-function outcomeOf({
-  state,
-}: Message): Pick<MessageBody, 'error' | 'response' | 'responseTimeMs' | 'respondedAt' | 'usage'> {
-  const error = errorOf(state)
-  if (error) return { error }
-  if (state.kind !== 'responded') return {}
-  return {
-    response: state.response,
-    responseTimeMs: state.responseTimeMs,
-    respondedAt: toIso(state.respondedAt),
-    usage: state.usage,
-  }
-}
-
 export const foundMessageBody = ({
   message,
   deliveries,
 }: FoundMessage): BodyOf<typeof foundMessageSchema> => ({
-  ...messageBody(message),
+  ...shownMessage(message),
   deliveries: deliveries.map((delivery) => {
     const { id, webhookId, event, status, attemptCount } = deliveryBody(delivery)
     return { id, webhookId, event, status, attemptCount }

@@ -90,12 +90,7 @@ const messaging = await createMessaging({
   database: 'file:data.db',
   agents: { greeter: ({ message }) => \`You said: \${message}\` },
 })
-const { message } = await messaging.messages.send({
-  agent: 'greeter',
-  sessionId: 'first',
-  message: 'Hello',
-})
-if (message.state.kind === 'responded') console.log(message.state.response)
+console.log(await messaging.ask('greeter', 'Hello'))
 await messaging.stop()
 `,
   '.gitignore': 'node_modules/\ndata.db*\n',

@@ -1,0 +1,75 @@
+import {
+  isFinal,
+  MessagingError,
+  type ExecutionPrincipal,
+  type Message,
+  type MessagingService,
+} from '@org/agent-messaging-core'
+import {
+  given,
+  inputFacts,
+  isSettled,
+  openInput,
+  type Crypto,
+  type Ids,
+  type JsonObject,
+} from '@org/agent-messaging-core/runtime'
+
+export type AskOptions = {
+  /** Default: a new session. With an idempotency key, its name comes from the key. */
+  readonly sessionId?: string | undefined
+  readonly executionPrincipal?: ExecutionPrincipal | undefined
+  readonly metadata?: JsonObject | undefined
+  readonly idempotencyKey?: string | undefined
+  /** How long to wait for the answer. Default: 10 minutes. The agent goes on afterwards. */
+  readonly timeoutMs?: number | undefined
+  /** Ends the wait, never the run. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const TIMEOUT_MS = 600_000
+
+type Parts = {
+  readonly service: MessagingService
+  readonly projectId: string
+  readonly platform: { readonly crypto: Pick<Crypto, 'sha256'>; readonly ids: Ids }
+}
+
+/** Sends a message and waits for its answer. Throws a `MessagingError` if there is none. */
+export async function ask(
+  { service: { messages, now, policy }, projectId, platform }: Parts,
+  agent: string,
+  message: string,
+  { timeoutMs = TIMEOUT_MS, signal, ...options }: AskOptions = {},
+): Promise<string> {
+  signal?.throwIfAborted()
+  const end = now() + timeoutMs
+  const { idempotencyKey: key } = options
+  const sessionId = `ask-${key === undefined ? platform.ids.next() : platform.crypto.sha256(key)}`
+  const abort = signal && { abort: signal }
+  const sent = { sessionId, ...given(options), projectId, agent, message, ...abort }
+  let { message: seen } = await messages.send({ ...sent, waitMs: timeoutMs })
+  while (!isSettled(seen.state) && now() < end) {
+    signal?.throwIfAborted()
+    const startedAt = now()
+    const waitMs = Math.min(end - startedAt, policy.syncWaitMs)
+    const ref = { projectId, agent: seen.agentId, messageId: seen.id }
+    seen = await messages.get({ ...ref, waitMs, ...abort })
+    // The service stops, or too many callers wait.
+    if (now() - startedAt < waitMs / 2) break
+  }
+  signal?.throwIfAborted()
+  return answerOf(seen)
+}
+
+function answerOf(message: Message): string {
+  const { id: messageId, state } = message
+  if (state.kind === 'responded') return state.response
+  if (state.kind === 'failed')
+    throw new MessagingError({ kind: 'message_failed', messageId, error: state.error })
+  if (isFinal(state)) throw new MessagingError({ kind: 'message_cancelled', messageId })
+  const input = openInput(message)
+  if (input)
+    throw new MessagingError({ kind: 'input_required', messageId, input: inputFacts(input) })
+  throw new MessagingError({ kind: 'no_answer_yet', messageId })
+}
