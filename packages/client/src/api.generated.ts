@@ -2036,12 +2036,9 @@ export interface components {
      *     }
      */
     readonly NewPortalLink: {
-      /** @description Default: `project:webhooks`. */
+      /** @description If unset: `project:webhooks`. */
       readonly permissions?: readonly components['schemas']['PortalPermission'][] | null
-      /**
-       * @description The seconds from now to the end of the session.
-       * @default 3600
-       */
+      /** @description The seconds from now to the end of the session. If unset: an hour. */
       readonly lifetimeSeconds?: number | null
       /** @description A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`. */
       readonly returnUrl?: string | null

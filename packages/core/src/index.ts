@@ -4,7 +4,7 @@ export type { Agent, AgentChanges, AgentSettings, OnBusy } from './domain/agents
 export type { HoldCause } from './domain/operations/backlog.js'
 export { HOLD_CAUSES } from './domain/operations/backlog.js'
 export type { Access, ByAccess, SessionScope } from './domain/access/access.js'
-export type { ApiKey, Permission } from './domain/access/api-key.js'
+export type { ApiKey, ApiKeySettings, Permission } from './domain/access/api-key.js'
 export { PERMISSIONS } from './domain/access/api-key.js'
 export type { Actor, AuditAction, AuditEntry, ByActor } from './domain/access/audit.js'
 export { ACTOR_KINDS, AUDIT_ACTIONS } from './domain/access/audit.js'
@@ -61,6 +61,7 @@ export type { SendError, Sent } from './messages/send-message.js'
 export type { StreamEvent } from './messages/stream/stream-cursor.js'
 export type { AnswerStream } from './messages/stream/stream-feed.js'
 export type { PrincipalTraces } from './operations/erase-principal.js'
+export type { RecoverySettings } from './domain/webhooks/recovery.js'
 export type { CreatedPortal } from './operations/manage-portals.js'
 export type { CreatedKey } from './operations/manage-credentials.js'
 export type { Pass } from './operations/pass.js'
@@ -82,6 +83,7 @@ export {
   PORTAL_PERMISSIONS,
   type PortalPermission,
   type PortalSession,
+  type PortalSettings,
 } from './domain/access/portal.js'
 export type { AuditFilter } from './ports/audit-store.js'
 export type { Project } from './ports/credential-store.js'

@@ -405,7 +405,7 @@ interface RecoveryCalls {
    */
   start(
     input: StartRecoveryInput,
-  ): Answer<Recovery, Refusal<'webhook_not_found' | 'too_many_recoveries'>>
+  ): Answer<Recovery, Invalid | Refusal<'webhook_not_found' | 'too_many_recoveries'>>
   /** Ends a running recovery. Deliveries that it has made due stay due. */
   cancel(
     ref: RecoveryRef & ByActor,

@@ -14,16 +14,12 @@ export {
   seesAgent,
   seesSession,
 } from './domain/access/access.js'
-export { MAX_NAME } from './domain/access/api-key.js'
-export { MAX_RETURN_URL, PORTAL_LIFETIME } from './domain/access/portal.js'
+export { apiKeySettings, nameSetting } from './domain/access/api-key.js'
+export { portalSettings } from './domain/access/portal.js'
+export { sendLimitSettings } from './domain/access/send-limit.js'
+export { recoverySettings } from './domain/webhooks/recovery.js'
 export { filterLimits } from './domain/webhooks/webhook-filter.js'
-export {
-  agentDefaults,
-  agentSettings,
-  isAgentName,
-  isUuid,
-  onBusyOf,
-} from './domain/agents/agent.js'
+export { agentDefaults, agentSettings, isAgentName, onBusyOf } from './domain/agents/agent.js'
 export { isBootstrapKey, isMistyped, newApiKey } from './domain/access/api-key.js'
 export type { CustomHeaderRules, CustomHeaders } from './domain/webhooks/custom-headers.js'
 export {
@@ -35,7 +31,7 @@ export type { CancelReason, DeliveryState, Outcome } from './domain/webhooks/del
 export { UNREACHABLE_ERRORS, type UnreachableError } from './domain/values/unreachable-error.js'
 export type { EventPayload, SubscribableEvent } from './domain/webhooks/event.js'
 export type { EarlierTurn, HistoryLimit, Turn } from './domain/messages/history.js'
-export { orMissing } from './domain/values/input-rules.js'
+export { isUuid, orMissing } from './domain/values/input-rules.js'
 export { toIso } from './domain/values/instant.js'
 export { shownMessage, shownSend } from './domain/messages/shown-message.js'
 export { given } from './domain/values/given.js'

@@ -33,11 +33,9 @@ import {
 import { defaultPrincipalSchema } from '../wire/principal.js'
 import { runtimeRef } from '../wire/runtime.js'
 
-const NAME = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$'
 const described = requestFields<AgentSettings>(agentSettings)
 const settings = fieldsOf({
   ...described,
-  name: described.name.meta({ shown: { type: 'string', pattern: NAME } }),
   runtime: jsonObject
     .refine((sent): sent is AgentSettings['runtime'] => typeof sent['kind'] === 'string', {
       path: ['kind'],

@@ -1,42 +1,37 @@
-import { given } from '@org/agent-messaging-core/runtime'
+import type { RecoverySettings } from '@org/agent-messaging-core'
+import { given, recoverySettings } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
+import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
+import { id, pageOf, paging, query, storableText } from '../schemas.js'
 import {
   deliveryBody,
   deliveryDetailBody,
   deliveryDetailSchema,
   deliverySchema,
-  deliveryStatuses,
   deliveryStatusSchema,
-  eventNames,
   eventTypeSchema,
 } from '../wire/delivery.js'
 
-/** The filters of a list and of a recovery. */
-export const deliveryFilter = {
-  event: oneOf(eventNames)
-    .meta({ shown: eventTypeSchema })
-    .optional()
-    .describe('The name of the event.'),
-  status: oneOf(deliveryStatuses)
-    .meta({ shown: deliveryStatusSchema })
-    .optional()
-    .describe('The status of the delivery.'),
-  createdAfter: instant.optional().describe('Inclusive.'),
-  createdBefore: instant.optional().describe('Exclusive.'),
+const described = requestFields<RecoverySettings>(recoverySettings)
+/** The filters of a recovery. */
+export const recoveryFilter = {
+  ...described,
+  event: described.event.meta({ shown: eventTypeSchema }),
+  status: described.status.meta({ shown: deliveryStatusSchema }),
 }
+const { lastAnswer: _, ...deliveryFilter } = recoveryFilter
 
 const list = query({
   ...paging,
-  webhookId: id.optional().describe('The webhook of the deliveries.'),
+  ...deliveryFilter,
+  webhookId: deliveryFilter.webhookId.describe('The webhook of the deliveries.'),
   messageId: id.optional().describe('The message that caused the events.'),
   sessionId: storableText.optional().describe('The session that caused the events.'),
-  ...deliveryFilter,
 })
 
 export const deliveryRoutes = (d: HttpDeps) => {

@@ -1,13 +1,19 @@
-import { PERMISSIONS, type ApiKey, type CreatedKey } from '@org/agent-messaging-core'
-import { MAX_NAME, orMissing, toIso } from '@org/agent-messaging-core/runtime'
+import {
+  PERMISSIONS,
+  type ApiKey,
+  type ApiKeySettings,
+  type CreatedKey,
+} from '@org/agent-messaging-core'
+import { apiKeySettings, toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
+import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, instant, nullAsAbsent, oneOf, page, pageOf, text, textOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, page, pageOf } from '../schemas.js'
 import { at, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
 
 const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
@@ -15,14 +21,8 @@ const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
 /** The body of a request for a key. */
 export const newKey = fieldsOf(
   nullAsAbsent({
-    name: text.meta({ ...textOf(MAX_NAME), description: 'A name for people.' }),
-    permissions: z
-      .array(
-        oneOf(PERMISSIONS).meta({ shown: permissionSchema }),
-        orMissing('must be an array of permissions'),
-      )
-      .meta({ minItems: 1 }),
-    expiresAt: instant.optional().describe('In the future. Absent: never.'),
+    ...requestFields<ApiKeySettings>(apiKeySettings),
+    permissions: listField(apiKeySettings.permissions, permissionSchema),
   }),
 ).meta({
   id: 'NewApiKey',

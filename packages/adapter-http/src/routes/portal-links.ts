@@ -1,41 +1,30 @@
-import { PORTAL_PERMISSIONS, type CreatedPortal } from '@org/agent-messaging-core'
 import {
-  MAX_RETURN_URL,
-  orMissing,
-  PORTAL_LIFETIME,
-  toIso,
-} from '@org/agent-messaging-core/runtime'
+  PORTAL_PERMISSIONS,
+  type CreatedPortal,
+  type PortalSettings,
+} from '@org/agent-messaging-core'
+import { portalSettings, toIso } from '@org/agent-messaging-core/runtime'
 import { chain, refusal, reply } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
+import { listField, requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { ownAnswers, routesOf, withoutBody } from '../route.js'
-import { fieldsOf, nullAsAbsent, number, oneOf, text, textOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent } from '../schemas.js'
 import { at, uuid, type BodyOf } from '../wire/body.js'
 
 const portalPermissionSchema = z.enum(PORTAL_PERMISSIONS).meta({ id: 'PortalPermission' })
 
+const described = requestFields<PortalSettings>(portalSettings)
 const newPortalLink = fieldsOf(
   nullAsAbsent({
-    permissions: z
-      .array(
-        oneOf(PORTAL_PERMISSIONS).meta({ shown: portalPermissionSchema }),
-        orMissing('must be an array of permissions'),
-      )
+    ...described,
+    permissions: listField(portalSettings.permissions, portalPermissionSchema)
       .optional()
-      .meta({ minItems: 1, description: 'Default: `project:webhooks`.' }),
-    lifetimeSeconds: number.optional().meta({
-      shown: { type: 'integer', ...PORTAL_LIFETIME },
-      description: 'The seconds from now to the end of the session.',
-    }),
-    returnUrl: text.optional().meta({
-      ...textOf(MAX_RETURN_URL),
-      pattern: '^https?:[^\\x00]+$',
-      description: 'A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`.',
-    }),
+      .meta({ ...described.permissions.meta() }),
   }),
 ).meta({
   id: 'NewPortalLink',

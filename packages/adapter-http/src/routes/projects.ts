@@ -1,22 +1,24 @@
-import type { Project } from '@org/agent-messaging-core'
-import { MAX_NAME, toIso } from '@org/agent-messaging-core/runtime'
+import type { Project, SendLimit } from '@org/agent-messaging-core'
+import { nameSetting, sendLimitSettings, toIso } from '@org/agent-messaging-core/runtime'
 import { chain } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorizeOperator } from '../authorize.js'
+import { requestFields } from '../described.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, idIn } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, nullAsAbsent, number, page, pageOf, text, textOf } from '../schemas.js'
+import { fieldsOf, page, pageOf } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from '../wire/body.js'
 import { keyBody, keySchema, newKey, shownCreatedKey } from './keys.js'
 
-const newProject = fieldsOf(
-  nullAsAbsent({ name: text.meta({ ...textOf(MAX_NAME), description: 'A name for people.' }) }),
-).meta({ id: 'NewProject', examples: [{ name: 'web shop' }] })
+const newProject = fieldsOf(requestFields<Pick<Project, 'name'>>({ name: nameSetting })).meta({
+  id: 'NewProject',
+  examples: [{ name: 'web shop' }],
+})
 
-const limit = fieldsOf({ messagesPerMinute: number, burst: number }, 'must be an object').optional()
+const limit = fieldsOf(requestFields<SendLimit>(sendLimitSettings), 'must be an object').optional()
 const projectChange = fieldsOf({
   sendLimits: fieldsOf({ project: limit, key: limit }, 'must be an object or null')
     .nullable()

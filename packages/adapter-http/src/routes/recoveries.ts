@@ -1,5 +1,5 @@
 import type { Recovery } from '@org/agent-messaging-core'
-import { given, toIso } from '@org/agent-messaging-core/runtime'
+import { given, recoverySettings, toIso } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
@@ -7,22 +7,17 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { fieldsOf, id, nullAsAbsent, oneOf, page, pageOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, page, pageOf } from '../schemas.js'
 import { at, count, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
 import { deliveryStatusSchema, eventTypeSchema } from '../wire/delivery.js'
-import { deliveryFilter } from './deliveries.js'
+import { recoveryFilter } from './deliveries.js'
 
-const responseClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
-const responseClassSchema = z.enum(responseClasses).meta({ id: 'ResponseClass' })
+const responseClassSchema = z.enum(recoverySettings.lastAnswer.enum).meta({ id: 'ResponseClass' })
 
 const newRecovery = fieldsOf(
   nullAsAbsent({
-    webhookId: id.optional().describe('Absent: the deliveries of all webhooks.'),
-    ...deliveryFilter,
-    lastAnswer: oneOf(responseClasses)
-      .meta({ shown: responseClassSchema })
-      .optional()
-      .describe('The status class of the last answer. `none`: the receiver was not reached.'),
+    ...recoveryFilter,
+    lastAnswer: recoveryFilter.lastAnswer.meta({ shown: responseClassSchema }),
   }),
 ).meta({
   id: 'NewRecovery',

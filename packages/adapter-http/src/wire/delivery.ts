@@ -1,13 +1,12 @@
 import {
   deliveryStatusOf,
-  EVENT_NAMES,
   type DeliveryAttempt,
   type DeliveryDetail,
-  type DeliveryStatus,
   type LastFailure,
   type WebhookDelivery,
 } from '@org/agent-messaging-core'
 import {
+  recoverySettings,
   toIso,
   UNREACHABLE_ERRORS,
   type CancelReason,
@@ -17,13 +16,6 @@ import {
 import { z } from 'zod'
 import { at, count, uuid, type BodyOf } from './body.js'
 
-export const eventNames = [...EVENT_NAMES, 'webhook.test'] as const
-export const deliveryStatuses = [
-  'pending',
-  'delivered',
-  'exhausted',
-  'cancelled',
-] as const satisfies readonly DeliveryStatus[]
 const cancelReasons = [
   'webhook_deleted',
   'webhook_disabled',
@@ -35,8 +27,10 @@ const outcomes = [
   'refused',
   'unreachable',
 ] as const satisfies readonly Outcome['kind'][]
-export const eventTypeSchema = z.enum(eventNames).meta({ id: 'EventType' })
-export const deliveryStatusSchema = z.enum(deliveryStatuses).meta({ id: 'DeliveryStatus' })
+export const eventTypeSchema = z.enum(recoverySettings.event.enum).meta({ id: 'EventType' })
+export const deliveryStatusSchema = z
+  .enum(recoverySettings.status.enum)
+  .meta({ id: 'DeliveryStatus' })
 export const unreachableErrorSchema = z.enum(UNREACHABLE_ERRORS).meta({ id: 'UnreachableError' })
 
 export const deliverySchema = z

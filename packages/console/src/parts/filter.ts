@@ -1,5 +1,5 @@
-import { type DeliveryFilter, EVENT_NAMES, type Webhook } from '@org/agent-messaging-core'
-import { given, isUuid, toIso } from '@org/agent-messaging-core/runtime'
+import type { DeliveryFilter, Webhook } from '@org/agent-messaging-core'
+import { given, isUuid, recoverySettings, toIso } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { instantIn } from './zone.js'
 import { type Field, TIME_RANGE } from './fields.js'
@@ -7,9 +7,9 @@ import { BASE } from '../options.js'
 import { webhookLabel } from './wording.js'
 import type { Form } from './input.js'
 
-const STATUSES = ['pending', 'delivered', 'exhausted', 'cancelled'] as const
-const EVENTS = [...EVENT_NAMES, 'webhook.test'] as const
-const ANSWERS = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
+const STATUSES = recoverySettings.status.enum
+const EVENTS = recoverySettings.event.enum
+const ANSWERS = recoverySettings.lastAnswer.enum
 
 /** An empty or illegal field does not filter. People type addresses by hand too. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(undefined)

@@ -1,5 +1,5 @@
 import { ok, safeTry } from 'neverthrow'
-import { isUuid } from '../domain/agents/agent.js'
+import { isUuid } from '../domain/values/input-rules.js'
 import { fail } from '../domain/values/fail.js'
 import type { Message } from '../domain/messages/message.js'
 import type { MessageInput } from '../domain/messages/message-input.js'

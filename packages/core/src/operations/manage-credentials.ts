@@ -1,28 +1,22 @@
 import { errAsync, ok, okAsync, safeTry } from 'neverthrow'
 import {
+  apiKeySettings,
   isBootstrapKey,
   isMistyped,
-  MAX_NAME,
+  nameSetting,
   newApiKey,
-  PERMISSIONS,
   type ApiKey,
-  type Permission,
+  type ApiKeySettings,
 } from '../domain/access/api-key.js'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
-import type { SendLimit, SendLimits } from '../domain/access/send-limit.js'
+import { sendLimitSettings, type SendLimits } from '../domain/access/send-limit.js'
 import { fail } from '../domain/values/fail.js'
-import { rulesOf, type Settings } from '../domain/values/setting.js'
+import { newRulesOf, valueRule } from '../domain/values/setting.js'
 import { ofPage } from '../domain/values/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
-import {
-  broken,
-  required,
-  textRule,
-  type Invalid,
-  type Rule,
-} from '../domain/values/input-rules.js'
+import { broken, required, type Invalid } from '../domain/values/input-rules.js'
 
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
@@ -30,7 +24,7 @@ const OWN_KEY_RULE =
 export const createProject =
   (d: Platform) =>
   ({ name, actor }: ByActor & { readonly name: string }) => {
-    const problem = broken({ name: textRule(name, MAX_NAME) })
+    const problem = broken({ name: valueRule(nameSetting, name) })
     if (problem) return errAsync(problem.error)
     const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
     const { id } = project
@@ -53,9 +47,10 @@ export const updateProject =
   (d: Platform) =>
   ({ projectId, actor, ...change }: UpdateProjectInput) => {
     const sendLimits = change.sendLimits ?? {}
+    const { project, key } = sendLimits
     const problem = broken({
-      'sendLimits.project': limitRule(sendLimits.project),
-      'sendLimits.key': limitRule(sendLimits.key),
+      ...(project && newRulesOf(sendLimitSettings, project, 'sendLimits.project.')),
+      ...(key && newRulesOf(sendLimitSettings, key, 'sendLimits.key.')),
     })
     if (problem) return errAsync(problem.error)
     const audit = auditEntry(d, {
@@ -70,31 +65,18 @@ export const updateProject =
       .andThen((found) => (found ? ok(found) : fail('project_not_found')))
   }
 
-const MOST_PER_MINUTE = 10_000_000
-
-function limitRule(limit: SendLimit | undefined): Rule {
-  if (!limit) return undefined
-  const { messagesPerMinute, burst } = limit
-  const numbers = [messagesPerMinute, burst]
-  return numbers.every((n) => Number.isInteger(n) && n >= 1 && n <= MOST_PER_MINUTE)
-    ? undefined
-    : `must have whole numbers from 1 to ${MOST_PER_MINUTE}`
-}
-
 export const listProjects = (d: Platform) => (page: PageOf) =>
   ofPage(page, d.storage.credentials.listProjects)
 
-export type CreateKeyInput = ByActor & {
-  readonly projectId: string
-  readonly name: string
-  readonly permissions: readonly Permission[]
-  readonly expiresAt?: number | undefined
-  /**
-   * An operator's key text, 20 or more printable characters, for tests and containers. Created if
-   * absent.
-   */
-  readonly key?: string | undefined
-}
+export type CreateKeyInput = ApiKeySettings &
+  ByActor & {
+    readonly projectId: string
+    /**
+     * An operator's key text, 20 or more printable characters, for tests and containers. Created if
+     * absent.
+     */
+    readonly key?: string | undefined
+  }
 /** The result contains the key. It is shown only once. */
 export type CreatedKey = { readonly apiKey: ApiKey; readonly key: string }
 export type CreateKeyError =
@@ -106,8 +88,7 @@ export const createKey = (d: Platform) => (input: CreateKeyInput) =>
   safeTry(async function* () {
     const now = d.clock.now()
     const { projectId, name, permissions, expiresAt, actor } = input
-    const problem =
-      broken(required({ projectId, name, permissions })) ?? broken(keyRules(input, now))
+    const problem = broken(keyRules(input, now))
     if (problem) return problem
     const key = input.key ?? newApiKey(d.crypto.randomBytes)
     const apiKey: ApiKey = {
@@ -158,15 +139,11 @@ export const isSignInOver =
       ? okAsync(true)
       : d.storage.credentials.readSetting(ENDED_SIGN_IN + id).map((end) => end !== undefined)
 
-const keySettings: Settings = {
-  name: { type: 'string', maxLength: MAX_NAME },
-  permissions: { type: 'array', items: { type: 'string', enum: PERMISSIONS }, minItems: 1 },
-}
-
 function keyRules(input: CreateKeyInput, now: number) {
   const { expiresAt, key } = input
   return {
-    ...rulesOf(keySettings, input),
+    ...required({ projectId: input.projectId }),
+    ...newRulesOf(apiKeySettings, input),
     expiresAt: expiresAt === undefined || expiresAt > now ? undefined : 'must be in the future',
     key: key === undefined || (isBootstrapKey(key) && !isMistyped(key)) ? undefined : OWN_KEY_RULE,
   }

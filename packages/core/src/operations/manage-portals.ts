@@ -5,13 +5,11 @@ import { broken, required, type Invalid } from '../domain/values/input-rules.js'
 import {
   canOpen,
   isOpen,
-  MAX_RETURN_URL,
-  PORTAL_LIFETIME,
-  PORTAL_PERMISSIONS,
-  type PortalPermission,
+  portalSettings,
   type PortalSession,
+  type PortalSettings,
 } from '../domain/access/portal.js'
-import { rulesOf, type Settings } from '../domain/values/setting.js'
+import { rulesOf } from '../domain/values/setting.js'
 import { isCode, newCode } from '../messages/input-link.js'
 import type { Platform } from '../platform.js'
 import type { Stored, Unavailable } from '../ports/stored.js'
@@ -20,15 +18,7 @@ const SECOND = 1_000
 /** A link must be opened within this time. */
 const LINK_MS = 15 * 60 * SECOND
 
-export type CreatePortalInput = ByActor & {
-  readonly projectId: string
-  /** Default: `project:webhooks` only. */
-  readonly permissions?: readonly PortalPermission[] | undefined
-  /** Default: an hour. At most a day. */
-  readonly lifetimeSeconds?: number | undefined
-  /** An http or https URL. The host decides which origins are allowed. */
-  readonly returnUrl?: string | undefined
-}
+export type CreatePortalInput = PortalSettings & ByActor & { readonly projectId: string }
 /** The code opens the session once. No store has the code. */
 export type CreatedPortal = { readonly session: PortalSession; readonly code: string }
 export type CreatePortalError =
@@ -39,10 +29,11 @@ export type CreatePortalError =
 export const createPortal = (d: Platform) => (input: CreatePortalInput) =>
   safeTry(async function* () {
     const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
+    const { lifetimeSeconds = 3_600 } = input
     const problem = broken(required({ projectId })) ?? broken(portalRules(input))
     if (problem) return problem
     const now = d.clock.now()
-    const until = now + (input.lifetimeSeconds ?? PORTAL_LIFETIME.default) * SECOND
+    const until = now + lifetimeSeconds * SECOND
     const session: PortalSession = {
       ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
       ...(returnUrl !== undefined && { returnUrl }),
@@ -101,20 +92,16 @@ export const endPortal =
       .andThen((done) => (done ? ok(undefined) : fail('portal_not_found')))
   }
 
-const settings: Settings = {
-  permissions: { type: 'array', items: { type: 'string', enum: PORTAL_PERMISSIONS }, minItems: 1 },
-  lifetimeSeconds: { type: 'integer', ...PORTAL_LIFETIME },
-}
-
 const portalRules = (input: CreatePortalInput) => ({
-  ...rulesOf(settings, input),
+  ...rulesOf(portalSettings, input),
   returnUrl:
     input.returnUrl === undefined || isWebUrl(input.returnUrl) ? undefined : RETURN_URL_RULE,
 })
 
-const RETURN_URL_RULE = `must be an http or https URL with at most ${MAX_RETURN_URL} characters`
+const { maxLength } = portalSettings.returnUrl
+const RETURN_URL_RULE = `must be an http or https URL with at most ${maxLength} characters`
 
 const isWebUrl = (text: string): boolean =>
-  text.length <= MAX_RETURN_URL &&
+  text.length <= maxLength &&
   URL.canParse(text) &&
   ['http:', 'https:'].includes(new URL(text).protocol)

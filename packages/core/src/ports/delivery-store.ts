@@ -3,14 +3,14 @@ import type { OpenDeliveries } from '../domain/operations/backlog.js'
 import type {
   AfterAttempt,
   DeliveryAttempt,
-  DeliveryStatus,
   LastFailure,
   OperatorReason,
   SendingDelivery,
   WebhookDelivery,
 } from '../domain/webhooks/delivery.js'
-import type { EventName, WebhookEvent } from '../domain/webhooks/event.js'
+import type { WebhookEvent } from '../domain/webhooks/event.js'
 import type { Instant } from '../domain/values/instant.js'
+import type { RecoverySettings } from '../domain/webhooks/recovery.js'
 import type { LeaseTerms } from '../domain/webhooks/sending.js'
 import type { TraceContext } from '../domain/messages/trace.js'
 import type { Webhook, WebhookChange } from '../domain/webhooks/webhook.js'
@@ -248,18 +248,11 @@ export type DeliveryDetail = {
   readonly attempts: readonly DeliveryAttempt[]
 }
 
-export type DeliveryFilter = {
+export type DeliveryFilter = RecoverySettings & {
   readonly projectId: string
-  readonly webhookId?: string
   /** The message or the session that caused the event. */
   readonly messageId?: string
   readonly sessionId?: string
-  readonly event?: EventName
-  readonly status?: DeliveryStatus
-  readonly createdAfter?: Instant
-  readonly createdBefore?: Instant
-  /** The status class of the last answer. `none` if the last attempt reached no receiver. */
-  readonly lastAnswer?: ResponseClass
 }
 
 export type DeliveriesOfMessages = {
@@ -268,8 +261,6 @@ export type DeliveriesOfMessages = {
   readonly limit: number
 }
 export type MessageDelivery = { readonly messageId: string; readonly delivery: WebhookDelivery }
-
-export type ResponseClass = '2xx' | '3xx' | '4xx' | '5xx' | 'none'
 
 export type RedeliverFilter = DeliveryFilter & { readonly deliveryId?: string }
 /** `matched` deliveries were found, and `count` of them are due now. */

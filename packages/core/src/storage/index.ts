@@ -61,7 +61,7 @@ export {
   type PastRun,
 } from '../domain/messages/past-run.js'
 export type { RunError } from '../domain/messages/run.js'
-export { recoveryAfterPage } from '../domain/webhooks/recovery.js'
+export { recoveryAfterPage, type ResponseClass } from '../domain/webhooks/recovery.js'
 export { ShortLivedMap } from '../domain/values/short-lived-map.js'
 export type { Sealed } from '../domain/values/sealed.js'
 export type { TraceContext } from '../domain/messages/trace.js'
@@ -125,7 +125,6 @@ export type {
   Redelivered,
   ReleasedClaim,
   SenderLease,
-  ResponseClass,
   WebhookUpdate,
   MessageDelivery,
 } from '../ports/delivery-store.js'

@@ -1,8 +1,10 @@
 import { ok, safeTry } from 'neverthrow'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
+import { broken } from '../domain/values/input-rules.js'
 import { ofPage } from '../domain/values/page-rules.js'
-import type { DeliveryFilter } from '../ports/delivery-store.js'
+import { rulesOf } from '../domain/values/setting.js'
+import { recoverySettings, type RecoverySettings } from '../domain/webhooks/recovery.js'
 import type { Recovery } from '../ports/recovery-store.js'
 import type { PageOf } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
@@ -12,7 +14,7 @@ import { getWebhook } from './manage-webhooks.js'
 export type StartRecoveryInput = ByActor & {
   readonly projectId: string
   /** Exhausted deliveries of all webhooks if absent. */
-  readonly filter?: Omit<DeliveryFilter, 'projectId'>
+  readonly filter?: RecoverySettings
 }
 export type RecoveryRef = { readonly projectId: string; readonly recoveryId: string }
 const MOST_RUNNING = 20
@@ -21,6 +23,8 @@ export const startRecovery =
   (d: With<'recoveryRunner'>) =>
   ({ projectId, filter = {}, actor }: StartRecoveryInput) =>
     safeTry(async function* () {
+      const problem = broken(rulesOf(recoverySettings, filter))
+      if (problem) return problem
       const { webhookId, status = 'exhausted', createdBefore = Infinity } = filter
       if (webhookId !== undefined) yield* getWebhook(d)({ projectId, webhookId })
       const now = d.clock.now()

@@ -1,4 +1,5 @@
 import type { Instant } from '../values/instant.js'
+import type { SettingsOf } from '../values/setting.js'
 import type { RandomBytes } from '../webhooks/signature.js'
 
 export const PERMISSIONS = [
@@ -24,8 +25,31 @@ export type ApiKey = {
   readonly revokedAt?: Instant
 }
 
-/** The longest name of a key or a project. */
-export const MAX_NAME = 100
+/** The name of a key or a project. */
+export const nameSetting = {
+  type: 'string',
+  maxLength: 100,
+  required: true,
+  description: 'A name for people.',
+} as const
+
+/** The settings that people give. */
+export type ApiKeySettings = {
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  readonly expiresAt?: Instant | undefined
+}
+
+export const apiKeySettings = {
+  name: nameSetting,
+  permissions: {
+    type: 'array',
+    items: { type: 'string', enum: PERMISSIONS },
+    minItems: 1,
+    required: true,
+  },
+  expiresAt: { type: 'number', format: 'date-time', description: 'In the future. Absent: never.' },
+} as const satisfies SettingsOf<ApiKeySettings>
 
 const PREFIX = 'amk_'
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

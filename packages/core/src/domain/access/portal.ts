@@ -1,5 +1,6 @@
 import type { Permission } from './api-key.js'
 import type { Instant } from '../values/instant.js'
+import type { SettingsOf } from '../values/setting.js'
 
 /** The permissions that a portal link can grant. */
 export const PORTAL_PERMISSIONS = [
@@ -8,9 +9,35 @@ export const PORTAL_PERMISSIONS = [
 ] as const satisfies readonly Permission[]
 export type PortalPermission = (typeof PORTAL_PERMISSIONS)[number]
 
-/** The length of a session, in seconds. */
-export const PORTAL_LIFETIME = { minimum: 60, maximum: 86_400, default: 3_600 }
-export const MAX_RETURN_URL = 2_000
+/** The settings of a link that people give. */
+export type PortalSettings = {
+  readonly permissions?: readonly PortalPermission[] | undefined
+  readonly lifetimeSeconds?: number | undefined
+  /** An http or https URL. The host decides which origins are allowed. */
+  readonly returnUrl?: string | undefined
+}
+
+export const portalSettings = {
+  permissions: {
+    type: 'array',
+    items: { type: 'string', enum: PORTAL_PERMISSIONS },
+    minItems: 1,
+    unset: '`project:webhooks`',
+  },
+  lifetimeSeconds: {
+    type: 'integer',
+    minimum: 60,
+    maximum: 86_400,
+    description: 'The seconds from now to the end of the session.',
+    unset: 'an hour',
+  },
+  returnUrl: {
+    type: 'string',
+    maxLength: 2_000,
+    pattern: '^https?:[^\\x00]+$',
+    description: 'A page of an origin in `SERVICE_PORTAL_RETURN_ORIGINS`.',
+  },
+} as const satisfies SettingsOf<PortalSettings>
 
 /**
  * A customer's visit to the pages of one project. A link opens the session once, before

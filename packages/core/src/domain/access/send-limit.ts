@@ -1,10 +1,17 @@
 import type { Instant } from '../values/instant.js'
+import type { SettingsOf } from '../values/setting.js'
 
 /**
  * A token bucket for sends. The bucket holds `burst` tokens and gains `messagesPerMinute` tokens
  * per minute. Each new message takes one token.
  */
 export type SendLimit = { readonly messagesPerMinute: number; readonly burst: number }
+
+const count = { type: 'integer', minimum: 1, maximum: 10_000_000, required: true } as const
+export const sendLimitSettings = {
+  messagesPerMinute: count,
+  burst: count,
+} as const satisfies SettingsOf<SendLimit>
 
 /** The limits of a project: of all its sends together, and of each of its API keys. */
 export type SendLimits = {

@@ -1,5 +1,6 @@
 import type { A2aSetting } from './a2a-card.js'
 import type { EventPayload } from '../webhooks/event.js'
+import { isUuid } from '../values/input-rules.js'
 import { toIso, type Instant } from '../values/instant.js'
 import type { JsonObject } from '../values/json.js'
 import type { DefaultExecutionPrincipal } from '../access/principal.js'
@@ -43,11 +44,14 @@ export type AgentSettings = {
 }
 export type AgentChanges = { readonly [K in keyof AgentSettings]?: AgentSettings[K] | undefined }
 
+const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
 export const agentDefaults = { concurrency: 16, maxAttempts: 3, maxQueued: 100 } as const
 
 export const agentSettings = {
   name: {
     type: 'string',
+    pattern: SLUG.source,
     required: true,
     description: 'Unique in the project. 1 to 63 characters of a-z, 0-9 and -. Not a UUID.',
     examples: ['support'],
@@ -144,10 +148,6 @@ export const mayChangeRuntime = ({
 }: Pick<Agent, 'desiredState' | 'state'>): boolean =>
   desiredState === 'stopped' && state.kind === 'stopped'
 
-const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-export const isUuid = (text: string): boolean => UUID.test(text)
 export const isAgentName = (text: string): boolean => SLUG.test(text) && !isUuid(text)
 
 /** Pauses before the first restarts of a failed agent, in ms. Later pauses are a minute. */

@@ -49,3 +49,6 @@ export function integerRule(value: unknown, min: number, max: number): Rule {
   const fits = typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
   return fits ? undefined : `must be a whole number from ${min} to ${max}`
 }
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+export const isUuid = (text: string): boolean => UUID.test(text)

@@ -1,6 +1,5 @@
 import { errAsync, type ResultAsync } from 'neverthrow'
-import { isUuid } from '../agents/agent.js'
-import { broken, required, type Invalid, type Rule } from './input-rules.js'
+import { broken, isUuid, required, type Invalid, type Rule } from './input-rules.js'
 
 /** Lists a page. Refuses a page that a caller without types has left out or filled wrongly. */
 export function ofPage<P extends object, T, E>(

@@ -1,4 +1,4 @@
-import { integerRule, IS_REQUIRED, textRule, type Rule } from './input-rules.js'
+import { integerRule, IS_REQUIRED, isUuid, textRule, type Rule } from './input-rules.js'
 import { given } from './given.js'
 import { isJsonObject } from './json.js'
 
@@ -11,9 +11,12 @@ export type Setting = {
   readonly minimum?: number
   readonly maximum?: number
   readonly maxLength?: number
+  /** For documents. The rule is code. */
+  readonly pattern?: string
   readonly minItems?: number
   readonly maxItems?: number
-  readonly format?: 'uri'
+  /** `date-time` is a number here: an `Instant`. Requests have it in ISO 8601. */
+  readonly format?: 'uri' | 'uuid' | 'date-time'
   readonly unit?: 'milliseconds'
   readonly default?: string | number | boolean
   readonly required?: true
@@ -64,6 +67,22 @@ export const rulesOf = (
     Object.entries(input).map(([name, value]) => [name, givenRule(settings[name], value)]),
   )
 
+/**
+ * The rules of a new object, which must have each required setting. `within`: the path of the
+ * object that contains it, with a dot.
+ */
+export const newRulesOf = (
+  settings: Settings,
+  input: Readonly<Record<string, unknown>>,
+  within = '',
+): Record<string, Rule> =>
+  Object.fromEntries(
+    Object.entries(settings).map(([name, setting]) => {
+      const rule = setting.required ? valueRule : givenRule
+      return [within + name, rule(setting, input[name])]
+    }),
+  )
+
 const givenRule = (setting: Setting | undefined, value: unknown): Rule =>
   setting === undefined || value === undefined || (value === null && setting.clearable)
     ? undefined
@@ -78,6 +97,8 @@ export function valueRule(setting: Setting, value: unknown): Rule {
     return setting.enum.includes(value as string)
       ? undefined
       : `must be one of: ${setting.enum.join(', ')}`
+  if (setting.format === 'uuid' && typeof value === 'string')
+    return isUuid(value) ? undefined : 'must be a UUID'
   switch (setting.type) {
     case 'integer':
       return integerRule(value, minimum, maximum)

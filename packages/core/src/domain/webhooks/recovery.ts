@@ -1,4 +1,47 @@
 import type { Instant } from '../values/instant.js'
+import type { SettingsOf } from '../values/setting.js'
+import type { DeliveryStatus } from './delivery.js'
+import { EVENT_NAMES, type EventName } from './event.js'
+
+/** Chooses the deliveries that a recovery sends again. */
+export type RecoverySettings = {
+  readonly webhookId?: string
+  readonly event?: EventName
+  readonly status?: DeliveryStatus
+  readonly createdAfter?: Instant
+  readonly createdBefore?: Instant
+  /** The status class of the last answer. `none` if the last attempt reached no receiver. */
+  readonly lastAnswer?: ResponseClass
+}
+
+const RESPONSE_CLASSES = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
+export type ResponseClass = (typeof RESPONSE_CLASSES)[number]
+
+/** Lists of deliveries have the same filters. */
+export const recoverySettings = {
+  webhookId: {
+    type: 'string',
+    format: 'uuid',
+    description: 'Absent: the deliveries of all webhooks.',
+  },
+  event: {
+    type: 'string',
+    enum: [...EVENT_NAMES, 'webhook.test'],
+    description: 'The name of the event.',
+  },
+  status: {
+    type: 'string',
+    enum: ['pending', 'delivered', 'exhausted', 'cancelled'],
+    description: 'The status of the delivery.',
+  },
+  createdAfter: { type: 'number', format: 'date-time', description: 'Inclusive.' },
+  createdBefore: { type: 'number', format: 'date-time', description: 'Exclusive.' },
+  lastAnswer: {
+    type: 'string',
+    enum: RESPONSE_CLASSES,
+    description: 'The status class of the last answer. `none`: the receiver was not reached.',
+  },
+} as const satisfies SettingsOf<RecoverySettings>
 
 /** Final states have `finishedAt`. A recovery fails if its webhook is deleted. */
 export type RecoveryState =

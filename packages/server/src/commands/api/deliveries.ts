@@ -5,8 +5,7 @@ import type {
   NewRecovery,
   Recovery,
 } from '@org/agent-messaging-client'
-import { EVENT_NAMES } from '@org/agent-messaging-core'
-import { given } from '@org/agent-messaging-core/runtime'
+import { given, recoverySettings } from '@org/agent-messaging-core/runtime'
 import { Option, type Command } from 'commander'
 import { firstOf, type Backend } from '../backend.js'
 import { addApiCommand, ID, type Invocation } from '../command.js'
@@ -102,18 +101,14 @@ export const sendsNow = (what: string, id: string): string =>
 const withFilters = (command: Command): Command =>
   command
     .addOption(
-      new Option('--status <status>', 'only deliveries with this status').choices([
-        'pending',
-        'delivered',
-        'exhausted',
-        'cancelled',
-      ]),
+      new Option('--status <status>', 'only deliveries with this status').choices(
+        recoverySettings.status.enum,
+      ),
     )
     .addOption(
-      new Option('--event <name>', 'only deliveries of this event').choices([
-        ...EVENT_NAMES,
-        'webhook.test',
-      ]),
+      new Option('--event <name>', 'only deliveries of this event').choices(
+        recoverySettings.event.enum,
+      ),
     )
     .option(
       '--after <time>',
