@@ -57,3 +57,8 @@ export type Platform = {
   /** Aborts when a stop has used up its time. After that nothing is retried. */
   readonly stopDeadline: AbortSignal
 }
+
+/** The ports of a use case that reads. */
+export type Reading = Pick<Platform, 'storage'>
+/** The ports of a use case that stores a change with its entry in the audit log. */
+export type Changing = Pick<Platform, 'storage' | 'clock' | 'ids'>

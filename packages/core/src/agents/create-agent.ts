@@ -21,8 +21,8 @@ import { rulesOf, settingsIn } from '../domain/values/setting.js'
 import { newSecret } from '../domain/webhooks/signature.js'
 import type { Unavailable } from '../ports/stored.js'
 import { within } from '../pacing/deadline.js'
-import type { With } from './context.js'
-import type { Platform } from '../platform.js'
+import type { Needs } from './context.js'
+import type { Changing, Platform } from '../platform.js'
 import { broken, invalid, required, type Invalid, type Rule } from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from '../webhooks/require-project.js'
 
@@ -40,36 +40,40 @@ export type CreateAgentError =
 /** `signingSecret` is set for a runtime that signs requests. It is shown only once. */
 export type CreatedAgent = { readonly agent: Agent; readonly signingSecret?: string }
 
-export const createAgent = (d: With<'supervisor'>) => (input: CreateAgentInput) =>
-  safeTry(async function* () {
-    const { projectId, name, runtime: wanted, actor } = input
-    const problem =
-      broken(required({ projectId, name, runtime: wanted })) ?? broken(agentRules(input))
-    if (problem) return problem
-    yield* requireProject(d, projectId)
-    const id = d.ids.next()
-    const now = d.clock.now()
-    const { runtime, signingSecret } = yield* await runtimeConfig(d, id, wanted)
-    const agent: Agent = {
-      id,
-      projectId,
-      name,
-      ...withDefaults(input),
-      runtime,
-      desiredState: input.desiredState ?? 'running',
-      state: { kind: 'stopped' },
-      createdAt: now,
-      updatedAt: now,
-    }
-    const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id, actor })
-    const limit = d.policy.limits.agentsPerProject
-    const created = yield* d.storage.agents.create(agent, limit, audit)
-    if (created === 'name_taken') return fail('name_taken')
-    if (created === 'limit_reached') return fail('too_many_agents')
-    const isWanted = agent.desiredState === 'running'
-    const seen = isWanted ? await settleAgent(d, agent, FIRST_START_MS) : agent
-    return ok({ agent: seen, ...(signingSecret !== undefined && { signingSecret }) })
-  })
+/** The ports that check the runtime of an agent and encrypt its secrets. */
+export type Configuring = Pick<Platform, 'checkMasterKey' | 'crypto' | 'runtimes'>
+
+export const createAgent =
+  (d: Changing & Configuring & Needs<'policy' | 'supervisor'>) => (input: CreateAgentInput) =>
+    safeTry(async function* () {
+      const { projectId, name, runtime: wanted, actor } = input
+      const problem =
+        broken(required({ projectId, name, runtime: wanted })) ?? broken(agentRules(input))
+      if (problem) return problem
+      yield* requireProject(d, projectId)
+      const id = d.ids.next()
+      const now = d.clock.now()
+      const { runtime, signingSecret } = yield* await runtimeConfig(d, id, wanted)
+      const agent: Agent = {
+        id,
+        projectId,
+        name,
+        ...withDefaults(input),
+        runtime,
+        desiredState: input.desiredState ?? 'running',
+        state: { kind: 'stopped' },
+        createdAt: now,
+        updatedAt: now,
+      }
+      const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id, actor })
+      const limit = d.policy.limits.agentsPerProject
+      const created = yield* d.storage.agents.create(agent, limit, audit)
+      if (created === 'name_taken') return fail('name_taken')
+      if (created === 'limit_reached') return fail('too_many_agents')
+      const isWanted = agent.desiredState === 'running'
+      const seen = isWanted ? await settleAgent(d, agent, FIRST_START_MS) : agent
+      return ok({ agent: seen, ...(signingSecret !== undefined && { signingSecret }) })
+    })
 
 const { name: _name, runtime: _runtime, onBusy: _onBusy, ...keptSettings } = agentSettings
 
@@ -90,7 +94,7 @@ const CHANGE_MS = 2_000
  * only once.
  */
 export async function settleAgent(
-  d: With<'supervisor'>,
+  d: Needs<'clock' | 'storage' | 'supervisor'>,
   agent: Agent,
   ms: number = CHANGE_MS,
 ): Promise<Agent> {
@@ -142,7 +146,7 @@ export async function parsedRuntime(
 
 /** Checks the options, and encrypts the secret ones for the agent's row. */
 export async function runtimeConfig(
-  d: Platform,
+  d: Configuring,
   agentId: string,
   wanted: AgentSettings['runtime'],
   keptSigningSecret?: string,

@@ -1,4 +1,4 @@
-import type { Platform } from '../platform.js'
+import type { Changing, Platform } from '../platform.js'
 import { err, ok, safeTry } from 'neverthrow'
 import type { Agent, AgentSettings } from '../domain/agents/agent.js'
 import {
@@ -12,8 +12,14 @@ import {
 } from '../domain/agents/declared-agent.js'
 import type { Json } from '../domain/values/json.js'
 import type { Stored } from '../ports/stored.js'
-import type { With } from './context.js'
-import { createAgent, parsedRuntime, withDefaults, type CreateAgentError } from './create-agent.js'
+import type { Needs } from './context.js'
+import {
+  createAgent,
+  parsedRuntime,
+  withDefaults,
+  type Configuring,
+  type CreateAgentError,
+} from './create-agent.js'
 import {
   changeDeclared,
   declaredKey,
@@ -31,8 +37,10 @@ type Refusal = CreateAgentError | UpdateAgentError
 /** `agent` is the name of the agent whose declaration failed. */
 export type DeclareAgentsError = Refusal & { readonly agent?: string }
 
+type Declaring = Changing & Configuring & Needs<'policy' | 'telemetry' | 'supervisor'>
+
 export const declareAgents =
-  (d: With<'supervisor'>) =>
+  (d: Declaring) =>
   ({ projectId, agents }: DeclareAgentsInput) =>
     safeTry(async function* () {
       for (const settings of agents) {
@@ -43,7 +51,7 @@ export const declareAgents =
       return ok(undefined)
     })
 
-const declareAgent = (d: With<'supervisor'>, projectId: string, settings: AgentSettings) =>
+const declareAgent = (d: Declaring, projectId: string, settings: AgentSettings) =>
   safeTry(async function* () {
     const key = declaredKey(projectId, settings.name)
     const { [key]: record } = yield* readDeclared(d)
@@ -68,7 +76,7 @@ const declareAgent = (d: With<'supervisor'>, projectId: string, settings: AgentS
   })
 
 /** Returns the agent of another process if that process was faster. */
-const create = (d: With<'supervisor'>, projectId: string, settings: AgentSettings) =>
+const create = (d: Declaring, projectId: string, settings: AgentSettings) =>
   createAgent(d)({ ...settings, projectId })
     .map(({ agent }): Agent | undefined => agent)
     .orElse((error) =>
@@ -82,12 +90,7 @@ type Comparison = {
 }
 
 /** Writes the fields that the code has changed, and warns of the ones that a person has. */
-const write = (
-  d: With<'supervisor'>,
-  agent: Agent,
-  settings: AgentSettings,
-  comparison: Comparison,
-) =>
+const write = (d: Declaring, agent: Agent, settings: AgentSettings, comparison: Comparison) =>
   safeTry(async function* () {
     const { id: agentId, projectId, name } = agent
     const fieldsOf = (wanted: Decision): string[] =>
@@ -125,7 +128,7 @@ function mergedRuntime({ runtime }: AgentSettings, { stored, declared, decisions
 }
 
 function newDigests(
-  d: Platform,
+  d: Pick<Platform, 'crypto'>,
   key: string,
   record: DeclaredDigests | undefined,
   declared: AgentFields,
@@ -142,7 +145,7 @@ function newDigests(
 
 /** Another program, or another version of this one, can still need the agents. */
 const warnOfUndeclared = (
-  d: Platform,
+  d: Pick<Platform, 'storage' | 'telemetry'>,
   projectId: string,
   declared: ReadonlySet<string>,
 ): Stored<void> =>

@@ -58,7 +58,7 @@ export const storedFields = (crypto: Crypto, agent: Agent): AgentFields =>
  * Writes the digests with the present master key. A digest does not tell its value, so it stays
  * as it is if a person has changed the field. Later starts then take it for a person's field.
  */
-export const resealDeclared = (d: Platform): Stored<void> =>
+export const resealDeclared = (d: Pick<Platform, 'crypto' | 'storage'>): Stored<void> =>
   safeTry(async function* () {
     const fields = new Map<string, AgentFields>()
     for (const key of Object.keys(yield* readDeclared(d))) {

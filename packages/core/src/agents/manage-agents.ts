@@ -11,11 +11,18 @@ import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../dom
 import { fail } from '../domain/values/fail.js'
 import { given } from '../domain/values/given.js'
 import { ofPage } from '../domain/values/page-rules.js'
+import type { CancelContext } from '../messages/change-messages.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
-import { agentRules, runtimeConfig, settleAgent, type CreatedAgent } from './create-agent.js'
-import type { With } from './context.js'
-import type { Platform } from '../platform.js'
+import {
+  agentRules,
+  runtimeConfig,
+  settleAgent,
+  type Configuring,
+  type CreatedAgent,
+} from './create-agent.js'
+import type { Needs } from './context.js'
+import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, type Invalid } from '../domain/values/input-rules.js'
 
 /** `agent` is an id or a name. */
@@ -23,13 +30,13 @@ export type AgentRef = { readonly projectId: string; readonly agent: string }
 type NotFound = { readonly kind: 'agent_not_found' }
 
 export const getAgent =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ projectId, agent, access }: AgentRef & ByAccess) =>
     d.storage.agents
       .get(projectId, agent)
       .andThen((found) => (found && seesAgent(access, found) ? ok(found) : fail('agent_not_found')))
 
-export const listAgents = (d: Platform) => (projectId: string, page: PageOf) =>
+export const listAgents = (d: Reading) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) => d.storage.agents.list(projectId, checked))
 
 export type UpdateAgentInput = AgentRef & ByActor & { readonly change: AgentChanges }
@@ -39,12 +46,14 @@ export type UpdateAgentError =
   | NotFound
   | { readonly kind: 'name_taken' | 'agent_not_stopped' }
 
-export const updateAgent = (d: With<'supervisor'>) => (input: UpdateAgentInput) =>
+type Reconfiguring = Changing & Configuring & Needs<'supervisor'>
+
+export const updateAgent = (d: Reconfiguring) => (input: UpdateAgentInput) =>
   changeAgent(d, { ...input, restarts: false })
 
 /** With `restarts`, a running agent restarts with its new runtime, in every process. */
 export function changeAgent(
-  d: With<'supervisor'>,
+  d: Reconfiguring,
   {
     change: { runtime, ...settings },
     restarts,
@@ -95,7 +104,7 @@ export function changeAgent(
 /** Stores the desired state. The result shows the observed state after a short wait. */
 const want =
   (desiredState: Agent['desiredState']) =>
-  (d: With<'supervisor'>) =>
+  (d: Changing & Needs<'supervisor'>) =>
   ({ actor, ...ref }: AgentRef & ByActor) =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
@@ -126,7 +135,7 @@ export const stopAgent = want('stopped')
 export type DeleteAgentInput = AgentRef & ByActor & { readonly force?: boolean | undefined }
 
 export const deleteAgent =
-  (d: With<'supervisor' | 'waitingRoom' | 'maintenance' | 'deliverySender' | 'dispatcher'>) =>
+  (d: CancelContext & Needs<'supervisor' | 'waitingRoom' | 'maintenance'>) =>
   ({ force = false, actor, ...ref }: DeleteAgentInput) =>
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
@@ -145,12 +154,12 @@ export const deleteAgent =
     })
 
 const entryOf = (
-  d: Platform,
+  d: Changing,
   { projectId, id }: Agent,
   change: Pick<AuditEntry, 'action' | 'fields'> & ByActor,
 ) => auditEntry(d, { projectId, targetId: id, ...change })
 
-function signingSecretOf(d: Platform, { id, runtime }: Agent): string | undefined {
+function signingSecretOf(d: Pick<Platform, 'crypto'>, { id, runtime }: Agent): string | undefined {
   const sealed = runtime.secrets && d.crypto.unseal(runtime.secrets, runtimeSecretsContext(id))
   if (sealed === undefined) return undefined
   const { signingSecret } = JSON.parse(sealed) as { signingSecret?: string }

@@ -3,18 +3,19 @@ import type { ByAccess } from '../domain/access/access.js'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
 import { ofPage } from '../domain/values/page-rules.js'
+import type { CancelContext } from '../messages/change-messages.js'
 import { scopeOf } from '../messages/scoped-lists.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
-import type { With } from './context.js'
-import type { Platform } from '../platform.js'
+import type { Needs } from './context.js'
+import type { Reading } from '../platform.js'
 import { getAgent, type AgentRef } from './manage-agents.js'
 
 type NotFound = { readonly kind: 'agent_not_found' }
 export type ListSessionsInput = AgentRef & ByAccess & { readonly page: PageOf }
 
 export const listSessions =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ page, ...ref }: ListSessionsInput) =>
     ofPage(page, (checked) =>
       getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
@@ -33,7 +34,7 @@ export type EraseSessionError =
   | { readonly kind: 'session_not_found' | 'session_busy' }
 
 export const eraseSession =
-  (d: With<'waitingRoom' | 'maintenance' | 'deliverySender' | 'dispatcher'>) =>
+  (d: CancelContext & Needs<'waitingRoom' | 'maintenance'>) =>
   ({ sessionId, force = false, actor, ...ref }: EraseSessionInput) =>
     safeTry(async function* () {
       const { projectId, id: agentId } = yield* getAgent(d)(ref)

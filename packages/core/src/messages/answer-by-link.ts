@@ -27,7 +27,7 @@ export const readByLink =
     })
 
 export const answerByLink =
-  (d: CancelContext) =>
+  (d: CancelContext & Pick<Platform, 'byCode' | 'crypto'>) =>
   ({ value, ...link }: InputLink & { readonly value: unknown }) =>
     safeTry(async function* () {
       const { message, input } = yield* readByLink(d)(link)

@@ -8,13 +8,16 @@ import { countOfEnd } from '../domain/operations/counts.js'
 import { decideCancellation, type Message } from '../domain/messages/message.js'
 import type { Cancelled } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { With } from './context.js'
-import type { Dispatcher } from './runs/dispatcher.js'
-import type { Platform } from '../platform.js'
-import type { DeliverySender } from '../webhooks/delivery-sender.js'
+import type { Needs } from './context.js'
+import type { Changing } from '../platform.js'
 import { notRunning, type NotRunning } from '../domain/agents/agent.js'
 import { metadataRule } from './draft-message.js'
-import { getMessage, type GetMessageError, type MessageRef } from './read-messages.js'
+import {
+  getMessage,
+  type GetMessageError,
+  type MessageReads,
+  type MessageRef,
+} from './read-messages.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 
 type MessageInput = MessageRef & ByAccess
@@ -22,7 +25,7 @@ type MessageInput = MessageRef & ByAccess
 export type CancelMessageError = GetMessageError | { readonly kind: 'message_final' }
 
 export const cancelMessage =
-  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
+  (d: MessageReads & CancelContext) =>
   ({ actor, ...input }: MessageInput & ByActor) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
@@ -37,13 +40,12 @@ export const cancelMessage =
       return fail('message_final')
     })
 
-export type CancelContext = Platform & {
-  readonly deliverySender: DeliverySender
-  readonly dispatcher: Dispatcher
-}
+/** The ports and parts that end a message, and tell all who wait for that. */
+export type CancelContext = Changing &
+  Needs<'eventNews' | 'signal' | 'telemetry' | 'deliverySender' | 'dispatcher'>
 
 const messageEntry = (
-  d: Platform,
+  d: Changing,
   { id, projectId }: Message,
   change: Pick<AuditEntry, 'action'> & ByActor,
 ): AuditEntry => auditEntry(d, { projectId, targetId: id, ...change })
@@ -80,7 +82,7 @@ export type RetryMessageError =
   | { readonly kind: 'message_not_retryable' | 'session_full' }
 
 export const retryMessage =
-  (d: With<'waitingRoom' | 'dispatcher'>) =>
+  (d: MessageReads & Needs<'ids' | 'telemetry' | 'dispatcher'>) =>
   ({ actor, ...input }: MessageInput & ByActor) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
@@ -107,7 +109,7 @@ export const retryMessage =
 export type SetMetadataInput = MessageRef & { readonly metadata: JsonObject }
 
 export const setMetadata =
-  (d: With<'waitingRoom'>) =>
+  (d: MessageReads) =>
   ({ metadata, ...input }: SetMetadataInput) =>
     safeTry(async function* () {
       yield* broken({ metadata: metadataRule(metadata, d.policy.limits) }) ?? ok(undefined)

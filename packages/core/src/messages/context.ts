@@ -18,5 +18,5 @@ type Parts = Pick<RunContext, 'deliverySender' | 'answerStreams'> & {
   readonly sendQueue: TurnQueue
 }
 
-/** The ports, and the parts that a use case names. */
-export type With<Part extends keyof Parts> = Platform & Pick<Parts, Part>
+/** The ports and parts that a use case names. */
+export type Needs<Name extends keyof (Platform & Parts)> = Pick<Platform & Parts, Name>

@@ -59,9 +59,11 @@ export const checkInput = (input: SendInput, limits: Limits): Result<void, Inval
 /** The message to store, and the span of its send, which the commit ends. */
 export type Draft = { readonly span: ActiveSpan; readonly born: NewMessage }
 
+export type Drafting = Pick<Platform, 'clock' | 'crypto' | 'ids' | 'tracing'>
+
 /** Creates the message to store. Resolves the principal. */
 export function draftMessage(
-  d: Platform,
+  d: Drafting,
   input: SendInput,
   agent: Agent,
 ): Result<Draft, PrincipalError> {
@@ -100,7 +102,7 @@ export function draftMessage(
 
 /** Returns equal texts for equal requests, in any order of their keys. */
 function fingerprintOf(
-  d: Platform,
+  d: Pick<Platform, 'crypto'>,
   { sessionId, message, metadata, executionPrincipal, earlierTurns = [] }: SendInput,
 ): string {
   const asked: JsonObject = {

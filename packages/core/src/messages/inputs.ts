@@ -1,4 +1,4 @@
-import type { Platform } from '../platform.js'
+import type { Reading } from '../platform.js'
 import { err, ok, safeTry, type ResultAsync } from 'neverthrow'
 import { ownPrincipal, type AccessRestricted, type ByAccess } from '../domain/access/access.js'
 import { auditEntry, type AuditAction, type ByActor } from '../domain/access/audit.js'
@@ -25,9 +25,8 @@ import type { AfterInput, InputChanged } from '../ports/message-store.js'
 import type { PageOf, Stored } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { CancelContext } from './change-messages.js'
-import type { With } from './context.js'
 import { searchOf } from './scoped-lists.js'
-import { getMessage, pageOfText, type GetMessageError } from './read-messages.js'
+import { getMessage, pageOfText, type GetMessageError, type MessageReads } from './read-messages.js'
 
 export type InputRef = {
   readonly projectId: string
@@ -53,7 +52,7 @@ export type AnswerInputError =
   | { readonly kind: 'input_restricted' }
 
 export const answerInput =
-  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) => (input: AnswerInputInput) =>
+  (d: MessageReads & CancelContext) => (input: AnswerInputInput) =>
     safeTry(async function* () {
       const principal = ownPrincipal(input.access, input.executionPrincipal)
       if (principal.isErr()) return err(principal.error)
@@ -114,7 +113,7 @@ function refusalOf(refusal: AnswerRefusal, message: Message) {
 }
 
 export const withdrawInput =
-  (d: With<'waitingRoom' | 'deliverySender' | 'dispatcher'>) =>
+  (d: MessageReads & CancelContext) =>
   ({ inputId, actor, ...ref }: InputRef & ByActor) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(ref)
@@ -148,7 +147,7 @@ export type ListInputsInput = ByAccess & {
 }
 
 export const listInputs =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ page, ...asked }: ListInputsInput) =>
     searchOf(d, asked).andThen((search) =>
       pageOfText(page, (part) =>

@@ -8,10 +8,10 @@ import { webhookHeadersContext, webhookSecretContext } from '../domain/webhooks/
 import { untried } from '../domain/webhooks/webhook-health.js'
 import { fail } from '../domain/values/fail.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { Platform } from '../platform.js'
-import { checkWebhook, secretRule } from '../webhooks/check-webhook.js'
-import type { With } from './context.js'
-import { getMessage, type GetMessageInput } from './read-messages.js'
+import type { Platform, Reading } from '../platform.js'
+import { checkWebhook, secretRule, type WebhookChecks } from '../webhooks/check-webhook.js'
+import type { Needs } from './context.js'
+import { getMessage, type GetMessageInput, type MessageReads } from './read-messages.js'
 
 export type HookInput = {
   readonly url: string
@@ -31,7 +31,7 @@ const MAX_NAME = 256
 
 /** Checks a hook by the rules of webhooks. */
 export async function checkHook(
-  d: Platform,
+  d: WebhookChecks,
   projectId: string,
   { url, name, headers, secret }: HookInput,
 ): Promise<Result<void, Invalid | Unavailable>> {
@@ -44,9 +44,11 @@ export async function checkHook(
   return checkWebhook(d, projectId, { url, headers })
 }
 
+type HookMaking = Pick<Platform, 'clock' | 'crypto' | 'ids'>
+
 /** Creates a hook, or the new form of a hook with this id. */
 export function newHook(
-  d: Platform,
+  d: HookMaking,
   { projectId, messageId }: Ref,
   { url, name = messageId, headers, secret = newSecret(d.crypto.randomBytes) }: HookInput,
   id = d.ids.next(),
@@ -73,26 +75,28 @@ export function newHook(
   }
 }
 
-export const setHook = (d: With<'waitingRoom' | 'deliverySender'>) => (input: SetHookInput) =>
-  safeTry(async function* () {
-    yield* await checkHook(d, input.projectId, input)
-    const message = yield* getMessage(d)(input)
-    const hooks = yield* d.storage.webhooks.hooksOf(refOf(message))
-    const { name = message.id } = input
-    const before = hooks.find(({ hook }) => hook.name === name)
-    const ref = { projectId: message.projectId, messageId: message.id }
-    const hook = newHook(d, ref, input, before?.id)
-    const set = yield* d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
-    if (set === 'message_not_found') return fail('message_not_found')
-    if (set === 'limit_reached') return invalid('hooks', `must be at most ${MAX_HOOKS}`)
-    if (set === 'name_taken') return invalid('name', 'was given to another hook at this moment')
-    if (before) d.deliverySender.webhookChanged(hook)
-    return ok(hook)
-  })
+export const setHook =
+  (d: MessageReads & WebhookChecks & HookMaking & Needs<'deliverySender'>) =>
+  (input: SetHookInput) =>
+    safeTry(async function* () {
+      yield* await checkHook(d, input.projectId, input)
+      const message = yield* getMessage(d)(input)
+      const hooks = yield* d.storage.webhooks.hooksOf(refOf(message))
+      const { name = message.id } = input
+      const before = hooks.find(({ hook }) => hook.name === name)
+      const ref = { projectId: message.projectId, messageId: message.id }
+      const hook = newHook(d, ref, input, before?.id)
+      const set = yield* d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
+      if (set === 'message_not_found') return fail('message_not_found')
+      if (set === 'limit_reached') return invalid('hooks', `must be at most ${MAX_HOOKS}`)
+      if (set === 'name_taken') return invalid('name', 'was given to another hook at this moment')
+      if (before) d.deliverySender.webhookChanged(hook)
+      return ok(hook)
+    })
 
 /** Sets the hook of a repeated send, unless the message has a hook with its name. */
 export async function keepHook(
-  d: Platform,
+  d: Reading & HookMaking,
   message: Message,
   input: HookInput,
 ): Promise<Result<void, Invalid | Unavailable>> {
@@ -104,11 +108,11 @@ export async function keepHook(
     : ok(undefined)
 }
 
-export const listHooks = (d: With<'waitingRoom'>) => (input: MessageInput) =>
+export const listHooks = (d: MessageReads) => (input: MessageInput) =>
   getMessage(d)(input).andThen((message) => d.storage.webhooks.hooksOf(refOf(message)))
 
 export const deleteHook =
-  (d: With<'waitingRoom' | 'deliverySender'>) =>
+  (d: MessageReads & Needs<'deliverySender'>) =>
   ({ name, ...input }: MessageInput & { readonly name: string }) =>
     safeTry(async function* () {
       const ref = refOf(yield* getMessage(d)(input))

@@ -30,8 +30,8 @@ import {
   type Stored,
   type Unavailable,
 } from '../ports/stored.js'
-import type { With } from './context.js'
-import type { Platform } from '../platform.js'
+import type { Needs } from './context.js'
+import type { Platform, Reading } from '../platform.js'
 import { scopeOf, searchOf } from './scoped-lists.js'
 
 export type MessageRef = {
@@ -50,8 +50,12 @@ export type GetMessageError =
   | Unavailable
   | { readonly kind: 'agent_not_found' | 'message_not_found' }
 
+/** The ports of a read that waits for its turn. */
+type TurnReading = Pick<Platform, 'shared' | 'storage'>
+export type MessageReads = TurnReading & Needs<'clock' | 'policy' | 'waitingRoom'>
+
 export const getMessage =
-  (d: With<'waitingRoom'>) =>
+  (d: MessageReads) =>
   ({ waitMs = 0, abort, ...ref }: GetMessageInput) =>
     safeTry(async function* () {
       const message = yield* readMessage(d)(ref)
@@ -62,17 +66,17 @@ export const getMessage =
       return readMessage(d)(ref)
     })
 
-const readMessage = (d: Platform) =>
+const readMessage = (d: TurnReading) =>
   readOfMessage(d, (ref, access) =>
     d.storage.messages
       .get(ref)
       .map((message) => (message && seesSession(access, message.sessionId) ? message : undefined)),
   )
 
-export const readRuns = (d: Platform) => readOfMessage(d, (ref) => d.storage.messages.runs(ref))
+export const readRuns = (d: TurnReading) => readOfMessage(d, (ref) => d.storage.messages.runs(ref))
 
 const readOfMessage = <T extends object>(
-  d: Platform,
+  d: TurnReading,
   read: (ref: StoredRef, access?: Access) => Stored<T | undefined>,
 ) =>
   d.shared(({ projectId, agent: name, messageId, access }: MessageRef & ByAccess) =>
@@ -87,7 +91,7 @@ const readOfMessage = <T extends object>(
 export type ReadHistoryInput = MessageRef & ByAccess & HistoryLimit
 
 export const readHistory =
-  (d: With<'waitingRoom'>) =>
+  (d: MessageReads) =>
   ({ maxTurns, maxLength, ...ref }: ReadHistoryInput) =>
     safeTry(async function* () {
       const message = yield* getMessage(d)(ref)
@@ -115,7 +119,7 @@ export type ListMessagesInput = MessagesOf & { readonly page: PageOf }
 export type CountMessagesInput = Omit<MessagesOf, 'order'> & { readonly most: number }
 
 export const listMessages =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ page, ...messages }: ListMessagesInput) =>
     safeTry(async function* () {
       const problem = broken(required({ agent: messages.agent, page }))
@@ -125,7 +129,7 @@ export const listMessages =
     })
 
 export const countMessages =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ most, ...messages }: CountMessagesInput) =>
     safeTry(async function* () {
       const problem = broken(required({ agent: messages.agent, most }))
@@ -134,7 +138,7 @@ export const countMessages =
       return d.storage.messages.count(filter, most)
     })
 
-function filterOf(d: Platform, { projectId, agent: name, access, ...given }: MessagesOf) {
+function filterOf(d: Reading, { projectId, agent: name, access, ...given }: MessagesOf) {
   return d.storage.agents.get(projectId, name).andThen((agent) => {
     if (!agent || !seesAgent(access, agent)) return fail('agent_not_found')
     const known = Object.entries(given).filter(([, value]) => value !== undefined)
@@ -168,7 +172,7 @@ const TEXT_TOO_LONG: Invalid = {
 }
 
 export function searchMessages(
-  d: Platform,
+  d: TurnReading & Pick<Platform, 'clock'>,
 ): (
   input: SearchMessagesInput,
 ) => ResultAsync<Page<FoundMessage>, Unavailable | Invalid | AccessRestricted> {
@@ -181,7 +185,7 @@ export function searchMessages(
 }
 
 const findMessages =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ page, abort, ...search }: SearchMessagesInput) =>
     safeTry(async function* () {
       const { access, ...asked } = search

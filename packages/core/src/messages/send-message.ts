@@ -11,10 +11,17 @@ import type { Platform } from '../platform.js'
 import type { NewMessage, ReadEarlier, Accepted } from '../ports/message-store.js'
 import type { AcceptStores, HostTransaction } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
-import type { With } from './context.js'
+import type { Needs } from './context.js'
 import type { Slot } from './runs/dispatcher.js'
-import { checkInput, draftMessage, type Draft, type SendInput } from './draft-message.js'
+import {
+  checkInput,
+  draftMessage,
+  type Draft,
+  type Drafting,
+  type SendInput,
+} from './draft-message.js'
 import { readAgent } from './earlier-reads.js'
+import type { WebhookChecks } from '../webhooks/check-webhook.js'
 import { checkHook, keepHook } from './message-hooks.js'
 import { sendOf } from './scoped-send.js'
 import type { ActiveSpan } from '../ports/tracing.js'
@@ -45,9 +52,18 @@ export const sendMessage =
   (input: SendInput): ResultAsync<Sent, SendError> =>
     new ResultAsync(send(d, input))
 
-type Sending = With<
-  'agentStarts' | 'dispatcher' | 'earlierReads' | 'projectLimits' | 'sendQueue' | 'waitingRoom'
->
+type Sending = WebhookChecks &
+  Drafting &
+  Needs<
+    | 'stopping'
+    | 'telemetry'
+    | 'agentStarts'
+    | 'dispatcher'
+    | 'earlierReads'
+    | 'projectLimits'
+    | 'sendQueue'
+    | 'waitingRoom'
+  >
 
 async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendError>> {
   const { clock, policy, stopping } = d
@@ -103,7 +119,7 @@ type Acceptance = {
 
 /** Drafts the message for the agent and stores it, claimed if this process can run it now. */
 async function accept(
-  d: With<'dispatcher' | 'projectLimits'>,
+  d: Drafting & Needs<'dispatcher' | 'policy' | 'projectLimits' | 'storage' | 'telemetry'>,
   input: SendInput,
   agent: Agent,
   readEarlier: ReadEarlier,
@@ -138,13 +154,15 @@ async function accept(
 }
 
 /** Starts the run of a new message, here or at another process. */
-function begin(d: With<'dispatcher'>, { agent, slot, accepted }: Acceptance): void {
+function begin(d: Needs<'dispatcher'>, { agent, slot, accepted }: Acceptance): void {
   if (accepted.kind === 'claimed') slot?.run(accepted.claimed)
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
 }
 
+type Enqueuing = Drafting & Needs<'policy' | 'telemetry' | 'dispatcher'>
+
 export const enqueueMessage =
-  (d: With<'dispatcher'>) =>
+  (d: Enqueuing) =>
   (
     input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook' | 'access'>,
     transaction: HostTransaction,
@@ -152,7 +170,7 @@ export const enqueueMessage =
     new ResultAsync(enqueue(d, input, transaction))
 
 async function enqueue(
-  d: With<'dispatcher'>,
+  d: Enqueuing,
   input: SendInput,
   stores: HostTransaction,
 ): Promise<Result<Sent, SendError>> {
@@ -170,7 +188,7 @@ async function enqueue(
 
 /** The store's result, without a message that the send must not get. */
 async function commit(
-  d: Platform,
+  d: Pick<Platform, 'policy' | 'tracing'>,
   { messages }: Pick<AcceptStores, 'messages'>,
   { span, born }: Draft,
 ): Promise<Result<Decided, Unavailable | Invalid>> {
@@ -185,7 +203,7 @@ async function commit(
 }
 
 function sentOf(
-  d: Platform,
+  d: Pick<Platform, 'telemetry'>,
   agent: Agent,
   born: NewMessage,
   accepted: Decided,

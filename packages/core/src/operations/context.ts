@@ -13,5 +13,5 @@ export type Parts = PartsOfAgents & {
   readonly earlierReads: EarlierReads
 }
 
-/** The ports, and the parts that a use case names. */
-export type With<Part extends keyof Parts> = Platform & Pick<Parts, Part>
+/** The ports and parts that a use case names. */
+export type Needs<Name extends keyof (Platform & Parts)> = Pick<Platform & Parts, Name>

@@ -4,8 +4,8 @@ import type { Message } from '../domain/messages/message.js'
 import { MAX_END_USER_ID } from '../domain/access/principal.js'
 import type { MessageErasure } from '../ports/message-store.js'
 import type { PrincipalStep, Unavailable } from '../ports/stored.js'
-import type { Platform } from '../platform.js'
-import type { With } from './context.js'
+import type { Changing, Platform } from '../platform.js'
+import type { Needs } from './context.js'
 import { broken, type Invalid } from '../domain/values/input-rules.js'
 import { textRule } from '../domain/values/input-rules.js'
 
@@ -45,7 +45,7 @@ type WalkStep =
   | { readonly kind: 'deliveries' | 'events'; readonly after: number }
 
 type Found = Partial<Omit<PrincipalTraces, 'nextCursor'>> & { readonly place: WalkStep | undefined }
-type Erasing = With<'dispatcher' | 'deliverySender' | 'waitingRoom'>
+type Erasing = Changing & Needs<'dispatcher' | 'deliverySender' | 'waitingRoom'>
 type Walk = CountPrincipalInput & Pick<MessageErasure, 'force' | 'countOnly' | 'audit'>
 
 export const countPrincipal = (d: Erasing) => (input: CountPrincipalInput) =>
@@ -111,7 +111,7 @@ const isOf =
 const start: WalkStep = { kind: 'agents', behind: '' }
 
 function stepFrom(
-  { storage, clock }: Platform,
+  { storage, clock }: Pick<Platform, 'clock' | 'storage'>,
   { projectId, endUserId, countOnly, force, audit }: Omit<Walk, 'cursor'>,
   place: WalkStep,
 ) {

@@ -15,14 +15,14 @@ import { newRulesOf, valueRule } from '../domain/values/setting.js'
 import { ofPage } from '../domain/values/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
 import type { PageOf, Unavailable } from '../ports/stored.js'
-import type { Platform } from '../platform.js'
+import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, required, type Invalid } from '../domain/values/input-rules.js'
 
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
 
 export const createProject =
-  (d: Platform) =>
+  (d: Changing) =>
   ({ name, actor }: ByActor & { readonly name: string }) => {
     const problem = broken({ name: valueRule(nameSetting, name) })
     if (problem) return errAsync(problem.error)
@@ -32,7 +32,7 @@ export const createProject =
     return d.storage.credentials.createProject(project, audit).map(() => project)
   }
 
-export const getProject = (d: Platform) => (id: string) =>
+export const getProject = (d: Reading) => (id: string) =>
   d.storage.credentials
     .getProject(id)
     .andThen((found) => (found ? ok(found) : fail('project_not_found')))
@@ -44,7 +44,7 @@ export type UpdateProjectInput = ByActor & {
 }
 
 export const updateProject =
-  (d: Platform) =>
+  (d: Changing) =>
   ({ projectId, actor, ...change }: UpdateProjectInput) => {
     const sendLimits = change.sendLimits ?? {}
     const { project, key } = sendLimits
@@ -65,7 +65,7 @@ export const updateProject =
       .andThen((found) => (found ? ok(found) : fail('project_not_found')))
   }
 
-export const listProjects = (d: Platform) => (page: PageOf) =>
+export const listProjects = (d: Reading) => (page: PageOf) =>
   ofPage(page, d.storage.credentials.listProjects)
 
 export type CreateKeyInput = ApiKeySettings &
@@ -84,41 +84,42 @@ export type CreateKeyError =
   | Unavailable
   | { readonly kind: 'project_not_found' | 'key_taken' | 'too_many_keys' }
 
-export const createKey = (d: Platform) => (input: CreateKeyInput) =>
-  safeTry(async function* () {
-    const now = d.clock.now()
-    const { projectId, name, permissions, expiresAt, actor } = input
-    const problem = broken(keyRules(input, now))
-    if (problem) return problem
-    const key = input.key ?? newApiKey(d.crypto.randomBytes)
-    const apiKey: ApiKey = {
-      ...{
-        id: d.ids.next(),
-        projectId,
-        name,
-        permissions: [...new Set(permissions)],
-        createdAt: now,
-      },
-      ...(expiresAt !== undefined && { expiresAt }),
-    }
-    const created = yield* d.storage.credentials.createKey(
-      apiKey,
-      d.crypto.sha256(key),
-      d.policy.limits.keysPerProject,
-      auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
-    )
-    if (created === 'limit_reached') return fail('too_many_keys')
-    if (created === 'project_not_found') return fail('project_not_found')
-    return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
-  })
+export const createKey =
+  (d: Changing & Pick<Platform, 'crypto' | 'policy'>) => (input: CreateKeyInput) =>
+    safeTry(async function* () {
+      const now = d.clock.now()
+      const { projectId, name, permissions, expiresAt, actor } = input
+      const problem = broken(keyRules(input, now))
+      if (problem) return problem
+      const key = input.key ?? newApiKey(d.crypto.randomBytes)
+      const apiKey: ApiKey = {
+        ...{
+          id: d.ids.next(),
+          projectId,
+          name,
+          permissions: [...new Set(permissions)],
+          createdAt: now,
+        },
+        ...(expiresAt !== undefined && { expiresAt }),
+      }
+      const created = yield* d.storage.credentials.createKey(
+        apiKey,
+        d.crypto.sha256(key),
+        d.policy.limits.keysPerProject,
+        auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
+      )
+      if (created === 'limit_reached') return fail('too_many_keys')
+      if (created === 'project_not_found') return fail('project_not_found')
+      return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
+    })
 
-export const listKeys = (d: Platform) => (projectId: string, page: PageOf) =>
+export const listKeys = (d: Reading) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) => d.storage.credentials.listKeys(projectId, checked))
 
 export type KeyRef = { readonly projectId: string; readonly keyId: string }
 
 export const revokeKey =
-  (d: Platform) =>
+  (d: Changing) =>
   ({ projectId, keyId, actor }: KeyRef & ByActor) =>
     d.storage.credentials
       .revokeKey(
@@ -129,11 +130,11 @@ export const revokeKey =
       )
       .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
-export const endSignIn = (d: Platform) => (signIn: SignIn) =>
+export const endSignIn = (d: Pick<Platform, 'clock' | 'storage'>) => (signIn: SignIn) =>
   d.storage.credentials.endSignIn(signIn, d.clock.now())
 
 export const isSignInOver =
-  (d: Platform) =>
+  (d: Pick<Platform, 'clock' | 'storage'>) =>
   ({ id, until }: SignIn) =>
     until <= d.clock.now()
       ? okAsync(true)

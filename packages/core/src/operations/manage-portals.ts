@@ -11,7 +11,7 @@ import {
 } from '../domain/access/portal.js'
 import { rulesOf } from '../domain/values/setting.js'
 import { isCode, newCode } from '../messages/input-link.js'
-import type { Platform } from '../platform.js'
+import type { Changing, Platform } from '../platform.js'
 import type { Stored, Unavailable } from '../ports/stored.js'
 
 const SECOND = 1_000
@@ -26,45 +26,48 @@ export type CreatePortalError =
   | Unavailable
   | { readonly kind: 'project_not_found' | 'too_many_portals' }
 
-export const createPortal = (d: Platform) => (input: CreatePortalInput) =>
-  safeTry(async function* () {
-    const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
-    const { lifetimeSeconds = 3_600 } = input
-    const problem = broken(required({ projectId })) ?? broken(portalRules(input))
-    if (problem) return problem
-    const now = d.clock.now()
-    const until = now + lifetimeSeconds * SECOND
-    const session: PortalSession = {
-      ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
-      ...(returnUrl !== undefined && { returnUrl }),
-      ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },
-    }
-    const code = newCode(d.crypto.randomBytes)
-    const created = yield* d.storage.portals.create(
-      session,
-      d.crypto.sha256(code),
-      d.policy.limits.portalsPerProject,
-      auditEntry(d, { projectId, action: 'portal.created', targetId: session.id, actor }),
-    )
-    if (created === 'limit_reached') return fail('too_many_portals')
-    return created === 'project_not_found' ? fail(created) : ok({ session, code })
-  })
+export const createPortal =
+  (d: Changing & Pick<Platform, 'crypto' | 'policy'>) => (input: CreatePortalInput) =>
+    safeTry(async function* () {
+      const { projectId, permissions = ['project:webhooks'], returnUrl, actor } = input
+      const { lifetimeSeconds = 3_600 } = input
+      const problem = broken(required({ projectId })) ?? broken(portalRules(input))
+      if (problem) return problem
+      const now = d.clock.now()
+      const until = now + lifetimeSeconds * SECOND
+      const session: PortalSession = {
+        ...{ id: d.ids.next(), projectId, permissions: [...new Set(permissions)] },
+        ...(returnUrl !== undefined && { returnUrl }),
+        ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },
+      }
+      const code = newCode(d.crypto.randomBytes)
+      const created = yield* d.storage.portals.create(
+        session,
+        d.crypto.sha256(code),
+        d.policy.limits.portalsPerProject,
+        auditEntry(d, { projectId, action: 'portal.created', targetId: session.id, actor }),
+      )
+      if (created === 'limit_reached') return fail('too_many_portals')
+      return created === 'project_not_found' ? fail(created) : ok({ session, code })
+    })
 
 /** The link of a code, and whether the link can still open its session. */
 export type PortalLink = { readonly session: PortalSession; readonly isUsable: boolean }
 
-export const findPortalLink = (d: Platform) => (code: string) =>
+type CodeReading = Pick<Platform, 'byCode' | 'clock' | 'crypto' | 'storage'>
+
+export const findPortalLink = (d: CodeReading) => (code: string) =>
   byCode(d, code, (digest) => d.storage.portals.findByDigest(digest)).map((session) => ({
     session,
     isUsable: canOpen(session, d.clock.now()),
   }))
 
-export const openPortal = (d: Platform) => (code: string) =>
+export const openPortal = (d: CodeReading) => (code: string) =>
   byCode(d, code, (digest) => d.storage.portals.open(digest, d.clock.now()))
 
 /** Calls the storage in turn, if the code can be one of ours. */
 const byCode = (
-  d: Platform,
+  d: Pick<Platform, 'byCode' | 'crypto'>,
   code: string,
   find: (digest: string) => Stored<PortalSession | undefined>,
 ): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
@@ -74,7 +77,7 @@ const byCode = (
         .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
     : errAsync({ kind: 'portal_not_found' })
 
-export const findOpenPortal = (d: Platform) => (id: string) =>
+export const findOpenPortal = (d: Pick<Platform, 'clock' | 'storage'>) => (id: string) =>
   d.storage.portals
     .find(id)
     .andThen((found) =>
@@ -84,7 +87,7 @@ export const findOpenPortal = (d: Platform) => (id: string) =>
 export type PortalRef = { readonly projectId: string; readonly portalId: string }
 
 export const endPortal =
-  (d: Platform) =>
+  (d: Changing) =>
   ({ projectId, portalId, actor }: PortalRef & ByActor) => {
     const audit = auditEntry(d, { projectId, action: 'portal.ended', targetId: portalId, actor })
     return d.storage.portals

@@ -1,5 +1,5 @@
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
-import type { Platform } from '../platform.js'
+import type { Platform, Reading } from '../platform.js'
 import type { Parts } from './context.js'
 import {
   createKey,
@@ -62,7 +62,7 @@ export function createOperations(context: Platform & Parts) {
   }
 }
 
-function pingStorage({ storage }: Platform): () => Stored<void> {
+function pingStorage({ storage }: Reading): () => Stored<void> {
   let underWay: Stored<void> | undefined
   const ended = <T>(answer: T): T => {
     underWay = undefined
@@ -71,5 +71,5 @@ function pingStorage({ storage }: Platform): () => Stored<void> {
   return () => (underWay ??= storage.ping().map(ended).mapErr(ended))
 }
 
-const readAuditLog = (d: Platform) => (filter: AuditFilter, page: PageOf) =>
+const readAuditLog = (d: Reading) => (filter: AuditFilter, page: PageOf) =>
   ofPage(page, (checked) => d.storage.audit.list(filter, checked))

@@ -1,4 +1,4 @@
-import type { With } from './context.js'
+import type { Needs } from './context.js'
 import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Maintained } from '../maintenance/maintenance.js'
 
@@ -23,7 +23,10 @@ const MOST_ROUNDS = 1_000
 
 export const runPass =
   (
-    d: With<
+    d: Needs<
+      | 'checkMasterKey'
+      | 'clock'
+      | 'telemetry'
       | 'supervisor'
       | 'maintenance'
       | 'recoveryRunner'

@@ -1,15 +1,20 @@
 import { safeTry, ok } from 'neverthrow'
 import type { DeliveryBacklog } from '../ports/delivery-store.js'
 import type { MessageBacklog } from '../ports/message-store.js'
-import type { With } from './context.js'
+import type { Needs } from './context.js'
 
 /** The open work of a project or of all projects, for every process. */
 export type Backlog = { readonly messages: MessageBacklog; readonly deliveries: DeliveryBacklog }
 
-export const readBacklog = (d: With<'deliverySender'>) => (projectId?: string) =>
-  safeTry(async function* () {
-    const now = d.clock.now()
-    const messages = yield* d.storage.messages.backlog(now, projectId)
-    const deliveries = yield* d.storage.deliveries.backlog(now, d.deliverySender.limited, projectId)
-    return ok({ messages, deliveries })
-  })
+export const readBacklog =
+  (d: Needs<'clock' | 'storage' | 'deliverySender'>) => (projectId?: string) =>
+    safeTry(async function* () {
+      const now = d.clock.now()
+      const messages = yield* d.storage.messages.backlog(now, projectId)
+      const deliveries = yield* d.storage.deliveries.backlog(
+        now,
+        d.deliverySender.limited,
+        projectId,
+      )
+      return ok({ messages, deliveries })
+    })

@@ -79,7 +79,7 @@ const MOST_ROWS = 30_000
 const MOST_PEOPLE = 10_000
 
 export const readStats =
-  (d: Platform) =>
+  (d: Pick<Platform, 'clock' | 'stopping' | 'storage'>) =>
   ({
     projectId,
     step,

@@ -26,7 +26,7 @@ export type ResealedSecrets = {
 const STEP = 100
 
 export const resealSecrets =
-  (d: Platform) =>
+  (d: Pick<Platform, 'crypto' | 'storage'>) =>
   ({ of, after, unopened: before }: ResealPlace = START) =>
     safeTry(async function* () {
       const { next, ...found } = yield* step(d, of, after)
@@ -42,7 +42,11 @@ export const resealSecrets =
 
 const START: ResealPlace = { of: 'webhooks', after: 0, unopened: 0 }
 
-function step({ storage, crypto }: Platform, of: ResealPlace['of'], after: number) {
+function step(
+  { storage, crypto }: Pick<Platform, 'crypto' | 'storage'>,
+  of: ResealPlace['of'],
+  after: number,
+) {
   const bounds = { after, limit: STEP }
   return of === 'webhooks'
     ? storage.webhooks.reseal({

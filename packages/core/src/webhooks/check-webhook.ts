@@ -7,8 +7,10 @@ import { HEADER_LIMITS, webhookSettings, type WebhookChanges } from '../domain/w
 import { filterRules } from '../domain/webhooks/webhook-filter.js'
 import type { Platform } from '../platform.js'
 
+export type WebhookChecks = Pick<Platform, 'checkMasterKey' | 'policy' | 'sender' | 'storage'>
+
 /** Checks the fields that are given. */
-export async function checkWebhook(d: Platform, projectId: string, settings: WebhookChanges) {
+export async function checkWebhook(d: WebhookChecks, projectId: string, settings: WebhookChanges) {
   const { url, filter, headers } = settings
   const problem = broken({
     ...rulesOf(webhookSettings, settings),

@@ -10,5 +10,5 @@ type Parts = {
   readonly deliverySender: DeliverySender
 }
 
-/** The ports, and the parts that a use case names. */
-export type With<Part extends keyof Parts> = Platform & Pick<Parts, Part>
+/** The ports and parts that a use case names. */
+export type Needs<Name extends keyof (Platform & Parts)> = Pick<Platform & Parts, Name>

@@ -6,15 +6,15 @@ import { fail } from '../domain/values/fail.js'
 import { ofPage } from '../domain/values/page-rules.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
 import type { PageOf } from '../ports/stored.js'
-import type { Platform } from '../platform.js'
-import type { With } from './context.js'
+import type { Changing, Reading } from '../platform.js'
+import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
 type DeliveryCall = DeliveryRef & ByActor
 
 export const getDelivery =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ projectId, deliveryId }: DeliveryRef) =>
     d.storage.deliveries
       .get(projectId, deliveryId)
@@ -22,10 +22,10 @@ export const getDelivery =
         found ? ok({ ...found, body: withoutInputUrl(found.body) }) : fail('delivery_not_found'),
       )
 
-export const listDeliveries = (d: Platform) => (filter: DeliveryFilter, page: PageOf) =>
+export const listDeliveries = (d: Reading) => (filter: DeliveryFilter, page: PageOf) =>
   ofPage(page, (checked) => d.storage.deliveries.list(filter, checked))
 
-export const redeliver = (d: With<'deliverySender'>) => (ref: DeliveryCall) =>
+export const redeliver = (d: Changing & Needs<'deliverySender'>) => (ref: DeliveryCall) =>
   safeTry(async function* () {
     const { projectId, deliveryId } = ref
     const { delivery } = yield* getDelivery(d)(ref)
@@ -41,7 +41,7 @@ export const redeliver = (d: With<'deliverySender'>) => (ref: DeliveryCall) =>
 
 /** The reason is `skipped` if the delivery blocks the others of its session. */
 export const cancelDelivery =
-  (d: With<'deliverySender'>, reason: OperatorReason) => (ref: DeliveryCall) => {
+  (d: Changing & Needs<'deliverySender'>, reason: OperatorReason) => (ref: DeliveryCall) => {
     const { projectId, deliveryId } = ref
     const entry = entryOf(d, ref, 'delivery.cancelled')
     return d.storage.deliveries
@@ -50,13 +50,13 @@ export const cancelDelivery =
   }
 
 const entryOf = (
-  d: Platform,
+  d: Changing,
   { projectId, deliveryId, actor }: DeliveryCall,
   action: 'delivery.cancelled' | 'delivery.redelivered',
 ): AuditEntry => auditEntry(d, { projectId, action, targetId: deliveryId, actor })
 
 function ended(
-  { deliverySender }: With<'deliverySender'>,
+  { deliverySender }: Needs<'deliverySender'>,
   delivery: WebhookDelivery | 'already_final' | undefined,
 ) {
   if (delivery === undefined) return fail('delivery_not_found')

@@ -23,8 +23,8 @@ import {
 import { resumed, untried } from '../domain/webhooks/webhook-health.js'
 import type { PageOf, Stored, Unavailable } from '../ports/stored.js'
 
-import type { Platform } from '../platform.js'
-import type { With } from './context.js'
+import type { Changing, Reading } from '../platform.js'
+import type { Needs } from './context.js'
 import {
   broken,
   integerRule,
@@ -33,7 +33,7 @@ import {
   type Invalid,
 } from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
-import { checkWebhook, secretRule } from './check-webhook.js'
+import { checkWebhook, secretRule, type WebhookChecks } from './check-webhook.js'
 
 export type CreateWebhookInput = WebhookSettings &
   ByActor & {
@@ -50,7 +50,7 @@ export type CreateWebhookError =
   | { readonly kind: 'too_many_webhooks' }
 
 export const createWebhook =
-  (d: Platform) =>
+  (d: Changing & WebhookChecks & Needs<'crypto'>) =>
   (input: CreateWebhookInput): ResultAsync<CreatedWebhook, CreateWebhookError> =>
     safeTry(async function* () {
       const { projectId, url, events } = input
@@ -89,18 +89,18 @@ export const createWebhook =
 export type WebhookRef = { readonly projectId: string; readonly webhookId: string }
 type WebhookCall = WebhookRef & ByActor
 export const getWebhook =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ projectId, webhookId }: WebhookRef) =>
     d.storage.webhooks
       .get(projectId, webhookId)
       .andThen((found) => (found ? ok(found) : fail('webhook_not_found')))
 
-export const readWebhook = (d: Platform) => (ref: WebhookRef) =>
+export const readWebhook = (d: Reading) => (ref: WebhookRef) =>
   getWebhook(d)(ref)
     .andThen((webhook) => withFailures(d, ref.projectId, [webhook]))
     .map(([webhook]) => webhook as ReadWebhook)
 
-export const listWebhooks = (d: Platform) => (projectId: string, page: PageOf) =>
+export const listWebhooks = (d: Reading) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) =>
     d.storage.webhooks
       .list(projectId, checked)
@@ -111,7 +111,7 @@ export const listWebhooks = (d: Platform) => (projectId: string, page: PageOf) =
 
 /** Adds the last failure of each webhook. */
 const withFailures = (
-  { storage }: Platform,
+  { storage }: Reading,
   projectId: string,
   webhooks: readonly Webhook[],
 ): Stored<ReadWebhook[]> =>
@@ -131,8 +131,10 @@ const withFailures = (
 
 export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
 
+type Updating = Changing & WebhookChecks & Needs<'crypto' | 'deliverySender'>
+
 export const updateWebhook =
-  (d: With<'deliverySender'>) =>
+  (d: Updating) =>
   ({ projectId, webhookId, change, actor }: UpdateWebhookInput) =>
     safeTry(async function* () {
       yield* await checkWebhook(d, projectId, change)
@@ -156,10 +158,10 @@ export const updateWebhook =
       return ok(updated)
     })
 
-export const enableWebhook = (d: With<'deliverySender'>) => (ref: WebhookCall) =>
+export const enableWebhook = (d: Updating) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: true } })
 
-export const disableWebhook = (d: With<'deliverySender'>) => (ref: WebhookCall) =>
+export const disableWebhook = (d: Updating) => (ref: WebhookCall) =>
   updateWebhook(d)({ ...ref, change: { enabled: false } })
 
 export type RotateSecretInput = WebhookCall & {
@@ -175,7 +177,7 @@ const DEFAULT_GRACE_MS = 24 * 3_600_000
 const LONGEST_GRACE_MS = 30 * 24 * 3_600_000
 
 export const rotateSecret =
-  (d: With<'deliverySender'>) =>
+  (d: Changing & Needs<'checkMasterKey' | 'crypto' | 'deliverySender'>) =>
   ({ projectId, webhookId, secret: own, graceMs = DEFAULT_GRACE_MS, actor }: RotateSecretInput) =>
     safeTry(async function* () {
       const problem = broken({
@@ -205,7 +207,7 @@ export const rotateSecret =
     })
 
 export const finishRotation =
-  (d: With<'deliverySender'>) =>
+  (d: Changing & Needs<'deliverySender'>) =>
   ({ projectId, webhookId, actor }: WebhookCall) =>
     safeTry(async function* () {
       const webhook = yield* d.storage.webhooks.update(
@@ -220,7 +222,7 @@ export const finishRotation =
     })
 
 export const sendTestEvent =
-  (d: With<'deliverySender'>) =>
+  (d: Changing & Needs<'eventNews' | 'deliverySender'>) =>
   ({ projectId, webhookId }: WebhookRef) =>
     safeTry(async function* () {
       const webhook = yield* getWebhook(d)({ projectId, webhookId })
@@ -239,7 +241,7 @@ export const sendTestEvent =
     })
 
 export const deleteWebhook =
-  (d: With<'deliverySender' | 'maintenance'>) =>
+  (d: Changing & Needs<'deliverySender' | 'maintenance'>) =>
   ({ projectId, webhookId, actor }: WebhookCall) =>
     safeTry(async function* () {
       const audit = entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.deleted' })
@@ -251,7 +253,7 @@ export const deleteWebhook =
     })
 
 const entryOf = (
-  d: Platform,
+  d: Changing,
   { projectId, webhookId, actor }: WebhookCall,
   change: Pick<AuditEntry, 'action' | 'fields'>,
 ) => auditEntry(d, { projectId, actor, targetId: webhookId, ...change })
@@ -275,7 +277,7 @@ const originOf = (url: string): string => {
 }
 
 function changeOf(
-  d: Platform,
+  d: Needs<'clock' | 'crypto'>,
   { headers, enabled, paused, ...change }: WebhookChanges,
   before: Webhook,
 ): WebhookChange {
@@ -293,7 +295,7 @@ function changeOf(
 
 /** Encrypts the headers. Returns null if there are none. */
 function sealedHeaders(
-  { crypto }: Platform,
+  { crypto }: Needs<'crypto'>,
   webhookId: string,
   headers: CustomHeaders | null = null,
 ) {

@@ -3,7 +3,7 @@ import { broken, type Invalid } from '../domain/values/input-rules.js'
 import { withoutInputUrl } from '../domain/values/input-url.js'
 import { fail } from '../domain/values/fail.js'
 import { cursorOf, markOf, placeOf, type LogPlace } from '../domain/webhooks/log-cursor.js'
-import type { Platform } from '../platform.js'
+import type { Platform, Reading } from '../platform.js'
 import type { EventsAfter, LoggedEvent } from '../ports/event-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
@@ -32,7 +32,7 @@ const MOST_WAIT_MS = 60_000
 const DEFAULT_LIMIT = 100
 
 export const readEvents =
-  (d: Platform & { readonly eventReaders: EventReaders }) =>
+  (d: Pick<Platform, 'clock' | 'shared' | 'storage'> & { readonly eventReaders: EventReaders }) =>
   ({ projectId, after, limit = DEFAULT_LIMIT, waitMs = 0, abort }: ReadEventsInput) =>
     safeTry(async function* () {
       const sent = after === undefined ? undefined : placeOf(projectId, after)
@@ -77,7 +77,7 @@ const MOST_TEXT = 2 * 1024 * 1024
 const PART = 20
 
 /** Returns the page up to the event that reaches the limit of text. */
-const pageOf = (d: Platform) => (query: EventsAfter) =>
+const pageOf = (d: Reading) => (query: EventsAfter) =>
   safeTry(async function* () {
     const events: LoggedEvent[] = []
     const { projectId, after, mark } = query

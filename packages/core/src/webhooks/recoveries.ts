@@ -7,8 +7,8 @@ import { rulesOf } from '../domain/values/setting.js'
 import { recoverySettings, type RecoverySettings } from '../domain/webhooks/recovery.js'
 import type { Recovery } from '../ports/recovery-store.js'
 import type { PageOf } from '../ports/stored.js'
-import type { Platform } from '../platform.js'
-import type { With } from './context.js'
+import type { Changing, Reading } from '../platform.js'
+import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
 
 export type StartRecoveryInput = ByActor & {
@@ -20,7 +20,7 @@ export type RecoveryRef = { readonly projectId: string; readonly recoveryId: str
 const MOST_RUNNING = 20
 
 export const startRecovery =
-  (d: With<'recoveryRunner'>) =>
+  (d: Changing & Needs<'recoveryRunner'>) =>
   ({ projectId, filter = {}, actor }: StartRecoveryInput) =>
     safeTry(async function* () {
       const problem = broken(rulesOf(recoverySettings, filter))
@@ -50,17 +50,17 @@ export const startRecovery =
     })
 
 export const getRecovery =
-  (d: Platform) =>
+  (d: Reading) =>
   ({ projectId, recoveryId }: RecoveryRef) =>
     d.storage.recoveries
       .get(projectId, recoveryId)
       .andThen((found) => (found ? ok(found) : fail('recovery_not_found')))
 
-export const listRecoveries = (d: Platform) => (projectId: string, page: PageOf) =>
+export const listRecoveries = (d: Reading) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) => d.storage.recoveries.list(projectId, checked))
 
 export const cancelRecovery =
-  (d: Platform) =>
+  (d: Changing) =>
   ({ projectId, recoveryId, actor }: RecoveryRef & ByActor) => {
     const audit = auditEntry(d, {
       projectId,

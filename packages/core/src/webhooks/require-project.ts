@@ -1,13 +1,13 @@
 import { ok, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/values/fail.js'
-import type { Platform } from '../platform.js'
+import type { Reading } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 
 export type ProjectNotFound = { readonly kind: 'project_not_found' }
 
 /** Refuses a project that does not exist. A project is never deleted, so one read is enough. */
 export const requireProject = (
-  d: Platform,
+  d: Reading,
   projectId: string,
 ): ResultAsync<void, Unavailable | ProjectNotFound> =>
   d.storage.credentials

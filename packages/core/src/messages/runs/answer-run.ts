@@ -4,11 +4,11 @@ import type { Message, RunningMessage } from '../../domain/messages/message.js'
 import { isSameQuestion, parseQuestion } from '../../domain/messages/message-input.js'
 import type { EndedRun } from '../../domain/messages/run.js'
 import type { Unavailable } from '../../ports/stored.js'
-import type { With } from '../context.js'
+import type { Needs } from '../context.js'
 import type { Platform } from '../../platform.js'
 import { invalid, type Invalid } from '../../domain/values/input-rules.js'
 import { readRunToken } from './run-token.js'
-import { responseProblem, settleRun } from './settle-run.js'
+import { responseProblem, settleRun, type SettleContext } from './settle-run.js'
 
 export type AnswerInput = {
   /** The id or name of the message's agent. Any agent if absent. */
@@ -24,12 +24,12 @@ export type AnswerError =
   | { readonly kind: 'run_token_invalid' | 'message_not_found' | 'run_superseded' }
 
 export const isRunToken =
-  (d: Platform) =>
+  (d: Pick<Platform, 'crypto'>) =>
   ({ messageId, runToken }: Pick<AnswerInput, 'messageId' | 'runToken'>): boolean =>
     readRunToken(d.crypto, messageId, runToken) !== undefined
 
 export const answerRun =
-  (d: With<'answerStreams' | 'deliverySender' | 'dispatcher'>) =>
+  (d: SettleContext & Needs<'dispatcher'>) =>
   ({ agent: name, messageId, runToken, run }: AnswerInput) =>
     safeTry(async function* () {
       const token = readRunToken(d.crypto, messageId, runToken)

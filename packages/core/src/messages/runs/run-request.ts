@@ -10,7 +10,7 @@ import type { Unavailable } from '../../ports/stored.js'
 import { runTokenOf } from './run-token.js'
 
 export function runRequest(
-  platform: Platform,
+  platform: Pick<Platform, 'crypto' | 'policy' | 'storage'>,
   { message, lease, sessionState }: ClaimedMessage,
   emit: RunRequest['emit'],
   trace: TraceContext | undefined,
@@ -45,7 +45,7 @@ const answeredInputs = ({ inputs = [] }: Message): AnsweredInput[] =>
 
 /** How a run reads its session's past turns and keeps a state for the session's next run. */
 function sessionMemory(
-  { storage: { messages }, policy }: Platform,
+  { storage: { messages }, policy }: Pick<Platform, 'policy' | 'storage'>,
   held: HeldRun,
 ): Pick<RunRequest, 'history' | 'remember'> {
   return {

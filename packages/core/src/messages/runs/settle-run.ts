@@ -23,9 +23,26 @@ import { parseRunUsage } from '../../domain/operations/usage.js'
 import type { HeldRun, RecordedRun } from '../../ports/message-store.js'
 import type { Unavailable } from '../../ports/stored.js'
 import type { ActiveSpan } from '../../ports/tracing.js'
+import type { Platform } from '../../platform.js'
+import type { DeliverySender } from '../../webhooks/delivery-sender.js'
 import { outgoingOf } from '../../webhooks/outbox.js'
 import { newInputLink } from '../input-link.js'
-import type { RunContext } from './run-context.js'
+
+export type SettleContext = Pick<
+  Platform,
+  | 'clock'
+  | 'crypto'
+  | 'eventNews'
+  | 'ids'
+  | 'policy'
+  | 'publicUrl'
+  | 'random'
+  | 'signal'
+  | 'stopDeadline'
+  | 'storage'
+  | 'telemetry'
+  | 'tracing'
+> & { readonly deliverySender: DeliverySender }
 
 type UnsettledRun = {
   readonly held: HeldRun
@@ -47,7 +64,7 @@ type UnsettledRun = {
  * the lease's token must still be valid.
  */
 export async function settleRun(
-  context: RunContext,
+  context: SettleContext,
   {
     held,
     message,
@@ -110,7 +127,12 @@ type StoredEnd = Pick<UnsettledRun, 'agent' | 'isRun' | 'message'> & {
 
 /** Tells telemetry, callers, readers of events and the delivery sender of a stored end. */
 function tell(
-  { deliverySender, eventNews, signal, telemetry }: RunContext,
+  {
+    deliverySender,
+    eventNews,
+    signal,
+    telemetry,
+  }: Pick<SettleContext, 'deliverySender' | 'eventNews' | 'signal' | 'telemetry'>,
   { agent, isRun = true, message, recorded, state, outgoing, now, error }: StoredEnd,
 ): RecordedRun {
   const { id: messageId, projectId, agentId, attempt } = message

@@ -3,8 +3,8 @@ import { ok, safeTry } from 'neverthrow'
 import { fail } from '../../domain/values/fail.js'
 import { isFinal } from '../../domain/messages/message.js'
 import { readPosition } from '../../domain/messages/stream-position.js'
-import type { With } from '../context.js'
-import { getMessage, type GetMessageError } from '../read-messages.js'
+import type { Needs } from '../context.js'
+import { getMessage, type GetMessageError, type MessageReads } from '../read-messages.js'
 
 export type StreamMessageInput = ByAccess & {
   readonly projectId: string
@@ -17,7 +17,7 @@ export type StreamMessageInput = ByAccess & {
 export type StreamMessageError = GetMessageError | { readonly kind: 'too_many_streams' }
 
 export const streamMessage =
-  (context: With<'waitingRoom' | 'answerStreams'>) =>
+  (context: MessageReads & Needs<'answerStreams'>) =>
   ({ lastEventId = '', ...ref }: StreamMessageInput) =>
     safeTry(async function* () {
       const message = yield* getMessage(context)(ref)
