@@ -129,6 +129,19 @@ describe('a sign-in', () => {
 })
 
 describe('projects', () => {
+  it('refuse a limit without a whole number of messages', async () => {
+    const { service, project } = await scene()
+    const limit = { messagesPerMinute: 0.5 } as never
+    const update = { projectId: project.id, sendLimits: { project: limit, key: limit } }
+    expect(await service.projects.update(update)).toMatchObject({
+      error: {
+        issues: ['project', 'key'].flatMap((of) => [
+          { path: `sendLimits.${of}.messagesPerMinute` },
+          { path: `sendLimits.${of}.burst`, message: 'is required' },
+        ]),
+      },
+    })
+  })
   it('have limits that can be changed', async () => {
     const { service, project } = await scene()
     const sendLimits = { project: { messagesPerMinute: 10, burst: 5 } }

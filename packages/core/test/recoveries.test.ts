@@ -52,6 +52,14 @@ describe('a recovery', () => {
     expect(await stored(all.id)).toMatchObject({ matched: 4, redelivered: 4 })
   })
 
+  it('refuses a filter that matches no delivery', async () => {
+    const { service, projectId } = await afterFailures(1)
+    const filter = { status: 'lost' as never, webhookId: 'mine' }
+    expect(await service.recoveries.start({ projectId, filter })).toMatchObject({
+      error: { kind: 'invalid', issues: [{ path: 'status' }, { path: 'webhookId' }] },
+    })
+  })
+
   it('is continued by another process after a crash, or in a pass', async () => {
     const { service, projectId, another, stored, clock } = await afterFailures(2)
     await service.stop()

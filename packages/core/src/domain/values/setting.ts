@@ -97,8 +97,10 @@ export function valueRule(setting: Setting, value: unknown): Rule {
     return setting.enum.includes(value as string)
       ? undefined
       : `must be one of: ${setting.enum.join(', ')}`
-  if (setting.format === 'uuid' && typeof value === 'string')
-    return isUuid(value) ? undefined : 'must be a UUID'
+  if (setting.format === 'uuid')
+    return typeof value === 'string' && isUuid(value) ? undefined : 'must be a UUID'
+  if (setting.format === 'date-time')
+    return typeof value === 'number' ? undefined : 'must be milliseconds since 1970'
   switch (setting.type) {
     case 'integer':
       return integerRule(value, minimum, maximum)
