@@ -4,12 +4,16 @@ import { broken, invalid, textRule, type Invalid } from '../domain/values/input-
 import type { Message } from '../domain/messages/message.js'
 import { HOOK_EVENTS, MAX_HOOKS, type HookOfMessage } from '../domain/messages/message-hook.js'
 import { newSecret } from '../domain/webhooks/signature.js'
-import { webhookHeadersContext, webhookSecretContext } from '../domain/webhooks/webhook.js'
-import { untried } from '../domain/webhooks/webhook-health.js'
+import { newWebhook, webhookSecretContext } from '../domain/webhooks/webhook.js'
 import { fail } from '../domain/values/fail.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Platform, Reading } from '../platform.js'
-import { checkWebhook, secretRule, type WebhookChecks } from '../webhooks/check-webhook.js'
+import {
+  checkWebhook,
+  sealedHeaders,
+  secretRule,
+  type WebhookChecks,
+} from '../webhooks/check-webhook.js'
 import type { Needs } from './context.js'
 import { getMessage, type GetMessageInput, type MessageReads } from './read-messages.js'
 
@@ -53,25 +57,15 @@ export function newHook(
   { url, name = messageId, headers, secret = newSecret(d.crypto.randomBytes) }: HookInput,
   id = d.ids.next(),
 ): HookOfMessage {
-  const now = d.clock.now()
-  const names = Object.keys(headers ?? {})
-  const seal = () => d.crypto.seal(JSON.stringify(headers), webhookHeadersContext(id))
+  const sealed = d.crypto.seal(secret, webhookSecretContext(id))
+  const given = { id, projectId, url, events: HOOK_EVENTS, secret: sealed }
+  const sealedOnes = sealedHeaders(d, id, headers)
   return {
-    id,
-    projectId,
-    url,
-    events: HOOK_EVENTS,
-    secret: d.crypto.seal(secret, webhookSecretContext(id)),
-    ...(names.length > 0 && { headers: { names, sealed: seal() } }),
-    disableOnGone: false,
+    ...newWebhook(given, d.clock.now()),
+    ...(sealedOnes && { headers: sealedOnes }),
     // An earlier state of the task must not follow a later state.
     ordering: 'session',
-    isPaused: false,
-    status: { kind: 'enabled' },
-    health: untried,
     hook: { messageId, name },
-    createdAt: now,
-    updatedAt: now,
   }
 }
 

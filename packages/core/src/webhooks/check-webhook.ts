@@ -1,9 +1,14 @@
 import { err, ok } from 'neverthrow'
-import { customHeadersProblem } from '../domain/webhooks/custom-headers.js'
+import { customHeadersProblem, type CustomHeaders } from '../domain/webhooks/custom-headers.js'
 import { broken, invalid, type Rule } from '../domain/values/input-rules.js'
 import { rulesOf } from '../domain/values/setting.js'
 import { isSecret } from '../domain/webhooks/signature.js'
-import { HEADER_LIMITS, webhookSettings, type WebhookChanges } from '../domain/webhooks/webhook.js'
+import {
+  HEADER_LIMITS,
+  webhookHeadersContext,
+  webhookSettings,
+  type WebhookChanges,
+} from '../domain/webhooks/webhook.js'
 import { filterRules } from '../domain/webhooks/webhook-filter.js'
 import type { Platform } from '../platform.js'
 
@@ -35,6 +40,18 @@ export async function checkWebhook(d: WebhookChecks, projectId: string, settings
   return agent.value?.id === agentId
     ? ok(undefined)
     : invalid('filter.agentId', 'must be the id of an agent of this project')
+}
+
+/** Encrypts the headers. Returns null if there are none. */
+export function sealedHeaders(
+  { crypto }: Pick<Platform, 'crypto'>,
+  webhookId: string,
+  headers: CustomHeaders | null = null,
+) {
+  const names = Object.keys(headers ?? {})
+  return names.length === 0
+    ? null
+    : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
 }
 
 export const secretRule = (secret: string | undefined): Rule =>

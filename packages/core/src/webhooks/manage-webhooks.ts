@@ -1,6 +1,5 @@
 import { ok, safeTry, type ResultAsync } from 'neverthrow'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/access/audit.js'
-import type { CustomHeaders } from '../domain/webhooks/custom-headers.js'
 import { cutAnswer } from '../domain/webhooks/delivery.js'
 import { freezeEvent } from '../domain/webhooks/event.js'
 import { fail } from '../domain/values/fail.js'
@@ -11,8 +10,8 @@ import { settingsIn } from '../domain/values/setting.js'
 import { newSecret } from '../domain/webhooks/signature.js'
 import {
   changeWebhook,
+  newWebhook,
   ownSettings,
-  webhookHeadersContext,
   webhookSecretContext,
   type ReadWebhook,
   type Webhook,
@@ -20,7 +19,7 @@ import {
   type WebhookChanges,
   type WebhookSettings,
 } from '../domain/webhooks/webhook.js'
-import { resumed, untried } from '../domain/webhooks/webhook-health.js'
+import { resumed } from '../domain/webhooks/webhook-health.js'
 import type { PageOf, Stored, Unavailable } from '../ports/stored.js'
 
 import type { Changing, Reading } from '../platform.js'
@@ -33,7 +32,7 @@ import {
   type Invalid,
 } from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
-import { checkWebhook, secretRule, type WebhookChecks } from './check-webhook.js'
+import { checkWebhook, sealedHeaders, secretRule, type WebhookChecks } from './check-webhook.js'
 
 export type CreateWebhookInput = WebhookSettings &
   ByActor & {
@@ -62,21 +61,8 @@ export const createWebhook =
       yield* requireProject(d, projectId)
       const secret = input.secret ?? newSecret(d.crypto.randomBytes)
       const id = d.ids.next()
-      const now = d.clock.now()
-      const blank: Webhook = {
-        id,
-        projectId,
-        url,
-        events,
-        secret: d.crypto.seal(secret, webhookSecretContext(id)),
-        disableOnGone: false,
-        ordering: 'none',
-        isPaused: false,
-        status: statusFor(input.enabled ?? true, now),
-        health: untried,
-        createdAt: now,
-        updatedAt: now,
-      }
+      const sealed = d.crypto.seal(secret, webhookSecretContext(id))
+      const blank = newWebhook({ id, projectId, url, events, secret: sealed }, d.clock.now())
       const webhook = changeWebhook(blank, changeOf(d, input, blank))
       const created = yield* d.storage.webhooks.create(
         webhook,
@@ -140,18 +126,9 @@ export const updateWebhook =
       yield* await checkWebhook(d, projectId, change)
       const before = yield* getWebhook(d)({ projectId, webhookId })
       if (takesHeadersElsewhere(before, change)) return invalid('headers', HEADERS_STAY)
-      const updated = yield* d.storage.webhooks.update(
-        projectId,
-        webhookId,
-        changeOf(d, change, before),
-        entryOf(
-          d,
-          { projectId, webhookId, actor },
-          { action: 'webhook.updated', fields: changedFields(change) },
-        ),
-      )
-      if (!updated) return fail('webhook_not_found')
-      d.deliverySender.webhookChanged(updated)
+      const entry = { action: 'webhook.updated', fields: changedFields(change) } as const
+      const ref = { projectId, webhookId, actor }
+      const updated = yield* stored(d, ref, changeOf(d, change, before), entry)
       const wasHeld = before.status.kind === 'disabled' || before.isPaused
       const isWorthALook = wasHeld || before.url !== updated.url
       if (updated.status.kind === 'enabled' && isWorthALook) d.deliverySender.wake()
@@ -195,31 +172,18 @@ export const rotateSecret =
       const updatedAt = d.clock.now()
       const sealed = d.crypto.seal(secret, context)
       const rotation = { secret: sealed, previousUntil: updatedAt + graceMs }
-      const webhook = yield* d.storage.webhooks.update(
-        projectId,
-        webhookId,
-        { rotation, updatedAt },
-        entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.secret_rotated' }),
-      )
-      if (!webhook) return fail('webhook_not_found')
-      d.deliverySender.webhookChanged(webhook)
-      return ok({ webhook, secret })
+      const ref = { projectId, webhookId, actor }
+      const entry = { action: 'webhook.secret_rotated' } as const
+      return ok({ webhook: yield* stored(d, ref, { rotation, updatedAt }, entry), secret })
     })
 
-export const finishRotation =
-  (d: Changing & Needs<'deliverySender'>) =>
-  ({ projectId, webhookId, actor }: WebhookCall) =>
-    safeTry(async function* () {
-      const webhook = yield* d.storage.webhooks.update(
-        projectId,
-        webhookId,
-        { previousSecret: null, updatedAt: d.clock.now() },
-        entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.rotation_finished' }),
-      )
-      if (!webhook) return fail('webhook_not_found')
-      d.deliverySender.webhookChanged(webhook)
-      return ok(webhook)
-    })
+export const finishRotation = (d: Changing & Needs<'deliverySender'>) => (ref: WebhookCall) =>
+  stored(
+    d,
+    ref,
+    { previousSecret: null, updatedAt: d.clock.now() },
+    { action: 'webhook.rotation_finished' },
+  )
 
 export const sendTestEvent =
   (d: Changing & Needs<'eventNews' | 'deliverySender'>) =>
@@ -250,6 +214,21 @@ export const deleteWebhook =
       d.deliverySender.webhookDeleted(projectId, webhookId)
       d.maintenance.wake()
       return ok(undefined)
+    })
+
+/** Stores the change, and applies it to the deliveries that wait. */
+const stored = (
+  d: Changing & Needs<'deliverySender'>,
+  ref: WebhookCall,
+  change: WebhookChange,
+  entry: Pick<AuditEntry, 'action' | 'fields'>,
+) =>
+  d.storage.webhooks
+    .update(ref.projectId, ref.webhookId, change, entryOf(d, ref, entry))
+    .andThen((webhook) => {
+      if (!webhook) return fail('webhook_not_found')
+      d.deliverySender.webhookChanged(webhook)
+      return ok(webhook)
     })
 
 const entryOf = (
@@ -291,18 +270,6 @@ function changeOf(
     ...toggled(before, enabled, now),
     updatedAt: now,
   }
-}
-
-/** Encrypts the headers. Returns null if there are none. */
-function sealedHeaders(
-  { crypto }: Needs<'crypto'>,
-  webhookId: string,
-  headers: CustomHeaders | null = null,
-) {
-  const names = Object.keys(headers ?? {})
-  return names.length === 0
-    ? null
-    : { names, sealed: crypto.seal(JSON.stringify(headers), webhookHeadersContext(webhookId)) }
 }
 
 /** Returns undefined if the status is set already, so a webhook that failed keeps that reason. */

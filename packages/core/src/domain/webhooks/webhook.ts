@@ -12,7 +12,7 @@ import {
 } from './sending.js'
 import type { SettingsOf } from '../values/setting.js'
 import type { WebhookFilter } from './webhook-filter.js'
-import { readyToProbe, type WebhookHealth } from './webhook-health.js'
+import { readyToProbe, untried, type WebhookHealth } from './webhook-health.js'
 
 /** `session`: the deliveries of one session are attempted in the order of their events. */
 const ORDERINGS = ['none', 'session'] as const
@@ -151,6 +151,21 @@ export const ownSettings = {
 } as const satisfies SettingsOf<Omit<WebhookSettings, keyof SendingSettings>>
 
 export const webhookSettings = { ...ownSettings, ...sendingSettings }
+
+/** Returns a webhook whose optional settings have their first values. */
+export const newWebhook = (
+  given: Pick<Webhook, 'id' | 'projectId' | 'url' | 'events' | 'secret'>,
+  now: Instant,
+): Webhook => ({
+  ...given,
+  disableOnGone: false,
+  ordering: 'none',
+  isPaused: false,
+  status: { kind: 'enabled' },
+  health: untried,
+  createdAt: now,
+  updatedAt: now,
+})
 
 /** An absent field stays as it is. `null` clears an optional field. */
 export type WebhookChange = Omit<WebhookChanges, Converted> & {
