@@ -29,7 +29,7 @@ export {
 } from './domain/webhooks/custom-headers.js'
 export type { CancelReason, DeliveryState, Outcome } from './domain/webhooks/delivery.js'
 export { UNREACHABLE_ERRORS, type UnreachableError } from './domain/values/unreachable-error.js'
-export type { EventPayload, SubscribableEvent } from './domain/webhooks/event.js'
+export type { EventData, EventPayload, SubscribableEvent } from './domain/webhooks/event.js'
 export type { EarlierTurn, HistoryLimit, Turn } from './domain/messages/history.js'
 export { isUuid, orMissing } from './domain/values/input-rules.js'
 export { toIso } from './domain/values/instant.js'

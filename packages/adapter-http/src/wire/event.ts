@@ -1,5 +1,5 @@
 import { type EventName, type Json } from '@org/agent-messaging-core'
-import type { EventPayload } from '@org/agent-messaging-core/runtime'
+import type { EventData } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import { jsonObject } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from './body.js'
@@ -108,11 +108,10 @@ const data = {
 } as const satisfies { readonly [Name in EventName]: z.ZodType }
 
 /** Does not compile if the documented and the sent fields of an event differ. */
-type Sent<Name extends EventName> = Extract<EventPayload, { event: Name }>['data']
 type Documented<Name extends EventName> = BodyOf<(typeof data)[Name]>
 type Differing = {
-  [Name in EventName]: Sent<Name> extends Documented<Name>
-    ? keyof Sent<Name> extends keyof Documented<Name>
+  [Name in EventName]: EventData[Name] extends Documented<Name>
+    ? keyof EventData[Name] extends keyof Documented<Name>
       ? never
       : Name
     : Name

@@ -35,11 +35,15 @@ type Echo = {
   readonly correlationId?: Json
 }
 
-type QuestionData = Echo & {
+/** The message that an event is about. */
+type OfMessage = Echo & {
   readonly messageId: string
   readonly agentId: string
   readonly sessionId: string
   readonly executionPrincipal: ExecutionPrincipal
+}
+
+type QuestionData = OfMessage & {
   readonly input: {
     readonly id: string
     readonly question: string
@@ -53,134 +57,80 @@ type QuestionData = Echo & {
   readonly inputUrl?: string
 }
 
+type AgentChange = { readonly agentId: string; readonly runtime: string }
+
 /** What an event tells other receivers of a failed attempt. */
 export type FailedAttempt =
   | { readonly outcome: 'refused'; readonly statusCode: number }
   | { readonly outcome: 'unreachable'; readonly error: UnreachableError }
 
+/**
+ * The data of each event. Events about webhooks and deliveries leave out the URL, which can contain
+ * a secret, because other receivers get these events.
+ */
+export type EventData = {
+  readonly 'message.responded': OfMessage & {
+    readonly response: string
+    /** The time from the start of the answering run to its answer. */
+    readonly responseTimeMs: number
+    readonly usage?: RunUsage
+  }
+  readonly 'message.failed': OfMessage & { readonly error: RunError; readonly failedAt: string }
+  readonly 'message.cancelled': OfMessage & { readonly cancelledAt: string }
+  readonly 'message.input_required': QuestionData
+  readonly 'message.input_reminder': QuestionData
+  readonly 'message.input_received': QuestionData & {
+    /** Without a principal, the answer is the one that the agent gave for the deadline. */
+    readonly answer: {
+      readonly value: Json
+      readonly executionPrincipal?: ExecutionPrincipal
+      readonly answeredAt: string
+    }
+  }
+  readonly 'agent.started': AgentChange & { readonly startedAt: string }
+  readonly 'agent.stopped': AgentChange & { readonly stoppedAt: string }
+  /** Has the fields of a message if a message caused the event. */
+  readonly 'agent.error': Partial<OfMessage> & {
+    readonly agentId: string
+    readonly error: RunError
+  }
+  readonly 'webhook.failing': {
+    readonly webhookId: string
+    readonly consecutiveFailures: number
+    readonly failingSince: string
+    readonly circuitOpenUntil: string
+    readonly lastAttempt: FailedAttempt
+  }
+  /** `failingSince` is that of the `webhook.failing` before. */
+  readonly 'webhook.recovered': {
+    readonly webhookId: string
+    readonly failingSince: string
+    readonly recoveredAt: string
+  }
+  readonly 'webhook.disabled': {
+    readonly webhookId: string
+    readonly reason: 'failing' | 'gone'
+    readonly disabledAt: string
+    readonly consecutiveFailures: number
+    readonly failingSince: string
+  }
+  /** The delivery and its event, without the body. */
+  readonly 'delivery.exhausted': {
+    readonly deliveryId: string
+    readonly webhookId: string
+    readonly eventId: string
+    readonly event: EventName
+    readonly attemptCount: number
+    readonly lastAttempt: FailedAttempt
+    readonly exhaustedAt: string
+  }
+  readonly 'webhook.test': { readonly webhookId: string }
+}
+
 /** A fact that webhooks report. */
-export type EventPayload =
-  | {
-      readonly event: 'message.responded'
-      readonly data: Echo & {
-        readonly messageId: string
-        readonly agentId: string
-        readonly sessionId: string
-        readonly response: string
-        readonly executionPrincipal: ExecutionPrincipal
-        /** The time from the start of the answering run to its answer. */
-        readonly responseTimeMs: number
-        readonly usage?: RunUsage
-      }
-    }
-  | {
-      readonly event: 'message.failed'
-      readonly data: Echo & {
-        readonly messageId: string
-        readonly agentId: string
-        readonly sessionId: string
-        readonly error: RunError
-        readonly executionPrincipal: ExecutionPrincipal
-        readonly failedAt: string
-      }
-    }
-  | {
-      readonly event: 'message.cancelled'
-      readonly data: Echo & {
-        readonly messageId: string
-        readonly agentId: string
-        readonly sessionId: string
-        readonly executionPrincipal: ExecutionPrincipal
-        readonly cancelledAt: string
-      }
-    }
-  | { readonly event: 'message.input_required'; readonly data: QuestionData }
-  | { readonly event: 'message.input_reminder'; readonly data: QuestionData }
-  | {
-      readonly event: 'message.input_received'
-      readonly data: QuestionData & {
-        /** Without a principal, the answer is the one that the agent gave for the deadline. */
-        readonly answer: {
-          readonly value: Json
-          readonly executionPrincipal?: ExecutionPrincipal
-          readonly answeredAt: string
-        }
-      }
-    }
-  | {
-      readonly event: 'agent.started'
-      readonly data: {
-        readonly agentId: string
-        readonly runtime: string
-        readonly startedAt: string
-      }
-    }
-  | {
-      readonly event: 'agent.stopped'
-      readonly data: {
-        readonly agentId: string
-        readonly runtime: string
-        readonly stoppedAt: string
-      }
-    }
-  | {
-      readonly event: 'agent.error'
-      readonly data: Partial<Echo> & {
-        readonly agentId: string
-        readonly error: RunError
-        /** The next three fields are set if a message caused the event. */
-        readonly messageId?: string
-        readonly sessionId?: string
-        readonly executionPrincipal?: ExecutionPrincipal
-      }
-    }
-  | {
-      readonly event: 'webhook.failing'
-      /**
-       * The data of this and the next events leaves out the URL, which can contain a secret, because
-       * other receivers get these events.
-       */
-      readonly data: {
-        readonly webhookId: string
-        readonly consecutiveFailures: number
-        readonly failingSince: string
-        readonly circuitOpenUntil: string
-        readonly lastAttempt: FailedAttempt
-      }
-    }
-  | {
-      readonly event: 'webhook.recovered'
-      /** `failingSince` is that of the `webhook.failing` before. */
-      readonly data: {
-        readonly webhookId: string
-        readonly failingSince: string
-        readonly recoveredAt: string
-      }
-    }
-  | {
-      readonly event: 'webhook.disabled'
-      readonly data: {
-        readonly webhookId: string
-        readonly reason: 'failing' | 'gone'
-        readonly disabledAt: string
-        readonly consecutiveFailures: number
-        readonly failingSince: string
-      }
-    }
-  | {
-      readonly event: 'delivery.exhausted'
-      /** The delivery and its event, without the URL and without the body. */
-      readonly data: {
-        readonly deliveryId: string
-        readonly webhookId: string
-        readonly eventId: string
-        readonly event: EventName
-        readonly attemptCount: number
-        readonly lastAttempt: FailedAttempt
-        readonly exhaustedAt: string
-      }
-    }
-  | { readonly event: 'webhook.test'; readonly data: { readonly webhookId: string } }
+export type EventPayload = {
+  readonly [Name in EventName]: { readonly event: Name; readonly data: EventData[Name] }
+}[EventName]
 
 /**
  * An event. Every attempt of every delivery sends exactly the characters of `body`, as UTF-8. An
