@@ -33,7 +33,7 @@ const CORE_PLACES = {
   runtimes: ['domain', 'ports'],
   storage: ['domain', 'ports'],
   node: ['domain', 'ports'],
-  runtime: [...upTo('webhooks'), 'answer', 'errors', 'throwing'],
+  runtime: [...upTo('webhooks'), 'runtimes', 'answer', 'errors', 'throwing'],
   index: [...SUBJECTS, 'runtimes'],
 }
 

@@ -2,6 +2,7 @@ import {
   success,
   defaultLimits,
   newSecret,
+  parseRemoteOptions,
   type JsonObject,
 } from '@org/agent-messaging-core/runtime'
 import { nodePlatform } from '@org/agent-messaging-core/node'
@@ -13,7 +14,7 @@ import { dnsServer } from '../test/dns-server.js'
 import { eventually } from '../test/eventually.js'
 import { http, rawServer, type RawServer } from '../test/raw-server.js'
 import { addressGuard, type AddressPolicy } from './address-guard.js'
-import { httpRuntime, type HttpRuntimeOptions, parseHttpOptions } from './http-runtime.js'
+import { httpRuntime, type HttpRuntimeOptions } from './http-runtime.js'
 import { outboundHttp } from './outbound-http.js'
 
 const closing: (() => Promise<void>)[] = []
@@ -544,7 +545,8 @@ describe('the health check', () => {
 })
 
 const url = 'https://agent.example/run'
-const parse = (options: JsonObject) => parseHttpOptions(options, 'X-Service')
+const TIMEOUT = 'timeoutMs must be a whole number from 1 to 86400000'
+const parse = (options: JsonObject) => parseRemoteOptions('http', options, 'X-Service')
 const problemOf = (options: JsonObject) => {
   const parsed = parse(options)
   return parsed.ok ? undefined : parsed.error
@@ -575,10 +577,10 @@ describe('options of an http agent', () => {
     [{}, 'url is required'],
     [{ url: 7 }, 'url must be a string'],
     [{ url, color: 'red' }, 'color is not an option of http agents'],
-    [{ url, timeoutMs: '5' }, 'timeoutMs must be a whole number'],
-    [{ url, timeoutMs: 1.5 }, 'timeoutMs must be a whole number'],
-    [{ url, timeoutMs: 0 }, 'timeoutMs must be at least 1'],
-    [{ url, timeoutMs: 86_400_001 }, 'timeoutMs must be at most 86400000'],
+    [{ url, timeoutMs: '5' }, TIMEOUT],
+    [{ url, timeoutMs: 1.5 }, TIMEOUT],
+    [{ url, timeoutMs: 0 }, TIMEOUT],
+    [{ url, timeoutMs: 86_400_001 }, TIMEOUT],
     [{ url, headers: ['a'] }, 'headers must be an object'],
     [{ url, headers: 'a: b' }, 'headers must be an object'],
     [{ url, headers: { set: true } }, 'headers.set must be a string'],
@@ -639,8 +641,8 @@ describe('options of an http agent', () => {
   })
 
   it('reject headers with the operator’s prefix', () => {
-    expect(!parseHttpOptions(headers('X-Acme-Event'), 'X-Acme').ok).toBe(true)
-    expect(parseHttpOptions(headers('X-Service-Event'), 'X-Acme').ok).toBe(true)
+    expect(!parseRemoteOptions('http', headers('X-Acme-Event'), 'X-Acme').ok).toBe(true)
+    expect(parseRemoteOptions('http', headers('X-Service-Event'), 'X-Acme').ok).toBe(true)
   })
 
   it('are not changed by a header named __proto__', () => {

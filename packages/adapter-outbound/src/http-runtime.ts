@@ -3,14 +3,12 @@ import {
   type Clock,
   type Crypto,
   failure,
-  given,
   isJsonObject,
   isSecret,
   type Json,
   type JsonObject,
-  orMissing,
-  type ParsedOptions,
-  type PortResult,
+  parseRemoteOptions,
+  remoteOptionsSchema,
   type RunningAgent,
   type RunRequest,
   signatureHeaders,
@@ -22,14 +20,6 @@ import { ABORTED, type HttpRequest } from './exchange.js'
 import type { OutboundHttp } from './outbound-http.js'
 import { runOutcomeOf } from './run-outcome.js'
 import { Workload } from './workload.js'
-import { z } from 'zod'
-import {
-  agentHeaders,
-  describeProblem,
-  headersProblem,
-  optionsSchemaOf,
-  timeoutMs,
-} from './option-rules.js'
 
 export type HttpRuntimeOptions = {
   readonly http: Pick<OutboundHttp, 'send' | 'vet'>
@@ -63,9 +53,9 @@ export function httpRuntime(options: HttpRuntimeOptions): AgentRuntime {
   return {
     kind: 'http',
     signsRequests: true,
-    optionsSchema: httpOptionsSchema,
+    optionsSchema: () => remoteOptionsSchema('Gets a POST for each run.'),
     parseOptions: async (input) => {
-      const parsed = parseHttpOptions(input, headerPrefix)
+      const parsed = parseRemoteOptions('http', input, headerPrefix)
       if (!parsed.ok) return parsed
       const { url, ...rest } = parsed.value
       const vetted = await http.vet(url)
@@ -183,32 +173,4 @@ function bodyOf(run: RunRequest, publicUrl: string | undefined): JsonObject {
     ...(inputs && { inputs: inputs as unknown as Json }),
     callback: { ...url, token: run.runToken },
   }
-}
-
-const options = z.strictObject({
-  url: z
-    .string(orMissing('must be a string'))
-    .meta({ format: 'uri', description: 'Gets a POST for each run.' }),
-  headers: agentHeaders.optional(),
-  timeoutMs: timeoutMs.optional(),
-})
-
-const httpOptionsSchema = () => optionsSchemaOf(options)
-
-/** Checks the text of the options, but not whether the URL is reachable. Headers are secrets. */
-export function parseHttpOptions(
-  input: JsonObject,
-  headerPrefix: string,
-): PortResult<ParsedOptions & { readonly url: string }, string> {
-  const parsed = options.safeParse(input)
-  if (!parsed.success)
-    return failure(describeProblem(parsed.error, { kind: 'http', known: options.shape }))
-  const { url, headers, timeoutMs } = parsed.data
-  const problem = headersProblem(headers ?? {}, headerPrefix)
-  if (problem !== undefined) return failure(problem)
-  return success({
-    url,
-    options: { url, ...given({ headers: headers && { set: true }, timeoutMs }) },
-    secrets: given({ headers }),
-  })
 }

@@ -110,3 +110,10 @@ export type { TraceContext } from './domain/messages/trace.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { AttemptMakerOptions } from './webhooks/attempt-maker.js'
 export { attemptMaker } from './webhooks/attempt-maker.js'
+export {
+  agentHeadersProblem,
+  parseRemoteOptions,
+  remoteOptions,
+  remoteOptionsSchema,
+  unknownOption,
+} from './runtimes/remote-options.js'

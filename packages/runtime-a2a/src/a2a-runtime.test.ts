@@ -584,7 +584,10 @@ describe('the options of an A2A agent', () => {
       { url: 'https://a.example', headers: { Host: 'b' } },
       'headers.Host is set by the service itself',
     ],
-    [{ url: 'https://a.example', timeoutMs: 0 }, 'timeoutMs must be at least 1'],
+    [
+      { url: 'https://a.example', timeoutMs: 0 },
+      'timeoutMs must be a whole number from 1 to 86400000',
+    ],
   ])('are rejected with a reason: %j', async (options, sentence) => {
     expect(unwrapError(await parse(options))).toBe(sentence)
   })

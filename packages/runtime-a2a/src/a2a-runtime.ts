@@ -1,21 +1,16 @@
 import {
   type AgentRuntime,
   type Clock,
-  customHeadersProblem,
-  customHeadersSchema,
   failure,
   isJsonObject,
   type JsonObject,
-  orMissing,
-  type ParsedOptions,
+  parseRemoteOptions,
   type PortResult,
+  remoteOptionsSchema,
   type RunError,
-  type RuntimeOptionsSchema,
   success,
   type Telemetry,
-  withNearest,
 } from '@org/agent-messaging-core/runtime'
-import { z } from 'zod'
 import type { Fetch, Remote } from './a2a-client.js'
 import { describeError, safeText } from './error-text.js'
 
@@ -30,6 +25,7 @@ export type A2aRuntimeOptions = {
 }
 
 const CARD_TIMEOUT_MS = 10_000
+const URL_TEXT = 'The agent. Its card is at `/.well-known/agent-card.json` below it.'
 
 /**
  * Runs remote agents that speak A2A 1.0 or 0.3 over JSON-RPC or HTTP+JSON. A session maps to a
@@ -40,9 +36,9 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
   return {
     kind: 'a2a',
     signsRequests: false,
-    optionsSchema: a2aOptionsSchema,
+    optionsSchema: () => remoteOptionsSchema(URL_TEXT),
     parseOptions: async (input) => {
-      const parsed = parseA2aOptions(input)
+      const parsed = parseRemoteOptions('a2a', input)
       if (!parsed.ok) return parsed
       const { url, ...rest } = parsed.value
       const vetted = await vet(url)
@@ -82,54 +78,3 @@ function remoteOf({ url, timeoutMs }: JsonObject, { headers }: JsonObject): Remo
 }
 
 const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })
-
-const HEADER_LIMITS = { maxHeaders: 32, maxValueLength: 8 * 1024 }
-const MAX_TIMEOUT_MS = 24 * 3_600_000
-
-const options = z.strictObject({
-  url: z.string(orMissing('must be a string')).meta({
-    format: 'uri',
-    description: 'The agent. Its card is at `/.well-known/agent-card.json` below it.',
-  }),
-  headers: z
-    .record(z.string(), z.string('must be a string'), 'must be an object')
-    .meta({ ...customHeadersSchema(HEADER_LIMITS), description: 'Sent to the agent. Secret.' })
-    .optional(),
-  timeoutMs: z
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .max(MAX_TIMEOUT_MS, `must be at most ${MAX_TIMEOUT_MS}`)
-    .optional()
-    .meta({ description: 'The time for one answer. Absent: the deadline of the run.' }),
-})
-
-/** Describes the options, for the API's document. */
-const a2aOptionsSchema = () => z.toJSONSchema(options, { io: 'input' }) as RuntimeOptionsSchema
-
-/** Checks the text of the options, but not whether the URL is reachable. */
-function parseA2aOptions(
-  input: JsonObject,
-): PortResult<ParsedOptions & { readonly url: string }, string> {
-  const parsed = options.safeParse(input)
-  if (!parsed.success) return failure(describeProblem(parsed.error.issues[0]))
-  const { url, headers, timeoutMs } = parsed.data
-  const problem = customHeadersProblem(headers ?? {}, HEADER_LIMITS)
-  if (problem) return failure(`${problem.path} ${problem.message}`)
-  return success({
-    url,
-    options: {
-      url,
-      ...(headers && { headers: { set: true } }),
-      ...(timeoutMs !== undefined && { timeoutMs }),
-    },
-    secrets: headers ? { headers } : {},
-  })
-}
-
-function describeProblem(issue: z.core.$ZodIssue | undefined): string {
-  if (issue?.code === 'unrecognized_keys') {
-    const unknown = withNearest(issue.keys[0] ?? '', Object.keys(options.shape))
-    return `${unknown} is not an option of a2a agents`
-  }
-  return issue ? `${issue.path.join('.')} ${issue.message}` : 'options are not valid'
-}

@@ -1,4 +1,5 @@
 import {
+  agentHeadersProblem,
   failure,
   given,
   isLonger,
@@ -6,17 +7,12 @@ import {
   orMissing,
   type ParsedOptions,
   type PortResult,
+  remoteOptions,
+  type RuntimeOptionsSchema,
   success,
+  unknownOption,
 } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
-import {
-  agentHeaders,
-  describeProblem,
-  headersProblem,
-  optionsSchemaOf,
-  timeoutMs,
-  wholeNumber,
-} from '../option-rules.js'
 
 const MAX_MODEL_LENGTH = 256
 const MAX_KEY_LENGTH = 8 * 1024
@@ -25,6 +21,15 @@ const MAX_TEMPERATURE = 2
 const MAX_TOKENS = 10_000_000
 const MAX_TURNS = 1_000
 const MAX_HISTORY_LENGTH = 1024 * 1024
+
+/** A whole number. Each error continues a sentence that starts with the field's name. */
+const wholeNumber = (min: number, max: number) =>
+  z
+    .int('must be a whole number')
+    .min(min, `must be at least ${min}`)
+    .max(max, `must be at most ${max}`)
+
+const { headers, timeoutMs } = remoteOptions
 
 const text = (max: number) =>
   z
@@ -64,14 +69,19 @@ const schema = z.strictObject({
       'must be an object',
     )
     .optional(),
-  timeoutMs: timeoutMs.optional(),
+  timeoutMs: wholeNumber(timeoutMs.minimum, timeoutMs.maximum)
+    .optional()
+    .meta({ description: timeoutMs.description }),
   sendUser: z
     .union(
       [z.literal(false), z.enum(['safety_identifier', 'user'])],
       'must be false, "safety_identifier" or "user"',
     )
     .optional(),
-  headers: agentHeaders.optional(),
+  headers: z
+    .record(z.string(), z.string('must be a string'), 'must be an object')
+    .meta(headers)
+    .optional(),
   stream: z.boolean('must be true or false').optional(),
   streamUsage: z
     .boolean('must be true or false')
@@ -88,15 +98,23 @@ function withoutSlashes(url: string) {
 
 export type OpenaiOptions = z.infer<typeof schema>
 
-export const openaiOptionsSchema = () => optionsSchemaOf(schema)
+export const openaiOptionsSchema = () =>
+  z.toJSONSchema(schema, { io: 'input' }) as RuntimeOptionsSchema
 
 /** Checks the text of the options, but not whether the URL is reachable. */
 export function parseOpenaiOptions(input: JsonObject): PortResult<OpenaiOptions, string> {
   const parsed = schema.safeParse(input)
-  if (!parsed.success)
-    return failure(describeProblem(parsed.error, { kind: 'openai', known: schema.shape }))
-  const problem = headersProblem(parsed.data.headers ?? {})
+  if (!parsed.success) return failure(problemOf(parsed.error))
+  const problem = agentHeadersProblem(parsed.data.headers ?? {})
   return problem === undefined ? success(parsed.data) : failure(problem)
+}
+
+function problemOf({ issues: [issue] }: z.ZodError): string {
+  if (issue?.code === 'unrecognized_keys') {
+    const unknown = [...issue.path, issue.keys[0]].join('.')
+    return unknownOption(unknown, Object.keys(schema.shape), 'openai')
+  }
+  return issue ? `${issue.path.join('.')} ${issue.message}` : 'options are not valid'
 }
 
 /** Separates the secrets: the API key, and the names and values of headers. */
