@@ -51,21 +51,20 @@ export type AnswerInputError =
   | Extract<PrincipalError, { kind: 'principal_invalid' }>
   | { readonly kind: 'input_restricted' }
 
-export const answerInput =
-  (d: MessageReads & CancelContext) => (input: AnswerInputInput) =>
-    safeTry(async function* () {
-      const principal = ownPrincipal(input.access, input.executionPrincipal)
-      if (principal.isErr()) return err(principal.error)
-      const executionPrincipal = principal.value ?? { type: 'service' }
-      const reason = principalProblem(executionPrincipal)
-      if (reason !== undefined)
-        return err({ kind: 'principal_invalid', reason, endUserIdMissing: false } as const)
-      const message = yield* getMessage(d)(input)
-      return answerFound(d, message, {
-        ...input,
-        executionPrincipal: executionPrincipal as ExecutionPrincipal,
-      })
+export const answerInput = (d: MessageReads & CancelContext) => (input: AnswerInputInput) =>
+  safeTry(async function* () {
+    const principal = ownPrincipal(input.access, input.executionPrincipal)
+    if (principal.isErr()) return err(principal.error)
+    const executionPrincipal = principal.value ?? { type: 'service' }
+    const reason = principalProblem(executionPrincipal)
+    if (reason !== undefined)
+      return err({ kind: 'principal_invalid', reason, endUserIdMissing: false } as const)
+    const message = yield* getMessage(d)(input)
+    return answerFound(d, message, {
+      ...input,
+      executionPrincipal: executionPrincipal as ExecutionPrincipal,
     })
+  })
 
 type GivenAnswer = ByActor & {
   readonly inputId: string
