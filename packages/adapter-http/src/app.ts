@@ -12,7 +12,7 @@ import { inputPageRoutes } from './routes/input-page.js'
 import { inputRoutes } from './routes/inputs.js'
 import { keyRoutes } from './routes/keys.js'
 import { messageStreamRoutes } from './routes/message-stream.js'
-import { messageChangeRoutes, messageRoutes } from './routes/messages.js'
+import { messageChangeRoutes, messageRoutes, searchRoutes } from './routes/messages.js'
 import { openApiRoutes } from './routes/openapi.js'
 import { cronRoutes, healthRoutes, metricsRoutes } from './routes/operator.js'
 import { portalRoutes } from './routes/portal-links.js'
@@ -21,6 +21,7 @@ import { projectKeyRoutes, projectRoutes } from './routes/projects.js'
 import { recoveryRoutes } from './routes/recoveries.js'
 import { runAnswerRoutes } from './routes/run-answers.js'
 import { sendRoutes } from './routes/send.js'
+import { sessionTokenRoutes } from './routes/session-tokens.js'
 import { sessionRoutes } from './routes/sessions.js'
 import { statsRoutes } from './routes/stats.js'
 import { webhookActionRoutes } from './routes/webhook-actions.js'
@@ -29,6 +30,7 @@ import { webhookRoutes } from './routes/webhooks.js'
 /** In the order of the document. */
 const ROUTES = [
   sendRoutes,
+  searchRoutes,
   messageRoutes,
   messageStreamRoutes,
   messageChangeRoutes,
@@ -45,6 +47,7 @@ const ROUTES = [
   recoveryRoutes,
   principalRoutes,
   keyRoutes,
+  sessionTokenRoutes,
   portalRoutes,
   projectRoutes,
   projectKeyRoutes,

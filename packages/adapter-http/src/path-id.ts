@@ -35,6 +35,12 @@ export const byActor = <T extends object>(c: Context<Env>, input: T) => ({
   actor: c.get('actor'),
 })
 
+/** Limits a call to what the caller reaches. */
+export const byAccess = <T extends object>(c: Context<Env>, input: T) => ({
+  ...input,
+  access: c.get('requester').access,
+})
+
 /** Returns the row of the project that the path names as `:id`. */
 export const refIn = <Name extends string>(c: Context<Env>, name: Name) =>
   ({ projectId: c.get('projectId'), [name]: idIn(c.req.param('id')) }) as {

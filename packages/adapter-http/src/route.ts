@@ -81,6 +81,11 @@ type Declared<T, Sent extends z.ZodType, Kind> = Omit<
   readonly body?: Sent
   readonly query?: Sent
   readonly maxBodyBytes?: number
+  /**
+   * The use case, such as `messages.get`. Without it, callers that reach only some sessions are
+   * refused.
+   */
+  readonly call?: string
   /** The errors of the use case. */
   readonly refusals?: readonly Kind[]
 }
@@ -98,7 +103,7 @@ export const routesOf =
     declared: Declared<T, Sent, Kind>,
     handler: (c: Context<Env>, sent: z.output<Sent>) => Found & Exactly<Kind, KindIn<Found>>,
   ) => {
-    const { answer, body, query, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
+    const { answer, body, query, call, maxBodyBytes = d.maxBodyBytes, refusals = [] } = declared
     const checks: MiddlewareHandler[] = [
       ...(access ? [access] : []),
       ...(body ? [validBody(body, { maxBodyBytes, ...declared })] : []),
@@ -110,6 +115,7 @@ export const routesOf =
     // Each check ends before the next one starts. Hono's own chain keeps all checks in memory until
     // the answer is ready: more than half a kilobyte each for every waiting caller.
     async function check(c: Context<Env>): Promise<Response> {
+      if (call !== undefined) c.set('call', call)
       for (const one of checks) {
         const refusal = await refusalBy(one, c)
         if (refusal) return refusal

@@ -2025,6 +2025,38 @@ export interface components {
       /** Format: date-time */
       readonly revokedAt?: string
     }
+    /**
+     * @example {
+     *       "sessions": {
+     *         "prefix": "user-17/"
+     *       }
+     *     }
+     */
+    readonly NewSessionToken: {
+      /** @description The only sessions that the token opens. A prefix ends with one of `/ : . _ -`. */
+      readonly sessions:
+        | {
+            readonly ids: readonly string[]
+          }
+        | {
+            readonly prefix: string
+          }
+      /** @description Ids or names of agents. Absent: all agents. */
+      readonly agents?: readonly string[] | null
+      /** @description The only end user for whom the token acts. */
+      readonly endUserId?: string | null
+      /**
+       * @description The time from now to the end of the token.
+       * @default 900000
+       */
+      readonly expiresInMs?: number | null
+    }
+    readonly SessionToken: {
+      /** @description Shown only in this answer. */
+      readonly token: string
+      /** Format: date-time */
+      readonly expiresAt: string
+    }
     /** @enum {string} */
     readonly PortalPermission: 'project:webhooks' | 'project:message'
     /**

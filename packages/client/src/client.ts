@@ -12,10 +12,12 @@ import type {
   Message,
   NewApiKey,
   NewPortalLink,
+  NewSessionToken,
   PortalLink,
   PrincipalTraces,
   Project,
   ProjectChange,
+  SessionToken,
   Stats,
   StatsQuery,
   Usage,
@@ -51,6 +53,11 @@ export function createClient(options: ClientOptions) {
     recoveries: recoveriesOf(http),
     /** All methods need the permission `project:admin`. */
     keys: keysOf(http),
+    /** Tokens that open some sessions, for browsers. */
+    sessionTokens: {
+      create: (settings: NewSessionToken): Promise<SessionToken> =>
+        http.post('/v1/session-tokens', settings),
+    },
     /** All methods need the permission `project:admin`. */
     portalLinks: portalLinksOf(http),
     /** Needs the permission `project:audit`. */

@@ -23,7 +23,10 @@ type Reply =
   | 'silence'
 
 /** A service with these responses in order. The last one repeats. */
-async function service(replies: readonly Reply[], options: Partial<ClientOptions> = {}) {
+async function service(
+  replies: readonly Reply[],
+  options: Pick<ClientOptions, 'fetch' | 'retries'> = {},
+) {
   const asked: Asked[] = []
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request
@@ -404,5 +407,52 @@ describe('messages.complete', () => {
     const completing = client.messages.complete('echo', hello, { timeoutMs: 0 })
     await expect(completing).rejects.toThrow(NotCompletedError)
     await expect(completing).rejects.toMatchObject({ messageId: 'm' })
+  })
+})
+
+describe('a client with session tokens', () => {
+  const refused = { status: 401, body: { error: { code: 'UNAUTHORIZED', message: 'no' } } }
+  const open = async (replies: readonly Reply[], tokens: readonly string[]) => {
+    const { asked, baseUrl } = await service(replies)
+    let made = 0
+    const token = async () => {
+      const next = tokens[made++]
+      if (next === undefined) throw new Error('no token')
+      return next
+    }
+    return { client: createClient({ baseUrl, token }), asked, made: () => made }
+  }
+  const sentWith = (asked: readonly Asked[]) => asked.map(({ headers }) => headers.authorization)
+
+  it('asks for one token, and uses it for all requests', async () => {
+    const { client, asked, made } = await open([responded], ['ams_1'])
+    await Promise.all([client.messages.get('a', 'm'), client.messages.get('a', 'm')])
+    await client.messages.send('a', hello)
+    expect(sentWith(asked)).toEqual(['Bearer ams_1', 'Bearer ams_1', 'Bearer ams_1'])
+    expect(made()).toBe(1)
+  })
+
+  it('renews a token that has ended, also for a send', async () => {
+    const { client, asked } = await open([refused, responded], ['ams_1', 'ams_2'])
+    expect(await client.messages.send('a', hello)).toMatchObject({ response: 'hi' })
+    expect(sentWith(asked)).toEqual(['Bearer ams_1', 'Bearer ams_2'])
+  })
+
+  it('tells that a new token is refused, too', async () => {
+    const { client, asked } = await open([refused], ['ams_1', 'ams_2'])
+    await expect(client.messages.get('a', 'm')).rejects.toMatchObject({ status: 401 })
+    expect(asked).toHaveLength(2)
+  })
+
+  it('asks again after the host gave no token', async () => {
+    const { baseUrl } = await service([responded])
+    let asked = 0
+    const token = async () => {
+      if (asked++ === 0) throw new Error('signed out')
+      return 'ams_1'
+    }
+    const client = createClient({ baseUrl, token, retries: 0 })
+    await expect(client.messages.get('a', 'm')).rejects.toThrow('signed out')
+    expect(await client.messages.get('a', 'm')).toMatchObject({ messageId: 'm' })
   })
 })

@@ -3,13 +3,23 @@ import { ApiError } from './api-error.js'
 export type ClientOptions = {
   /** Such as `https://messages.example`, or a path in a browser. */
   readonly baseUrl: string
-  /** `undefined`, as from an unset environment variable, is rejected immediately. */
-  readonly apiKey: string | undefined
   /** The default is the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
   /** How often a request is retried if that is safe. The default is 4. */
   readonly retries?: number
-}
+} & Credential
+
+type Credential =
+  | {
+      /** `undefined`, as from an unset environment variable, is rejected immediately. */
+      readonly apiKey: string | undefined
+      readonly token?: undefined
+    }
+  | {
+      /** Returns a session token. Called before the first request, and when a token has ended. */
+      readonly token: () => Promise<string>
+      readonly apiKey?: undefined
+    }
 
 type Call = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -56,8 +66,8 @@ export const pathsBelow =
     base + segment(id) + rest
 
 export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): Http {
-  const { baseUrl, apiKey, fetch = globalThis.fetch, retries = RETRIES } = options
-  if (!apiKey)
+  const { baseUrl, apiKey, token, fetch = globalThis.fetch, retries = RETRIES } = options
+  if (!apiKey && !token)
     throw new Error(
       'apiKey is missing: pass the amk_… key of your project (see data/api-key after `npm start`)',
     )
@@ -68,11 +78,17 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     )
   const base = baseUrl.replace(/\/+$/, '')
 
-  function send({ method, path, query, body, headers, signal }: Call): Promise<Response> {
+  const withCredential = credentialOf({ apiKey, token })
+  const send = (call: Call): Promise<Response> => withCredential((key) => sendWith(key, call))
+
+  function sendWith(
+    key: string,
+    { method, path, query, body, headers, signal }: Call,
+  ): Promise<Response> {
     return fetch(base + path + queryOf(query), {
       method,
       headers: {
-        authorization: `Bearer ${apiKey}`,
+        authorization: `Bearer ${key}`,
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -126,6 +142,29 @@ export function createHttp(options: ClientOptions, wait: typeof sleep = sleep): 
     repeatable: (method, path, body) => json({ method, path, body, retryable: true }),
     open: async (call) => (await request(call, () => undefined)).response,
     pause: (signal) => wait(FIRST_PAUSE_MS, signal),
+  }
+}
+
+/** Returns a function that sends with the key, or with a token that it keeps until the token ends. */
+function credentialOf({ apiKey, token }: Pick<ClientOptions, 'apiKey' | 'token'>) {
+  if (!token) return (send: (key: string) => Promise<Response>) => send(apiKey ?? '')
+  let current: Promise<string> | undefined
+  return async (send: (key: string) => Promise<Response>): Promise<Response> => {
+    const used = (current ??= token())
+    const forget = () => {
+      if (current === used) current = undefined
+    }
+    const response = await send(
+      await used.catch((error: unknown) => {
+        forget()
+        throw error
+      }),
+    )
+    if (response.status !== 401) return response
+    // The token has ended. Nothing was stored, so that every call can be repeated.
+    await response.body?.cancel()
+    forget()
+    return send(await (current ??= token()))
   }
 }
 

@@ -121,5 +121,7 @@ export type NewApiKey = Schemas['NewApiKey']
 export type CreatedApiKey = Schemas['CreatedApiKey']
 
 export type PortalPermission = Schemas['PortalPermission']
+export type NewSessionToken = Schemas['NewSessionToken']
+export type SessionToken = Schemas['SessionToken']
 export type NewPortalLink = Schemas['NewPortalLink']
 export type PortalLink = Schemas['PortalLink']

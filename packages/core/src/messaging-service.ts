@@ -35,7 +35,8 @@ import type {
   SetMetadataInput,
 } from './messages/change-messages.js'
 import type { SendInput } from './messages/draft-message.js'
-import type { AuthenticateError, SendingKey } from './messages/earlier-reads.js'
+import type { AuthenticateError, SendingKey, TokenUser } from './messages/earlier-reads.js'
+import type { CreateSessionTokenInput, SessionToken } from './messages/session-token.js'
 import type {
   AnswerInputError,
   AnswerInputInput,
@@ -125,6 +126,13 @@ export interface MessagingService {
   readonly principals: PrincipalCalls
   readonly projects: ProjectCalls
   readonly keys: KeyCalls
+  readonly sessionTokens: {
+    /**
+     * Makes a token that opens some sessions, for example in a browser. It can send, read, stream,
+     * cancel, retry and answer there. It is not stored: it ends at its time, or with its key.
+     */
+    create(input: CreateSessionTokenInput): AnswerOf<SessionToken, Invalid>
+  }
   readonly portals: PortalCalls
   readonly signIns: SignInCalls
   readonly auditLog: {
@@ -471,6 +479,11 @@ interface KeyCalls {
    * in the commit, and authenticate before you answer anything else.
    */
   recall(key: string): ApiKey | undefined
+  /**
+   * Returns the project and the access of a session token. The key that made the token must be
+   * valid, as it was at most `keyCheckMs` ago. Forged and expired tokens get the same error.
+   */
+  authenticateToken(token: string): AnswerOf<TokenUser, AuthenticateError>
 }
 
 /** Sessions of customers, and the links that open them. */

@@ -20,7 +20,7 @@ export { sendLimitSettings } from './domain/access/send-limit.js'
 export { recoverySettings } from './domain/webhooks/recovery.js'
 export { filterLimits } from './domain/webhooks/webhook-filter.js'
 export { agentDefaults, agentSettings, isAgentName, onBusyOf } from './domain/agents/agent.js'
-export { isBootstrapKey, isMistyped, newApiKey } from './domain/access/api-key.js'
+export { isBootstrapKey, isMistyped, isSessionToken, newApiKey } from './domain/access/api-key.js'
 export type { CustomHeaderRules, CustomHeaders } from './domain/webhooks/custom-headers.js'
 export {
   customHeadersProblem,

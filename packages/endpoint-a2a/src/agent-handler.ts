@@ -28,7 +28,13 @@ import {
   type Message,
   type Sent,
 } from '@org/agent-messaging-core'
-import { isStorableText, isUuid, openInput, errorIn } from '@org/agent-messaging-core/runtime'
+import {
+  isStorableText,
+  isUuid,
+  mayCall,
+  openInput,
+  errorIn,
+} from '@org/agent-messaging-core/runtime'
 import {
   idempotencyKeyProblem,
   newSession,
@@ -83,7 +89,8 @@ export class AgentHandler implements A2ARequestHandler {
       const waitMs = input.waits ? this.#deps.maxWaitMs : 0
       const deadline = this.#deps.now() + waitMs
       const sent = await this.#send(input, waitMs)
-      const wait = { deadline, abort: this.#options.sender.abort }
+      const { abort, access } = this.#options.sender
+      const wait = { deadline, abort, access }
       return taskOf(await untilSettled(this.#deps, sent, wait), input)
     })
   }
@@ -103,9 +110,8 @@ export class AgentHandler implements A2ARequestHandler {
 
   async cancelTask({ id }: CancelTaskRequest): Promise<Task> {
     return this.#reporting(async () => {
-      const { projectId, agentId: agent, id: messageId } = await this.#find(id)
-      const { actor } = this.access
-      const ref = { projectId, agent, messageId, actor }
+      const { actor, access } = this.access
+      const ref = { ...refOf(await this.#find(id)), actor, access }
       return taskOf(await this.#deps.service.messages.cancel(ref).catch(rethrow))
     })
   }
@@ -113,7 +119,8 @@ export class AgentHandler implements A2ARequestHandler {
   async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
     return this.#reporting(async () => {
       await confirmKey(this.access)
-      const place = { projectId: this.access.projectId, agent: this.#options.agent.id }
+      const { projectId, access } = this.access
+      const place = { projectId, access, agent: this.#options.agent.id }
       return listTasks(this.#deps.service, place, request)
     })
   }
@@ -122,7 +129,7 @@ export class AgentHandler implements A2ARequestHandler {
     config: TaskPushNotificationConfig,
   ): Promise<TaskPushNotificationConfig> {
     return this.#reporting(async () => {
-      const ref = await this.#refTo(config.taskId)
+      const ref = await this.#refForHooks(config.taskId)
       const hook = { ...ref, ...hookOf(config) }
       return configOf(await this.#deps.service.hooks.set(hook).catch(rethrow))
     })
@@ -145,7 +152,7 @@ export class AgentHandler implements A2ARequestHandler {
     'taskId'
   >): Promise<ListTaskPushNotificationConfigsResponse> {
     return this.#reporting(async () => {
-      const ref = await this.#refTo(taskId)
+      const ref = await this.#refForHooks(taskId)
       const hooks = await this.#deps.service.hooks.list(ref).catch(rethrow)
       return { configs: hooks.map(configOf), nextPageToken: '' }
     })
@@ -156,7 +163,7 @@ export class AgentHandler implements A2ARequestHandler {
     id,
   }: DeleteTaskPushNotificationConfigRequest): Promise<void> {
     return this.#reporting(async () => {
-      const ref = await this.#refTo(taskId)
+      const ref = await this.#refForHooks(taskId)
       // No config has an empty id, or one that no store accepts.
       const name = isStorableText(id) ? id : ''
       await this.#deps.service.hooks.delete({ ...ref, name }).catch(rethrow)
@@ -194,7 +201,9 @@ export class AgentHandler implements A2ARequestHandler {
     const sending = this.#deps.service.messages.send({
       ...sender,
       agent: agent.id,
-      sessionId: input.contextId ?? newSession(this.#deps, 'a2a', key, executionPrincipal),
+      sessionId:
+        input.contextId ??
+        newSession(this.#deps, { access: sender.access, kind: 'a2a' }, key, executionPrincipal),
       message,
       metadata,
       executionPrincipal,
@@ -215,16 +224,15 @@ export class AgentHandler implements A2ARequestHandler {
     if (given.contextId !== undefined && given.contextId !== task.sessionId)
       throw new RequestMalformedError('message.contextId is not the context of message.taskId')
     const question = questionFor(task, given)
-    const { projectId, agentId: agent, id: messageId } = task
-    if (given.hook)
-      await this.#deps.service.hooks
-        .set({ projectId, agent, messageId, ...given.hook })
-        .catch(rethrow)
+    if (given.hook) {
+      const ref = await this.#refForHooks(taskId)
+      await this.#deps.service.hooks.set({ ...ref, ...given.hook }).catch(rethrow)
+    }
+    const { actor, access } = this.access
     const answering = this.#deps.service.inputs.answer({
-      actor: this.access.actor,
-      projectId,
-      agent,
-      messageId,
+      ...refOf(task),
+      actor,
+      access,
       inputId: question.id,
       value: valueOf(question, given.message),
       ...(given.executionPrincipal !== undefined && {
@@ -243,7 +251,16 @@ export class AgentHandler implements A2ARequestHandler {
   }
 
   async #find(taskId: string): Promise<Message> {
-    return this.#deps.service.messages.get(await this.#refTo(taskId)).catch(rethrow)
+    const { access } = this.access
+    const ref = await this.#refTo(taskId)
+    return this.#deps.service.messages.get({ ...ref, access }).catch(rethrow)
+  }
+
+  /** Hooks are for callers of the whole project. */
+  async #refForHooks(taskId: string) {
+    await confirmKey(this.access)
+    if (!mayCall(this.access.access, 'hooks.set')) throw a2aError({ kind: 'access_restricted' })
+    return this.#refTo(taskId)
   }
 
   async #refTo(taskId: string) {
@@ -259,8 +276,8 @@ export class AgentHandler implements A2ARequestHandler {
     knownInputId?: string,
   ): AsyncGenerator<StreamResponse, void, undefined> {
     const { service } = this.#deps
-    const { projectId, agentId: agent, id: messageId } = message
-    const stream = await service.messages.stream({ projectId, agent, messageId }).catch(rethrow)
+    const { access } = this.access
+    const stream = await service.messages.stream({ ...refOf(message), access }).catch(rethrow)
     // Undefined only for a reader that has seen the final message.
     if (!stream) throw interrupted()
     this.#stream = stream
@@ -279,6 +296,12 @@ export class AgentHandler implements A2ARequestHandler {
     throw interrupted()
   }
 }
+
+const refOf = ({ projectId, agentId: agent, id: messageId }: Message) => ({
+  projectId,
+  agent,
+  messageId,
+})
 
 function asksAnew(message: Message, knownInputId: string | undefined): boolean {
   const open = openInput(message)

@@ -3,6 +3,7 @@ import type { A2aSkill, Agent } from '@org/agent-messaging-core'
 import { isAgentName, isUuid, errorIn } from '@org/agent-messaging-core/runtime'
 import {
   allowAccess,
+  callerOf,
   exchange,
   type HttpError,
   reply,
@@ -19,7 +20,8 @@ import { refuse } from './reply.js'
 import { restRoutes } from './rest.js'
 
 const ROOT = '/a2a/:agent'
-const NEEDED = { permission: 'project:message', recalls: true } as const
+/** Each operation makes calls of its own. */
+const NEEDED = { permission: 'project:message', recalls: true, call: 'messages.get' } as const
 const CARD_AGE_SECONDS = 60
 
 /**
@@ -55,7 +57,7 @@ const findAgent =
   async (c, next) => {
     const access = c.get('requester')
     const name = c.req.param('agent') ?? ''
-    const agent = await publishedAgent(d, access.projectId, name)
+    const agent = await publishedAgent(d, callerOf(c), name)
     if (!agent) {
       await confirmKey(access)
       throw a2aError({ kind: 'agent_not_found' })
@@ -68,12 +70,12 @@ const findAgent =
 
 async function publishedAgent(
   { service }: Deps,
-  projectId: string,
+  caller: ReturnType<typeof callerOf>,
   name: string,
 ): Promise<Agent | undefined> {
   if (!isAgentName(name) && !isUuid(name)) return undefined
   const found = await service.agents
-    .get({ projectId, agent: name })
+    .get({ ...caller, agent: name })
     .catch((thrown) => (errorIn(thrown).kind === 'agent_not_found' ? undefined : rethrow(thrown)))
   return found?.a2a?.enabled === true ? found : undefined
 }

@@ -1,6 +1,6 @@
 import { TaskState, type ListTasksRequest, type ListTasksResponse } from '@a2a-js/sdk'
 import { RequestMalformedError } from '@a2a-js/sdk/errors'
-import type { EndpointService, Message } from '@org/agent-messaging-core'
+import type { ByAccess, EndpointService, Message } from '@org/agent-messaging-core'
 import {
   changedAt,
   isStorableText,
@@ -18,7 +18,7 @@ const MOST_COUNTED = 10_000
 /** Lists an agent's messages as tasks, the newest first. */
 export async function listTasks(
   { messages }: EndpointService,
-  { projectId, agent }: { readonly projectId: string; readonly agent: string },
+  place: { readonly projectId: string; readonly agent: string } & ByAccess,
   request: ListTasksRequest,
 ): Promise<ListTasksResponse> {
   const { contextId, status, statusTimestampAfter, includeArtifacts = false } = request
@@ -31,8 +31,7 @@ export async function listTasks(
   // No session has a text that no store accepts.
   if (!filter || !isStorableText(contextId)) return nothing
   const wanted = {
-    projectId,
-    agent,
+    ...place,
     ...filter,
     ...(contextId !== '' && { sessionId: contextId }),
     ...(changedFrom !== undefined && { changedFrom }),

@@ -6,19 +6,21 @@ import {
   readBytes,
   senderOf,
   withDefaults,
-  type Requester,
   type KitEnv,
 } from '@org/agent-messaging-http-kit'
 import { Hono, type Context, type MiddlewareHandler } from 'hono'
 import { refuse } from './errors.js'
 import type { Deps, McpEndpointOptions } from './options.js'
 import { serveMcp } from './serve.js'
-import { SEND_MESSAGE } from './tools.js'
+import { SEND_MESSAGE, toolsFor } from './tools.js'
 
 const ROOT = '/mcp'
 /** The revision of MCP that the SDK assumes if a request names none. */
 const LAST_WITH_BATCHES = '2025-03-26'
 type Env = { Variables: KitEnv['Variables'] & { body?: Uint8Array } }
+
+/** A call that every caller can make. Each tool has its own. */
+const ANY_TOOL = 'messages.get'
 
 const NOT_JSON = { kind: 'body_malformed', reason: `must be JSON with ${jsonTextRule}` } as const
 
@@ -37,7 +39,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): Hono {
   app
     .use(ROOT, exchange(d), addHeaders, refuseOtherOrigins(d))
     .use(ROOT, readBody(d))
-    .post(ROOT, allowAccess(d, { recalls: true }, refuse), (c) => answerPost(c, d))
+    .post(ROOT, allowAccess(d, { recalls: true, call: ANY_TOOL }, refuse), (c) => answerPost(c, d))
     .all(ROOT, (c) => refuse(c, { kind: 'method_not_allowed', allow: ['POST'] }))
   // A host does not see the variables of the routes.
   return app as unknown as Hono
@@ -76,20 +78,21 @@ const readBody =
   }
 
 async function answerPost(c: Context<Env>, d: Deps): Promise<Response> {
-  const access = c.get('requester')
-  const call = { ...senderOf(c), access }
+  const requester = c.get('requester')
+  const call = { ...senderOf(c), requester }
   const body = bodyOf(c.get('body'))
   const problem = Array.isArray(body) ? batchProblem(c, body) : undefined
-  if (problem) return refuse(c, (await access.confirm()) ?? { kind: problem })
+  if (problem) return refuse(c, (await requester.confirm()) ?? { kind: problem })
   const isSend = isJsonObject(body) && isSendRequest(body)
-  const early = isSend ? undefined : await access.confirm()
+  const early = isSend ? undefined : await requester.confirm()
   if (early) return refuse(c, early)
-  if (!mayCallTools(access)) return refuse(c, (await access.confirm()) ?? { kind: 'no_tools' })
+  if (toolsFor(requester).length === 0)
+    return refuse(c, (await requester.confirm()) ?? { kind: 'no_tools' })
   const onError = (error: unknown) => d.onError?.(error, c.get('requestId'))
   const response =
     body === undefined ? refuse(c, NOT_JSON) : await serveMcp(c.req.raw, body, d, call, onError)
   // The key of a send that stored nothing is possibly revoked. That refusal comes before others.
-  const revoked = isSend ? await access.confirm() : undefined
+  const revoked = isSend ? await requester.confirm() : undefined
   return revoked ? refuse(c, revoked) : response
 }
 
@@ -112,6 +115,3 @@ function batchProblem({ req }: Context<Env>, batch: readonly unknown[]) {
 
 const isSendRequest = ({ method, params }: Record<string, unknown>): boolean =>
   method === 'tools/call' && isJsonObject(params) && params['name'] === SEND_MESSAGE
-
-const mayCallTools = ({ permissions }: Requester): boolean =>
-  permissions.includes('project:message') || permissions.includes('project:agents')

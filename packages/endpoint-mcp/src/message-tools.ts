@@ -7,7 +7,7 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from '@modelcontextprotocol/server'
-import type { Message, MessagingService } from '@org/agent-messaging-core'
+import type { ByAccess, Message, MessagingService } from '@org/agent-messaging-core'
 import {
   isAgentName,
   isUuid,
@@ -23,7 +23,7 @@ import { answerOf, formOf } from './question-form.js'
 import type { AnswerInputInput, GetMessageInput, SendMessageInput } from './schemas.js'
 
 /** The request that calls a tool. */
-export type Call = Sender & { readonly access: Requester }
+export type Call = Sender & { readonly requester: Requester }
 
 export type Outcome = CallToolResult | InputRequiredResult
 
@@ -58,13 +58,16 @@ export class MessageTools {
       return ref ? this.get({ ...input, ...ref }, ctx) : failure(FOREIGN_STATE)
     }
     const { service } = this.#d
-    const { access, ...sender } = this.#call
+    const { requester, ...sender } = this.#call
+    const { access } = sender
     const { agent, message, metadata, idempotencyKey, endUserId } = input
     if (!isAgent(agent)) return refusal({ kind: 'agent_not_found' })
     const sending = service.messages.send({
       ...sender,
       agent,
-      sessionId: input.sessionId ?? newSession(this.#d, 'mcp', idempotencyKey, endUserId, message),
+      sessionId:
+        input.sessionId ??
+        newSession(this.#d, { access, kind: 'mcp' }, idempotencyKey, endUserId, message),
       message,
       metadata: metadata as JsonObject | undefined,
       executionPrincipal: principalOf(endUserId),
@@ -73,10 +76,10 @@ export class MessageTools {
       waitMs: this.#waitMsOf(input),
     })
     const sent = await sending.catch((thrown) => {
-      access.learn(errorIn(thrown))
+      requester.learn(errorIn(thrown))
       throw thrown
     })
-    access.learn(undefined)
+    requester.learn(undefined)
     return outcomeOf(sent.message, ctx)
   }
 
@@ -103,7 +106,7 @@ export class MessageTools {
 
   /** Answers in the name of the key. */
   #answer(answer: Parameters<MessagingService['inputs']['answer']>[0]) {
-    return this.#d.service.inputs.answer({ ...answer, actor: this.#call.access.actor })
+    return this.#d.service.inputs.answer({ ...answer, actor: this.#call.requester.actor })
   }
 
   async #read(ref: ProjectRef, input: Reading, ctx: ToolContext): Promise<Outcome> {
@@ -135,7 +138,8 @@ export class MessageTools {
   }
 
   #refOf({ agent, messageId }: MessageRef): ProjectRef {
-    return { projectId: this.#call.projectId, agent, messageId }
+    const { projectId, access } = this.#call
+    return { projectId, access, agent, messageId }
   }
 
   #waitMsOf({ wait }: { readonly wait?: boolean | undefined }): number {
@@ -156,7 +160,7 @@ function traceOf({ traceparent, tracestate }: Call, { _meta = {} }: ToolContext)
   }
 }
 
-type ProjectRef = MessageRef & { readonly projectId: string }
+type ProjectRef = MessageRef & { readonly projectId: string } & ByAccess
 
 const FOREIGN_STATE = 'request_state_invalid: requestState was not created by this server'
 const DECLINED =

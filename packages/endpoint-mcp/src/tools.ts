@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import type { Agent, EndpointService, Permission } from '@org/agent-messaging-core'
-import { isUuid, errorIn } from '@org/agent-messaging-core/runtime'
-import { type Requester } from '@org/agent-messaging-http-kit'
+import { errorIn, isUuid, mayCall } from '@org/agent-messaging-core/runtime'
+import type { Requester } from '@org/agent-messaging-http-kit'
 import { z } from 'zod'
 import { refusal } from './errors.js'
 import { MessageTools, type Call, type Outcome, type ToolContext } from './message-tools.js'
@@ -21,6 +21,8 @@ export type OfferedTool = {
   /** The tool as `tools/list` shows it. */
   readonly listed: Tool
   readonly permission: Permission
+  /** The call of the service that the tool makes. */
+  readonly call: string
   /** Checks the arguments, and runs the tool. */
   readonly run: (d: Deps, call: Call, args: unknown, ctx: ToolContext) => Promise<Outcome>
 }
@@ -35,23 +37,24 @@ type Listed<S extends z.ZodType> = Pick<Tool, 'name' | 'title' | 'description' |
 
 /** Converts the schemas once. The SDK's own tools convert them in each request. */
 function offered<S extends z.ZodType>(
-  permission: Permission,
+  [permission, call]: readonly [Permission, string],
   { inputSchema, outputSchema, ...facts }: Listed<S>,
   run: (d: Deps, call: Call, input: z.output<S>, ctx: ToolContext) => Outcome | Promise<Outcome>,
 ): OfferedTool {
   return {
     permission,
+    call,
     listed: {
       ...facts,
       inputSchema: z.toJSONSchema(inputSchema, { io: 'input' }) as Tool['inputSchema'],
       outputSchema: z.toJSONSchema(outputSchema),
     },
-    run: async (d, call, args, ctx) => {
+    run: async (d, by, args, ctx) => {
       const parsed = inputSchema.safeParse(args ?? {})
       if (!parsed.success)
         return refusal({ kind: 'invalid', issues: parsed.error.issues.map(issueOf) })
       try {
-        return await run(d, call, parsed.data, ctx)
+        return await run(d, by, parsed.data, ctx)
       } catch (thrown) {
         return refusal(errorIn(thrown))
       }
@@ -66,7 +69,7 @@ const issueOf = ({ path, message }: z.core.$ZodIssue) => ({
 
 const tools: readonly OfferedTool[] = [
   offered(
-    'project:agents',
+    ['project:agents', 'agents.list'],
     {
       name: 'list_agents',
       title: 'List agents',
@@ -78,7 +81,7 @@ const tools: readonly OfferedTool[] = [
     ({ service }, { projectId }, input) => listAgents(service, projectId, input),
   ),
   offered(
-    'project:message',
+    ['project:message', 'messages.send'],
     {
       name: SEND_MESSAGE,
       title: 'Send a message',
@@ -92,7 +95,7 @@ const tools: readonly OfferedTool[] = [
     (d, call, input, ctx) => new MessageTools(d, call).send(input, ctx),
   ),
   offered(
-    'project:message',
+    ['project:message', 'messages.get'],
     {
       name: 'get_message',
       title: 'Read a message',
@@ -104,7 +107,7 @@ const tools: readonly OfferedTool[] = [
     (d, call, input, ctx) => new MessageTools(d, call).get(input, ctx),
   ),
   offered(
-    'project:message',
+    ['project:message', 'inputs.answer'],
     {
       name: 'answer_input',
       title: 'Answer a question',
@@ -119,9 +122,9 @@ const tools: readonly OfferedTool[] = [
   ),
 ]
 
-/** Returns the tools that the API key can use. */
-export const toolsFor = ({ permissions }: Requester): readonly OfferedTool[] =>
-  tools.filter(({ permission }) => permissions.includes(permission))
+/** Returns the tools that the caller can use. */
+export const toolsFor = ({ permissions, access }: Requester): readonly OfferedTool[] =>
+  tools.filter(({ permission, call }) => permissions.includes(permission) && mayCall(access, call))
 
 async function listAgents(
   service: EndpointService,

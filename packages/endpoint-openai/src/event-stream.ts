@@ -1,4 +1,5 @@
 import {
+  callerOf,
   eventsOf,
   replyEvents,
   revocationCheck,
@@ -32,7 +33,7 @@ export async function replyStream(
   ref: MessageRef,
   writer: StreamWriter,
 ): Promise<Response> {
-  const stream = await d.service.messages.stream({ projectId: c.get('projectId'), ...ref })
+  const stream = await d.service.messages.stream({ ...callerOf(c), ...ref })
   // Undefined only for a reader that has seen the final message.
   if (!stream) return refuse(c, { kind: 'message_not_found' })
   const end = (isRevoked: boolean) =>

@@ -45,7 +45,7 @@ export async function sendAsked(
 ): Promise<{ message: Message; attached: boolean }> {
   const { agent, input, endUserId, metadata } = asked
   const sender = senderOf(c)
-  const { idempotencyKey, abort } = sender
+  const { idempotencyKey, abort, access } = sender
   const refused = idempotencyKeyProblem(idempotencyKey)
   if (refused) throw new RequestRefusal(refused)
   if (!isAgentName(agent) && !isUuid(agent)) throw new RequestRefusal({ kind: 'agent_not_found' })
@@ -53,7 +53,9 @@ export async function sendAsked(
   const sending = d.service.messages.send({
     agent,
     ...sender,
-    sessionId: asked.sessionId ?? newSession(d, 'openai', idempotencyKey, endUserId, input),
+    sessionId:
+      asked.sessionId ??
+      newSession(d, { access, kind: 'openai' }, idempotencyKey, endUserId, input),
     message: input.message,
     earlierTurns: input.earlierTurns,
     metadata,
@@ -63,7 +65,7 @@ export async function sendAsked(
   const { message, attached } = await sending.catch((thrown) =>
     refusal(withFieldsOf(asked.fields, errorIn(thrown))),
   )
-  return { message: await untilSettled(d, message, { deadline, abort }), attached }
+  return { message: await untilSettled(d, message, { deadline, abort, access }), attached }
 }
 
 /** Puts the names of the request's fields into a refusal of core. */
@@ -83,7 +85,7 @@ export const sendRoute = (
   d: Deps,
   answer: (c: Context<KitEnv>, d: Deps, body: JsonObject) => Promise<Response>,
 ): [MiddlewareHandler<KitEnv>, (c: Context<KitEnv>) => Promise<Response>] => [
-  allowAccess(d, { permission: 'project:message', recalls: true }, refuse),
+  allowAccess(d, { permission: 'project:message', recalls: true, call: 'messages.send' }, refuse),
   async (c) => {
     const body = await readJson(c, d.maxBodyBytes)
     return isJsonObject(body) ? answer(c, d, body) : refusal(MALFORMED)

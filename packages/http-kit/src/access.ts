@@ -1,41 +1,16 @@
 import type {
-  Access,
   Actor,
   ApiKey,
   EndpointService,
   Permission,
   SendingKey,
 } from '@org/agent-messaging-core'
-import { errorIn, isScoped } from '@org/agent-messaging-core/runtime'
+import { errorIn, isSessionToken, mayCall } from '@org/agent-messaging-core/runtime'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ErrorCode } from './error-codes.js'
 import { refusal, type HttpError } from './errors.js'
-
-/** The caller of a request, and what the caller can do. */
-export type Requester = {
-  readonly projectId: string
-  readonly permissions: readonly Permission[]
-  /** The caller that the audit log names. */
-  readonly actor: Actor
-  /** What a host says about its user. Undefined: an API key. */
-  readonly access?: Access | undefined
-  /** Give it to the send. A recalled key is not read again. Undefined: not an API key. */
-  readonly sentBy: SendingKey | undefined
-  /**
-   * Returns a refusal if a recalled key is not valid now. Ask before you refuse the request for
-   * another reason, and before everything except a send.
-   */
-  readonly confirm: () => Promise<HttpError | undefined>
-  /**
-   * Keeps what the outcome of a send says about the key, so that `confirm` does not read it again.
-   * A storage that is not available does not say whether the key is revoked.
-   */
-  readonly learn: (error: { readonly kind: string } | undefined) => void
-  /** Tells whether the key is revoked now. An unavailable storage revokes no key. */
-  readonly isRevoked: () => Promise<boolean>
-  /** Tells a wait that the caller's access has ended. Absent for API keys. */
-  readonly hasEnded?: () => boolean
-}
+import type { Requester } from './requester.js'
+import { User } from './user.js'
 
 /** The variables that every request has. */
 export type KitEnv = {
@@ -43,6 +18,8 @@ export type KitEnv = {
     requestId: string
     /** Set when the request is authenticated. */
     requester: Requester
+    /** The call of the service that the route makes. Without it, a scoped caller is refused. */
+    call?: string | undefined
     /** Set with `requester`. */
     projectId: string
     refusal?: { readonly errorCode: ErrorCode; readonly reason?: string }
@@ -55,7 +32,7 @@ export type Authenticate = (
   options: { readonly recalls: boolean },
 ) => Promise<Requester>
 
-type Keys = Pick<EndpointService['keys'], 'authenticate' | 'recall'>
+type Keys = Pick<EndpointService['keys'], 'authenticate' | 'authenticateToken' | 'recall'>
 
 // One space, then a token without spaces and commas. Duplicate headers arrive joined by a comma.
 const BEARER = /^bearer ([!-+\--~]+)$/i
@@ -64,16 +41,33 @@ const BEARER = /^bearer ([!-+\--~]+)$/i
 export const bearerToken = ({ headers }: Pick<Request, 'headers'>): string | undefined =>
   BEARER.exec(headers.get('authorization') ?? '')?.[1]
 
-/** Authenticates by the API key of a project. */
+/** Authenticates by the API key of a project, or by a session token. */
 export const byApiKey =
-  (keys: Keys): Authenticate =>
+  ({ service, now }: Watch): Authenticate =>
   async (request, { recalls }) => {
+    const { keys } = service
     const key = bearerToken(request)
     if (key === undefined) return refusal({ kind: 'unauthorized' })
+    if (isSessionToken(key)) return byToken({ service, now }, key)
     const recalled = recalls ? keys.recall(key) : undefined
     if (recalled) return new KeyAccess(keys, key, recalled, true)
     return new KeyAccess(keys, key, await keys.authenticate(key), false)
   }
+
+async function byToken({ service, now }: Watch, token: string): Promise<Requester> {
+  const { projectId, access } = await service.keys.authenticateToken(token)
+  return new User({
+    projectId,
+    access,
+    // A storage that is not available does not say whether the key is revoked.
+    again: async () => {
+      const found = await service.keys.authenticateToken(token).catch(errorIn)
+      return 'access' in found || found.kind === 'unavailable' ? access : undefined
+    },
+    checkMs: service.policy.stream.keyCheckMs,
+    now,
+  })
+}
 
 class KeyAccess implements Requester {
   readonly projectId: string
@@ -118,7 +112,12 @@ class KeyAccess implements Requester {
   }
 }
 
-type Needed = { readonly permission?: Permission; readonly recalls?: boolean }
+type Needed = {
+  readonly permission?: Permission
+  readonly recalls?: boolean
+  /** A call such as `messages.get`. Default: the one of the route. */
+  readonly call?: string
+}
 
 /**
  * Accepts requests with the permission, and sets their `requester`. With `recalls`, a key that was
@@ -127,7 +126,7 @@ type Needed = { readonly permission?: Permission; readonly recalls?: boolean }
 export const allowAccess =
   <E extends KitEnv>(
     { authenticate }: { readonly authenticate: Authenticate },
-    { permission, recalls = false }: Needed,
+    { permission, recalls = false, call }: Needed,
     refuse: (c: Context<E>, error: HttpError) => Response,
   ): MiddlewareHandler<E> =>
   async (c, next) => {
@@ -137,7 +136,7 @@ export const allowAccess =
     c.set('projectId', requester.projectId)
     const { permissions, access } = requester
     const isPermitted = permission === undefined || permissions.includes(permission)
-    if (isPermitted && !isScoped(access)) return next()
+    if (isPermitted && mayCall(access, call ?? c.get('call') ?? '')) return next()
     const error = isPermitted ? RESTRICTED : ({ kind: 'forbidden', permission } as const)
     return refuse(c, (await requester.confirm()) ?? error)
   }
@@ -154,7 +153,7 @@ export async function errorFor<E extends { readonly kind: string }>(
 }
 
 type Watch = {
-  readonly service: Pick<EndpointService, 'policy'>
+  readonly service: Pick<EndpointService, 'keys' | 'policy'>
   /** Milliseconds from any origin. */
   readonly now: () => number
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import type { Requester } from './access.js'
+import type { Requester } from './requester.js'
 
 /** The bindings of @hono/node-server. */
 type NodeBindings = {

@@ -4,7 +4,6 @@ export {
   byApiKey,
   errorFor,
   revocationCheck,
-  type Requester,
   type Authenticate,
   type KitEnv,
 } from './access.js'
@@ -32,6 +31,15 @@ export {
   type EventWriter,
 } from './event-stream.js'
 export { exchange, type Exchanged, type RequestFacts } from './exchange.js'
+export type { Requester } from './requester.js'
+export { User } from './user.js'
 export { withDefaults, type EndpointOptions } from './options.js'
 export { reply, type JsonAnswer } from './reply.js'
-export { idempotencyKeyProblem, newSession, senderOf, untilSettled, type Sender } from './send.js'
+export {
+  callerOf,
+  idempotencyKeyProblem,
+  newSession,
+  senderOf,
+  untilSettled,
+  type Sender,
+} from './send.js'

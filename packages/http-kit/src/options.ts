@@ -34,6 +34,6 @@ type Defaults = typeof defaults & { readonly authenticate: Authenticate }
 export const withDefaults = <O extends Pick<EndpointOptions, 'service'>>(
   options: O,
 ): O & Defaults => {
-  const authenticate = byApiKey(options.service.keys)
-  return { ...defaults, authenticate, ...given(options) } as O & Defaults
+  const all = { ...defaults, ...given(options) } as O & Defaults
+  return { ...all, authenticate: all.authenticate ?? byApiKey(all) }
 }

@@ -1,11 +1,21 @@
-import type { EndpointService, Message, ServiceError } from '@org/agent-messaging-core'
+import type { Access, EndpointService, Message, ServiceError } from '@org/agent-messaging-core'
 import { isSettled, errorIn } from '@org/agent-messaging-core/runtime'
 import type { Context } from 'hono'
 import { Caller } from './caller.js'
 import type { KitEnv } from './access.js'
 import type { EndpointOptions } from './options.js'
 
-type Wait = { readonly deadline: number; readonly abort: Pick<Caller, 'aborted'> }
+/** The project, and what a caller without an API key reaches there. */
+export const callerOf = <E extends KitEnv>(c: Context<E>) => ({
+  projectId: c.get('projectId'),
+  access: c.get('requester').access,
+})
+
+type Wait = {
+  readonly deadline: number
+  readonly abort: Pick<Caller, 'aborted'>
+  readonly access?: Access | undefined
+}
 
 /**
  * Waits longer than one call of the service can. A call that ends early means that the service
@@ -14,7 +24,7 @@ type Wait = { readonly deadline: number; readonly abort: Pick<Caller, 'aborted'>
 export async function untilSettled(
   { service, now }: { readonly service: EndpointService; readonly now: () => number },
   sent: Message,
-  { deadline, abort }: Wait,
+  { deadline, abort, access }: Wait,
 ): Promise<Message> {
   const { projectId, agentId: agent, id: messageId } = sent
   let message = sent
@@ -22,7 +32,7 @@ export async function untilSettled(
     const startedAt = now()
     const waitMs = Math.min(deadline - startedAt, service.policy.syncWaitMs)
     const ref = { projectId, agent, messageId }
-    const found = await service.messages.get({ ...ref, waitMs, abort }).catch(errorIn)
+    const found = await service.messages.get({ ...ref, waitMs, abort, access }).catch(errorIn)
     if ('kind' in found) return message
     message = found
     if (now() - startedAt < waitMs / 2) return message
@@ -32,7 +42,7 @@ export async function untilSettled(
 
 /** Returns what a request says about the send of its message, apart from the message. */
 export const senderOf = <E extends KitEnv>(c: Context<E>) => ({
-  projectId: c.get('projectId'),
+  ...callerOf(c),
   idempotencyKey: c.req.header('idempotency-key'),
   traceparent: c.req.header('traceparent'),
   tracestate: c.req.header('tracestate'),
@@ -54,12 +64,17 @@ export const idempotencyKeyProblem = (key: string | undefined): Invalid | undefi
 
 /**
  * Names the session of a request that names none. A repeated request has the same session. With
- * other content, `given`, it is of another conversation.
+ * other content, `given`, it is of another conversation. It is in the scope of the caller, if that
+ * is a prefix.
  */
 export const newSession = (
   { crypto, newId }: Pick<EndpointOptions, 'crypto' | 'newId'>,
-  prefix: string,
+  { access, kind }: { readonly access: Access | undefined; readonly kind: string },
   key: string | undefined,
   ...given: readonly unknown[]
-): string =>
-  `${prefix}-${key === undefined ? newId() : crypto.sha256(JSON.stringify([key, ...given]))}`
+): string => {
+  const { sessions = 'all' } = access ?? {}
+  const scope = sessions !== 'all' && 'prefix' in sessions ? sessions.prefix : ''
+  const name = key === undefined ? newId() : crypto.sha256(JSON.stringify([key, ...given]))
+  return `${scope}${kind}-${name}`
+}

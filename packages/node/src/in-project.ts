@@ -49,6 +49,7 @@ const GROUPS = {
   events: ['read'],
   principals: ['count', 'erase'],
   keys: ['create', 'list', 'revoke'],
+  sessionTokens: ['create'],
   auditLog: ['list'],
 } as const satisfies { readonly [G in keyof MessagingService]?: readonly string[] }
 type Groups = typeof GROUPS

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import type { MessagingService } from '@org/agent-messaging-core'
 import type { Storage } from '@org/agent-messaging-core/storage'
-import { unless, type Telemetry } from '@org/agent-messaging-core/runtime'
+import { isSessionToken, unless, type Telemetry } from '@org/agent-messaging-core/runtime'
 import { lookOf, portalPages, type PortalSettings } from './portal.js'
 import type { Console } from '@org/agent-messaging-console'
 import { isConsolePath } from '@org/agent-messaging-console/path'
@@ -12,6 +12,7 @@ import { openEndpoints, type EndpointName } from '@org/agent-messaging-node/endp
 import {
   ensureDefaultProject,
   wire,
+  withCors,
   type Wiring,
   type WiringOptions,
 } from '@org/agent-messaging-node/wiring'
@@ -62,6 +63,8 @@ export type ServerOptions = WiringOptions & {
   readonly console?: 'on' | 'off' | 'dev' | undefined
   /** The pages of customers, which need the console. */
   readonly portal?: PortalSettings | undefined
+  /** Origins of web pages that can call the API and the endpoints. Default: none. */
+  readonly corsOrigins?: readonly string[] | undefined
   /** Other protocols to serve, such as `openai`. Default: none. */
   readonly endpoints?: readonly EndpointName[] | undefined
   /** API key with all permissions for the project `default`. Both are created if missing. */
@@ -292,7 +295,12 @@ async function handler(
   }
   const { crypto } = platform
   const common = { service, crypto, onError, onRequest }
-  const endpointOf = await openEndpoints(options.endpoints ?? [], { ...common, newId, publicUrl })
+  const endpointOf = await openEndpoints(options.endpoints ?? [], {
+    ...common,
+    newId,
+    publicUrl,
+    corsOrigins: options.corsOrigins,
+  })
   const app = createHttpApp({
     ...common,
     newRequestId: newId,
@@ -310,14 +318,17 @@ async function handler(
       path.startsWith('/api/cron/') ||
       endpointOf(path) !== undefined ||
       (path === '/metrics' && metricsToken !== undefined),
-    isValidKey: async (apiKey) =>
-      (await service.keys.authenticate(apiKey).catch(unless('unauthorized'))) !== undefined,
+    isValidKey: async (key) => {
+      const { authenticate, authenticateToken } = service.keys
+      const found = isSessionToken(key) ? authenticateToken(key) : authenticate(key)
+      return (await found.catch(unless('unauthorized'))) !== undefined
+    },
     isRunToken: service.messages.isRunToken,
     onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),
     onUntrustedProxy: () => logger.warn({}, UNTRUSTED_PROXY),
     clock: platform.clock,
   })
-  return throttle.wrap((request, bindings, path) => {
+  const answer = throttle.wrap((request, bindings, path) => {
     // A browser at the address that `dev` prints shows the console.
     if (path === '/' && request.method === 'GET' && options.console === 'dev')
       return new Response(null, TO_CONSOLE)
@@ -326,6 +337,7 @@ async function handler(
     if (pages && isConsolePath(path)) return pages.fetch(request)
     return (endpointOf(path) ?? app).fetch(request, bindings)
   })
+  return options.corsOrigins ? withCors(answer, { origins: options.corsOrigins }) : answer
 }
 
 const UNTRUSTED_PROXY =

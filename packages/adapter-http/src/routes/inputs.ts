@@ -1,11 +1,12 @@
 import type { Json } from '@org/agent-messaging-core'
 import { orMissing, shownMessage } from '@org/agent-messaging-core/runtime'
+import { callerOf } from '@org/agent-messaging-http-kit'
 import { Hono } from 'hono'
 import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { messageRef, byActor } from '../path-id.js'
+import { byAccess, byActor, messageRef } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
 import { fieldsOf, id, pageOf, paging, query, storableText } from '../schemas.js'
 import { messageSchema } from '../wire/message.js'
@@ -47,13 +48,14 @@ export const inputRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listInputs',
+          call: 'inputs.list',
           summary: 'List the messages that wait for a person, newest first',
           description: 'Each message has its open question as `input`.',
           query: list,
           answer: shownPage(messageSchema, shownMessage),
         },
         (c, { endUserId, ...page }) =>
-          inputs.list({ projectId: c.get('projectId'), endUserId, page: pageOf(page) }),
+          inputs.list({ ...callerOf(c), endUserId, page: pageOf(page) }),
       ),
     )
     .post(
@@ -61,6 +63,7 @@ export const inputRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'answerInput',
+          call: 'inputs.answer',
           summary: 'Answer a question of an agent',
           description:
             'The agent runs again and gets the answer. The same answer can be sent again. Another ' +
@@ -69,7 +72,7 @@ export const inputRoutes = (d: HttpDeps) => {
           refusals: [...refusals, 'input_restricted', 'principal_invalid'],
           answer,
         },
-        (c, sent) => inputs.answer(byActor(c, { ...messageRef(c), ...sent })),
+        (c, sent) => inputs.answer(byActor(c, byAccess(c, { ...messageRef(c), ...sent }))),
       ),
     )
     .post(

@@ -12,7 +12,7 @@ import { authorize } from '../authorize.js'
 import { refuse } from '../errors.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { messageRef } from '../path-id.js'
+import { byAccess, messageRef } from '../path-id.js'
 import { ownAnswers, replyEmpty, routesOf } from '../route.js'
 import type { BodyOf } from '../wire/body.js'
 import { type messageSchema } from '../wire/message.js'
@@ -31,6 +31,7 @@ export const messageStreamRoutes = (d: HttpDeps) => {
     route(
       {
         operationId: 'streamMessage',
+        call: 'messages.stream',
         summary: 'Stream the answer to a message',
         description:
           'Sends the states of the message, the chunks of the answer while the agent writes them, and ' +
@@ -53,7 +54,7 @@ export const messageStreamRoutes = (d: HttpDeps) => {
         if (c.req.method === 'HEAD')
           return Promise.resolve(refuse(c, { kind: 'method_not_allowed', allow: ['GET'] }))
         const lastEventId = c.req.header('last-event-id')
-        return chain(messages.stream({ ...messageRef(c), lastEventId }), (stream) => {
+        return chain(messages.stream({ ...byAccess(c, messageRef(c)), lastEventId }), (stream) => {
           // 204 tells an EventSource not to reconnect: the stream has no more events.
           if (!stream) return replyEmpty(c)
           const isRevoked = revocationCheck(c.get('requester'), d)

@@ -6,10 +6,10 @@ import {
 } from '@org/agent-messaging-core/runtime'
 import { Hono } from 'hono'
 import { authorize } from '../authorize.js'
-import { Caller, chain, reply } from '@org/agent-messaging-http-kit'
+import { Caller, callerOf, chain, reply } from '@org/agent-messaging-http-kit'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, byActor, messageRef } from '../path-id.js'
+import { agentRef, byAccess, byActor, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
 import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
 import { id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
@@ -62,44 +62,56 @@ const search = query({
   createdBefore: instant.optional().describe('Exclusive.'),
 })
 
+/** Finds messages of all agents. */
+export const searchRoutes = (d: HttpDeps) => {
+  const { messages } = d.service
+  const route = routesOf(d, { tag: 'Messages', access: authorize(d, 'project:message') })
+  return new Hono<Env>().get(
+    '/v1/messages',
+    route(
+      {
+        operationId: 'searchMessages',
+        call: 'messages.search',
+        summary: 'Find messages over all agents, newest first',
+        description:
+          'Each message has its deliveries. Messages of one session come in the order of their ' +
+          'places. A page can have fewer messages than its limit, or none. Continue until ' +
+          '`nextCursor` is null.',
+        query: search,
+        answer: shownPage(foundMessageSchema, foundMessageBody),
+      },
+      (c, { limit, cursor, ...wanted }) =>
+        messages.search({
+          ...callerOf(c),
+          ...given(wanted),
+          page: pageOf({ limit, cursor }),
+          abort: new Caller(c, c.get('requester')),
+        }),
+    ),
+  )
+}
+
 export const messageRoutes = (d: HttpDeps) => {
   const { messages, policy } = d.service
   const route = routesOf(d, { tag: 'Messages', access: authorize(d, 'project:message') })
   return new Hono<Env>()
     .get(
-      '/v1/messages',
-      route(
-        {
-          operationId: 'searchMessages',
-          summary: 'Find messages over all agents, newest first',
-          description:
-            'Each message has its deliveries. Messages of one session come in the order of their ' +
-            'places. A page can have fewer messages than its limit, or none. Continue until ' +
-            '`nextCursor` is null.',
-          query: search,
-          answer: shownPage(foundMessageSchema, foundMessageBody),
-        },
-        (c, { limit, cursor, ...wanted }) =>
-          messages.search({
-            projectId: c.get('projectId'),
-            ...given(wanted),
-            page: pageOf({ limit, cursor }),
-            abort: new Caller(c, c.get('requester')),
-          }),
-      ),
-    )
-    .get(
       '/v1/agents/:id/messages',
       route(
         {
           operationId: 'listMessages',
+          call: 'messages.list',
           summary: 'List the messages of an agent',
           query: list,
           refusals: ['agent_not_found'],
           answer: shownPage(messageSchema, shownMessage),
         },
         (c, { limit, cursor, ...filter }) =>
-          messages.list({ ...agentRef(c), ...filter, page: pageOf({ limit, cursor }) }),
+          messages.list({
+            ...byAccess(c, agentRef(c)),
+            ...filter,
+            page: pageOf({ limit, cursor }),
+          }),
       ),
     )
     .get(
@@ -107,6 +119,7 @@ export const messageRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'getMessage',
+          call: 'messages.get',
           summary: 'Read a message',
           description: '`Prefer: wait=N` waits until the message is final, for at most N seconds.',
           requestHeaders: ['Prefer'],
@@ -124,7 +137,7 @@ export const messageRoutes = (d: HttpDeps) => {
           const applied = appliedOf(preferences, { maxWaitMs: policy.syncWaitMs, isAsync: false })
           const waitMs = (preferences.waitSeconds ?? 0) * 1_000
           const abort = new Caller(c, c.get('requester'))
-          const found = messages.get({ ...messageRef(c), waitMs, abort })
+          const found = messages.get({ ...byAccess(c, messageRef(c)), waitMs, abort })
           return chain(found, (message) => reply(c, 200, shownMessage(message), applied))
         },
       ),
@@ -153,11 +166,12 @@ export const messageChangeRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'cancelMessage',
+          call: 'messages.cancel',
           summary: 'Cancel a message that is not final',
           refusals: ['agent_not_found', 'message_not_found', 'message_final'],
           answer: shown('The message after the change', messageSchema, shownMessage),
         },
-        (c) => messages.cancel(byActor(c, messageRef(c))),
+        (c) => messages.cancel(byActor(c, byAccess(c, messageRef(c)))),
       ),
     )
     .post(
@@ -165,6 +179,7 @@ export const messageChangeRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'retryMessage',
+          call: 'messages.retry',
           summary: 'Retry a failed or cancelled message',
           description: 'The message goes to the end of its session’s queue.',
           refusals: [
@@ -176,7 +191,7 @@ export const messageChangeRoutes = (d: HttpDeps) => {
           ],
           answer: shown('The message after the change', messageSchema, shownMessage, 202),
         },
-        (c) => messages.retry(byActor(c, messageRef(c))),
+        (c) => messages.retry(byActor(c, byAccess(c, messageRef(c)))),
       ),
     )
 }

@@ -59,6 +59,7 @@ export const sendRoutes = (d: HttpDeps) => {
     route(
       {
         operationId: 'sendMessage',
+        call: 'messages.send',
         summary: 'Send a message to an agent and wait for its answer',
         description:
           'The wait is bounded: 30 seconds by default. Give your HTTP client a longer timeout, or ' +

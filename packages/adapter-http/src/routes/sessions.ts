@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { authorize } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
-import { agentRef, byActor, textIn } from '../path-id.js'
+import { agentRef, byAccess, byActor, textIn } from '../path-id.js'
 import { routesOf, shownPage, withoutBody } from '../route.js'
 import { forced, page, pageOf } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from '../wire/body.js'
@@ -40,12 +40,13 @@ export const sessionRoutes = (d: HttpDeps) => {
       route(
         {
           operationId: 'listSessions',
+          call: 'sessions.list',
           summary: 'List the sessions of an agent',
           query: page,
           refusals: ['agent_not_found'],
           answer: shownPage(sessionSchema, sessionBody),
         },
-        (c, asked) => sessions.list({ ...agentRef(c), page: pageOf(asked) }),
+        (c, asked) => sessions.list({ ...byAccess(c, agentRef(c)), page: pageOf(asked) }),
       ),
     )
     .delete(

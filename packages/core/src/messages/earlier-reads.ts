@@ -3,11 +3,13 @@ import type { Agent } from '../domain/agents/agent.js'
 import { isMistyped, type ApiKey } from '../domain/access/api-key.js'
 import { fail } from '../domain/values/fail.js'
 import { Recent } from '../domain/values/recent.js'
+import type { Access } from '../domain/access/access.js'
 import type { Platform } from '../platform.js'
 import type { ReadEarlier } from '../ports/message-store.js'
 import type { AcceptStores } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Invalid } from '../domain/values/input-rules.js'
+import { readSessionToken } from './session-token.js'
 
 /** Keys, and agents by project and id or name. */
 const MOST_KEPT = 1_000
@@ -28,6 +30,8 @@ export type SendingKey = {
 }
 
 export type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
+/** The caller of a session token. */
+export type TokenUser = { readonly projectId: string; readonly access: Access }
 type AgentRef = { readonly projectId: string; readonly agent: string }
 type ReadAgentError = Unavailable | Invalid | { readonly kind: 'agent_not_found' }
 
@@ -36,11 +40,11 @@ type ReadAgentError = Unavailable | Invalid | { readonly kind: 'agent_not_found'
  * requests of this process read them, and its commit checks both (`NewMessage.readEarlier`).
  */
 export class EarlierReads {
-  readonly #platform: Pick<Platform, 'storage' | 'crypto' | 'clock'>
-  readonly #keys = new Recent<ApiKey>(MOST_KEPT)
+  readonly #platform: Pick<Platform, 'storage' | 'crypto' | 'clock' | 'policy'>
+  readonly #keys = new Recent<{ readonly apiKey: ApiKey; readonly readAt: number }>(MOST_KEPT)
   readonly #agents = new Recent<Agent>(MOST_KEPT)
 
-  constructor(platform: Pick<Platform, 'storage' | 'crypto' | 'clock'>) {
+  constructor(platform: Pick<Platform, 'storage' | 'crypto' | 'clock' | 'policy'>) {
     this.#platform = platform
   }
 
@@ -58,9 +62,16 @@ export class EarlierReads {
    */
   recall = (key: string): ApiKey | undefined => {
     const { crypto } = this.#platform
-    const apiKey = this.#keys.get(crypto.sha256(key))
-    return apiKey && this.#isValid(apiKey) ? apiKey : undefined
+    const known = this.#keys.get(crypto.sha256(key))
+    return known && this.#isValid(known.apiKey) ? known.apiKey : undefined
   }
+
+  /**
+   * Returns the project and the access of a session token. The key that made the token must be
+   * valid, as it was at most `keyCheckMs` ago. Forged and expired tokens get the same error.
+   */
+  authenticateToken = (token: string): ResultAsync<TokenUser, AuthenticateError> =>
+    new ResultAsync(this.#userOf(token))
 
   /**
    * Calls `store` with the agent as an earlier send read it. If there is none, or another version
@@ -87,13 +98,31 @@ export class EarlierReads {
 
   async #authenticated(key: string): Promise<Result<ApiKey, AuthenticateError>> {
     if (isMistyped(key)) return fail('unauthorized')
-    const { storage, crypto } = this.#platform
-    const digest = crypto.sha256(key)
+    return this.#read(this.#platform.crypto.sha256(key))
+  }
+
+  async #userOf(token: string): Promise<Result<TokenUser, AuthenticateError>> {
+    const { clock, policy } = this.#platform
+    const claims = readSessionToken(this.#platform, token)
+    if (!claims) return fail('unauthorized')
+    const { projectId, access, keyDigest } = claims
+    const known = keyDigest === undefined ? undefined : this.#keys.get(keyDigest)
+    const isFresh =
+      known !== undefined &&
+      this.#isValid(known.apiKey) &&
+      clock.elapsed() - known.readAt < policy.stream.keyCheckMs
+    if (keyDigest === undefined || isFresh) return ok({ projectId, access })
+    const read = await this.#read(keyDigest)
+    return read.isOk() ? ok({ projectId, access }) : err(read.error)
+  }
+
+  async #read(digest: string): Promise<Result<ApiKey, AuthenticateError>> {
+    const { storage, clock } = this.#platform
     const found = await storage.credentials.findByDigest(digest)
     if (found.isErr()) return err(found.error)
     const apiKey = found.value
     if (apiKey && this.#isValid(apiKey)) {
-      this.#keys.set(digest, apiKey)
+      this.#keys.set(digest, { apiKey, readAt: clock.elapsed() })
       return ok(apiKey)
     }
     this.#keys.delete(digest)

@@ -1,3 +1,4 @@
+import { createSessionToken } from '../messages/session-token.js'
 import { countPrincipal, erasePrincipal } from './erase-principal.js'
 import type { Platform, Reading } from '../platform.js'
 import type { Parts } from './context.js'
@@ -29,7 +30,7 @@ import type { AuditFilter } from '../ports/audit-store.js'
 
 /** Calls of operators: projects, keys, erasure, counts, the bounded pass. */
 export function createOperations(context: Platform & Parts) {
-  const { authenticate, recall } = context.earlierReads
+  const { authenticate, authenticateToken, recall } = context.earlierReads
   return {
     principals: { count: countPrincipal(context), erase: erasePrincipal(context) },
     projects: {
@@ -43,8 +44,10 @@ export function createOperations(context: Platform & Parts) {
       list: context.shared(listKeys(context)),
       revoke: revokeKey(context),
       authenticate,
+      authenticateToken,
       recall,
     },
+    sessionTokens: { create: createSessionToken(context) },
     portals: {
       create: createPortal(context),
       findLink: findPortalLink(context),

@@ -1,4 +1,4 @@
-import { type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
+import { callerOf, type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import { problem } from '../fields.js'
 import type { Input } from '../input.js'
@@ -29,17 +29,17 @@ export async function placeOf(
 ): Promise<Place> {
   if (!previous) return { sessionId, input }
   const { service } = d
-  const projectId = c.get('projectId')
+  const caller = callerOf(c)
   const { agent: agentId, messageId } = previous
-  const ref = { projectId, agent: agentId, messageId }
+  const ref = { ...caller, agent: agentId, messageId }
   const found = await readNamed(c, d, previous, PREVIOUS)
-  const named = await service.agents.get({ projectId, agent })
+  const named = await service.agents.get({ ...caller, agent })
   if (named.id !== agentId)
     throw new RequestRefusal(
       problem(PREVIOUS, 'names a response of another agent. A conversation has one agent'),
     )
 
-  const session = { projectId, agent: agentId, sessionId: found.sessionId }
+  const session = { ...caller, agent: agentId, sessionId: found.sessionId }
   const page = { limit: 1, cursor: messageId }
   const later = await service.messages.list({ ...session, order: 'asc', page })
   const original = { sessionId: session.sessionId, input }

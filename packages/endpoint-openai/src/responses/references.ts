@@ -1,6 +1,6 @@
 import type { Message } from '@org/agent-messaging-core'
 import { isJsonObject, errorIn } from '@org/agent-messaging-core/runtime'
-import { type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
+import { callerOf, type KitEnv, RequestRefusal } from '@org/agent-messaging-http-kit'
 import type { Context } from 'hono'
 import type { EndpointError } from '../errors.js'
 import { problem } from '../fields.js'
@@ -57,7 +57,7 @@ export async function readStored(
   { service }: Deps,
   ref: MessageRef,
 ): Promise<Message> {
-  const found = await service.messages.get({ projectId: c.get('projectId'), ...ref }).catch(errorIn)
+  const found = await service.messages.get({ ...callerOf(c), ...ref }).catch(errorIn)
   const isMissing =
     'kind' in found
       ? found.kind === 'agent_not_found' || found.kind === 'message_not_found'

@@ -1,7 +1,13 @@
 import { errorIn } from '@org/agent-messaging-core/runtime'
 import type { Agent, Message } from '@org/agent-messaging-core'
 import type { JsonObject } from '@org/agent-messaging-core/runtime'
-import { allowAccess, type KitEnv, reply, RequestRefusal } from '@org/agent-messaging-http-kit'
+import {
+  allowAccess,
+  callerOf,
+  type KitEnv,
+  reply,
+  RequestRefusal,
+} from '@org/agent-messaging-http-kit'
 import { type Context, Hono } from 'hono'
 import { refuse } from '../errors.js'
 import { replyStream } from '../event-stream.js'
@@ -19,13 +25,20 @@ const FIELDS = { session: 'conversation', input: 'input' }
 
 /** `/responses`: sends a message, reads and cancels it. */
 export const responseRoutes = (d: Deps) => {
-  const access = allowAccess<KitEnv>(d, { permission: 'project:message' }, refuse)
+  const allow = (call: string) =>
+    allowAccess<KitEnv>(d, { permission: 'project:message', call }, refuse)
   return new Hono<KitEnv>()
     .post('/responses', ...sendRoute(d, createResponse))
-    .get('/responses/:id', access, (c) => withResponse(c, d, readResponse))
-    .delete('/responses/:id', access, (c) => withResponse(c, d, deleteResponse))
-    .get('/responses/:id/input_items', access, (c) => withResponse(c, d, listInputItems))
-    .post('/responses/:id/cancel', access, (c) => withResponse(c, d, cancelResponse))
+    .get('/responses/:id', allow('messages.get'), (c) => withResponse(c, d, readResponse))
+    .delete('/responses/:id', allow('messages.setMetadata'), (c) =>
+      withResponse(c, d, deleteResponse),
+    )
+    .get('/responses/:id/input_items', allow('messages.history'), (c) =>
+      withResponse(c, d, listInputItems),
+    )
+    .post('/responses/:id/cancel', allow('messages.cancel'), (c) =>
+      withResponse(c, d, cancelResponse),
+    )
 }
 
 async function createResponse(c: Context<KitEnv>, d: Deps, body: JsonObject): Promise<Response> {
@@ -66,9 +79,8 @@ async function withResponse(
 }
 
 async function find(c: Context<KitEnv>, d: Deps, ref: MessageRef): Promise<Found> {
-  const projectId = c.get('projectId')
   const message = await readStored(c, d, ref)
-  return { message, agent: await d.service.agents.get({ projectId, agent: ref.agent }) }
+  return { message, agent: await d.service.agents.get({ ...callerOf(c), agent: ref.agent }) }
 }
 
 async function cancelResponse(
@@ -76,8 +88,8 @@ async function cancelResponse(
   { service }: Deps,
   { message, agent }: Found,
 ): Promise<Response> {
-  const { actor } = c.get('requester')
-  const cancelled = await service.messages.cancel({ ...refOf(message), actor })
+  const { actor, access } = c.get('requester')
+  const cancelled = await service.messages.cancel({ ...refOf(message), actor, access })
   return reply(c, 200, responseBody(cancelled, agent.name))
 }
 
@@ -134,9 +146,9 @@ async function listInputItems(
   { message }: { readonly message: Message },
 ): Promise<Response> {
   const page = readPage(c)
-  const { projectId, agentId: agent, id: messageId, state } = message
+  const { state } = message
   const limit = { maxTurns: MOST_TURNS, maxLength: service.policy.limits.earlierTurnsLength }
-  const found = await service.messages.history({ projectId, agent, messageId, ...limit })
+  const found = await service.messages.history({ ...refOf(message), ...callerOf(c), ...limit })
   // The history ends with this message if it has an answer.
   const past = state.kind === 'responded' ? found.slice(0, -1) : found
   const texts = past.flatMap((turn): Spoken[] => [

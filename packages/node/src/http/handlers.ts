@@ -126,6 +126,7 @@ async function openApps<Host>(
     telemetry.record({ name: 'worker.failed', worker: 'http', reason })
   }
   const corsOrigins = cors?.origins ?? []
+  const now = () => performance.now()
   const hook = authorize && {
     ask: (request: Request) => {
       const { method, url, headers } = request
@@ -133,11 +134,11 @@ async function openApps<Host>(
     },
     projectId,
     checkMs: service.policy.stream.keyCheckMs,
-    now: () => platform.clock.elapsed(),
+    now,
     onError,
     origins: publicUrl === undefined ? corsOrigins : [...corsOrigins, new URL(publicUrl).origin],
   }
-  const authenticate = hook && byHook(hook, byApiKey(service.keys))
+  const authenticate = hook && byHook(hook, byApiKey({ service, now }))
   const common = { service, crypto, onError, authenticate, publicUrl: () => publicUrl }
   const unknown = endpoints.find((name) => !ENDPOINT_NAMES.includes(name))
   if (unknown !== undefined)

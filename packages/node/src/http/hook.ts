@@ -1,6 +1,6 @@
-import type { Access, Actor } from '@org/agent-messaging-core'
-import { accessProblem, actorOf, isRefusal } from '@org/agent-messaging-core/runtime'
-import { RequestRefusal, type Authenticate, type Requester } from '@org/agent-messaging-http-kit'
+import type { Access } from '@org/agent-messaging-core'
+import { accessProblem, isRefusal } from '@org/agent-messaging-core/runtime'
+import { RequestRefusal, User, type Authenticate } from '@org/agent-messaging-http-kit'
 
 /**
  * Says who sends a request, by the host's own login. `host` is the second argument of `fetch`, or
@@ -32,9 +32,20 @@ export const byHook =
   async (request, options) => {
     const access = await accessOf(hook, request)
     if (access === undefined) return byApiKey(request, options)
-    if (isFromOwnPage(request, hook.origins)) return new HostUser(hook, request, access)
+    if (isFromOwnPage(request, hook.origins))
+      return new User({ ...hook, access, again: () => again(hook, request) })
     throw new RequestRefusal({ kind: 'origin_refused' })
   }
+
+/** A hook that throws ends a stream: the caller can ask again. */
+async function again(hook: Hook, request: Request): Promise<Access | undefined> {
+  try {
+    return await accessOf(hook, request)
+  } catch (error) {
+    hook.onError(error)
+    return undefined
+  }
+}
 
 async function accessOf({ ask }: Hook, request: Request): Promise<Access | undefined> {
   let answer: unknown
@@ -64,52 +75,4 @@ function isFromOwnPage({ method, url, headers }: Request, origins: readonly stri
   if (site !== null) return site === 'same-origin'
   // A proxy can change the scheme, so that only the host counts.
   return origin === null || (URL.canParse(origin) && new URL(origin).host === new URL(url).host)
-}
-
-/** A user of the host. */
-class HostUser implements Requester {
-  readonly projectId: string
-  readonly access: Access
-  readonly actor: Actor
-  readonly sentBy = undefined
-  readonly #hook: Hook
-  readonly #request: Request
-  #askedAt: number
-  #isOver = false
-
-  constructor(hook: Hook, request: Request, access: Access) {
-    this.projectId = hook.projectId
-    this.access = access
-    this.actor = actorOf(access)
-    this.#hook = hook
-    this.#request = request
-    this.#askedAt = hook.now()
-  }
-
-  get permissions(): Access['permissions'] {
-    return this.access.permissions
-  }
-
-  async confirm(): Promise<undefined> {}
-
-  learn(): void {}
-
-  /** Also true if the host says anything else than before. The caller can ask again. */
-  async isRevoked(): Promise<boolean> {
-    this.#askedAt = this.#hook.now()
-    try {
-      const access = await accessOf(this.#hook, this.#request)
-      this.#isOver ||= JSON.stringify(access) !== JSON.stringify(this.access)
-    } catch (error) {
-      this.#hook.onError(error)
-      this.#isOver = true
-    }
-    return this.#isOver
-  }
-
-  hasEnded(): boolean {
-    const { now, checkMs } = this.#hook
-    if (!this.#isOver && now() - this.#askedAt >= checkMs) void this.isRevoked()
-    return this.#isOver
-  }
 }

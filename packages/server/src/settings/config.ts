@@ -34,6 +34,7 @@ function configOf(env: Environment) {
       returnOrigins: env.SERVICE_PORTAL_RETURN_ORIGINS,
       frameOrigins: env.SERVICE_PORTAL_FRAME_ORIGINS,
     },
+    corsOrigins: env.SERVICE_CORS_ORIGINS,
     endpoints: env.SERVICE_ENDPOINTS,
     webhookThread: env.SERVICE_WEBHOOK_THREAD && env.SERVICE_WEBHOOK_THREAD === 'on',
     metricsToken: env.SERVICE_METRICS_TOKEN,

@@ -168,6 +168,10 @@ export const environment = z.object({
     'Origins whose pages can show the portal in a frame. If unset: none.',
     ...ORIGINS,
   ),
+  SERVICE_CORS_ORIGINS: optional(
+    'Origins of web pages that can call the API and the endpoints, with a session token. If unset: none.',
+    ...ORIGINS,
+  ),
   SERVICE_ENDPOINTS: optional(
     'Other protocols that the server speaks: `/a2a/{agent}`, `/mcp`, `/openai/v1`.',
     value.names(ENDPOINT_NAMES),

@@ -81,6 +81,9 @@ export function isMistyped(key: string): boolean {
   )
 }
 
+/** Returns true for a token of some sessions. It is no key. */
+export const isSessionToken = (key: string): boolean => key.startsWith('ams_')
+
 /**
  * A bootstrap key, for tests and containers, is any 20 or more printable ASCII characters without
  * space and comma.

@@ -1,0 +1,74 @@
+import type { SessionScope, SessionToken } from '@org/agent-messaging-core'
+import { orMissing } from '@org/agent-messaging-core/runtime'
+import { bearerToken, refusal } from '@org/agent-messaging-http-kit'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { authorize } from '../authorize.js'
+import type { Env } from '../env.js'
+import type { HttpDeps } from '../options.js'
+import { routesOf, shown } from '../route.js'
+import { fieldsOf, nullAsAbsent, number, text } from '../schemas.js'
+import { at } from '../wire/body.js'
+
+const scope = (name: 'ids' | 'prefix', field: object) => ({
+  type: 'object',
+  properties: { [name]: field },
+  required: [name],
+  additionalProperties: false,
+})
+
+const newSessionToken = fieldsOf(
+  nullAsAbsent({
+    // The service checks the fields.
+    sessions: z
+      .custom<SessionScope>((value) => value !== undefined, orMissing('must be an object'))
+      .meta({
+        description:
+          'The only sessions that the token opens. A prefix ends with one of `/ : . _ -`.',
+        shown: {
+          oneOf: [
+            scope('ids', { type: 'array', items: { type: 'string' } }),
+            scope('prefix', { type: 'string' }),
+          ],
+        },
+      }),
+    agents: z.array(z.string()).optional().describe('Ids or names of agents. Absent: all agents.'),
+    endUserId: text.optional().describe('The only end user for whom the token acts.'),
+    expiresInMs: number.optional().meta({
+      shown: { type: 'integer', minimum: 1_000, maximum: 86_400_000, default: 900_000 },
+      description: 'The time from now to the end of the token.',
+    }),
+  }),
+).meta({ id: 'NewSessionToken', examples: [{ sessions: { prefix: 'user-17/' } }] })
+
+const sessionTokenSchema = z
+  .object({ token: z.string().describe('Shown only in this answer.'), expiresAt: at })
+  .meta({ id: 'SessionToken' })
+
+/** Tokens that open some sessions, for browsers. */
+export const sessionTokenRoutes = (d: HttpDeps) => {
+  const { sessionTokens } = d.service
+  const route = routesOf(d, { tag: 'Session tokens', access: authorize(d, 'project:message') })
+  return new Hono<Env>().post(
+    '/v1/session-tokens',
+    route(
+      {
+        operationId: 'createSessionToken',
+        summary: 'Create a token that opens some sessions, for a browser',
+        description:
+          'The token goes into `Authorization: Bearer …`. It can send, read, stream, cancel, retry and ' +
+          'answer messages of its sessions, and list them. It ends at its time, or with the API key.',
+        body: newSessionToken,
+        answer: shown('The token', sessionTokenSchema, (created: SessionToken) => created, 201),
+      },
+      (c, sent) =>
+        c.get('requester').actor.kind === 'key'
+          ? sessionTokens.create({
+              ...sent,
+              projectId: c.get('projectId'),
+              apiKey: bearerToken(c.req.raw),
+            })
+          : refusal({ kind: 'access_restricted' }),
+    ),
+  )
+}

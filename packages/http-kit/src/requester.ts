@@ -1,0 +1,28 @@
+import type { Access, Actor, Permission, SendingKey } from '@org/agent-messaging-core'
+import type { HttpError } from './errors.js'
+
+/** The caller of a request, and what the caller can do. */
+export type Requester = {
+  readonly projectId: string
+  readonly permissions: readonly Permission[]
+  /** The caller that the audit log names. */
+  readonly actor: Actor
+  /** What a host says about its user. Undefined: an API key. */
+  readonly access?: Access | undefined
+  /** Give it to the send. A recalled key is not read again. Undefined: not an API key. */
+  readonly sentBy: SendingKey | undefined
+  /**
+   * Returns a refusal if a recalled key is not valid now. Ask before you refuse the request for
+   * another reason, and before everything except a send.
+   */
+  readonly confirm: () => Promise<HttpError | undefined>
+  /**
+   * Keeps what the outcome of a send says about the key, so that `confirm` does not read it again.
+   * A storage that is not available does not say whether the key is revoked.
+   */
+  readonly learn: (error: { readonly kind: string } | undefined) => void
+  /** Tells whether the key is revoked now. An unavailable storage revokes no key. */
+  readonly isRevoked: () => Promise<boolean>
+  /** Tells a wait that the caller's access has ended. Absent for API keys. */
+  readonly hasEnded?: () => boolean
+}
