@@ -45,7 +45,7 @@ it('commits an order and its message together, or neither', async () => {
   expect(await messages()).toMatchObject([{ id, message: 'Two teapots' }])
   await expect(
     placeOrder(pool, service, projectId, { id: 'o-2', customer: 'ada', wish: '' }),
-  ).rejects.toThrow('invalid')
+  ).rejects.toThrow('message must be a non-empty string')
   await expect(
     placeOrder(pool, service, projectId, { id: 'o-1', customer: 'bob', wish: 'A third' }),
   ).rejects.toThrow('duplicate key')
