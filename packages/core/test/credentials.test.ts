@@ -133,13 +133,11 @@ describe('projects', () => {
     const { service, project } = await scene()
     const limit = { messagesPerMinute: 0.5 } as never
     const update = { projectId: project.id, sendLimits: { project: limit, key: limit } }
-    expect(await service.projects.update(update)).toMatchObject({
-      error: {
-        issues: ['project', 'key'].flatMap((of) => [
-          { path: `sendLimits.${of}.messagesPerMinute` },
-          { path: `sendLimits.${of}.burst`, message: 'is required' },
-        ]),
-      },
+    expect(await refusalOf(service.projects.update(update))).toMatchObject({
+      issues: ['project', 'key'].flatMap((of) => [
+        { path: `sendLimits.${of}.messagesPerMinute` },
+        { path: `sendLimits.${of}.burst`, message: 'is required' },
+      ]),
     })
   })
   it('have limits that can be changed', async () => {

@@ -55,8 +55,9 @@ describe('a recovery', () => {
   it('refuses a filter that matches no delivery', async () => {
     const { service, projectId } = await afterFailures(1)
     const filter = { status: 'lost' as never, webhookId: 'mine' }
-    expect(await service.recoveries.start({ projectId, filter })).toMatchObject({
-      error: { kind: 'invalid', issues: [{ path: 'status' }, { path: 'webhookId' }] },
+    expect(await refusalOf(service.recoveries.start({ projectId, filter }))).toMatchObject({
+      kind: 'invalid',
+      issues: [{ path: 'status' }, { path: 'webhookId' }],
     })
   })
 
