@@ -54,6 +54,8 @@ const KITS = {
   'endpoint-a2a': 'http-kit',
   'endpoint-mcp': 'http-kit',
   'endpoint-openai': 'http-kit',
+  // `fakeMessaging` is `createMessaging` on fakes.
+  testing: 'node',
 }
 
 /** Returns `file:line  sentence` for each import that breaks a rule. */

@@ -17,11 +17,12 @@ import { OpenRequests } from './http/open-requests.js'
 import { inProject, type ProjectCalls } from './in-project.js'
 import { requireKnownOptions } from './known-options.js'
 import { SetupError } from './setup-error.js'
-import type { WiringOptions } from './wire.js'
+import type { Wiring, WiringOptions } from './wire.js'
 import { randomBytes } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { isPostgresUrl, type HostPool } from './open-database.js'
+import type { HostPool } from './open-database.js'
+import { isPostgresUrl } from './postgres-url.js'
 import { readOrCreateText } from './private-files.js'
 
 export type MessagingOptions = Omit<WiringOptions, 'databasePath' | 'masterKey' | 'agents'> & {
@@ -126,7 +127,7 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
   const problem = nodeProblem(process.versions.node)
   if (problem !== undefined) throw new SetupError(problem)
   requireKnownOptions(given, OPTIONS)
-  const { database, pool, masterKey, agents = {}, publicUrl, workers = true, ...options } = given
+  const { database, pool, masterKey, agents = {}, publicUrl, workers, ...options } = given
   // Loaded after the check, because undici does not load on an older Node.
   const { wire } = await import('./wire.js')
   requireAgentNames(Object.keys(agents))
@@ -136,6 +137,23 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
     { ...options, databasePath, masterKey: key, agents: functionsOf(agents) },
     () => publicUrl,
   )
+  return messagingOn(wiring, { agents, publicUrl, workers, telemetry: options.telemetry })
+}
+
+type Settings = {
+  readonly [K in 'agents' | 'publicUrl' | 'telemetry' | 'workers']: MessagingOptions[K] | undefined
+}
+
+/** Starts the service on parts that are open, and closes them if it fails. */
+export async function messagingOn(
+  wiring: Wiring,
+  {
+    agents = {},
+    publicUrl,
+    workers = true,
+    telemetry = wiring.platform.telemetry,
+  }: Partial<Settings>,
+): Promise<Messaging> {
   const { platform, service, storage } = wiring
   try {
     const { id: projectId } = await ensureDefaultProject({ ...platform, storage })
@@ -143,7 +161,6 @@ export async function createMessaging(given: MessagingOptions): Promise<Messagin
     await ensureAgents(service, projectId, settingsOf(agents))
     if (workers) await service.start()
     const requests = new OpenRequests()
-    const telemetry = options.telemetry ?? platform.telemetry
     const stop = async ({ graceMs = GRACE_MS } = {}) => {
       await Promise.all([service.stop({ graceMs }), requests.end(graceMs)])
       await wiring.close()

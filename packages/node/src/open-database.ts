@@ -13,9 +13,8 @@ import {
   sqliteLeaseKeeper,
 } from '@org/agent-messaging-adapter-sqlite'
 import type pg from 'pg'
+import { isPostgresUrl } from './postgres-url.js'
 import { SetupError } from './setup-error.js'
-
-export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
 
 /** A `Pool` of the package `pg`, whose types a host without PostgreSQL does not have. */
 export type HostPool = { connect(): Promise<unknown>; readonly totalCount: number }

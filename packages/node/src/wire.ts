@@ -32,7 +32,7 @@ import {
   type AcpProgram,
   type ProgramLog,
 } from '@org/agent-messaging-runtime-process'
-import { openDatabase, type HostPool } from './open-database.js'
+import type { HostPool } from './open-database.js'
 import { SetupError, valueOrSetupError } from './setup-error.js'
 
 /** Agent functions by handler name. */
@@ -113,6 +113,7 @@ export async function wire(
   const guard = settingsOf(() => addressGuard(options.addresses ?? {}))
   const outbound = options.proxy === undefined ? {} : { proxy: options.proxy }
   const http = outboundHttp({ ...outbound, guard })
+  const { openDatabase } = await import('./open-database.js')
   const {
     storage,
     clock: sharedClock = ownPlatform.clock,

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 
-/** Runs a program in a process that does not find the package `pg`. Returns its output. */
-function printedWithoutPg(program: string): string {
+/** Runs a program in a process that does not find the packages. Returns its output. */
+function printedWithout(packages: readonly string[], program: string): string {
   const hide = `
     import { registerHooks } from 'node:module'
-    const missing = Object.assign(new Error("Cannot find package 'pg'"), { code: 'ERR_MODULE_NOT_FOUND' })
+    const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
     registerHooks({ resolve(name, context, next) {
-      if (name === 'pg') throw missing
+      if (${JSON.stringify(packages)}.includes(name)) throw missing
       return next(name, context)
     } })`
   const hooks = `data:text/javascript,${encodeURIComponent(hide)}`
@@ -21,7 +21,9 @@ function printedWithoutPg(program: string): string {
 }
 
 it('without pg, SQLite works, and a PostgreSQL URL names the command', () => {
-  const printed = printedWithoutPg(`
+  const printed = printedWithout(
+    ['pg'],
+    `
     import { createMessaging } from '@org/agent-messaging-node'
     import '@org/agent-messaging-adapter-postgres'
     const agents = { shouter: ({ message }) => message.toUpperCase() }
@@ -29,8 +31,23 @@ it('without pg, SQLite works, and a PostgreSQL URL names the command', () => {
     console.log(await messaging.ask('shouter', 'hello'))
     await messaging.stop()
     const postgres = { database: 'postgres://127.0.0.1:1/x', masterKey: Buffer.alloc(32) }
-    await createMessaging(postgres).catch(({ name, message }) => console.log(name, message))`)
+    await createMessaging(postgres).catch(({ name, message }) => console.log(name, message))`,
+  )
   expect(printed).toBe(
     'HELLO\nSetupError a PostgreSQL database needs the package pg: npm install pg\n',
   )
+})
+
+it('a fake needs no SQLite, PostgreSQL or Vitest', () => {
+  const printed = printedWithout(
+    ['better-sqlite3', 'pg', 'vitest', 'fast-check'],
+    `
+    import { fakeMessaging } from '@org/agent-messaging-testing'
+    const agents = { shouter: ({ message }) => message.toUpperCase() }
+    const messaging = await fakeMessaging({ agents })
+    console.log(await messaging.ask('shouter', 'hello'))
+    await messaging.http()
+    await messaging.stop()`,
+  )
+  expect(printed).toBe('HELLO\n')
 })

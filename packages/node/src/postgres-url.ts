@@ -1,0 +1,1 @@
+export const isPostgresUrl = (text: string): boolean => /^postgres(ql)?:\/\//.test(text)
