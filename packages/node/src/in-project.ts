@@ -11,6 +11,7 @@ import type {
   StreamEvent,
   Webhook,
 } from '@org/agent-messaging-core'
+import type { inTransaction } from '@org/agent-messaging-adapter-postgres'
 import { shownMessage, shownSend } from '@org/agent-messaging-core/runtime'
 
 /** The groups of calls, without the calls that only a server needs. */
@@ -100,6 +101,14 @@ type Listing<First, Row> =
     ? (input?: ListInput<First>) => List<Shown<Row>>
     : (input: ListInput<First>) => List<Shown<Row>>
 
+/** A client of `pg` with an open transaction, from any pool of the same database. */
+type Transaction = Parameters<typeof inTransaction>[0]
+type Enqueue = (
+  input: Without<Parameters<MessagingService['messages']['enqueue']>[0], 'projectId'> & {
+    readonly transaction: Transaction
+  },
+) => Promise<SentMessage>
+
 type InProject<Call> = Call extends (first: infer First, ...rest: infer Rest) => Promise<infer Out>
   ? Out extends Page<infer Row>
     ? Listing<First, Row>
@@ -108,7 +117,9 @@ type InProject<Call> = Call extends (first: infer First, ...rest: infer Rest) =>
 
 /** The calls of the service for one project. They return the value or throw a `MessagingError`. */
 export type ProjectCalls = {
-  readonly [G in Group]: { readonly [K in CallOf<G>]: InProject<MessagingService[G][K]> }
+  readonly [G in Group]: {
+    readonly [K in CallOf<G>]: K extends 'enqueue' ? Enqueue : InProject<MessagingService[G][K]>
+  }
 } & {
   readonly usage: {
     /** Returns the exact counts of the project, of its agents or its webhooks, by step of time. */
@@ -129,7 +140,8 @@ export function inProject(service: MessagingService, projectId: string): Project
     const calls = service[group as Group] as object as Readonly<Record<string, Call>>
     const all = names.map((name) => {
       const call = calls[name] as Call
-      return [name, isList(name) ? lister(group, call, projectId) : caller(call, projectId)]
+      if (isList(name)) return [name, lister(group, call, projectId)]
+      return [name, (name === 'enqueue' ? enqueuer : caller)(call, projectId)]
     })
     return [group, Object.fromEntries(all)]
   }
@@ -140,6 +152,15 @@ export function inProject(service: MessagingService, projectId: string): Project
 }
 
 const isList = (name: string): boolean => name === 'list' || name === 'search'
+
+/** The transaction is a field. `pg` is optional, so its adapter is loaded at the first use. */
+const enqueuer =
+  (call: Call, projectId: string): Call =>
+  async (given) => {
+    const { transaction, ...input } = given as Fields
+    const { inTransaction: storesIn } = await import('@org/agent-messaging-adapter-postgres')
+    return shown(await call({ ...input, projectId }, storesIn(transaction as Transaction)))
+  }
 
 const caller =
   (call: Call, projectId: string): Call =>

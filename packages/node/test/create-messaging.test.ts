@@ -479,6 +479,30 @@ describe('createMessaging', () => {
       expect(rows).toEqual([{ state: 'responded' }])
     })
 
+    it("accepts a message in the host's transaction, with its rows or not at all", async () => {
+      const pool = await postgres.pool()
+      onTestFinished(() => pool.end())
+      const messaging = await createMessaging({
+        pool,
+        masterKey: Buffer.alloc(32, 7),
+        agents: { shouter: shout },
+      })
+      const client = await pool.connect()
+      for (const [message, end] of [
+        ['kept', 'commit'],
+        ['gone', 'rollback'],
+      ] as const) {
+        await client.query('begin')
+        const sent = { ...hello, message, transaction: client }
+        expect(await messaging.messages.enqueue(sent)).toMatchObject({ status: 'pending' })
+        await client.query(end)
+      }
+      client.release()
+      const { data } = await messaging.messages.list({ agent: 'shouter' })
+      expect(data).toMatchObject([{ message: 'kept' }])
+      await messaging.stop()
+    })
+
     it('refuses a pool without a master key, and with a database', async () => {
       const pool = await postgres.pool()
       onTestFinished(() => pool.end())
