@@ -218,7 +218,11 @@ describe('cors', () => {
     const { http, key } = await openDoor({
       cors: { origins: ['https://app.example'] },
       endpoints: ['mcp', 'openai'],
+      console: true,
     })
+    const page = { headers: { origin: 'https://app.example' } }
+    const console = await http.fetch(new Request('http://host.example/console/sign-in', page))
+    expect(headersOf(console)).toEqual({})
     const allowed = await http.fetch(preflight('https://app.example'))
     expect([allowed.status, headersOf(allowed)]).toMatchObject([
       204,

@@ -81,7 +81,12 @@ export async function httpHandlers<Host>(
     basePath !== undefined && path.startsWith(`${basePath}/`) ? path.slice(basePath.length) : path
   const answer = async (request: Request, bindings?: object): Promise<Response> =>
     (otherOf(new URL(request.url).pathname) ?? api).fetch(request, bindings)
-  const serve = cors ? withCors(answer, { ...cors, credentials: authorize !== undefined }) : answer
+  const open = cors ? withCors(answer, { ...cors, credentials: authorize !== undefined }) : answer
+  // Pages of other origins read the API and the endpoints only. The console has its own cookies.
+  const serve = (request: Request, bindings?: object) =>
+    new URL(request.url).pathname.startsWith('/console')
+      ? answer(request, bindings)
+      : open(request, bindings)
   async function serveFor(host: Host | undefined, request: Request, bindings?: object) {
     if (host !== undefined) hosts.set(request, host)
     return serve(request, bindings)
