@@ -103,7 +103,16 @@ describe('the curl commands of the docs', () => {
 
 /** Declarations of the names that pieces of TypeScript use without declaring them. */
 const DECLARATIONS = {
-  app: 'declare const app: { fetch(request: Request): Promise<Response> }',
+  app: `declare const app: {
+    fetch(request: Request): Promise<Response>
+    use(middleware: unknown): void
+    addHook(name: 'onRequest', hook: (request: { raw: import('node:http').IncomingMessage },
+      reply: { raw: import('node:http').ServerResponse }, done: () => void) => void): void
+    all(path: string, handler: (c: { req: { raw: Request } }) => unknown): void
+  }`,
+  createServer: "import { createServer } from 'node:http'",
+  messaging:
+    "declare const messaging: Awaited<ReturnType<typeof import('@org/agent-messaging-node').createMessaging>>",
   createHttpApp: "import { createHttpApp } from '@org/agent-messaging-adapter-http'",
   service: "declare const service: import('@org/agent-messaging-core').MessagingService",
   crypto: "declare const crypto: import('@org/agent-messaging-core/runtime').Crypto",
