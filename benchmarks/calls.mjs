@@ -9,6 +9,7 @@ import {
   aProject,
   aWebhook,
   newMessage,
+  unwrap,
 } from '@org/agent-messaging-testing'
 import { cleanUp, databaseMicros, inEnvironment } from './environment.mjs'
 import { median } from './rows/figures.mjs'
@@ -106,7 +107,7 @@ async function inGroups(size, inputs, call) {
   const results = []
   for (let at = 0; at < inputs.length; at += size) {
     const group = await Promise.all(inputs.slice(at, at + size).map(call))
-    results.push(...group.map((result) => result._unsafeUnwrap()))
+    results.push(...group.map((result) => unwrap(result)))
   }
   return results
 }
@@ -114,7 +115,7 @@ async function inGroups(size, inputs, call) {
 async function claimAll(deliveries, group, count) {
   const claimed = []
   while (claimed.length < count) {
-    const { deliveries: more } = (await deliveries.claimDue(claimOf(group)))._unsafeUnwrap()
+    const { deliveries: more } = unwrap(await deliveries.claimDue(claimOf(group)))
     if (more.length === 0) throw new Error('too few deliveries are due')
     claimed.push(...more)
   }

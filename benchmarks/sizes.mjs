@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs'
 import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
+import { unwrap } from '@org/agent-messaging-testing'
 import pg from 'pg'
 import { cleanUp, inEnvironment } from './environment.mjs'
 
@@ -49,7 +50,7 @@ async function stepsOf(store, before) {
   const steps = []
   for (let rows = 1; rows > 0;) {
     const since = performance.now()
-    rows = (await store.purge({ finishedBefore: before, limit: STEP }))._unsafeUnwrap()
+    rows = unwrap(await store.purge({ finishedBefore: before, limit: STEP }))
     steps.push(performance.now() - since)
   }
   return steps

@@ -3,8 +3,9 @@
 import { randomUUID } from 'node:crypto'
 import { freezeEvent } from '@org/agent-messaging-core/storage'
 import { nodePlatform } from '@org/agent-messaging-core/node'
+import { unwrap } from '@org/agent-messaging-testing'
 import { answer } from './answer.mjs'
-import { must, openService } from './service.mjs'
+import { openService } from './service.mjs'
 import { signed } from './webhook.mjs'
 
 const { database, messages } = JSON.parse(process.argv[2])
@@ -53,7 +54,9 @@ async function fillSession(sessionId) {
       idempotencyKey: randomUUID(),
       now,
     }
-    const accepted = must(await storage.messages.accept({ ...message, claimUntil: now + LEASE_MS }))
+    const accepted = unwrap(
+      await storage.messages.accept({ ...message, claimUntil: now + LEASE_MS }),
+    )
     await settle(accepted.claimed, {
       now,
       data: {
@@ -78,7 +81,7 @@ async function settle({ message, lease }, { now, data }) {
   const claim = { until: now + LEASE_MS, except: NONE }
   const state = { kind: 'responded', response: text, respondedAt: now, responseTimeMs: 1 }
   const outgoing = { events: [event], nextDeliveryId: ids.next, claim }
-  const recorded = must(
+  const recorded = unwrap(
     await storage.messages.recordRun({
       messageId: message.id,
       token: lease.token,
@@ -97,6 +100,6 @@ async function settle({ message, lease }, { now, data }) {
     const delivered = { kind: 'delivered', deliveredAt: now }
     return { deliveryId: delivery.id, token: held.token, attempt, state: delivered }
   })
-  must(await storage.deliveries.recordAttempts(attempts))
+  unwrap(await storage.deliveries.recordAttempts(attempts))
 }
 answer({}, { fill })

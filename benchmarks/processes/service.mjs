@@ -75,6 +75,3 @@ const createAgent = (service, { projectId, handler, concurrency }) =>
     a2a: { enabled: true },
     concurrency,
   })
-
-/** Returns the value of a call of a storage, or throws and so ends the measurement. */
-export const must = (result) => result._unsafeUnwrap()

@@ -1,6 +1,5 @@
 import type { Project, Storage } from '@org/agent-messaging-core/storage'
 import { memoryStorage } from '@org/agent-messaging-testing'
-import { okAsync } from 'neverthrow'
 
 /** Keeps projects in a map. The memory storage still does all other work. */
 export function myStorage(rest: Storage = memoryStorage()): Storage {
@@ -14,12 +13,12 @@ export function myStorage(rest: Storage = memoryStorage()): Storage {
         // Its other rows belong to the project.
         return rest.credentials.createProject(project, audit)
       },
-      getProject: (id) => okAsync(projects.get(id)),
-      updateProject: (id, change, audit) =>
-        rest.credentials.updateProject(id, change, audit).map((changed) => {
-          if (changed) projects.set(id, changed)
-          return changed
-        }),
+      getProject: async (id) => ({ ok: true, value: projects.get(id) }),
+      updateProject: async (id, change, audit) => {
+        const changed = await rest.credentials.updateProject(id, change, audit)
+        if (changed.ok && changed.value) projects.set(id, changed.value)
+        return changed
+      },
     },
   }
 }

@@ -1,3 +1,4 @@
+import { mapped } from '@org/agent-messaging-testing'
 import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import { reach } from './points.js'
 
@@ -22,7 +23,7 @@ const storeWithKillPoints = <Store extends object>(
         return method
       return (...args: unknown[]) => {
         reach(`before ${name}`)
-        return (method.apply(target, args) as Stored<unknown>).map((value) => {
+        return mapped(method.apply(target, args) as Stored<unknown>, (value) => {
           if (changedRows(value)) reach(`after ${name}`)
           return value
         })

@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import type { Storage } from '@org/agent-messaging-core/storage'
 import type { Population } from './populate.js'
 import type { AnyProcess } from './process.js'
@@ -21,9 +22,7 @@ export async function drain({
   agentIds,
 }: DrainOptions): Promise<boolean> {
   for (let waited = 0; waited < LONGEST_MS; waited += LOOK_MS) {
-    const { data: webhooks } = (
-      await storage.webhooks.list(projectId, { limit: 100 })
-    )._unsafeUnwrap()
+    const { data: webhooks } = unwrap(await storage.webhooks.list(projectId, { limit: 100 }))
     for (const { id: webhookId, status } of webhooks) {
       if (status.kind === 'disabled')
         void anyProcess()?.ask((service) => service.webhooks.enable({ projectId, webhookId }))
@@ -31,10 +30,10 @@ export async function drain({
     for (const agent of agentIds)
       void anyProcess()?.ask((service) => service.agents.start({ projectId, agent }))
     await timeline.until(() => false, LOOK_MS)
-    const { queued, running, deferred, inputRequired } = (
-      await storage.messages.backlog(timeline.now())
-    )._unsafeUnwrap()
-    const { open } = (await storage.deliveries.backlog(timeline.now()))._unsafeUnwrap()
+    const { queued, running, deferred, inputRequired } = unwrap(
+      await storage.messages.backlog(timeline.now()),
+    )
+    const { open } = unwrap(await storage.deliveries.backlog(timeline.now()))
     if (queued + running + deferred + inputRequired + open === 0) return true
   }
   return false

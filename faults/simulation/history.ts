@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import type { DeliveryDetail, Message, Page, PageOf, Policy } from '@org/agent-messaging-core'
 import { COUNT_STEPS, type Storage, type Stored } from '@org/agent-messaging-core/storage'
 import { attemptedFact } from '../checker/facts.js'
@@ -58,7 +59,7 @@ const retriesOf = ({ retriesAt }: StoreRecord, { token }: Ran): number => retrie
 async function detailsOf({ storage, projectId }: Parts): Promise<DeliveryDetail[]> {
   const details: DeliveryDetail[] = []
   for (const { id } of await readAll((page) => storage.deliveries.list({ projectId }, page))) {
-    const detail = (await storage.deliveries.get(projectId, id))._unsafeUnwrap()
+    const detail = unwrap(await storage.deliveries.get(projectId, id))
     if (detail) details.push(detail)
   }
   return details
@@ -76,7 +77,7 @@ async function countedOf(
   for (const subject of ['project', 'agent', 'webhook'] as const)
     for (const { ms: stepMs } of COUNT_STEPS) {
       const query = { projectId, subject, stepMs, from: 0, to: Infinity }
-      rows.push(...(await storage.counts.read(query))._unsafeUnwrap())
+      rows.push(...unwrap(await storage.counts.read(query)))
     }
   return { facts: [...attempts, ...record.factsOf((id) => webhooks.get(id) ?? id)], rows }
 }
@@ -173,9 +174,7 @@ async function readAll<T>(list: (page: PageOf) => Stored<Page<T>>): Promise<T[]>
   const rows: T[] = []
   let cursor: string | null = null
   do {
-    const page: Page<T> = (
-      await list({ limit: 100, ...(cursor !== null && { cursor }) })
-    )._unsafeUnwrap()
+    const page: Page<T> = unwrap(await list({ limit: 100, ...(cursor !== null && { cursor }) }))
     rows.push(...page.data)
     cursor = page.nextCursor
   } while (cursor !== null)

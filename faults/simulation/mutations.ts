@@ -4,10 +4,10 @@ import {
   type DeliveryStore,
   type MessageStore,
   type Storage,
+  success,
 } from '@org/agent-messaging-core/storage'
 import type { WebhookSender } from '@org/agent-messaging-core/runtime'
-import { accepted } from '@org/agent-messaging-testing'
-import { okAsync } from 'neverthrow'
+import { accepted, mapped, unwrap } from '@org/agent-messaging-testing'
 
 /** A defect between the core and its ports: of the store, of the core's calls, or of the sender. */
 export type Mutation = {
@@ -46,24 +46,26 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       accept: (message) => {
         if (++accepts % 5 > 0) return accept(message)
         const { claimUntil: _, idempotencyKey: __, now, ...facts } = message
-        return okAsync({
-          kind: 'created',
-          message: {
-            ...facts,
-            attempt: 0,
-            state: { kind: 'queued', notBefore: now },
-            createdAt: now,
-          },
-        })
+        return Promise.resolve(
+          success({
+            kind: 'created',
+            message: {
+              ...facts,
+              attempt: 0,
+              state: { kind: 'queued', notBefore: now },
+              createdAt: now,
+            },
+          }),
+        )
       },
     }
   }),
 
   'a superseded token counts as the newest one': inMessages(({ recordRun, getHeld }) => ({
-    recordRun: (run) =>
-      getHeld(run.messageId).andThen((held) =>
-        recordRun({ ...run, token: held?.token ?? run.token }),
-      ),
+    recordRun: async (run) => {
+      const held = unwrap(await getHeld(run.messageId))
+      return recordRun({ ...run, token: held?.token ?? run.token })
+    },
   })),
 
   'a lease is taken from its holder': inMessages(({ claimRunnable }) => ({
@@ -73,11 +75,14 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   'a session hands out its next message while the first is deferred': inMessages(
     ({ recordRun }) => ({
       defer: (deferral) =>
-        recordRun({
-          ...deferral,
-          state: { kind: 'failed', error: { code: 'RUNTIME_LOST', message: '' }, failedAt: 0 },
-          now: 0,
-        }).map(({ kind }) => (kind === 'recorded' ? 'deferred' : kind)),
+        mapped(
+          recordRun({
+            ...deferral,
+            state: { kind: 'failed', error: { code: 'RUNTIME_LOST', message: '' }, failedAt: 0 },
+            now: 0,
+          }),
+          ({ kind }) => (kind === 'recorded' ? 'deferred' : kind),
+        ),
     }),
   ),
 
@@ -108,7 +113,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       cancel: (cancellation) =>
         ++cancels % 2 > 0
           ? cancel(cancellation)
-          : get(cancellation).map(
+          : mapped(
+              get(cancellation),
               (message) =>
                 message && { kind: 'cancelled', message, ...NO_CLAIMS, sessionWaits: false },
             ),
@@ -135,7 +141,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
       recordAttempts: (records) =>
         ++calls % 10 > 0
           ? recordAttempts(records)
-          : okAsync(records.map(() => ({ kind: 'recorded' }) as const)),
+          : Promise.resolve(success(records.map(() => ({ kind: 'recorded' }) as const))),
     }
   }),
 
@@ -166,7 +172,7 @@ export const mutations: Readonly<Record<string, Mutation>> = {
 
   'a retry sends other bytes': inDeliveries(({ claimDue }) => ({
     claimDue: (query) =>
-      claimDue(query).map((claimed) => ({
+      mapped(claimDue(query), (claimed) => ({
         ...claimed,
         deliveries: claimed.deliveries.map((claim) =>
           claim.delivery.attemptCount > 0

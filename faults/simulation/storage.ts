@@ -1,17 +1,16 @@
-import type {
-  ClaimedDeliveries,
-  MoveResult,
-  Storage,
-  Stored,
+import {
+  type ClaimedDeliveries,
+  type MoveResult,
+  type Storage,
+  type Stored,
+  failure,
 } from '@org/agent-messaging-core/storage'
-import { err, ResultAsync, type Result } from 'neverthrow'
 import type { FaultLog } from './fault-log.js'
 import { latency, type FailureRates } from './failure-rates.js'
 import type { Owner, Timeline } from './timeline.js'
 
-type Unavailable = { readonly kind: 'unavailable'; readonly reason: string }
-type Answer = Result<unknown, Unavailable>
-type Method = (...args: unknown[]) => ResultAsync<unknown, Unavailable>
+type Answer = Awaited<Stored<unknown>>
+type Method = (...args: unknown[]) => Stored<unknown>
 
 /** Observes each call at the time of its effect, with the store's answer. */
 export type StoreObserver = (method: string, args: readonly unknown[], answer: unknown) => void
@@ -42,11 +41,7 @@ export function storageOf({
 }: StorageOptions): Storage {
   const { dice } = timeline
 
-  function call(
-    method: string,
-    args: unknown[],
-    act: () => ResultAsync<unknown, Unavailable>,
-  ): Promise<Answer> {
+  function call(method: string, args: unknown[], act: () => Stored<unknown>): Stored<unknown> {
     return new Promise((resolve) => {
       const wait = (): number =>
         HOLDING.test(method) ? faults.slow(latency(dice, rates)) : latency(dice, rates)
@@ -59,7 +54,7 @@ export function storageOf({
         if (rates.isStoreAway || (fails && dice.chance(0.5)))
           return answer(unavailable('the call had no effect'))
         void act().then((done) => {
-          if (done.isOk()) {
+          if (done.ok) {
             observe(method, args, done.value)
             noteCall(method, args, done.value, fails)
           }
@@ -86,8 +81,7 @@ export function storageOf({
     Object.fromEntries(
       Object.entries<Method>(methods as Record<string, Method>).map(([method, act]) => [
         method,
-        (...args: unknown[]) =>
-          new ResultAsync(call(`${store}.${method}`, args, () => act(...args))),
+        (...args: unknown[]) => call(`${store}.${method}`, args, () => act(...args)),
       ]),
     ) as S
 
@@ -104,9 +98,7 @@ export function storageOf({
     counts: storeOf('counts', storage.counts),
     lastMove: storage.lastMove ?? 0,
     moveTimes: (report) =>
-      new ResultAsync(
-        call('moveTimes', [report], () => storage.moveTimes(report)),
-      ) as Stored<MoveResult>,
+      call('moveTimes', [report], () => storage.moveTimes(report)) as Stored<MoveResult>,
     ping: () => storage.ping(),
     close: () => storage.close(),
   }
@@ -116,7 +108,7 @@ export function storageOf({
 const HOLDING =
   /^(messages\.(accept|claimRunnable|extendLeases|defer|recordRun)|deliveries\.(claimDue|recordAttempts))$/
 
-const unavailable = (reason: string): Answer => err({ kind: 'unavailable', reason })
+const unavailable = (reason: string): Answer => failure({ kind: 'unavailable', reason })
 
 /** Calls without an effect. They are not noted. */
 const READS = /\.(get|list|find|history)/

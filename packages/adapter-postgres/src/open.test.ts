@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { anAgent, aProject, newMessage } from '@org/agent-messaging-testing'
+import { anAgent, aProject, newMessage, unwrap } from '@org/agent-messaging-testing'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../test/test-postgres.js'
@@ -39,7 +39,7 @@ describe('opening', () => {
       await query(connectionString, 'select version from agent_messaging.schema_version'),
     ).toEqual([{ version: schema.migrations.length }])
     for (const storage of storages) {
-      expect((await storage.ping()).isOk()).toBe(true)
+      expect((await storage.ping()).ok).toBe(true)
       await storage.close()
     }
   })
@@ -48,10 +48,10 @@ describe('opening', () => {
     const connectionString = await postgres.database()
     const project = aProject()
     const first = await openPostgresStorage({ connectionString })
-    ;(await first.credentials.createProject(project))._unsafeUnwrap()
+    unwrap(await first.credentials.createProject(project))
     await first.close()
     const second = await openPostgresStorage({ connectionString })
-    expect((await second.credentials.getProject(project.id))._unsafeUnwrap()).toEqual(project)
+    expect(unwrap(await second.credentials.getProject(project.id))).toEqual(project)
     await second.close()
   })
 
@@ -62,13 +62,13 @@ describe('opening', () => {
     })
     await pool.query('create table messages (text text)')
     const [storage, agent] = [await openPostgresStorage({ pool }), anAgent()]
-    expect((await storage.ping()).isOk()).toBe(true)
+    expect((await storage.ping()).ok).toBe(true)
     // With another default isolation level, too, concurrent sends with one key see each other.
-    ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
+    unwrap(await storage.agents.create(agent, 1_000))
     const sends = Array.from({ length: 8 }, () =>
       storage.messages.accept(newMessage(agent, { idempotencyKey: 'key' })),
     )
-    const kinds = (await Promise.all(sends)).map((accepted) => accepted._unsafeUnwrap().kind)
+    const kinds = (await Promise.all(sends)).map((accepted) => unwrap(accepted).kind)
     expect(kinds.sort()).toEqual(['created', ...Array.from({ length: 7 }, () => 'existing')])
     await storage.close()
     expect((await pool.query('select * from messages')).rows).toEqual([])
@@ -100,7 +100,7 @@ describe('opening', () => {
     const storage = await openPostgresStorage({
       connectionString: Object.assign(new URL(url), { username: user, password: 'x' }).href,
     })
-    expect((await storage.ping()).isOk()).toBe(true)
+    expect((await storage.ping()).ok).toBe(true)
     await storage.close()
     await query(url, `drop owned by ${user} cascade; drop role ${user}`)
   })

@@ -37,7 +37,7 @@ afterEach(async () => {
 async function untilStored<T>(store: () => Stored<T>): Promise<T> {
   for (;;) {
     const result = await store()
-    if (result.isOk()) return result.value
+    if (result.ok) return result.value
     await sleep(20)
   }
 }

@@ -3,8 +3,8 @@ import {
   postgresLeaseKeeper,
   postgresSignal,
 } from '@org/agent-messaging-adapter-postgres'
-import { anAgent, aProject, newMessage } from '@org/agent-messaging-testing'
-import type { Message } from '@org/agent-messaging-core/storage'
+import { anAgent, aProject, newMessage, unwrap } from '@org/agent-messaging-testing'
+import type { Message, Storage } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { needs } from '../../../scripts/test-needs.js'
@@ -30,15 +30,16 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
       Array.from({ length: 4 }, () => openPostgresStorage({ connectionString: bouncer.url })),
     )
     const [agent, now] = [anAgent({ concurrency: 100 }), Date.now()]
-    ;(await storages[0]?.credentials.createProject(aProject()))?._unsafeUnwrap()
-    ;(await storages[0]?.agents.create(agent, 1_000))?._unsafeUnwrap()
+    const first = storages[0] as Storage
+    unwrap(await first.credentials.createProject(aProject()))
+    unwrap(await first.agents.create(agent, 1_000))
     const sends = storages.flatMap(({ messages }, process) =>
       Array.from({ length: 25 }, async (_, n) => {
-        const accepted = (
+        const accepted = unwrap(
           await messages.accept(
             newMessage(agent, { sessionId: `${process} ${n}`, claimUntil: now }),
-          )
-        )._unsafeUnwrap()
+          ),
+        )
         if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
         const { message, lease } = accepted.claimed
         const state = {
@@ -47,9 +48,9 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
           respondedAt: now,
           responseTimeMs: 0,
         } as const
-        return (
-          await messages.recordRun({ messageId: message.id, token: lease.token, state, now })
-        )._unsafeUnwrap().kind
+        return unwrap(
+          await messages.recordRun({ messageId: message.id, token: lease.token, state, now }),
+        ).kind
       }),
     )
     expect(new Set(await Promise.all(sends))).toEqual(new Set(['recorded']))
@@ -79,10 +80,8 @@ describe('behind PgBouncer in transaction mode', needs('pgbouncer'), () => {
       anAgent(),
     ]
     const now = Date.now()
-    ;(await storage.agents.create(agent, 1_000))._unsafeUnwrap()
-    const accepted = (
-      await storage.messages.accept(newMessage(agent, { claimUntil: now }))
-    )._unsafeUnwrap()
+    unwrap(await storage.agents.create(agent, 1_000))
+    const accepted = unwrap(await storage.messages.accept(newMessage(agent, { claimUntil: now })))
     if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
     const { message, lease } = accepted.claimed
     const leaseKeeper = postgresLeaseKeeper({ connectionString: bouncer.url, leaseMs: 30_000 })

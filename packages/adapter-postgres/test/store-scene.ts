@@ -1,12 +1,12 @@
 import type { Agent, Storage, Stored } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject } from '@org/agent-messaging-testing'
+import { anAgent, aProject, unwrap } from '@org/agent-messaging-testing'
 import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
 import type pg from 'pg'
 import { onTestFinished } from 'vitest'
 import type { TestPostgres } from './test-postgres.js'
 
 /** Returns the value of a store's method, which must succeed. */
-export const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
+export const done = async <T>(stored: Stored<T>): Promise<T> => unwrap(await stored)
 
 /** Opens a storage with an agent on a new database, until the end of the test. */
 export async function storeScene(

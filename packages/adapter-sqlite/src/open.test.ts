@@ -1,4 +1,12 @@
-import { anAgent, aProject, aWebhook, fakeIds, newMessage } from '@org/agent-messaging-testing'
+import {
+  anAgent,
+  aProject,
+  aWebhook,
+  fakeIds,
+  newMessage,
+  unwrap,
+  unwrapError,
+} from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import {
   chmodSync,
@@ -48,8 +56,8 @@ it('the storage keeps rows when it is reopened', async () => {
   await storage.agents.create(agent, 1_000)
   await storage.close()
   const reopened = openSqliteStorage({ path })
-  expect((await reopened.credentials.getProject(project.id))._unsafeUnwrap()).toEqual(project)
-  expect((await reopened.agents.get(project.id, agent.id))._unsafeUnwrap()).toEqual(agent)
+  expect(unwrap(await reopened.credentials.getProject(project.id))).toEqual(project)
+  expect(unwrap(await reopened.agents.get(project.id, agent.id))).toEqual(agent)
   await reopened.close()
 })
 
@@ -80,7 +88,7 @@ it('two storages in memory share no rows, and both are alone', async () => {
   const one = openSqliteStorage({ path: ':memory:' })
   const other = openSqliteStorage({ path: ':memory:' })
   await one.credentials.createProject(aProject())
-  expect((await other.credentials.getProject(aProject().id))._unsafeUnwrap()).toBeUndefined()
+  expect(unwrap(await other.credentials.getProject(aProject().id))).toBeUndefined()
   expect([one.alone, other.alone]).toEqual([true, true])
   await Promise.all([one.close(), other.close()])
 })
@@ -88,13 +96,13 @@ it('two storages in memory share no rows, and both are alone', async () => {
 it('a ping succeeds while the file can be written', async () => {
   const path = tempFile()
   const storage = openSqliteStorage({ path, busyTimeoutMs: 0 })
-  expect((await storage.ping()).isOk()).toBe(true)
+  expect((await storage.ping()).ok).toBe(true)
   const other = new Database(path)
   other.exec('begin immediate')
-  expect((await storage.ping())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
+  expect(unwrapError(await storage.ping())).toMatchObject({ kind: 'unavailable' })
   other.close()
   await storage.close()
-  expect((await storage.ping())._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
+  expect(unwrapError(await storage.ping())).toMatchObject({ kind: 'unavailable' })
 })
 
 it('a write waits for another process, and the event loop continues', async () => {
@@ -105,10 +113,10 @@ it('a write waits for another process, and the event loop continues', async () =
   const written = storage.credentials.createProject(aProject())
   // On a blocked thread, this loop could not end before the busy timeout.
   for (let turns = 0; turns < 10; turns++) await new Promise((turn) => setTimeout(turn, 1))
-  expect((await storage.credentials.getProject(aProject().id))._unsafeUnwrap()).toBeUndefined()
+  expect(unwrap(await storage.credentials.getProject(aProject().id))).toBeUndefined()
   other.close()
-  expect((await written).isOk()).toBe(true)
-  expect((await storage.credentials.getProject(aProject().id))._unsafeUnwrap()).toEqual(aProject())
+  expect((await written).ok).toBe(true)
+  expect(unwrap(await storage.credentials.getProject(aProject().id))).toEqual(aProject())
   await storage.close()
 })
 
@@ -125,7 +133,7 @@ it('the storage accepts maxQueuedWrites queued writes', async () => {
     storage.agents.create(agent, 1_000),
     storage.messages.accept(newMessage(agent)),
   ])
-  expect(results.map((result) => result.isOk())).toEqual([true, false])
+  expect(results.map((result) => result.ok)).toEqual([true, false])
   await storage.close()
 })
 
@@ -288,13 +296,13 @@ it.each<[string, (path: string) => void]>([
   const reported: string[] = []
   const storage = openSqliteStorage({ path, onDamage: (sentence) => reported.push(sentence) })
   const project = aProject()
-  expect((await storage.credentials.createProject(project)).isOk()).toBe(true)
+  expect((await storage.credentials.createProject(project)).ok).toBe(true)
   lose(path)
   for (let i = 0; i < 2; i++) {
     const created = await storage.credentials.createProject(aProject({ id: 'later' }))
-    expect(created._unsafeUnwrapErr().reason).toMatch(LOST)
+    expect(unwrapError(created).reason).toMatch(LOST)
   }
-  expect((await storage.ping())._unsafeUnwrapErr().reason).toMatch(LOST)
+  expect(unwrapError(await storage.ping()).reason).toMatch(LOST)
   expect(reported).toEqual([expect.stringMatching(LOST)])
   await storage.close()
 })
@@ -304,13 +312,13 @@ it('a file that is moved back is used again, with every write before and after',
   const storage = openSqliteStorage({ path })
   await storage.credentials.createProject(aProject({ id: 'before' }))
   renameSync(path, `${path}.moved`)
-  expect((await storage.ping()).isErr()).toBe(true)
+  expect(!(await storage.ping()).ok).toBe(true)
   renameSync(`${path}.moved`, path)
-  expect((await storage.ping()).isOk()).toBe(true)
+  expect((await storage.ping()).ok).toBe(true)
   await storage.credentials.createProject(aProject({ id: 'after' }))
   await storage.close()
   const reopened = openSqliteStorage({ path })
   const listed = await reopened.credentials.listProjects({ limit: 10 })
-  expect(listed._unsafeUnwrap().data.map(({ id }) => id)).toEqual(['before', 'after'])
+  expect(unwrap(listed).data.map(({ id }) => id)).toEqual(['before', 'after'])
   await reopened.close()
 })

@@ -1,6 +1,11 @@
-import type { Storage, Stored, TakenOver, Unavailable } from '@org/agent-messaging-core/storage'
+import {
+  failure,
+  type Storage,
+  type Stored,
+  type TakenOver,
+  type Unavailable,
+} from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
-import { errAsync } from 'neverthrow'
 import { statSync } from 'node:fs'
 import { removeNotes } from './database/chunk-relay.js'
 import { openConnection } from './database/connection.js'
@@ -133,10 +138,8 @@ function openStorage({
       db.close()
       liveness.close()
     }
-    const ping: Storage['ping'] = () => (damage.found ? errAsync(damage.found) : stores.ping())
     return {
       ...stores,
-      ping,
       close: async () => close(),
       path,
       alone: liveness.alone,
@@ -150,8 +153,8 @@ function openStorage({
 }
 
 /**
- * Starts no new work once the file is damaged: results that cannot be stored would repeat it
- * without end. Results of work in flight are still stored where that is possible.
+ * Starts no new work, and fails each ping, once the file is damaged: results that cannot be stored
+ * would repeat the work without end. Results of work in flight are still stored where that is possible.
  */
 function withoutNewWork<Stores extends Omit<Storage, 'close'>>(
   stores: Stores,
@@ -161,9 +164,9 @@ function withoutNewWork<Stores extends Omit<Storage, 'close'>>(
     <A extends readonly unknown[], T>(method: (...args: A) => Stored<T>) =>
     (...args: A): Stored<T> => {
       const found = damage()
-      return found ? errAsync(found) : method(...args)
+      return found ? Promise.resolve(failure(found)) : method(...args)
     }
-  const { messages, deliveries } = stores
+  const { messages, deliveries, ping } = stores
   return {
     ...stores,
     messages: {
@@ -172,6 +175,7 @@ function withoutNewWork<Stores extends Omit<Storage, 'close'>>(
       claimRunnable: unlessDamaged(messages.claimRunnable),
     },
     deliveries: { ...deliveries, claimDue: unlessDamaged(deliveries.claimDue) },
+    ping: unlessDamaged(ping),
   }
 }
 

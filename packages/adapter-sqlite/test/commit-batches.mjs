@@ -8,6 +8,6 @@ for (let batch = 0; batch < Number(batches); batch++) {
     storage.credentials.replaceSetting(`${batch} ${n}`, undefined, 'x'),
   )
   for (const written of await Promise.all(writes))
-    if (written.isErr()) throw new Error(written.error.reason)
+    if (!written.ok) throw new Error(written.error.reason)
 }
 process.exit() // without closing, because the checkpoint of a close syncs too

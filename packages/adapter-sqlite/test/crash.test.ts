@@ -7,6 +7,8 @@ import {
   BUILT_AT,
   fakeIds,
   newMessage,
+  unwrap,
+  mapped,
 } from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 import { openSqliteStorage, type SqliteStorage } from '../src/index.js'
@@ -45,8 +47,8 @@ async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
     now,
     until,
   })
-  const deliveries = await storage.deliveries
-    .claimDue({
+  const deliveries = await mapped(
+    storage.deliveries.claimDue({
       now,
       until,
       limit: 100,
@@ -55,9 +57,10 @@ async function claimAll(storage: SqliteStorage, agent: Agent, now = NOW) {
       retries: 100,
       rooms: new Map(),
       except: new Set(),
-    })
-    .map((claims) => [...claims.deliveries])
-  return { messages: messages._unsafeUnwrap(), deliveries: deliveries._unsafeUnwrap() }
+    }),
+    (claims) => [...claims.deliveries],
+  )
+  return { messages: unwrap(messages), deliveries: unwrap(deliveries) }
 }
 
 it('the claims of a killed process are due at once when the file is opened again', async () => {
@@ -86,7 +89,7 @@ it('a probe of a killed process is repeated at once, and other open circuits do 
   const path = tempFile()
   const { agent } = await storageWithWork(path)
   const storage = openSqliteStorage({ path })
-  const [probed] = (await storage.webhooks.list(agent.projectId, { limit: 1 }))._unsafeUnwrap().data
+  const [probed] = unwrap(await storage.webhooks.list(agent.projectId, { limit: 1 })).data
   const health = {
     consecutiveFailures: 5,
     circuit: { kind: 'open', until: NOW, trips: 1 },
@@ -105,7 +108,7 @@ it('a probe of a killed process is repeated at once, and other open circuits do 
   expect((await claimAll(reopened, agent)).deliveries).toMatchObject([
     { webhook: { id: probed?.id }, lease: { token: 2 } },
   ])
-  expect((await reopened.webhooks.get(agent.projectId, open.id))._unsafeUnwrap()).toEqual(open)
+  expect(unwrap(await reopened.webhooks.get(agent.projectId, open.id))).toEqual(open)
   await reopened.close()
 })
 
@@ -172,7 +175,7 @@ it('opening the file does not change deferred runs and backoffs', async () => {
     responseTimeMs: 1,
   } as const
   expect(
-    (await reopened.messages.recordRun({ ...deferred, state: answered, now: NOW }))._unsafeUnwrap(),
+    unwrap(await reopened.messages.recordRun({ ...deferred, state: answered, now: NOW })),
   ).toMatchObject({
     kind: 'recorded',
   })

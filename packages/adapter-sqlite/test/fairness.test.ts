@@ -10,6 +10,8 @@ import {
   BUILT_AT,
   fakePlatform,
   PROJECT_ID,
+  mapped,
+  unwrap,
 } from '@org/agent-messaging-testing'
 import { GroupCommitter } from '../src/database/group-committer.js'
 import { openConnection } from '../src/database/connection.js'
@@ -100,9 +102,11 @@ async function claim(
   query = {},
 ): Promise<{ claimed: ClaimedDelivery[]; rows: number }> {
   const before = rows()
-  const claimed = (
-    await storage.deliveries.claimDue({ ...all, ...query }).map((claims) => [...claims.deliveries])
-  )._unsafeUnwrap()
+  const claimed = unwrap(
+    await mapped(storage.deliveries.claimDue({ ...all, ...query }), (claims) => [
+      ...claims.deliveries,
+    ]),
+  )
   return { claimed, rows: rows() - before }
 }
 

@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 // A process that opens the storage, claims the due work of an agent, reports it, and holds the
 // claims until it is killed.
 import { openSqliteStorage } from '@org/agent-messaging-adapter-sqlite'
@@ -20,6 +21,6 @@ process.on('disconnect', () => process.exit())
 setInterval(() => globalThis.gc?.(), 10)
 process.send({
   alone: storage.alone,
-  messages: messages._unsafeUnwrap().map(({ message }) => message.id),
-  deliveries: claimed._unsafeUnwrap().deliveries.map(({ delivery }) => delivery.id),
+  messages: unwrap(messages).map(({ message }) => message.id),
+  deliveries: unwrap(claimed).deliveries.map(({ delivery }) => delivery.id),
 })

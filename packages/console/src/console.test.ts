@@ -1,9 +1,9 @@
+import { success } from '@org/agent-messaging-core/storage'
 import { orUndefined } from '@org/agent-messaging-core/runtime'
 import { refusalOf } from '@org/agent-messaging-testing'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { defaultLimits, PERMISSIONS, type Permission } from '@org/agent-messaging-core'
-import { okAsync } from 'neverthrow'
 import { describe, expect, it, vi } from 'vitest'
 import { cookieOf, ORIGIN, scene } from '../test/scene.js'
 import { createConsole } from './console.js'
@@ -631,7 +631,7 @@ it('the overview has the people of today so far, and those of yesterday', async 
   await jump(25 * HOUR)
   await clock.advance(60_000)
   expect(await tile()).toEqual(['0', 'since 00:00 UTC, yesterday 2; the list has their messages'])
-  storage.counts.people = () => okAsync({ people: 10_000, next: 'x' })
+  storage.counts.people = () => Promise.resolve(success({ people: 10_000, next: 'x' }))
   const reading = tile()
   await clock.advance(0)
   expect((await reading)[0]).toBe('at least 10,000')

@@ -151,8 +151,8 @@ export function createService(options: ServiceOptions): MessagingService {
 /** Waits for the storage. Returns false if the service stops first. */
 async function isReady(platform: Platform, follower: JumpFollower): Promise<boolean> {
   const checked = await retryUntilStored(platform, platform.checkMasterKey)
-  if (checked.isOk()) await follower.followSinceLastWrite()
-  return checked.isOk()
+  if (checked.ok) await follower.followSinceLastWrite()
+  return checked.ok
 }
 
 const runtimeKindOf = (runtime: AgentRuntime): RuntimeKind => ({

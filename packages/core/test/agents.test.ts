@@ -1,9 +1,14 @@
-import { errAsync, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
 import { failure, success, isUuid } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
-import { fakeCrypto, fakeRuntime, newMessage, refusalOf } from '@org/agent-messaging-testing'
+import {
+  fakeCrypto,
+  fakeRuntime,
+  newMessage,
+  refusalOf,
+  mapped,
+} from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {
@@ -633,7 +638,7 @@ describe('the supervisor', () => {
     const { service, storage, ref, project, clock, runtime, post } = await scene()
     const { changeState } = storage.agents
     const slowly = (change: Parameters<typeof changeState>[0]) =>
-      ResultAsync.fromSafePromise(clock.sleep(1_500)).andThen(() => changeState(change))
+      clock.sleep(1_500).then(() => changeState(change))
     Object.assign(storage.agents, { changeState: slowly })
     const creating = service.agents.create({
       projectId: project.id,
@@ -713,7 +718,9 @@ describe('the supervisor', () => {
     let calls = 0
     Object.assign(storage.agents, {
       get: (...args: Parameters<typeof get>) =>
-        ++calls === 2 ? errAsync({ kind: 'unavailable', reason: 'x' }) : get(...args),
+        ++calls === 2
+          ? Promise.resolve(failure({ kind: 'unavailable', reason: 'x' }))
+          : get(...args),
     })
     expect((await service.agents.stop(ref)).desiredState).toBe('stopped')
   })
@@ -746,7 +753,7 @@ describe('changing an agent', () => {
     // Started between the look and the change.
     const { update } = storage.agents
     Object.assign(storage.agents, {
-      update: (...args: Parameters<typeof update>) => update(...args).map(() => 'not_stopped'),
+      update: (...args: Parameters<typeof update>) => mapped(update(...args), () => 'not_stopped'),
     })
     expect(await kindOf({ runtime: { kind: 'fake' } })).toBe('agent_not_stopped')
   })
@@ -801,9 +808,10 @@ describe('deleting an agent', () => {
     let late = 0
     Object.assign(storage.messages, {
       list: (...args: Parameters<typeof list>) =>
-        list(...args).andThrough(() =>
-          storage.messages.accept(newMessage(bot, { sessionId: `late ${++late}` })),
-        ),
+        mapped(list(...args), async (page) => {
+          await storage.messages.accept(newMessage(bot, { sessionId: `late ${++late}` }))
+          return page
+        }),
     })
     const refused = await refusalOf(service.agents.delete({ ...ref, force: true }))
     expect(refused).toEqual({ kind: 'agent_busy' })
@@ -825,7 +833,9 @@ it.each(['start', 'stop', 'update', 'delete'] as const)(
     const { get } = storage.agents
     Object.assign(storage.agents, {
       get: (...args: Parameters<typeof get>) =>
-        get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id)),
+        mapped(get(...args), (agent) =>
+          storage.agents.delete(ref.projectId, bot.id).then(() => agent),
+        ),
     })
     expect((await refusalOf(service.agents[action]({ ...ref, change: {} }))).kind).toBe(
       'agent_not_found',
@@ -838,13 +848,15 @@ it.each(['create', 'start', 'stop', 'update'] as const)(
   async (action) => {
     const { service, storage, ref, project } = await scene()
     const { get, create, update } = storage.agents
-    const vanish = () =>
+    const vanish = <T>(answer: T): T => {
       Object.assign(storage.agents, {
-        get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined),
+        get: (...args: Parameters<typeof get>) => mapped(get(...args), () => undefined),
       })
+      return answer
+    }
     Object.assign(storage.agents, {
-      create: (...args: Parameters<typeof create>) => create(...args).andTee(vanish),
-      update: (...args: Parameters<typeof update>) => update(...args).andTee(vanish),
+      create: (...args: Parameters<typeof create>) => mapped(create(...args), vanish),
+      update: (...args: Parameters<typeof update>) => mapped(update(...args), vanish),
     })
     const input = {
       projectId: project.id,

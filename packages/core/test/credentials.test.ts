@@ -1,4 +1,4 @@
-import { BUILT_AT, refusalOf } from '@org/agent-messaging-testing'
+import { BUILT_AT, refusalOf, unwrap } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
@@ -15,9 +15,7 @@ describe('an API key', () => {
     expect(apiKey).toMatchObject({ projectId: project.id, permissions: ['project:message'] })
     expect(await service.keys.authenticate(key)).toEqual(apiKey)
     expect(
-      JSON.stringify(
-        (await storage.credentials.listKeys(project.id, { limit: 10 }))._unsafeUnwrap(),
-      ),
+      JSON.stringify(unwrap(await storage.credentials.listKeys(project.id, { limit: 10 }))),
     ).not.toContain(key)
   })
   it('gets the same error if it is unknown, mistyped, revoked or expired', async () => {

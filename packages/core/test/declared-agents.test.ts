@@ -1,3 +1,4 @@
+import { failure } from '@org/agent-messaging-core/storage'
 import { success } from '@org/agent-messaging-core/runtime'
 import {
   createService,
@@ -5,8 +6,13 @@ import {
   type JsonObject,
   type ServiceOptions,
 } from '@org/agent-messaging-core'
-import { fakeCrypto, fakePlatform, fakeRuntime, refusalOf } from '@org/agent-messaging-testing'
-import { errAsync } from 'neverthrow'
+import {
+  fakeCrypto,
+  fakePlatform,
+  fakeRuntime,
+  refusalOf,
+  unwrap,
+} from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 
 const bot: AgentSettings = { name: 'bot', runtime: { kind: 'model', model: 'small', apiKey: 'k1' } }
@@ -45,7 +51,7 @@ async function scene() {
     const [started] = runtime.starts
     return { ...started?.agent.runtime.options, ...started?.secrets, signingSecret: undefined }
   }
-  const agent = async (name = 'bot') => (await storage.agents.get(projectId, name))._unsafeUnwrap()
+  const agent = async (name = 'bot') => unwrap(await storage.agents.get(projectId, name))
   /** A person changes the settings in the console. */
   const change = async (settings: Partial<AgentSettings>) => {
     await storage.agents.changeState({
@@ -264,7 +270,9 @@ describe('a refused declaration', () => {
     })
     await agents.declare({ projectId, agents: [bot] })
     expect(await declare({ concurrency: 0 })).toMatchObject({ kind: 'invalid', agent: 'bot' })
-    Object.assign(storage.agents, { get: () => errAsync({ kind: 'unavailable', reason: 'away' }) })
+    Object.assign(storage.agents, {
+      get: () => Promise.resolve(failure({ kind: 'unavailable', reason: 'away' })),
+    })
     expect(await declare({})).toMatchObject({ kind: 'unavailable', agent: 'bot' })
   })
 })

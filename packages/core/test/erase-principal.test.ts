@@ -1,4 +1,5 @@
-import { refusalOf } from '@org/agent-messaging-testing'
+import { type Stored } from '@org/agent-messaging-core/storage'
+import { refusalOf, mapped } from '@org/agent-messaging-testing'
 import { type PrincipalTraces } from '@org/agent-messaging-core'
 import { defaultDispatchPolicy } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
@@ -228,12 +229,12 @@ function countdown(steps: number) {
     },
     step:
       <Step extends { readonly after: number; readonly countOnly: boolean }>(
-        erase: (step: Step) => { map(found: (value: object) => object): unknown },
+        erase: (step: Step) => Stored<object>,
       ) =>
       (step: Step) => {
         if (!step.countOnly) seen.places.push(step.after)
         seen.last = step
-        return erase(step).map((found) => ({
+        return mapped(erase(step), (found) => ({
           ...found,
           ...(step.after < steps - 1 && { next: step.after + 1 }),
         }))

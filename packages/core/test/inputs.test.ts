@@ -1,4 +1,4 @@
-import { refusalOf } from '@org/agent-messaging-testing'
+import { refusalOf, unwrap } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import type { EventPayload, RunOutcome, RunRequest } from '@org/agent-messaging-core/runtime'
 import { scene } from './scene.js'
@@ -263,7 +263,7 @@ describe('a stored question over the limits', () => {
       now: clock.now(),
       outgoing,
     })
-    expect(changed._unsafeUnwrap()?.kind).toBe('changed')
+    expect(unwrap(changed)?.kind).toBe('changed')
     return parts
   }
 

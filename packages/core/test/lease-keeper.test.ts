@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
-import { fakePlatform } from '@org/agent-messaging-testing'
+import { fakePlatform, unwrap } from '@org/agent-messaging-testing'
 
 it('the lease keeper has a lease before its run begins, until the run is long overdue, and no longer than it goes on', async () => {
   const said: string[] = []
@@ -67,7 +67,7 @@ it('the lease keeper has the leases of all messages accepted together before the
 
   said.length = 0
   await service.agents.update({ projectId, agent: 'bot', change: { concurrency: 3 } })
-  const [agent] = (await platform.storage.agents.listActive())._unsafeUnwrap()
+  const [agent] = unwrap(await platform.storage.agents.listActive())
   for (const sessionId of ['4', '5', '6']) {
     const facts = {
       id: platform.ids.next(),

@@ -1,4 +1,3 @@
-import { okAsync, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultPolicy } from '@org/agent-messaging-core'
 import {
@@ -7,7 +6,7 @@ import {
   defaultDispatchPolicy,
   defaultWebhookHealthPolicy,
 } from '@org/agent-messaging-core/runtime'
-import { fakePlatform, refused, refusalOf } from '@org/agent-messaging-testing'
+import { fakePlatform, refused, refusalOf, mapped } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
 const echo = {
@@ -202,12 +201,13 @@ describe('stopping the service', () => {
       Object.assign(storage.agents, {
         [method]: (...args: unknown[]) => {
           isAsked = true
-          return ResultAsync.fromSafePromise(late).andThen(() => ask(...args))
+          return late.then(() => ask(...args))
         },
       })
       const passing = service.tick({ budgetMs: 0 })
       await first.clock.until(() => isAsked)
       const stopping = service.stop()
+      await first.clock.advance(0)
       answer()
       await Promise.all([passing, stopping])
       expect(first.runtime.starts).toEqual([])
@@ -296,9 +296,7 @@ describe('stopping the service', () => {
     const late = new Promise<void>((resolve) => (answer = resolve))
     storage.deliveries.claimDue = (query) => {
       isAsked = true
-      return claimDue(query).andThen((claimed) =>
-        ResultAsync.fromSafePromise(late.then(() => claimed)),
-      )
+      return mapped(claimDue(query), (claimed) => late.then(() => claimed))
     }
     const passing = service.tick({ budgetMs: 60_000 })
     await clock.until(() => isAsked)
@@ -558,7 +556,8 @@ it('the service refuses an id without a kind, and more counts than one answer ca
     await refusalOf(service.stats({ ...asked, ...more }))
   expect(await refused({ id: 'an agent' })).toMatchObject({ issues: [{ path: 'id' }] })
   const row = { ...asked, subject: 'webhook', id: '', stepMs: 300_000, at: 0, counts: {} } as const
-  storage.counts.read = ({ limit = Infinity }) => okAsync(Array.from({ length: limit }, () => row))
+  storage.counts.read = ({ limit = Infinity }) =>
+    Promise.resolve(success(Array.from({ length: limit }, () => row)))
   expect(await refused({ by: 'webhook' })).toMatchObject({ issues: [{ path: 'from' }] })
 })
 

@@ -1,4 +1,4 @@
-import { okAsync } from 'neverthrow'
+import { success } from '@org/agent-messaging-core/storage'
 import { expect, it, vi } from 'vitest'
 import { scene } from './scene.js'
 
@@ -57,7 +57,7 @@ it('a search ends with the part that read as much as one page can', async () => 
   const nextCursor = '01a20782-5952-72eb-af3c-b6eec6425110'
   const search = vi
     .spyOn(storage.messages, 'search')
-    .mockReturnValue(okAsync({ data: [], nextCursor }))
+    .mockReturnValue(Promise.resolve(success({ data: [], nextCursor })))
   const found = await service.messages.search({ ...ref, text: 'rare', page: { limit: 25 } })
   expect(found).toEqual({ data: [], nextCursor })
   expect(search).toHaveBeenCalledTimes(1)

@@ -1,4 +1,4 @@
-import { okAsync } from 'neverthrow'
+import { success } from '@org/agent-messaging-core/storage'
 import { describe, expect, it } from 'vitest'
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 import { refused, refusalOf } from '@org/agent-messaging-testing'
@@ -97,7 +97,7 @@ describe('retention', () => {
     storage.messages.purge = ({ limit }) => {
       const purged = Math.min(limit, left)
       left -= purged
-      return okAsync({ removed: purged, looked: purged })
+      return Promise.resolve(success({ removed: purged, looked: purged }))
     }
     expect(await service.tick({ budgetMs: 1_000 })).toMatchObject({ purgedMessages: 2_000 })
   })

@@ -1,6 +1,6 @@
+import { failure } from '@org/agent-messaging-core/storage'
 import { createService, MasterKeyError } from '@org/agent-messaging-core'
-import { fakeCrypto, fakePlatform } from '@org/agent-messaging-testing'
-import { errAsync } from 'neverthrow'
+import { fakeCrypto, fakePlatform, unwrap } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 
 const PROBLEM =
@@ -42,7 +42,7 @@ describe('a service with another master key than that of its storage', () => {
     const { webhooks, agents, messages, hooks } = on(fakeCrypto('another'))
     const ref = { projectId, agent: 'bot' }
     const { data } = await messages.list({ ...ref, page: { limit: 1 } })
-    const before = (await storage.webhooks.list(projectId, { limit: 9 }))._unsafeUnwrap().data
+    const before = unwrap(await storage.webhooks.list(projectId, { limit: 9 })).data
     const webhook = { projectId, webhookId: before[0]?.id ?? '' }
     const hook = { url: 'https://mine.example/' }
     for (const call of [
@@ -55,7 +55,7 @@ describe('a service with another master key than that of its storage', () => {
       () => webhooks.rotateSecret(webhook),
     ])
       await expect(call()).rejects.toEqual(new MasterKeyError(PROBLEM))
-    const after = (await storage.webhooks.list(projectId, { limit: 9 }))._unsafeUnwrap().data
+    const after = unwrap(await storage.webhooks.list(projectId, { limit: 9 })).data
     expect(after).toEqual(before)
   })
 
@@ -81,7 +81,9 @@ it('a start waits for the storage, and a pass does nothing without it', async ()
   let isAway = true
   const { credentials } = storage
   const readSetting: typeof credentials.readSetting = (name) =>
-    isAway ? errAsync({ kind: 'unavailable', reason: 'away' }) : credentials.readSetting(name)
+    isAway
+      ? Promise.resolve(failure({ kind: 'unavailable', reason: 'away' }))
+      : credentials.readSetting(name)
   const service = on(fakeCrypto('own'), {
     ...storage,
     credentials: { ...credentials, readSetting },

@@ -1,6 +1,11 @@
 import { createService } from '@org/agent-messaging-core'
-import { accepted, fakePlatform, memoryWorkSignal, refused } from '@org/agent-messaging-testing'
-import { ResultAsync } from 'neverthrow'
+import {
+  accepted,
+  fakePlatform,
+  memoryWorkSignal,
+  refused,
+  mapped,
+} from '@org/agent-messaging-testing'
 import { expect, it } from 'vitest'
 
 // No process finds anything by a poll here.
@@ -70,7 +75,7 @@ it.each(['pause', 'delete', 'move'] as const)(
     const answered = new Promise<void>((resolve) => (answerClaim = resolve))
     Object.assign(storage.deliveries, {
       claimDue: (query: Parameters<typeof claimDue>[0]) =>
-        claimDue(query).andThrough(() => ResultAsync.fromSafePromise(answered)),
+        mapped(claimDue(query), (claims) => answered.then(() => claims)),
     })
     await first.webhooks.sendTestEvent(which)
     await clock.advance(0)

@@ -1,6 +1,5 @@
 import { createService } from '@org/agent-messaging-core'
 import { fakePlatform, fakeRuntime } from '@org/agent-messaging-testing'
-import { ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 
 const LEASE_MS = 30_000
@@ -159,8 +158,7 @@ describe('an agent that keeps state in its process, in a process that lacks its 
     const { own } = one.storage.agents
     let claim: () => void = () => undefined
     const slow = new Promise<void>((resolve) => (claim = resolve))
-    one.storage.agents.own = (request) =>
-      ResultAsync.fromSafePromise(slow).andThen(() => own(request))
+    one.storage.agents.own = (request) => slow.then(() => own(request))
     const creating = services[0].agents.create({
       ...{ projectId: ref.projectId, name: 'new', desiredState: 'running' },
       runtime: { kind: 'fake' },

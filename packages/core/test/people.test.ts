@@ -1,4 +1,5 @@
-import { okAsync, ResultAsync } from 'neverthrow'
+import { mapped } from '@org/agent-messaging-testing'
+import { success } from '@org/agent-messaging-core/storage'
 import { describe, expect, it } from 'vitest'
 import { defaultPolicy, type Policy } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
@@ -89,7 +90,7 @@ describe('people', () => {
 
   it('of today are counted up to a bound', async () => {
     const { storage, clock, service, ref } = await peopleScene()
-    storage.counts.people = () => okAsync({ people: 4_000, next: 'x' })
+    storage.counts.people = () => Promise.resolve(success({ people: 4_000, next: 'x' }))
     const reading = service.stats({ ...ref, step: '1d' })
     await clock.advance(0)
     const { peopleToday } = await reading
@@ -200,9 +201,10 @@ describe('people', () => {
     const { people } = storage.counts
     storage.counts.people = (query) => {
       storage.counts.people = people
-      return people(query).andThrough(() =>
-        ResultAsync.fromSafePromise(another().tick({ budgetMs: 1_000 })),
-      )
+      return mapped(people(query), async (page) => {
+        await another().tick({ budgetMs: 1_000 })
+        return page
+      })
     }
     await pass()
     expect(await peopleOfDays()).toEqual([1])

@@ -1,14 +1,14 @@
+import { success, failure } from '@org/agent-messaging-core/storage'
 import { createService } from '@org/agent-messaging-core'
 import { fakePlatform } from '@org/agent-messaging-testing'
-import { errAsync, okAsync } from 'neverthrow'
 import { expect, it } from 'vitest'
 
 it('a ping asks the storage once for all concurrent callers, and once more for a later caller', async () => {
   const platform = fakePlatform()
   const answers = [
-    okAsync<void>(undefined),
-    errAsync({ kind: 'unavailable', reason: 'away' } as const),
-    okAsync<void>(undefined),
+    Promise.resolve(success(undefined)),
+    Promise.resolve(failure({ kind: 'unavailable', reason: 'away' } as const)),
+    Promise.resolve(success(undefined)),
   ]
   let asked = 0
   const storage = { ...platform.storage, ping: () => answers[asked++] ?? platform.storage.ping() }

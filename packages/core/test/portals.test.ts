@@ -1,7 +1,7 @@
+import { success } from '@org/agent-messaging-core/storage'
 import { refusalOf } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { defaultLimits } from '@org/agent-messaging-core'
-import { ok, ResultAsync } from 'neverthrow'
 import { scene } from './scene.js'
 
 describe('a portal session', () => {
@@ -36,7 +36,7 @@ describe('reads by a link or a code', () => {
     const ends: (() => void)[] = []
     const held = () => {
       const end = new Promise<void>((resolve) => ends.push(resolve))
-      return new ResultAsync(end.then(() => ok(undefined)))
+      return end.then(() => success(undefined))
     }
     Object.assign(s.storage.portals, { open: held, findByDigest: held })
     Object.assign(s.storage.messages, { getHeld: held })

@@ -1,7 +1,6 @@
 import { success } from '@org/agent-messaging-core/runtime'
 import { createService, type ServiceOptions } from '@org/agent-messaging-core'
-import { fakeCrypto, fakePlatform } from '@org/agent-messaging-testing'
-import { okAsync } from 'neverthrow'
+import { fakeCrypto, fakePlatform, unwrap } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { webhookSecretContext } from '../src/domain/webhooks/webhook.js'
 
@@ -61,9 +60,9 @@ describe('another master key', () => {
       Authorization: KEY,
       'webhook-signature': expect.stringContaining(' v1,') as string,
     })
-    const [agent] = (await storage.agents.list(projectId, { limit: 9 }))
-      ._unsafeUnwrap()
-      .data.filter(({ name }) => name === 'fake')
+    const [agent] = unwrap(await storage.agents.list(projectId, { limit: 9 })).data.filter(
+      ({ name }) => name === 'fake',
+    )
     expect(
       fakeCrypto('new').unseal(
         agent?.runtime.secrets ?? webhook.secret,
@@ -115,7 +114,7 @@ describe('another master key', () => {
     })
     await storage.webhooks.update(projectId, webhook.id, { headers: null, updatedAt: 0 })
     await reseal(on(fakeCrypto('new', ['old'])))
-    const resealed = (await storage.webhooks.get(projectId, webhook.id))._unsafeUnwrap()
+    const resealed = unwrap(await storage.webhooks.get(projectId, webhook.id))
     expect([resealed?.secret, resealed?.previousSecret?.secret]).toEqual([
       sealed(crypto),
       sealed(crypto),
@@ -129,7 +128,9 @@ describe('another master key', () => {
       ...platform.storage.webhooks,
       reseal: ({ after }: { readonly after: number }) => {
         steps.push(after)
-        return okAsync({ resealed: 1, unopened: 0, ...(after < 20 && { next: after + 10 }) })
+        return Promise.resolve(
+          success({ resealed: 1, unopened: 0, ...(after < 20 && { next: after + 10 }) }),
+        )
       },
     }
     const service = createService({

@@ -1,5 +1,4 @@
-import { refusalOf } from '@org/agent-messaging-testing'
-import { ResultAsync } from 'neverthrow'
+import { refusalOf, mapped } from '@org/agent-messaging-testing'
 import { describe, expect, it, vi } from 'vitest'
 import type { AgentRuntime, FinishedRun, RunOutcome } from '@org/agent-messaging-core/runtime'
 import { failedRun } from '@org/agent-messaging-core/runtime'
@@ -73,9 +72,7 @@ describe('messages whose acceptance hangs', () => {
     const { send, post, clock, runtime, storage } = await scene({ agent: { concurrency: 2 } })
     const { accept } = storage.messages
     vi.spyOn(storage.messages, 'accept').mockImplementation((message) =>
-      message.sessionId === 'locked'
-        ? new ResultAsync(new Promise<never>(() => undefined))
-        : accept(message),
+      message.sessionId === 'locked' ? new Promise<never>(() => undefined) : accept(message),
     )
     for (let n = 0; n < 3; n++) void send('hi', { sessionId: 'locked' })
     const { id } = await post()
@@ -88,7 +85,7 @@ describe('a message that comes during a claim', () => {
   it('runs without waiting for the claim if its agent has many free slots', async () => {
     const { post, clock, runtime, storage } = await scene({ agent: { concurrency: 16 } })
     vi.spyOn(storage.messages, 'claimRunnable').mockReturnValueOnce(
-      new ResultAsync(new Promise<never>(() => undefined)),
+      new Promise<never>(() => undefined),
     )
     await clock.advance(500)
     const { id } = await post()
@@ -103,7 +100,7 @@ describe('a message that comes while the slots are taken by a claim that is too 
     let comeBack = (): void => undefined
     const back = new Promise<void>((resolve) => (comeBack = resolve))
     vi.spyOn(storage.messages, 'claimRunnable').mockImplementationOnce((query) =>
-      claimRunnable(query).andThen((none) => ResultAsync.fromSafePromise(back).map(() => none)),
+      mapped(claimRunnable(query), (none) => back.then(() => none)),
     )
     await clock.advance(500)
     const { id } = await post()
@@ -122,9 +119,7 @@ describe('a beat that hangs, as when another client has locked a session', () =>
     const { extendLeases } = storage.messages
     const hanging: (() => void)[] = []
     vi.spyOn(storage.messages, 'extendLeases').mockImplementation((held, until) =>
-      ResultAsync.fromSafePromise(new Promise<void>((resolve) => hanging.push(resolve))).andThen(
-        () => extendLeases(held, until),
-      ),
+      new Promise<void>((resolve) => hanging.push(resolve)).then(() => extendLeases(held, until)),
     )
     const { id } = await post()
     await clock.until(() => hanging.length === 1)
@@ -529,7 +524,7 @@ describe('a deferred run', () => {
     await clock.advance(0)
     const { get } = storage.agents
     Object.assign(storage.agents, {
-      get: (...args: Parameters<typeof get>) => get(...args).map(() => undefined),
+      get: (...args: Parameters<typeof get>) => mapped(get(...args), () => undefined),
     })
     const run = failedRun('RUNTIME_ERROR', 'no', true)
     expect((await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind).toBe(
@@ -584,8 +579,7 @@ describe('a callback is refused', () => {
     const { runToken } = runOf(runtime)
     const { recordRun } = storage.messages
     let meanwhile = async (): Promise<unknown> => service.messages.cancel({ ...ref, messageId: id })
-    storage.messages.recordRun = (record) =>
-      ResultAsync.fromSafePromise(meanwhile()).andThen(() => recordRun(record))
+    storage.messages.recordRun = (record) => meanwhile().then(() => recordRun(record))
     const problem = async (of: string, token: string) =>
       (await refusalOf(service.messages.answer({ messageId: of, runToken: token, run }))).kind
     expect(await problem(id, runToken)).toBe('run_superseded')

@@ -1,5 +1,5 @@
 import { errorIn } from '@org/agent-messaging-core/runtime'
-import { refusalOf } from '@org/agent-messaging-testing'
+import { refusalOf, mapped } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { scene } from './scene.js'
@@ -247,7 +247,9 @@ describe('a send is refused, and nothing is stored,', () => {
     const get = storage.agents.get
     Object.assign(storage.agents, {
       get: (...args: Parameters<typeof get>) =>
-        get(...args).andThrough(() => storage.agents.delete(ref.projectId, bot.id)),
+        mapped(get(...args), (agent) =>
+          storage.agents.delete(ref.projectId, bot.id).then(() => agent),
+        ),
     })
     expect((await refusalOf(send())).kind).toBe('agent_not_found')
   })

@@ -1,4 +1,4 @@
-import { refusalOf } from '@org/agent-messaging-testing'
+import { refusalOf, mapped, unwrap } from '@org/agent-messaging-testing'
 import type { Message } from '@org/agent-messaging-core'
 import type { RunRequest } from '@org/agent-messaging-core/runtime'
 import { describe, expect, it } from 'vitest'
@@ -114,7 +114,7 @@ describe('sessions', () => {
       .data[0] as Message
     const cancelOpen = async (sessionId?: string): Promise<void> => {
       const filter = { agentId, projectId, ...(sessionId !== undefined && { sessionId }) }
-      const open = (await storage.messages.list(filter, { limit: 200 }))._unsafeUnwrap().data
+      const open = unwrap(await storage.messages.list(filter, { limit: 200 })).data
       for (const { id: messageId } of open)
         await storage.messages.cancel({
           agentId,
@@ -125,9 +125,9 @@ describe('sessions', () => {
         })
     }
     await cancelOpen('s')
-    expect(
-      (await storage.messages.erase({ agentId, projectId, sessionId: 's' }))._unsafeUnwrap(),
-    ).toBe('erased')
+    expect(unwrap(await storage.messages.erase({ agentId, projectId, sessionId: 's' }))).toBe(
+      'erased',
+    )
     await clock.advance(5_000)
     expect(service.load().waitingCallers).toBe(150)
     expect((await gone).message.sessionId).toBe('s')
@@ -146,7 +146,7 @@ describe('sessions', () => {
     const { sweep } = storage.messages
     Object.assign(storage.messages, {
       sweep: ({ limit }: { limit: number }) =>
-        sweep({ limit }).map(() => (sweeps++ === 0 ? limit : 0)),
+        mapped(sweep({ limit }), () => (sweeps++ === 0 ? limit : 0)),
     })
     const { id: messageId } = await post()
     await service.messages.cancel({ ...ref, messageId })

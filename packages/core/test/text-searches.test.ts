@@ -1,7 +1,6 @@
+import { success } from '@org/agent-messaging-core/storage'
 import { errorIn } from '@org/agent-messaging-core/runtime'
 import { refusalOf } from '@org/agent-messaging-testing'
-import { ok, ResultAsync, type Result } from 'neverthrow'
-import type { Message, Page, Unavailable } from '@org/agent-messaging-core/storage'
 import { expect, it, vi } from 'vitest'
 import { scene } from './scene.js'
 
@@ -16,10 +15,9 @@ async function heldSearches() {
   const ends: (() => void)[] = []
   vi.spyOn(storage.messages, 'search').mockImplementation(({ text = '' }) => {
     started.push(text)
-    const held = new Promise<Result<Page<Message>, Unavailable>>((resolve) =>
-      ends.push(() => resolve(ok({ data: [], nextCursor: null }))),
+    return new Promise((resolve) =>
+      ends.push(() => resolve(success({ data: [], nextCursor: null }))),
     )
-    return new ResultAsync(held)
   })
   const search = (text: string, projectId = made.project.id, abort = { aborted: false }) =>
     service.messages.search({ projectId, text, abort, page: PAGE })

@@ -1,6 +1,6 @@
+import { type Stored } from '@org/agent-messaging-core/storage'
 import { errorIn } from '@org/agent-messaging-core/runtime'
 import { defaultPolicy } from '@org/agent-messaging-core'
-import { ok, ResultAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { scene } from './scene.js'
 
@@ -18,12 +18,12 @@ async function slowScene(method: 'accept' | 'list', maxWaiting = 5_000) {
   const calls: string[] = []
   const ends: (() => void)[] = []
   const { messages } = s.storage
-  const original = messages[method] as (...input: never[]) => ResultAsync<unknown, never>
+  const original = messages[method] as (...input: never[]) => Stored<unknown>
   const held = (...input: never[]) => {
     const [{ projectId }] = input as unknown as [{ projectId: string }]
     calls.push(projectId)
     const end = new Promise<void>((resolve) => ends.push(resolve))
-    return new ResultAsync(end.then(() => ok(undefined))).andThen(() => original(...input))
+    return end.then(() => original(...input))
   }
   Object.assign(messages, { [method]: held })
   const endAll = async () => {

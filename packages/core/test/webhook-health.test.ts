@@ -1,4 +1,4 @@
-import { errAsync } from 'neverthrow'
+import { failure } from '@org/agent-messaging-core/storage'
 import { describe, expect, it } from 'vitest'
 import { createService, defaultLimits } from '@org/agent-messaging-core'
 import {
@@ -149,7 +149,8 @@ describe('a receiver that fails', () => {
   it('can be asked again for a delivery that no process could give up, once its lease has ended', async () => {
     const { send, clock, sender, requests, deliveries, service, which, storage } =
       await failingWebhook(refused(429, 86_400_000))
-    storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
+    storage.deliveries.release = () =>
+      Promise.resolve(failure({ kind: 'unavailable', reason: 'away' }))
     sender.hold()
     for (let n = 0; n < 9; n++) await send(String(n))
     sender.release()

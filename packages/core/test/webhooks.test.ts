@@ -1,5 +1,5 @@
+import { success } from '@org/agent-messaging-core/storage'
 import { verify } from '@octokit/webhooks-methods'
-import { okAsync } from 'neverthrow'
 import { describe, expect, it } from 'vitest'
 import { createService } from '@org/agent-messaging-core'
 import { nodeCrypto } from '@org/agent-messaging-core/node'
@@ -10,6 +10,7 @@ import {
   refused,
   unreachable,
   refusalOf,
+  mapped,
 } from '@org/agent-messaging-testing'
 import { scene } from './scene.js'
 
@@ -427,7 +428,7 @@ describe('changing a webhook', () => {
     const { get } = storage.webhooks
     Object.assign(storage.webhooks, {
       get: (...args: Parameters<typeof get>) =>
-        get(...args).andThrough(() => storage.webhooks.delete(...args)),
+        mapped(get(...args), (webhook) => storage.webhooks.delete(...args).then(() => webhook)),
     })
     expect(await kindOf({})).toBe('webhook_not_found')
   })
@@ -466,7 +467,7 @@ describe('a test event', () => {
     const { get } = storage.webhooks
     Object.assign(storage.webhooks, {
       get: (...args: Parameters<typeof get>) =>
-        get(...args).andThrough(() => storage.webhooks.delete(...args)),
+        mapped(get(...args), (webhook) => storage.webhooks.delete(...args).then(() => webhook)),
     })
     expect((await refusalOf(service.webhooks.sendTestEvent(which))).kind).toBe('webhook_not_found')
   })
@@ -569,7 +570,9 @@ describe('rotating a secret', () => {
     expect((await refusalOf(finishRotation(nothing))).kind).toBe('webhook_not_found')
     const { get } = platform.storage.webhooks
     const vanishing = (...args: Parameters<typeof get>) =>
-      get(...args).andThrough(() => platform.storage.webhooks.delete(...args))
+      mapped(get(...args), (webhook) =>
+        platform.storage.webhooks.delete(...args).then(() => webhook),
+      )
     Object.assign(platform.storage.webhooks, { get: vanishing })
     expect((await refusalOf(rotateSecret(which))).kind).toBe('webhook_not_found')
   })
@@ -601,7 +604,9 @@ describe('deleting a webhook', () => {
     const { another, ref, hook, storage, clock } = await scene()
     const { webhook } = await hook()
     const left = [1_000, 1_000, 7]
-    Object.assign(storage.deliveries, { cancelOrphans: () => okAsync(left.shift() ?? 0) })
+    Object.assign(storage.deliveries, {
+      cancelOrphans: () => Promise.resolve(success(left.shift() ?? 0)),
+    })
     await another().webhooks.delete({ projectId: ref.projectId, webhookId: webhook.id })
     await clock.advance(60_000)
     expect(left).toEqual([])

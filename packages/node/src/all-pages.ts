@@ -1,11 +1,11 @@
 import type { Page, PageOf } from '@org/agent-messaging-core'
-import { valueOrSetupError, type Call } from './setup-error.js'
+import { valueOrSetupError } from './setup-error.js'
 
 const PAGE_LENGTH = 100
 
 /** Reads all pages of a list. */
 export async function allPages<T>(
-  list: (page: PageOf) => Call<Page<T>>,
+  list: (page: PageOf) => Promise<Page<T>>,
   failure: string,
 ): Promise<T[]> {
   const rows: T[] = []

@@ -2,8 +2,7 @@ import type { Project } from '@org/agent-messaging-core'
 import type { Clock, Ids } from '@org/agent-messaging-core/runtime'
 import type { Storage, Stored } from '@org/agent-messaging-core/storage'
 import { allPages } from './all-pages.js'
-import { valueOrSetupError } from './setup-error.js'
-import { okAsync } from 'neverthrow'
+import { valueOf, valueOrSetupError } from './setup-error.js'
 
 const DEFAULT_PROJECT_SETTING = 'default-project'
 export const DEFAULT_PROJECT = 'default'
@@ -20,23 +19,16 @@ export async function ensureDefaultProject({
 }): Promise<Project> {
   const { credentials } = storage
   const failure = 'cannot create the project "default"'
-  const existing = (await allPages((page) => credentials.listProjects(page), failure)).find(
-    ({ name }) => name === DEFAULT_PROJECT,
-  )
-  const id = await valueOrSetupError(
-    initSetting(storage, DEFAULT_PROJECT_SETTING, existing?.id ?? ids.next()),
-    failure,
-  )
-  const created = await valueOrSetupError(credentials.getProject(id), failure)
+  const done = <T>(stored: Stored<T>): Promise<T> => valueOrSetupError(valueOf(stored), failure)
+  const projects = await allPages((page) => valueOf(credentials.listProjects(page)), failure)
+  const first = projects.find(({ name }) => name === DEFAULT_PROJECT)?.id ?? ids.next()
+  const isFirst = await done(credentials.replaceSetting(DEFAULT_PROJECT_SETTING, undefined, first))
+  const id = isFirst
+    ? first
+    : ((await done(credentials.readSetting(DEFAULT_PROJECT_SETTING))) ?? first)
+  const created = await done(credentials.getProject(id))
   if (created) return created
   const project = { id, name: DEFAULT_PROJECT, createdAt: clock.now() }
-  await valueOrSetupError(credentials.createProject(project), failure)
+  await done(credentials.createProject(project))
   return project
 }
-
-/** Sets the value if the setting has none. Returns the value that the setting has now. */
-const initSetting = ({ credentials }: Storage, name: string, value: string): Stored<string> =>
-  credentials
-    .replaceSetting(name, undefined, value)
-    .andThen((isSet) => (isSet ? okAsync(value) : credentials.readSetting(name)))
-    .map((stored) => stored ?? value)

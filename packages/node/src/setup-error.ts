@@ -1,4 +1,4 @@
-import { MessagingError, type Invalid, type Unavailable } from '@org/agent-messaging-core'
+import { MessagingError, type Invalid } from '@org/agent-messaging-core'
 import { errorIn } from '@org/agent-messaging-core/runtime'
 import type { Stored } from '@org/agent-messaging-core/storage'
 
@@ -22,23 +22,22 @@ export type Failure = Partial<Pick<Invalid, 'issues'>> & {
   /** The declared agent that was refused. */
   readonly agent?: string
 }
-/** A call of the service, or of its storage. */
-export type Call<T> = Promise<T> | Stored<T>
 
 /** Returns the value of a call, or throws the exception that `failed` makes of its error. */
-export async function valueOr<T>(call: Call<T>, failed: (error: Failure) => Error): Promise<T> {
-  const found = 'match' in call ? call.match((value) => value, raise) : call
-  return found.catch((thrown) => {
+export const valueOr = <T>(call: Promise<T>, failed: (error: Failure) => Error): Promise<T> =>
+  call.catch((thrown) => {
     throw failed(errorIn(thrown))
   })
-}
 
-function raise(error: Unavailable): never {
-  throw new MessagingError(error)
+/** Returns the value that a storage answers, or rejects as a call of the service does. */
+export async function valueOf<T>(stored: Stored<T>): Promise<T> {
+  const answer = await stored
+  if (answer.ok) return answer.value
+  throw new MessagingError(answer.error)
 }
 
 /** Returns the value, or throws a `SetupError` of the form `<failure>: <reason>`. */
-export const valueOrSetupError = <T>(call: Call<T>, failure: string): Promise<T> =>
+export const valueOrSetupError = <T>(call: Promise<T>, failure: string): Promise<T> =>
   valueOr(call, (error) => new SetupError(`${failure}: ${reasonOf(error)}`))
 
 /** An error without its own words has a kind such as `name_taken`. */

@@ -33,7 +33,7 @@ import {
   type ProgramLog,
 } from '@org/agent-messaging-runtime-process'
 import type { HostPool } from './open-database.js'
-import { SetupError, valueOrSetupError } from './setup-error.js'
+import { SetupError, valueOf, valueOrSetupError } from './setup-error.js'
 
 /** Agent functions by handler name. */
 export type AgentFunctions = Readonly<Record<string, AgentFunction>>
@@ -147,7 +147,7 @@ export async function wire(
 
   try {
     const checked = masterKeyProblem(storage, platform.crypto)
-    const problem = await valueOrSetupError(checked, 'cannot use the database')
+    const problem = await valueOrSetupError(valueOf(checked), 'cannot use the database')
     if (problem !== undefined) throw new SetupError(problem, 2)
   } catch (error) {
     await close()

@@ -8,7 +8,7 @@ export { withCors } from './http/cors.js'
 export { openDatabase, schemaVersion } from './open-database.js'
 export { isPostgresUrl } from './postgres-url.js'
 export { createPrivateDirectory, readOrCreateText } from './private-files.js'
-export { SetupError, valueOr, type Call } from './setup-error.js'
+export { SetupError, valueOf, valueOr } from './setup-error.js'
 export {
   wire,
   type AgentFunctions,

@@ -1,4 +1,4 @@
-import { SetupError, valueOr, type Call } from '@org/agent-messaging-node/wiring'
+import { SetupError, valueOr } from '@org/agent-messaging-node/wiring'
 import type { Invalid } from '@org/agent-messaging-core'
 
 /** Ends a start or a command with a message for the operator, without a stack trace. */
@@ -13,7 +13,7 @@ type Failure = {
 }
 
 /** Returns the value, or throws an OperatorError of the form `<failure>: <reason>`. */
-export const orFail = <T>(call: Call<T>, failure: string): Promise<T> =>
+export const orFail = <T>(call: Promise<T>, failure: string): Promise<T> =>
   valueOr(call, (error) => new OperatorError(`${failure}: ${reasonOf(error)}`))
 
 function reasonOf({ kind, reason, issues }: Failure) {

@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import { systemClock } from '@org/agent-messaging-core/node'
 import type { Clock } from '@org/agent-messaging-core/runtime'
 import { openPostgresStorage } from '@org/agent-messaging-adapter-postgres'
@@ -108,7 +109,7 @@ it('times do not move for a process that slept while others lived', async () => 
   const { storage } = await scene(0)
   const now = Date.now()
   const moved = async (from: number, to: number): Promise<boolean> =>
-    (await storage.moveTimes({ from, to, lastMove: 0 }))._unsafeUnwrap().hasMoved
+    unwrap(await storage.moveTimes({ from, to, lastMove: 0 })).hasMoved
   expect(await moved(now - 60 * MINUTE, now)).toBe(false)
   expect(await moved(now, now + 60 * MINUTE)).toBe(true)
   expect(await moved(now + MINUTE, now + 61 * MINUTE)).toBe(false)

@@ -1,3 +1,4 @@
+import { unwrap, unwrapError } from '@org/agent-messaging-testing'
 import type { Stored } from '@org/agent-messaging-core/storage'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext } from 'vitest'
@@ -29,14 +30,14 @@ describe('a transaction', () => {
       await run(insert, { id: 'a', value: Date.UTC(2030, 0, 1) })
       return one(sql<object, { value: number }>('select value from counters'), {})
     })
-    expect(value._unsafeUnwrap()).toEqual({ value: Date.UTC(2030, 0, 1) })
+    expect(unwrap(value)).toEqual({ value: Date.UTC(2030, 0, 1) })
     const failed = await gateway.write(async ({ run }) => {
       await run(insert, { id: 'b', value: 1 })
       throw new Error('half-way')
     })
-    expect(failed._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: 'half-way' })
+    expect(unwrapError(failed)).toEqual({ kind: 'unavailable', reason: 'half-way' })
     expect(
-      (await gateway.read(({ all }) => all(sql('select id from counters'), {})))._unsafeUnwrap(),
+      unwrap(await gateway.read(({ all }) => all(sql('select id from counters'), {}))),
     ).toEqual([{ id: 'a' }])
     await gateway.close()
   })
@@ -48,7 +49,7 @@ describe('a transaction', () => {
       before = await one(pid, {})
       throw new Error('half-way')
     })
-    expect((await gateway.read(({ one }) => one(pid, {})))._unsafeUnwrap()).toEqual(before)
+    expect(unwrap(await gateway.read(({ one }) => one(pid, {})))).toEqual(before)
     await gateway.close()
   })
   it('runs again after a unique violation, and then finds the row', async () => {
@@ -65,7 +66,7 @@ describe('a transaction', () => {
         return value
       })
     const values = await Promise.all(Array.from({ length: 8 }, (_, n) => findOrInsert(n)))
-    expect(new Set(values.map((value) => value._unsafeUnwrap())).size).toBe(1)
+    expect(new Set(values.map((value) => unwrap(value))).size).toBe(1)
     await gateway.close()
   })
   it.each(['40001', '40P01', '23505'])(
@@ -77,11 +78,11 @@ describe('a transaction', () => {
         if (++runs < 3) throw Object.assign(new Error('again'), { code })
         return 'done'
       })
-      expect([value._unsafeUnwrap(), runs]).toEqual(['done', 3])
+      expect([unwrap(value), runs]).toEqual(['done', 3])
       const never = await gateway.write(() =>
         Promise.reject(Object.assign(new Error('again'), { code })),
       )
-      expect(never._unsafeUnwrapErr()).toEqual({ kind: 'unavailable', reason: `${code}: again` })
+      expect(unwrapError(never)).toEqual({ kind: 'unavailable', reason: `${code}: again` })
       await gateway.close()
     },
   )
@@ -92,7 +93,7 @@ describe('a transaction', () => {
       select current_setting('transaction_isolation') as isolation, current_setting('lock_timeout') as lock,
         current_setting('idle_in_transaction_session_timeout') as idle`)
     const seen = await gateway.write(({ one }) => one(settings, {}))
-    expect(seen._unsafeUnwrap()).toEqual({ isolation: 'read committed', idle: '10s', lock: '10s' })
+    expect(unwrap(seen)).toEqual({ isolation: 'read committed', idle: '10s', lock: '10s' })
     await gateway.close()
   })
   it('is unavailable if the server closes its connection, and the next one succeeds', async () => {
@@ -102,18 +103,18 @@ describe('a transaction', () => {
       await pool.query('select pg_terminate_backend($1)', [own?.pid])
       return one(sql('select 1'), {})
     })
-    expect(cut.isErr()).toBe(true)
-    expect(
-      (await gateway.read(({ one }) => one(sql('select 1 as one'), {})))._unsafeUnwrap(),
-    ).toEqual({ one: 1 })
+    expect(!cut.ok).toBe(true)
+    expect(unwrap(await gateway.read(({ one }) => one(sql('select 1 as one'), {})))).toEqual({
+      one: 1,
+    })
     await gateway.close()
   })
   it('that runs finishes before a close, and a later one is refused', async () => {
     const { gateway } = await open()
     const writing = gateway.write(({ one }) => one(sql('select pg_sleep(0.05), 1 as one'), {}))
     await gateway.close()
-    expect((await writing)._unsafeUnwrap()).toMatchObject({ one: 1 })
-    expect((await gateway.read(async () => 1)).isErr()).toBe(true)
+    expect(unwrap(await writing)).toMatchObject({ one: 1 })
+    expect(!(await gateway.read(async () => 1)).ok).toBe(true)
   })
 })
 
@@ -143,10 +144,10 @@ describe.concurrent('a dead connection', () => {
     ],
   ])('fails %s, and the next one uses another connection', async ([, use], test) => {
     const { gateway, wire } = await silenced(test)
-    expect((await use(gateway)).isOk()).toBe(true)
+    expect((await use(gateway)).ok).toBe(true)
     wire.silence()
-    expect((await use(gateway))._unsafeUnwrapErr().reason).toContain('timeout')
-    expect((await use(gateway)).isOk()).toBe(true)
+    expect(unwrapError(await use(gateway)).reason).toContain('timeout')
+    expect((await use(gateway)).ok).toBe(true)
     await gateway.close()
   })
   it('is found by a test, with all others of the pool', async (test) => {
@@ -156,9 +157,9 @@ describe.concurrent('a dead connection', () => {
     await four(() => gateway.read((db) => db.one(slow, {})))
     wire.silence()
     const failed = await gateway.read((db) => db.one(one, {}))
-    expect(failed._unsafeUnwrapErr().reason).toContain('the connection did not answer')
+    expect(unwrapError(failed).reason).toContain('the connection did not answer')
     for (const read of await four(() => gateway.read((db) => db.one(slow, {}))))
-      expect(read.isOk()).toBe(true)
+      expect(read.ok).toBe(true)
     await gateway.close()
   })
   it('is not one that waits for a lock', async () => {
@@ -171,7 +172,7 @@ describe.concurrent('a dead connection', () => {
     await holder.query('select pg_sleep(1)')
     await holder.query('commit')
     holder.release()
-    expect((await waiting)._unsafeUnwrap()).toBe(1)
+    expect(unwrap(await waiting)).toBe(1)
     await gateway.close()
   })
   it.for(['its statement', 'its end'])(
@@ -185,9 +186,9 @@ describe.concurrent('a dead connection', () => {
           wire.silence()
           if (at === 'its statement') await db.one(one, {})
         })
-        expect(cut.isErr()).toBe(true)
+        expect(!cut.ok).toBe(true)
       }
-      expect((await gateway.read((db) => db.one(one, {}))).isOk()).toBe(true)
+      expect((await gateway.read((db) => db.one(one, {}))).ok).toBe(true)
       await gateway.close()
     },
   )
@@ -210,8 +211,7 @@ describe('a prepared statement', () => {
     onTestFinished(() => gateway.close())
     const prepared = async () =>
       (await pool.query<{ name: string }>('select name from pg_prepared_statements')).rows
-    const doubled = async (n: number) =>
-      (await gateway.read(({ one }) => one(double, { n })))._unsafeUnwrap()
+    const doubled = async (n: number) => unwrap(await gateway.read(({ one }) => one(double, { n })))
     return { pool, prepared, doubled }
   }
 

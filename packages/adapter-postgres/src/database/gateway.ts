@@ -1,6 +1,5 @@
-import { err, errAsync, ok, ResultAsync, type Result } from 'neverthrow'
 import type pg from 'pg'
-import { CLOSED, type Stored, type Unavailable } from '@org/agent-messaging-core/storage'
+import { CLOSED, failure, success, type Stored } from '@org/agent-messaging-core/storage'
 import type { Answer } from '@org/agent-messaging-sql-kit'
 import { arrayText } from './array-text.js'
 import { BatchSlots } from './batch-slots.js'
@@ -144,26 +143,22 @@ class OpenWork {
   #isClosed = false
   #onIdle = (): void => undefined
 
-  track<T>(start: () => Promise<T>): Stored<T> {
-    if (this.#isClosed) return errAsync(unavailable(CLOSED))
-    return new ResultAsync(this.#run(start))
+  async track<T>(start: () => Promise<T>): Stored<T> {
+    if (this.#isClosed) return failure(unavailable(CLOSED))
+    this.#running++
+    try {
+      return success(await start())
+    } catch (error) {
+      return failure(unavailableBecause(error))
+    } finally {
+      this.#running--
+      if (this.#running === 0) this.#onIdle()
+    }
   }
 
   async end(): Promise<void> {
     this.#isClosed = true
     if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
-  }
-
-  async #run<T>(start: () => Promise<T>): Promise<Result<T, Unavailable>> {
-    this.#running++
-    try {
-      return ok(await start())
-    } catch (error) {
-      return err(unavailableBecause(error))
-    } finally {
-      this.#running--
-      if (this.#running === 0) this.#onIdle()
-    }
   }
 }
 

@@ -6,6 +6,7 @@ import {
   fakeIds,
   newMessage,
   PROJECT_ID,
+  mapped,
 } from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
@@ -94,7 +95,7 @@ async function publish(count: number): Promise<readonly string[]> {
 }
 
 const claimDue = (): Promise<ClaimedDelivery[]> =>
-  done(storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]))
+  done(mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]))
 
 it('a claim of messages skips a locked session', async () => {
   await send('first')

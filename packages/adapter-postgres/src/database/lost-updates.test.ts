@@ -10,6 +10,7 @@ import {
   newMessage,
   PROJECT_ID,
   refused,
+  mapped,
 } from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
@@ -132,7 +133,7 @@ it('an answer that waits for a hook to be set reports to the hook', async () => 
       ),
   ])
   const claimed = await done(
-    one.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    mapped(one.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
   )
   expect(claimed.map(({ webhook }) => webhook)).toEqual([hook])
 })
@@ -174,7 +175,7 @@ it('concurrent failures of a webhook both count', async () => {
     )
   }
   const claims = await done(
-    one.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    mapped(one.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
   )
   const record = ({ deliveries }: Storage, { delivery, lease }: ClaimedDelivery) =>
     done(

@@ -87,7 +87,7 @@ it('serves the storage, the signal, the schema and a copy', async () => {
     await other.close()
     await storage.close()
   })
-  expect((await storage.ping()).isOk()).toBe(true)
+  expect((await storage.ping()).ok).toBe(true)
   const heard = vi.fn<() => void>()
   other.onAnnounced(heard)
   await vi.waitFor(

@@ -20,6 +20,8 @@ import {
   newMessage,
   PROJECT_ID,
   refused,
+  unwrap,
+  mapped,
 } from '@org/agent-messaging-testing'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
@@ -62,7 +64,7 @@ afterAll(async () => {
   await postgres.close()
 })
 
-const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
+const done = async <T>(stored: Stored<T>): Promise<T> => unwrap(await stored)
 const rows = async (table: string): Promise<number> =>
   Number(
     (await pool.query<{ count: string }>(`select count(*) from agent_messaging.${table}`)).rows[0]
@@ -366,7 +368,7 @@ it('an erasure of deliveries during attempts and purges leaves nothing behind an
       }),
     )
     const claims = await done(
-      storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+      mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
     )
     const attempt = { startedAt: NOW, durationMs: 1, outcome: refused() }
     const step = {
@@ -428,7 +430,7 @@ it('concurrent purges of the deliveries of one event delete the event', async ()
   const before = await rows('events')
   await publish(agent, 10)
   for (const { delivery } of await done(
-    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
   )) {
     await done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
   }
@@ -445,7 +447,7 @@ it('concurrent purges of the deliveries of one event delete the event', async ()
 async function refusedOnce(): Promise<ClaimedDelivery[]> {
   await publish(await newAgent(), 2)
   const claims = await done(
-    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
   )
   expect(claims).toHaveLength(2)
   await Promise.all(claims.map(refuse))
@@ -479,7 +481,9 @@ it('a delivery that several operators redeliver at once is claimed once', async 
     const claim = async () =>
       claims.push(
         ...(
-          await done(storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]))
+          await done(
+            mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
+          )
         ).map(({ delivery }) => delivery.id),
       )
     await Promise.all([
@@ -502,7 +506,7 @@ it('a cancelled delivery stays cancelled after a concurrent attempt', async () =
   for (const _ of ROUNDS) {
     await publish(await newAgent(), 2)
     const claims = await done(
-      storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+      mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
     )
     const cancel = ({ delivery }: ClaimedDelivery) =>
       done(storage.deliveries.cancel(PROJECT_ID, delivery.id, NOW))
@@ -516,7 +520,7 @@ it('a cancelled delivery stays cancelled after a concurrent attempt', async () =
 it('concurrent attempts of a delivery get different numbers, and only a valid claim records a refusal', async () => {
   await publish(await newAgent(), 2)
   const claims = await done(
-    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
   )
   const client = await pool.connect()
   await client.query(
@@ -555,7 +559,7 @@ it('attempts that wait for their webhooks leave connections for sends', async ()
   const agent = await newAgent()
   await publish(agent, 30)
   const claims = await done(
-    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
   )
   expect(claims).toHaveLength(30)
   const client = await pool.connect()
@@ -585,7 +589,7 @@ it('a success of a healthy webhook does not wait for a commit that changes the w
   const agent = await newAgent()
   await publish(agent, 1)
   const [claim] = await done(
-    storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]),
+    mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]),
   )
   if (!claim) throw new Error('no delivery was claimed')
   const client = await pool.connect()
@@ -635,7 +639,7 @@ it('a webhook that is enabled during a claim gets one probe', async () => {
   await done(storage.webhooks.create(webhook, 1_000))
   for (let n = 0; n < 5; n++) await publish(agent, 0)
   const claim = () =>
-    done(storage.deliveries.claimDue(CLAIM_ALL).map((claims) => [...claims.deliveries]))
+    done(mapped(storage.deliveries.claimDue(CLAIM_ALL), (claims) => [...claims.deliveries]))
   const host = await pool.connect()
   await host.query('begin; lock table agent_messaging.deliveries in access exclusive mode')
   const claimed = claim()

@@ -6,6 +6,7 @@ import {
   aWebhook,
   fakeIds,
   PROJECT_ID,
+  unwrap,
 } from '@org/agent-messaging-testing'
 import { listDeliveries } from '@org/agent-messaging-sql-kit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -28,15 +29,15 @@ beforeAll(async () => {
   const pool = await postgres.pool()
   gateway = createGateway(pool, true)
   const storage = await openPostgresStorage({ pool })
-  ;(await storage.credentials.createProject(aProject()))._unsafeUnwrap()
-  ;(await storage.webhooks.create(webhook, 1))._unsafeUnwrap()
+  unwrap(await storage.credentials.createProject(aProject()))
+  unwrap(await storage.webhooks.create(webhook, 1))
   const nextDeliveryId = () => made[made.push(ids.next()) - 1] as string
   for (let n = 1; n <= 35; n++) {
     const event = anEvent(agent, {
       id: ids.next(),
       name: [3, 4, 30].includes(n) ? 'agent.error' : 'agent.started',
     })
-    ;(await gateway.write((db) => fanOut(db, { events: [event], nextDeliveryId })))._unsafeUnwrap()
+    unwrap(await gateway.write((db) => fanOut(db, { events: [event], nextDeliveryId })))
   }
 })
 afterAll(async () => {
@@ -45,11 +46,11 @@ afterAll(async () => {
 })
 
 const list = async (filter: RedeliverFilter, cursor?: string | null) =>
-  (
+  unwrap(
     await gateway.read((db) =>
       perform(db, listDeliveries, filter, { limit: 2, ...(cursor && { cursor }) }, LOOK_AT),
-    )
-  )._unsafeUnwrap()
+    ),
+  )
 
 it.each<Partial<RedeliverFilter>>([
   {},

@@ -6,15 +6,14 @@ import {
   type DeliveryStore,
   type RecordedAttempt,
   type Stored,
+  success,
   toWebhook,
-  type Unavailable,
   type Webhook,
   webhookColumns,
   type WebhookColumns,
   type WebhookRow,
 } from '@org/agent-messaging-core/storage'
 import { appendCounts, selectWebhook, updateWebhook } from '@org/agent-messaging-sql-kit'
-import { ok, okAsync, type Result, ResultAsync } from 'neverthrow'
 import type { Gateway, Queries } from '../database/gateway.js'
 import { dialect, perform } from '../database/operations.js'
 import { jsonRows, sql } from '../database/sql.js'
@@ -73,24 +72,33 @@ export function attemptRecorder({ read, grouped }: Gateway): DeliveryStore['reco
   async function recordIfHealthChanges(
     attempt: AttemptRecord,
     decideHealth: DecideHealth,
-  ): Promise<Result<RecordedAttempt | undefined, Unavailable>> {
+  ): Stored<RecordedAttempt | undefined> {
     // A failure always changes the webhook.
     const effect =
       attempt.attempt.outcome.kind === 'accepted'
         ? await read((db) => effectOfSuccess(db, attempt.deliveryId, decideHealth))
-        : ok('change' as const)
-    if (effect.isErr() || !effect.value) return effect.map(() => undefined)
+        : success('change' as const)
+    if (!effect.ok) return effect
+    if (!effect.value) return success(undefined)
     return recordHealth({ ...attempt, isRefresh: effect.value === 'refresh' })
   }
   const record = (attempt: AttemptRecord): Stored<RecordedAttempt> => {
     const { deliveryId, webhookId = deliveryId, decideHealth, outgoing } = attempt
     if (!decideHealth) return outgoing ? recordHealth(attempt) : recordPlain(attempt)
     const work = () => recordIfHealthChanges(attempt, decideHealth)
-    return new ResultAsync(oneAtATime.run(webhookId, work)).andThen((recorded) =>
-      recorded ? okAsync(recorded) : recordPlain(attempt),
-    )
+    return oneAtATime.run(webhookId, work).then((recorded) => {
+      if (!recorded.ok) return recorded
+      return recorded.value ? success(recorded.value) : recordPlain(attempt)
+    })
   }
-  return (records) => ResultAsync.combine(records.map(record))
+  return async (records) => {
+    const recorded: RecordedAttempt[] = []
+    for (const one of await Promise.all(records.map(record))) {
+      if (!one.ok) return one
+      recorded.push(one.value)
+    }
+    return success(recorded)
+  }
 }
 
 /** Records attempts of different deliveries, without webhook health. */

@@ -1,5 +1,6 @@
 import {
   isAnotherEvent,
+  success,
   type EventPage,
   type EventsAfter,
   type EventStore,
@@ -12,7 +13,6 @@ import {
   eventPurge,
   lockLogs,
 } from '@org/agent-messaging-sql-kit'
-import { ok } from 'neverthrow'
 import type { Gateway, Queries } from '../database/gateway.js'
 import { perform, runnerOf } from '../database/operations.js'
 import { sql } from '../database/sql.js'
@@ -102,25 +102,31 @@ export function eventStore(gateway: Gateway): EventStore {
   })
   const runner = runnerOf(gateway)
   const { listen, positionAt } = eventListeners(runner)
-  const placed = (query: EventsAfter): Stored<unknown> =>
-    find(query).andThen((found) =>
-      isComplete(found, query) ? ok(found) : place(query.projectId).andThen(() => placed(query)),
-    )
+  async function placed(query: EventsAfter): Stored<unknown> {
+    const found = await find(query)
+    if (!found.ok || isComplete(found.value, query)) return found
+    const put = await place(query.projectId)
+    return put.ok ? placed(query) : put
+  }
   return {
     ...eventPurge(runner),
     listen,
-    positionAt: (query) =>
-      placed({ projectId: query.projectId, after: Number.MAX_SAFE_INTEGER, limit: 1 }).andThen(() =>
-        positionAt(query),
-      ),
-    list: (query) =>
-      find(query).andThen((found) =>
-        isComplete(found, query)
-          ? ok(pageOf(found, query))
-          : place(query.projectId)
-              .andThen(() => find(query))
-              .map((placed) => pageOf(placed, query)),
-      ),
+    positionAt: async (query) => {
+      const all = await placed({
+        projectId: query.projectId,
+        after: Number.MAX_SAFE_INTEGER,
+        limit: 1,
+      })
+      return all.ok ? positionAt(query) : all
+    },
+    list: async (query) => {
+      let found = await find(query)
+      if (found.ok && !isComplete(found.value, query)) {
+        const put = await place(query.projectId)
+        found = put.ok ? await find(query) : put
+      }
+      return found.ok ? success(pageOf(found.value, query)) : found
+    },
     findNew: (tails) =>
       read(async (db) => {
         const rows = await db.all(newEventsSql, {

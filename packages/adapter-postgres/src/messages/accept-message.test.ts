@@ -1,5 +1,11 @@
 import type { Accepted, NewMessage, Storage, Stored } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject, BUILT_AT as NOW, newMessage } from '@org/agent-messaging-testing'
+import {
+  anAgent,
+  aProject,
+  BUILT_AT as NOW,
+  newMessage,
+  unwrap,
+} from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
 import { openPostgresStorage } from '../index.js'
@@ -10,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => postgres.close())
 
-const done = async <T>(stored: Stored<T>): Promise<T> => (await stored)._unsafeUnwrap()
+const done = async <T>(stored: Stored<T>): Promise<T> => unwrap(await stored)
 const all = (storage: Storage, drafts: readonly NewMessage[]): Promise<Accepted[]> =>
   Promise.all(drafts.map((draft) => done(storage.messages.accept(draft))))
 async function oneByOne(storage: Storage, drafts: readonly NewMessage[]): Promise<Accepted[]> {

@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import { searchPath, type MessageSearch } from '@org/agent-messaging-core/storage'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -82,7 +83,7 @@ it('a page looks at a bounded number of messages, and the next page continues af
     while (cursor !== null) {
       const page = { limit: 2, ...(cursor !== undefined && { cursor }) }
       const result = await gateway.read((db) => searchMessages(db, one, page, lookAt))
-      const { data, nextCursor } = result._unsafeUnwrap()
+      const { data, nextCursor } = unwrap(result)
       pages.push(data.map(({ id }) => id))
       cursor = nextCursor
     }

@@ -1,7 +1,12 @@
 import type { Invalid } from '@org/agent-messaging-core'
-import type { HostTransaction, Unavailable } from '@org/agent-messaging-core/storage'
+import {
+  failure,
+  success,
+  type HostTransaction,
+  type PortResult,
+  type Unavailable,
+} from '@org/agent-messaging-core/storage'
 import type { EventEmitter } from 'node:events'
-import { fromAsyncThrowable, type ResultAsync } from 'neverthrow'
 import type { ClientBase } from 'pg'
 import { acceptAll } from './accept-message.js'
 import { findAgents } from '../agents/agents.js'
@@ -64,8 +69,13 @@ function hearersOf(client: ClientBase): Hearers | undefined {
 /** Outside of a transaction. */
 const IDLE = 'I'
 
-const stored = <T>(work: () => Promise<T>): ResultAsync<T, Unavailable | Invalid> =>
-  fromAsyncThrowable(work, errorOf)()
+async function stored<T>(work: () => Promise<T>): Promise<PortResult<T, Unavailable | Invalid>> {
+  try {
+    return success(await work())
+  } catch (error) {
+    return failure(errorOf(error))
+  }
+}
 
 /** Mistakes of the host by SQLSTATE. */
 const MISTAKES: ReadonlyMap<string | undefined, string> = new Map([

@@ -14,6 +14,8 @@ import {
   BUILT_AT as NOW,
   fakeIds,
   newMessage,
+  mapped,
+  unwrap,
 } from '@org/agent-messaging-testing'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
@@ -311,7 +313,7 @@ async function roundOf(
     until: UNTIL,
   }
   const [claimed = []] = await all([
-    deliveries.claimDue(claims).map((claims) => [...claims.deliveries]),
+    mapped(deliveries.claimDue(claims), (claims) => [...claims.deliveries]),
   ])
   expect([runs.length, claimed.length]).toEqual([1, 6])
   const attempt = { startedAt: NOW, durationMs: 1, outcome: accepted() }
@@ -357,14 +359,7 @@ function heldBy(accepted: Accepted): [string, number] {
 }
 
 const all = async <T>(results: readonly Stored<T>[]): Promise<T[]> =>
-  (await Promise.all(results)).map((result) =>
-    result.match(
-      (value) => value,
-      ({ reason }) => {
-        throw new Error(reason)
-      },
-    ),
-  )
+  (await Promise.all(results)).map((result) => unwrap(result))
 
 type Explained = { readonly 'Query Text': string; readonly Plan: Step }
 type Step = {

@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { testPostgres, type TestPostgres } from '../../test/test-postgres.js'
@@ -60,9 +61,9 @@ describe('a rolling upgrade', () => {
     const client = await connected()
     await migrate(client, newer)
     const project = { id: 'p', name: 'p', createdAt: 1 }
-    expect((await before.credentials.createProject(project)).isOk()).toBe(true)
+    expect((await before.credentials.createProject(project)).ok).toBe(true)
     const restarted = await openPostgresStorage({ connectionString })
-    expect((await restarted.credentials.getProject('p'))._unsafeUnwrap()).toEqual(project)
+    expect(unwrap(await restarted.credentials.getProject('p'))).toEqual(project)
     expect(await version(client)).toBe(newer.migrations.length)
     await Promise.all([before.close(), restarted.close()])
   })

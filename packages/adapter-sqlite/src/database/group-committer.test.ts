@@ -1,3 +1,4 @@
+import { unwrap, unwrapError, mapped } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { expect, it, onTestFinished } from 'vitest'
 import { tempFile } from '../../test/temp-file.js'
@@ -36,7 +37,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from }, (_
 it('the committer commits concurrent writes together', async () => {
   const { write, add, stored, commits } = numbers()
   const written = await Promise.all(range(0, 100).map((n) => write(() => add(n))))
-  expect(written.every((result) => result.isOk())).toBe(true)
+  expect(written.every((result) => result.ok)).toBe(true)
   expect(stored()).toEqual(range(0, 100))
   expect(commits()).toBe(1)
 })
@@ -44,9 +45,14 @@ it('the committer commits concurrent writes together', async () => {
 it('a write resolves after the commit, with its own value', async () => {
   const { db, write } = numbers()
   const seen = await Promise.all(
-    [1, 2, 3].map((n) => write(() => n * n).map((square) => [square, db.inTransaction])),
+    [1, 2, 3].map((n) =>
+      mapped(
+        write(() => n * n),
+        (square) => [square, db.inTransaction],
+      ),
+    ),
   )
-  expect(seen.map((result) => result._unsafeUnwrap())).toEqual([
+  expect(seen.map((result) => unwrap(result))).toEqual([
     [1, false],
     [4, false],
     [9, false],
@@ -56,7 +62,14 @@ it('a write resolves after the commit, with its own value', async () => {
 it('many writes are committed in several batches, in their order', async () => {
   const { write, stored, add, commits } = numbers()
   const order: number[] = []
-  await Promise.all(range(0, 600).map((n) => write(() => add(n)).map(() => order.push(n))))
+  await Promise.all(
+    range(0, 600).map((n) =>
+      mapped(
+        write(() => add(n)),
+        () => order.push(n),
+      ),
+    ),
+  )
   expect(order).toEqual(range(0, 600))
   expect(stored()).toEqual(range(0, 600))
   expect(commits()).toBe(3)
@@ -81,8 +94,8 @@ it.each([
     write(() => add(poison())),
     write(() => add(2)),
   ])
-  expect([first, last].map((result) => result._unsafeUnwrap())).toEqual([1, 1])
-  const error = failed._unsafeUnwrapErr()
+  expect([first, last].map((result) => unwrap(result))).toEqual([1, 1])
+  const error = unwrapError(failed)
   expect(error).toEqual({ kind: 'unavailable', reason: expect.stringContaining(reason) })
   expect(error.reason).not.toContain('hush')
   expect(stored()).toEqual([1, 2])
@@ -99,12 +112,12 @@ it('a failed write changes nothing, in a batch or alone', async () => {
 it('a full queue refuses writes at once, and accepts writes again when it is empty', async () => {
   const { write, add, stored } = numbers({ maxQueued: 2 })
   const results = await Promise.all([1, 2, 3].map((n) => write(() => add(n))))
-  expect(results.map((result) => result.isOk())).toEqual([true, true, false])
-  expect(results[2]?._unsafeUnwrapErr()).toEqual({
-    kind: 'unavailable',
-    reason: '2 writes are waiting already',
+  expect(results.map((result) => result.ok)).toEqual([true, true, false])
+  expect(results[2]).toEqual({
+    ok: false,
+    error: { kind: 'unavailable', reason: '2 writes are waiting already' },
   })
-  expect((await write(() => add(4))).isOk()).toBe(true)
+  expect((await write(() => add(4))).ok).toBe(true)
   expect(stored()).toEqual([1, 2, 4])
 })
 
@@ -125,10 +138,20 @@ it('the queue keeps its order and the event loop continues while another process
   const { write, read, add, stored } = numbers({ path, busyTimeoutMs: 60_000 })
   const other = otherWriter(path)
   const order: number[] = []
-  const written = range(0, 300).map((n) => write(() => add(n)).map(() => order.push(n)))
+  const written = range(0, 300).map((n) =>
+    mapped(
+      write(() => add(n)),
+      () => order.push(n),
+    ),
+  )
   await turns(20)
-  expect((await read(stored))._unsafeUnwrap()).toEqual([])
-  written.push(write(() => add(300)).map(() => order.push(300)))
+  expect(unwrap(await read(stored))).toEqual([])
+  written.push(
+    mapped(
+      write(() => add(300)),
+      () => order.push(300),
+    ),
+  )
   other.stop()
   await Promise.all(written)
   expect(order).toEqual(range(0, 301))
@@ -146,10 +169,10 @@ it('writes keep their order when one of a batch fails and then another process w
   }
   const { write, add, stored } = numbers({ path, busyTimeoutMs: 60_000, before })
   const written = [1, 1_000, 2].map((n) => write(() => add(n)))
-  expect((await written[0])?.isOk()).toBe(true)
+  expect((await written[0])?.ok).toBe(true)
   expect(stored()).toEqual([1])
   other.exec('rollback')
-  expect((await Promise.all(written)).map((result) => result.isOk())).toEqual([true, false, true])
+  expect((await Promise.all(written)).map((result) => result.ok)).toEqual([true, false, true])
   expect(stored()).toEqual([1, 2])
 })
 
@@ -158,11 +181,11 @@ it('a write is unavailable after the busy timeout, and later writes succeed', as
   const { write, add, stored } = numbers({ path, busyTimeoutMs: 30 })
   const other = otherWriter(path)
   const results = await Promise.all([1, 2].map((n) => write(() => add(n))))
-  expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(
+  expect(results.map((result) => unwrapError(result).reason)).toEqual(
     Array(2).fill('SQLITE_BUSY: database is locked'),
   )
   other.stop()
-  expect((await write(() => add(3))).isOk()).toBe(true)
+  expect((await write(() => add(3))).ok).toBe(true)
   expect(stored()).toEqual([3])
 })
 
@@ -172,10 +195,10 @@ it('holds no more than its bound while it waits, and closing ends the wait', asy
   const other = otherWriter(path)
   const waiting = [1, 2].map((n) => write(() => add(n)))
   await turns(5)
-  expect((await write(() => add(3)))._unsafeUnwrapErr().reason).toBe('2 writes are waiting already')
+  expect(unwrapError(await write(() => add(3))).reason).toBe('2 writes are waiting already')
   close()
   for (const result of await Promise.all(waiting))
-    expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_BUSY: database is locked')
+    expect(unwrapError(result).reason).toBe('SQLITE_BUSY: database is locked')
   other.stop()
 })
 
@@ -186,10 +209,10 @@ it('a failed commit stores nothing, fails each of its writes, and leaves no open
   )
   const orphan = () => db.prepare('insert into children values (1)').run().changes
   const results = await Promise.all([write(() => add(1)), write(orphan)])
-  expect(results.map((result) => result._unsafeUnwrapErr().reason)).toEqual(
+  expect(results.map((result) => unwrapError(result).reason)).toEqual(
     Array(2).fill('SQLITE_CONSTRAINT_FOREIGNKEY: FOREIGN KEY constraint failed'),
   )
-  expect((await write(() => add(2))).isOk()).toBe(true)
+  expect((await write(() => add(2))).ok).toBe(true)
   expect(stored()).toEqual([2])
 })
 
@@ -200,10 +223,10 @@ it('a write is unavailable when the disk is full, and succeeds when there is roo
   const pages = db.pragma('page_count', { simple: true }) as number
   db.pragma(`max_page_count = ${pages}`)
   const results = await Promise.all([write(() => add(1)), write(fill)])
-  expect(results[0]?.isOk()).toBe(true)
-  expect(results[1]?._unsafeUnwrapErr().reason).toBe('SQLITE_FULL: database or disk is full')
+  expect(results[0].ok).toBe(true)
+  expect(unwrapError(results[1]).reason).toBe('SQLITE_FULL: database or disk is full')
   db.pragma('max_page_count = 100000')
-  expect((await write(fill)).isOk()).toBe(true)
+  expect((await write(fill)).ok).toBe(true)
 })
 
 it('close commits the queued writes, and later calls are unavailable', async () => {
@@ -211,10 +234,10 @@ it('close commits the queued writes, and later calls are unavailable', async () 
   const queued = range(0, 300).map((n) => write(() => add(n)))
   close()
   const late = [await write(() => add(999)), await read(stored)]
-  expect((await Promise.all(queued)).every((result) => result.isOk())).toBe(true)
+  expect((await Promise.all(queued)).every((result) => result.ok)).toBe(true)
   expect(stored()).toEqual(range(0, 300))
   for (const result of late)
-    expect(result._unsafeUnwrapErr()).toEqual({
+    expect(unwrapError(result)).toEqual({
       kind: 'unavailable',
       reason: 'the storage is closed',
     })
@@ -223,5 +246,5 @@ it('close commits the queued writes, and later calls are unavailable', async () 
 it('a query that throws is unavailable', async () => {
   const { db, read } = numbers()
   const result = await read(() => db.prepare('select * from missing').all())
-  expect(result._unsafeUnwrapErr().reason).toBe('SQLITE_ERROR: no such table: missing')
+  expect(unwrapError(result).reason).toBe('SQLITE_ERROR: no such table: missing')
 })

@@ -1,6 +1,11 @@
 import type { Database } from 'better-sqlite3'
-import { err, errAsync, ok, okAsync, ResultAsync, type Result } from 'neverthrow'
-import { CLOSED, type Stored, type Unavailable } from '@org/agent-messaging-core/storage'
+import {
+  CLOSED,
+  failure,
+  success,
+  type Stored,
+  type Unavailable,
+} from '@org/agent-messaging-core/storage'
 import { unavailable, unavailableBecause } from './errors.js'
 import { isPostponed, Transactions, type Collected } from './transaction.js'
 
@@ -25,7 +30,7 @@ export type GroupCommitterOptions = {
 
 type Write = {
   readonly operation: () => unknown
-  readonly resolve: (result: Result<unknown, Unavailable>) => void
+  readonly resolve: (result: Awaited<Stored<unknown>>) => void
   /** By the clock of `performance.now`. */
   readonly deadline: number
 }
@@ -80,9 +85,9 @@ export class GroupCommitter {
   read<T>(query: () => T): Stored<T> {
     if (this.#isClosed) return closed()
     try {
-      return okAsync(query())
+      return Promise.resolve(success(query()))
     } catch (error) {
-      return errAsync(this.#explain(error))
+      return refused(this.#explain(error))
     }
   }
 
@@ -93,13 +98,13 @@ export class GroupCommitter {
   write<T>(operation: () => T): Stored<T> {
     if (this.#isClosed) return closed()
     if (this.#queue.length >= this.#maxQueued)
-      return errAsync(unavailable(`${this.#maxQueued} writes are waiting already`))
+      return refused(unavailable(`${this.#maxQueued} writes are waiting already`))
     const deadline = performance.now() + this.#busyTimeoutMs
-    const written = new Promise<Result<unknown, Unavailable>>((resolve) => {
+    const written = new Promise<Awaited<Stored<unknown>>>((resolve) => {
       this.#queue.push({ operation, resolve, deadline })
     })
     this.#flushSoon()
-    return new ResultAsync(written as Promise<Result<T, Unavailable>>)
+    return written as Stored<T>
   }
 
   /** Tries once to commit the queued writes. Later calls are `Unavailable`. */
@@ -139,12 +144,12 @@ export class GroupCommitter {
   #commitBatch(batch: readonly Write[]): Postponed {
     const obstacle = this.#obstacle()
     if (obstacle) {
-      for (const write of batch) write.resolve(err(obstacle))
+      for (const write of batch) write.resolve(failure(obstacle))
       return NOTHING_POSTPONED
     }
     const result = this.#transactions.run(batch.map(({ operation }) => operation))
-    if (result.isOk()) {
-      for (const [i, write] of batch.entries()) write.resolve(ok(result.value[i]))
+    if (result.ok) {
+      for (const [i, write] of batch.entries()) write.resolve(success(result.value[i]))
       return NOTHING_POSTPONED
     }
     const { step, error } = result.error
@@ -158,7 +163,7 @@ export class GroupCommitter {
   #commitEach(batch: readonly Write[]): Postponed {
     for (const [i, write] of batch.entries()) {
       const result = this.#transactions.run([write.operation])
-      if (result.isOk()) write.resolve(ok(result.value[0]))
+      if (result.ok) write.resolve(success(result.value[0]))
       else if (isPostponed(result.error))
         return { writes: batch.slice(i), error: result.error.error }
       else if (result.error.step === 'operate') this.#fail([write], result.error.error)
@@ -172,10 +177,12 @@ export class GroupCommitter {
   }
 
   #fail(writes: readonly Write[], error: unknown): void {
-    for (const write of writes) write.resolve(err(this.#explain(error)))
+    for (const write of writes) write.resolve(failure(this.#explain(error)))
   }
 }
 
 const NOTHING_POSTPONED: Postponed = { writes: [] }
 
-const closed = () => errAsync(unavailable(CLOSED))
+const refused = (error: Unavailable) => Promise.resolve(failure(error))
+
+const closed = () => refused(unavailable(CLOSED))

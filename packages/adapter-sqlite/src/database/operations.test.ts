@@ -1,3 +1,4 @@
+import { unwrap, unwrapError } from '@org/agent-messaging-testing'
 import { all, one, run, type Operation, type Sql } from '@org/agent-messaging-sql-kit'
 import { expect, it, onTestFinished } from 'vitest'
 import { GroupCommitter } from './group-committer.js'
@@ -31,19 +32,19 @@ it('an operation starts again when its transaction is repeated without a failed 
     return before
   })
   const [first, failed, last] = await Promise.all([add(1), add(1), add(2)])
-  expect(first._unsafeUnwrap()).toBe(0)
-  expect(failed._unsafeUnwrapErr().reason).toContain('UNIQUE')
-  expect(last._unsafeUnwrap()).toBe(1)
+  expect(unwrap(first)).toBe(0)
+  expect(unwrapError(failed).reason).toContain('UNIQUE')
+  expect(unwrap(last)).toBe(1)
   expect(runs).toBe(5)
   const stored = await read(() => all(numbers, {}))()
-  expect(stored._unsafeUnwrap()).toEqual([{ n: 1 }, { n: 2 }])
+  expect(unwrap(stored)).toEqual([{ n: 1 }, { n: 2 }])
 })
 
 it('parameters can be booleans, lists and undefined', async () => {
   const { read, write } = store()
   const add = write((n: unknown) => one(insert, { n }))
-  expect((await add(true))._unsafeUnwrap()).toEqual({ n: 1 })
-  expect((await add(undefined))._unsafeUnwrap()).toEqual({ n: null })
+  expect(unwrap(await add(true))).toEqual({ n: 1 })
+  expect(unwrap(await add(undefined))).toEqual({ n: null })
   const found = await read(() => all(oneOf, { list: [3, 4] }))()
-  expect(found._unsafeUnwrap()).toEqual([{ n: 3 }, { n: 4 }])
+  expect(unwrap(found)).toEqual([{ n: 3 }, { n: 4 }])
 })

@@ -1,5 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
-import { err, ok, type Result } from 'neverthrow'
+import { failure, success, type PortResult } from '@org/agent-messaging-core/storage'
 import { isBusy } from './errors.js'
 
 /** A transaction that fails to begin or to commit says nothing about its operations. */
@@ -34,7 +34,7 @@ export class Transactions {
   }
 
   /** Runs the operations in one transaction. Returns their values, or the step that failed. */
-  run(operations: readonly (() => unknown)[]): Result<unknown[], Failure> {
+  run(operations: readonly (() => unknown)[]): PortResult<unknown[], Failure> {
     let step: Failure['step'] = 'begin'
     try {
       this.#rollBack() // in case an earlier rollback failed
@@ -45,10 +45,10 @@ export class Transactions {
       for (const changes of this.#collected) changes.write()
       step = 'commit'
       this.#commit.run()
-      return ok(values)
+      return success(values)
     } catch (error) {
       this.#rollBack()
-      return err({ step, error })
+      return failure({ step, error })
     }
   }
 

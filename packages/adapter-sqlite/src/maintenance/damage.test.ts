@@ -6,6 +6,9 @@ import {
   aProject,
   aWebhook,
   PROJECT_ID,
+  unwrapError,
+  mapped,
+  unwrap,
 } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -72,12 +75,12 @@ it('a storage reports damage once, and its pings fail from then on', async () =>
   const path = await damagedFile()
   const reported: string[] = []
   const storage = openSqliteStorage({ path, onDamage: (sentence) => reported.push(sentence) })
-  expect((await storage.ping()).isOk()).toBe(true)
+  expect((await storage.ping()).ok).toBe(true)
   for (let i = 0; i < 2; i++) {
     const listed = await storage.agents.list(PROJECT_ID, { limit: 10 })
-    expect(listed._unsafeUnwrapErr().reason).toMatch(DAMAGED)
+    expect(unwrapError(listed).reason).toMatch(DAMAGED)
   }
-  expect((await storage.ping())._unsafeUnwrapErr().reason).toMatch(DAMAGED)
+  expect(unwrapError(await storage.ping()).reason).toMatch(DAMAGED)
   expect(reported).toEqual([
     expect.stringMatching(/Restore a backup only if the check finds damage/),
   ])
@@ -150,30 +153,30 @@ const claimOne = {
 it('a delivery whose attempt cannot be recorded is not repeated, also after a restart', async () => {
   const path = await fileWithDamagedAttempts()
   const storage = openSqliteStorage({ path })
-  const [claimed] = (
-    await storage.deliveries.claimDue(claimOne).map((claims) => [...claims.deliveries])
-  )._unsafeUnwrap()
+  const [claimed] = unwrap(
+    await mapped(storage.deliveries.claimDue(claimOne), (claims) => [...claims.deliveries]),
+  )
   const record = {
     deliveryId: claimed?.delivery.id ?? '',
     token: claimed?.lease.token ?? 0,
     attempt: { startedAt: NOW, durationMs: 1, outcome: accepted() },
     state: { kind: 'delivered', deliveredAt: NOW },
   } as const
-  expect((await storage.deliveries.recordAttempts([record])).isErr()).toBe(true)
+  expect(!(await storage.deliveries.recordAttempts([record])).ok).toBe(true)
   const again = { ...claimOne, now: NOW + 2_000, until: NOW + 3_000 }
   expect(
-    (
-      await storage.deliveries.claimDue(again).map((claims) => [...claims.deliveries])
-    )._unsafeUnwrapErr().reason,
+    unwrapError(
+      await mapped(storage.deliveries.claimDue(again), (claims) => [...claims.deliveries]),
+    ).reason,
   ).toMatch(DAMAGED)
   await storage.close()
 
   const reported: string[] = []
   const restarted = openSqliteStorage({ path, onDamage: (sentence) => reported.push(sentence) })
   expect(reported).toEqual([expect.stringMatching(/is a damaged SQLite database \(.+\); restore/)])
-  expect((await restarted.ping()).isErr()).toBe(true)
+  expect(!(await restarted.ping()).ok).toBe(true)
   expect(
-    (await restarted.deliveries.claimDue(again).map((claims) => [...claims.deliveries])).isErr(),
+    !(await mapped(restarted.deliveries.claimDue(again), (claims) => [...claims.deliveries])).ok,
   ).toBe(true)
   await restarted.close()
 })
@@ -183,7 +186,7 @@ it('an intact file with a mark of damage is checked once, and then works', async
   await openSqliteStorage({ path }).close()
   writeFileSync(`${path}-damaged`, '')
   const storage = openSqliteStorage({ path })
-  expect((await storage.ping()).isOk()).toBe(true)
+  expect((await storage.ping()).ok).toBe(true)
   expect(existsSync(`${path}-damaged`)).toBe(false)
   await storage.close()
 })

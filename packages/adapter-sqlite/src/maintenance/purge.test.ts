@@ -5,6 +5,8 @@ import {
   aWebhook,
   fakeIds,
   newMessage,
+  unwrap,
+  mapped,
 } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
@@ -22,9 +24,7 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
   await credentials.createProject(aProject())
   await agents.create(agent, 1_000)
   for (let n = 0; n < 2; n++) await webhooks.create(aWebhook({ id: ids.next() }), 9)
-  const accepted = (
-    await messages.accept(newMessage(agent, { claimUntil: NOW, now: NOW }))
-  )._unsafeUnwrap()
+  const accepted = unwrap(await messages.accept(newMessage(agent, { claimUntil: NOW, now: NOW })))
   if (accepted.kind !== 'claimed') throw new Error(accepted.kind)
   const { message, lease } = accepted.claimed
   const state = { kind: 'responded', response: '', respondedAt: NOW, responseTimeMs: 1 } as const
@@ -40,9 +40,9 @@ it('a purge deletes all rows of a message and of a delivery', async () => {
     rooms: new Map(),
     except: new Set<string>(),
   }
-  for (const { delivery, lease: held } of (
-    await deliveries.claimDue(query).map((claims) => [...claims.deliveries])
-  )._unsafeUnwrap()) {
+  for (const { delivery, lease: held } of unwrap(
+    await mapped(deliveries.claimDue(query), (claims) => [...claims.deliveries]),
+  )) {
     const attempt = {
       startedAt: NOW,
       durationMs: 1,

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { aProject } from '@org/agent-messaging-testing'
+import { aProject, unwrap } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { needs } from '../../../../scripts/test-needs.js'
@@ -26,9 +26,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true }))
 
 const projectsOf = async (storage: SqliteStorage): Promise<readonly string[]> =>
-  (await storage.credentials.listProjects({ limit: 10 }))
-    ._unsafeUnwrap()
-    .data.map(({ name }) => name)
+  unwrap(await storage.credentials.listProjects({ limit: 10 })).data.map(({ name }) => name)
 
 async function projectsIn(name: string): Promise<readonly string[]> {
   const storage = openSqliteStorage({ path: file(name) })

@@ -1,4 +1,4 @@
-import { anAgent, newMessage, PROJECT_ID } from '@org/agent-messaging-testing'
+import { anAgent, newMessage, PROJECT_ID, unwrap, unwrapError } from '@org/agent-messaging-testing'
 import type { NewMessage, TokenTake } from '@org/agent-messaging-core/storage'
 import { expect, it, onTestFinished } from 'vitest'
 import { openSqliteStorage } from '../open.js'
@@ -24,13 +24,13 @@ it('a write that fails in a batch keeps no counts and no tokens, and the others 
     accept('b', { ...counts(1), message: null as never }),
     accept('c', counts(1)),
   ])
-  expect(first._unsafeUnwrap()).toMatchObject({ kind: 'created', levels: [{ remaining: 1 }] })
-  expect(broken._unsafeUnwrapErr()).toMatchObject({ kind: 'unavailable' })
-  expect(second._unsafeUnwrap()).toMatchObject({ kind: 'created', levels: [{ remaining: 0 }] })
+  expect(unwrap(first)).toMatchObject({ kind: 'created', levels: [{ remaining: 1 }] })
+  expect(unwrapError(broken)).toMatchObject({ kind: 'unavailable' })
+  expect(unwrap(second)).toMatchObject({ kind: 'created', levels: [{ remaining: 0 }] })
 
   const refused = await accept('d', counts(1))
-  expect(refused._unsafeUnwrap().kind).toBe('rate_limited')
+  expect(unwrap(refused).kind).toBe('rate_limited')
   const asked = { projectId: PROJECT_ID, subject: 'project', stepMs: 86_400_000 } as const
   const days = await storage.counts.read({ ...asked, from: AT, to: AT })
-  expect(days._unsafeUnwrap()).toMatchObject([{ counts: { messages: 2 } }])
+  expect(unwrap(days)).toMatchObject([{ counts: { messages: 2 } }])
 })

@@ -1,5 +1,5 @@
 import type { MessageSearch } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-testing'
+import { anAgent, aProject, newMessage, PROJECT_ID, unwrap } from '@org/agent-messaging-testing'
 import Database from 'better-sqlite3'
 import { expect, it } from 'vitest'
 import { tempFile } from '../../test/temp-file.js'
@@ -32,7 +32,7 @@ it.each([{ createdBefore: 3 }, { createdBefore: 3, text: 'h' }])(
     let cursor: string | null | undefined
     while (cursor !== null) {
       const found = await search(wanted, { limit: 2, ...(cursor !== undefined && { cursor }) })
-      const page = found._unsafeUnwrap()
+      const page = unwrap(found)
       pages.push(page.data.map(({ id }) => id))
       cursor = page.nextCursor
     }

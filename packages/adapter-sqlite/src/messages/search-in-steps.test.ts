@@ -1,5 +1,12 @@
 import type { Message } from '@org/agent-messaging-core/storage'
-import { anAgent, aProject, newMessage, PROJECT_ID } from '@org/agent-messaging-testing'
+import {
+  anAgent,
+  aProject,
+  newMessage,
+  PROJECT_ID,
+  unwrap,
+  unwrapError,
+} from '@org/agent-messaging-testing'
 import { setImmediate } from 'node:timers'
 import { afterEach, expect, it, vi } from 'vitest'
 import { tempFile } from '../../test/temp-file.js'
@@ -43,7 +50,7 @@ it('the event loop turns between the steps of a search', async () => {
   const counter = countTurns()
   const found = await messages.search({ projectId: PROJECT_ID, text }, { limit: 20 })
   counter.stop()
-  expect(found._unsafeUnwrap()).toEqual({ data: [], nextCursor: null })
+  expect(unwrap(found)).toEqual({ data: [], nextCursor: null })
   const steps = Math.floor((MESSAGES * BYTES * text.length) / MOST_STEP_WORK)
   expect(counter.turns).toBeGreaterThanOrEqual(steps)
 })
@@ -62,9 +69,9 @@ it.each([{}, { sessionId: 's' }, { createdBefore: 9_000 }])(
       }),
     )
     const accepted = await Promise.all(sent.map((message) => messages.accept(message)))
-    expect(accepted.map((one) => one._unsafeUnwrap().kind)).not.toContain('session_full')
+    expect(accepted.map((one) => unwrap(one).kind)).not.toContain('session_full')
     const wanted = { projectId: PROJECT_ID, text: 'WANTED', ...filter }
-    const { data } = (await messages.search(wanted, { limit: 20 }))._unsafeUnwrap()
+    const { data } = unwrap(await messages.search(wanted, { limit: 20 }))
     expect(data.map(({ id }) => id)).toEqual([sent[0]?.id])
   },
 )
@@ -78,14 +85,14 @@ it('a search ends after the step in which its caller leaves', async () => {
     },
   }
   const found = await messages.search({ projectId: PROJECT_ID, text }, { limit: 20 }, caller)
-  expect(found._unsafeUnwrapErr().reason).toBe('the caller has left')
+  expect(unwrapError(found).reason).toBe('the caller has left')
   expect(caller.looks).toBe(4)
 })
 
 it('leaves out a message that changes while the search looks at its text', async () => {
   const messages = await open('z')
   const wanted = { projectId: PROJECT_ID, text: `${'a'.repeat(99)}z`, state: 'queued' } as const
-  const { data } = (await messages.search(wanted, { limit: 2 }))._unsafeUnwrap()
+  const { data } = unwrap(await messages.search(wanted, { limit: 2 }))
   const [newest, second] = data as [Message, Message]
   const search = messages.search(wanted, { limit: 2 })
   await messages.cancel({
@@ -95,7 +102,7 @@ it('leaves out a message that changes while the search looks at its text', async
     state: { kind: 'cancelled', cancelledAt: 1 },
     outgoing: { events: [], nextDeliveryId: () => '' },
   })
-  const found = (await search)._unsafeUnwrap()
+  const found = unwrap(await search)
   expect(found.data.map(({ id }) => id)).toEqual([second.id])
   expect(found.nextCursor).toBe(second.id)
 })
@@ -109,12 +116,12 @@ it('a page ends after four MiB of texts, and the next page continues', async () 
       newMessage(agent, { sessionId: `t${now}`, message: 'x'.repeat(1024 * 1024), now }),
     )
   const wanted = { projectId: PROJECT_ID, text: 'aa' }
-  const first = (await messages.search(wanted, { limit: 50 }))._unsafeUnwrap()
+  const first = unwrap(await messages.search(wanted, { limit: 50 }))
   expect(first.data).toEqual([])
   const ids: string[] = []
   let pages = 1
   for (let cursor = first.nextCursor; cursor !== null; pages++) {
-    const page = (await messages.search(wanted, { limit: 50, cursor }))._unsafeUnwrap()
+    const page = unwrap(await messages.search(wanted, { limit: 50, cursor }))
     ids.push(...page.data.map(({ id }) => id))
     cursor = page.nextCursor
   }

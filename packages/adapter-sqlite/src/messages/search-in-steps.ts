@@ -1,5 +1,6 @@
 import {
   CALLER_LEFT,
+  failure,
   matchesFields,
   type Message,
   type MessageSearch,
@@ -7,9 +8,9 @@ import {
   MOST_TEXT_BYTES,
   type Page,
   type PageOf,
+  success,
 } from '@org/agent-messaging-core/storage'
 import type { Database } from 'better-sqlite3'
-import { err, ok, safeTry } from 'neverthrow'
 import { setImmediate } from 'node:timers/promises'
 import type { GroupCommitter } from '../database/group-committer.js'
 import { messageSearch, MOST_READ, type PageStart } from './message-search.js'
@@ -118,20 +119,19 @@ export function searchInSteps(
     return { data: data.filter((message) => matchesFields(message, search)), nextCursor }
   }
 
-  return (search, page, caller) => {
+  return async (search, page, caller) => {
     const { text } = search
     if (text === undefined)
       return committer.read(() =>
         pageOf(reach(search, page, { rows: mostRead, bytes: MOST_TEXT_BYTES }), page.limit),
       )
-    return safeTry(async function* () {
-      const steps = textSteps({ ...search, text }, page)
-      for (;;) {
-        const step = yield* committer.read(() => steps.next())
-        if (step.done) return ok(step.value)
-        await setImmediate()
-        if (caller?.aborted) return err(CALLER_LEFT)
-      }
-    })
+    const steps = textSteps({ ...search, text }, page)
+    for (;;) {
+      const step = await committer.read(() => steps.next())
+      if (!step.ok) return step
+      if (step.value.done) return success(step.value.value)
+      await setImmediate()
+      if (caller?.aborted) return failure(CALLER_LEFT)
+    }
   }
 }

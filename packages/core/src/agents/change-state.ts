@@ -21,7 +21,7 @@ export async function changeState(
   const outgoing = event && outgoingOf(context, [event], projectId)
   const change = { agentId, from, to, ...(outgoing && { outgoing }) }
   const result = await storage.agents.changeState(change)
-  if (result.isErr() || !result.value.changed) return undefined
+  if (!result.ok || !result.value.changed) return undefined
   if (outgoing) eventNews.committed(projectId)
   if (outgoing) deliverySender.take(result.value, outgoing.claim)
   const error = to.kind === 'error' && { error: to.lastError.code, detail: to.lastError.message }

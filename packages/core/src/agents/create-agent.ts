@@ -25,6 +25,7 @@ import type { Needs } from './context.js'
 import type { Changing, Platform } from '../platform.js'
 import { broken, invalid, required, type Invalid, type Rule } from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from '../webhooks/require-project.js'
+import { chain } from '../pacing/chain.js'
 
 export type CreateAgentInput = AgentSettings &
   ByActor & {
@@ -67,7 +68,7 @@ export const createAgent =
       }
       const audit = auditEntry(d, { projectId, action: 'agent.created', targetId: id, actor })
       const limit = d.policy.limits.agentsPerProject
-      const created = yield* d.storage.agents.create(agent, limit, audit)
+      const created = yield* chain(d.storage.agents.create(agent, limit, audit))
       if (created === 'name_taken') return fail('name_taken')
       if (created === 'limit_reached') return fail('too_many_agents')
       const isWanted = agent.desiredState === 'running'
@@ -100,7 +101,8 @@ export async function settleAgent(
 ): Promise<Agent> {
   const { projectId, id } = agent
   await within(d.clock, ms, d.supervisor.look(projectId, id))
-  return (await d.storage.agents.get(projectId, id)).unwrapOr(undefined) ?? agent
+  const found = await d.storage.agents.get(projectId, id)
+  return (found.ok && found.value) || agent
 }
 
 /** The rules of the settings, except that the runtime's adapter checks the options. */
@@ -155,7 +157,7 @@ export async function runtimeConfig(
   if (parsed.isErr()) return err(parsed.error)
   const { kind, signsRequests, options, secrets: given } = parsed.value
   const fits = await d.checkMasterKey()
-  if (fits.isErr()) return err(fits.error)
+  if (!fits.ok) return err(fits.error)
   const signingSecret = signsRequests
     ? (keptSigningSecret ?? newSecret(d.crypto.randomBytes))
     : undefined

@@ -11,7 +11,6 @@ import {
   type DeclaredDigests,
 } from '../domain/agents/declared-agent.js'
 import type { Json } from '../domain/values/json.js'
-import type { Stored } from '../ports/stored.js'
 import type { Needs } from './context.js'
 import {
   createAgent,
@@ -28,6 +27,7 @@ import {
   storedFields,
 } from './declared-records.js'
 import { changeAgent, startAgent, type UpdateAgentError } from './manage-agents.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 export type DeclareAgentsInput = {
   readonly projectId: string
@@ -55,7 +55,7 @@ const declareAgent = (d: Declaring, projectId: string, settings: AgentSettings) 
   safeTry(async function* () {
     const key = declaredKey(projectId, settings.name)
     const { [key]: record } = yield* readDeclared(d)
-    const found = yield* d.storage.agents.get(projectId, settings.name)
+    const found = yield* chain(d.storage.agents.get(projectId, settings.name))
     const wasDeleted = found === undefined && record !== undefined
     const agent = wasDeleted ? undefined : (found ?? (yield* create(d, projectId, settings)))
     if (agent === undefined) return ok(undefined)
@@ -80,7 +80,9 @@ const create = (d: Declaring, projectId: string, settings: AgentSettings) =>
   createAgent(d)({ ...settings, projectId })
     .map(({ agent }): Agent | undefined => agent)
     .orElse((error) =>
-      error.kind === 'name_taken' ? d.storage.agents.get(projectId, settings.name) : err(error),
+      error.kind === 'name_taken'
+        ? chain(d.storage.agents.get(projectId, settings.name))
+        : err(error),
     )
 
 type Comparison = {
@@ -148,14 +150,14 @@ const warnOfUndeclared = (
   d: Pick<Platform, 'storage' | 'telemetry'>,
   projectId: string,
   declared: ReadonlySet<string>,
-): Stored<void> =>
+): Chained<void> =>
   safeTry(async function* () {
     const prefix = declaredKey(projectId, '')
     const others: string[] = []
     for (const key of Object.keys(yield* readDeclared(d))) {
       const name = key.slice(prefix.length)
       if (!key.startsWith(prefix) || declared.has(name)) continue
-      const agent = yield* d.storage.agents.get(projectId, name)
+      const agent = yield* chain(d.storage.agents.get(projectId, name))
       if (agent?.desiredState === 'running') others.push(name)
     }
     if (others.length > 0)

@@ -8,8 +8,8 @@ import {
 import { canonicalJson, type Json } from '../domain/values/json.js'
 import type { Platform } from '../platform.js'
 import type { Crypto } from '../ports/platform.js'
-import type { Stored } from '../ports/stored.js'
 import { unsealSecrets } from './agent-host.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 /** The agents that code has declared, by `declaredKey`. Deleted agents stay in it. */
 export type DeclaredRecords = Readonly<Record<string, DeclaredDigests>>
@@ -18,20 +18,20 @@ const SETTING = 'declared-agents'
 
 export const declaredKey = (projectId: string, name: string): string => `${projectId}/${name}`
 
-export const readDeclared = ({ storage }: Pick<Platform, 'storage'>): Stored<DeclaredRecords> =>
-  storage.credentials.readSetting(SETTING).map(parse)
+export const readDeclared = ({ storage }: Pick<Platform, 'storage'>): Chained<DeclaredRecords> =>
+  chain(storage.credentials.readSetting(SETTING)).map(parse)
 
 /** Repeats the change if another process has changed the records in between. */
 export const changeDeclared = (
   { storage: { credentials } }: Pick<Platform, 'storage'>,
   change: (records: DeclaredRecords) => DeclaredRecords,
-): Stored<void> =>
+): Chained<void> =>
   safeTry(async function* () {
     for (;;) {
-      const stored = yield* credentials.readSetting(SETTING)
+      const stored = yield* chain(credentials.readSetting(SETTING))
       const changed = JSON.stringify(change(parse(stored)))
       if (changed === stored) return ok(undefined)
-      if (yield* credentials.replaceSetting(SETTING, stored, changed)) return ok(undefined)
+      if (yield* chain(credentials.replaceSetting(SETTING, stored, changed))) return ok(undefined)
     }
   })
 
@@ -58,12 +58,12 @@ export const storedFields = (crypto: Crypto, agent: Agent): AgentFields =>
  * Writes the digests with the present master key. A digest does not tell its value, so it stays
  * as it is if a person has changed the field. Later starts then take it for a person's field.
  */
-export const resealDeclared = (d: Pick<Platform, 'crypto' | 'storage'>): Stored<void> =>
+export const resealDeclared = (d: Pick<Platform, 'crypto' | 'storage'>): Chained<void> =>
   safeTry(async function* () {
     const fields = new Map<string, AgentFields>()
     for (const key of Object.keys(yield* readDeclared(d))) {
       const [projectId = '', name = ''] = key.split('/')
-      const agent = yield* d.storage.agents.get(projectId, name)
+      const agent = yield* chain(d.storage.agents.get(projectId, name))
       if (agent) fields.set(key, storedFields(d.crypto, agent))
     }
     return changeDeclared(d, (records) =>

@@ -24,6 +24,7 @@ import {
 import type { Needs } from './context.js'
 import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, type Invalid } from '../domain/values/input-rules.js'
+import { chain } from '../pacing/chain.js'
 
 /** `agent` is an id or a name. */
 export type AgentRef = { readonly projectId: string; readonly agent: string }
@@ -32,12 +33,12 @@ type NotFound = { readonly kind: 'agent_not_found' }
 export const getAgent =
   (d: Reading) =>
   ({ projectId, agent, access }: AgentRef & ByAccess) =>
-    d.storage.agents
-      .get(projectId, agent)
-      .andThen((found) => (found && seesAgent(access, found) ? ok(found) : fail('agent_not_found')))
+    chain(d.storage.agents.get(projectId, agent)).andThen((found) =>
+      found && seesAgent(access, found) ? ok(found) : fail('agent_not_found'),
+    )
 
 export const listAgents = (d: Reading) => (projectId: string, page: PageOf) =>
-  ofPage(page, (checked) => d.storage.agents.list(projectId, checked))
+  ofPage(page, (checked) => chain(d.storage.agents.list(projectId, checked)))
 
 export type UpdateAgentInput = AgentRef & ByActor & { readonly change: AgentChanges }
 export type UpdateAgentError =
@@ -83,12 +84,8 @@ export function changeAgent(
       actor,
       fields: changedFields({ runtime, ...settings }),
     })
-    const updated = yield* d.storage.agents.update(
-      agent.projectId,
-      agent.id,
-      change,
-      audit,
-      restarts,
+    const updated = yield* chain(
+      d.storage.agents.update(agent.projectId, agent.id, change, audit, restarts),
     )
     if (updated === undefined) return fail('agent_not_found')
     if (updated === 'name_taken') return fail('name_taken')
@@ -109,23 +106,27 @@ const want =
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
-      const updated = yield* d.storage.agents.update(
-        agent.projectId,
-        agent.id,
-        { desiredState, updatedAt },
-        entryOf(d, agent, {
-          action: desiredState === 'running' ? 'agent.started' : 'agent.stopped',
-          actor,
-        }),
+      const updated = yield* chain(
+        d.storage.agents.update(
+          agent.projectId,
+          agent.id,
+          { desiredState, updatedAt },
+          entryOf(d, agent, {
+            action: desiredState === 'running' ? 'agent.started' : 'agent.stopped',
+            actor,
+          }),
+        ),
       )
       if (!updated) return fail('agent_not_found')
       // A person's start does not wait for the next retry, and also follows the last one.
       if (desiredState === 'running')
-        yield* d.storage.agents.changeState({
-          agentId: agent.id,
-          from: 'error',
-          to: { kind: 'starting' },
-        })
+        yield* chain(
+          d.storage.agents.changeState({
+            agentId: agent.id,
+            from: 'error',
+            to: { kind: 'starting' },
+          }),
+        )
       return ok(await settleAgent(d, { ...agent, desiredState, updatedAt }))
     })
 
@@ -141,7 +142,7 @@ export const deleteAgent =
       const agent = yield* getAgent(d)(ref)
       const { projectId, id: agentId } = agent
       const audit = entryOf(d, agent, { action: 'agent.deleted', actor })
-      const remove = () => d.storage.agents.delete(projectId, agentId, audit)
+      const remove = () => chain(d.storage.agents.delete(projectId, agentId, audit))
       const deleted = yield* force
         ? cancelUntilRemoved(d, { projectId, agentId }, remove)
         : remove()

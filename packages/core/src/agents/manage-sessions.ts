@@ -10,6 +10,7 @@ import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Needs } from './context.js'
 import type { Reading } from '../platform.js'
 import { getAgent, type AgentRef } from './manage-agents.js'
+import { chain } from '../pacing/chain.js'
 
 type NotFound = { readonly kind: 'agent_not_found' }
 export type ListSessionsInput = AgentRef & ByAccess & { readonly page: PageOf }
@@ -19,7 +20,9 @@ export const listSessions =
   ({ page, ...ref }: ListSessionsInput) =>
     ofPage(page, (checked) =>
       getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
-        d.storage.messages.listSessions({ projectId, agentId, ...scopeOf(ref.access) }, checked),
+        chain(
+          d.storage.messages.listSessions({ projectId, agentId, ...scopeOf(ref.access) }, checked),
+        ),
       ),
     )
 
@@ -40,7 +43,7 @@ export const eraseSession =
       const { projectId, id: agentId } = yield* getAgent(d)(ref)
       const session = { projectId, agentId, sessionId }
       const audit = auditEntry(d, { projectId, action: 'session.erased', targetId: agentId, actor })
-      const remove = () => d.storage.messages.erase({ ...session, audit })
+      const remove = () => chain(d.storage.messages.erase({ ...session, audit }))
       const erased = yield* force ? cancelUntilRemoved(d, session, remove, audit) : remove()
       if (erased === undefined) return fail('session_not_found')
       if (erased === 'busy') return fail('session_busy')

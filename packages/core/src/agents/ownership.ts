@@ -89,7 +89,7 @@ export class Ownership {
     const until = now + policy.runLeaseMs
     const owned = await storage.agents.own({ owner: this.#owner, agentIds, now, until })
     // While the storage is unavailable, no other process can claim either.
-    if (owned.isErr()) return
+    if (!owned.ok) return
     for (const agentId of agentIds) this.#extendedAt.delete(agentId)
     for (const agentId of owned.value) this.#extendedAt.set(agentId, now)
   }

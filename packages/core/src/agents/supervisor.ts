@@ -59,7 +59,7 @@ export class Supervisor {
     this.#lifecycle.cancelStop(agentId)
     await this.#work.run(agentId, async () => {
       const found = await this.#context.storage.agents.get(projectId, agentId)
-      if (found.isErr()) return
+      if (!found.ok) return
       const agent = found.value
       if (!agent) return this.#lifecycle.forget(agentId)
       const isOurs = await this.#ownership.claim([agent], true)
@@ -121,8 +121,8 @@ export class Supervisor {
    */
   async #list(isFirst: boolean): Promise<Listing | undefined> {
     const found = await this.#context.storage.agents.listActive()
-    if (found.isErr()) reportUnavailable(this.#context, found.error)
-    if (found.isErr() || this.#isStopped()) return undefined
+    if (!found.ok) reportUnavailable(this.#context, found.error)
+    if (!found.ok || this.#isStopped()) return undefined
     const active = found.value
     if (isFirst) for (const agent of active) this.#inherited.add(agent.id)
     for (const { id, desiredState } of active)

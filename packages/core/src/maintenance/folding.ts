@@ -1,5 +1,5 @@
 import { createLoop } from '../pacing/loop.js'
-import { reportUnavailable } from '../pacing/report-unavailable.js'
+import { valueOr } from '../pacing/report-unavailable.js'
 import type { Platform } from '../platform.js'
 
 /** Folds appended counts into rows, so that readers find few entries. */
@@ -23,8 +23,7 @@ export function createFolding(d: Pick<Platform, 'storage' | 'clock' | 'telemetry
     found = false
     for (let isDone = false; !isDone;) {
       const result = await d.storage.counts.fold(LIMIT)
-      if (result.isErr()) reportUnavailable(d, result.error)
-      const { folded, hasMore } = result.unwrapOr({ folded: 0, hasMore: false })
+      const { folded, hasMore } = valueOr(d, result, { folded: 0, hasMore: false })
       found ||= folded > 0
       isDone = !hasMore
     }

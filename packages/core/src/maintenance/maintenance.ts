@@ -1,9 +1,10 @@
 import { COUNT_STEPS, startOf } from '../domain/operations/counts.js'
 import type { Instant } from '../domain/values/instant.js'
+import { success } from '../ports/port-result.js'
 import type { Purge, Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
-import { reportUnavailable } from '../pacing/report-unavailable.js'
+import { valueOr } from '../pacing/report-unavailable.js'
 import type { Folding } from './folding.js'
 import { countDays } from './people.js'
 
@@ -60,11 +61,13 @@ export function createMaintenance(
       )
     const counted = await countDays(d)
     let putOff = 0
-    const purgeMessages = (purge: Purge) =>
-      messages.purge({ ...purge, now }).map(({ removed, looked }) => {
-        putOff += looked - removed
-        return looked
-      })
+    async function purgeMessages(purge: Purge): Stored<number> {
+      const purged = await messages.purge({ ...purge, now })
+      if (!purged.ok) return purged
+      const { removed, looked } = purged.value
+      putOff += looked - removed
+      return success(looked)
+    }
     const kinds = [
       await steps(() => deliveries.cancelOrphans({ now, limit: STEP })),
       await steps(() =>
@@ -107,10 +110,9 @@ export function createMaintenance(
   async function steps(step: () => Stored<number>): Promise<number> {
     let rows = 0
     for (let n = 1; n <= MOST_STEPS; n++) {
-      const count = await step()
-      if (count.isErr()) reportUnavailable(d, count.error)
-      rows += count.unwrapOr(0)
-      if (count.unwrapOr(0) < STEP) break
+      const count = valueOr(d, await step(), 0)
+      rows += count
+      if (count < STEP) break
     }
     return rows
   }

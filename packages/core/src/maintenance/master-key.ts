@@ -1,7 +1,9 @@
 import { okAsync } from 'neverthrow'
 import type { Crypto } from '../ports/platform.js'
+import { success } from '../ports/port-result.js'
 import type { Storage } from '../ports/storage.js'
 import type { Stored } from '../ports/stored.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 const CANARY = 'master-key-canary'
 const MISMATCH =
@@ -18,31 +20,30 @@ export class MasterKeyError extends Error {
  * Returns why this master key does not belong to the storage, or undefined. A storage without a
  * canary gets that of this key.
  */
-export const masterKeyProblem = (
+export async function masterKeyProblem(
   { credentials }: Settings,
   crypto: Crypto,
-): Stored<string | undefined> =>
-  credentials
-    .readSetting(CANARY)
-    .andThen((stored) =>
-      stored === undefined
-        ? credentials.replaceSetting(CANARY, undefined, canaryOf(crypto))
-        : okAsync(true),
-    )
+): Stored<string | undefined> {
+  let stored = await credentials.readSetting(CANARY)
+  if (stored.ok && stored.value === undefined) {
+    const set = await credentials.replaceSetting(CANARY, undefined, canaryOf(crypto))
     // Another process can have been faster, with another key.
-    .andThen(() => credentials.readSetting(CANARY))
-    .map((stored) => problemOf(stored, crypto))
+    stored = set.ok ? await credentials.readSetting(CANARY) : set
+  }
+  return stored.ok ? success(problemOf(stored.value, crypto)) : stored
+}
 
 /** Checks until the key is known to fit. The check throws a `MasterKeyError` if it does not. */
 export function masterKeyCheck(storage: Settings, crypto: Crypto): () => Stored<void> {
   let fits = false
-  return () =>
-    fits
-      ? okAsync(undefined)
-      : masterKeyProblem(storage, crypto).map((problem) => {
-          if (problem !== undefined) throw new MasterKeyError(problem)
-          fits = true
-        })
+  return async () => {
+    if (fits) return success(undefined)
+    const problem = await masterKeyProblem(storage, crypto)
+    if (!problem.ok) return problem
+    if (problem.value !== undefined) throw new MasterKeyError(problem.value)
+    fits = true
+    return success(undefined)
+  }
 }
 
 /**
@@ -55,13 +56,12 @@ export const masterKeyProblemOfCopy = (
 ): string | undefined => problemOf(settings.get(CANARY), crypto)
 
 /** Makes the present master key the only one that opens the storage. */
-export const adoptMasterKey = ({ credentials }: Settings, crypto: Crypto): Stored<void> =>
-  credentials
-    .readSetting(CANARY)
+export const adoptMasterKey = ({ credentials }: Settings, crypto: Crypto): Chained<void> =>
+  chain(credentials.readSetting(CANARY))
     .andThen((stored) =>
       stored === undefined
         ? okAsync(true)
-        : credentials.replaceSetting(CANARY, stored, canaryOf(crypto)),
+        : chain(credentials.replaceSetting(CANARY, stored, canaryOf(crypto))),
     )
     .map(() => undefined)
 
@@ -69,14 +69,16 @@ export const adoptMasterKey = ({ credentials }: Settings, crypto: Crypto): Store
  * Tells which key belongs to the storage: the master key, one of the other keys, or none. Every
  * master key matches an empty storage.
  */
-export const matchingKey = (
+export async function matchingKey(
   { credentials }: Settings,
   crypto: Crypto,
-): Stored<'master key' | 'other key' | 'none'> =>
-  credentials.readSetting(CANARY).map((stored) => {
-    if (stored === undefined || crypto.equal(stored, canaryOf(crypto))) return 'master key'
-    return problemOf(stored, crypto) === undefined ? 'other key' : 'none'
-  })
+): Stored<'master key' | 'other key' | 'none'> {
+  const stored = await credentials.readSetting(CANARY)
+  if (!stored.ok) return stored
+  const { value } = stored
+  if (value === undefined || crypto.equal(value, canaryOf(crypto))) return success('master key')
+  return success(problemOf(value, crypto) === undefined ? 'other key' : 'none')
+}
 
 const problemOf = (stored: string | undefined, crypto: Crypto): string | undefined =>
   stored === undefined || crypto.isMac(CANARY, 'v1', stored) ? undefined : MISMATCH

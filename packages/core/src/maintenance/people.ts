@@ -3,8 +3,8 @@ import { DAY_MS, startOf } from '../domain/operations/counts.js'
 import type { Instant } from '../domain/values/instant.js'
 import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { PeoplePlace } from '../ports/counts-store.js'
-import type { Stored } from '../ports/stored.js'
 import type { Platform } from '../platform.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 /** A commit with messages of a day can be that late. */
 const LATE_MS = 300_000
@@ -22,12 +22,12 @@ export const countPeople = (
   projectId: string,
   day: Instant,
   most = Infinity,
-): Stored<PeopleCount> =>
+): Chained<PeopleCount> =>
   safeTry(async function* () {
     let count = 0
     let after: string | undefined
     do {
-      const page = yield* storage.counts.people({ projectId, day, after, limit: PAGE })
+      const page = yield* chain(storage.counts.people({ projectId, day, after, limit: PAGE }))
       count += page.people
       after = page.next
       if (after !== undefined) await clock.sleep(0)
@@ -39,18 +39,19 @@ export const countPeople = (
 type CountedDays = { readonly until: Instant; readonly hasMore: boolean }
 
 /** Counts and stores the people of the next project of the first day (UTC) that is not counted. */
-const countNext = (d: Needed): Stored<CountedDays> =>
+const countNext = (d: Needed): Chained<CountedDays> =>
   safeTry(async function* () {
     const { counts, credentials } = d.storage
-    const from = yield* counts.peoplePlace()
+    const from = yield* chain(counts.peoplePlace())
     const { until } = from
     const today = startOf(d.clock.now() - LATE_MS, DAY_MS)
     if (until === today) return ok({ until, hasMore: false })
     const move = (to: PeoplePlace, people?: number) =>
-      counts.movePeople({ from, to, people }).map((hasMore) => ({ until, hasMore }))
+      chain(counts.movePeople({ from, to, people })).map((hasMore) => ({ until, hasMore }))
     // At first, or after the clock was set back. The next days are then counted again.
     if (until === 0 || until > today) return move({ until: today, after: '' })
-    const [project] = (yield* credentials.listProjects({ limit: 1, cursor: from.after })).data
+    const [project] = (yield* chain(credentials.listProjects({ limit: 1, cursor: from.after })))
+      .data
     if (!project) return move({ until: until + DAY_MS, after: '' })
     const { count, isExact } = yield* countPeople(d, project.id, until)
     return isExact ? move({ until, after: project.id }, count) : ok({ until, hasMore: false })

@@ -7,6 +7,7 @@ import type { Platform } from '../platform.js'
 import type { CancelContext } from './change-messages.js'
 import { isCode } from './input-link.js'
 import { answerFound } from './inputs.js'
+import { chain } from '../pacing/chain.js'
 
 export type InputLink = { readonly messageId: string; readonly token: string }
 
@@ -18,7 +19,7 @@ export const readByLink =
     safeTry(async function* () {
       if (!isUuid(messageId) || !isCode(token)) return fail('input_not_found')
       const id = messageId.toLowerCase()
-      const found = yield* d.byCode(() => d.storage.messages.getHeld(id))
+      const found = yield* d.byCode(() => chain(d.storage.messages.getHeld(id)))
       const digest = d.crypto.sha256(token)
       const input = found?.message.inputs?.find(
         ({ linkDigest }) => linkDigest !== undefined && d.crypto.equal(linkDigest, digest),

@@ -4,6 +4,7 @@ import { isFinal } from '../domain/messages/message.js'
 import type { MessageFilter } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import { cancelFound, type CancelContext } from './change-messages.js'
+import { chain } from '../pacing/chain.js'
 
 /** Messages that one read finds and that are cancelled at once. */
 const STEP = 50
@@ -39,7 +40,7 @@ const cancelOpen = (d: CancelContext, of: OpenMessages, audit: AuditEntry | unde
     let cursor: string | undefined
     do {
       const page = { limit: STEP, ...(cursor !== undefined && { cursor }) }
-      const { data, nextCursor } = yield* d.storage.messages.list(filter, page)
+      const { data, nextCursor } = yield* chain(d.storage.messages.list(filter, page))
       const open = data.filter(({ state }) => !isFinal(state))
       yield* ResultAsync.combine(open.map((message) => cancelFound(d, message, audit)))
       cursor = nextCursor ?? undefined

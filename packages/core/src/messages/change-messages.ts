@@ -19,6 +19,7 @@ import {
   type MessageRef,
 } from './read-messages.js'
 import { outgoingOf } from '../webhooks/outbox.js'
+import { chain } from '../pacing/chain.js'
 
 type MessageInput = MessageRef & ByAccess
 
@@ -59,21 +60,21 @@ export const cancelFound = (
   const { id: messageId, projectId, agentId, trace } = message
   const { state, events } = decideCancellation(message, d.clock.now())
   const outgoing = outgoingOf(d, events, projectId, trace)
-  return d.storage.messages
-    .cancel({
+  return chain(
+    d.storage.messages.cancel({
       ...{ projectId, agentId, messageId, state, outgoing },
       count: countOfEnd(message, state, state.cancelledAt),
       ...(audit && { audit }),
-    })
-    .map((cancelled) => {
-      if (cancelled?.kind !== 'cancelled') return cancelled
-      d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
-      d.signal.notify(cancelled.message)
-      d.eventNews.committed(projectId)
-      d.deliverySender.take(cancelled, outgoing.claim)
-      if (cancelled.sessionWaits) d.dispatcher.wake(agentId)
-      return cancelled
-    })
+    }),
+  ).map((cancelled) => {
+    if (cancelled?.kind !== 'cancelled') return cancelled
+    d.telemetry.record({ name: 'message.cancelled', messageId, agentId })
+    d.signal.notify(cancelled.message)
+    d.eventNews.committed(projectId)
+    d.deliverySender.take(cancelled, outgoing.claim)
+    if (cancelled.sessionWaits) d.dispatcher.wake(agentId)
+    return cancelled
+  })
 }
 
 export type RetryMessageError =
@@ -87,18 +88,20 @@ export const retryMessage =
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
       const { id: messageId, projectId, agentId } = message
-      const retried = yield* d.storage.messages.retry({
-        projectId,
-        agentId,
-        messageId,
-        now: d.clock.now(),
-        audit: messageEntry(d, message, { action: 'message.retried', actor }),
-      })
+      const retried = yield* chain(
+        d.storage.messages.retry({
+          projectId,
+          agentId,
+          messageId,
+          now: d.clock.now(),
+          audit: messageEntry(d, message, { action: 'message.retried', actor }),
+        }),
+      )
       if (!retried) return fail('message_not_found')
       if (retried.kind === 'not_retryable') return fail('message_not_retryable')
       if (retried.kind === 'session_full') return fail('session_full')
       if (retried.kind === 'agent_not_running') {
-        const agent = yield* d.storage.agents.get(projectId, agentId)
+        const agent = yield* chain(d.storage.agents.get(projectId, agentId))
         return agent ? err(notRunning(agent, d.clock.now())) : fail('agent_not_found')
       }
       d.telemetry.record({ name: 'message.retried', messageId, agentId })
@@ -115,6 +118,6 @@ export const setMetadata =
       yield* broken({ metadata: metadataRule(metadata, d.policy.limits) }) ?? ok(undefined)
       const { id: messageId, projectId, agentId } = yield* getMessage(d)(input)
       const ref = { projectId, agentId, messageId }
-      const message = yield* d.storage.messages.setMetadata({ ...ref, metadata })
+      const message = yield* chain(d.storage.messages.setMetadata({ ...ref, metadata }))
       return message ? ok(message) : fail('message_not_found')
     })

@@ -119,7 +119,7 @@ export class EarlierReads {
   async #read(digest: string): Promise<Result<ApiKey, AuthenticateError>> {
     const { storage, clock } = this.#platform
     const found = await storage.credentials.findByDigest(digest)
-    if (found.isErr()) return err(found.error)
+    if (!found.ok) return err(found.error)
     const apiKey = found.value
     if (apiKey && this.#isValid(apiKey)) {
       this.#keys.set(digest, { apiKey, readAt: clock.elapsed() })
@@ -139,6 +139,6 @@ export async function readAgent(
   { projectId, agent }: AgentRef,
 ): Promise<Result<Agent, ReadAgentError>> {
   const found = await agents.get(projectId, agent)
-  if (found.isErr()) return err(found.error)
+  if (!found.ok) return err(found.error)
   return found.value ? ok(found.value) : fail('agent_not_found')
 }

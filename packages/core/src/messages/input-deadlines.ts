@@ -30,7 +30,7 @@ export class InputDeadlines {
     const { clock, storage } = this.#context
     for (let step = 0; step < MOST_STEPS; step++) {
       const due = await storage.messages.dueInputs({ now: clock.now(), limit: STEP })
-      if (due.isErr()) return reportUnavailable(this.#context, due.error)
+      if (!due.ok) return reportUnavailable(this.#context, due.error)
       const handled = await Promise.all(due.value.map((message) => this.#handle(message)))
       if (due.value.length < STEP || !handled.every(Boolean)) return
     }

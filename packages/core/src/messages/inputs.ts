@@ -22,11 +22,12 @@ import {
   type PrincipalError,
 } from '../domain/access/principal.js'
 import type { AfterInput, InputChanged } from '../ports/message-store.js'
-import type { PageOf, Stored } from '../ports/stored.js'
+import type { PageOf } from '../ports/stored.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { CancelContext } from './change-messages.js'
 import { searchOf } from './scoped-lists.js'
 import { getMessage, pageOfText, type GetMessageError, type MessageReads } from './read-messages.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 export type InputRef = {
   readonly projectId: string
@@ -170,26 +171,26 @@ type Change = ByActor & {
 export const changeInput = (
   d: CancelContext,
   { message, inputId, dueAt, state, inputs, events, to, action, actor }: Change,
-): Stored<InputChanged | undefined> => {
+): Chained<InputChanged | undefined> => {
   const { id: messageId, projectId, agentId, trace } = message
   const outgoing = outgoingOf(d, events, projectId, trace)
   const due = dueAt === undefined ? {} : { dueAt }
   const audit = action && auditEntry(d, { projectId, action, targetId: messageId, actor })
   const now = d.clock.now()
-  return d.storage.messages
-    .changeInput({
+  return chain(
+    d.storage.messages.changeInput({
       ...{ projectId, agentId, messageId, inputId, state, inputs, now, outgoing },
       ...due,
       ...(state.kind === 'failed' && { count: countOfEnd(message, state, now) }),
       ...(audit && { audit }),
-    })
-    .map((changed) => {
-      if (changed?.kind !== 'changed') return changed
-      d.telemetry.record({ name: 'input.changed', messageId, agentId, projectId, inputId, to })
-      d.signal.notify(changed.message)
-      d.eventNews.committed(projectId)
-      d.deliverySender.take(changed, outgoing.claim)
-      if (changed.sessionWaits) d.dispatcher.wake(agentId)
-      return changed
-    })
+    }),
+  ).map((changed) => {
+    if (changed?.kind !== 'changed') return changed
+    d.telemetry.record({ name: 'input.changed', messageId, agentId, projectId, inputId, to })
+    d.signal.notify(changed.message)
+    d.eventNews.committed(projectId)
+    d.deliverySender.take(changed, outgoing.claim)
+    if (changed.sessionWaits) d.dispatcher.wake(agentId)
+    return changed
+  })
 }

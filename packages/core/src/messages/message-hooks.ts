@@ -16,6 +16,7 @@ import {
 } from '../webhooks/check-webhook.js'
 import type { Needs } from './context.js'
 import { getMessage, type GetMessageInput, type MessageReads } from './read-messages.js'
+import { chain } from '../pacing/chain.js'
 
 export type HookInput = {
   readonly url: string
@@ -75,12 +76,12 @@ export const setHook =
     safeTry(async function* () {
       yield* await checkHook(d, input.projectId, input)
       const message = yield* getMessage(d)(input)
-      const hooks = yield* d.storage.webhooks.hooksOf(refOf(message))
+      const hooks = yield* chain(d.storage.webhooks.hooksOf(refOf(message)))
       const { name = message.id } = input
       const before = hooks.find(({ hook }) => hook.name === name)
       const ref = { projectId: message.projectId, messageId: message.id }
       const hook = newHook(d, ref, input, before?.id)
-      const set = yield* d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
+      const set = yield* chain(d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS))
       if (set === 'message_not_found') return fail('message_not_found')
       if (set === 'limit_reached') return invalid('hooks', `must be at most ${MAX_HOOKS}`)
       if (set === 'name_taken') return invalid('name', 'was given to another hook at this moment')
@@ -96,24 +97,24 @@ export async function keepHook(
 ): Promise<Result<void, Invalid | Unavailable>> {
   const hook = newHook(d, { projectId: message.projectId, messageId: message.id }, input)
   const set = await d.storage.webhooks.setHook(hook, message.agentId, MAX_HOOKS)
-  if (set.isErr()) return err(set.error)
+  if (!set.ok) return err(set.error)
   return set.value === 'limit_reached'
     ? invalid('hooks', `must be at most ${MAX_HOOKS}`)
     : ok(undefined)
 }
 
 export const listHooks = (d: MessageReads) => (input: MessageInput) =>
-  getMessage(d)(input).andThen((message) => d.storage.webhooks.hooksOf(refOf(message)))
+  getMessage(d)(input).andThen((message) => chain(d.storage.webhooks.hooksOf(refOf(message))))
 
 export const deleteHook =
   (d: MessageReads & Needs<'deliverySender'>) =>
   ({ name, ...input }: MessageInput & { readonly name: string }) =>
     safeTry(async function* () {
       const ref = refOf(yield* getMessage(d)(input))
-      const hooks = yield* d.storage.webhooks.hooksOf(ref)
+      const hooks = yield* chain(d.storage.webhooks.hooksOf(ref))
       const found = hooks.find(({ hook }) => hook.name === name)
       if (!found) return ok(false)
-      const isDeleted = yield* d.storage.webhooks.deleteHook(ref, name)
+      const isDeleted = yield* chain(d.storage.webhooks.deleteHook(ref, name))
       d.deliverySender.webhookDeleted(ref.projectId, found.id)
       return ok(isDeleted)
     })

@@ -25,7 +25,7 @@ export class ProjectLimits {
     const elapsed = clock.elapsed()
     if (known && known.until > elapsed) return ok(known.limits)
     const found = await storage.credentials.getProject(projectId)
-    if (found.isErr()) return err(found.error)
+    if (!found.ok) return err(found.error)
     const limits = found.value?.sendLimits
     this.#known.set(projectId, { limits, until: elapsed + FRESH_MS })
     return ok(limits)

@@ -22,6 +22,7 @@ import type {
   MessageRef as StoredRef,
   MessageSearch,
 } from '../ports/message-store.js'
+import { failure, success } from '../ports/port-result.js'
 import {
   CALLER_LEFT,
   type Caller,
@@ -33,6 +34,7 @@ import {
 import type { Needs } from './context.js'
 import type { Platform, Reading } from '../platform.js'
 import { scopeOf, searchOf } from './scoped-lists.js'
+import { chain } from '../pacing/chain.js'
 
 export type MessageRef = {
   readonly projectId: string
@@ -67,11 +69,11 @@ export const getMessage =
     })
 
 const readMessage = (d: TurnReading) =>
-  readOfMessage(d, (ref, access) =>
-    d.storage.messages
-      .get(ref)
-      .map((message) => (message && seesSession(access, message.sessionId) ? message : undefined)),
-  )
+  readOfMessage(d, async (ref, access) => {
+    const found = await d.storage.messages.get(ref)
+    const isHidden = found.ok && found.value && !seesSession(access, found.value.sessionId)
+    return isHidden ? success(undefined) : found
+  })
 
 export const readRuns = (d: TurnReading) => readOfMessage(d, (ref) => d.storage.messages.runs(ref))
 
@@ -81,9 +83,9 @@ const readOfMessage = <T extends object>(
 ) =>
   d.shared(({ projectId, agent: name, messageId, access }: MessageRef & ByAccess) =>
     safeTry(async function* () {
-      const agent = yield* d.storage.agents.get(projectId, name)
+      const agent = yield* chain(d.storage.agents.get(projectId, name))
       if (!agent || !seesAgent(access, agent)) return fail('agent_not_found')
-      const found = yield* read({ projectId, agentId: agent.id, messageId }, access)
+      const found = yield* chain(read({ projectId, agentId: agent.id, messageId }, access))
       return found ? ok(found) : fail('message_not_found')
     }),
   )
@@ -97,7 +99,7 @@ export const readHistory =
       const message = yield* getMessage(d)(ref)
       const { id: messageId, state } = message
       const limit = { maxTurns, maxLength }
-      const before = yield* d.storage.messages.history({ messageId, ...limit })
+      const before = yield* chain(d.storage.messages.history({ messageId, ...limit }))
       const response = state.kind === 'responded' ? state.response : null
       const own = turnsOf({ ...message, messageId, response })
       return ok(newestThatFit([...own, ...before.toReversed()], limit))
@@ -135,11 +137,11 @@ export const countMessages =
       const problem = broken(required({ agent: messages.agent, most }))
       if (problem) return problem
       const filter = yield* filterOf(d, messages)
-      return d.storage.messages.count(filter, most)
+      return chain(d.storage.messages.count(filter, most))
     })
 
 function filterOf(d: Reading, { projectId, agent: name, access, ...given }: MessagesOf) {
-  return d.storage.agents.get(projectId, name).andThen((agent) => {
+  return chain(d.storage.agents.get(projectId, name)).andThen((agent) => {
     if (!agent || !seesAgent(access, agent)) return fail('agent_not_found')
     const known = Object.entries(given).filter(([, value]) => value !== undefined)
     return ok({ projectId, agentId: agent.id, ...scopeOf(access), ...Object.fromEntries(known) })
@@ -191,15 +193,19 @@ const findMessages =
       const { access, ...asked } = search
       const wanted = access ? yield* searchOf(d, search) : (given(asked) as MessageSearch)
       const found = yield* await pageOfText(page, (part) =>
-        abort?.aborted ? errAsync(CALLER_LEFT) : d.storage.messages.search(wanted, part, abort),
+        abort?.aborted
+          ? Promise.resolve(failure(CALLER_LEFT))
+          : d.storage.messages.search(wanted, part, abort),
       )
       const deliveries = isScoped(access)
         ? []
-        : yield* await d.storage.deliveries.ofMessages({
-            projectId: search.projectId,
-            messageIds: found.data.map(({ id }) => id),
-            limit: MOST_DELIVERIES,
-          })
+        : yield* chain(
+            d.storage.deliveries.ofMessages({
+              projectId: search.projectId,
+              messageIds: found.data.map(({ id }) => id),
+              limit: MOST_DELIVERIES,
+            }),
+          )
       const data = found.data.map((message) => ({
         message,
         deliveries: deliveries
@@ -233,7 +239,7 @@ function readParts(
     let text = 0
     for (let cursor = first; ;) {
       const wanted = Math.min(PART, limit - data.length)
-      const part = yield* list({ limit: wanted, ...(cursor !== undefined && { cursor }) })
+      const part = yield* chain(list({ limit: wanted, ...(cursor !== undefined && { cursor }) }))
       for (const message of part.data) {
         data.push(message)
         text += textLength(message)

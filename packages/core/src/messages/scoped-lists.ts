@@ -9,6 +9,7 @@ import { given } from '../domain/values/given.js'
 import type { Platform } from '../platform.js'
 import type { InScope, MessageSearch } from '../ports/message-store.js'
 import type { Unavailable } from '../ports/stored.js'
+import { chain } from '../pacing/chain.js'
 
 /** The sessions that a list shows to the caller. */
 export const scopeOf = (access: Access | undefined): InScope =>
@@ -26,7 +27,7 @@ export const searchOf = (
     if (endUserId.isErr()) return err(endUserId.error)
     const agentIds: string[] = []
     for (const name of access?.agents ?? []) {
-      const agent = yield* storage.agents.get(search.projectId, name)
+      const agent = yield* chain(storage.agents.get(search.projectId, name))
       if (agent) agentIds.push(agent.id)
     }
     return ok({

@@ -9,6 +9,7 @@ import { tokenTakes, type BucketLevel } from '../domain/access/send-limit.js'
 import { tracedCommit, errorOf } from '../pacing/traced-commit.js'
 import type { Platform } from '../platform.js'
 import type { NewMessage, ReadEarlier, Accepted } from '../ports/message-store.js'
+import { success, type PortResult } from '../ports/port-result.js'
 import type { AcceptStores, HostTransaction } from '../ports/storage.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { Needs } from './context.js'
@@ -147,8 +148,8 @@ async function accept(
     ...born,
   }
   const stored = await commit(d, d.storage, { span, born: message })
-  if (stored.isErr() || stored.value.kind !== 'claimed') slot?.release()
-  if (stored.isErr()) return err(stored.error)
+  if (!stored.ok || stored.value.kind !== 'claimed') slot?.release()
+  if (!stored.ok) return err(stored.error)
   const accepted = stored.value
   return sentOf(d, agent, born, accepted).map((sent) => ({ agent, slot, accepted, sent }))
 }
@@ -181,9 +182,9 @@ async function enqueue(
   const drafted = draftMessage(d, input, agent.value)
   if (drafted.isErr()) return err(drafted.error)
   const stored = await commit(d, stores, drafted.value)
-  if (stored.isOk() && stored.value.kind === 'created')
-    stores.onEnd(() => d.dispatcher.wake(agent.value.id))
-  return stored.andThen((accepted) => sentOf(d, agent.value, drafted.value.born, accepted))
+  if (!stored.ok) return err(stored.error)
+  if (stored.value.kind === 'created') stores.onEnd(() => d.dispatcher.wake(agent.value.id))
+  return sentOf(d, agent.value, drafted.value.born, stored.value)
 }
 
 /** The store's result, without a message that the send must not get. */
@@ -191,13 +192,13 @@ async function commit(
   d: Pick<Platform, 'policy' | 'tracing'>,
   { messages }: Pick<AcceptStores, 'messages'>,
   { span, born }: Draft,
-): Promise<Result<Decided, Unavailable | Invalid>> {
+): Promise<PortResult<Decided, Unavailable | Invalid>> {
   const stored = await tracedCommit(d.tracing, span, 'accept', () => messages.accept(born))
-  const decided = stored.map((accepted): Decided => {
-    const isRefused =
-      accepted.kind === 'existing' && !canReturn(accepted.message, born, d.policy.onKeyMismatch)
-    return isRefused ? { kind: 'idempotency_mismatch' } : accepted
-  })
+  const isRefused =
+    stored.ok &&
+    stored.value.kind === 'existing' &&
+    !canReturn(stored.value.message, born, d.policy.onKeyMismatch)
+  const decided = isRefused ? success({ kind: 'idempotency_mismatch' } as const) : stored
   endSend(span, decided)
   return decided
 }
@@ -233,8 +234,8 @@ function sentOf(
 type Decided = Accepted | { readonly kind: 'idempotency_mismatch' }
 
 /** A send that attached to an earlier message links to the trace of that message. */
-function endSend(span: ActiveSpan, stored: Result<Decided, Unavailable | Invalid>): void {
-  if (stored.isErr()) return span.end({ error: errorOf(stored.error) })
+function endSend(span: ActiveSpan, stored: PortResult<Decided, Unavailable | Invalid>): void {
+  if (!stored.ok) return span.end({ error: errorOf(stored.error) })
   const accepted = stored.value
   switch (accepted.kind) {
     case 'claimed':

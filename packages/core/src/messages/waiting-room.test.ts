@@ -3,7 +3,7 @@ import { isFinal, type Message } from '../domain/messages/message.js'
 import type { Platform } from '../platform.js'
 import { defaultPolicy } from '../policy.js'
 import type { ResponseSignal } from '../ports/response-signal.js'
-import { aMessage, anAgent, fakePlatform } from '@org/agent-messaging-testing'
+import { aMessage, anAgent, fakePlatform, mapped } from '@org/agent-messaging-testing'
 import { localSignal } from './local-signal.js'
 import { WaitingRoom } from './waiting-room.js'
 
@@ -37,7 +37,7 @@ function waitingFor(messages: readonly Message[]) {
   const final = new Map<string, Message>()
   storage.messages.findSettled = (ids) => {
     queries.push([...ids])
-    return storage.messages.find([]).map(() => ids.flatMap((id) => final.get(id) ?? []))
+    return mapped(storage.messages.find([]), () => ids.flatMap((id) => final.get(id) ?? []))
   }
   const waits = messages.map((message) => room.wait(message, clock.now() + 1_000))
   const answer = (message: Message): void => {

@@ -178,7 +178,7 @@ export class WaitingRoom {
   async #fetch(waiters: readonly Waiter[]): Promise<void> {
     if (waiters.length === 0) return
     const found = await this.#platform.storage.messages.findSettled(messageIds(waiters))
-    const final = new Map(found.unwrapOr([]).map((message) => [message.id, message]))
+    const final = new Map((found.ok ? found.value : []).map((message) => [message.id, message]))
     for (const waiter of waiters) {
       const message = final.get(waiter.message.id)
       if (message) this.#leave(waiter, message)
@@ -196,7 +196,7 @@ export class WaitingRoom {
   async #dismissErased(waiters: readonly Waiter[]): Promise<void> {
     if (waiters.length === 0) return
     const found = await this.#platform.storage.messages.find(messageIds(waiters))
-    if (found.isErr()) return
+    if (!found.ok) return
     const stored = new Set(found.value.map(({ id }) => id))
     for (const waiter of waiters) if (!stored.has(waiter.message.id)) this.#leave(waiter)
   }

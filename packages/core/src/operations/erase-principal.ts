@@ -8,6 +8,7 @@ import type { Changing, Platform } from '../platform.js'
 import type { Needs } from './context.js'
 import { broken, type Invalid } from '../domain/values/input-rules.js'
 import { textRule } from '../domain/values/input-rules.js'
+import { chain } from '../pacing/chain.js'
 
 export type CountPrincipalInput = {
   readonly projectId: string
@@ -126,31 +127,36 @@ function stepFrom(
   })
   switch (place.kind) {
     case 'agents':
-      return storage.agents
-        .list(projectId, { limit: 1, ...(place.behind !== '' && { cursor: place.behind }) })
-        .map(({ data: [agent] }): Found => ({
-          place: agent ? messagesOf(agent.id) : { kind: 'deliveries', after: 0 },
-        }))
+      return chain(
+        storage.agents.list(projectId, {
+          limit: 1,
+          ...(place.behind !== '' && { cursor: place.behind }),
+        }),
+      ).map(({ data: [agent] }): Found => ({
+        place: agent ? messagesOf(agent.id) : { kind: 'deliveries', after: 0 },
+      }))
     case 'messages':
-      return storage.messages
-        .erasePrincipal({ ...step(place.after), agentId: place.agentId, force })
-        .map(({ next, ...found }): Found => ({
-          ...found,
-          place: behindMessages(place.agentId, next),
-        }))
+      return chain(
+        storage.messages.erasePrincipal({ ...step(place.after), agentId: place.agentId, force }),
+      ).map(({ next, ...found }): Found => ({
+        ...found,
+        place: behindMessages(place.agentId, next),
+      }))
     case 'deliveries':
-      return storage.deliveries
-        .erasePrincipal(step(place.after))
-        .map(({ next, ...found }): Found => ({
+      return chain(storage.deliveries.erasePrincipal(step(place.after))).map(
+        ({ next, ...found }): Found => ({
           ...found,
           place:
             next === undefined ? { kind: 'events', after: 0 } : { kind: 'deliveries', after: next },
-        }))
+        }),
+      )
     case 'events':
-      return storage.events.erasePrincipal(step(place.after)).map(({ next, events }): Found => ({
-        events,
-        place: next === undefined ? undefined : { kind: 'events', after: next },
-      }))
+      return chain(storage.events.erasePrincipal(step(place.after))).map(
+        ({ next, events }): Found => ({
+          events,
+          place: next === undefined ? undefined : { kind: 'events', after: next },
+        }),
+      )
   }
 }
 

@@ -17,6 +17,7 @@ import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-st
 import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, required, type Invalid } from '../domain/values/input-rules.js'
+import { chain } from '../pacing/chain.js'
 
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
@@ -29,13 +30,13 @@ export const createProject =
     const project: Project = { id: d.ids.next(), name, createdAt: d.clock.now() }
     const { id } = project
     const audit = auditEntry(d, { projectId: id, action: 'project.created', targetId: id, actor })
-    return d.storage.credentials.createProject(project, audit).map(() => project)
+    return chain(d.storage.credentials.createProject(project, audit)).map(() => project)
   }
 
 export const getProject = (d: Reading) => (id: string) =>
-  d.storage.credentials
-    .getProject(id)
-    .andThen((found) => (found ? ok(found) : fail('project_not_found')))
+  chain(d.storage.credentials.getProject(id)).andThen((found) =>
+    found ? ok(found) : fail('project_not_found'),
+  )
 
 export type UpdateProjectInput = ByActor & {
   readonly projectId: string
@@ -60,13 +61,13 @@ export const updateProject =
       fields: ['sendLimits'],
       actor,
     })
-    return d.storage.credentials
-      .updateProject(projectId, { sendLimits }, audit)
-      .andThen((found) => (found ? ok(found) : fail('project_not_found')))
+    return chain(d.storage.credentials.updateProject(projectId, { sendLimits }, audit)).andThen(
+      (found) => (found ? ok(found) : fail('project_not_found')),
+    )
   }
 
 export const listProjects = (d: Reading) => (page: PageOf) =>
-  ofPage(page, d.storage.credentials.listProjects)
+  ofPage(page, (checked) => chain(d.storage.credentials.listProjects(checked)))
 
 export type CreateKeyInput = ApiKeySettings &
   ByActor & {
@@ -102,11 +103,13 @@ export const createKey =
         },
         ...(expiresAt !== undefined && { expiresAt }),
       }
-      const created = yield* d.storage.credentials.createKey(
-        apiKey,
-        d.crypto.sha256(key),
-        d.policy.limits.keysPerProject,
-        auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
+      const created = yield* chain(
+        d.storage.credentials.createKey(
+          apiKey,
+          d.crypto.sha256(key),
+          d.policy.limits.keysPerProject,
+          auditEntry(d, { projectId, action: 'key.created', targetId: apiKey.id, actor }),
+        ),
       )
       if (created === 'limit_reached') return fail('too_many_keys')
       if (created === 'project_not_found') return fail('project_not_found')
@@ -114,31 +117,31 @@ export const createKey =
     })
 
 export const listKeys = (d: Reading) => (projectId: string, page: PageOf) =>
-  ofPage(page, (checked) => d.storage.credentials.listKeys(projectId, checked))
+  ofPage(page, (checked) => chain(d.storage.credentials.listKeys(projectId, checked)))
 
 export type KeyRef = { readonly projectId: string; readonly keyId: string }
 
 export const revokeKey =
   (d: Changing) =>
   ({ projectId, keyId, actor }: KeyRef & ByActor) =>
-    d.storage.credentials
-      .revokeKey(
+    chain(
+      d.storage.credentials.revokeKey(
         projectId,
         keyId,
         d.clock.now(),
         auditEntry(d, { projectId, action: 'key.revoked', targetId: keyId, actor }),
-      )
-      .andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
+      ),
+    ).andThen((done) => (done ? ok(undefined) : fail('key_not_found')))
 
 export const endSignIn = (d: Pick<Platform, 'clock' | 'storage'>) => (signIn: SignIn) =>
-  d.storage.credentials.endSignIn(signIn, d.clock.now())
+  chain(d.storage.credentials.endSignIn(signIn, d.clock.now()))
 
 export const isSignInOver =
   (d: Pick<Platform, 'clock' | 'storage'>) =>
   ({ id, until }: SignIn) =>
     until <= d.clock.now()
       ? okAsync(true)
-      : d.storage.credentials.readSetting(ENDED_SIGN_IN + id).map((end) => end !== undefined)
+      : chain(d.storage.credentials.readSetting(ENDED_SIGN_IN + id)).map((end) => end !== undefined)
 
 function keyRules(input: CreateKeyInput, now: number) {
   const { expiresAt, key } = input

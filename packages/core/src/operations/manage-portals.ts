@@ -13,6 +13,7 @@ import { rulesOf } from '../domain/values/setting.js'
 import { isCode, newCode } from '../messages/input-link.js'
 import type { Changing, Platform } from '../platform.js'
 import type { Stored, Unavailable } from '../ports/stored.js'
+import { chain } from '../pacing/chain.js'
 
 const SECOND = 1_000
 /** A link must be opened within this time. */
@@ -41,11 +42,13 @@ export const createPortal =
         ...{ createdAt: now, linkUntil: Math.min(now + LINK_MS, until), until },
       }
       const code = newCode(d.crypto.randomBytes)
-      const created = yield* d.storage.portals.create(
-        session,
-        d.crypto.sha256(code),
-        d.policy.limits.portalsPerProject,
-        auditEntry(d, { projectId, action: 'portal.created', targetId: session.id, actor }),
+      const created = yield* chain(
+        d.storage.portals.create(
+          session,
+          d.crypto.sha256(code),
+          d.policy.limits.portalsPerProject,
+          auditEntry(d, { projectId, action: 'portal.created', targetId: session.id, actor }),
+        ),
       )
       if (created === 'limit_reached') return fail('too_many_portals')
       return created === 'project_not_found' ? fail(created) : ok({ session, code })
@@ -73,16 +76,14 @@ const byCode = (
 ): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
   isCode(code)
     ? d
-        .byCode(() => find(d.crypto.sha256(code)))
+        .byCode(() => chain(find(d.crypto.sha256(code))))
         .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
     : errAsync({ kind: 'portal_not_found' })
 
 export const findOpenPortal = (d: Pick<Platform, 'clock' | 'storage'>) => (id: string) =>
-  d.storage.portals
-    .find(id)
-    .andThen((found) =>
-      found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
-    )
+  chain(d.storage.portals.find(id)).andThen((found) =>
+    found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
+  )
 
 export type PortalRef = { readonly projectId: string; readonly portalId: string }
 
@@ -90,9 +91,9 @@ export const endPortal =
   (d: Changing) =>
   ({ projectId, portalId, actor }: PortalRef & ByActor) => {
     const audit = auditEntry(d, { projectId, action: 'portal.ended', targetId: portalId, actor })
-    return d.storage.portals
-      .end(projectId, portalId, d.clock.now(), audit)
-      .andThen((done) => (done ? ok(undefined) : fail('portal_not_found')))
+    return chain(d.storage.portals.end(projectId, portalId, d.clock.now(), audit)).andThen((done) =>
+      done ? ok(undefined) : fail('portal_not_found'),
+    )
   }
 
 const portalRules = (input: CreatePortalInput) => ({

@@ -24,9 +24,10 @@ import { runPass } from './pass.js'
 import { readBacklog } from './read-backlog.js'
 import { readStats } from './read-stats.js'
 import { resealSecrets } from './reseal-secrets.js'
-import type { Stored, PageOf } from '../ports/stored.js'
+import type { PageOf } from '../ports/stored.js'
 import { ofPage } from '../domain/values/page-rules.js'
 import type { AuditFilter } from '../ports/audit-store.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 /** Calls of operators: projects, keys, erasure, counts, the bounded pass. */
 export function createOperations(context: Platform & Parts) {
@@ -65,14 +66,14 @@ export function createOperations(context: Platform & Parts) {
   }
 }
 
-function pingStorage({ storage }: Reading): () => Stored<void> {
-  let underWay: Stored<void> | undefined
+function pingStorage({ storage }: Reading): () => Chained<void> {
+  let underWay: Chained<void> | undefined
   const ended = <T>(answer: T): T => {
     underWay = undefined
     return answer
   }
-  return () => (underWay ??= storage.ping().map(ended).mapErr(ended))
+  return () => (underWay ??= chain(storage.ping()).map(ended).mapErr(ended))
 }
 
 const readAuditLog = (d: Reading) => (filter: AuditFilter, page: PageOf) =>
-  ofPage(page, (checked) => d.storage.audit.list(filter, checked))
+  ofPage(page, (checked) => chain(d.storage.audit.list(filter, checked)))

@@ -59,7 +59,7 @@ export const runPass =
     }
 
     const checked = await d.checkMasterKey()
-    if (checked.isErr()) {
+    if (!checked.ok) {
       reportUnavailable(d, checked.error)
       return pass
     }

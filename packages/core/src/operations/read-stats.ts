@@ -18,6 +18,7 @@ import type { Instant } from '../domain/values/instant.js'
 import { countPeople, type PeopleCount } from '../maintenance/people.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
+import { chain } from '../pacing/chain.js'
 
 /** The names of `COUNT_STEPS`. */
 export const STATS_STEPS = { '5m': COUNT_STEPS[0], '1h': COUNT_STEPS[1], '1d': COUNT_STEPS[2] }
@@ -101,15 +102,17 @@ export const readStats =
       if (first < startOf(now - keptMs, stepMs))
         return invalid('from', `must be within ${KEPT[step]}, as long as steps of ${step} are kept`)
       const subject = by ?? 'project'
-      const rows = yield* d.storage.counts.read({
-        projectId,
-        subject,
-        id,
-        stepMs,
-        from: first,
-        to: last,
-        limit: MOST_ROWS,
-      })
+      const rows = yield* chain(
+        d.storage.counts.read({
+          projectId,
+          subject,
+          id,
+          stepMs,
+          from: first,
+          to: last,
+          limit: MOST_ROWS,
+        }),
+      )
       if (rows.length >= MOST_ROWS)
         return invalid('from', `has ${MOST_ROWS} rows or more. Ask for fewer steps, or for one id`)
       const stats = {

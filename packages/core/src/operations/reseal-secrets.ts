@@ -4,6 +4,7 @@ import { resealAgent } from '../domain/agents/agent.js'
 import { resealWebhook } from '../domain/webhooks/webhook.js'
 import { adoptMasterKey } from '../maintenance/master-key.js'
 import type { Platform } from '../platform.js'
+import { chain } from '../pacing/chain.js'
 
 /** The position of a walk over all secrets, and the rows before it that no key opens. */
 export type ResealPlace = {
@@ -29,7 +30,7 @@ export const resealSecrets =
   (d: Pick<Platform, 'crypto' | 'storage'>) =>
   ({ of, after, unopened: before }: ResealPlace = START) =>
     safeTry(async function* () {
-      const { next, ...found } = yield* step(d, of, after)
+      const { next, ...found } = yield* chain(step(d, of, after))
       const unopened = before + found.unopened
       if (next !== undefined) return ok({ ...found, next: { of, after: next, unopened } })
       if (of === 'webhooks')

@@ -16,7 +16,7 @@ export async function retryUntilStored<T>(
 ): Promise<Awaited<Stored<T>>> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
     const result = await write()
-    if (result.isOk()) return result
+    if (result.ok) return result
     reportUnavailable(d, result.error)
     if (d.stopDeadline.aborted) return result
     await d.clock.sleep(pause)

@@ -92,7 +92,7 @@ export class JumpFollower {
     telemetry.record({ name: 'clock.jumped', byMs: toAt - fromAt, fromAt, toAt })
     const report = { ...jump, lastMove: this.#lastMove }
     const stored = await retryUntilStored(this.#needs, () => storage.moveTimes(report))
-    if (stored.isOk()) this.#lastMove = stored.value.lastMove
+    if (stored.ok) this.#lastMove = stored.value.lastMove
   }
 
   /** Follows a clock that was set back while no process ran. */

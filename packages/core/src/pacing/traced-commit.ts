@@ -1,10 +1,10 @@
-import type { Result } from 'neverthrow'
 import type { Invalid } from '../domain/values/input-rules.js'
+import type { PortResult } from '../ports/port-result.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { ActiveSpan, Tracing } from '../ports/tracing.js'
 import { NO_SPAN } from './no-tracing.js'
 
-type Write<T, E> = PromiseLike<Result<T, E>>
+type Write<T, E> = Promise<PortResult<T, E>>
 
 /** Follows a write until it is durable. `operation` is the name of the store's method. */
 export function tracedCommit<T, E extends Unavailable | Invalid>(
@@ -20,9 +20,9 @@ export function tracedCommit<T, E extends Unavailable | Invalid>(
 async function ended<T, E extends Unavailable | Invalid>(
   span: ActiveSpan,
   writing: Write<T, E>,
-): Promise<Result<T, E>> {
+): Write<T, E> {
   const result = await writing
-  span.end({ error: result.isErr() ? errorOf(result.error) : undefined })
+  span.end({ error: result.ok ? undefined : errorOf(result.error) })
   return result
 }
 

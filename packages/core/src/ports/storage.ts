@@ -1,4 +1,3 @@
-import type { ResultAsync } from 'neverthrow'
 import type { JumpReport, MoveResult } from '../domain/operations/clock-jump.js'
 import type { Invalid } from '../domain/values/input-rules.js'
 import type { Instant } from '../domain/values/instant.js'
@@ -9,16 +8,17 @@ import type { CredentialStore } from './credential-store.js'
 import type { DeliveryStore } from './delivery-store.js'
 import type { EventStore } from './event-store.js'
 import type { MessageStore } from './message-store.js'
+import type { PortResult } from './port-result.js'
 import type { PortalStore } from './portal-store.js'
 import type { RecoveryStore } from './recovery-store.js'
-import type { Stored } from './stored.js'
+import type { Stored, Unavailable } from './stored.js'
 import type { WebhookStore } from './webhook-store.js'
 
 /**
- * Stores everything. Each method is one atomic, durable operation: when its result is Ok, all of
- * it has happened; otherwise none of it, or the result is `Unavailable`. Core opens no transaction
- * and batches nothing: adapters combine concurrent calls. Core can repeat every write after
- * `Unavailable`. A row of another project is answered like a missing row.
+ * Stores everything. Each method is one atomic, durable operation: when it resolves with a value,
+ * all of it has happened; otherwise none of it, or the result is `Unavailable`. Core opens no
+ * transaction and batches nothing: adapters combine concurrent calls. Core can repeat every write
+ * after `Unavailable`. A row of another project is answered like a missing row.
  */
 export interface Storage {
   readonly messages: MessageStore
@@ -80,6 +80,6 @@ export type HostTransaction = AcceptStores & {
 }
 
 /** A host's transaction can be one in which no message can be accepted. */
-type OrInvalid<Call> = Call extends (...input: infer Input) => ResultAsync<infer Value, infer E>
-  ? (...input: Input) => ResultAsync<Value, E | Invalid>
+type OrInvalid<Call> = Call extends (...input: infer Input) => Stored<infer Value>
+  ? (...input: Input) => Promise<PortResult<Value, Unavailable | Invalid>>
   : never

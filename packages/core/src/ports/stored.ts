@@ -1,6 +1,6 @@
-import type { ResultAsync } from 'neverthrow'
 import type { AuditEntry } from '../domain/access/audit.js'
 import type { Instant } from '../domain/values/instant.js'
+import type { PortResult } from './port-result.js'
 
 /**
  * The storage did not confirm the call: its queue is full, or the database is away. A write can
@@ -29,7 +29,8 @@ export const CALLER_LEFT: Unavailable = { kind: 'unavailable', reason: 'the call
 export const retrySecondsOf = ({ retryInMs = 0 }: Unavailable): number =>
   Math.max(1, Math.ceil(retryInMs / 1_000))
 
-export type Stored<T> = ResultAsync<T, Unavailable>
+/** The answer of a store. It never rejects. */
+export type Stored<T> = Promise<PortResult<T, Unavailable>>
 
 /** `nextCursor` is the id of the page's last row, or null on the last page. */
 export type Page<T> = { readonly data: readonly T[]; readonly nextCursor: string | null }

@@ -174,6 +174,7 @@ export type {
   SessionSummary,
   SessionsOf,
 } from '../ports/message-store.js'
+export { failure, success, type PortResult } from '../ports/port-result.js'
 export type { Recovery, RecoveryStore } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, HostTransaction, Storage, TakenOver } from '../ports/storage.js'

@@ -1,8 +1,8 @@
-import { okAsync } from 'neverthrow'
+import { success } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
 import { defaultPolicy } from '../policy.js'
 import type { AttemptRecord } from '../ports/delivery-store.js'
-import { fakePlatform } from '@org/agent-messaging-testing'
+import { fakePlatform, unwrap } from '@org/agent-messaging-testing'
 import { AttemptRecords } from './attempt-records.js'
 
 /** A list is full with four records. `lists`: the deliveries of each list that the storage got. */
@@ -12,7 +12,7 @@ function collecting() {
   const lists: string[][] = []
   platform.storage.deliveries.recordAttempts = (list) => {
     lists.push(list.map(({ deliveryId }) => deliveryId))
-    return okAsync(list.map(() => ({ kind: 'recorded' }) as const))
+    return Promise.resolve(success(list.map(() => ({ kind: 'recorded' }) as const)))
   }
   const records = new AttemptRecords(platform)
   const record = (deliveryId: string): AttemptRecord => ({
@@ -74,11 +74,13 @@ it('stores a record that is in a hurry alone, and the others when it is told', a
 it('returns the result of each record', async () => {
   const { clock, records, record, storage } = collecting()
   storage.deliveries.recordAttempts = (list) =>
-    okAsync(
-      list.map(({ deliveryId }) => ({ kind: deliveryId === 'b' ? 'lease_lost' : 'recorded' })),
+    Promise.resolve(
+      success(
+        list.map(({ deliveryId }) => ({ kind: deliveryId === 'b' ? 'lease_lost' : 'recorded' })),
+      ),
     )
   const stored = ['a', 'b', 'c'].map((id) => records.collect(record(id)))
   await clock.advance(40)
-  const kinds = await Promise.all(stored.map(async (one) => (await one)._unsafeUnwrap().kind))
+  const kinds = await Promise.all(stored.map(async (one) => unwrap(await one).kind))
   expect(kinds).toEqual(['recorded', 'lease_lost', 'recorded'])
 })

@@ -1,4 +1,4 @@
-import { ok, ResultAsync, type Result } from 'neverthrow'
+import { success, type PortResult } from '../ports/port-result.js'
 import { Alarm } from '../pacing/alarm.js'
 import type { Platform } from '../platform.js'
 import type { AttemptRecord, RecordedAttempt } from '../ports/delivery-store.js'
@@ -13,7 +13,7 @@ const PAUSE_MS = 40
 type RecordsPlatform = Pick<Platform, 'clock' | 'policy' | 'storage'>
 type Waiting = {
   readonly record: AttemptRecord
-  readonly resolve: (recorded: Result<RecordedAttempt, Unavailable>) => void
+  readonly resolve: (recorded: Awaited<Stored<RecordedAttempt>>) => void
 }
 
 /** Stores records of attempts. Collects those that need no hurry, so that commits are fewer. */
@@ -32,20 +32,20 @@ export class AttemptRecords {
   /** Stores the record now and alone. */
   store(record: AttemptRecord): Stored<RecordedAttempt> {
     const { deliveries } = this.#platform.storage
-    return deliveries.recordAttempts([record]).map(([one]) => one as RecordedAttempt)
+    return deliveries.recordAttempts([record]).then((stored) => resultAt(stored, 0))
   }
 
   /** Stores the record within `PAUSE_MS`, or when as many wait as requests can be in flight. */
   collect(record: AttemptRecord): Stored<RecordedAttempt> {
     const { clock, policy } = this.#platform
-    const recorded = new Promise<Result<RecordedAttempt, Unavailable>>((resolve) => {
+    const recorded = new Promise<Awaited<Stored<RecordedAttempt>>>((resolve) => {
       this.#waiting.push({ record, resolve })
     })
     const next = this.#storedAt + PAUSE_MS
     const isFull = this.#waiting.length >= policy.deliver.maxInFlight
     if (isFull || clock.elapsed() >= next) void this.#flushSoon()
     else this.#alarm.set(next)
-    return new ResultAsync(recorded)
+    return recorded
   }
 
   /** Stores the records of attempts that a thread returned together in one list. */
@@ -66,8 +66,10 @@ export class AttemptRecords {
     this.#storedAt = clock.elapsed()
     const records = waiting.map(({ record }) => record)
     void storage.deliveries.recordAttempts(records).then((stored) => {
-      for (const [at, { resolve }] of waiting.entries())
-        resolve(stored.andThen((all) => ok(all[at] as RecordedAttempt)))
+      for (const [at, { resolve }] of waiting.entries()) resolve(resultAt(stored, at))
     })
   }
 }
+
+const resultAt = (stored: PortResult<RecordedAttempt[], Unavailable>, at: number) =>
+  stored.ok ? success(stored.value[at] as RecordedAttempt) : stored

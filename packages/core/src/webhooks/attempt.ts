@@ -1,4 +1,3 @@
-import { okAsync } from 'neverthrow'
 import { decideNextState, shownUrl, type Outcome } from '../domain/webhooks/delivery.js'
 import { freezeEvent, type EventPayload } from '../domain/webhooks/event.js'
 import { exhaustedEvent, lastAttemptOf, reportsFailure } from '../domain/messages/exhausted.js'
@@ -24,6 +23,7 @@ import type {
   RecordedAttempt,
   WebhookUpdate,
 } from '../ports/delivery-store.js'
+import { success } from '../ports/port-result.js'
 import type { Stored } from '../ports/stored.js'
 import type { ActiveSpan } from '../ports/tracing.js'
 import type { AttemptRecords } from './attempt-records.js'
@@ -145,7 +145,7 @@ export async function recordAttempt(
     retryUntilStored(platform, recording(platform, finished, records, isAwaited)),
   )
   endAttempt(finished)
-  if (recorded.isErr()) return {}
+  if (!recorded.ok) return {}
   if (recorded.value.kind !== 'recorded') {
     telemetry.record({ name: 'delivery.refused', ...factsOf(finished) })
     return {}
@@ -168,14 +168,14 @@ function recording(
   records: AttemptRecords,
   isAwaited: boolean,
 ): () => Stored<RecordedAttempt> {
+  async function repeat(): Stored<RecordedAttempt> {
+    const found = await deliveries.get(delivery.projectId, delivery.id)
+    if (!found.ok) return found
+    return isStored(found.value, record) ? success({ kind: 'recorded' }) : records.store(record)
+  }
   let isRepeat = false
   return () => {
-    if (isRepeat)
-      return deliveries
-        .get(delivery.projectId, delivery.id)
-        .andThen((found) =>
-          isStored(found, record) ? okAsync({ kind: 'recorded' } as const) : records.store(record),
-        )
+    if (isRepeat) return repeat()
     isRepeat = true
     return isAwaited ? records.store(record) : records.collect(record)
   }

@@ -1,4 +1,4 @@
-import { okAsync } from 'neverthrow'
+import { success } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
 import { localSignal } from '../messages/local-signal.js'
 import { defaultPolicy } from '../policy.js'
@@ -34,7 +34,7 @@ function attemptsOf({
       signal: localSignal(),
       leaseKeeper: { hold: () => undefined, release: () => undefined },
       runtimes: new Map(),
-      checkMasterKey: () => okAsync(undefined),
+      checkMasterKey: () => Promise.resolve(success(undefined)),
       shared: (read) => read,
       byCode: (read) => read(),
       stopping: new AbortController().signal,

@@ -32,11 +32,11 @@ export async function checkWebhook(d: WebhookChecks, projectId: string, settings
     if (!URL.canParse(url)) return invalid('url', 'must be a full URL')
   }
   const fits = await d.checkMasterKey()
-  if (fits.isErr()) return err(fits.error)
+  if (!fits.ok) return err(fits.error)
   const agentId = filter?.agentId
   if (agentId === undefined) return ok(undefined)
   const agent = await d.storage.agents.get(projectId, agentId)
-  if (agent.isErr()) return err(agent.error)
+  if (!agent.ok) return err(agent.error)
   return agent.value?.id === agentId
     ? ok(undefined)
     : invalid('filter.agentId', 'must be the id of an agent of this project')

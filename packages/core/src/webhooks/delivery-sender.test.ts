@@ -1,4 +1,4 @@
-import { errAsync, okAsync, ResultAsync } from 'neverthrow'
+import { success, failure } from '@org/agent-messaging-core/storage'
 import { expect, it } from 'vitest'
 import type { AttemptMaker } from '../ports/attempt-maker.js'
 import type { ClaimDue, ClaimedDelivery } from '../ports/delivery-store.js'
@@ -48,7 +48,7 @@ async function worker(attempts?: AttemptMaker) {
     leaseKeeper: { hold: () => undefined, release: () => undefined },
     runtimes: new Map(),
     policy: defaultPolicy,
-    checkMasterKey: () => okAsync(undefined),
+    checkMasterKey: () => Promise.resolve(success(undefined)),
     shared: (read) => read,
     byCode: (read) => read(),
     stopping: new AbortController().signal,
@@ -117,9 +117,7 @@ it('claims again at once when a webhook gets room during a claim that skipped it
   const looks: (() => void)[] = []
   const { claimDue } = storage.deliveries
   storage.deliveries.claimDue = (query) =>
-    ResultAsync.fromSafePromise(new Promise<void>((begin) => looks.push(begin))).andThen(() =>
-      claimDue(query),
-    )
+    new Promise<void>((begin) => looks.push(begin)).then(() => claimDue(query))
   deliveries.take(born(committed(3 * MOST)), deliveries.admit())
   deliveries.wake()
   await settled()
@@ -210,7 +208,7 @@ it('releases a delivery that a thread started too late, without an attempt', asy
 it('holds deliveries while the maker starts, where a change of their webhook reaches them', async () => {
   const started = new AbortController()
   const sent: string[] = []
-  const { webhook, deliveries, committed, settled } = await worker({
+  const { webhook, deliveries, committed, storage, settled } = await worker({
     starting: () =>
       started.signal.aborted
         ? undefined
@@ -227,7 +225,9 @@ it('holds deliveries while the maker starts, where a change of their webhook rea
   deliveries.take(born(committed(2)), deliveries.admit())
   await settled()
   expect([sent, deliveries.inFlight]).toEqual([[], 0])
-  deliveries.webhookChanged({ ...webhook, url: 'https://new.example/' })
+  const changed = { ...webhook, url: 'https://new.example/' }
+  storage.webhooks.get = () => Promise.resolve(success(changed))
+  deliveries.webhookChanged(changed)
   started.abort()
   await settled()
   expect(sent).toEqual(['https://new.example/', 'https://new.example/'])
@@ -238,7 +238,7 @@ function givenUp(storage: Storage): string[][] {
   const calls: string[][] = []
   storage.deliveries.release = (claims) => {
     calls.push(claims.map(({ deliveryId }) => deliveryId))
-    return okAsync(claims.length)
+    return Promise.resolve(success(claims.length))
   }
   return calls
 }
@@ -278,7 +278,8 @@ it('releases waiting and later deliveries when it stops, and tells other process
 
 it('leaves what it cannot give up to its lease, and says why', async () => {
   const { webhook, deliveries, committed, storage, telemetry, settled } = await worker()
-  storage.deliveries.release = () => errAsync({ kind: 'unavailable', reason: 'away' })
+  storage.deliveries.release = () =>
+    Promise.resolve(failure({ kind: 'unavailable', reason: 'away' }))
   deliveries.take(born(committed(MOST + 2)), deliveries.admit())
   deliveries.webhookDeleted(webhook.projectId, webhook.id)
   await settled()

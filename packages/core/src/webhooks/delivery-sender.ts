@@ -6,7 +6,7 @@ import { circuitAt, retryAfterOf } from '../domain/webhooks/webhook-health.js'
 import type { Webhook } from '../domain/webhooks/webhook.js'
 import { Alarm } from '../pacing/alarm.js'
 import { within } from '../pacing/deadline.js'
-import { reportUnavailable } from '../pacing/report-unavailable.js'
+import { reportUnavailable, valueOr } from '../pacing/report-unavailable.js'
 import { WorkLoop } from '../pacing/work-loop.js'
 import type { Platform } from '../platform.js'
 import type {
@@ -193,7 +193,7 @@ export class DeliverySender {
     const since = this.#changed.count
     const found = await storage.webhooks.get(projectId, webhookId)
     if (this.#loop.phase !== 'running') return
-    if (found.isErr()) return reportUnavailable(this.#platform, found.error)
+    if (!found.ok) return reportUnavailable(this.#platform, found.error)
     if (this.#changed.hasChanged(webhookId, since)) return this.#reload(changed)
     if (found.value) this.#applyChange(found.value)
     else this.#applyDeletion(webhookId)
@@ -257,8 +257,7 @@ export class DeliverySender {
     const { rooms, except } = this.#queue
     const terms = { now, until: now + leaseMs, timeoutMs }
     const claims = await storage.deliveries.claimDue({ ...terms, ...bounds, rooms, except })
-    if (claims.isErr()) reportUnavailable(this.#platform, claims.error)
-    const claimed = claims.unwrapOr(NO_CLAIMS)
+    const claimed = valueOr(this.#platform, claims, NO_CLAIMS)
     return { ...claimed, hasFreeSlot: this.#claims.end(bounds, claimed.deliveries.length) }
   }
 
@@ -342,7 +341,7 @@ export class DeliverySender {
     if (claims.length === 0) return
     const { clock, storage, workSignal } = this.#platform
     const released = await storage.deliveries.release(claims.map(releasedClaim), clock.now())
-    if (released.isErr()) return reportUnavailable(this.#platform, released.error)
+    if (!released.ok) return reportUnavailable(this.#platform, released.error)
     if (released.value > 0 && (this.#loop.phase === 'draining' || this.receivers.hasClosed))
       workSignal.announce({ kind: 'deliveries' })
   }

@@ -7,6 +7,7 @@ import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Platform } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { EventOfLog, ReadEventsError, readEvents } from './read-events.js'
+import { chain } from '../pacing/chain.js'
 
 export type ListenInput<N extends SubscribableEvent = SubscribableEvent> = {
   readonly projectId: string
@@ -201,7 +202,7 @@ export class EventListener {
     const { projectId, name, from } = this.#input
     const [cursor, unsaved] = [this.#cursor, this.#unsaved]
     const step = { projectId, name, owner: this.#owner, now, until: now + leaseMs, cursor }
-    const stored = await this.#valueOf(storage.events.listen(step))
+    const stored = await this.#valueOf(chain(storage.events.listen(step)))
     if (stored === undefined) return false
     if (stored === 'new') {
       this.#cursor = await (from === 'oldest' ? this.#oldest() : this.#now())
@@ -233,7 +234,7 @@ export class EventListener {
     const { projectId } = this.#input
     const { events } = this.#context.storage
     const createdBefore = this.#createdAt
-    const position = await this.#valueOf(events.positionAt({ projectId, createdBefore }))
+    const position = await this.#valueOf(chain(events.positionAt({ projectId, createdBefore })))
     return position === undefined ? undefined : cursorOf(projectId, { position })
   }
 

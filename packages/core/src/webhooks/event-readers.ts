@@ -111,6 +111,6 @@ export class EventReaders {
     }))
     if (tails.length === 0) return
     const found = await this.#platform.storage.events.findNew(tails)
-    for (const projectId of found.unwrapOr([])) this.#wake(projectId)
+    for (const projectId of found.ok ? found.value : []) this.#wake(projectId)
   }
 }

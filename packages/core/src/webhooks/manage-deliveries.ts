@@ -9,6 +9,7 @@ import type { PageOf } from '../ports/stored.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
+import { chain } from '../pacing/chain.js'
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
 type DeliveryCall = DeliveryRef & ByActor
@@ -16,14 +17,12 @@ type DeliveryCall = DeliveryRef & ByActor
 export const getDelivery =
   (d: Reading) =>
   ({ projectId, deliveryId }: DeliveryRef) =>
-    d.storage.deliveries
-      .get(projectId, deliveryId)
-      .andThen((found) =>
-        found ? ok({ ...found, body: withoutInputUrl(found.body) }) : fail('delivery_not_found'),
-      )
+    chain(d.storage.deliveries.get(projectId, deliveryId)).andThen((found) =>
+      found ? ok({ ...found, body: withoutInputUrl(found.body) }) : fail('delivery_not_found'),
+    )
 
 export const listDeliveries = (d: Reading) => (filter: DeliveryFilter, page: PageOf) =>
-  ofPage(page, (checked) => d.storage.deliveries.list(filter, checked))
+  ofPage(page, (checked) => chain(d.storage.deliveries.list(filter, checked)))
 
 export const redeliver = (d: Changing & Needs<'deliverySender'>) => (ref: DeliveryCall) =>
   safeTry(async function* () {
@@ -34,7 +33,9 @@ export const redeliver = (d: Changing & Needs<'deliverySender'>) => (ref: Delive
     if (delivery.state.kind === 'sending' && delivery.state.leaseUntil > now)
       return fail('delivery_busy')
     const audit = entryOf(d, ref, 'delivery.redelivered')
-    yield* d.storage.deliveries.redeliver({ projectId, deliveryId }, { limit: 1 }, now, audit)
+    yield* chain(
+      d.storage.deliveries.redeliver({ projectId, deliveryId }, { limit: 1 }, now, audit),
+    )
     d.deliverySender.wake()
     return ok((yield* getDelivery(d)(ref)).delivery)
   })
@@ -44,9 +45,9 @@ export const cancelDelivery =
   (d: Changing & Needs<'deliverySender'>, reason: OperatorReason) => (ref: DeliveryCall) => {
     const { projectId, deliveryId } = ref
     const entry = entryOf(d, ref, 'delivery.cancelled')
-    return d.storage.deliveries
-      .cancel(projectId, deliveryId, d.clock.now(), entry, reason)
-      .andThen((cancelled) => ended(d, cancelled))
+    return chain(
+      d.storage.deliveries.cancel(projectId, deliveryId, d.clock.now(), entry, reason),
+    ).andThen((cancelled) => ended(d, cancelled))
   }
 
 const entryOf = (

@@ -20,7 +20,7 @@ import {
   type WebhookSettings,
 } from '../domain/webhooks/webhook.js'
 import { resumed } from '../domain/webhooks/webhook-health.js'
-import type { PageOf, Stored, Unavailable } from '../ports/stored.js'
+import type { PageOf, Unavailable } from '../ports/stored.js'
 
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
@@ -33,6 +33,7 @@ import {
 } from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
 import { checkWebhook, sealedHeaders, secretRule, type WebhookChecks } from './check-webhook.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 export type CreateWebhookInput = WebhookSettings &
   ByActor & {
@@ -64,10 +65,16 @@ export const createWebhook =
       const sealed = d.crypto.seal(secret, webhookSecretContext(id))
       const blank = newWebhook({ id, projectId, url, events, secret: sealed }, d.clock.now())
       const webhook = changeWebhook(blank, changeOf(d, input, blank))
-      const created = yield* d.storage.webhooks.create(
-        webhook,
-        d.policy.limits.webhooksPerProject,
-        entryOf(d, { projectId, webhookId: id, actor: input.actor }, { action: 'webhook.created' }),
+      const created = yield* chain(
+        d.storage.webhooks.create(
+          webhook,
+          d.policy.limits.webhooksPerProject,
+          entryOf(
+            d,
+            { projectId, webhookId: id, actor: input.actor },
+            { action: 'webhook.created' },
+          ),
+        ),
       )
       return created === 'limit_reached' ? fail('too_many_webhooks') : ok({ webhook, secret })
     })
@@ -77,9 +84,9 @@ type WebhookCall = WebhookRef & ByActor
 export const getWebhook =
   (d: Reading) =>
   ({ projectId, webhookId }: WebhookRef) =>
-    d.storage.webhooks
-      .get(projectId, webhookId)
-      .andThen((found) => (found ? ok(found) : fail('webhook_not_found')))
+    chain(d.storage.webhooks.get(projectId, webhookId)).andThen((found) =>
+      found ? ok(found) : fail('webhook_not_found'),
+    )
 
 export const readWebhook = (d: Reading) => (ref: WebhookRef) =>
   getWebhook(d)(ref)
@@ -88,11 +95,9 @@ export const readWebhook = (d: Reading) => (ref: WebhookRef) =>
 
 export const listWebhooks = (d: Reading) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) =>
-    d.storage.webhooks
-      .list(projectId, checked)
-      .andThen(({ data, nextCursor }) =>
-        withFailures(d, projectId, data).map((webhooks) => ({ data: webhooks, nextCursor })),
-      ),
+    chain(d.storage.webhooks.list(projectId, checked)).andThen(({ data, nextCursor }) =>
+      withFailures(d, projectId, data).map((webhooks) => ({ data: webhooks, nextCursor })),
+    ),
   )
 
 /** Adds the last failure of each webhook. */
@@ -100,20 +105,20 @@ const withFailures = (
   { storage }: Reading,
   projectId: string,
   webhooks: readonly Webhook[],
-): Stored<ReadWebhook[]> =>
-  storage.deliveries
-    .lastFailures(
+): Chained<ReadWebhook[]> =>
+  chain(
+    storage.deliveries.lastFailures(
       projectId,
       webhooks.map(({ id }) => id),
-    )
-    .map((failures) => {
-      const byWebhook = new Map(failures.map((failure) => [failure.webhookId, failure]))
-      return webhooks.map((webhook) => {
-        const failure = byWebhook.get(webhook.id)
-        if (!failure) return webhook
-        return { ...webhook, lastFailure: { ...failure, outcome: cutAnswer(failure.outcome) } }
-      })
+    ),
+  ).map((failures) => {
+    const byWebhook = new Map(failures.map((failure) => [failure.webhookId, failure]))
+    return webhooks.map((webhook) => {
+      const failure = byWebhook.get(webhook.id)
+      if (!failure) return webhook
+      return { ...webhook, lastFailure: { ...failure, outcome: cutAnswer(failure.outcome) } }
     })
+  })
 
 export type UpdateWebhookInput = WebhookCall & { readonly change: WebhookChanges }
 
@@ -163,7 +168,7 @@ export const rotateSecret =
       })
       if (problem) return problem
       const before = yield* getWebhook(d)({ projectId, webhookId })
-      yield* d.checkMasterKey()
+      yield* chain(d.checkMasterKey())
       const context = webhookSecretContext(webhookId)
       // A caller that repeats its request must not make its new secret the old one too.
       if (own !== undefined && d.crypto.unseal(before.secret, context) === own)
@@ -197,7 +202,7 @@ export const sendTestEvent =
         projectId,
         d.clock.now(),
       )
-      const delivery = yield* d.storage.deliveries.publishTo(webhookId, event, d.ids.next())
+      const delivery = yield* chain(d.storage.deliveries.publishTo(webhookId, event, d.ids.next()))
       if (!delivery) return fail('webhook_not_found')
       d.eventNews.committed(projectId)
       d.deliverySender.wake()
@@ -209,7 +214,7 @@ export const deleteWebhook =
   ({ projectId, webhookId, actor }: WebhookCall) =>
     safeTry(async function* () {
       const audit = entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.deleted' })
-      const deleted = yield* d.storage.webhooks.delete(projectId, webhookId, audit)
+      const deleted = yield* chain(d.storage.webhooks.delete(projectId, webhookId, audit))
       if (!deleted) return fail('webhook_not_found')
       d.deliverySender.webhookDeleted(projectId, webhookId)
       d.maintenance.wake()
@@ -223,13 +228,13 @@ const stored = (
   change: WebhookChange,
   entry: Pick<AuditEntry, 'action' | 'fields'>,
 ) =>
-  d.storage.webhooks
-    .update(ref.projectId, ref.webhookId, change, entryOf(d, ref, entry))
-    .andThen((webhook) => {
-      if (!webhook) return fail('webhook_not_found')
-      d.deliverySender.webhookChanged(webhook)
-      return ok(webhook)
-    })
+  chain(
+    d.storage.webhooks.update(ref.projectId, ref.webhookId, change, entryOf(d, ref, entry)),
+  ).andThen((webhook) => {
+    if (!webhook) return fail('webhook_not_found')
+    d.deliverySender.webhookChanged(webhook)
+    return ok(webhook)
+  })
 
 const entryOf = (
   d: Changing,

@@ -7,6 +7,7 @@ import type { Platform, Reading } from '../platform.js'
 import type { EventsAfter, LoggedEvent } from '../ports/event-store.js'
 import type { Unavailable } from '../ports/stored.js'
 import type { EventReaders, Reader } from './event-readers.js'
+import { chain } from '../pacing/chain.js'
 
 export type ReadEventsInput = {
   readonly projectId: string
@@ -84,12 +85,14 @@ const pageOf = (d: Reading) => (query: EventsAfter) =>
     let [text, next] = [0, after]
     for (;;) {
       const limit = Math.min(PART, query.limit - events.length)
-      const part = yield* d.storage.events.list({
-        projectId,
-        limit,
-        ...(next !== undefined && { after: next }),
-        ...(next === after && mark !== undefined && { mark }),
-      })
+      const part = yield* chain(
+        d.storage.events.list({
+          projectId,
+          limit,
+          ...(next !== undefined && { after: next }),
+          ...(next === after && mark !== undefined && { mark }),
+        }),
+      )
       // A purge can expire the position between two reads. The next page then says so.
       if (part === 'expired')
         return ok(next === undefined || events.length === 0 ? part : { events, next })

@@ -10,6 +10,7 @@ import type { PageOf } from '../ports/stored.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
+import { chain } from '../pacing/chain.js'
 
 export type StartRecoveryInput = ByActor & {
   readonly projectId: string
@@ -43,7 +44,7 @@ export const startRecovery =
         targetId: recovery.id,
         actor,
       })
-      const created = yield* d.storage.recoveries.create(recovery, MOST_RUNNING, audit)
+      const created = yield* chain(d.storage.recoveries.create(recovery, MOST_RUNNING, audit))
       if (created === 'limit_reached') return fail('too_many_recoveries')
       d.recoveryRunner.wake()
       return ok(recovery)
@@ -52,12 +53,12 @@ export const startRecovery =
 export const getRecovery =
   (d: Reading) =>
   ({ projectId, recoveryId }: RecoveryRef) =>
-    d.storage.recoveries
-      .get(projectId, recoveryId)
-      .andThen((found) => (found ? ok(found) : fail('recovery_not_found')))
+    chain(d.storage.recoveries.get(projectId, recoveryId)).andThen((found) =>
+      found ? ok(found) : fail('recovery_not_found'),
+    )
 
 export const listRecoveries = (d: Reading) => (projectId: string, page: PageOf) =>
-  ofPage(page, (checked) => d.storage.recoveries.list(projectId, checked))
+  ofPage(page, (checked) => chain(d.storage.recoveries.list(projectId, checked)))
 
 export const cancelRecovery =
   (d: Changing) =>
@@ -68,10 +69,10 @@ export const cancelRecovery =
       targetId: recoveryId,
       actor,
     })
-    return d.storage.recoveries
-      .cancel(projectId, recoveryId, d.clock.now(), audit)
-      .andThen((cancelled) => {
+    return chain(d.storage.recoveries.cancel(projectId, recoveryId, d.clock.now(), audit)).andThen(
+      (cancelled) => {
         if (cancelled === undefined) return fail('recovery_not_found')
         return cancelled === 'already_final' ? fail('recovery_final') : ok(cancelled)
-      })
+      },
+    )
   }

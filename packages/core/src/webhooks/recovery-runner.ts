@@ -2,14 +2,14 @@ import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
 import { reportUnavailable } from '../pacing/report-unavailable.js'
 import type { Recovery } from '../ports/recovery-store.js'
-import type { Stored } from '../ports/stored.js'
 import type { DeliverySender } from './delivery-sender.js'
+import { chain, type Chained } from '../pacing/chain.js'
 
 /** Does the pages of running recoveries. Any number of processes can do so at the same time. */
 export type RecoveryRunner = {
   wake(): void
   /** Does the next page. Returns its recovery, or undefined if no page is left. */
-  advance(): Stored<Recovery | undefined>
+  advance(): Chained<Recovery | undefined>
   /** Does a few pages. */
   tick(): Promise<{ readonly isDone: boolean }>
   start(): void
@@ -28,8 +28,8 @@ export function createRecoveryRunner(
 ): RecoveryRunner {
   const loop = createLoop(d, 'recoveries', INTERVAL_MS, tick)
 
-  const advance = (): Stored<Recovery | undefined> =>
-    d.storage.recoveries.advance({ limit: PAGE, now: d.clock.now() }).map((recovery) => {
+  const advance = (): Chained<Recovery | undefined> =>
+    chain(d.storage.recoveries.advance({ limit: PAGE, now: d.clock.now() })).map((recovery) => {
       if (recovery) report(recovery)
       return recovery
     })

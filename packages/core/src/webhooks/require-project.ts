@@ -2,6 +2,7 @@ import { ok, type ResultAsync } from 'neverthrow'
 import { fail } from '../domain/values/fail.js'
 import type { Reading } from '../platform.js'
 import type { Unavailable } from '../ports/stored.js'
+import { chain } from '../pacing/chain.js'
 
 export type ProjectNotFound = { readonly kind: 'project_not_found' }
 
@@ -10,6 +11,6 @@ export const requireProject = (
   d: Reading,
   projectId: string,
 ): ResultAsync<void, Unavailable | ProjectNotFound> =>
-  d.storage.credentials
-    .getProject(projectId)
-    .andThen((found) => (found ? ok(undefined) : fail('project_not_found')))
+  chain(d.storage.credentials.getProject(projectId)).andThen((found) =>
+    found ? ok(undefined) : fail('project_not_found'),
+  )

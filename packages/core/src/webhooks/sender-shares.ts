@@ -91,7 +91,7 @@ export class SenderShares {
   async #beat(): Promise<void> {
     const now = this.#platform.clock.elapsed()
     const registered = await this.#register(LEASE_MS)
-    if (registered.isErr()) return reportUnavailable(this.#platform, registered.error)
+    if (!registered.ok) return reportUnavailable(this.#platform, registered.error)
     this.#members = registered.value
     const wasAway = now >= this.#beatAt + LEASE_MS
     if (wasAway) this.#joinedAt = this.#members.length === 1 ? -Infinity : now

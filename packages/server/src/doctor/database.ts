@@ -10,6 +10,7 @@ import type { Storage } from '@org/agent-messaging-core/storage'
 import { findSqliteDamage } from '@org/agent-messaging-adapter-sqlite'
 import {
   allPages,
+  valueOf,
   openDatabase,
   schemaVersion,
   isPostgresUrl,
@@ -101,11 +102,17 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
     onError: () => undefined,
   })
   try {
-    await orFail(storage.ping(), 'cannot write to the database')
+    await orFail(valueOf(storage.ping()), 'cannot write to the database')
     const usable = passed('database', `${shownDatabase(database)} is readable and writable`)
     const now = Date.now()
-    const deliveries = await orFail(storage.deliveries.backlog(now), 'cannot count the deliveries')
-    const messages = await orFail(storage.messages.backlog(now), 'cannot count the messages')
+    const deliveries = await orFail(
+      valueOf(storage.deliveries.backlog(now)),
+      'cannot count the deliveries',
+    )
+    const messages = await orFail(
+      valueOf(storage.messages.backlog(now)),
+      'cannot count the messages',
+    )
     const findings = [
       usable,
       checkDeliveries(deliveries, now),
@@ -114,7 +121,7 @@ async function checkUse(database: string, crypto: Crypto | undefined): Promise<F
       checkFailures(await countLastHour(storage, now)),
     ]
     if (!crypto) return findings
-    const key = await orFail(matchingKey(storage, crypto), 'cannot read the database')
+    const key = await orFail(valueOf(matchingKey(storage, crypto)), 'cannot read the database')
     return [...findings, masterKeyFinding[key]]
   } finally {
     await close()
@@ -194,14 +201,14 @@ type Ends = { readonly answered: number; readonly failed: number }
 /** Counts the ends of messages of all projects, in the 12 steps of five minutes until now. */
 async function countLastHour({ counts, credentials }: Storage, now: number): Promise<Ends> {
   const projects = await allPages(
-    (page) => credentials.listProjects(page),
+    (page) => valueOf(credentials.listProjects(page)),
     'cannot list the projects',
   )
   const stepMs = STATS_STEPS['5m'].ms
   const ends = { answered: 0, failed: 0 }
   for (const { id: projectId } of projects) {
     const asked = { projectId, subject: 'project', stepMs, from: now - HOUR_MS, to: now } as const
-    for (const row of await orFail(counts.read(asked), 'cannot read the counts')) {
+    for (const row of await orFail(valueOf(counts.read(asked)), 'cannot read the counts')) {
       ends.answered += row.counts.answered ?? 0
       ends.failed += row.counts.failed ?? 0
     }

@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -166,9 +167,7 @@ describe('the tables of a SQLite file', () => {
   async function worked(): Promise<void> {
     const storage = openSqliteStorage({ path: file() })
     await runWorkload({ storages: [storage], seed: 1, rounds: 60 })
-    ;(
-      await storage.credentials.replaceSetting('long', undefined, 'x'.repeat(9_000_000))
-    )._unsafeUnwrap()
+    unwrap(await storage.credentials.replaceSetting('long', undefined, 'x'.repeat(9_000_000)))
     await storage.close()
     const db = new Database(file())
     db.exec(`insert into count_entries (counts) values ('[]');
@@ -251,9 +250,7 @@ describe('the tables of a SQLite file', () => {
     for (const name of ['service.db', 'service.db-wal', 'service.db-shm'])
       await rm(path.join(folder, name), { force: true })
     const storage = openSqliteStorage({ path: file() })
-    ;(
-      await storage.credentials.replaceSetting('of another program', undefined, 'a\0b')
-    )._unsafeUnwrap()
+    unwrap(await storage.credentials.replaceSetting('of another program', undefined, 'a\0b'))
     await storage.close()
     await expect(copyTables()).rejects.toThrow(
       /^postgres:.+: nothing was copied, because PostgreSQL refused a row of settings \(22021: invalid byte sequence/,

@@ -1,3 +1,4 @@
+import { unwrap, mapped } from '@org/agent-messaging-testing'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nodePlatform } from '@org/agent-messaging-core/node'
@@ -31,7 +32,7 @@ async function addExhausted({ folder }: RealServer, webhookId: string): Promise<
   const { deliveries, credentials } = storage
   const { ids } = nodePlatform({ masterKey: Buffer.alloc(32, 1) })
   const now = Date.now()
-  const projectId = (await credentials.listProjects({ limit: 1 }))._unsafeUnwrap().data[0]?.id
+  const projectId = unwrap(await credentials.listProjects({ limit: 1 })).data[0]?.id
   const test = { event: 'webhook.test', data: { webhookId } } as const
   const publish = () =>
     deliveries.publishTo(webhookId, freezeEvent(test, ids.next(), projectId ?? '', now), ids.next())
@@ -46,9 +47,9 @@ async function addExhausted({ folder }: RealServer, webhookId: string): Promise<
     except: new Set<string>(),
     rooms: new Map<string, number>(),
   }
-  const claimed = (
-    await deliveries.claimDue(claim).map((claims) => [...claims.deliveries])
-  )._unsafeUnwrap()
+  const claimed = unwrap(
+    await mapped(deliveries.claimDue(claim), (claims) => [...claims.deliveries]),
+  )
   expect(claimed).toHaveLength(COUNT)
   const outcome = { kind: 'refused', statusCode: 500, responseBody: '' } as const
   await Promise.all(

@@ -1,6 +1,6 @@
-import { okAsync } from 'neverthrow'
+import { mapped, unwrap } from '../unwrap.js'
 import { describe, expect, it } from 'vitest'
-import type { Storage } from '@org/agent-messaging-core/storage'
+import { type Storage, success } from '@org/agent-messaging-core/storage'
 import { memoryStorage } from '../memory/memory-storage.js'
 import { ROUNDS, violations } from './concurrency.js'
 import { SECOND } from './scene.js'
@@ -21,10 +21,10 @@ const BUGS: readonly {
     plant: ({ messages }) => ({
       messages: {
         ...messages,
-        recordRun: (run) =>
-          messages
-            .getHeld(run.messageId)
-            .andThen((held) => messages.recordRun({ ...run, token: held?.token ?? run.token })),
+        recordRun: async (run) => {
+          const held = unwrap(await messages.getHeld(run.messageId))
+          return messages.recordRun({ ...run, token: held?.token ?? run.token })
+        },
       },
     }),
   },
@@ -34,14 +34,16 @@ const BUGS: readonly {
     plant: ({ messages }) => ({
       messages: {
         ...messages,
-        extendLeases: (held, until) => messages.extendLeases(held, until).map(() => []),
+        extendLeases: (held, until) => mapped(messages.extendLeases(held, until), () => []),
       },
     }),
   },
   {
     bug: 'extendLeases extends nothing',
     seen: /^message .* was claimed \d+ ms too early/,
-    plant: ({ messages }) => ({ messages: { ...messages, extendLeases: () => okAsync([]) } }),
+    plant: ({ messages }) => ({
+      messages: { ...messages, extendLeases: () => Promise.resolve(success([])) },
+    }),
   },
   {
     bug: 'accept starts a second run in a busy session',
@@ -50,7 +52,7 @@ const BUGS: readonly {
       messages: {
         ...messages,
         accept: (sent) =>
-          messages.accept(sent).map((accepted) => {
+          mapped(messages.accept(sent), (accepted) => {
             if (accepted.kind !== 'created' || sent.claimUntil === undefined) return accepted
             const message = {
               ...accepted.message,
@@ -99,7 +101,7 @@ const BUGS: readonly {
       messages: {
         ...messages,
         claimRunnable: (query) =>
-          messages.claimRunnable(query).map((claims) => claims.filter(({ lost }) => !lost)),
+          mapped(messages.claimRunnable(query), (claims) => claims.filter(({ lost }) => !lost)),
       },
     }),
   },
@@ -110,11 +112,9 @@ const BUGS: readonly {
       messages: {
         ...messages,
         claimRunnable: (query) =>
-          messages
-            .claimRunnable(query)
-            .map((claims) =>
-              claims.map((claim) => ({ ...claim, message: { ...claim.message, attempt: 1 } })),
-            ),
+          mapped(messages.claimRunnable(query), (claims) =>
+            claims.map((claim) => ({ ...claim, message: { ...claim.message, attempt: 1 } })),
+          ),
       },
     }),
   },
@@ -126,19 +126,18 @@ const BUGS: readonly {
       return {
         messages: {
           ...messages,
-          recordRun: (run) => {
+          recordRun: async (run) => {
             if (++calls % 10 !== 0) return messages.recordRun(run)
-            return messages.getHeld(run.messageId).andThen((held) =>
-              held?.token === run.token && held.message.state.kind === 'running'
-                ? okAsync({
-                    kind: 'recorded',
-                    message: held.message,
-                    deliveries: [],
-                    skipped: [],
-                    sessionWaits: true,
-                  } as const)
-                : messages.recordRun(run),
-            )
+            const held = unwrap(await messages.getHeld(run.messageId))
+            return held?.token === run.token && held.message.state.kind === 'running'
+              ? success({
+                  kind: 'recorded',
+                  message: held.message,
+                  deliveries: [],
+                  skipped: [],
+                  sessionWaits: true,
+                })
+              : messages.recordRun(run)
           },
         },
       }
@@ -175,9 +174,9 @@ const BUGS: readonly {
       deliveries: {
         ...deliveries,
         recordAttempts: (records) =>
-          deliveries
-            .recordAttempts(records)
-            .map((all) => all.map(() => ({ kind: 'recorded' }) as const)),
+          mapped(deliveries.recordAttempts(records), (all) =>
+            all.map(() => ({ kind: 'recorded' }) as const),
+          ),
       },
     }),
   },
@@ -189,7 +188,7 @@ const BUGS: readonly {
         ...deliveries,
         recordAttempts: (records) =>
           records.some(({ attempt }) => attempt.outcome.kind === 'accepted')
-            ? okAsync([{ kind: 'lease_lost' }])
+            ? Promise.resolve(success([{ kind: 'lease_lost' } as const]))
             : deliveries.recordAttempts(records),
       },
     }),
@@ -201,7 +200,7 @@ const BUGS: readonly {
       deliveries: {
         ...deliveries,
         get: (projectId, id) =>
-          deliveries.get(projectId, id).map((detail) => {
+          mapped(deliveries.get(projectId, id), (detail) => {
             const attempts = detail?.attempts.map((attempt, attemptNumber) => ({
               ...attempt,
               attemptNumber,

@@ -10,9 +10,10 @@ import type {
   Stored,
 } from '@org/agent-messaging-core/storage'
 
+import { unwrap } from '../unwrap.js'
+
 /**
- * A store whose methods give what is in the `Ok` and throw at `Unavailable`, which no test here
- * expects.
+ * A store whose methods return the value and throw at `Unavailable`, which no test here expects.
  */
 export type Unwrapped<S> = {
   readonly [M in keyof S]: S[M] extends (...args: infer A) => Stored<infer T>
@@ -51,18 +52,19 @@ export const unwrapped = (storage: Storage): UnwrappedStorage => ({
   audit: unwrappedStore(storage.audit),
   portals: unwrappedStore(storage.portals),
   counts: unwrappedStore(storage.counts),
-  moveTimes: async (report) => (await storage.moveTimes(report))._unsafeUnwrap(),
+  moveTimes: async (report) => unwrap(await storage.moveTimes(report)),
 })
 
 /** Has methods for one attempt and for the claimed deliveries, too. */
 const unwrappedDeliveries = (store: DeliveryStore): UnwrappedStorage['deliveries'] => {
-  const recordAttempt = (record: AttemptRecord) =>
-    store.recordAttempts([record]).map(([recorded]) => recorded)
-  const claim = (query: ClaimDue) => store.claimDue(query).map(({ deliveries }) => deliveries)
-  const own = { recordAttempt, claim }
-  return unwrappedStore(
-    new Proxy(store, { get: (target, name) => Reflect.get(name in own ? own : target, name) }),
-  ) as UnwrappedStorage['deliveries']
+  const all = unwrappedStore(store)
+  const own = {
+    recordAttempt: async (record: AttemptRecord) => (await all.recordAttempts([record]))[0],
+    claim: async (query: ClaimDue) => (await all.claimDue(query)).deliveries,
+  }
+  return new Proxy(all, {
+    get: (target, name) => Reflect.get(name in own ? own : target, name),
+  }) as UnwrappedStorage['deliveries']
 }
 
 /** A proxy, for the methods of a class are not its own properties. */
@@ -73,8 +75,7 @@ const unwrappedStore = <S extends object>(store: S): Unwrapped<S> =>
       async (...args: unknown[]) => {
         const call = Reflect.get(target, method) as (...args: unknown[]) => Stored<unknown>
         const result = await call.apply(target, args)
-        if (result.isErr())
-          throw new Error(`${String(method)} is unavailable: ${result.error.reason}`)
+        if (!result.ok) throw new Error(`${String(method)} is unavailable: ${result.error.reason}`)
         return result.value
       },
   }) as Unwrapped<S>

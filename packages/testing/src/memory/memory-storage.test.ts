@@ -1,3 +1,4 @@
+import { unwrap } from '@org/agent-messaging-testing'
 import { describe, expect, it } from 'vitest'
 import { anAgent, aProject, newMessage, PROJECT_ID } from '../builders.js'
 import { memoryStorage } from './memory-storage.js'
@@ -18,16 +19,16 @@ describe('the memory storage', () => {
     await storage.messages.accept(sent)
     metadata.tags.push('b')
     const ref = { projectId: PROJECT_ID, agentId: agent.id, messageId: sent.id }
-    const read = (await storage.messages.get(ref))._unsafeUnwrap()
+    const read = unwrap(await storage.messages.get(ref))
     expect(read?.metadata).toEqual({ tags: ['a'] })
     Object.assign(read?.metadata ?? {}, { tags: [] })
-    expect((await storage.messages.get(ref))._unsafeUnwrap()?.metadata).toEqual({ tags: ['a'] })
+    expect(unwrap(await storage.messages.get(ref))?.metadata).toEqual({ tags: ['a'] })
   })
 
   it('keeps a metadata key named __proto__', async () => {
     const { storage, agent } = await storageWithAgent()
     const sent = newMessage(agent, { metadata: JSON.parse('{"__proto__":{"admin":true}}') })
-    const accepted = (await storage.messages.accept(sent))._unsafeUnwrap()
+    const accepted = unwrap(await storage.messages.accept(sent))
     expect('message' in accepted && Object.keys(accepted.message.metadata ?? {})).toEqual([
       '__proto__',
     ])
@@ -37,7 +38,7 @@ describe('the memory storage', () => {
     const storage = memoryStorage()
     void storage.credentials.replaceSetting('a', undefined, 'first')
     const second = storage.credentials.replaceSetting('a', undefined, 'second')
-    return expect(second.unwrapOr(true)).resolves.toBe(false)
+    return expect(second).resolves.toEqual({ ok: true, value: false })
   })
 
   it('fails the given number of calls without any effect', async () => {
@@ -47,21 +48,24 @@ describe('the memory storage', () => {
       storage.credentials.replaceSetting('name', undefined, value),
     )
     const results = await Promise.all(calls)
-    expect(results.map((result) => result.isOk())).toEqual([false, false, true])
-    expect(results[0]?._unsafeUnwrapErr()).toEqual({
-      kind: 'unavailable',
-      reason: 'credentials.replaceSetting was told to fail',
+    expect(results.map((result) => result.ok)).toEqual([false, false, true])
+    expect(results[0]).toEqual({
+      ok: false,
+      error: {
+        kind: 'unavailable',
+        reason: 'credentials.replaceSetting was told to fail',
+      },
     })
-    expect(results[2]?._unsafeUnwrap()).toBe(true)
-    expect((await storage.credentials.readSetting('name'))._unsafeUnwrap()).toBe('c')
+    expect(results[2]).toEqual({ ok: true, value: true })
+    expect(unwrap(await storage.credentials.readSetting('name'))).toBe('c')
   })
 
   it('makes the write and loses the answer if the fault takes effect', async () => {
     const { storage, agent } = await storageWithAgent()
     storage.fail('messages.accept', { takesEffect: true })
     const sent = newMessage(agent)
-    expect((await storage.messages.accept(sent)).isErr()).toBe(true)
-    expect((await storage.messages.accept(sent))._unsafeUnwrap()).toMatchObject({
+    expect(!(await storage.messages.accept(sent)).ok).toBe(true)
+    expect(unwrap(await storage.messages.accept(sent))).toMatchObject({
       kind: 'existing',
       message: { id: sent.id },
     })
@@ -70,24 +74,24 @@ describe('the memory storage', () => {
   it('fails until the fault ends', async () => {
     const storage = memoryStorage()
     storage.fail('ping', { times: Infinity })
-    for (let i = 0; i < 10; i++) expect((await storage.ping()).isErr()).toBe(true)
+    for (let i = 0; i < 10; i++) expect(!(await storage.ping()).ok).toBe(true)
     storage.fail('ping', { times: 0 })
-    expect((await storage.ping()).isOk()).toBe(true)
+    expect((await storage.ping()).ok).toBe(true)
   })
 
   it('reopens with all rows, as after a restart', async () => {
     const { storage, agent } = await storageWithAgent()
     await storage.close()
-    expect((await storage.agents.get(PROJECT_ID, agent.id)).isErr()).toBe(true)
+    expect(!(await storage.agents.get(PROJECT_ID, agent.id)).ok).toBe(true)
     const reopened = storage.reopen()
-    expect((await reopened.agents.get(PROJECT_ID, agent.id))._unsafeUnwrap()).toEqual(agent)
+    expect(unwrap(await reopened.agents.get(PROJECT_ID, agent.id))).toEqual(agent)
   })
 
   it('fails through one handle and works through another', async () => {
     const storage = memoryStorage()
     const second = storage.reopen()
     storage.fail('ping')
-    expect((await second.ping()).isOk()).toBe(true)
-    expect((await storage.ping()).isErr()).toBe(true)
+    expect((await second.ping()).ok).toBe(true)
+    expect(!(await storage.ping()).ok).toBe(true)
   })
 })

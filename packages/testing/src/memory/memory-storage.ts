@@ -1,5 +1,10 @@
-import { errAsync, okAsync, ResultAsync } from 'neverthrow'
-import { type Storage, CLOSED, type Stored } from '@org/agent-messaging-core/storage'
+import {
+  CLOSED,
+  failure,
+  success,
+  type Storage,
+  type Stored,
+} from '@org/agent-messaging-core/storage'
 import { newMemory, type Immediate, type Memory } from './memory.js'
 import { MemoryAgents } from './memory-agents.js'
 import { MemoryAudit } from './memory-audit.js'
@@ -65,10 +70,9 @@ function openHandle(memory: Memory): MemoryStorage {
   const call: Call = (method, run) => {
     if (isClosed) return unavailable(CLOSED)
     const fault = faults.get(method)
-    if (!fault || fault.times <= 0) return okAsync(copyOf(run()))
+    if (!fault || fault.times <= 0) return Promise.resolve(success(copyOf(run())))
     faults.set(method, { ...fault, times: fault.times - 1 })
-    if (fault.slowUntil)
-      return ResultAsync.fromSafePromise(fault.slowUntil.then(() => copyOf(run())))
+    if (fault.slowUntil) return fault.slowUntil.then(() => success(copyOf(run())))
     if (fault.takesEffect) run()
     return unavailable(`${method} was told to fail`)
   }
@@ -100,7 +104,7 @@ function openHandle(memory: Memory): MemoryStorage {
   }
 }
 
-const unavailable = (reason: string) => errAsync({ kind: 'unavailable', reason } as const)
+const unavailable = (reason: string) => Promise.resolve(failure({ kind: 'unavailable', reason }))
 
 type Methods = Record<string, (...args: unknown[]) => unknown>
 

@@ -48,6 +48,6 @@ export class AgentStarts {
     await clock.sleep(pauseMs, stopping)
     this.#looks.delete(key)
     const found = await storage.agents.get(projectId, agent)
-    return found.isOk() && found.value?.state.kind === 'starting'
+    return found.ok && found.value?.state.kind === 'starting'
   }
 }

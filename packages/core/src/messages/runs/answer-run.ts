@@ -9,6 +9,7 @@ import type { Platform } from '../../platform.js'
 import { invalid, type Invalid } from '../../domain/values/input-rules.js'
 import { readRunToken } from './run-token.js'
 import { responseProblem, settleRun, type SettleContext } from './settle-run.js'
+import { chain } from '../../pacing/chain.js'
 
 export type AnswerInput = {
   /** The id or name of the message's agent. Any agent if absent. */
@@ -34,25 +35,27 @@ export const answerRun =
     safeTry(async function* () {
       const token = readRunToken(d.crypto, messageId, runToken)
       if (token === undefined) return fail('run_token_invalid')
-      const found = yield* d.storage.messages.getHeld(messageId)
+      const found = yield* chain(d.storage.messages.getHeld(messageId))
       if (!found) return fail('message_not_found')
       const { message } = found
-      const agent = yield* d.storage.agents.get(message.projectId, name ?? message.agentId)
+      const agent = yield* chain(d.storage.agents.get(message.projectId, name ?? message.agentId))
       if (agent?.id !== message.agentId) return fail('message_not_found')
       const isNewest = found.token === token
       if (isRepeat(message, run, isNewest)) return ok(message)
       if (!isOpen(message) || !isNewest) return fail('run_superseded')
       const problem = problemOf(run, d.policy.limits.responseLength)
       if (problem) return problem
-      const recorded = yield* await settleRun(d, {
-        held: { messageId, token },
-        message,
-        run,
-        agent,
-      })
+      const recorded = yield* chain(
+        settleRun(d, {
+          held: { messageId, token },
+          message,
+          run,
+          agent,
+        }),
+      )
       if (recorded.kind === 'lease_lost') {
         // Possibly by this answer, if the store took it and its confirmation was lost.
-        const after = yield* d.storage.messages.getHeld(messageId)
+        const after = yield* chain(d.storage.messages.getHeld(messageId))
         return after && isRepeat(after.message, run, after.token === token)
           ? ok(after.message)
           : fail('run_superseded')

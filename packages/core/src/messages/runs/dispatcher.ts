@@ -1,5 +1,5 @@
 import type { Agent } from '../../domain/agents/agent.js'
-import { reportUnavailable } from '../../pacing/report-unavailable.js'
+import { valueOr } from '../../pacing/report-unavailable.js'
 import { WorkLoop } from '../../pacing/work-loop.js'
 import type { RunningAgent } from '../../ports/agent-runtime.js'
 import type { ClaimedMessage, FreeSlots } from '../../ports/message-store.js'
@@ -163,8 +163,7 @@ export class Dispatcher {
     const now = clock.now()
     const until = now + policy.runLeaseMs
     const claimed = await storage.messages.claimRunnable({ lanes, now, until })
-    if (claimed.isErr()) reportUnavailable(this.#context, claimed.error)
-    return claimed.unwrapOr([])
+    return valueOr(this.#context, claimed, [])
   }
 
   async #startRun(lane: Lane, claimed: ClaimedMessage): Promise<void> {

@@ -92,10 +92,10 @@ export class RunLeases {
       runs.map((run) => run.held),
       until,
     )
-    const lost = new Set(extended.unwrapOr([]))
+    const lost = new Set(extended.ok ? extended.value : [])
     if (lost.size === 0) return
-    const found = (await messages.find([...lost])).unwrapOr([])
-    const byId = new Map(found.map((message) => [message.id, message]))
+    const found = await messages.find([...lost])
+    const byId = new Map((found.ok ? found.value : []).map((message) => [message.id, message]))
     for (const run of runs) {
       const { messageId } = run.held
       if (lost.has(messageId)) run.abort(lossReason(byId.get(messageId)))

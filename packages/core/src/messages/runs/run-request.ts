@@ -1,4 +1,4 @@
-import type { Result } from 'neverthrow'
+import type { PortResult } from '../../ports/port-result.js'
 import { isStorableText } from '../../domain/values/json.js'
 import type { Message } from '../../domain/messages/message.js'
 import { inputFacts, type AnsweredInput } from '../../domain/messages/message-input.js'
@@ -61,8 +61,8 @@ function sessionMemory(
 }
 
 /** Runtimes expect rejections instead of Results. `retryable`: the run can be tried again. */
-function valueOf<T>(result: Result<T, Unavailable>): T {
-  if (result.isOk()) return result.value
+function valueOf<T>(result: PortResult<T, Unavailable>): T {
+  if (result.ok) return result.value
   const message = `the storage is unavailable: ${result.error.reason}`
   throw Object.assign(new Error(message), { retryable: true })
 }

@@ -11,6 +11,7 @@ import { runRequest } from './run-request.js'
 import { settleRun } from './settle-run.js'
 import type { LiveRun } from '../stream/answer-streams.js'
 import type { Platform } from '../../platform.js'
+import { chain } from '../../pacing/chain.js'
 
 /** How long an aborted agent can take to end. After that the run ends without the agent. */
 const ABORT_GRACE_MS: Readonly<Record<AbortReason, number>> = {
@@ -151,7 +152,7 @@ export class Run {
       lostRun: claimed.lostRun,
       cause: this.#span,
     })
-    const recorded = settled.unwrapOr(undefined)
+    const recorded = settled.ok ? settled.value : undefined
     return { sessionWaits: recorded?.kind === 'recorded' && recorded.sessionWaits }
   }
 
@@ -174,7 +175,10 @@ export class Run {
     }
     return signal.listen(messageId, (heard) => {
       if (heard) abortIfCancelled(heard)
-      else void storage.messages.findSettled([messageId]).map(([found]) => abortIfCancelled(found))
+      else
+        void chain(storage.messages.findSettled([messageId])).map(([found]) =>
+          abortIfCancelled(found),
+        )
     })
   }
 }

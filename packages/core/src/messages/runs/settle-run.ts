@@ -1,4 +1,3 @@
-import type { Result } from 'neverthrow'
 import type { Agent } from '../../domain/agents/agent.js'
 import { isStorableText } from '../../domain/values/json.js'
 import { decideQuestion } from '../../domain/messages/input-decisions.js'
@@ -21,7 +20,7 @@ import { tracedCommit } from '../../pacing/traced-commit.js'
 import { countOfEnd, countOfRun } from '../../domain/operations/counts.js'
 import { parseRunUsage } from '../../domain/operations/usage.js'
 import type { HeldRun, RecordedRun } from '../../ports/message-store.js'
-import type { Unavailable } from '../../ports/stored.js'
+import type { Stored } from '../../ports/stored.js'
 import type { ActiveSpan } from '../../ports/tracing.js'
 import type { Platform } from '../../platform.js'
 import type { DeliverySender } from '../../webhooks/delivery-sender.js'
@@ -74,7 +73,7 @@ export async function settleRun(
     lostRun,
     cause = { trace: message.trace },
   }: UnsettledRun,
-): Promise<Result<RecordedRun, Unavailable>> {
+): Stored<RecordedRun> {
   const { clock, policy, random, storage, tracing } = context
   const now = clock.now()
   const { projectId, trace } = message
@@ -91,9 +90,8 @@ export async function settleRun(
     const written = await tracedCommit(tracing, cause, 'ask', () =>
       retryUntilStored(context, () => storage.messages.ask(asking)),
     )
-    return written.map((recorded) =>
-      tell(context, { agent, message, recorded, state, outgoing, now }),
-    )
+    if (written.ok) tell(context, { agent, message, recorded: written.value, state, outgoing, now })
+    return written
   }
   const retries = { maxAttempts: agent.maxAttempts, ...policy.dispatch }
   const { state, events } = decideAfterRun(message, checked, retries, now, random.next())
@@ -112,9 +110,9 @@ export async function settleRun(
     retryUntilStored(context, () => storage.messages.recordRun(record)),
   )
   const error = checked.kind === 'failed' ? checked.error : undefined
-  return written.map((recorded) =>
-    tell(context, { agent, isRun, message, recorded, state, outgoing, now, error }),
-  )
+  if (written.ok)
+    tell(context, { agent, isRun, message, recorded: written.value, state, outgoing, now, error })
+  return written
 }
 
 type StoredEnd = Pick<UnsettledRun, 'agent' | 'isRun' | 'message'> & {
@@ -134,12 +132,12 @@ function tell(
     telemetry,
   }: Pick<SettleContext, 'deliverySender' | 'eventNews' | 'signal' | 'telemetry'>,
   { agent, isRun = true, message, recorded, state, outgoing, now, error }: StoredEnd,
-): RecordedRun {
+): void {
   const { id: messageId, projectId, agentId, attempt } = message
   const facts = { messageId, agentId, agentName: agent.name, attempt }
   if (recorded.kind === 'lease_lost') {
     telemetry.record({ name: 'run.refused', ...facts })
-    return recorded
+    return
   }
   telemetry.record({
     name: 'run.finished',
@@ -154,7 +152,6 @@ function tell(
   signal.notify(recorded.message)
   if (outgoing) eventNews.committed(projectId)
   if (outgoing) deliverySender.take(recorded, outgoing.claim)
-  return recorded
 }
 
 function checkedRun(given: EndedRun, message: RunningMessage, maxLength: number): EndedRun {

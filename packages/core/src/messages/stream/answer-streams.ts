@@ -186,7 +186,7 @@ export class AnswerStreams {
   async #read(feeds: readonly StreamFeed[]): Promise<void> {
     const ids = new Set(feeds.map(({ message }) => message.id))
     const found = await this.#platform.storage.messages.find([...ids])
-    if (found.isErr()) return
+    if (!found.ok) return
     const messages = new Map(found.value.map((message) => [message.id, message]))
     for (const feed of feeds) {
       const message = messages.get(feed.message.id)
