@@ -24,7 +24,7 @@ import {
 import type { Needs } from './context.js'
 import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, type Invalid } from '../domain/values/input-rules.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 /** `agent` is an id or a name. */
 export type AgentRef = { readonly projectId: string; readonly agent: string }
@@ -106,7 +106,7 @@ const want =
     safeTry(async function* () {
       const agent = yield* getAgent(d)(ref)
       const updatedAt = agent.desiredState === desiredState ? agent.updatedAt : d.clock.now()
-      const updated = yield* chain(
+      yield* existing(
         d.storage.agents.update(
           agent.projectId,
           agent.id,
@@ -116,8 +116,8 @@ const want =
             actor,
           }),
         ),
+        'agent_not_found',
       )
-      if (!updated) return fail('agent_not_found')
       // A person's start does not wait for the next retry, and also follows the last one.
       if (desiredState === 'running')
         yield* chain(

@@ -19,7 +19,7 @@ import {
   type MessageRef,
 } from './read-messages.js'
 import { outgoingOf } from '../webhooks/outbox.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 type MessageInput = MessageRef & ByAccess
 
@@ -88,7 +88,7 @@ export const retryMessage =
     safeTry(async function* () {
       const message = yield* getMessage(d)(input)
       const { id: messageId, projectId, agentId } = message
-      const retried = yield* chain(
+      const retried = yield* existing(
         d.storage.messages.retry({
           projectId,
           agentId,
@@ -96,8 +96,8 @@ export const retryMessage =
           now: d.clock.now(),
           audit: messageEntry(d, message, { action: 'message.retried', actor }),
         }),
+        'message_not_found',
       )
-      if (!retried) return fail('message_not_found')
       if (retried.kind === 'not_retryable') return fail('message_not_retryable')
       if (retried.kind === 'session_full') return fail('session_full')
       if (retried.kind === 'agent_not_running') {
@@ -118,6 +118,5 @@ export const setMetadata =
       yield* broken({ metadata: metadataRule(metadata, d.policy.limits) }) ?? ok(undefined)
       const { id: messageId, projectId, agentId } = yield* getMessage(d)(input)
       const ref = { projectId, agentId, messageId }
-      const message = yield* chain(d.storage.messages.setMetadata({ ...ref, metadata }))
-      return message ? ok(message) : fail('message_not_found')
+      return existing(d.storage.messages.setMetadata({ ...ref, metadata }), 'message_not_found')
     })

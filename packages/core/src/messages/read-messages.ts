@@ -34,7 +34,7 @@ import {
 import type { Needs } from './context.js'
 import type { Platform, Reading } from '../platform.js'
 import { scopeOf, searchOf } from './scoped-lists.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 export type MessageRef = {
   readonly projectId: string
@@ -85,8 +85,10 @@ const readOfMessage = <T extends object>(
     safeTry(async function* () {
       const agent = yield* chain(d.storage.agents.get(projectId, name))
       if (!agent || !seesAgent(access, agent)) return fail('agent_not_found')
-      const found = yield* chain(read({ projectId, agentId: agent.id, messageId }, access))
-      return found ? ok(found) : fail('message_not_found')
+      return existing(
+        read({ projectId, agentId: agent.id, messageId }, access),
+        'message_not_found',
+      )
     }),
   )
 

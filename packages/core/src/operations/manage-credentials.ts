@@ -17,7 +17,7 @@ import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-st
 import type { PageOf, Unavailable } from '../ports/stored.js'
 import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, required, type Invalid } from '../domain/values/input-rules.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 const OWN_KEY_RULE =
   'must be 20 to 255 printable ASCII characters without space and comma, and if it begins with amk_, one of ours'
@@ -34,9 +34,7 @@ export const createProject =
   }
 
 export const getProject = (d: Reading) => (id: string) =>
-  chain(d.storage.credentials.getProject(id)).andThen((found) =>
-    found ? ok(found) : fail('project_not_found'),
-  )
+  existing(d.storage.credentials.getProject(id), 'project_not_found')
 
 export type UpdateProjectInput = ByActor & {
   readonly projectId: string
@@ -61,8 +59,9 @@ export const updateProject =
       fields: ['sendLimits'],
       actor,
     })
-    return chain(d.storage.credentials.updateProject(projectId, { sendLimits }, audit)).andThen(
-      (found) => (found ? ok(found) : fail('project_not_found')),
+    return existing(
+      d.storage.credentials.updateProject(projectId, { sendLimits }, audit),
+      'project_not_found',
     )
   }
 

@@ -13,7 +13,7 @@ import { rulesOf } from '../domain/values/setting.js'
 import { isCode, newCode } from '../messages/input-link.js'
 import type { Changing, Platform } from '../platform.js'
 import type { Stored, Unavailable } from '../ports/stored.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 const SECOND = 1_000
 /** A link must be opened within this time. */
@@ -75,9 +75,7 @@ const byCode = (
   find: (digest: string) => Stored<PortalSession | undefined>,
 ): ResultAsync<PortalSession, Unavailable | { readonly kind: 'portal_not_found' }> =>
   isCode(code)
-    ? d
-        .byCode(() => chain(find(d.crypto.sha256(code))))
-        .andThen((session) => (session ? ok(session) : fail('portal_not_found')))
+    ? d.byCode(() => existing(find(d.crypto.sha256(code)), 'portal_not_found'))
     : errAsync({ kind: 'portal_not_found' })
 
 export const findOpenPortal = (d: Pick<Platform, 'clock' | 'storage'>) => (id: string) =>

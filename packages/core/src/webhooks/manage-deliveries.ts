@@ -9,7 +9,7 @@ import type { PageOf } from '../ports/stored.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 export type DeliveryRef = { readonly projectId: string; readonly deliveryId: string }
 type DeliveryCall = DeliveryRef & ByActor
@@ -17,8 +17,11 @@ type DeliveryCall = DeliveryRef & ByActor
 export const getDelivery =
   (d: Reading) =>
   ({ projectId, deliveryId }: DeliveryRef) =>
-    chain(d.storage.deliveries.get(projectId, deliveryId)).andThen((found) =>
-      found ? ok({ ...found, body: withoutInputUrl(found.body) }) : fail('delivery_not_found'),
+    existing(d.storage.deliveries.get(projectId, deliveryId), 'delivery_not_found').map(
+      (found) => ({
+        ...found,
+        body: withoutInputUrl(found.body),
+      }),
     )
 
 export const listDeliveries = (d: Reading) => (filter: DeliveryFilter, page: PageOf) =>

@@ -33,7 +33,7 @@ import {
 } from '../domain/values/input-rules.js'
 import { requireProject, type ProjectNotFound } from './require-project.js'
 import { checkWebhook, sealedHeaders, secretRule, type WebhookChecks } from './check-webhook.js'
-import { chain, type Chained } from '../pacing/chain.js'
+import { chain, existing, type Chained } from '../pacing/chain.js'
 
 export type CreateWebhookInput = WebhookSettings &
   ByActor & {
@@ -84,9 +84,7 @@ type WebhookCall = WebhookRef & ByActor
 export const getWebhook =
   (d: Reading) =>
   ({ projectId, webhookId }: WebhookRef) =>
-    chain(d.storage.webhooks.get(projectId, webhookId)).andThen((found) =>
-      found ? ok(found) : fail('webhook_not_found'),
-    )
+    existing(d.storage.webhooks.get(projectId, webhookId), 'webhook_not_found')
 
 export const readWebhook = (d: Reading) => (ref: WebhookRef) =>
   getWebhook(d)(ref)
@@ -202,8 +200,10 @@ export const sendTestEvent =
         projectId,
         d.clock.now(),
       )
-      const delivery = yield* chain(d.storage.deliveries.publishTo(webhookId, event, d.ids.next()))
-      if (!delivery) return fail('webhook_not_found')
+      const delivery = yield* existing(
+        d.storage.deliveries.publishTo(webhookId, event, d.ids.next()),
+        'webhook_not_found',
+      )
       d.eventNews.committed(projectId)
       d.deliverySender.wake()
       return ok(delivery)
@@ -214,8 +214,7 @@ export const deleteWebhook =
   ({ projectId, webhookId, actor }: WebhookCall) =>
     safeTry(async function* () {
       const audit = entryOf(d, { projectId, webhookId, actor }, { action: 'webhook.deleted' })
-      const deleted = yield* chain(d.storage.webhooks.delete(projectId, webhookId, audit))
-      if (!deleted) return fail('webhook_not_found')
+      yield* existing(d.storage.webhooks.delete(projectId, webhookId, audit), 'webhook_not_found')
       d.deliverySender.webhookDeleted(projectId, webhookId)
       d.maintenance.wake()
       return ok(undefined)

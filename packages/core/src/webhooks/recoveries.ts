@@ -10,7 +10,7 @@ import type { PageOf } from '../ports/stored.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
-import { chain } from '../pacing/chain.js'
+import { chain, existing } from '../pacing/chain.js'
 
 export type StartRecoveryInput = ByActor & {
   readonly projectId: string
@@ -53,9 +53,7 @@ export const startRecovery =
 export const getRecovery =
   (d: Reading) =>
   ({ projectId, recoveryId }: RecoveryRef) =>
-    chain(d.storage.recoveries.get(projectId, recoveryId)).andThen((found) =>
-      found ? ok(found) : fail('recovery_not_found'),
-    )
+    existing(d.storage.recoveries.get(projectId, recoveryId), 'recovery_not_found')
 
 export const listRecoveries = (d: Reading) => (projectId: string, page: PageOf) =>
   ofPage(page, (checked) => chain(d.storage.recoveries.list(projectId, checked)))

@@ -9,7 +9,7 @@ import type { Platform } from '../../platform.js'
 import { invalid, type Invalid } from '../../domain/values/input-rules.js'
 import { readRunToken } from './run-token.js'
 import { responseProblem, settleRun, type SettleContext } from './settle-run.js'
-import { chain } from '../../pacing/chain.js'
+import { chain, existing } from '../../pacing/chain.js'
 
 export type AnswerInput = {
   /** The id or name of the message's agent. Any agent if absent. */
@@ -35,8 +35,7 @@ export const answerRun =
     safeTry(async function* () {
       const token = readRunToken(d.crypto, messageId, runToken)
       if (token === undefined) return fail('run_token_invalid')
-      const found = yield* chain(d.storage.messages.getHeld(messageId))
-      if (!found) return fail('message_not_found')
+      const found = yield* existing(d.storage.messages.getHeld(messageId), 'message_not_found')
       const { message } = found
       const agent = yield* chain(d.storage.agents.get(message.projectId, name ?? message.agentId))
       if (agent?.id !== message.agentId) return fail('message_not_found')
