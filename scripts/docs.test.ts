@@ -10,9 +10,9 @@ const read = (file: string): string => readFileSync(new URL(`../${file}`, import
 const block = (file: string, language: string): string =>
   new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``).exec(read(file))?.[1] ?? ''
 
-it('the README shows two embedding examples, the one call first', () => {
+it('the README shows the one call for embedding', () => {
   const shown = [...read('README.md').matchAll(/<!-- examples\/(\S+)\/main\.ts -->/g)]
-  expect(shown.map(([, example]) => example)).toEqual(['embed-with-one-call', 'embed-in-host'])
+  expect(shown.map(([, example]) => example)).toEqual(['embed-with-one-call'])
 })
 
 it('the docs show the agent in Python that the example runs', () => {
