@@ -13,7 +13,7 @@ const embedded = [
   'sql-kit',
   'http-kit',
   'node',
-  ...all.filter((name) => name.startsWith('adapter-')),
+  ...all.filter((name) => /^(adapter|runtime)-/.test(name)),
 ]
 
 /** Packs packages into a new folder. Returns the dependencies of a package.json on the files. */

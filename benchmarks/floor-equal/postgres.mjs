@@ -119,10 +119,11 @@ const acceptSql = `
     from given g join queued q on q.session_id = g.session_id collate "C"),
   written as (
     insert into agent_messaging.messages (id, agent_id, session_seq, position, idempotency_key,
-      fingerprint, message, metadata, principal, attempt, state, not_before, started_at, created_at)
+      fingerprint, message, metadata, principal, attempt, state, not_before, started_at, created_at,
+      open_until)
     select id, agent_id, session_seq, last_position, key, fingerprint, message, metadata, principal,
       is_head::int, case when is_head then 'running' else 'queued' end,
-      case when not is_head then now end, case when is_head then now end, now
+      case when not is_head then now end, case when is_head then now end, now, now
     from born)
   select place, agent_id as "agentId", project_id as "projectId", principal,
     session_seq as "sessionSeq", lease, is_head as "isHead"

@@ -116,8 +116,8 @@ const sql = {
     .raw(),
   insertMessage: db.prepare(
     `insert into messages (id, agent_id, session_seq, position, idempotency_key, fingerprint, message, metadata, principal,
-       attempt, state, not_before, started_at, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       attempt, state, not_before, started_at, created_at, open_until)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   respond: db.prepare(
     `update messages set state = 'responded', started_at = null, finished_at = ?, response_time_ms = ?, response = ?
@@ -201,6 +201,7 @@ function accept(message) {
     isHead === 1 ? 'running' : 'queued',
     isHead === 1 ? null : now,
     isHead === 1 ? now : null,
+    now,
     now,
   )
   return { message, caller, seq, sessionSeq, lease, isHead }

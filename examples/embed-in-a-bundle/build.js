@@ -5,9 +5,9 @@ await build({
   entryPoints: {
     main: 'main.js',
     // The file of a thread, which starts by this name beside the bundle.
-    'sqlite-lease-keeper-thread': `${packages}sqlite/dist/sqlite-lease-keeper-thread.js`,
+    'sqlite-lease-keeper-thread': `${packages}adapter-sqlite/dist/sqlite-lease-keeper-thread.js`,
     // For PostgreSQL, after npm install pg:
-    // 'postgres-lease-keeper-thread': `${packages}postgres/dist/postgres-lease-keeper-thread.js`,
+    // 'postgres-lease-keeper-thread': `${packages}adapter-postgres/dist/postgres-lease-keeper-thread.js`,
   },
   outdir: 'out',
   bundle: true,
