@@ -176,7 +176,7 @@ describe('a caller with a principal', () => {
     const { post, service, ref, project, clock } = await scene({
       handler: ({ inputs = [] }) =>
         inputs.length === 0
-          ? { kind: 'input_required', question: 'Pay?', restrictTo: 'principal' }
+          ? { kind: 'input_required', question: 'Pay?', answerBy: 'execution_principal' }
           : { kind: 'answered', response: 'paid' },
     })
     const scoped = { ...access, sessions: { ids: ['s'] } }
@@ -193,6 +193,11 @@ describe('a caller with a principal', () => {
       service.inputs.answer({ ...ref, messageId: mine.id, inputId, value: 'yes', ...more })
     const asOther = { access: scoped, executionPrincipal: user('u2') }
     expect(await kindOf(answer(asOther))).toBe('access_restricted')
+    const asNobody = {
+      access: { ...scoped, principal: { endUserId: 'u3' } },
+      executionPrincipal: null,
+    }
+    expect(await kindOf(answer(asNobody))).toBe('input_restricted')
     const foreign = { ...scoped, sessions: { ids: ['foreign'] } }
     expect(await kindOf(answer({ access: foreign }))).toBe('message_not_found')
     expect((await answer({ access: scoped })).state.kind).toBe('queued')

@@ -48,7 +48,8 @@ export class User implements Requester {
 
   hasEnded(): boolean {
     const { checkMs, now } = this.#options
-    if (!this.#isOver && now() - this.#askedAt >= checkMs) void this.isRevoked()
+    if (!this.#isOver && now() - this.#askedAt >= checkMs)
+      void this.isRevoked().catch(() => undefined)
     return this.#isOver
   }
 }

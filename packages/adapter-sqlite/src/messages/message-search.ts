@@ -238,9 +238,8 @@ const isRejecting = (search: MessageSearch, path: SearchPath): boolean =>
 
 /** Conditions that can reject a row of the path. The text is not one: `searchInSteps`. */
 function rest(search: MessageSearch, path: SearchPath): string[] {
-  const { scope, endUserId, correlationId, status, state, createdAfter, createdBefore } = search
+  const { endUserId, correlationId, status, state, createdAfter, createdBefore } = search
   const conditions: string[] = []
-  if (path === 'end_user' && scope) conditions.push(inScope(scope, dialect))
   if (correlationId !== undefined)
     conditions.push("json_type(m.metadata, '$.correlationId') in ('text', 'integer', 'real')")
   if (correlationId !== undefined)

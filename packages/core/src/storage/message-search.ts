@@ -63,8 +63,9 @@ export function searchPath(search: MessageSearch): SearchPath {
   const { scope, endUserId, status, state, createdAfter, createdBefore } = search
   if (search.messageId !== undefined) return 'message'
   if (search.sessionId !== undefined) return 'session'
-  if (scope !== undefined && endUserId === undefined) return 'scope'
-  if (scope === undefined && search.correlationId !== undefined) return 'correlation'
+  // The cursor of a page is the last message on the path, so the path stays in the scope.
+  if (scope !== undefined) return 'scope'
+  if (search.correlationId !== undefined) return 'correlation'
   if (endUserId !== undefined) return 'end_user'
   if (state === 'input_required' && status !== 'responded') return 'asking'
   if (status === 'pending' || (state !== undefined && state !== 'responded')) return 'open'

@@ -98,7 +98,7 @@ export async function httpHandlers<Host>(
     errorHandler: badRequest,
   })
   return {
-    fetch: (request, host) => {
+    fetch: async (request, host) => {
       const { origin, pathname, search } = new URL(request.url)
       const path = below(pathname)
       const isCut = path !== pathname

@@ -59,7 +59,8 @@ async function accessOf({ ask }: Hook, request: Request): Promise<Access | undef
   }
   if (answer === undefined || answer === null) return undefined
   const problem = accessProblem(answer)
-  if (!problem) return answer as Access
+  // A stream compares it with a later one, and the host may change its own object.
+  if (!problem) return structuredClone(answer) as Access
   const issues = problem.issues.map(({ path, message }) => `${path} ${message}`)
   throw new TypeError(`authorize returned a wrong value: ${issues.join('; ')}`)
 }

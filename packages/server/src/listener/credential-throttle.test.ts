@@ -230,6 +230,15 @@ function withKeys(valid: readonly string[]) {
 
 const newKey = (): string => newApiKey(randomBytes)
 
+it('a new valid session token works from a locked address, and a wrong one does not', async () => {
+  const token = 'ams_a-payload.a-signature'
+  const { call, endReads, lock } = withKeys([token])
+  await lock()
+  const answers = [call(token), call('ams_a-payload.another')]
+  await endReads()
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 429])
+})
+
 it('a new valid key works from a locked address, and a wrong one of its form does not', async () => {
   const key = newKey()
   const { call, endReads, lock, reads } = withKeys([key])

@@ -211,8 +211,8 @@ export class CredentialThrottle {
   }
 }
 
-/** API keys of our form, and run tokens. The scheme has any case, as in the routes. */
-const OURS = /^[Bb][Ee][Aa][Rr][Ee][Rr] (am[kr]_[\w-]+)$/
+/** API keys of our form, tokens of runs and of sessions. The scheme has any case, as in the routes. */
+const OURS = /^[Bb][Ee][Aa][Rr][Ee][Rr] (am[kr]_[\w-]+|ams_[\w.-]+)$/
 /** The path of an agent's callback. */
 const CALLBACK = /^\/v1\/agents\/[^/]+\/messages\/([^/]+)\/response$/
 

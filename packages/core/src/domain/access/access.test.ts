@@ -128,7 +128,7 @@ describe('the principal of a caller', () => {
 
   it('replaces an omitted one, and refuses another valid one', () => {
     const own = (sent: unknown, by: Access | undefined = access) => ownPrincipal(by, sent)
-    expect(own(undefined)._unsafeUnwrap()).toEqual(user('u1'))
+    for (const sent of [undefined, null]) expect(own(sent)._unsafeUnwrap()).toEqual(user('u1'))
     expect(own(user('u1'))._unsafeUnwrap()).toEqual(user('u1'))
     expect(own('invalid')._unsafeUnwrap()).toBe('invalid')
     for (const sent of [user('u2'), { type: 'service' }])

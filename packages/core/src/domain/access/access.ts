@@ -84,7 +84,7 @@ export function ownPrincipal(
 ): Result<unknown, AccessRestricted> {
   const own = access?.principal
   if (!own) return ok(sent)
-  if (sent === undefined) return ok({ type: 'end_user', endUserId: own.endUserId })
+  if (sent === undefined || sent === null) return ok({ type: 'end_user', endUserId: own.endUserId })
   const isOther =
     principalProblem(sent) === undefined && !isEndUser(sent as Principal, own.endUserId)
   return isOther ? restricted('executionPrincipal') : ok(sent)
