@@ -9,7 +9,9 @@ import {
   given,
   inputFacts,
   isSettled,
+  isRefusal,
   openInput,
+  type Clock,
   type Crypto,
   type Ids,
   type JsonObject,
@@ -32,7 +34,11 @@ const TIMEOUT_MS = 600_000
 type Parts = {
   readonly service: MessagingService
   readonly projectId: string
-  readonly platform: { readonly crypto: Pick<Crypto, 'sha256'>; readonly ids: Ids }
+  readonly platform: {
+    readonly clock: Pick<Clock, 'sleep'>
+    readonly crypto: Pick<Crypto, 'sha256'>
+    readonly ids: Ids
+  }
 }
 
 /** Sends a message and waits for its answer. Throws a `MessagingError` if there is none. */
@@ -48,18 +54,29 @@ export async function ask(
   const sessionId = `ask-${key === undefined ? platform.ids.next() : platform.crypto.sha256(key)}`
   const abort = signal && { abort: signal }
   const sent = { sessionId, ...given(options), projectId, agent, message, ...abort }
-  let { message: seen } = await messages.send({ ...sent, waitMs: timeoutMs })
+  const accepted = messages.send({ ...sent, waitMs: timeoutMs }).catch((thrown: unknown) => {
+    signal?.throwIfAborted()
+    throw thrown
+  })
+  let { message: seen } = await accepted
   while (!isSettled(seen.state) && now() < end) {
     signal?.throwIfAborted()
     const startedAt = now()
     const waitMs = Math.min(end - startedAt, policy.syncWaitMs)
     const ref = { projectId, agent: seen.agentId, messageId: seen.id }
-    seen = await messages.get({ ...ref, waitMs, ...abort })
+    const found = await messages.get({ ...ref, waitMs, ...abort }).catch(ifUnavailable)
+    seen = found ?? seen
     // The service stops, or too many callers wait.
-    if (now() - startedAt < waitMs / 2) break
+    if (found && now() - startedAt < waitMs / 2) break
+    if (!found || waitMs < policy.pollMs) await platform.clock.sleep(policy.pollMs, signal)
   }
   signal?.throwIfAborted()
   return answerOf(seen)
+}
+
+/** The message goes on while the storage is away. */
+function ifUnavailable(thrown: unknown): undefined {
+  if (!isRefusal(thrown) || thrown.kind !== 'unavailable') throw thrown
 }
 
 function answerOf(message: Message): string {

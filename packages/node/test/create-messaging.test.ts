@@ -153,6 +153,20 @@ describe('createMessaging', () => {
     await expect(cancelled).rejects.toMatchObject({ kind: 'message_cancelled', messageId })
   })
 
+  it('waits for an answer although the policy lets no send wait', async () => {
+    const answer = Promise.withResolvers<string>()
+    const messaging = await open({
+      agents: { slow: () => answer.promise },
+      policy: { syncWaitMs: 0 },
+    })
+    const asked = messaging.ask('slow', 'a')
+    await expect
+      .poll(async () => (await messaging.messages.list({ agent: 'slow' })).data[0]?.state)
+      .toBe('running')
+    answer.resolve('late')
+    expect(await asked).toBe('late')
+  })
+
   it('ends the wait of a caller that aborts', async () => {
     const messaging = await open({ agents: { slow: () => new Promise<string>(() => undefined) } })
     const asked = messaging.ask('slow', 'a', { signal: AbortSignal.timeout(10) })

@@ -87,7 +87,10 @@ export class EventListener {
   async begin(): Promise<Promise<void>[]> {
     if (this.#isBusy || this.#isStopping) return []
     this.#isBusy = true
-    const events = await this.#due()
+    const events = await this.#due().catch((thrown: unknown) => {
+      this.#isBusy = false
+      throw thrown
+    })
     this.#work = this.#handleAll(events).finally(() => {
       this.#isBusy = false
     })
@@ -97,8 +100,12 @@ export class EventListener {
   /** Stores the place, and releases the lease unless the handler runs. */
   async rest(): Promise<void> {
     if (this.#savedAt === undefined) return
-    await this.#save(this.#isBusy ? this.#context.policy.runLeaseMs : 0)
-    if (!this.#isBusy) this.#savedAt = undefined
+    if (this.#isBusy) return void (await this.#save())
+    // Nothing begins before the lease is released.
+    this.#isBusy = true
+    await this.#save(0)
+    this.#savedAt = undefined
+    this.#isBusy = false
   }
 
   /** Starts nothing more. The handler gets `graceMs` to end, and is then aborted. */
@@ -209,7 +216,12 @@ export class EventListener {
       return this.#cursor !== undefined && this.#save(leaseMs)
     }
     if (stored === 'held') return this.#lose()
-    if (stored.cursor !== cursor) this.#cursor = stored.cursor
+    if (stored.cursor !== cursor) {
+      // The lease had ended, and another process has gone on.
+      if (this.#handling) return this.#lose()
+      this.#cursor = stored.cursor
+      this.#failure = undefined
+    }
     this.#unsaved -= unsaved
     this.#savedAt = clock.elapsed()
     return true
