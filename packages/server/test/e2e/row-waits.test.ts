@@ -111,7 +111,7 @@ it.each(['15', '18'])(
       create table shared (count bigint);
       insert into shared values (0);
       create function add_to_shared() returns trigger language plpgsql as
-        'begin update shared set count = count + 1; return null; end';
+        'begin update shared set count = count + 1; perform pg_sleep(0.02); return null; end';
       create trigger shared after insert on agent_messaging.count_entries
         for each row execute function add_to_shared()`)
     const waits = await postgres.waitsDuring(sendAndDeliver(MESSAGES / 10))
