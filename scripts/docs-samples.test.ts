@@ -5,9 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { createServer, loadAgents, type RunningServer } from '@org/agent-messaging-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { codeInTables } from './code-in-tables.js'
 
 // `docs.test.ts` compares the marked programs of the docs with files that other tests run. The
-// tests here cover the samples without a mark: curl commands and pieces of TypeScript.
+// tests here cover the samples without a mark: curl commands, pieces of TypeScript, and the code in
+// tables of frameworks, which `docs-frameworks.test.ts` also runs.
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const KEY = 'the-api-key-of-this-test'
@@ -20,7 +22,10 @@ const samples: readonly Sample[] = readdirSync(path.join(ROOT, 'docs'))
   .flatMap((page) => {
     const text = readFileSync(path.join(ROOT, 'docs', page), 'utf8')
     const blocks = text.matchAll(/(?<!-->\n)^```(\w+)\n([\s\S]*?)^```/gm)
-    return Array.from(blocks, ([, language = '', text = '']) => ({ page, language, text }))
+    return [
+      ...Array.from(blocks, ([, language = '', text = '']) => ({ page, language, text })),
+      ...codeInTables(text).map(({ code }) => ({ page, language: 'ts', text: code })),
+    ]
   })
 
 beforeAll(() => mkdirSync(BUILD, { recursive: true }))
@@ -111,6 +116,10 @@ const DECLARATIONS = {
     all(path: string, handler: (c: { req: { raw: Request } }) => unknown): void
   }`,
   createServer: "import { createServer } from 'node:http'",
+  server: "declare const server: import('node:http').Server",
+  http: "declare const http: import('@org/agent-messaging-node').HttpHandlers",
+  Bun: 'declare const Bun: { serve(options: { fetch(request: Request): Promise<Response> }): void }',
+  Deno: 'declare const Deno: { serve(handler: (request: Request) => Promise<Response>): void }',
   messaging:
     "declare const messaging: Awaited<ReturnType<typeof import('@org/agent-messaging-node').createMessaging>>",
   createHttpApp: "import { createHttpApp } from '@org/agent-messaging-adapter-http'",
