@@ -61,6 +61,16 @@ describe('authorize', () => {
     expect((await fetch(`${origin}/v1/agents`)).status).toBe(401)
   })
 
+  it('gets the host of a call of node, such as the request of Fastify', async () => {
+    const { http } = await openDoor<{ readonly user: string }>({
+      authorize: (_, host) => host && { ...ada, caller: host.user },
+    })
+    const { origin } = await listen((request, response) =>
+      http.node(request, response, undefined, { user: 'ada' }),
+    )
+    expect((await fetch(`${origin}/v1/agents`)).status).toBe(200)
+  })
+
   it('a hook that throws, or returns a wrong value, is 500 and no key is tried', async () => {
     const facts: Fact[] = []
     const telemetry = { record: (fact: Fact) => void facts.push(fact) }

@@ -56,8 +56,16 @@ const OPTIONS: Readonly<Record<keyof HttpOptions, true>> = {
 export type HttpHandlers<Host = unknown> = {
   /** For hosts with Request and Response. */
   readonly fetch: (request: Request, host?: Host) => Promise<Response>
-  /** For hosts on `node:http`. Calls `next` for a path that is not of the service. */
-  readonly node: (request: IncomingMessage, response: ServerResponse, next?: () => void) => void
+  /**
+   * For hosts on `node:http`. Calls `next` for a path that is not of the service. `authorize` gets
+   * `host`, by default the request.
+   */
+  readonly node: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    next?: () => void,
+    host?: Host,
+  ) => void
 }
 
 type Parts = Pick<Wiring, 'platform' | 'service'> & {
@@ -91,12 +99,18 @@ export async function httpHandlers<Host>(
     if (host !== undefined) hosts.set(request, host)
     return serve(request, bindings)
   }
-  const incomingOf = (bindings: object) => (bindings as { incoming: Host }).incoming
-  const listen = getRequestListener((request, env) => serveFor(incomingOf(env), request, env), {
-    overrideGlobalObjects: false,
-    hostname: 'localhost',
-    errorHandler: badRequest,
-  })
+  const hostsOfNode = new WeakMap<object, Host>()
+  const listen = getRequestListener(
+    (request, env) => {
+      const { incoming } = env as { readonly incoming: object }
+      return serveFor(hostsOfNode.get(incoming), request, env)
+    },
+    {
+      overrideGlobalObjects: false,
+      hostname: 'localhost',
+      errorHandler: badRequest,
+    },
+  )
   return {
     fetch: async (request, host) => {
       const { origin, pathname, search } = new URL(request.url)
@@ -106,10 +120,12 @@ export async function httpHandlers<Host>(
         serveFor(host, isCut ? new Request(origin + path + search, request) : request),
       )
     },
-    node: (request, response, next) => {
+    // Express takes a function of four parameters for a handler of errors. A default does not count.
+    node: (request, response, next, host = request as Host) => {
       const { url = '/' } = request
       const own = below(url)
       if (next && !isOwn(own.replace(/[?#].*/s, ''))) return next()
+      hostsOfNode.set(request, host)
       // The listener reads the URL at once. The host's own code finds the URL as it was.
       request.url = own
       void parts.requests.add(listen(request, response))
