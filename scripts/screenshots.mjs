@@ -25,8 +25,7 @@ const origin = listener.url
 const browser = await chromium.launch(chromiumOptions())
 
 const { data: open } = await demo.service.deliveries.list(
-  { projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx' },
-  { limit: 100 },
+  { projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx', limit: 100 },
 )
 const failed = open.toSorted((a, b) => b.attemptCount - a.attemptCount)[0]
 const { projectId, service } = demo
@@ -34,8 +33,8 @@ const recovery = await service.recoveries.start({
   projectId,
   filter: { status: 'delivered', webhookId: demo.webhooks[0].id },
 })
-const messages = await service.messages.search({ projectId, page: { limit: 1 } })
-const questions = await service.inputs.list({ projectId, page: { limit: 1 } })
+const messages = await service.messages.search({ projectId, limit: 1 })
+const questions = await service.inputs.list({ projectId, limit: 1 })
 const asking = questions.data[0].id
 const screens = {
   overview: '',

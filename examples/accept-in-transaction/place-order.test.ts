@@ -34,7 +34,7 @@ afterAll(async () => {
 
 const orders = async () => (await pool.query('select id from orders')).rows
 const messages = async () =>
-  (await service.messages.list({ projectId, agent: 'clerk', page: { limit: 10 } })).data
+  (await service.messages.list({ projectId, agent: 'clerk', limit: 10 })).data
 
 it('commits an order and its message together, or neither', async () => {
   const id = await placeOrder(pool, service, projectId, {

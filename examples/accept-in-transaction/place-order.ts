@@ -25,7 +25,7 @@ export async function placeOrder(
       message: order.wish,
       idempotencyKey: order.id,
     }
-    const accepted = await service.messages.enqueue(message, inTransaction(client))
+    const accepted = await service.messages.enqueue({ ...message, transaction: inTransaction(client) })
     await client.query('commit')
     return accepted.message.id
   } catch (error) {

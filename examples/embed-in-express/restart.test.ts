@@ -103,7 +103,7 @@ it.each(EXAMPLES)('%s starts twice on one file, and its deliveries succeed', asy
     const { projects, deliveries } = service
     expect((await projects.list({ limit: 10 })).data).toHaveLength(1)
     await service.start()
-    const { data } = await deliveries.list({ projectId }, { limit: 10 })
+    const { data } = await deliveries.list({ projectId, limit: 10 })
     const [delivery] = data
     expect(data).toHaveLength(1)
     const ref = { projectId, deliveryId: delivery?.id ?? '' }

@@ -146,7 +146,7 @@ export function createClients({
 
   /** Answers or withdraws a question, perhaps twice with different values. */
   async function toInput(): Promise<void> {
-    const listed = await ask((service) => service.inputs.list({ projectId, page: PAGE }))
+    const listed = await ask((service) => service.inputs.list({ projectId, ...PAGE }))
     const messages = listed?.unwrapOr(undefined)?.data ?? []
     if (messages.length === 0) return
     const { agentId: agent, id: messageId, inputs = [] } = dice.oneOf(messages)
@@ -158,7 +158,7 @@ export function createClients({
   }
 
   async function toDelivery(): Promise<void> {
-    const listed = await ask((service) => service.deliveries.list({ projectId }, PAGE))
+    const listed = await ask((service) => service.deliveries.list({ projectId, ...PAGE }))
     const deliveryId = anyOf(listed?.unwrapOr(undefined)?.data)
     if (deliveryId === undefined) return
     const change = dice.oneOf(['redeliver', 'redeliver', 'cancel', 'skip'] as const)
@@ -166,7 +166,7 @@ export function createClients({
   }
 
   async function toWebhook(): Promise<void> {
-    const listed = await ask((service) => service.webhooks.list(projectId, PAGE))
+    const listed = await ask((service) => service.webhooks.list({ projectId, ...PAGE }))
     const webhookId = anyOf(listed?.unwrapOr(undefined)?.data)
     if (webhookId === undefined) return
     const of = { projectId, webhookId }

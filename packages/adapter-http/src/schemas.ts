@@ -120,14 +120,3 @@ export const forced = query({
       shown: { type: 'boolean', default: false },
     }),
 })
-
-export const pageOf = ({
-  limit,
-  cursor,
-}: {
-  readonly limit: number
-  readonly cursor?: string | undefined
-}) => ({
-  limit,
-  ...(cursor !== undefined && { cursor }),
-})

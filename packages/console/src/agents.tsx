@@ -14,7 +14,7 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
     .get('/agents', mayManage, (c) => {
       const isFiltered = c.req.query('state') === 'error'
       const page = isFiltered ? { limit: defaultLimits.agentsPerProject } : pageOf(c)
-      return showFound(c, service.agents.list(projectIn(c), page), ({ data, nextCursor }) =>
+      return showFound(c, service.agents.list({ projectId: projectIn(c), ...page }), ({ data, nextCursor }) =>
         listPage(c, {
           title: 'Agents',
           section: 'Agents',

@@ -274,7 +274,7 @@ describe('permissions', () => {
       const message = { projectId, agent: 'bot', sessionId: 's', message: 'hi', waitMs: 0 }
       await service.messages.send(message)
       await clock.advance(100)
-      const { data } = await service.deliveries.list({ projectId }, { limit: 1 })
+      const { data } = await service.deliveries.list({ projectId, limit: 1 })
       expect(data).toHaveLength(1)
       expect((await links(`/console/deliveries/${data[0]?.id}`)) !== null).toBe(isAllowed)
       expect((await links('/console/agents')) !== null).toBe(isAllowed)
@@ -731,7 +731,7 @@ describe('erasing a session', () => {
     const headers = { origin: ORIGIN, cookie: await made.signIn() }
     const erase = (form: Record<string, string> = {}) => made.post(path, form, headers)
     const sessions = async () =>
-      (await service.sessions.list({ projectId, agent: 'bot', page: { limit: 9 } })).data.length
+      (await service.sessions.list({ projectId, agent: 'bot', limit: 9 })).data.length
     return { ...made, erase, sessions, cookie: headers.cookie }
   }
 
@@ -836,7 +836,7 @@ it('a waiting delivery links to the one that blocks it, which can be skipped', a
   for (const message of ['one', 'two'])
     await service.messages.send({ projectId, agent: 'bot', sessionId: 's', message })
   await clock.advance(0)
-  const listed = await service.deliveries.list({ projectId }, { limit: 9 })
+  const listed = await service.deliveries.list({ projectId, limit: 9 })
   const [second, first] = listed.data.map(({ id }) => id)
   const cookie = await signIn()
   const page = async (path: string) => (await get(`/console/${path}`, cookie)).text()
@@ -955,7 +955,7 @@ describe('recovering', () => {
     const answer = await post(path, form, { origin: ORIGIN, cookie })
     expect(answer.status).toBe(400)
     expect(await answer.text()).toContain('cannot select deliveries')
-    const { data } = await service.recoveries.list(ref.projectId, { limit: 9 })
+    const { data } = await service.recoveries.list({ projectId: ref.projectId, limit: 9 })
     expect(data).toEqual([])
   })
 
@@ -972,7 +972,7 @@ describe('recovering', () => {
     expect(await (await get(query(-3 * HOUR, -HOUR), cookies)).text()).toContain('No delivery')
     const started = await post(path, hidden(hit), { origin: ORIGIN, cookie: cookies })
     await clock.advance(1_000)
-    const list = await service.recoveries.list(ref.projectId, { limit: 9 })
+    const list = await service.recoveries.list({ projectId: ref.projectId, limit: 9 })
     expect(list.data).toMatchObject([{ redelivered: 3, filter: { webhookId: ref.webhookId } }])
     expect(started.headers.get('location')).toContain(list.data[0]?.id)
     expect(await (await get(path, cookies)).text()).toContain('Newest recoveries')

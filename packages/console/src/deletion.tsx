@@ -85,7 +85,7 @@ async function agentWithSessions(
   const { data, nextCursor } = await service.sessions.list({
     projectId: ref.projectId,
     agent: agent.id,
-    page: { limit: MAX_SESSIONS },
+    limit: MAX_SESSIONS,
   })
   return { agent, sessions: { count: data.length, isAll: nextCursor === null } }
 }

@@ -36,7 +36,7 @@ describe('the form of a message', () => {
     await Promise.all([press('Pay 10 €'), press('Pay 10 €')])
     await press('Pay 10 €')
     await press('Pay 20 €')
-    const found = await service.messages.search({ projectId, page: { limit: 9 } })
+    const found = await service.messages.search({ projectId, limit: 9 })
     const messages = found.data.map(({ message }) => message.message)
     expect(messages).toEqual(['Pay 20 €', 'Pay 10 €', 'Hello'])
     expect(fieldIn(await text(path), 'formId')).not.toBe(formId)
@@ -52,7 +52,7 @@ describe('the form of a message', () => {
     const shown = fieldIn(await first.text(), 'formId')
     expect(shown === '' || shown === formId).toBe(true)
     await send(path, { formId, message: 'Pay', agent: 'bot' })
-    const found = await service.messages.search({ projectId, page: { limit: 9 } })
+    const found = await service.messages.search({ projectId, limit: 9 })
     expect(found.data).toHaveLength(2)
   })
 })
@@ -158,7 +158,7 @@ describe('an API key', () => {
   it('can expire', async () => {
     const { send, service, projectId, clock } = await open()
     await send('/console/keys', { name: 'k', permissions: 'project:message', days: '30' })
-    const [key] = (await service.keys.list(projectId, { limit: 1 })).data
+    const [key] = (await service.keys.list({ projectId, limit: 1 })).data
     expect(key?.expiresAt).toBe(clock.now() + 30 * 24 * HOUR)
   })
 
@@ -167,8 +167,8 @@ describe('an API key', () => {
     const names = Array.from({ length: 101 }, (_, i) => `key ${i}`)
     for (const name of names)
       await service.keys.create({ projectId, name, permissions: ['project:message'] })
-    const page = await service.keys.list(projectId, { limit: 100 })
-    const last = await service.keys.list(projectId, { limit: 9, cursor: page.nextCursor ?? '' })
+    const page = await service.keys.list({ projectId, limit: 100 })
+    const last = await service.keys.list({ projectId, limit: 9, cursor: page.nextCursor ?? '' })
     const oldest = last.data.find(({ name }) => name === 'key 0')
     expect(await text(`/console/keys/${oldest?.id}/revoke`)).toContain('key 0')
     const unknown = '01a2087e-bb88-712b-ac6f-8ca626ef0ec3'

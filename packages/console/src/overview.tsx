@@ -44,10 +44,10 @@ export const overviewRoutes = ({ service }: ConsoleDeps) =>
       const counted = await readCounts(service, projectId, range)
       const people = await service.stats({ projectId, step: '1d', from: counted.now - DAY })
       const agents = can(c, 'project:agents')
-        ? await service.agents.list(projectId, { limit: MAX_AGENTS })
+        ? await service.agents.list({ projectId, limit: MAX_AGENTS })
         : NOTHING
       const webhooks = seesWebhooks
-        ? await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+        ? await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
         : NOTHING
       return {
         counted,

@@ -86,7 +86,7 @@ async function pathOfId(
 ) {
   const { projectId, permissions } = key
   if (permissions.includes('project:message')) {
-    const { data } = await messages.search({ projectId, messageId: id, page: { limit: 1 } })
+    const { data } = await messages.search({ projectId, messageId: id, limit: 1 })
     if (data.length > 0) return messagePath(id)
   }
   if (!permissions.includes('project:webhooks')) return undefined
@@ -103,7 +103,7 @@ async function findNamed(service: MessagingService, key: Key, text: string) {
   const ofUser = await messages('of the end user', { user: text })
   const correlated = await messages('with the correlation ID', { correlation: text })
   const webhooks = key.permissions.includes('project:webhooks')
-    ? (await service.webhooks.list(key.projectId, { limit: MAX_WEBHOOKS })).data
+    ? (await service.webhooks.list({ projectId: key.projectId, limit: MAX_WEBHOOKS })).data
     : []
   return {
     sessions: await sessionsOf(service, key, inSessions),
@@ -148,9 +148,9 @@ async function agentsOfSession(
   projectId: string,
   sessionId: string,
 ) {
-  const { data } = await agents.list(projectId, { limit: MAX_AGENTS })
+  const { data } = await agents.list({ projectId, limit: MAX_AGENTS })
   const newest = await Promise.all(
-    data.map(({ id }) => messages.list({ projectId, agent: id, sessionId, page: { limit: 1 } })),
+    data.map(({ id }) => messages.list({ projectId, agent: id, sessionId, limit: 1 })),
   )
   return newest.flatMap((page) => page.data.map(({ agentId }) => agentId))
 }

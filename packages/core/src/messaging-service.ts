@@ -20,6 +20,7 @@ import type { WebhookDelivery } from './domain/webhooks/delivery.js'
 import type { Turn } from './domain/messages/history.js'
 import type { Invalid } from './domain/values/input-rules.js'
 import type { Instant } from './domain/values/instant.js'
+import type { ListInput, PageInput } from './domain/values/page-rules.js'
 import type { HookOfMessage } from './domain/messages/message-hook.js'
 import type { Message } from './domain/messages/message.js'
 import type { MessageRun } from './domain/messages/past-run.js'
@@ -54,7 +55,7 @@ import type {
   ReadHistoryInput,
   SearchMessagesInput,
 } from './messages/read-messages.js'
-import type { SendError, Sent } from './messages/send-message.js'
+import type { EnqueueInput, SendError, Sent } from './messages/send-message.js'
 import type { AnswerStream } from './messages/stream/stream-feed.js'
 import type { StreamMessageError, StreamMessageInput } from './messages/stream/stream-message.js'
 import type {
@@ -79,17 +80,16 @@ import type {
 import type { Pass } from './operations/pass.js'
 import type { Backlog } from './operations/read-backlog.js'
 import type { ProjectStats, ReadStatsInput } from './operations/read-stats.js'
-import type { ResealedSecrets, ResealPlace } from './operations/reseal-secrets.js'
+import type { ResealedSecrets, ResealInput } from './operations/reseal-secrets.js'
 import type { Policy } from './policy.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AuditFilter } from './ports/audit-store.js'
 import type { Project, SignIn } from './ports/credential-store.js'
-import type { DeliveryDetail, DeliveryFilter } from './ports/delivery-store.js'
+import type { DeliveryDetail } from './ports/delivery-store.js'
 import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
-import type { HostTransaction } from './ports/storage.js'
-import type { Page, PageOf, Unavailable } from './ports/stored.js'
-import type { DeliveryRef } from './webhooks/manage-deliveries.js'
+import type { Page, Unavailable } from './ports/stored.js'
+import type { DeliveryRef, ListDeliveriesInput } from './webhooks/manage-deliveries.js'
 import type {
   CreatedWebhook,
   CreateWebhookError,
@@ -137,7 +137,7 @@ export interface MessagingService {
   readonly signIns: SignInCalls
   readonly auditLog: {
     /** Lists changes, newest first. Without `projectId`, those of all projects. */
-    list(filter: AuditFilter, page: PageOf): Paged<AuditEntry>
+    list(input?: AuditFilter & PageInput): Paged<AuditEntry>
   }
   readonly secrets: {
     /**
@@ -147,7 +147,7 @@ export interface MessagingService {
      * the last step only the present key opens the storage, unless the walk found a secret that no key
      * opens.
      */
-    reseal(from?: ResealPlace): Answer<ResealedSecrets>
+    reseal(input?: ResealInput): Answer<ResealedSecrets>
   }
   readonly policy: Policy
   /**
@@ -156,7 +156,7 @@ export interface MessagingService {
    */
   ping(): Answer<void>
   /** Returns the open work of the project, by default of all projects, for every process. */
-  backlog(projectId?: string): Answer<Backlog>
+  backlog(input?: { readonly projectId?: string | undefined }): Answer<Backlog>
   /**
    * Returns the exact counts of a project, or of each of its agents or webhooks, by step of time.
    */
@@ -197,10 +197,7 @@ interface MessageCalls {
    * the message is about. Both commit, or neither. The message is queued, and a process that runs the
    * agent is woken at the end of the transaction. The call does not wait for the answer.
    */
-  enqueue(
-    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook' | 'access'>,
-    transaction: HostTransaction,
-  ): AnswerOf<Sent, SendError>
+  enqueue(input: EnqueueInput): AnswerOf<Sent, SendError>
   /** Returns a message in its present state. */
   get(input: GetMessageInput): AnswerOf<Message, GetMessageError>
   /**
@@ -322,7 +319,7 @@ interface AgentCalls {
    */
   declare(input: DeclareAgentsInput): AnswerOf<void, DeclareAgentsError>
   get(ref: AgentRef & ByAccess): Answer<Agent, Refusal<'agent_not_found'>>
-  list(projectId: string, page: PageOf): Paged<Agent>
+  list(input: ListInput): Paged<Agent>
 }
 
 interface SessionCalls {
@@ -367,7 +364,7 @@ interface WebhookCalls {
   /** Returns the webhook with its last failure. */
   get(ref: WebhookRef): Answer<ReadWebhook, Refusal<'webhook_not_found'>>
   /** Lists webhooks with their last failures, newest first. */
-  list(projectId: string, page: PageOf): Paged<ReadWebhook>
+  list(input: ListInput): Paged<ReadWebhook>
   /**
    * Sends a `webhook.test` event to this webhook only, subscribed or not. Its delivery is retried as
    * any other.
@@ -383,7 +380,7 @@ interface DeliveryCalls {
   /** Returns one delivery with its body, without a one-time link, and every attempt. */
   get(ref: DeliveryRef): Answer<DeliveryDetail, Refusal<'delivery_not_found'>>
   /** Lists deliveries, newest first. */
-  list(filter: DeliveryFilter, page: PageOf): Paged<WebhookDelivery>
+  list(input: ListDeliveriesInput): Paged<WebhookDelivery>
   /**
    * Sends the delivery again now. An open delivery gets one extra attempt and keeps its schedule. A
    * final one, or one that waits in an order, starts a new schedule out of order. A due delivery
@@ -420,7 +417,7 @@ interface RecoveryCalls {
   ): Answer<Recovery, Refusal<'recovery_not_found' | 'recovery_final'>>
   get(ref: RecoveryRef): Answer<Recovery, Refusal<'recovery_not_found'>>
   /** Lists recoveries, newest first. */
-  list(projectId: string, page: PageOf): Paged<Recovery>
+  list(input: ListInput): Paged<Recovery>
   /** Does a page of a running recovery. Returns undefined if this process finds no page to do. */
   advance(): Answer<Recovery | undefined>
 }
@@ -459,13 +456,13 @@ interface ProjectCalls {
   create(input: ByActor & { readonly name: string }): Answer<Project, Invalid>
   /** Changes the limits of a project's sends. */
   update(input: UpdateProjectInput): Answer<Project, Invalid | Refusal<'project_not_found'>>
-  get(id: string): Answer<Project, Refusal<'project_not_found'>>
-  list(page: PageOf): Paged<Project>
+  get(ref: { readonly projectId: string }): Answer<Project, Refusal<'project_not_found'>>
+  list(input?: PageInput): Paged<Project>
 }
 
 interface KeyCalls {
   create(input: CreateKeyInput): AnswerOf<CreatedKey, CreateKeyError>
-  list(projectId: string, page: PageOf): Paged<ApiKey>
+  list(input: ListInput): Paged<ApiKey>
   /** Revokes a key for all new requests. A revoked key can be revoked again. */
   revoke(ref: KeyRef & ByActor): Answer<void, Refusal<'key_not_found'>>
   /**

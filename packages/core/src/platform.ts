@@ -14,13 +14,11 @@ import type { WebhookSender } from './ports/webhook-sender.js'
 import type { WorkSignal } from './ports/work-signal.js'
 import type { Policy } from './policy.js'
 
-/** A read names its project in its first argument. */
-type OfProject =
-  | string
-  | { readonly projectId?: string | undefined; readonly abort?: Caller | undefined }
-export type SharedReads = <Input extends readonly [OfProject, ...unknown[]], T, E>(
-  read: (...input: Input) => ResultAsync<T, E>,
-) => (...input: Input) => ResultAsync<T, E | Unavailable>
+/** A read names its project. */
+type OfProject = { readonly projectId?: string | undefined; readonly abort?: Caller | undefined }
+export type SharedReads = <Input extends OfProject, T, E>(
+  read: (input: Input) => ResultAsync<T, E>,
+) => (input: Input) => ResultAsync<T, E | Unavailable>
 
 export type ReadsByCode = <T, E>(read: () => ResultAsync<T, E>) => ResultAsync<T, E | Unavailable>
 

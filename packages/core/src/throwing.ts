@@ -70,12 +70,12 @@ function throwingGroup(name: string, group: unknown): unknown {
   return Object.fromEntries(calls.map(([method, call]) => [method, throwingCall(call)]))
 }
 
-type Call = (...input: unknown[]) => unknown
+type Call = (input: unknown) => unknown
 
 const throwingCall =
   (call: Call): Call =>
-  (...input) => {
-    const returned = call(...input)
+  (input = {}) => {
+    const returned = call(input)
     return returned instanceof ResultAsync ? returned.then(valueOf) : returned
   }
 

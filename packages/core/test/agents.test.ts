@@ -63,7 +63,7 @@ describe('a send to a starting agent', () => {
       state: 'starting',
     })
     const ref = { projectId: project.id, agent: 'slow' }
-    const page = await service.messages.list({ ...ref, page: { limit: 10 } })
+    const page = await service.messages.list({ ...ref, limit: 10 })
     expect(page.data).toEqual([])
   })
   it('is refused at once when the caller does not wait', async () => {
@@ -223,7 +223,7 @@ describe('creating an agent', () => {
       }),
     )
     expect(created).toEqual({ kind: 'project_not_found' })
-    const { data } = await service.agents.list(projectId, { limit: 10 })
+    const { data } = await service.agents.list({ projectId, limit: 10 })
     expect(data).toEqual([])
   })
   it("refuses options with the runtime's error", async () => {
@@ -791,8 +791,7 @@ describe('deleting an agent', () => {
     await service.agents.delete({ ...ref, force: true })
     expect(runtime.openRuns).toEqual([])
     const page = await service.deliveries.list(
-      { projectId: ref.projectId, event: 'message.cancelled' },
-      { limit: 100 },
+      { projectId: ref.projectId, event: 'message.cancelled', limit: 100 },
     )
     expect(page.nextCursor).not.toBeNull()
     const told = (await deliveries()).filter(({ body }) => body.includes('message.cancelled'))
@@ -822,7 +821,7 @@ describe('deleting an agent', () => {
     await post()
     expect((await refusalOf(service.agents.delete(ref))).kind).toBe('agent_busy')
     await service.agents.delete({ ...ref, force: true })
-    expect((await service.agents.list(ref.projectId, { limit: 10 })).data).toEqual([])
+    expect((await service.agents.list({ projectId: ref.projectId, limit: 10 })).data).toEqual([])
   })
 })
 

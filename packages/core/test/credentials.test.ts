@@ -151,7 +151,7 @@ describe('projects', () => {
     const { service, project } = await scene()
     expect((await service.projects.list({ limit: 10 })).data).toEqual([project])
     expect((await refusalOf(service.projects.create({ name: '' }))).kind).toBe('invalid')
-    expect((await service.keys.list(project.id, { limit: 10 })).data).toEqual([])
+    expect((await service.keys.list({ projectId: project.id, limit: 10 })).data).toEqual([])
   })
 })
 

@@ -283,7 +283,7 @@ describe('another master key', () => {
   async function resealed({ program }: Awaited<ReturnType<typeof scene>>) {
     const { secrets } = program(both).service
     for (let next, done = false; !done; done = next === undefined)
-      ({ next } = await secrets.reseal(next))
+      ({ next } = await secrets.reseal({ from: next }))
   }
 
   it('still knows what the code last set, once the secrets are resealed', async () => {

@@ -70,7 +70,7 @@ describe('an end user', () => {
       events: 0,
       nextCursor: null,
     })
-    const left = (await service.messages.list({ ...ref, page: { limit: 9 } })).data
+    const left = (await service.messages.list({ ...ref, limit: 9 })).data
     expect(left.map(({ sessionId }) => sessionId)).toEqual(['v'])
     expect(JSON.stringify(await deliveries())).not.toContain('"endUserId\\":\\"u')
   })

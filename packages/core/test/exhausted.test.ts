@@ -89,7 +89,7 @@ describe('an exhausted delivery', () => {
     await webhook('https://watch.example', ['webhook.disabled', 'delivery.exhausted'])
     await send()
     await clock.advance(60_000)
-    const { data } = await service.webhooks.list(project.id, { limit: 10 })
+    const { data } = await service.webhooks.list({ projectId: project.id, limit: 10 })
     expect(data.map(({ status }) => status.kind)).toEqual(['enabled', 'disabled', 'disabled'])
     const names = eventsAt('https://watch.example').map(({ event }) => event as string)
     expect(names.toSorted()).toEqual(['delivery.exhausted', 'webhook.disabled'])

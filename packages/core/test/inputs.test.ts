@@ -137,7 +137,7 @@ describe('a question of an agent', () => {
   it('is found in the list of open questions of its project', async () => {
     const { service, project, messageId, answer } = await asked()
     const list = async (projectId: string) =>
-      (await service.inputs.list({ projectId, page: { limit: 10 } })).data.map(({ id }) => id)
+      (await service.inputs.list({ projectId, limit: 10 })).data.map(({ id }) => id)
     expect(await list(project.id)).toEqual([messageId])
     const other = await service.projects.create({ name: 'other' })
     expect(await list(other.id)).toEqual([])

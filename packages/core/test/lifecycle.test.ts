@@ -485,7 +485,7 @@ describe('reading messages', () => {
     runtime.answer(ids[0] ?? '', 'ok')
     await send('3', { waitMs: 0 })
     const list = async (filter: object) =>
-      (await service.messages.list({ ...ref, ...filter, page: { limit: 10 } })).data.map(
+      (await service.messages.list({ ...ref, ...filter, limit: 10 })).data.map(
         ({ message }) => message,
       )
     expect(await list({})).toEqual(['3', '2', '1'])
@@ -503,7 +503,7 @@ describe('reading messages', () => {
       (await refusalOf(service.messages.get({ ...ref, agent: 'nobody', messageId: id }))).kind,
     ).toBe('agent_not_found')
     expect(
-      (await refusalOf(service.messages.list({ ...ref, agent: 'nobody', page: { limit: 1 } })))
+      (await refusalOf(service.messages.list({ ...ref, agent: 'nobody', limit: 1 })))
         .kind,
     ).toBe('agent_not_found')
   })

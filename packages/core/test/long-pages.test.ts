@@ -18,7 +18,7 @@ async function answered(lengths: readonly number[]) {
     await made.service.messages.list({
       ...made.ref,
       order: 'asc',
-      page: { limit, ...(cursor !== undefined && { cursor }) },
+      limit, ...(cursor !== undefined && { cursor }),
     })
   /** How many messages each page has, up to the last. */
   async function pages(limit: number): Promise<number[]> {
@@ -58,7 +58,7 @@ it('a search ends with the part that read as much as one page can', async () => 
   const search = vi
     .spyOn(storage.messages, 'search')
     .mockReturnValue(Promise.resolve(success({ data: [], nextCursor })))
-  const found = await service.messages.search({ ...ref, text: 'rare', page: { limit: 25 } })
+  const found = await service.messages.search({ ...ref, text: 'rare', limit: 25 })
   expect(found).toEqual({ data: [], nextCursor })
   expect(search).toHaveBeenCalledTimes(1)
 })

@@ -18,7 +18,7 @@ async function scene() {
   await first.webhooks.create({ projectId, url: 'https://r.example/', events: ['*'] })
   await first.tick({ budgetMs: 0 })
   const sent = { projectId, agent: 'bot', sessionId: 's', message: 'hello', waitMs: 0 }
-  await first.messages.enqueue(sent, { ...platform.storage, onEnd: () => undefined })
+  await first.messages.enqueue({ ...sent, transaction: { ...platform.storage, onEnd: () => undefined } })
   return { ...platform, on, projectId }
 }
 
@@ -41,7 +41,7 @@ describe('a service with another master key than that of its storage', () => {
     const { on, projectId, storage } = await scene()
     const { webhooks, agents, messages, hooks } = on(fakeCrypto('another'))
     const ref = { projectId, agent: 'bot' }
-    const { data } = await messages.list({ ...ref, page: { limit: 1 } })
+    const { data } = await messages.list({ ...ref, limit: 1 })
     const before = unwrap(await storage.webhooks.list(projectId, { limit: 9 })).data
     const webhook = { projectId, webhookId: before[0]?.id ?? '' }
     const hook = { url: 'https://mine.example/' }

@@ -135,6 +135,6 @@ describe('a recovery', () => {
     await service.tick({ budgetMs: 1 })
     await clock.advance(31 * 86_400_000)
     await service.tick({ budgetMs: 1 })
-    expect((await service.recoveries.list(projectId, { limit: 9 })).data).toEqual([])
+    expect((await service.recoveries.list({ projectId, limit: 9 })).data).toEqual([])
   })
 })

@@ -38,7 +38,7 @@ async function scene() {
 /** All steps, from the first to the last. */
 async function reseal({ secrets }: Awaited<ReturnType<typeof scene>>['old']) {
   let sum = { resealed: 0, unopened: 0 }
-  for (let found = await secrets.reseal(); ; found = await secrets.reseal(found.next)) {
+  for (let found = await secrets.reseal(); ; found = await secrets.reseal({ from: found.next })) {
     sum = { resealed: sum.resealed + found.resealed, unopened: sum.unopened + found.unopened }
     if (!found.next) return sum
   }

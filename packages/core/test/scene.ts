@@ -56,7 +56,7 @@ export async function scene({
       await service.webhooks.create({ projectId: project.id, url, events: ['*'] }),
     /** The deliveries of the project with their attempts, oldest first. */
     deliveries: async () => {
-      const page = await service.deliveries.list({ projectId: project.id }, { limit: 100 })
+      const page = await service.deliveries.list({ projectId: project.id, limit: 100 })
       const details = await Promise.all(
         page.data.map(({ id }) =>
           service.deliveries.get({ projectId: project.id, deliveryId: id }),

@@ -33,7 +33,7 @@ describe('a caller with a prefix of sessions', () => {
     expect(sent.message.state.kind).toBe('responded')
     for (const sessionId of ['u10/a', 'u1', 'U1/a'])
       expect(await kindOf(send('hi', { sessionId, access: own }))).toBe('session_not_found')
-    const { data } = await service.sessions.list({ ...ref, page: PAGE })
+    const { data } = await service.sessions.list({ ...ref, ...PAGE })
     expect(data.map(({ sessionId }) => sessionId)).toEqual(['u1/a'])
   })
 
@@ -62,7 +62,7 @@ describe('a caller with a prefix of sessions', () => {
     const idsOf = (page: { readonly data: readonly { readonly id: string }[] }) =>
       page.data.map(({ id }) => id)
     const list = (more: object = {}) =>
-      messages.list({ ...ref, page: PAGE, access: own, ...more }).then(idsOf)
+      messages.list({ ...ref, ...PAGE, access: own, ...more }).then(idsOf)
     expect(await list()).toEqual([mine.id])
     expect(await list({ sessionId: 'u1/a' })).toEqual([mine.id])
     expect(await list({ sessionId: 'u10/a' })).toEqual([])
@@ -74,7 +74,7 @@ describe('a caller with a prefix of sessions', () => {
       const found = await messages.search(input)
       expect(found.data.map(({ message }) => message.id)).toEqual([mine.id])
     }
-    const listed = await sessions.list({ ...ref, page: PAGE, access: own })
+    const listed = await sessions.list({ ...ref, ...PAGE, access: own })
     expect(listed.data.map(({ sessionId }) => sessionId)).toEqual(['u1/a'])
   })
 
@@ -84,7 +84,7 @@ describe('a caller with a prefix of sessions', () => {
     await send('hi', { sessionId: 'u1/a' })
     await clock.advance(0)
     const deliveries = async (access?: Access) =>
-      (await service.messages.search({ projectId: project.id, page: PAGE, access })).data[0]
+      (await service.messages.search({ projectId: project.id, ...PAGE, access })).data[0]
         ?.deliveries.length
     expect(await deliveries()).toBe(1)
     expect(await deliveries(accessOf({ sessions: 'all' }))).toBe(1)
@@ -130,11 +130,11 @@ describe('a caller with some agents', () => {
       const search = { projectId: project.id, page: PAGE, access }
       expect((await messages.search(search)).data).toHaveLength(1)
       const lists = [
-        messages.list({ ...other, page: PAGE, access }),
+        messages.list({ ...other, ...PAGE, access }),
         messages.count({ ...other, most: 9, access }),
         messages.get({ ...other, messageId, access }),
         messages.send({ ...other, sessionId: 's', message: 'hi', access }),
-        sessions.list({ ...other, page: PAGE, access }),
+        sessions.list({ ...other, ...PAGE, access }),
         agents.get({ ...other, access }),
       ]
       for (const answer of lists) expect(await kindOf(answer)).toBe('agent_not_found')
@@ -165,7 +165,7 @@ describe('a caller with a principal', () => {
     const mine = await post('hi', { access })
     await post('hi', { executionPrincipal: user('u2') })
     const find = (endUserId?: string) =>
-      service.messages.search({ projectId: project.id, page: PAGE, access, endUserId })
+      service.messages.search({ projectId: project.id, ...PAGE, access, endUserId })
     for (const endUserId of [undefined, 'u1'])
       expect((await find(endUserId)).data[0]?.message.id).toBe(mine.id)
     expect((await find()).data).toHaveLength(1)

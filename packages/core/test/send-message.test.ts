@@ -145,12 +145,12 @@ describe('an idempotency key', () => {
       for (const sending of [
         service.messages.send(other),
         service.messages.send({ ...other, hook }),
-        service.messages.enqueue(other, { ...storage, onEnd: () => undefined }),
+        service.messages.enqueue({ ...other, transaction: { ...storage, onEnd: () => undefined } }),
       ])
         expect(await refusalOf(sending)).toEqual({ kind: 'idempotency_mismatch' })
       expect(telemetry.facts.slice(before)).toEqual([])
       const page = { limit: 9 }
-      expect((await service.messages.list({ ...ref, page })).data).toEqual([first.message])
+      expect((await service.messages.list({ ...ref, ...page })).data).toEqual([first.message])
       const messageId = first.message.id
       expect(await service.hooks.list({ ...ref, messageId })).toEqual([])
       expect((await send('my pin is 4711', { idempotencyKey: 'k' })).attached).toBe(true)
@@ -180,7 +180,7 @@ describe('a send is refused, and nothing is stored,', () => {
     const { send, service, ref } = await scene({ ...echo, ...options })
     const error = await refusalOf(send('hi', more))
     const page = { limit: 10 }
-    expect((await service.messages.list({ ...ref, page })).data).toEqual([])
+    expect((await service.messages.list({ ...ref, ...page })).data).toEqual([])
     return error
   }
 
@@ -259,7 +259,7 @@ describe('a send is refused, and nothing is stored,', () => {
     await post('waits')
     expect((await refusalOf(send('too many'))).kind).toBe('session_full')
     await send('another session', { sessionId: 't', waitMs: 0 })
-    expect((await service.messages.list({ ...ref, page: { limit: 10 } })).data).toHaveLength(3)
+    expect((await service.messages.list({ ...ref, limit: 10 })).data).toHaveLength(3)
   })
   it('while the storage is unavailable, and its slot is free again', async () => {
     const { send, storage } = await scene({ ...echo, agent: { concurrency: 1 } })

@@ -11,13 +11,13 @@ describe('sessions', () => {
     const { service, ref, post } = await scene()
     await post('1', { sessionId: 'a' })
     const { id } = await post('2', { sessionId: 'b' })
-    const listed = await service.sessions.list({ ...ref, page })
+    const listed = await service.sessions.list({ ...ref, ...page })
     expect(listed.data.map(({ sessionId, openCount }) => [sessionId, openCount])).toEqual([
       ['b', 1],
       ['a', 1],
     ])
     expect(listed.data[0]?.lastMessageId).toBe(id)
-    expect(await refusalOf(service.sessions.list({ ...ref, agent: 'nobody', page }))).toEqual({
+    expect(await refusalOf(service.sessions.list({ ...ref, agent: 'nobody', ...page }))).toEqual({
       kind: 'agent_not_found',
     })
   })
@@ -60,7 +60,7 @@ describe('sessions', () => {
     const { service, ref, bot, post, storage } = await scene()
     await post('running')
     await post('queued')
-    const log = async () => (await service.auditLog.list({ action: 'session.erased' }, page)).data
+    const log = async () => (await service.auditLog.list({ action: 'session.erased', ...page })).data
     const { erase } = storage.messages
     const failSecond = (...input: Parameters<typeof erase>) => {
       storage.fail('messages.erase')
@@ -77,7 +77,7 @@ describe('sessions', () => {
     expect(await log()).toMatchObject([{ targetId: bot.id, actor: { kind: 'host' } }])
     Object.assign(storage.messages, { erase })
     await service.sessions.erase(forced)
-    const { data } = await service.auditLog.list({}, page)
+    const { data } = await service.auditLog.list({ ...page })
     expect(data.filter(({ action }) => action === 'message.cancelled')).toEqual([])
   })
 
@@ -110,7 +110,7 @@ describe('sessions', () => {
     )
     const gone = send()
     await clock.until(() => service.load().waitingCallers === 151)
-    const { agentId, projectId } = (await service.messages.list({ ...ref, page }))
+    const { agentId, projectId } = (await service.messages.list({ ...ref, ...page }))
       .data[0] as Message
     const cancelOpen = async (sessionId?: string): Promise<void> => {
       const filter = { agentId, projectId, ...(sessionId !== undefined && { sessionId }) }

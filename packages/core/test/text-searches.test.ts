@@ -20,7 +20,7 @@ async function heldSearches() {
     )
   })
   const search = (text: string, projectId = made.project.id, abort = { aborted: false }) =>
-    service.messages.search({ projectId, text, abort, page: PAGE })
+    service.messages.search({ projectId, text, abort, ...PAGE })
   const endAll = async () => {
     for (let end = ends.shift(); end; end = ends.shift()) {
       end()
@@ -45,7 +45,7 @@ it('a search is refused if 100 others wait, and if it waits for half a minute', 
   const { service, clock, started, search, endAll } = await heldSearches()
   const all = Array.from({ length: 102 }, (_, n) => search(String(n)).catch(errorIn))
   expect(await refusalOf(search('103rd'))).toMatchObject(OVERLOAD)
-  const withoutText = service.messages.search({ projectId: 'other', page: PAGE })
+  const withoutText = service.messages.search({ projectId: 'other', ...PAGE })
   expect(started).toEqual(['0', '1', ''])
   await clock.advance(30_000)
   for (const late of await Promise.all(all.slice(2))) expect(late).toMatchObject(OVERLOAD)
@@ -83,7 +83,7 @@ it('a search ends between two parts of its page if its caller left', async () =>
 
 it('a text has at most 100 characters', async () => {
   const { service, ref } = await scene()
-  const search = (text: string) => service.messages.search({ ...ref, text, page: PAGE })
+  const search = (text: string) => service.messages.search({ ...ref, text, ...PAGE })
   await search('😀'.repeat(100))
   expect(await refusalOf(search('x'.repeat(101)))).toEqual({
     kind: 'invalid',

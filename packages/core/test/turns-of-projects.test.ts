@@ -86,7 +86,7 @@ describe('while one project sends more than the storage commits', () => {
 it('while one project reads more than the storage answers, the read of another is the next one', async () => {
   const s = await slowScene('list')
   const list = (projectId: string) =>
-    s.service.messages.list({ projectId, agent: 'bot', page: { limit: 10 } })
+    s.service.messages.list({ projectId, agent: 'bot', limit: 10 })
   const flood = Array.from({ length: 100 }, () => list(s.project.id))
   await s.clock.advance(0)
   const started = s.calls.length

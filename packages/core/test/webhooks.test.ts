@@ -61,7 +61,7 @@ describe('a delivery', () => {
     await clock.advance(13_000)
     expect(sender.requests).toHaveLength(2)
     const filter = { projectId: project.id, status: 'exhausted' } as const
-    const { data } = await service.deliveries.list(filter, { limit: 2 })
+    const { data } = await service.deliveries.list({ ...filter, limit: 2 })
     expect(data).toHaveLength(1)
   })
 
@@ -348,7 +348,7 @@ describe('registering a webhook', () => {
     const projectId = project.id.replace(/^0/, 'f')
     const error = await refusalOf(service.webhooks.create({ ...input, projectId }))
     expect(error).toEqual({ kind: 'project_not_found' })
-    const { data } = await service.webhooks.list(projectId, { limit: 10 })
+    const { data } = await service.webhooks.list({ projectId, limit: 10 })
     expect(data).toEqual([])
   })
   it('refuses more webhooks than the limit of the project', async () => {
@@ -591,7 +591,7 @@ describe('deleting a webhook', () => {
     await service.webhooks.delete(which)
     expect((await refusalOf(service.webhooks.delete(which))).kind).toBe('webhook_not_found')
     expect((await refusalOf(service.webhooks.get(which))).kind).toBe('webhook_not_found')
-    expect((await service.webhooks.list(ref.projectId, { limit: 10 })).data).toEqual([])
+    expect((await service.webhooks.list({ projectId: ref.projectId, limit: 10 })).data).toEqual([])
     await clock.advance(0)
     expect((await deliveries()).map(({ delivery }) => delivery.state.kind)).toEqual([
       'delivered',

@@ -192,7 +192,7 @@ describe('a delivery that its process does not send', () => {
     const id = await post(0)
     one.runtime.answer(id, 'done')
     await settled()
-    const { data } = await services[1].deliveries.list({ projectId }, { limit: 1 })
+    const { data } = await services[1].deliveries.list({ projectId, limit: 1 })
     await services[1].deliveries.redeliver({ projectId, deliveryId: data[0]?.id ?? '' })
     await clock.advance(1_000)
     expect(one.sender.requests).toHaveLength(2)

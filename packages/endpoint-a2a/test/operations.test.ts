@@ -99,7 +99,7 @@ describe.each(BINDINGS)('the official client over %s', (binding) => {
     expect(cancelled.status?.state).toBe(TaskState.TASK_STATE_CANCELED)
     expect(runtime.openRuns).toEqual([])
     const filter = { projectId, action: 'message.cancelled' } as const
-    const { data } = await service.auditLog.list(filter, { limit: 9 })
+    const { data } = await service.auditLog.list({ ...filter, limit: 9 })
     expect(data).toMatchObject([
       { targetId: task.id, actor: { kind: 'key', id: expect.any(String) } },
     ])

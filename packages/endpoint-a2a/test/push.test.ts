@@ -137,7 +137,7 @@ describe.each(BINDINGS)('push notification configs over %s', (binding) => {
     const ref = { tenant: '', taskId, id: 'mine' }
     expect(await client.getTaskPushNotificationConfig(ref)).toEqual({ ...shown, url: moved.url })
     expect(await configs(client, taskId)).toHaveLength(1)
-    const listed = await service.webhooks.list(projectId, { limit: 10 })
+    const listed = await service.webhooks.list({ projectId, limit: 10 })
     expect(listed.data).toEqual([])
     await client.deleteTaskPushNotificationConfig(ref)
     await client.deleteTaskPushNotificationConfig(ref)

@@ -133,7 +133,7 @@ async function listAgents(
 ): Promise<CallToolResult> {
   if (cursor !== undefined && !isUuid(cursor)) return refusal(CURSOR_INVALID)
   const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
-  const { data, nextCursor } = await service.agents.list(projectId, page)
+  const { data, nextCursor } = await service.agents.list({ projectId, ...page })
   return agentsResult({ agents: data.map(agentOf), nextCursor })
 }
 

@@ -131,7 +131,7 @@ export async function openScene(
     return { status: response.status, headers: response.headers, text }
   }
   const messagesOf = async (agent: string) =>
-    (await service.messages.list({ projectId, agent, order: 'asc', page: { limit: 100 } })).data
+    (await service.messages.list({ projectId, agent, order: 'asc', limit: 100 })).data
   return {
     ...platform,
     app,

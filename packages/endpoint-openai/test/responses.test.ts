@@ -252,7 +252,7 @@ describe('access', () => {
   it('is refused to a revoked key that was valid before', async () => {
     const { client, projectId, service } = await openScene()
     await client.responses.create({ model: 'echo', input: 'Hello' })
-    const keys = (await service.keys.list(projectId, { limit: 10 })).data
+    const keys = (await service.keys.list({ projectId, limit: 10 })).data
     for (const { id } of keys) await service.keys.revoke({ projectId, keyId: id })
     const call = client.responses.create({ model: 'echo', input: 'Hello' })
     expect(await errorOf(call)).toMatchObject({ status: 401 })

@@ -129,7 +129,7 @@ describe('a streamed response', () => {
   it('ends after its key was revoked', async () => {
     const { clock, events, projectId, service } = await openStream()
     const failed = errorOf(events.all())
-    const keys = (await service.keys.list(projectId, { limit: 10 })).data
+    const keys = (await service.keys.list({ projectId, limit: 10 })).data
     for (const { id } of keys) await service.keys.revoke({ projectId, keyId: id })
     for (let waited = 0; waited < 30_000; waited += 1_000) await clock.advance(1_000)
     expect(await failed).toMatchObject({ code: 'invalid_api_key' })

@@ -87,32 +87,28 @@ type Shown<T> = T extends Sent
 
 /** A promise of one page. As an iterator, it reads all rows, page by page. */
 export type List<Row> = Promise<Page<Row>> & AsyncIterable<Row>
-/** A page has 50 rows by default. `cursor` is the `nextCursor` of the page before. */
-export type PageInput = { readonly limit?: number; readonly cursor?: string }
 
 type Without<Input, Field extends string> = {
   [K in keyof Input as K extends Field ? never : K]: Input[K]
 }
-type ListInput<First> = First extends string
-  ? PageInput
-  : Without<First, 'projectId' | 'page'> & PageInput
-type Listing<First, Row> =
-  object extends ListInput<First>
-    ? (input?: ListInput<First>) => List<Shown<Row>>
-    : (input: ListInput<First>) => List<Shown<Row>>
+type Listing<Input, Row> =
+  object extends Without<Input, 'projectId'>
+    ? (input?: Without<Input, 'projectId'>) => List<Shown<Row>>
+    : (input: Without<Input, 'projectId'>) => List<Shown<Row>>
 
 /** A client of `pg` with an open transaction, from any pool of the same database. */
 type Transaction = Parameters<typeof inTransaction>[0]
 type Enqueue = (
-  input: Without<Parameters<MessagingService['messages']['enqueue']>[0], 'projectId'> & {
-    readonly transaction: Transaction
-  },
+  input: Without<
+    Parameters<MessagingService['messages']['enqueue']>[0],
+    'projectId' | 'transaction'
+  > & { readonly transaction: Transaction },
 ) => Promise<SentMessage>
 
-type InProject<Call> = Call extends (first: infer First, ...rest: infer Rest) => Promise<infer Out>
+type InProject<Call> = Call extends (input: infer Input) => Promise<infer Out>
   ? Out extends Page<infer Row>
-    ? Listing<First, Row>
-    : (input: Without<First, 'projectId'>, ...rest: Rest) => Promise<Shown<Out>>
+    ? Listing<NonNullable<Input>, Row>
+    : (input: Without<Input, 'projectId'>) => Promise<Shown<Out>>
   : never
 
 /** The calls of the service for one project. They return the value or throw a `MessagingError`. */
@@ -129,9 +125,7 @@ export type ProjectCalls = {
   }
 }
 
-const DEFAULT_LIMIT = 50
-
-type Call = (...input: unknown[]) => Promise<unknown>
+type Call = (input: unknown) => Promise<unknown>
 type Fields = Readonly<Record<string, unknown>>
 
 /** Adds the project to every call. */
@@ -140,7 +134,7 @@ export function inProject(service: MessagingService, projectId: string): Project
     const calls = service[group as Group] as object as Readonly<Record<string, Call>>
     const all = names.map((name) => {
       const call = calls[name] as Call
-      if (isList(name)) return [name, lister(group, call, projectId)]
+      if (isList(name)) return [name, lister(call, projectId)]
       return [name, (name === 'enqueue' ? enqueuer : caller)(call, projectId)]
     })
     return [group, Object.fromEntries(all)]
@@ -159,27 +153,17 @@ const enqueuer =
   async (given) => {
     const { transaction, ...input } = given as Fields
     const { inTransaction: storesIn } = await import('@org/agent-messaging-adapter-postgres')
-    return shown(await call({ ...input, projectId }, storesIn(transaction as Transaction)))
+    return shown(await call({ ...input, projectId, transaction: storesIn(transaction as Transaction) }))
   }
 
 const caller =
   (call: Call, projectId: string): Call =>
-  async (input, ...rest) =>
-    shown(await call({ ...(input as Fields), projectId }, ...rest))
+  async (input) =>
+    shown(await call({ ...(input as Fields), projectId }))
 
-/** Lists whose call takes the project, or a filter, and then the page. */
-const BY_PROJECT: ReadonlySet<string> = new Set(['agents', 'webhooks', 'keys', 'recoveries'])
-const BY_FILTER: ReadonlySet<string> = new Set(['deliveries', 'auditLog'])
-
-function lister(group: string, call: Call, projectId: string) {
-  const read = async ({ limit = DEFAULT_LIMIT, cursor, ...filter }: Fields) => {
-    const page = { limit, ...(cursor !== undefined && { cursor }) }
-    const found = await (BY_PROJECT.has(group)
-      ? call(projectId, page)
-      : BY_FILTER.has(group)
-        ? call({ ...filter, projectId }, page)
-        : call({ ...filter, projectId, page }))
-    const { data, nextCursor } = found as Page<unknown>
+function lister(call: Call, projectId: string) {
+  const read = async (input: Fields) => {
+    const { data, nextCursor } = (await call({ ...input, projectId })) as Page<unknown>
     return { data: data.map(shown), nextCursor }
   }
   return (input: Fields = {}): List<unknown> => {

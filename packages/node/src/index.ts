@@ -1,5 +1,5 @@
 export { createMessaging, type Messaging, type MessagingOptions } from './create-messaging.js'
-export type { Access } from '@org/agent-messaging-core'
+export type { Access, PageInput } from '@org/agent-messaging-core'
 export type { HttpHandlers, HttpOptions } from './http/handlers.js'
 export type { HostPool } from './open-database.js'
 export { SetupError } from './setup-error.js'
@@ -8,7 +8,6 @@ export type {
   FoundInProject,
   List,
   MessageStream,
-  PageInput,
   ProjectCalls,
   ShownWebhook,
 } from './in-project.js'

@@ -117,7 +117,7 @@ describe('each route that takes an API key', () => {
     expect(operations.filter(({ operationId }) => SCOPED.includes(operationId))).toHaveLength(10)
     const { webhooks } = messaging.service
     const page = { limit: 10 }
-    expect((await webhooks.list(messaging.projectId, page)).data).toEqual([])
+    expect((await webhooks.list({ projectId: messaging.projectId, ...page })).data).toEqual([])
   })
 })
 

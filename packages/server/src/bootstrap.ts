@@ -25,7 +25,7 @@ export async function ensureKey(
   const found = await orUndefined(service.keys.authenticate(key))
   const own = found?.projectId === projectId ? found.id : undefined
   const keys = await allPages(
-    (page) => service.keys.list(projectId, page),
+    (page) => service.keys.list({ projectId, ...page }),
     'cannot list the API keys',
   )
   const earlier = keys.filter(

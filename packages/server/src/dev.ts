@@ -80,7 +80,7 @@ async function agentsOf(
   const settings = declared.map((name) => ({ name, runtime: { kind: 'function', handler: name } }))
   await ensureAgents(service, projectId, settings)
   const agents = await allPages(
-    (page) => service.agents.list(projectId, page),
+    (page) => service.agents.list({ projectId, ...page }),
     'cannot list the agents',
   )
   return agents.map(({ name, state }) => ({

@@ -390,7 +390,7 @@ describe('the start of a server', () => {
     const [first] = servers
     const projects = (await first.service.projects.list({ limit: 100 })).data
     expect(projects.map(({ name }) => name)).toEqual(['default'])
-    const keys = (await first.service.keys.list(projects[0]?.id ?? '', { limit: 100 })).data
+    const keys = (await first.service.keys.list({ projectId: projects[0]?.id ?? '', limit: 100 })).data
     expect(keys).toHaveLength(1)
     for (const server of servers) expect((await call(server, '/v1/agents')).status).toBe(200)
   })

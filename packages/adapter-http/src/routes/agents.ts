@@ -20,7 +20,6 @@ import {
   nullAsAbsent,
   oneOf,
   page,
-  pageOf,
   withoutNulls,
 } from '../schemas.js'
 import {
@@ -113,7 +112,7 @@ export const agentRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(agentSchema, agentBody),
         },
-        (c, asked) => service.agents.list(c.get('projectId'), pageOf(asked)),
+        (c, asked) => service.agents.list({ projectId: c.get('projectId'), ...asked }),
       ),
     )
     .get(

@@ -7,7 +7,7 @@ const hook = { url: 'https://user:pass@receiver.example/?token=hidden', events: 
 
 const openWithOperator = async () => {
   const scene = await openScene({ http: { operatorKey: OPERATOR_KEY } })
-  const { data } = await scene.service.keys.list(scene.project.id, { limit: 1 })
+  const { data } = await scene.service.keys.list({ projectId: scene.project.id, limit: 1 })
   return { ...scene, keyId: data[0]?.id }
 }
 

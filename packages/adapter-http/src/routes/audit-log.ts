@@ -6,7 +6,7 @@ import { authorize, authorizeOperator } from '../authorize.js'
 import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { routesOf, shownPage } from '../route.js'
-import { id, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
+import { id, oneOf, paging, query, storableText } from '../schemas.js'
 import { at, uuid, type BodyOf } from '../wire/body.js'
 
 const auditActionSchema = z.enum(AUDIT_ACTIONS).meta({ id: 'AuditAction' })
@@ -85,7 +85,7 @@ export const auditRoutes = (d: HttpDeps) => {
           answer: shownPage(auditEntrySchema, auditBody),
         },
         (c, asked) =>
-          auditLog.list({ projectId: c.get('projectId'), ...filterOf(asked) }, pageOf(asked)),
+          auditLog.list({ projectId: c.get('projectId'), ...filterOf(asked) }),
       ),
     )
     .get(
@@ -100,11 +100,10 @@ export const auditRoutes = (d: HttpDeps) => {
         (_, asked) =>
           auditLog.list(
             { ...given({ projectId: asked.projectId }), ...filterOf(asked) },
-            pageOf(asked),
           ),
       ),
     )
 }
 
-const filterOf = ({ action, actor, targetId }: z.output<typeof list>) =>
-  given({ action, actorKind: actor, targetId })
+const filterOf = ({ actor, ...asked }: z.output<typeof list>) =>
+  given({ ...asked, actorKind: actor })

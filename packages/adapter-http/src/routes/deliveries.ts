@@ -7,7 +7,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { id, pageOf, paging, query, storableText } from '../schemas.js'
+import { id, paging, query, storableText } from '../schemas.js'
 import {
   deliveryBody,
   deliveryDetailBody,
@@ -50,8 +50,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
         },
         (c, { limit, cursor, ...filter }) =>
           deliveries.list(
-            { projectId: c.get('projectId'), ...given(filter) },
-            pageOf({ limit, cursor }),
+            { projectId: c.get('projectId'), ...given(filter), limit, cursor },
           ),
       ),
     )

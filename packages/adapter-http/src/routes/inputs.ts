@@ -8,7 +8,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byAccess, byActor, messageRef } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { fieldsOf, id, pageOf, paging, query, storableText } from '../schemas.js'
+import { fieldsOf, id, paging, query, storableText } from '../schemas.js'
 import { messageSchema } from '../wire/message.js'
 import { principalRef } from '../wire/principal.js'
 
@@ -55,7 +55,7 @@ export const inputRoutes = (d: HttpDeps) => {
           answer: shownPage(messageSchema, shownMessage),
         },
         (c, { endUserId, ...page }) =>
-          inputs.list({ ...callerOf(c), endUserId, page: pageOf(page) }),
+          inputs.list({ ...callerOf(c), endUserId, ...page }),
       ),
     )
     .post(

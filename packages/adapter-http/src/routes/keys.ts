@@ -13,7 +13,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, nullAsAbsent, page, pageOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
 import { at, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
 
 const permissionSchema = z.enum(PERMISSIONS).meta({ id: 'Permission' })
@@ -96,7 +96,7 @@ export const keyRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(keySchema, keyBody),
         },
-        (c, asked) => keys.list(c.get('projectId'), pageOf(asked)),
+        (c, asked) => keys.list({ projectId: c.get('projectId'), ...asked }),
       ),
     )
     .delete(

@@ -12,7 +12,7 @@ import type { HttpDeps } from '../options.js'
 import { agentRef, byAccess, byActor, messageRef } from '../path-id.js'
 import { appliedOf, readPrefer } from '../prefer.js'
 import { ownAnswers, routesOf, shown, shownPage } from '../route.js'
-import { id, instant, oneOf, pageOf, paging, query, storableText } from '../schemas.js'
+import { id, instant, oneOf, paging, query, storableText } from '../schemas.js'
 import {
   foundMessageBody,
   foundMessageSchema,
@@ -84,7 +84,7 @@ export const searchRoutes = (d: HttpDeps) => {
         messages.search({
           ...callerOf(c),
           ...given(wanted),
-          page: pageOf({ limit, cursor }),
+          limit, cursor,
           abort: new Caller(c, c.get('requester')),
         }),
     ),
@@ -110,7 +110,7 @@ export const messageRoutes = (d: HttpDeps) => {
           messages.list({
             ...byAccess(c, agentRef(c)),
             ...filter,
-            page: pageOf({ limit, cursor }),
+            limit, cursor,
           }),
       ),
     )

@@ -9,7 +9,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, idIn } from '../path-id.js'
 import { routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { fieldsOf, page, pageOf } from '../schemas.js'
+import { fieldsOf, page } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from '../wire/body.js'
 import { keyBody, keySchema, newKey, shownCreatedKey } from './keys.js'
 
@@ -89,7 +89,7 @@ export const projectRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(projectSchema, projectBody),
         },
-        (_, asked) => projects.list(pageOf(asked)),
+        (_, asked) => projects.list(asked),
       ),
     )
     .get(
@@ -101,7 +101,7 @@ export const projectRoutes = (d: HttpDeps) => {
           refusals: ['project_not_found'],
           answer: project,
         },
-        (c) => projects.get(idIn(c.req.param('id'))),
+        (c) => projects.get({ projectId: idIn(c.req.param('id')) }),
       ),
     )
     .patch(
@@ -147,7 +147,7 @@ export const projectKeyRoutes = (d: HttpDeps) => {
           answer: shownPage(keySchema, keyBody),
         },
         (c, asked) =>
-          chain(projects.get(idIn(c.req.param('id'))), ({ id }) => keys.list(id, pageOf(asked))),
+          chain(projects.get({ projectId: idIn(c.req.param('id')) }), ({ id }) => keys.list({ projectId: id, ...asked })),
       ),
     )
     .delete(

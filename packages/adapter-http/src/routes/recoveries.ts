@@ -7,7 +7,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, refIn } from '../path-id.js'
 import { routesOf, shown, shownPage } from '../route.js'
-import { fieldsOf, nullAsAbsent, page, pageOf } from '../schemas.js'
+import { fieldsOf, nullAsAbsent, page } from '../schemas.js'
 import { at, count, toIsoIfSet, uuid, type BodyOf } from '../wire/body.js'
 import { deliveryStatusSchema, eventTypeSchema } from '../wire/delivery.js'
 import { recoveryFilter } from './deliveries.js'
@@ -103,7 +103,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(recoverySchema, recoveryBody),
         },
-        (c, asked) => recoveries.list(c.get('projectId'), pageOf(asked)),
+        (c, asked) => recoveries.list({ projectId: c.get('projectId'), ...asked }),
       ),
     )
     .get(

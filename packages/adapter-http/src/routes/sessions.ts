@@ -7,7 +7,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { agentRef, byAccess, byActor, textIn } from '../path-id.js'
 import { routesOf, shownPage, withoutBody } from '../route.js'
-import { forced, page, pageOf } from '../schemas.js'
+import { forced, page } from '../schemas.js'
 import { at, count, uuid, type BodyOf } from '../wire/body.js'
 
 const sessionSchema = z
@@ -46,7 +46,7 @@ export const sessionRoutes = (d: HttpDeps) => {
           refusals: ['agent_not_found'],
           answer: shownPage(sessionSchema, sessionBody),
         },
-        (c, asked) => sessions.list({ ...byAccess(c, agentRef(c)), page: pageOf(asked) }),
+        (c, asked) => sessions.list({ ...byAccess(c, agentRef(c)), ...asked }),
       ),
     )
     .delete(

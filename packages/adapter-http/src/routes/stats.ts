@@ -194,7 +194,7 @@ export const statsRoutes = (d: HttpDeps) => {
           answer,
         },
         (c, asked) =>
-          chain(projects.get(idIn(c.req.param('id'))), (project) =>
+          chain(projects.get({ projectId: idIn(c.req.param('id')) }), (project) =>
             stats({ projectId: project.id, step: '1d', ...asked }),
           ),
       ),

@@ -21,7 +21,7 @@ import type { Env } from '../env.js'
 import type { HttpDeps } from '../options.js'
 import { byActor, locationOf, refIn } from '../path-id.js'
 import { ownAnswers, routesOf, shown, shownPage, withoutBody } from '../route.js'
-import { boolean, fieldsOf, id, nullAsAbsent, page, pageOf, text } from '../schemas.js'
+import { boolean, fieldsOf, id, nullAsAbsent, page, text } from '../schemas.js'
 import {
   createdWebhookSchema,
   subscriptionSchema,
@@ -149,7 +149,7 @@ export const webhookRoutes = (d: HttpDeps) => {
           query: page,
           answer: shownPage(webhookSchema, bodyOf),
         },
-        (c, asked) => webhooks.list(c.get('projectId'), pageOf(asked)),
+        (c, asked) => webhooks.list({ projectId: c.get('projectId'), ...asked }),
       ),
     )
     .get(

@@ -45,13 +45,13 @@ const order = (message: string, more = {}) => ({
   ...more,
 })
 const messages = async () =>
-  (await service.messages.list({ projectId, agent: 'bot', page: { limit: 10 } })).data
+  (await service.messages.list({ projectId, agent: 'bot', limit: 10 })).data
 const orders = async () =>
   (await pool.query('select id from orders order by id')).rows.map(({ id }) => id as string)
 
 /** The message about the client's transaction. */
 async function mistakeOf(client: pg.PoolClient): Promise<string | undefined> {
-  const sent = await refusalOf(service.messages.enqueue(order('x'), inTransaction(client)))
+  const sent = await refusalOf(service.messages.enqueue({ ...order('x'), transaction: inTransaction(client) }))
   const refused = sent
   if (refused.kind !== 'invalid') return refused.kind
   expect(refused.issues).toMatchObject([{ path: 'transaction' }])
@@ -76,7 +76,7 @@ describe("a message in a host's transaction", () => {
   it('exists after the commit and runs like any other', async () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
-      const sent = await service.messages.enqueue(order('o-1'), inTransaction(client))
+      const sent = await service.messages.enqueue({ ...order('o-1'), transaction: inTransaction(client) })
       expect(sent).toMatchObject({ attached: false, message: { state: { kind: 'queued' } } })
       expect(await messages()).toEqual([])
     })
@@ -93,8 +93,7 @@ describe("a message in a host's transaction", () => {
       const before = connection.listenerCount('readyForQuery')
       for (let n = 0; n < 9; n++)
         await service.messages.enqueue(
-          { ...order(`o-${n}`), sessionId: `s-${n}` },
-          inTransaction(client),
+          { ...order(`o-${n}`), sessionId: `s-${n}`, transaction: inTransaction(client) },
         )
       expect(connection.listenerCount('readyForQuery')).toBe(before + 1)
     })
@@ -107,11 +106,11 @@ describe("a message in a host's transaction", () => {
     const sent = order('o-1', { idempotencyKey: 'k' })
     await within('rollback', async (client) => {
       await client.query("insert into orders values ('o-1')")
-      await service.messages.enqueue(sent, inTransaction(client))
+      await service.messages.enqueue({ ...sent, transaction: inTransaction(client) })
     })
     expect([await orders(), await messages()]).toEqual([[], []])
     await within('commit', async (client) => {
-      expect((await service.messages.enqueue(sent, inTransaction(client))).attached).toBe(false)
+      expect((await service.messages.enqueue({ ...sent, transaction: inTransaction(client) })).attached).toBe(false)
     })
   })
 
@@ -119,9 +118,9 @@ describe("a message in a host's transaction", () => {
     let isOver = false
     let second: Promise<void> | undefined
     await within('commit', async (client) => {
-      await service.messages.enqueue(order('o-1'), inTransaction(client))
+      await service.messages.enqueue({ ...order('o-1'), transaction: inTransaction(client) })
       second = within('commit', async (other) => {
-        await service.messages.enqueue(order('o-2'), inTransaction(other))
+        await service.messages.enqueue({ ...order('o-2'), transaction: inTransaction(other) })
         expect(isOver).toBe(true)
       })
       await client.query('select pg_sleep(1.5)')
@@ -136,8 +135,7 @@ describe("a message in a host's transaction", () => {
       within('commit', async (client) => {
         await client.query('insert into orders values ($1)', [id])
         await service.messages.enqueue(
-          order('same', { idempotencyKey: 'k' }),
-          inTransaction(client),
+          { ...order('same', { idempotencyKey: 'k' }), transaction: inTransaction(client) },
         )
       }),
     )
@@ -157,7 +155,7 @@ describe("a message in a host's transaction", () => {
         .then(() => sent.push(sessionId))
     const held: Promise<unknown>[] = []
     await within('commit', async (client) => {
-      await service.messages.enqueue(order('o-1'), inTransaction(client))
+      await service.messages.enqueue({ ...order('o-1'), transaction: inTransaction(client) })
       for (const count of [1, 2]) {
         held.push(send('s'))
         await expect.poll(waiting).toBe(count)
@@ -173,9 +171,9 @@ describe("a message in a host's transaction", () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
       const stores = inTransaction(client)
-      expect((await refusalOf(service.messages.enqueue(order(''), stores))).kind).toBe('invalid')
+      expect((await refusalOf(service.messages.enqueue({ ...order(''), transaction: stores }))).kind).toBe('invalid')
       expect(
-        (await refusalOf(service.messages.enqueue({ ...order('x'), agent: 'nobody' }, stores)))
+        (await refusalOf(service.messages.enqueue({ ...order('x'), agent: 'nobody', transaction: stores })))
           .kind,
       ).toBe('agent_not_found')
     })

@@ -56,7 +56,7 @@ export function auditLogPage(
     ...(actor && { actorKind: actor }),
     ...(target !== undefined && { targetId: target }),
   }
-  return showFound(c, service.auditLog.list(filter, pageOf(c)), async (page) => {
+  return showFound(c, service.auditLog.list({ ...filter, ...pageOf(c) }), async (page) => {
     const names = projectId === undefined ? await namesOf(service, page.data) : undefined
     return listPage(c, {
       title: projectId === undefined ? 'Audit log of all projects' : 'Audit log',

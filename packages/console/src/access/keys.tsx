@@ -68,7 +68,7 @@ export const keysPage = (
   draft = NEW_KEY,
   problem?: string,
 ) =>
-  showFound(c, service.keys.list(of.projectId, pageOf(c)), (page) =>
+  showFound(c, service.keys.list({ projectId: of.projectId, ...pageOf(c) }), (page) =>
     listPage(c, {
       title: 'API keys',
       problem,
@@ -138,7 +138,7 @@ const createdPage = (c: PageRequest, of: KeysOf, { name }: ApiKey, key: string) 
 async function findKey({ service }: ConsoleDeps, projectId: string, id: string) {
   for (let cursor: string | null | undefined; cursor !== null;) {
     const page = { limit: 100, ...(cursor !== undefined && { cursor }) }
-    const { data, nextCursor } = await service.keys.list(projectId, page)
+    const { data, nextCursor } = await service.keys.list({ projectId, ...page })
     const found = data.find((key) => key.id === id)
     if (found) return found
     cursor = nextCursor

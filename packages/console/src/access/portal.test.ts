@@ -218,7 +218,7 @@ describe('the pages of a portal session', () => {
     const form = { url: 'https://a.example/hook', events: 'message.responded' }
     await send('/console/webhooks', form, cookie)
     await send('/console/sign-out', {}, cookie)
-    const { data } = await service.auditLog.list({ projectId }, { limit: 2 })
+    const { data } = await service.auditLog.list({ projectId, limit: 2 })
     const actor = { kind: 'portal', id: session.id }
     expect(data).toMatchObject([
       { action: 'portal.ended', actor, targetId: session.id },

@@ -161,7 +161,7 @@ describe('a project that another tab has switched', () => {
     const form = { name: 'strayed', permissions: 'project:message' }
     const strayed = await send('/console/keys', { ...form, shownProject: projectId }, both)
     expect(strayed.status).toBe(409)
-    const keys = async () => (await service.keys.list(other.id, { limit: 9 })).data
+    const keys = async () => (await service.keys.list({ projectId: other.id, limit: 9 })).data
     expect(await keys()).toHaveLength(2)
     const back = { project: projectId, shownProject: projectId }
     expect((await send('/console/switch', back, both)).status).toBe(303)

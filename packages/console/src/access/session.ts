@@ -109,7 +109,7 @@ export async function signedIn(c: Context, d: Parts): Promise<SignedIn> {
 export const projectNameOf = async (
   { service }: Pick<Parts, 'service'>,
   projectId: string,
-): Promise<string> => (await orUndefined(service.projects.get(projectId)))?.name ?? projectId
+): Promise<string> => (await orUndefined(service.projects.get({ projectId })))?.name ?? projectId
 
 export const isOperatorKey = (
   { crypto, operatorKey }: Pick<Parts, 'crypto' | 'operatorKey'>,

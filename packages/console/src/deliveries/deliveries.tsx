@@ -71,7 +71,7 @@ function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {
   const projectId = projectIn(c)
   const filter = listFilterIn(c.req.query(), zoneOf(c))
   const found = async () => {
-    const { data: webhooks } = await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+    const { data: webhooks } = await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
     const list = filter.held
       ? listHeld(service, projectId, webhooks, pageOf(c))
       : listMatches(service, projectId, filter, pageOf(c))
@@ -121,7 +121,7 @@ async function listMatches(
   page: PageOf,
 ) {
   const lists = filtersOf(filter).map((one) =>
-    deliveries.list(deliveryFilter(projectId, one), page),
+    deliveries.list({ ...deliveryFilter(projectId, one), ...page }),
   )
   return mergePages(await Promise.all(lists), page.limit)
 }

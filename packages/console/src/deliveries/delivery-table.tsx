@@ -94,7 +94,7 @@ export async function listHeld(
 ): Promise<Page<WebhookDelivery>> {
   const lists = webhooks
     .filter((webhook) => holdsDeliveries(webhook, now()))
-    .map(({ id }) => deliveries.list({ projectId, webhookId: id, status: 'pending' }, page))
+    .map(({ id }) => deliveries.list({ projectId, webhookId: id, status: 'pending', ...page }))
   return mergePages(await Promise.all(lists), page.limit)
 }
 

@@ -67,12 +67,12 @@ function recoverPage(c: PageRequest, { service }: ConsoleDeps) {
       filter.webhook === undefined
         ? undefined
         : await service.webhooks.get({ projectId, webhookId: filter.webhook })
-    const { data } = await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })
+    const { data } = await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })
     const others = data.filter(({ id }) => id !== chosen?.id)
     return {
       webhooks: chosen ? [chosen, ...others] : data,
       matching: await countMatching(service, deliveryFilter(projectId, filter)),
-      recoveries: await service.recoveries.list(projectId, { limit: MAX_RECOVERIES }),
+      recoveries: await service.recoveries.list({ projectId, limit: MAX_RECOVERIES }),
     }
   }
   return showFound(c, found(), ({ webhooks, matching, recoveries }) =>

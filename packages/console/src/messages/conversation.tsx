@@ -59,7 +59,7 @@ export function conversationPage(c: PageRequest, { service }: ConsoleDeps, draft
       projectId: ref.projectId,
       agent: agent.id,
       sessionId,
-      page,
+      ...page,
     })
     if (messages.data.length === 0) throw new MessagingError({ kind: 'session_not_found' })
     return { agent: withKnownName(c, agent, ref.agent), messages }

@@ -155,7 +155,7 @@ class LiveSession {
   /** Returns the newest messages, oldest first. */
   async #newest(limit: number): Promise<Message[] | undefined> {
     const { service, projectId, agent, sessionId } = this.#options
-    const found = service.messages.list({ projectId, agent, sessionId, page: { limit } })
+    const found = service.messages.list({ projectId, agent, sessionId, limit })
     return (await orUndefined(found))?.data.toReversed()
   }
 

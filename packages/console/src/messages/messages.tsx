@@ -121,7 +121,7 @@ async function readMessage(c: PageRequest, { service }: ConsoleDeps) {
   const { data } = await service.messages.search({
     projectId,
     messageId: idIn(c.req.param('id')),
-    page: { limit: 1 },
+    limit: 1,
   })
   const [found] = data
   if (!found) throw new MessagingError({ kind: 'message_not_found' })
@@ -143,7 +143,7 @@ async function readDeliveries(
   const webhooks =
     deliveries.length === 0
       ? []
-      : (await service.webhooks.list(projectId, { limit: MAX_WEBHOOKS })).data
+      : (await service.webhooks.list({ projectId, limit: MAX_WEBHOOKS })).data
   const hasMore = deliveries.length > MAX_DELIVERIES
   return { details, hasMore, webhooks } satisfies Sent
 }

@@ -18,7 +18,7 @@ export const countsQuestions =
       const isOpen = !portal || isPortalPath(`${BASE}/questions`, portal.permissions)
       if (!isOpen || !can(c, 'project:message')) return undefined
       const page = { limit: MOST_COUNTED }
-      const found = await orUndefined(service.inputs.list({ projectId: projectIn(c), page }))
+      const found = await orUndefined(service.inputs.list({ projectId: projectIn(c), ...page }))
       return found && { count: found.data.length, isAll: found.nextCursor === null }
     })
     await next()

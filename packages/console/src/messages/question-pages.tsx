@@ -35,7 +35,7 @@ export const questionRoutes = (d: ConsoleDeps) => {
 const pathFor = ({ id }: Message) => `${QUESTIONS}/${id}`
 
 const questionsPage = (c: PageRequest, { service }: ConsoleDeps) =>
-  showFound(c, service.inputs.list({ projectId: projectIn(c), page: pageOf(c) }), async (page) =>
+  showFound(c, service.inputs.list({ projectId: projectIn(c), ...pageOf(c) }), async (page) =>
     listPage(c, {
       title: 'Questions',
       section: 'Questions',
@@ -54,7 +54,7 @@ const questionsPage = (c: PageRequest, { service }: ConsoleDeps) =>
 async function agentNames(c: PageRequest, { agents }: ConsoleDeps['service']) {
   if (!canListAgents(c)) return new Map<string, string>()
   const page = { limit: defaultLimits.agentsPerProject }
-  const found = await orUndefined(agents.list(projectIn(c), page))
+  const found = await orUndefined(agents.list({ projectId: projectIn(c), ...page }))
   return new Map(found?.data.map(({ id, name }) => [id, name]))
 }
 

@@ -67,11 +67,11 @@ async function readSessions(
 ) {
   const projectId = projectIn(c)
   const agents = canListAgents(c)
-    ? (await service.agents.list(projectId, { limit: MAX_AGENTS })).data
+    ? (await service.agents.list({ projectId, limit: MAX_AGENTS })).data
     : []
   const isOpen = requested === undefined && canListAgents(c)
   const [newest] = isOpen
-    ? (await service.messages.search({ projectId, page: { limit: 1 } })).data
+    ? (await service.messages.search({ projectId, limit: 1 })).data
     : []
   const name = requested ?? newest?.message.agentId ?? agents[0]?.name
   if (name === undefined) return { agents } satisfies SessionsData
@@ -79,7 +79,7 @@ async function readSessions(
     .get({ projectId, agent: agentIn(name) })
     .catch(unless('agent_not_found'))
   if (!agent) return { agents } satisfies SessionsData
-  const sessions = await service.sessions.list({ projectId, agent: agent.id, page: pageOf(c) })
+  const sessions = await service.sessions.list({ projectId, agent: agent.id, ...pageOf(c) })
   return {
     agents,
     chosen: { agent: withKnownName(c, agent, name), sessions },

@@ -41,7 +41,7 @@ export async function readCounts(
   const asked = { projectId, step, from: since, to: now }
   const project = await service.stats(asked)
   const webhooks = await service.stats({ ...asked, by: 'webhook', id: webhookId })
-  const backlog = await service.backlog(projectId)
+  const backlog = await service.backlog({ projectId })
   return { since, now, project, webhooks, backlog } satisfies Counted
 }
 

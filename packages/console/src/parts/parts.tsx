@@ -174,7 +174,7 @@ export async function countMatching(service: MessagingService, filter: DeliveryF
   let cursor: string | undefined
   for (let pages = 0; pages < MAX_COUNT_PAGES; pages++) {
     const page = { limit: COUNT_PAGE, ...(cursor !== undefined && { cursor }) }
-    const { data, nextCursor } = await service.deliveries.list(filter, page)
+    const { data, nextCursor } = await service.deliveries.list({ ...filter, ...page })
     count += data.length
     if (nextCursor === null) return { count, isAll: true } satisfies Count
     cursor = nextCursor

@@ -27,7 +27,7 @@ export function catcherRoutes({ service, catcher, publicUrl }: ConsoleDeps) {
     .get('/catcher', (c) => {
       const projectId = projectIn(c)
       const url = urlOf(projectId, c.req.url)
-      return showFound(c, service.webhooks.list(projectId, { limit: 100 }), ({ data }) =>
+      return showFound(c, service.webhooks.list({ projectId, limit: 100 }), ({ data }) =>
         show(
           c,
           { title: 'Catcher', section: 'Catcher' },

@@ -37,7 +37,7 @@ export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draf
   const projectId = projectIn(c)
   const asked = SHOWN.find(({ name }) => name === c.req.query('show')) ?? ALL
   const found = Promise.all([
-    service.webhooks.list(projectId, { limit: defaultLimits.webhooksPerProject }),
+    service.webhooks.list({ projectId, limit: defaultLimits.webhooksPerProject }),
     readCounts(service, projectId, '24h'),
   ])
   // A customer has no API key and no catcher.

@@ -205,8 +205,8 @@ export async function readWebhookActivity(service: ConsoleDeps['service'], ref: 
   const { deliveries } = service
   const counted = await readCounts(service, ref.projectId, '24h', ref.webhookId)
   const page = { limit: MAX_FAILURES }
-  const exhausted = await deliveries.list({ ...ref, status: 'exhausted' }, page)
-  const pending = await deliveries.list({ ...ref, status: 'pending' }, { limit: MAX_PENDING })
+  const exhausted = await deliveries.list({ ...ref, status: 'exhausted', ...page })
+  const pending = await deliveries.list({ ...ref, status: 'pending', limit: MAX_PENDING })
   const failed = pending.data.filter(({ attemptCount }) => attemptCount > 0)
   const { data } = mergePages(
     [exhausted, { data: failed, nextCursor: null }].map((one) => ({ ...one, nextCursor: null })),

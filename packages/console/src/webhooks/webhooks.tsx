@@ -46,7 +46,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
       const ref = webhookRef(c)
       const found = async () => {
         const webhook = await service.webhooks.get(ref)
-        const { data } = await service.deliveries.list(ref, { limit: MAX_RECENT })
+        const { data } = await service.deliveries.list({ ...ref, limit: MAX_RECENT })
         const recent = await readWebhookActivity(service, ref)
         return { webhook, deliveries: await detailsOf(service, data), recent }
       }

@@ -10,10 +10,10 @@ import { seesAgent, type ByAccess } from '../domain/access/access.js'
 import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
 import { given } from '../domain/values/given.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import type { CancelContext } from '../messages/change-messages.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
-import type { PageOf, Unavailable } from '../ports/stored.js'
+import type { Unavailable } from '../ports/stored.js'
 import {
   agentRules,
   runtimeConfig,
@@ -37,7 +37,7 @@ export const getAgent =
       found && seesAgent(access, found) ? ok(found) : fail('agent_not_found'),
     )
 
-export const listAgents = (d: Reading) => (projectId: string, page: PageOf) =>
+export const listAgents = (d: Reading) => ({ projectId, ...page }: ListInput) =>
   ofPage(page, (checked) => chain(d.storage.agents.list(projectId, checked)))
 
 export type UpdateAgentInput = AgentRef & ByActor & { readonly change: AgentChanges }

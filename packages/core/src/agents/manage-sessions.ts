@@ -2,23 +2,23 @@ import { ok, safeTry } from 'neverthrow'
 import type { ByAccess } from '../domain/access/access.js'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type PageInput } from '../domain/values/page-rules.js'
 import type { CancelContext } from '../messages/change-messages.js'
 import { scopeOf } from '../messages/scoped-lists.js'
 import { cancelUntilRemoved } from '../messages/cancel-open.js'
-import type { PageOf, Unavailable } from '../ports/stored.js'
+import type { Unavailable } from '../ports/stored.js'
 import type { Needs } from './context.js'
 import type { Reading } from '../platform.js'
 import { getAgent, type AgentRef } from './manage-agents.js'
 import { chain } from '../pacing/chain.js'
 
 type NotFound = { readonly kind: 'agent_not_found' }
-export type ListSessionsInput = AgentRef & ByAccess & { readonly page: PageOf }
+export type ListSessionsInput = AgentRef & ByAccess & PageInput
 
 export const listSessions =
   (d: Reading) =>
-  ({ page, ...ref }: ListSessionsInput) =>
-    ofPage(page, (checked) =>
+  ({ limit, cursor, ...ref }: ListSessionsInput) =>
+    ofPage({ limit, cursor }, (checked) =>
       getAgent(d)(ref).andThen(({ projectId, id: agentId }) =>
         chain(
           d.storage.messages.listSessions({ projectId, agentId, ...scopeOf(ref.access) }, checked),

@@ -22,7 +22,7 @@ import {
   type PrincipalError,
 } from '../domain/access/principal.js'
 import type { AfterInput, InputChanged } from '../ports/message-store.js'
-import type { PageOf } from '../ports/stored.js'
+import type { PageInput } from '../domain/values/page-rules.js'
 import { outgoingOf } from '../webhooks/outbox.js'
 import type { CancelContext } from './change-messages.js'
 import { searchOf } from './scoped-lists.js'
@@ -139,18 +139,17 @@ export const withdrawInput =
 const isWithdrawn = ({ state, inputs }: Message, { id }: MessageInput): boolean =>
   state.kind === 'failed' && state.error.code === 'INPUT_WITHDRAWN' && inputs?.at(-1)?.id === id
 
-export type ListInputsInput = ByAccess & {
+export type ListInputsInput = ByAccess & PageInput & {
   readonly projectId: string
   /** Only messages of this end user. */
   readonly endUserId?: string | undefined
-  readonly page: PageOf
 }
 
 export const listInputs =
   (d: Reading) =>
-  ({ page, ...asked }: ListInputsInput) =>
+  ({ limit, cursor, ...asked }: ListInputsInput) =>
     searchOf(d, asked).andThen((search) =>
-      pageOfText(page, (part) =>
+      pageOfText({ limit, cursor }, (part) =>
         d.storage.messages.search({ ...search, state: 'input_required' }, part),
       ),
     )

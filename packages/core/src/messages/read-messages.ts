@@ -12,7 +12,7 @@ import { fail } from '../domain/values/fail.js'
 import { given } from '../domain/values/given.js'
 import { newestThatFit, turnsOf, type HistoryLimit } from '../domain/messages/history.js'
 import { broken, required, type Invalid } from '../domain/values/input-rules.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type PageInput } from '../domain/values/page-rules.js'
 import { isLonger } from '../domain/values/json.js'
 import { MAX_SEARCHED_TEXT } from '../domain/values/limits.js'
 import type { Message } from '../domain/messages/message.js'
@@ -117,19 +117,19 @@ type MessagesOf = ByAccess & {
 }
 
 /** `order: 'asc'` lists the oldest first. */
-export type ListMessagesInput = MessagesOf & { readonly page: PageOf }
+export type ListMessagesInput = MessagesOf & PageInput
 
 /** `most` limits the number and its cost. */
 export type CountMessagesInput = Omit<MessagesOf, 'order'> & { readonly most: number }
 
 export const listMessages =
   (d: Reading) =>
-  ({ page, ...messages }: ListMessagesInput) =>
+  ({ limit, cursor, ...messages }: ListMessagesInput) =>
     safeTry(async function* () {
-      const problem = broken(required({ agent: messages.agent, page }))
+      const problem = broken(required({ agent: messages.agent }))
       if (problem) return problem
       const filter = yield* filterOf(d, messages)
-      return pageOfText(page, (part) => d.storage.messages.list(filter, part))
+      return pageOfText({ limit, cursor }, (part) => d.storage.messages.list(filter, part))
     })
 
 export const countMessages =
@@ -151,11 +151,10 @@ function filterOf(d: Reading, { projectId, agent: name, access, ...given }: Mess
 }
 
 type Searched = Omit<MessageSearch, 'agentIds' | 'scope'>
-export type SearchMessagesInput = ByAccess & {
+export type SearchMessagesInput = ByAccess & PageInput & {
   readonly [K in keyof Searched]: Searched[K] | undefined
 } & {
   readonly projectId: string
-  readonly page: PageOf
   /** Once it is aborted, the search ends. */
   readonly abort?: Caller | undefined
 }
@@ -190,11 +189,11 @@ export function searchMessages(
 
 const findMessages =
   (d: Reading) =>
-  ({ page, abort, ...search }: SearchMessagesInput) =>
+  ({ limit, cursor, abort, ...search }: SearchMessagesInput) =>
     safeTry(async function* () {
       const { access, ...asked } = search
       const wanted = access ? yield* searchOf(d, search) : (given(asked) as MessageSearch)
-      const found = yield* await pageOfText(page, (part) =>
+      const found = yield* await pageOfText({ limit, cursor }, (part) =>
         abort?.aborted
           ? Promise.resolve(failure(CALLER_LEFT))
           : d.storage.messages.search(wanted, part, abort),
@@ -227,7 +226,7 @@ const PART = 20
 
 /** Returns the page up to the message that reaches the limit of text. */
 export const pageOfText = (
-  page: PageOf,
+  page: PageInput,
   list: (part: PageOf) => Stored<Page<Message>>,
 ): ResultAsync<Page<Message>, Unavailable | Invalid> =>
   ofPage(page, (checked) => readParts(checked, list))

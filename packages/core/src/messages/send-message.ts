@@ -160,14 +160,16 @@ function begin(d: Needs<'dispatcher'>, { agent, slot, accepted }: Acceptance): v
   if (accepted.kind === 'created') d.dispatcher.wake(agent.id)
 }
 
+export type EnqueueInput = Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook' | 'access'> & {
+  /** Such as `inTransaction` of the PostgreSQL adapter returns. */
+  readonly transaction: HostTransaction
+}
+
 type Enqueuing = Drafting & Needs<'policy' | 'telemetry' | 'dispatcher'>
 
 export const enqueueMessage =
   (d: Enqueuing) =>
-  (
-    input: Omit<SendInput, 'waitMs' | 'abort' | 'sentBy' | 'hook' | 'access'>,
-    transaction: HostTransaction,
-  ): ResultAsync<Sent, SendError> =>
+  ({ transaction, ...input }: EnqueueInput): ResultAsync<Sent, SendError> =>
     new ResultAsync(enqueue(d, input, transaction))
 
 async function enqueue(

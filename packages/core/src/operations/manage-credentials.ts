@@ -12,9 +12,9 @@ import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { sendLimitSettings, type SendLimits } from '../domain/access/send-limit.js'
 import { fail } from '../domain/values/fail.js'
 import { newRulesOf, valueRule } from '../domain/values/setting.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type ListInput, type PageInput } from '../domain/values/page-rules.js'
 import { ENDED_SIGN_IN, type Project, type SignIn } from '../ports/credential-store.js'
-import type { PageOf, Unavailable } from '../ports/stored.js'
+import type { Unavailable } from '../ports/stored.js'
 import type { Changing, Platform, Reading } from '../platform.js'
 import { broken, required, type Invalid } from '../domain/values/input-rules.js'
 import { chain, existing } from '../pacing/chain.js'
@@ -33,8 +33,10 @@ export const createProject =
     return chain(d.storage.credentials.createProject(project, audit)).map(() => project)
   }
 
-export const getProject = (d: Reading) => (id: string) =>
-  existing(d.storage.credentials.getProject(id), 'project_not_found')
+export const getProject =
+  (d: Reading) =>
+  ({ projectId }: { readonly projectId: string }) =>
+    existing(d.storage.credentials.getProject(projectId), 'project_not_found')
 
 export type UpdateProjectInput = ByActor & {
   readonly projectId: string
@@ -65,7 +67,7 @@ export const updateProject =
     )
   }
 
-export const listProjects = (d: Reading) => (page: PageOf) =>
+export const listProjects = (d: Reading) => (page: PageInput) =>
   ofPage(page, (checked) => chain(d.storage.credentials.listProjects(checked)))
 
 export type CreateKeyInput = ApiKeySettings &
@@ -115,7 +117,7 @@ export const createKey =
       return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
     })
 
-export const listKeys = (d: Reading) => (projectId: string, page: PageOf) =>
+export const listKeys = (d: Reading) => ({ projectId, ...page }: ListInput) =>
   ofPage(page, (checked) => chain(d.storage.credentials.listKeys(projectId, checked)))
 
 export type KeyRef = { readonly projectId: string; readonly keyId: string }

@@ -24,8 +24,7 @@ import { runPass } from './pass.js'
 import { readBacklog } from './read-backlog.js'
 import { readStats } from './read-stats.js'
 import { resealSecrets } from './reseal-secrets.js'
-import type { PageOf } from '../ports/stored.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type PageInput } from '../domain/values/page-rules.js'
 import type { AuditFilter } from '../ports/audit-store.js'
 import { chain, type Chained } from '../pacing/chain.js'
 
@@ -75,5 +74,7 @@ function pingStorage({ storage }: Reading): () => Chained<void> {
   return () => (underWay ??= chain(storage.ping()).map(ended).mapErr(ended))
 }
 
-const readAuditLog = (d: Reading) => (filter: AuditFilter, page: PageOf) =>
-  ofPage(page, (checked) => chain(d.storage.audit.list(filter, checked)))
+const readAuditLog =
+  (d: Reading) =>
+  ({ limit, cursor, ...filter }: AuditFilter & PageInput) =>
+    ofPage({ limit, cursor }, (checked) => chain(d.storage.audit.list(filter, checked)))

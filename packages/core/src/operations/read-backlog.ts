@@ -8,7 +8,8 @@ import { chain } from '../pacing/chain.js'
 export type Backlog = { readonly messages: MessageBacklog; readonly deliveries: DeliveryBacklog }
 
 export const readBacklog =
-  (d: Needs<'clock' | 'storage' | 'deliverySender'>) => (projectId?: string) =>
+  (d: Needs<'clock' | 'storage' | 'deliverySender'>) =>
+  ({ projectId }: { readonly projectId?: string | undefined }) =>
     safeTry(async function* () {
       const now = d.clock.now()
       const messages = yield* chain(d.storage.messages.backlog(now, projectId))

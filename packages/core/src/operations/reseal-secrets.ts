@@ -23,12 +23,15 @@ export type ResealedSecrets = {
   readonly next?: ResealPlace
 }
 
+/** `from`: the `next` of the call before. Absent: the beginning. */
+export type ResealInput = { readonly from?: ResealPlace | undefined }
+
 /** Rows per commit. Other writes run between two commits. */
 const STEP = 100
 
 export const resealSecrets =
   (d: Pick<Platform, 'crypto' | 'storage'>) =>
-  ({ of, after, unopened: before }: ResealPlace = START) =>
+  ({ from: { of, after, unopened: before } = START }: ResealInput) =>
     safeTry(async function* () {
       const { next, ...found } = yield* chain(step(d, of, after))
       const unopened = before + found.unopened

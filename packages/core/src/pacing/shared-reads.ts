@@ -10,11 +10,10 @@ const LIMITS = { places: 4, turnMs: 4, maxWaiting: 5_000, maxWaitMs: 5_000 }
 export function sharedReads(clock: Clock, limits: TurnLimits = LIMITS): SharedReads {
   const queue = new TurnQueue(clock, limits)
   return (read) =>
-    (...input) => {
-      const [of] = input
-      const { projectId = '', abort } = typeof of === 'string' ? { projectId: of } : of
+    (input) => {
+      const { projectId = '', abort } = input
       const turn = { group: projectId, caller: abort }
-      return new ResultAsync(queue.run(turn, () => read(...input)))
+      return new ResultAsync(queue.run(turn, () => read(input)))
     }
 }
 

@@ -3,9 +3,8 @@ import { auditEntry, type AuditEntry, type ByActor } from '../domain/access/audi
 import type { OperatorReason, WebhookDelivery } from '../domain/webhooks/delivery.js'
 import { withoutInputUrl } from '../domain/values/input-url.js'
 import { fail } from '../domain/values/fail.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type PageInput } from '../domain/values/page-rules.js'
 import type { DeliveryFilter } from '../ports/delivery-store.js'
-import type { PageOf } from '../ports/stored.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
@@ -24,8 +23,12 @@ export const getDelivery =
       }),
     )
 
-export const listDeliveries = (d: Reading) => (filter: DeliveryFilter, page: PageOf) =>
-  ofPage(page, (checked) => chain(d.storage.deliveries.list(filter, checked)))
+export type ListDeliveriesInput = DeliveryFilter & PageInput
+
+export const listDeliveries =
+  (d: Reading) =>
+  ({ limit, cursor, ...filter }: ListDeliveriesInput) =>
+    ofPage({ limit, cursor }, (checked) => chain(d.storage.deliveries.list(filter, checked)))
 
 export const redeliver = (d: Changing & Needs<'deliverySender'>) => (ref: DeliveryCall) =>
   safeTry(async function* () {

@@ -3,7 +3,7 @@ import { auditEntry, changedFields, type AuditEntry, type ByActor } from '../dom
 import { cutAnswer } from '../domain/webhooks/delivery.js'
 import { freezeEvent } from '../domain/webhooks/event.js'
 import { fail } from '../domain/values/fail.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import { given } from '../domain/values/given.js'
 import { sendingSettings } from '../domain/webhooks/sending.js'
 import { settingsIn } from '../domain/values/setting.js'
@@ -20,7 +20,7 @@ import {
   type WebhookSettings,
 } from '../domain/webhooks/webhook.js'
 import { resumed } from '../domain/webhooks/webhook-health.js'
-import type { PageOf, Unavailable } from '../ports/stored.js'
+import type { Unavailable } from '../ports/stored.js'
 
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
@@ -91,7 +91,7 @@ export const readWebhook = (d: Reading) => (ref: WebhookRef) =>
     .andThen((webhook) => withFailures(d, ref.projectId, [webhook]))
     .map(([webhook]) => webhook as ReadWebhook)
 
-export const listWebhooks = (d: Reading) => (projectId: string, page: PageOf) =>
+export const listWebhooks = (d: Reading) => ({ projectId, ...page }: ListInput) =>
   ofPage(page, (checked) =>
     chain(d.storage.webhooks.list(projectId, checked)).andThen(({ data, nextCursor }) =>
       withFailures(d, projectId, data).map((webhooks) => ({ data: webhooks, nextCursor })),

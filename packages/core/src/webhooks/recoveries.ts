@@ -2,11 +2,10 @@ import { ok, safeTry } from 'neverthrow'
 import { auditEntry, type ByActor } from '../domain/access/audit.js'
 import { fail } from '../domain/values/fail.js'
 import { broken } from '../domain/values/input-rules.js'
-import { ofPage } from '../domain/values/page-rules.js'
+import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import { rulesOf } from '../domain/values/setting.js'
 import { recoverySettings, type RecoverySettings } from '../domain/webhooks/recovery.js'
 import type { Recovery } from '../ports/recovery-store.js'
-import type { PageOf } from '../ports/stored.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
 import { getWebhook } from './manage-webhooks.js'
@@ -55,7 +54,7 @@ export const getRecovery =
   ({ projectId, recoveryId }: RecoveryRef) =>
     existing(d.storage.recoveries.get(projectId, recoveryId), 'recovery_not_found')
 
-export const listRecoveries = (d: Reading) => (projectId: string, page: PageOf) =>
+export const listRecoveries = (d: Reading) => ({ projectId, ...page }: ListInput) =>
   ofPage(page, (checked) => chain(d.storage.recoveries.list(projectId, checked)))
 
 export const cancelRecovery =

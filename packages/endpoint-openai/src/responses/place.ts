@@ -41,7 +41,7 @@ export async function placeOf(
 
   const session = { ...caller, agent: agentId, sessionId: found.sessionId }
   const page = { limit: 1, cursor: messageId }
-  const later = await service.messages.list({ ...session, order: 'asc', page })
+  const later = await service.messages.list({ ...session, order: 'asc', ...page })
   const original = { sessionId: session.sessionId, input }
   if (later.data.length === 0) return original
   const maxLength = service.policy.limits.earlierTurnsLength - lengthOf(input)

@@ -49,7 +49,7 @@ async function resealAll({
   let unopened = 0
   for (let step, next; ; next = step.next) {
     step = await orFail(
-      secrets.reseal(next),
+      secrets.reseal({ from: next }),
       'stopped before all secrets were encrypted; repeat this command',
     )
     resealed += step.resealed

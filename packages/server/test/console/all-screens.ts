@@ -5,16 +5,16 @@ export async function screensOf({ at, demo }: DemoBrowser): Promise<string[]> {
   const { projectId, service, webhooks } = demo
   const webhook = (n: number): string => webhooks[n]?.id ?? ''
   async function messageOf(sessionId: string): Promise<string> {
-    const found = await service.messages.search({ projectId, sessionId, page: { limit: 1 } })
+    const found = await service.messages.search({ projectId, sessionId, limit: 1 })
     return found.data[0]?.message.id ?? ''
   }
   async function refusedDelivery(): Promise<string> {
     const filter = { projectId, webhookId: webhook(2), lastAnswer: '5xx' } as const
-    const found = await service.deliveries.list(filter, { limit: 1 })
+    const found = await service.deliveries.list({ ...filter, limit: 1 })
     return found.data[0]?.id ?? ''
   }
   async function anyKey(): Promise<string> {
-    const found = await service.keys.list(projectId, { limit: 1 })
+    const found = await service.keys.list({ projectId, limit: 1 })
     return found.data[0]?.id ?? ''
   }
   const screens = [

@@ -21,7 +21,7 @@ async function keyWith(permissions: readonly Permission[], projectId = browser.d
 async function found(sessionId: string) {
   const { projectId, service } = browser.demo
   const page = { limit: 1 }
-  const [one] = (await service.messages.search({ projectId, sessionId, page })).data
+  const [one] = (await service.messages.search({ projectId, sessionId, ...page })).data
   if (!one) throw new Error(`no message in ${sessionId}`)
   return one
 }

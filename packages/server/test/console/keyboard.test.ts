@@ -86,7 +86,7 @@ describe('the keyboard alone', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }
       await page.keyboard.press('Control+Enter')
       await page.getByText('Typed by hand').first().waitFor()
       const { projectId, service } = browser.demo
-      const found = await service.messages.search({ projectId, page: { limit: 1 } })
+      const found = await service.messages.search({ projectId, limit: 1 })
       expect(found.data[0]?.message.message).toBe('Typed by hand')
     })
   })

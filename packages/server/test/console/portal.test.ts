@@ -83,7 +83,7 @@ describe('the portal', { ...needs('chromium'), timeout: 2 * TIMEOUT_MS }, () => 
       await page.getByRole('link', { name: 'Deliveries', exact: true }).click()
       await page.locator('tbody a').first().click()
       const { projectId, service } = browser.demo
-      const log = () => service.auditLog.list({ projectId }, { limit: 1 })
+      const log = () => service.auditLog.list({ projectId, limit: 1 })
       expect((await log()).data).toMatchObject([
         { action: 'webhook.created', actor: { kind: 'portal' } },
       ])

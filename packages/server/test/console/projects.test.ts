@@ -79,7 +79,7 @@ describe(
       const other = await service.projects.create({ name: 'other' })
       const all = { projectId: other.id, name: 'all', permissions: PERMISSIONS }
       const { key } = await service.keys.create(all)
-      const keysNow = async () => await service.keys.list(other.id, { limit: 9 })
+      const keysNow = async () => await service.keys.list({ projectId: other.id, limit: 9 })
       await browser.signedIn(
         async (page) => {
           await page.goto(browser.at('/keys'))

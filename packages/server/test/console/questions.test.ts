@@ -20,7 +20,7 @@ async function ask(sessionId: string): Promise<string> {
 
 async function stateOf(messageId: string): Promise<string | undefined> {
   const { projectId, service } = browser.demo
-  const found = await service.messages.search({ projectId, messageId, page: { limit: 1 } })
+  const found = await service.messages.search({ projectId, messageId, limit: 1 })
   return found.data[0]?.message.state.kind
 }
 

@@ -1,23 +1,32 @@
 import { errAsync, type ResultAsync } from 'neverthrow'
-import { broken, isUuid, required, type Invalid, type Rule } from './input-rules.js'
+import { broken, isUuid, type Invalid, type Rule } from './input-rules.js'
 
-/** Lists a page. Refuses a page that a caller without types has left out or filled wrongly. */
-export function ofPage<P extends object, T, E>(
-  page: P,
-  list: (page: P) => ResultAsync<T, E>,
+/** A page has 50 rows by default. `cursor` is the `nextCursor` of the page before. */
+export type PageInput = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+/** Names the project whose rows a call lists. */
+export type ListInput = PageInput & { readonly projectId: string }
+
+const DEFAULT_LIMIT = 50
+
+/** Lists a page. Refuses one that a caller without types has filled wrongly. */
+export function ofPage<T, E>(
+  { limit = DEFAULT_LIMIT, cursor }: PageInput,
+  list: (page: { readonly limit: number; readonly cursor?: string }) => ResultAsync<T, E>,
 ): ResultAsync<T, E | Invalid> {
-  const problem = broken(pageRules(page))
-  return problem ? errAsync(problem.error) : list(page)
+  const problem = broken(pageRules({ limit, cursor }))
+  if (problem) return errAsync(problem.error)
+  return list({ limit, ...(cursor !== undefined && { cursor }) })
 }
 
 const isCount = (limit: unknown): boolean => Number.isSafeInteger(limit) && Number(limit) > 0
 
-function pageRules(page: { readonly limit?: unknown; readonly cursor?: unknown } | undefined) {
-  if (!page) return required({ page })
-  const { limit, cursor } = page
+function pageRules({ limit, cursor }: { readonly limit: unknown; readonly cursor: unknown }) {
   const isCursor = cursor === undefined || (typeof cursor === 'string' && isUuid(cursor))
   return {
-    'page.limit': isCount(limit) ? undefined : 'must be a whole number above 0',
-    'page.cursor': isCursor ? undefined : 'must be the nextCursor of the page before',
+    limit: isCount(limit) ? undefined : 'must be a whole number above 0',
+    cursor: isCursor ? undefined : 'must be the nextCursor of the page before',
   } satisfies Record<string, Rule>
 }
