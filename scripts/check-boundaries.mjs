@@ -20,6 +20,7 @@ const SUBJECTS = [
   'agents',
   'operations',
   'answer',
+  'host-calls',
   'messaging-service',
   'errors',
   'throwing',

@@ -24,9 +24,12 @@ const listener = await openListener({ host: '127.0.0.1', port: 0, fetch })
 const origin = listener.url
 const browser = await chromium.launch(chromiumOptions())
 
-const { data: open } = await demo.service.deliveries.list(
-  { projectId: demo.projectId, webhookId: demo.webhooks[2].id, lastAnswer: '5xx', limit: 100 },
-)
+const { data: open } = await demo.service.deliveries.list({
+  projectId: demo.projectId,
+  webhookId: demo.webhooks[2].id,
+  lastAnswer: '5xx',
+  limit: 100,
+})
 const failed = open.toSorted((a, b) => b.attemptCount - a.attemptCount)[0]
 const { projectId, service } = demo
 const recovery = await service.recoveries.start({

@@ -26,7 +26,7 @@ export async function openService({
     agents: { never, ...agents },
     ...options,
   })
-  const { projectId } = await service.keys.authenticate(KEY)
+  const { projectId } = await service.host.authenticate({ key: KEY })
   const found = service.agents.get({ projectId, agent: 'bench' })
   const created = () => createAgent(service, { projectId, handler, concurrency })
   const agent = await found.catch(async () => (await created()).agent)

@@ -18,14 +18,14 @@ export async function placeOrder(
       order.id,
       order.customer,
     ])
-    const message = {
+    const accepted = await service.messages.enqueue({
       projectId,
       agent: 'clerk',
       sessionId: order.customer,
       message: order.wish,
       idempotencyKey: order.id,
-    }
-    const accepted = await service.messages.enqueue({ ...message, transaction: inTransaction(client) })
+      transaction: inTransaction(client),
+    })
     await client.query('commit')
     return accepted.message.id
   } catch (error) {

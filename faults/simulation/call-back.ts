@@ -13,7 +13,7 @@ export function createCallBack(
   anyProcess: AnyProcess,
 ): CallBack {
   async function report(answer: Parameters<CallBack>[0], tries: number): Promise<void> {
-    const taken = await anyProcess()?.ask((service) => service.messages.answer(answer))
+    const taken = await anyProcess()?.ask((service) => service.host.answerRun(answer))
     if (taken?.isOk()) return
     faults.record('a callback was not accepted', 0)
     if (tries < TRIES)

@@ -184,7 +184,7 @@ describe('an unexpected exception', () => {
       const { app, service } = await openScene({
         http: { onError: (error, requestId) => heard.push(error, requestId) },
       })
-      service.ping = () => {
+      service.host.ping = () => {
         throw thrown
       }
       const answer = await app.request('/readyz')
@@ -198,7 +198,7 @@ describe('an unexpected exception', () => {
 
   it('gives the same answer inside a host’s app', async () => {
     const { app, service } = await openScene()
-    service.ping = () => {
+    service.host.ping = () => {
       throw new Error('select secret from webhooks')
     }
     const host = new Hono().route('/', app).onError((_, c) => c.text('the host’s own', 500))

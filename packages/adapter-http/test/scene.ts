@@ -77,7 +77,7 @@ export async function openScene({
   }
   const { app, checkSent } = underContract(createHttpApp(options), {
     headerPrefix: service.policy.headerPrefix,
-    runtimeKinds: service.runtimeKinds(),
+    runtimeKinds: service.host.runtimeKinds(),
   })
 
   /**

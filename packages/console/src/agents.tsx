@@ -14,24 +14,27 @@ export const agentRoutes = ({ service }: ConsoleDeps) => {
     .get('/agents', mayManage, (c) => {
       const isFiltered = c.req.query('state') === 'error'
       const page = isFiltered ? { limit: defaultLimits.agentsPerProject } : pageOf(c)
-      return showFound(c, service.agents.list({ projectId: projectIn(c), ...page }), ({ data, nextCursor }) =>
-        listPage(c, {
-          title: 'Agents',
-          section: 'Agents',
-          heading: isFiltered ? 'Agents in error' : 'Agents',
-          before: isFiltered && (
-            <p>
-              <a href={`${BASE}/agents`}>Show all agents</a>
-            </p>
-          ),
-          every: 3_000,
-          page: {
-            data: data.filter(({ state }) => !isFiltered || state.kind === 'error'),
-            nextCursor,
-          },
-          columns: columnsFor(can(c, 'project:message')),
-          empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
-        }),
+      return showFound(
+        c,
+        service.agents.list({ projectId: projectIn(c), ...page }),
+        ({ data, nextCursor }) =>
+          listPage(c, {
+            title: 'Agents',
+            section: 'Agents',
+            heading: isFiltered ? 'Agents in error' : 'Agents',
+            before: isFiltered && (
+              <p>
+                <a href={`${BASE}/agents`}>Show all agents</a>
+              </p>
+            ),
+            every: 3_000,
+            page: {
+              data: data.filter(({ state }) => !isFiltered || state.kind === 'error'),
+              nextCursor,
+            },
+            columns: columnsFor(can(c, 'project:message')),
+            empty: isFiltered ? NONE_FAILED : <NoAgents origin={new URL(c.req.url).origin} />,
+          }),
       )
     })
 

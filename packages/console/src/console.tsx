@@ -84,7 +84,7 @@ export function createConsole(options: ConsoleOptions): Console {
       : c.redirect(withoutSlash + search)
   })
   app.use((c, next) => {
-    c.set('now', d.service.now)
+    c.set('now', d.service.host.now)
     return next()
   })
   // The service calls the catcher without a session, so its route comes before the middleware of

@@ -119,8 +119,7 @@ async function groupOf(
   title: string,
   filter: MessageFilter,
 ): Promise<Group> {
-  const page = { limit: MAX_MESSAGES }
-  const search = { ...searchOf(projectId, filter), page, abort }
+  const search = { ...searchOf(projectId, filter), limit: MAX_MESSAGES, abort }
   const { data, nextCursor } = permissions.includes('project:message')
     ? await messages.search(search)
     : NO_MESSAGES

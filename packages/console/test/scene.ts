@@ -57,7 +57,7 @@ export async function scene({
   /** Changes the time of day, and lets the service follow. */
   const jump = async (ms: number): Promise<void> => {
     platform.clock.set(platform.clock.now() + ms)
-    service.now()
+    service.host.now()
     await platform.clock.advance(0)
   }
   const get = async (path: string, cookie = ''): Promise<Response> =>

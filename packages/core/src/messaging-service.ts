@@ -19,24 +19,20 @@ import type { AuditEntry, ByActor } from './domain/access/audit.js'
 import type { WebhookDelivery } from './domain/webhooks/delivery.js'
 import type { Turn } from './domain/messages/history.js'
 import type { Invalid } from './domain/values/input-rules.js'
-import type { Instant } from './domain/values/instant.js'
+import type { HostCalls } from './host-calls.js'
 import type { ListInput, PageInput } from './domain/values/page-rules.js'
 import type { HookOfMessage } from './domain/messages/message-hook.js'
 import type { Message } from './domain/messages/message.js'
 import type { MessageRun } from './domain/messages/past-run.js'
-import type { PortalSession } from './domain/access/portal.js'
 import type { SubscribableEvent } from './domain/webhooks/event.js'
 import type { ReadWebhook, Webhook } from './domain/webhooks/webhook.js'
-import type { LimitReason, WebhookLimit } from './domain/webhooks/webhook-limit.js'
-import type { InputLink, LinkedInput } from './messages/answer-by-link.js'
-import type { AnswerError, AnswerInput } from './messages/runs/answer-run.js'
 import type {
   CancelMessageError,
   RetryMessageError,
   SetMetadataInput,
 } from './messages/change-messages.js'
 import type { SendInput } from './messages/draft-message.js'
-import type { AuthenticateError, SendingKey, TokenUser } from './messages/earlier-reads.js'
+import type { SendingKey } from './messages/earlier-reads.js'
 import type { CreateSessionTokenInput, SessionToken } from './messages/session-token.js'
 import type {
   AnswerInputError,
@@ -74,7 +70,6 @@ import type {
   CreatedPortal,
   CreatePortalError,
   CreatePortalInput,
-  PortalLink,
   PortalRef,
 } from './operations/manage-portals.js'
 import type { Pass } from './operations/pass.js'
@@ -82,9 +77,8 @@ import type { Backlog } from './operations/read-backlog.js'
 import type { ProjectStats, ReadStatsInput } from './operations/read-stats.js'
 import type { ResealedSecrets, ResealInput } from './operations/reseal-secrets.js'
 import type { Policy } from './policy.js'
-import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { AuditFilter } from './ports/audit-store.js'
-import type { Project, SignIn } from './ports/credential-store.js'
+import type { Project } from './ports/credential-store.js'
 import type { DeliveryDetail } from './ports/delivery-store.js'
 import type { SessionSummary } from './ports/message-store.js'
 import type { Recovery } from './ports/recovery-store.js'
@@ -134,7 +128,6 @@ export interface MessagingService {
     create(input: CreateSessionTokenInput): AnswerOf<SessionToken, Invalid>
   }
   readonly portals: PortalCalls
-  readonly signIns: SignInCalls
   readonly auditLog: {
     /** Lists changes, newest first. Without `projectId`, those of all projects. */
     list(input?: AuditFilter & PageInput): Paged<AuditEntry>
@@ -150,23 +143,14 @@ export interface MessagingService {
     reseal(input?: ResealInput): Answer<ResealedSecrets>
   }
   readonly policy: Policy
-  /**
-   * Checks that the storage can be read and written. A check costs a commit and needs no permission,
-   * so concurrent calls share one.
-   */
-  ping(): Answer<void>
+  /** The calls of a server in front of the service. */
+  readonly host: HostCalls
   /** Returns the open work of the project, by default of all projects, for every process. */
   backlog(input?: { readonly projectId?: string | undefined }): Answer<Backlog>
   /**
    * Returns the exact counts of a project, or of each of its agents or webhooks, by step of time.
    */
   stats(input: ReadStatsInput): Answer<ProjectStats, Invalid>
-  /** Returns the kinds of agents that this process knows, with their options. */
-  runtimeKinds(): readonly RuntimeKind[]
-  /** Returns the work of this process. */
-  load(): Load
-  /** Returns the time of the clock that the service uses. */
-  now(): Instant
   /**
    * Does one bounded pass of all due work: agents, messages, deliveries, and maintenance until it is
    * done. A finished run or attempt makes room for the next one, so nothing slow holds up the rest.
@@ -241,17 +225,6 @@ interface MessageCalls {
   retry(ref: MessageRef & ByActor & ByAccess): AnswerOf<Message, RetryMessageError>
   /** Replaces the metadata of a message. Events that were committed before keep theirs. */
   setMetadata(input: SetMetadataInput): AnswerOf<Message, GetMessageError | Invalid>
-  /**
-   * Stores a deferred answer, from the runtime's callback. The same answer or failure can be
-   * repeated. Another one, or one of an earlier run, is refused. An invalid answer changes nothing,
-   * so the runtime can send a better one.
-   */
-  answer(input: AnswerInput): AnswerOf<Message, AnswerError>
-  /**
-   * Returns true if the token belongs to this message, so that a forged one is refused before any
-   * read. The run can still be superseded.
-   */
-  isRunToken(token: Pick<AnswerInput, 'messageId' | 'runToken'>): boolean
 }
 
 /** Receivers of the events of one message, in the form of A2A's push notifications. */
@@ -283,10 +256,6 @@ interface InputCalls {
   withdraw(
     ref: InputRef & ByActor,
   ): AnswerOf<Message, GetMessageError | Refusal<'input_not_found' | 'input_closed'>>
-  /** Returns the question of a one-time link, also after its answer. Changes nothing. */
-  readByLink(link: InputLink): Answer<LinkedInput, Refusal<'input_not_found'>>
-  /** Answers the question of a one-time link, as the principal of its message. */
-  answerByLink(answer: InputLink & { readonly value: unknown }): AnswerOf<Message, AnswerInputError>
 }
 
 interface AgentCalls {
@@ -372,8 +341,6 @@ interface WebhookCalls {
   sendTestEvent(
     ref: WebhookRef,
   ): Answer<WebhookDelivery, Refusal<'webhook_not_found' | 'webhook_disabled'>>
-  /** Returns the limit of the webhook in this process, which adapts to the receiver. */
-  limitOf(webhook: Webhook): WebhookLimit
 }
 
 interface DeliveryCalls {
@@ -418,8 +385,6 @@ interface RecoveryCalls {
   get(ref: RecoveryRef): Answer<Recovery, Refusal<'recovery_not_found'>>
   /** Lists recoveries, newest first. */
   list(input: ListInput): Paged<Recovery>
-  /** Does a page of a running recovery. Returns undefined if this process finds no page to do. */
-  advance(): Answer<Recovery | undefined>
 }
 
 interface EventCalls {
@@ -465,56 +430,14 @@ interface KeyCalls {
   list(input: ListInput): Paged<ApiKey>
   /** Revokes a key for all new requests. A revoked key can be revoked again. */
   revoke(ref: KeyRef & ByActor): Answer<void, Refusal<'key_not_found'>>
-  /**
-   * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
-   * same error.
-   */
-  authenticate(key: string): AnswerOf<ApiKey, AuthenticateError>
-  /**
-   * Returns a key that was valid when a call of `authenticate` saw it last, without a look at the
-   * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
-   * in the commit, and authenticate before you answer anything else.
-   */
-  recall(key: string): ApiKey | undefined
-  /**
-   * Returns the project and the access of a session token. The key that made the token must be
-   * valid, as it was at most `keyCheckMs` ago. Forged and expired tokens get the same error.
-   */
-  authenticateToken(token: string): AnswerOf<TokenUser, AuthenticateError>
 }
 
 /** Sessions of customers, and the links that open them. */
 interface PortalCalls {
   /** Creates a session of a customer, and the code of the link that opens it. */
   create(input: CreatePortalInput): AnswerOf<CreatedPortal, CreatePortalError>
-  /** Reads the link of a code. The link stays usable. */
-  findLink(code: string): Answer<PortalLink, Refusal<'portal_not_found'>>
-  /** Opens the session of a link. A second call with the same code fails. */
-  open(code: string): Answer<PortalSession, Refusal<'portal_not_found'>>
-  /** Returns a session that was opened and has not ended. */
-  findOpen(id: string): Answer<PortalSession, Refusal<'portal_not_found'>>
   /** Ends a session, or makes its unopened link unusable. A second call changes nothing. */
   end(ref: PortalRef & ByActor): Answer<void, Refusal<'portal_not_found'>>
-}
-
-/** Visits of people to the console. */
-interface SignInCalls {
-  /** Ends a person's visit to the console early, in every process. */
-  end(signIn: SignIn): Answer<void>
-  /** Returns true if the visit has ended. */
-  isOver(signIn: SignIn): Answer<boolean>
-}
-
-/** A kind of agents. `optionsSchema` makes a JSON Schema, if the runtime has one. */
-export type RuntimeKind = Pick<AgentRuntime, 'kind' | 'optionsSchema'>
-
-/** Waiting callers and readers of the event log, runs and attempts in flight, limits by reason. */
-export type Load = {
-  readonly waitingCallers: number
-  readonly waitingReaders: number
-  readonly runs: number
-  readonly attempts: number
-  readonly limits: Readonly<Record<LimitReason, number>>
 }
 
 /** The service of an endpoint, which must name the API key of each send: the key has a limit. */

@@ -3,7 +3,8 @@ import { createFolding } from './maintenance/folding.js'
 import { createMaintenance } from './maintenance/maintenance.js'
 import { masterKeyCheck } from './maintenance/master-key.js'
 import { localSignal } from './messages/local-signal.js'
-import type { Load, MessagingService, RuntimeKind } from './messaging-service.js'
+import type { Load, RuntimeKind } from './host-calls.js'
+import type { MessagingService } from './messaging-service.js'
 import { createMessages, type Messages } from './messages/messages.js'
 import { createOperations } from './operations/operations.js'
 import { eventNews } from './pacing/event-news.js'
@@ -87,19 +88,20 @@ export function createService(options: ServiceOptions): MessagingService {
   const { answerStreams, dispatcher, earlierReads, inputDeadlines, waitingRoom } = messages
 
   const { supervisor } = agents
+  const operations = createOperations({
+    ...platform,
+    maintenance,
+    deliverySender,
+    eventListeners,
+    recoveryRunner,
+    dispatcher,
+    earlierReads,
+    inputDeadlines,
+    waitingRoom,
+    supervisor,
+  })
   return throwing({
-    ...createOperations({
-      ...platform,
-      maintenance,
-      deliverySender,
-      eventListeners,
-      recoveryRunner,
-      dispatcher,
-      earlierReads,
-      inputDeadlines,
-      waitingRoom,
-      supervisor,
-    }),
+    ...operations,
     messages: messages.messages,
     hooks: messages.hooks,
     inputs: messages.inputs,
@@ -113,9 +115,12 @@ export function createService(options: ServiceOptions): MessagingService {
       on: (input) => valueOf(webhooks.events.on(input)),
     },
     policy: platform.policy,
-    runtimeKinds: () => options.runtimes.map(runtimeKindOf),
-    load: () => loadOf(messages, webhooks),
-    now: () => clock.now(),
+    host: {
+      ...operations.host,
+      ...messages.host,
+      ...webhooks.host,
+      ...processCalls(platform, messages, webhooks),
+    },
     async start() {
       if (!(await isReady(platform, follower))) return
       for (const worker of [deliverySender, dispatcher, inputDeadlines]) worker.start()
@@ -158,6 +163,17 @@ async function isReady(platform: Platform, follower: JumpFollower): Promise<bool
 const runtimeKindOf = (runtime: AgentRuntime): RuntimeKind => ({
   kind: runtime.kind,
   ...(runtime.optionsSchema && { optionsSchema: () => runtime.optionsSchema?.() ?? {} }),
+})
+
+/** What a server asks about this process. */
+const processCalls = (
+  { runtimes, clock }: Pick<Platform, 'runtimes' | 'clock'>,
+  messages: Messages,
+  webhooks: Webhooks,
+) => ({
+  runtimeKinds: () => [...runtimes.values()].map(runtimeKindOf),
+  load: () => loadOf(messages, webhooks),
+  now: () => clock.now(),
 })
 
 const loadOf = (

@@ -45,10 +45,10 @@ export const orUndefined = <T>(call: Promise<T>): Promise<T | undefined> =>
   call.catch((thrown) => void errorIn(thrown))
 
 /** A call as its use case implements it. */
-type ResultCall<F> = F extends (...input: infer Input) => Answer<infer Value, infer Refused>
+type ResultCall<F> = F extends (input: infer Input) => Answer<infer Value, infer Refused>
   ? unknown extends Refused
     ? F
-    : (...input: Input) => ResultAsync<Value, Refused>
+    : (input: NonNullable<Input>) => ResultAsync<Value, Refused>
   : F
 type ResultGroup<Group> = Group extends (...input: never[]) => unknown
   ? ResultCall<Group>

@@ -790,9 +790,11 @@ describe('deleting an agent', () => {
     await clock.until(() => runtime.openRuns.length === 16)
     await service.agents.delete({ ...ref, force: true })
     expect(runtime.openRuns).toEqual([])
-    const page = await service.deliveries.list(
-      { projectId: ref.projectId, event: 'message.cancelled', limit: 100 },
-    )
+    const page = await service.deliveries.list({
+      projectId: ref.projectId,
+      event: 'message.cancelled',
+      limit: 100,
+    })
     expect(page.nextCursor).not.toBeNull()
     const told = (await deliveries()).filter(({ body }) => body.includes('message.cancelled'))
     expect(told.length).toBeGreaterThan(40)

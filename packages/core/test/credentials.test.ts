@@ -13,7 +13,7 @@ describe('an API key', () => {
     } as const
     const { key, apiKey } = await service.keys.create(input)
     expect(apiKey).toMatchObject({ projectId: project.id, permissions: ['project:message'] })
-    expect(await service.keys.authenticate(key)).toEqual(apiKey)
+    expect(await service.host.authenticate({ key })).toEqual(apiKey)
     expect(
       JSON.stringify(unwrap(await storage.credentials.listKeys(project.id, { limit: 10 }))),
     ).not.toContain(key)
@@ -23,7 +23,7 @@ describe('an API key', () => {
     const input = { projectId: project.id, name: 'k', permissions: ['project:agents'] } as const
     const revoked = await service.keys.create(input)
     const expired = await service.keys.create({ ...input, expiresAt: clock.now() + 1_000 })
-    await service.keys.authenticate(expired.key)
+    await service.host.authenticate({ key: expired.key })
     await service.keys.revoke({ projectId: project.id, keyId: revoked.apiKey.id })
     await clock.advance(1_000)
     for (const key of [
@@ -32,7 +32,7 @@ describe('an API key', () => {
       `${revoked.key.slice(0, -1)}_`,
       'an unknown key of another form',
     ]) {
-      expect(await refusalOf(service.keys.authenticate(key))).toEqual({
+      expect(await refusalOf(service.host.authenticate({ key }))).toEqual({
         kind: 'unauthorized',
       })
     }
@@ -51,8 +51,12 @@ describe('an API key', () => {
   it('with a wrong checksum costs no read', async () => {
     const { service, storage } = await scene()
     storage.fail('credentials.findByDigest', { times: Infinity })
-    expect((await refusalOf(service.keys.authenticate('amk_mistyped'))).kind).toBe('unauthorized')
-    expect((await refusalOf(service.keys.authenticate('not of our form'))).kind).toBe('unavailable')
+    expect((await refusalOf(service.host.authenticate({ key: 'amk_mistyped' }))).kind).toBe(
+      'unauthorized',
+    )
+    expect((await refusalOf(service.host.authenticate({ key: 'not of our form' }))).kind).toBe(
+      'unavailable',
+    )
   })
   it('can be a text that the operator chooses, used once', async () => {
     const { service, project } = await scene()
@@ -64,7 +68,7 @@ describe('an API key', () => {
     } as const
     expect((await service.keys.create(input)).key).toBe(input.key)
     expect((await refusalOf(service.keys.create(input))).kind).toBe('key_taken')
-    await service.keys.authenticate(input.key)
+    await service.host.authenticate({ key: input.key })
   })
   it.each([
     ['name', { name: '' }],
@@ -116,11 +120,11 @@ describe('a sign-in', () => {
   it('ends early, or when its time is over', async () => {
     const { service, clock } = await scene()
     const signIn = { id: 'mine', until: clock.now() + 1_000 }
-    const isOver = async () => await service.signIns.isOver(signIn)
+    const isOver = async () => await service.host.isSignInOver(signIn)
     const another = { ...signIn, id: 'another' }
     expect(await isOver()).toBe(false)
-    await service.signIns.end(another)
-    expect([await isOver(), await service.signIns.isOver(another)]).toEqual([false, true])
+    await service.host.endSignIn(another)
+    expect([await isOver(), await service.host.isSignInOver(another)]).toEqual([false, true])
     await clock.advance(1_000)
     expect(await isOver()).toBe(true)
   })
@@ -179,10 +183,10 @@ describe('a recalled API key', () => {
 
   it('needs no read, and sends until another process revokes it', async () => {
     const { service, storage, key, apiKey, revokeElsewhere, sendWithKey } = await send()
-    expect(service.keys.recall(key)).toBeUndefined()
-    await service.keys.authenticate(key)
+    expect(service.host.recall({ key })).toBeUndefined()
+    await service.host.authenticate({ key })
     storage.fail('credentials.findByDigest', { times: Infinity })
-    expect(service.keys.recall(key)).toEqual(apiKey)
+    expect(service.host.recall({ key })).toEqual(apiKey)
     await sendWithKey()
     await revokeElsewhere()
     expect(await refusalOf(sendWithKey())).toEqual({ kind: 'unauthorized' })
@@ -190,14 +194,14 @@ describe('a recalled API key', () => {
 
   it('is forgotten when it expires, and when a read finds it revoked', async () => {
     const { service, key, revokeElsewhere } = await send()
-    await service.keys.authenticate(key)
+    await service.host.authenticate({ key })
     await revokeElsewhere()
-    expect(service.keys.recall(key)).toBeDefined()
-    await refusalOf(service.keys.authenticate(key))
-    expect(service.keys.recall(key)).toBeUndefined()
+    expect(service.host.recall({ key })).toBeDefined()
+    await refusalOf(service.host.authenticate({ key }))
+    expect(service.host.recall({ key })).toBeUndefined()
     const other = await send()
-    await other.service.keys.authenticate(other.key)
+    await other.service.host.authenticate({ key: other.key })
     await other.clock.advance(1_000)
-    expect(other.service.keys.recall(other.key)).toBeUndefined()
+    expect(other.service.host.recall({ key: other.key })).toBeUndefined()
   })
 })

@@ -118,7 +118,7 @@ describe('an end user', () => {
     void send('theirs', { ...u, projectId })
     await clock.advance(100)
     await erase({ force: true })
-    expect(service.load().waitingCallers).toBe(1)
+    expect(service.host.load().waitingCallers).toBe(1)
     await clock.advance(60_000)
   })
 
@@ -133,7 +133,7 @@ describe('an end user', () => {
     await clock.until(() => runtime.openRuns.length === 3)
     await erase({ force: true })
     expect((await waits).message.state.kind).toBe('running')
-    expect(service.load().waitingCallers).toBe(2)
+    expect(service.host.load().waitingCallers).toBe(2)
   })
 
   it('can send again after the erasure', async () => {

@@ -111,7 +111,7 @@ describe('stopping the service', () => {
     runtime.answer(answered.id, 'nobody can record it')
     runtime.defer(deferred.id)
     sender.release()
-    const answering = service.messages.answer({
+    const answering = service.host.answerRun({
       messageId: called.id,
       runToken,
       run: { kind: 'answered', response: 'late' },
@@ -503,8 +503,7 @@ describe('reading messages', () => {
       (await refusalOf(service.messages.get({ ...ref, agent: 'nobody', messageId: id }))).kind,
     ).toBe('agent_not_found')
     expect(
-      (await refusalOf(service.messages.list({ ...ref, agent: 'nobody', limit: 1 })))
-        .kind,
+      (await refusalOf(service.messages.list({ ...ref, agent: 'nobody', limit: 1 }))).kind,
     ).toBe('agent_not_found')
   })
 })
@@ -516,7 +515,7 @@ it('the service counts its waiting callers, runs and backlog', async () => {
   const waiting = send('first')
   const { id } = await post('second')
   await clock.advance(100)
-  expect(service.load()).toMatchObject({ waitingCallers: 1, runs: 1, attempts: 0 })
+  expect(service.host.load()).toMatchObject({ waitingCallers: 1, runs: 1, attempts: 0 })
   expect(await service.backlog()).toMatchObject({
     messages: { queued: 1, running: 1 },
     deliveries: { open: 0 },
@@ -524,7 +523,7 @@ it('the service counts its waiting callers, runs and backlog', async () => {
   runtime.answer(runtime.requests[0]?.messageId ?? '', 'ok')
   await waiting
   await clock.until(() => runtime.openRuns.includes(id))
-  expect(service.load()).toMatchObject({ waitingCallers: 0, runs: 1, attempts: 1 })
+  expect(service.host.load()).toMatchObject({ waitingCallers: 0, runs: 1, attempts: 1 })
   storage.fail('deliveries.backlog')
   await refusalOf(service.backlog())
 })
@@ -563,9 +562,9 @@ it('the service refuses an id without a kind, and more counts than one answer ca
 
 it('a ping tells whether the storage works', async () => {
   const { service, storage } = await scene()
-  await service.ping()
+  await service.host.ping()
   await storage.close()
-  expect(await refusalOf(service.ping())).toMatchObject({ kind: 'unavailable' })
+  expect(await refusalOf(service.host.ping())).toMatchObject({ kind: 'unavailable' })
 })
 
 it('the service refuses a delivery lease that ends before an attempt can', () => {

@@ -18,7 +18,8 @@ async function answered(lengths: readonly number[]) {
     await made.service.messages.list({
       ...made.ref,
       order: 'asc',
-      limit, ...(cursor !== undefined && { cursor }),
+      limit,
+      ...(cursor !== undefined && { cursor }),
     })
   /** How many messages each page has, up to the last. */
   async function pages(limit: number): Promise<number[]> {

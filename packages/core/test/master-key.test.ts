@@ -18,7 +18,10 @@ async function scene() {
   await first.webhooks.create({ projectId, url: 'https://r.example/', events: ['*'] })
   await first.tick({ budgetMs: 0 })
   const sent = { projectId, agent: 'bot', sessionId: 's', message: 'hello', waitMs: 0 }
-  await first.messages.enqueue({ ...sent, transaction: { ...platform.storage, onEnd: () => undefined } })
+  await first.messages.enqueue({
+    ...sent,
+    transaction: { ...platform.storage, onEnd: () => undefined },
+  })
   return { ...platform, on, projectId }
 }
 

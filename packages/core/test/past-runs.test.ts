@@ -58,7 +58,7 @@ describe('the runs of a message', () => {
     runtime.defer(messageId)
     await clock.advance(0)
     expect(await reasons(fakes, messageId)).toEqual([[1, undefined, undefined]])
-    await service.messages.answer({
+    await service.host.answerRun({
       ...{ ...ref, messageId, runToken },
       run: failedRun('RUNTIME_ERROR', 'no'),
     })

@@ -12,7 +12,7 @@ it('a ping asks the storage once for all concurrent callers, and once more for a
   ]
   let asked = 0
   const storage = { ...platform.storage, ping: () => answers[asked++] ?? platform.storage.ping() }
-  const { ping } = createService({ ...platform, storage })
+  const { ping } = createService({ ...platform, storage }).host
   const together = async () =>
     (await Promise.allSettled([ping(), ping(), ping()])).map(({ status }) => status === 'fulfilled')
   expect([await together(), asked]).toEqual([[true, true, true], 1])

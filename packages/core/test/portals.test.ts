@@ -17,12 +17,14 @@ describe('a portal session', () => {
 
   it('keeps its link usable while the link is read, until the session is opened', async () => {
     const { service, project } = await scene()
-    const { findLink, open, create } = service.portals
-    const { code, session } = await create({ projectId: project.id })
-    expect(await refusalOf(findLink('unknown'))).toEqual({ kind: 'portal_not_found' })
-    expect(await findLink(code)).toEqual({ session, isUsable: true })
-    const opened = await open(code)
-    expect(await findLink(code)).toEqual({ session: opened, isUsable: false })
+    const { findPortalLink, openPortal } = service.host
+    const { code, session } = await service.portals.create({ projectId: project.id })
+    expect(await refusalOf(findPortalLink({ code: 'unknown' }))).toEqual({
+      kind: 'portal_not_found',
+    })
+    expect(await findPortalLink({ code })).toEqual({ session, isUsable: true })
+    const opened = await openPortal({ code })
+    expect(await findPortalLink({ code })).toEqual({ session: opened, isUsable: false })
   })
 })
 
@@ -48,8 +50,8 @@ describe('reads by a link or a code', () => {
     const reads = Array.from({ length: 20 }, (_, n) =>
       refusalOf(
         n % 2
-          ? service.inputs.readByLink({ messageId, token: code(n) })
-          : service.portals[n % 4 ? 'open' : 'findLink'](code(n)),
+          ? service.host.readByLink({ messageId, token: code(n) })
+          : service.host[n % 4 ? 'openPortal' : 'findPortalLink']({ code: code(n) }),
       ),
     )
     await clock.advance(0)
@@ -64,7 +66,9 @@ describe('reads by a link or a code', () => {
 
   it('are refused if they wait for five seconds, or if a thousand wait', async () => {
     const { service, clock } = await slowScene()
-    const reads = Array.from({ length: 1_009 }, (_, n) => refusalOf(service.portals.open(code(n))))
+    const reads = Array.from({ length: 1_009 }, (_, n) =>
+      refusalOf(service.host.openPortal({ code: code(n) })),
+    )
     await clock.advance(0)
     expect((await reads[1_008])?.kind).toBe('unavailable')
     await clock.advance(5_000)
@@ -83,11 +87,11 @@ describe('reads by a link or a code', () => {
       { messageId, token: token.replace('1', 'G') },
     ]
     for (const link of links) {
-      const found = await refusalOf(service.inputs.readByLink(link))
+      const found = await refusalOf(service.host.readByLink(link))
       expect(found).toEqual({ kind: 'input_not_found' })
       if (link.messageId !== messageId) continue
-      for (const read of [service.portals.open, service.portals.findLink])
-        expect(await refusalOf(read(link.token))).toEqual({ kind: 'portal_not_found' })
+      for (const read of [service.host.openPortal, service.host.findPortalLink])
+        expect(await refusalOf(read({ code: link.token }))).toEqual({ kind: 'portal_not_found' })
     }
     await clock.advance(0)
     expect(ends).toEqual([])

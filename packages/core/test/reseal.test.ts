@@ -151,7 +151,7 @@ describe('another master key', () => {
     const { message } = await sent
     const runToken = runtime.requests[0]?.runToken ?? ''
     const isGood = (crypto: ServiceOptions['crypto'], token = runToken) =>
-      on(crypto).messages.isRunToken({ messageId: message.id, runToken: token })
+      on(crypto).host.isRunToken({ messageId: message.id, runToken: token })
     expect([
       isGood(fakeCrypto('new', ['old'])),
       isGood(fakeCrypto('old')),

@@ -410,15 +410,14 @@ describe('a deferred run', () => {
     expect(runtime.openRuns).toEqual([])
     const { runToken } = runOf(runtime)
     const run = { kind: 'answered', response: 'later' } as const
-    const answered = await service.messages.answer({ messageId: first.id, runToken, run })
+    const answered = await service.host.answerRun({ messageId: first.id, runToken, run })
     expect(answered.state).toMatchObject({ kind: 'responded', responseTimeMs: 120_000 })
     await clock.advance(0)
     expect(runtime.openRuns).toEqual([second.id])
-    await service.messages.answer({ messageId: first.id, runToken, run }) // a repeat is fine
+    await service.host.answerRun({ messageId: first.id, runToken, run }) // a repeat is fine
     const other = { ...run, response: 'another' }
     expect(
-      (await refusalOf(service.messages.answer({ messageId: first.id, runToken, run: other })))
-        .kind,
+      (await refusalOf(service.host.answerRun({ messageId: first.id, runToken, run: other }))).kind,
     ).toBe('run_superseded')
   })
   it('resolves the wait of its caller', async () => {
@@ -428,7 +427,7 @@ describe('a deferred run', () => {
     const { messageId, runToken } = runOf(runtime)
     runtime.defer(messageId)
     await clock.advance(1_000)
-    await service.messages.answer({
+    await service.host.answerRun({
       messageId,
       runToken,
       run: { kind: 'answered', response: 'later' },
@@ -439,7 +438,7 @@ describe('a deferred run', () => {
     const { post, clock, runtime, service, state } = await scene({ policy })
     const { id } = await post()
     const { runToken } = runOf(runtime)
-    await service.messages.answer({
+    await service.host.answerRun({
       messageId: id,
       runToken,
       run: { kind: 'answered', response: 'fast' },
@@ -458,7 +457,7 @@ describe('a deferred run', () => {
     const next = another()
     await next.start()
     await clock.advance(60_000)
-    await next.messages.answer({
+    await next.host.answerRun({
       messageId: id,
       runToken,
       run: { kind: 'answered', response: 'ok' },
@@ -490,7 +489,7 @@ describe('a deferred run', () => {
     runtime.defer(id, 5_000) // the runtime's own, shorter deadline
     await clock.until(() => runtime.requests.length === 2)
     const run = { kind: 'answered', response: 'too late' } as const
-    expect((await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind).toBe(
+    expect((await refusalOf(service.host.answerRun({ messageId: id, runToken, run }))).kind).toBe(
       'run_superseded',
     )
     runtime.defer(id)
@@ -509,7 +508,7 @@ describe('a deferred run', () => {
     await clock.until(() => runtime.requests.length === 2)
     const { runToken } = runOf(runtime)
     const answer = async (run: FinishedRun) =>
-      (await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind
+      (await refusalOf(service.host.answerRun({ messageId: id, runToken, run }))).kind
     expect(await answer({ kind: 'answered', response: '\0' })).toBe('run_superseded')
     runtime.fail(id, 'busy', { retryable: true })
     await clock.advance(0)
@@ -527,7 +526,7 @@ describe('a deferred run', () => {
       get: (...args: Parameters<typeof get>) => mapped(get(...args), () => undefined),
     })
     const run = failedRun('RUNTIME_ERROR', 'no', true)
-    expect((await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind).toBe(
+    expect((await refusalOf(service.host.answerRun({ messageId: id, runToken, run }))).kind).toBe(
       'message_not_found',
     )
   })
@@ -537,7 +536,7 @@ describe('a deferred run', () => {
     const { runToken } = runOf(runtime)
     runtime.defer(id)
     await clock.advance(0)
-    const failed = await service.messages.answer({
+    const failed = await service.host.answerRun({
       messageId: id,
       runToken,
       run: failedRun('RUNTIME_ERROR', 'no'),
@@ -560,7 +559,7 @@ describe('a callback is refused', () => {
       '',
       'nonsense',
     ]) {
-      const error = await refusalOf(service.messages.answer({ messageId: first.id, runToken, run }))
+      const error = await refusalOf(service.host.answerRun({ messageId: first.id, runToken, run }))
       expect(error.kind).toBe('run_token_invalid')
     }
   })
@@ -569,7 +568,7 @@ describe('a callback is refused', () => {
     const { id } = await post()
     const { runToken } = runOf(runtime)
     await service.agents.delete({ ...ref, force: true })
-    expect((await refusalOf(service.messages.answer({ messageId: id, runToken, run }))).kind).toBe(
+    expect((await refusalOf(service.host.answerRun({ messageId: id, runToken, run }))).kind).toBe(
       'message_not_found',
     )
   })
@@ -581,7 +580,7 @@ describe('a callback is refused', () => {
     let meanwhile = async (): Promise<unknown> => service.messages.cancel({ ...ref, messageId: id })
     storage.messages.recordRun = (record) => meanwhile().then(() => recordRun(record))
     const problem = async (of: string, token: string) =>
-      (await refusalOf(service.messages.answer({ messageId: of, runToken: token, run }))).kind
+      (await refusalOf(service.host.answerRun({ messageId: of, runToken: token, run }))).kind
     expect(await problem(id, runToken)).toBe('run_superseded')
     const other = await post('other', { sessionId: 'other' })
     meanwhile = async () => service.sessions.erase({ ...ref, sessionId: 'other', force: true })
@@ -594,7 +593,7 @@ it("a repeated callback succeeds if the store's answer to the first one was lost
   const { id } = await post()
   const { runToken } = runOf(runtime)
   storage.fail('messages.recordRun', { takesEffect: true })
-  const answering = service.messages.answer({
+  const answering = service.host.answerRun({
     messageId: id,
     runToken,
     run: { kind: 'answered', response: 'x' },

@@ -70,7 +70,7 @@ describe('a caller with a prefix of sessions', () => {
     const count = await messages.count({ ...ref, most: 9, access: own })
     expect(count).toBe(1)
     for (const more of [{}, { text: 'e' }, { state: 'responded' }] as const) {
-      const input = { projectId: project.id, page: PAGE, access: own, ...more }
+      const input = { projectId: project.id, ...PAGE, access: own, ...more }
       const found = await messages.search(input)
       expect(found.data.map(({ message }) => message.id)).toEqual([mine.id])
     }
@@ -127,7 +127,7 @@ describe('a caller with some agents', () => {
       const access = accessOf({ sessions: 'all', agents: [name, 'unknown'] })
       const { agents, messages, sessions } = service
       expect((await messages.get({ ...ref, messageId, access })).id).toBe(messageId)
-      const search = { projectId: project.id, page: PAGE, access }
+      const search = { projectId: project.id, ...PAGE, access }
       expect((await messages.search(search)).data).toHaveLength(1)
       const lists = [
         messages.list({ ...other, ...PAGE, access }),
@@ -140,7 +140,7 @@ describe('a caller with some agents', () => {
       for (const answer of lists) expect(await kindOf(answer)).toBe('agent_not_found')
     }
     const none = accessOf({ sessions: 'all', agents: ['other'] })
-    const search = { projectId: project.id, page: PAGE, access: none }
+    const search = { projectId: project.id, ...PAGE, access: none }
     expect((await service.messages.search(search)).data).toEqual([])
   })
 })
@@ -183,7 +183,7 @@ describe('a caller with a principal', () => {
     const mine = await post('hi', { access: scoped })
     await post('hi', { executionPrincipal: user('u2'), sessionId: 'foreign' })
     await clock.advance(0)
-    const input = { projectId: project.id, page: PAGE, access: scoped }
+    const input = { projectId: project.id, ...PAGE, access: scoped }
     const [asked, ...others] = (await service.inputs.list(input)).data
     expect([asked?.id, others]).toEqual([mine.id, []])
     const ofOther = { ...input, endUserId: 'u2' }

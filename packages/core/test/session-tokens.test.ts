@@ -11,7 +11,7 @@ async function open() {
   const create = async (fields: object = {}) =>
     service.sessionTokens.create({ projectId, sessions: { prefix: 'u-1/' }, ...fields })
   const tokenOf = async (fields: object = {}) => (await create(fields)).token
-  const read = (token: string) => service.keys.authenticateToken(token)
+  const read = (token: string) => service.host.authenticateToken({ token })
   return { ...platform, service, projectId, key, apiKey, create, tokenOf, read }
 }
 

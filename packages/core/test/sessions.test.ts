@@ -60,7 +60,8 @@ describe('sessions', () => {
     const { service, ref, bot, post, storage } = await scene()
     await post('running')
     await post('queued')
-    const log = async () => (await service.auditLog.list({ action: 'session.erased', ...page })).data
+    const log = async () =>
+      (await service.auditLog.list({ action: 'session.erased', ...page })).data
     const { erase } = storage.messages
     const failSecond = (...input: Parameters<typeof erase>) => {
       storage.fail('messages.erase')
@@ -77,7 +78,7 @@ describe('sessions', () => {
     expect(await log()).toMatchObject([{ targetId: bot.id, actor: { kind: 'host' } }])
     Object.assign(storage.messages, { erase })
     await service.sessions.erase(forced)
-    const { data } = await service.auditLog.list({ ...page })
+    const { data } = await service.auditLog.list(page)
     expect(data.filter(({ action }) => action === 'message.cancelled')).toEqual([])
   })
 
@@ -95,7 +96,7 @@ describe('sessions', () => {
       state: { kind: 'cancelled' },
     })
     expect((await read).state.kind).toBe('cancelled')
-    expect(service.load().waitingCallers).toBe(1)
+    expect(service.host.load().waitingCallers).toBe(1)
     await service.agents.delete({ ...ref, force: true })
     expect((await other).message).toMatchObject({
       id: run.messageId,
@@ -109,7 +110,7 @@ describe('sessions', () => {
       send('of another session', { sessionId: `other ${i}` }),
     )
     const gone = send()
-    await clock.until(() => service.load().waitingCallers === 151)
+    await clock.until(() => service.host.load().waitingCallers === 151)
     const { agentId, projectId } = (await service.messages.list({ ...ref, ...page }))
       .data[0] as Message
     const cancelOpen = async (sessionId?: string): Promise<void> => {
@@ -129,11 +130,11 @@ describe('sessions', () => {
       'erased',
     )
     await clock.advance(5_000)
-    expect(service.load().waitingCallers).toBe(150)
+    expect(service.host.load().waitingCallers).toBe(150)
     expect((await gone).message.sessionId).toBe('s')
     storage.fail('messages.find') // A failed read does not say which messages are gone.
     await clock.advance(500)
-    expect(service.load().waitingCallers).toBe(150)
+    expect(service.host.load().waitingCallers).toBe(150)
     await cancelOpen()
     await storage.agents.delete(projectId, agentId)
     await clock.advance(5_000)

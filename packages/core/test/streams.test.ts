@@ -132,7 +132,7 @@ describe('the stream of a message', () => {
       error: { code: 'RUNTIME_ERROR', message: 'no' },
       retryable: false,
     } as const
-    await service.messages.answer({ messageId: id, runToken: run.runToken, run: failed })
+    await service.host.answerRun({ messageId: id, runToken: run.runToken, run: failed })
     await ended
     expect(seen.at(-1)).toBe('1.failed')
   })

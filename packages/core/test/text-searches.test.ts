@@ -75,7 +75,7 @@ it('a search ends between two parts of its page if its caller left', async () =>
       return read.mock.calls.length > 0
     },
   }
-  const search = { projectId: ref.projectId, text: 'wanted', abort, page: { limit: 100 } }
+  const search = { projectId: ref.projectId, text: 'wanted', abort, limit: 100 }
   const found = await refusalOf(service.messages.search(search))
   expect(found).toMatchObject({ reason: 'the caller has left' })
   expect(read).toHaveBeenCalledTimes(1)

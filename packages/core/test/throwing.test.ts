@@ -67,8 +67,7 @@ describe('a call of the service', () => {
     const { message } = await send('hello', { metadata })
     await send('other')
     await clock.advance(0)
-    const page = { limit: 10 }
-    const search = { projectId: ref.projectId, correlationId: 'c1', sessionId: undefined, page }
+    const search = { projectId: ref.projectId, correlationId: 'c1', sessionId: undefined }
     const { data, nextCursor } = await service.messages.search(search)
     expect(data).toMatchObject([
       {
@@ -82,10 +81,8 @@ describe('a call of the service', () => {
   it('can return a value that is no promise', async () => {
     const { service, ref } = await scene()
     expect(service.policy.syncWaitMs).toBe(30_000)
-    expect(service.now()).toBeGreaterThan(0)
-    expect(service.messages.isRunToken({ messageId: ref.projectId, runToken: 'amr_1_x' })).toBe(
-      false,
-    )
+    expect(service.host.now()).toBeGreaterThan(0)
+    expect(service.host.isRunToken({ messageId: ref.projectId, runToken: 'amr_1_x' })).toBe(false)
     expect(await service.tick({ budgetMs: 0 })).toMatchObject({ messages: 0 })
     await service.stop()
   })

@@ -278,7 +278,10 @@ describe('a circuit', () => {
       })
     await send()
     await clock.advance(60 * MINUTE)
-    const { data: webhooks } = await service.webhooks.list({ projectId: which.projectId, limit: 10 })
+    const { data: webhooks } = await service.webhooks.list({
+      projectId: which.projectId,
+      limit: 10,
+    })
     expect(webhooks.map(({ health }) => health.circuit.kind)).toEqual(['open', 'open', 'open'])
     const { data } = await service.events.read({ projectId: which.projectId, limit: 100 })
     expect(data.map(({ name }) => name)).toEqual([

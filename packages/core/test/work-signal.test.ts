@@ -112,7 +112,7 @@ describe('a message that its process does not run', () => {
     one.runtime.defer(first)
     await settled()
     const { runToken = '' } = one.runtime.requests[0] ?? {}
-    await services[1].messages.answer({
+    await services[1].host.answerRun({
       messageId: first,
       runToken,
       run: { kind: 'answered', response: 'late' },
@@ -173,7 +173,7 @@ describe('a delivery that its process does not send', () => {
     one.runtime.defer(id)
     await settled()
     const { runToken = '' } = one.runtime.requests[0] ?? {}
-    await services[1].messages.answer({
+    await services[1].host.answerRun({
       messageId: id,
       runToken,
       run: { kind: 'answered', response: 'late' },

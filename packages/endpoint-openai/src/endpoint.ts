@@ -57,7 +57,10 @@ const modelRoutes = (d: Deps) => {
       const agents: Agent[] = []
       for (let cursor: string | undefined; ;) {
         const page = { limit: PAGE, ...(cursor !== undefined && { cursor }) }
-        const { data, nextCursor } = await service.agents.list({ projectId: c.get('projectId'), ...page })
+        const { data, nextCursor } = await service.agents.list({
+          projectId: c.get('projectId'),
+          ...page,
+        })
         agents.push(...data)
         if (nextCursor === null) break
         cursor = nextCursor

@@ -32,7 +32,7 @@ export type Authenticate = (
   options: { readonly recalls: boolean },
 ) => Promise<Requester>
 
-type Keys = Pick<EndpointService['keys'], 'authenticate' | 'authenticateToken' | 'recall'>
+type Keys = Pick<EndpointService['host'], 'authenticate'>
 
 // One space, then a token without spaces and commas. Duplicate headers arrive joined by a comma.
 const BEARER = /^bearer ([!-+\--~]+)$/i
@@ -45,23 +45,23 @@ export const bearerToken = ({ headers }: Pick<Request, 'headers'>): string | und
 export const byApiKey =
   ({ service, now }: Watch): Authenticate =>
   async (request, { recalls }) => {
-    const { keys } = service
+    const { host } = service
     const key = bearerToken(request)
     if (key === undefined) return refusal({ kind: 'unauthorized' })
     if (isSessionToken(key)) return byToken({ service, now }, key)
-    const recalled = recalls ? keys.recall(key) : undefined
-    if (recalled) return new KeyAccess(keys, key, recalled, true)
-    return new KeyAccess(keys, key, await keys.authenticate(key), false)
+    const recalled = recalls ? host.recall({ key }) : undefined
+    if (recalled) return new KeyAccess(host, key, recalled, true)
+    return new KeyAccess(host, key, await host.authenticate({ key }), false)
   }
 
 async function byToken({ service, now }: Watch, token: string): Promise<Requester> {
-  const { projectId, access } = await service.keys.authenticateToken(token)
+  const { projectId, access } = await service.host.authenticateToken({ token })
   return new User({
     projectId,
     access,
     // A storage that is not available does not say whether the key is revoked.
     again: async () => {
-      const found = await service.keys.authenticateToken(token).catch(errorIn)
+      const found = await service.host.authenticateToken({ token }).catch(errorIn)
       return 'access' in found || found.kind === 'unavailable' ? access : undefined
     },
     checkMs: service.policy.stream.keyCheckMs,
@@ -108,7 +108,7 @@ class KeyAccess implements Requester {
   }
 
   async #read(): Promise<HttpError | undefined> {
-    return this.#keys.authenticate(this.#key).then(() => undefined, errorIn)
+    return this.#keys.authenticate({ key: this.#key }).then(() => undefined, errorIn)
   }
 }
 
@@ -153,7 +153,7 @@ export async function errorFor<E extends { readonly kind: string }>(
 }
 
 type Watch = {
-  readonly service: Pick<EndpointService, 'keys' | 'policy'>
+  readonly service: Pick<EndpointService, 'host' | 'policy'>
   /** Milliseconds from any origin. */
   readonly now: () => number
 }

@@ -43,11 +43,13 @@ type Parts = {
 
 /** Sends a message and waits for its answer. Throws a `MessagingError` if there is none. */
 export async function ask(
-  { service: { messages, now, policy }, projectId, platform }: Parts,
+  { service, projectId, platform }: Parts,
   agent: string,
   message: string,
   { timeoutMs = TIMEOUT_MS, signal, ...options }: AskOptions = {},
 ): Promise<string> {
+  const { messages, policy } = service
+  const { now } = service.host
   signal?.throwIfAborted()
   const end = now() + timeoutMs
   const { idempotencyKey: key } = options

@@ -153,7 +153,9 @@ const enqueuer =
   async (given) => {
     const { transaction, ...input } = given as Fields
     const { inTransaction: storesIn } = await import('@org/agent-messaging-adapter-postgres')
-    return shown(await call({ ...input, projectId, transaction: storesIn(transaction as Transaction) }))
+    return shown(
+      await call({ ...input, projectId, transaction: storesIn(transaction as Transaction) }),
+    )
   }
 
 const caller =

@@ -444,12 +444,12 @@ describe('createMessaging', () => {
       agents: { shouter: () => new Promise<string>((resolve) => (answer = resolve)) },
     })
     const sending = messaging.messages.send(hello)
-    await expect.poll(() => messaging.service.load().runs).toBe(1)
+    await expect.poll(() => messaging.service.host.load().runs).toBe(1)
     const stopping = [messaging.stop(), messaging.stop()]
     answer('late, but in time')
     await Promise.all(stopping)
     expect((await sending).messageId).toEqual(expect.any(String))
-    expect(messaging.service.load().runs).toBe(0)
+    expect(messaging.service.host.load().runs).toBe(0)
   })
 
   it('takes a clock that a test moves', async () => {
@@ -460,7 +460,7 @@ describe('createMessaging', () => {
       clock,
     })
     const sending = messaging.messages.send(hello)
-    await expect.poll(() => messaging.service.load().waitingCallers).toBe(1)
+    await expect.poll(() => messaging.service.host.load().waitingCallers).toBe(1)
     expect(await settled(clock, sending)).toMatchObject({ status: 'pending' })
     await settled(clock, messaging.stop({ graceMs: 0 }))
   })

@@ -155,7 +155,7 @@ describe('authorize', () => {
     const { readUntil, rest, messageId, url } = await openStream(origin, '')
     await readUntil('one ')
     const waiting = fetch(`${url}/${messageId}`, { headers: { prefer: 'wait=30' } })
-    await expect.poll(() => messaging.service.load().waitingCallers).toBe(1)
+    await expect.poll(() => messaging.service.host.load().waitingCallers).toBe(1)
     isIn = false
     expect(await rest()).not.toContain('event: message')
     expect(await (await waiting).json()).toMatchObject({ messageId, state: 'running' })

@@ -103,7 +103,7 @@ describe('messaging.http', () => {
     const waiting = fetch(`${url}/${messageId}`, {
       headers: { ...withKey(key).headers, prefer: 'wait=30' },
     })
-    await expect.poll(() => messaging.service.load().waitingCallers).toBe(1)
+    await expect.poll(() => messaging.service.host.load().waitingCallers).toBe(1)
     const closed = once(server, 'close')
     server.close()
     const stopped = messaging.stop({ graceMs: 60_000 })

@@ -22,7 +22,7 @@ export async function ensureKey(
     .create({ projectId, name: KEY_NAME, permissions: PERMISSIONS, key })
     .catch(unless('key_taken'))
   await orFail(created, 'cannot create the bootstrap API key')
-  const found = await orUndefined(service.keys.authenticate(key))
+  const found = await orUndefined(service.host.authenticate({ key }))
   const own = found?.projectId === projectId ? found.id : undefined
   const keys = await allPages(
     (page) => service.keys.list({ projectId, ...page }),

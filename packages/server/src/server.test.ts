@@ -269,10 +269,10 @@ describe('createServer', () => {
         ...(signal && { signal }),
       })
     const [left, stayed] = [ask('leaves', leaving.signal), ask('stays')]
-    await vi.waitUntil(() => server.service.load().waitingCallers === 2, 60_000)
+    await vi.waitUntil(() => server.service.host.load().waitingCallers === 2, 60_000)
     leaving.abort()
     await expect(left).rejects.toThrow('aborted')
-    await vi.waitUntil(() => server.service.load().waitingCallers === 1, 60_000)
+    await vi.waitUntil(() => server.service.host.load().waitingCallers === 1, 60_000)
     await server.stop({ graceMs: 1_000 })
     expect((await stayed).status).toBe(202)
   })
@@ -390,7 +390,8 @@ describe('the start of a server', () => {
     const [first] = servers
     const projects = (await first.service.projects.list({ limit: 100 })).data
     expect(projects.map(({ name }) => name)).toEqual(['default'])
-    const keys = (await first.service.keys.list({ projectId: projects[0]?.id ?? '', limit: 100 })).data
+    const keys = (await first.service.keys.list({ projectId: projects[0]?.id ?? '', limit: 100 }))
+      .data
     expect(keys).toHaveLength(1)
     for (const server of servers) expect((await call(server, '/v1/agents')).status).toBe(200)
   })
@@ -400,7 +401,7 @@ describe('the start of a server', () => {
     const made = await without.service.projects.create({ name: 'default' })
     const server = await serve()
     expect((await server.service.projects.list({ limit: 100 })).data).toEqual([made])
-    expect((await server.service.keys.authenticate(KEY)).projectId).toBe(made.id)
+    expect((await server.service.host.authenticate({ key: KEY })).projectId).toBe(made.id)
   })
 
   function warned(): { logger: Logger; warnings: unknown[] } {
@@ -414,7 +415,7 @@ describe('the start of a server', () => {
 
   it('warns about a revoked bootstrap key', async () => {
     const { service } = await serve()
-    const { id, projectId } = await service.keys.authenticate(KEY)
+    const { id, projectId } = await service.host.authenticate({ key: KEY })
     await service.keys.revoke({ projectId, keyId: id })
     const { logger, warnings } = warned()
     const server = await serve({ logger })
@@ -437,7 +438,7 @@ describe('the start of a server', () => {
 
   it('warns about an earlier bootstrap key until it is revoked', async () => {
     const { service } = await serve()
-    const { id, projectId } = await service.keys.authenticate(KEY)
+    const { id, projectId } = await service.host.authenticate({ key: KEY })
     const { logger, warnings } = warned()
     const changed = { logger, bootstrapApiKey: 'another-api-key-for-the-tests' }
     await serve(changed)

@@ -127,7 +127,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
   outages.watch({
     clock: wiring.platform.clock,
     isUp: () =>
-      wiring.service.ping().then(
+      wiring.service.host.ping().then(
         () => true,
         () => false,
       ),
@@ -319,11 +319,11 @@ async function handler(
       endpointOf(path) !== undefined ||
       (path === '/metrics' && metricsToken !== undefined),
     isValidKey: async (key) => {
-      const { authenticate, authenticateToken } = service.keys
-      const found = isSessionToken(key) ? authenticateToken(key) : authenticate(key)
+      const { authenticate, authenticateToken } = service.host
+      const found = isSessionToken(key) ? authenticateToken({ token: key }) : authenticate({ key })
       return (await found.catch(unless('unauthorized'))) !== undefined
     },
-    isRunToken: service.messages.isRunToken,
+    isRunToken: service.host.isRunToken,
     onLocked: (address) => logger.warn({ address }, 'an address sent too many wrong credentials'),
     onUntrustedProxy: () => logger.warn({}, UNTRUSTED_PROXY),
     clock: platform.clock,

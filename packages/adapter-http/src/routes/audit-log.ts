@@ -84,8 +84,7 @@ export const auditRoutes = (d: HttpDeps) => {
           query: list,
           answer: shownPage(auditEntrySchema, auditBody),
         },
-        (c, asked) =>
-          auditLog.list({ projectId: c.get('projectId'), ...filterOf(asked) }),
+        (c, asked) => auditLog.list({ projectId: c.get('projectId'), ...filterOf(asked) }),
       ),
     )
     .get(
@@ -98,9 +97,7 @@ export const auditRoutes = (d: HttpDeps) => {
           answer: shownPage(auditEntrySchema, auditBody),
         },
         (_, asked) =>
-          auditLog.list(
-            { ...given({ projectId: asked.projectId }), ...filterOf(asked) },
-          ),
+          auditLog.list({ ...given({ projectId: asked.projectId }), ...filterOf(asked) }),
       ),
     )
 }

@@ -49,9 +49,7 @@ export const deliveryRoutes = (d: HttpDeps) => {
           answer: shownPage(deliverySchema, deliveryBody),
         },
         (c, { limit, cursor, ...filter }) =>
-          deliveries.list(
-            { projectId: c.get('projectId'), ...given(filter), limit, cursor },
-          ),
+          deliveries.list({ projectId: c.get('projectId'), ...given(filter), limit, cursor }),
       ),
     )
     .get(

@@ -27,7 +27,7 @@ const CONTENT_SECURITY_POLICY =
 export const inputPageRoutes = ({ service }: HttpDeps) =>
   new Hono<Env>()
     .get('/inputs/:messageId/:token', async (c) => {
-      const found = service.inputs.readByLink(linkOf(c))
+      const found = service.host.readByLink(linkOf(c))
       return found.then(
         (linked) => replyPage(c, 200, pageOf(linked)),
         (thrown) => refusePage(c, errorIn(thrown)),
@@ -42,12 +42,12 @@ export const inputPageRoutes = ({ service }: HttpDeps) =>
       }),
       async (c) => {
         const link = linkOf(c)
-        const found = await service.inputs.readByLink(link).catch(errorIn)
+        const found = await service.host.readByLink(link).catch(errorIn)
         if ('kind' in found) return refusePage(c, found)
         const form = new URLSearchParams(await c.req.text())
         const value = answerOfForm(found.input, (name) => form.get(name) ?? undefined)
         try {
-          await service.inputs.answerByLink({ ...link, value })
+          await service.host.answerByLink({ ...link, value })
           return await replyPage(c, 200, message('Thank you', 'Your answer is stored.'))
         } catch (thrown) {
           const error = errorIn(thrown)

@@ -54,8 +54,7 @@ export const inputRoutes = (d: HttpDeps) => {
           query: list,
           answer: shownPage(messageSchema, shownMessage),
         },
-        (c, { endUserId, ...page }) =>
-          inputs.list({ ...callerOf(c), endUserId, ...page }),
+        (c, { endUserId, ...page }) => inputs.list({ ...callerOf(c), endUserId, ...page }),
       ),
     )
     .post(

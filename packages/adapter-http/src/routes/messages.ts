@@ -84,7 +84,8 @@ export const searchRoutes = (d: HttpDeps) => {
         messages.search({
           ...callerOf(c),
           ...given(wanted),
-          limit, cursor,
+          limit,
+          cursor,
           abort: new Caller(c, c.get('requester')),
         }),
     ),
@@ -110,7 +111,8 @@ export const messageRoutes = (d: HttpDeps) => {
           messages.list({
             ...byAccess(c, agentRef(c)),
             ...filter,
-            limit, cursor,
+            limit,
+            cursor,
           }),
       ),
     )

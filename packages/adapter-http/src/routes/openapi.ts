@@ -72,9 +72,9 @@ const replyText = (c: Context<Env>, contentType: string, text: string) =>
     },
   })
 
-const documentedOf = ({ policy, runtimeKinds }: HttpDeps['service']): Documented => ({
+const documentedOf = ({ policy, host }: HttpDeps['service']): Documented => ({
   headerPrefix: policy.headerPrefix,
-  runtimeKinds: runtimeKinds(),
+  runtimeKinds: host.runtimeKinds(),
 })
 
 /** Returns a self-contained JSON Schema for each event. */

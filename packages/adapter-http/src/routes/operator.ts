@@ -35,7 +35,7 @@ export const healthRoutes = (d: HttpDeps) => {
           errors: ['unavailable'],
           answer: shown('The storage can be read and written', okSchema, showOk),
         },
-        () => d.service.ping(),
+        () => d.service.host.ping(),
       ),
     )
 }

@@ -22,7 +22,7 @@ describe('POST /v1/portal-links', () => {
       },
     ])
     const [, code = ''] = created.json.url.split('code=')
-    expect((await service.portals.open(code)).id).toBe(created.json.id)
+    expect((await service.host.openPortal({ code })).id).toBe(created.json.id)
   })
 
   it('takes permissions, a lifetime and a page to go back to', async () => {
@@ -80,7 +80,7 @@ describe('DELETE /v1/portal-links/:id', () => {
     expect([(await ask('DELETE', path)).status, (await ask('DELETE', path)).status]).toEqual([
       204, 204,
     ])
-    await refusalOf(service.portals.open(url.split('code=')[1]))
+    await refusalOf(service.host.openPortal({ code: url.split('code=')[1] }))
     const { data } = (await ask('GET', `/v1/audit-log?targetId=${id}`)).json
     expect(data.map(({ action }: { action: string }) => action)).toEqual([
       'portal.ended',

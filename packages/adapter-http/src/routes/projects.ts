@@ -147,7 +147,9 @@ export const projectKeyRoutes = (d: HttpDeps) => {
           answer: shownPage(keySchema, keyBody),
         },
         (c, asked) =>
-          chain(projects.get({ projectId: idIn(c.req.param('id')) }), ({ id }) => keys.list({ projectId: id, ...asked })),
+          chain(projects.get({ projectId: idIn(c.req.param('id')) }), ({ id }) =>
+            keys.list({ projectId: id, ...asked }),
+          ),
       ),
     )
     .delete(

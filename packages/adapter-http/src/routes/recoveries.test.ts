@@ -98,7 +98,7 @@ describe('POST /v1/recoveries/:id/cancel', () => {
     await service.stop()
     const { id } = (await ask('POST', '/v1/recoveries', { body: { webhookId: webhook.id } })).json
     await ask('DELETE', `/v1/webhooks/${webhook.id}`)
-    await service.recoveries.advance()
+    await service.host.advanceRecovery()
     expect((await ask('GET', `/v1/recoveries/${id}`)).json).toMatchObject({
       status: 'failed',
       failure: 'webhook_deleted',

@@ -103,7 +103,7 @@ export const runAnswerRoutes = (d: HttpDeps) => {
         answer: withoutBody('The answer is stored'),
       },
       (c, sent) =>
-        service.messages.answer({
+        service.host.answerRun({
           agent: agentIn(c.req.param('id')),
           messageId: idIn(c.req.param('messageId')),
           runToken: c.get('runToken'),
@@ -119,7 +119,7 @@ const withRunToken = (service: EndpointService): MiddlewareHandler<Env> =>
     async (c, next) => {
       const runToken = bearerToken(c.req.raw) ?? ''
       const messageId = idIn(c.req.param('messageId'))
-      if (!service.messages.isRunToken({ messageId, runToken }))
+      if (!service.host.isRunToken({ messageId, runToken }))
         return refuse(c, { kind: 'run_token_invalid' })
       c.set('runToken', runToken)
       return next()

@@ -107,7 +107,7 @@ const change = settings.partial().meta({
 export const webhookRoute = (d: HttpDeps) => ({
   route: routesOf(d, { tag: 'Webhooks', access: authorize(d, 'project:webhooks') }),
   bodyOf: (webhook: ReadWebhook) =>
-    webhookBody(webhook, d.service.now(), d.service.webhooks.limitOf(webhook)),
+    webhookBody(webhook, d.service.host.now(), d.service.host.limitOf(webhook)),
 })
 
 export const webhookRoutes = (d: HttpDeps) => {

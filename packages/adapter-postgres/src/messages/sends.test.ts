@@ -49,8 +49,8 @@ it('a send with a webhook takes two round trips from its key to its answer', asy
   const url = 'https://receiver.example/hook'
   await service.webhooks.create({ projectId, url, events: ['*'] })
   const send = async (sessionId: string) => {
-    const recalled = service.keys.recall(key)
-    const apiKey = recalled ?? (await service.keys.authenticate(key))
+    const recalled = service.host.recall({ key })
+    const apiKey = recalled ?? (await service.host.authenticate({ key }))
     const input = {
       projectId,
       agent: 'bot',
@@ -66,7 +66,7 @@ it('a send with a webhook takes two round trips from its key to its answer', asy
   }
 
   const delivered = async () => {
-    const page = await service.deliveries.list({ projectId, status: 'delivered' }, { limit: 10 })
+    const page = await service.deliveries.list({ projectId, status: 'delivered', limit: 10 })
     return page.data.length
   }
   // The first delivery changes the health of the webhook, so the second send reads it again.
@@ -110,7 +110,7 @@ describe('two processes on one database', () => {
     ).webhook
 
   const receiversOf = async (messageId: string) =>
-    (await one.service.deliveries.list({ projectId, messageId }, { limit: 10 })).data
+    (await one.service.deliveries.list({ projectId, messageId, limit: 10 })).data
       .map(({ webhookId }) => webhookId)
       .toSorted()
 

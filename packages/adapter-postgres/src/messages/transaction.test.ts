@@ -51,7 +51,9 @@ const orders = async () =>
 
 /** The message about the client's transaction. */
 async function mistakeOf(client: pg.PoolClient): Promise<string | undefined> {
-  const sent = await refusalOf(service.messages.enqueue({ ...order('x'), transaction: inTransaction(client) }))
+  const sent = await refusalOf(
+    service.messages.enqueue({ ...order('x'), transaction: inTransaction(client) }),
+  )
   const refused = sent
   if (refused.kind !== 'invalid') return refused.kind
   expect(refused.issues).toMatchObject([{ path: 'transaction' }])
@@ -76,7 +78,10 @@ describe("a message in a host's transaction", () => {
   it('exists after the commit and runs like any other', async () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
-      const sent = await service.messages.enqueue({ ...order('o-1'), transaction: inTransaction(client) })
+      const sent = await service.messages.enqueue({
+        ...order('o-1'),
+        transaction: inTransaction(client),
+      })
       expect(sent).toMatchObject({ attached: false, message: { state: { kind: 'queued' } } })
       expect(await messages()).toEqual([])
     })
@@ -92,9 +97,11 @@ describe("a message in a host's transaction", () => {
       const { connection } = client as unknown as { readonly connection: EventEmitter }
       const before = connection.listenerCount('readyForQuery')
       for (let n = 0; n < 9; n++)
-        await service.messages.enqueue(
-          { ...order(`o-${n}`), sessionId: `s-${n}`, transaction: inTransaction(client) },
-        )
+        await service.messages.enqueue({
+          ...order(`o-${n}`),
+          sessionId: `s-${n}`,
+          transaction: inTransaction(client),
+        })
       expect(connection.listenerCount('readyForQuery')).toBe(before + 1)
     })
     await expect
@@ -110,7 +117,9 @@ describe("a message in a host's transaction", () => {
     })
     expect([await orders(), await messages()]).toEqual([[], []])
     await within('commit', async (client) => {
-      expect((await service.messages.enqueue({ ...sent, transaction: inTransaction(client) })).attached).toBe(false)
+      expect(
+        (await service.messages.enqueue({ ...sent, transaction: inTransaction(client) })).attached,
+      ).toBe(false)
     })
   })
 
@@ -134,9 +143,10 @@ describe("a message in a host's transaction", () => {
     const both = ['o-1', 'o-2'].map((id) =>
       within('commit', async (client) => {
         await client.query('insert into orders values ($1)', [id])
-        await service.messages.enqueue(
-          { ...order('same', { idempotencyKey: 'k' }), transaction: inTransaction(client) },
-        )
+        await service.messages.enqueue({
+          ...order('same', { idempotencyKey: 'k' }),
+          transaction: inTransaction(client),
+        })
       }),
     )
     await Promise.all(both)
@@ -171,10 +181,15 @@ describe("a message in a host's transaction", () => {
     await within('commit', async (client) => {
       await client.query("insert into orders values ('o-1')")
       const stores = inTransaction(client)
-      expect((await refusalOf(service.messages.enqueue({ ...order(''), transaction: stores }))).kind).toBe('invalid')
       expect(
-        (await refusalOf(service.messages.enqueue({ ...order('x'), agent: 'nobody', transaction: stores })))
-          .kind,
+        (await refusalOf(service.messages.enqueue({ ...order(''), transaction: stores }))).kind,
+      ).toBe('invalid')
+      expect(
+        (
+          await refusalOf(
+            service.messages.enqueue({ ...order('x'), agent: 'nobody', transaction: stores }),
+          )
+        ).kind,
       ).toBe('agent_not_found')
     })
     expect(await orders()).toEqual(['o-1'])

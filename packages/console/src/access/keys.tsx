@@ -73,7 +73,7 @@ export const keysPage = (
       title: 'API keys',
       problem,
       page,
-      columns: columnsFor(of, service.now()),
+      columns: columnsFor(of, service.host.now()),
       empty: (
         <Empty title="No API keys yet">
           <p>Create one for each program that calls the API.</p>
@@ -106,7 +106,7 @@ export async function createKey(c: PageRequest, d: ConsoleDeps, of: KeysOf) {
     name: draft.name,
     permissions: draft.permissions as Permission[],
     expiresAt: LIFETIMES.includes(draft.days)
-      ? d.service.now() + Number(draft.days) * DAY_MS
+      ? d.service.host.now() + Number(draft.days) * DAY_MS
       : undefined,
   })
   const created = await creating.catch(errorIn)

@@ -25,7 +25,7 @@ export const portalRoutes = (d: ConsoleDeps) =>
 type Followed = { readonly code: string; readonly isAgreed: boolean }
 
 async function followLink(c: PageRequest, d: ConsoleDeps, { code, isAgreed }: Followed) {
-  const found = await unlessOver(d.service.portals.findLink(code))
+  const found = await unlessOver(d.service.host.findPortalLink({ code }))
   if (!found) return overPage(c)
   const { session, isUsable } = found
   const others = await openSessions(c, d)
@@ -34,7 +34,7 @@ async function followLink(c: PageRequest, d: ConsoleDeps, { code, isAgreed }: Fo
   if (isUsable) {
     const mustAsk = !isSameCustomer && (portal ?? operator) !== undefined
     if (mustAsk && !isAgreed) return askPage(c, d, { code, session, others })
-    const opened = await unlessOver(d.service.portals.open(code))
+    const opened = await unlessOver(d.service.host.openPortal({ code }))
     if (opened) {
       remember(c, d, opened)
       return c.redirect(firstPage(opened), 303)
@@ -52,7 +52,8 @@ type Sessions = {
 
 async function openSessions(c: PageRequest, d: ConsoleDeps): Promise<Sessions> {
   const id = c.get('portalId')
-  const portal = id === undefined ? undefined : await unlessOver(d.service.portals.findOpen(id))
+  const portal =
+    id === undefined ? undefined : await unlessOver(d.service.host.findOpenPortal({ portalId: id }))
   return { portal, operator: await unlessOver(signedIn(c, d)) }
 }
 

@@ -23,7 +23,7 @@ export const servePortal =
   async (c, next) => {
     const id = c.get('portalId')
     if (id === undefined) return next()
-    const session = await d.service.portals.findOpen(id).catch(errorIn)
+    const session = await d.service.host.findOpenPortal({ portalId: id }).catch(errorIn)
     if ('kind' in session) {
       if (session.kind === 'unavailable') return showError(c, session)
       // htmx requested a part of a page, and must load the whole page.
@@ -58,7 +58,7 @@ export async function leavePortal(c: PageRequest, d: ConsoleDeps): Promise<boole
   const id = c.get('portalId')
   if (id === undefined) return false
   forgetPortal(c, d)
-  const found = await orUndefined(d.service.portals.findOpen(id))
+  const found = await orUndefined(d.service.host.findOpenPortal({ portalId: id }))
   if (!found) return true
   c.set('portal', found)
   const { projectId } = found
@@ -100,7 +100,7 @@ export function remember(c: PageRequest, d: ConsoleDeps, { id, until }: PortalSe
   const sealed = d.crypto.seal(id, PURPOSE)
   setCookie(c, COOKIE, Buffer.from(sealed).toString('base64url'), {
     ...cookieOptions(c, d),
-    maxAge: Math.max(1, Math.floor((until - d.service.now()) / 1_000)),
+    maxAge: Math.max(1, Math.floor((until - d.service.host.now()) / 1_000)),
   })
 }
 

@@ -30,7 +30,7 @@ describe('API keys', () => {
     const created = await (await send('/console/keys', form, cookie)).text()
     const key = KEY.exec(created)?.[0] ?? ''
     expect(created).toContain('the &lt;crm&gt;')
-    const apiKey = await service.keys.authenticate(key)
+    const apiKey = await service.host.authenticate({ key })
     expect(apiKey.permissions).toEqual(['project:message'])
     const list = await text('/console/keys', cookie)
     expect(list).toContain(apiKey.id)
@@ -39,7 +39,7 @@ describe('API keys', () => {
     const path = `/console/keys/${apiKey.id}/revoke`
     expect(await text(path, cookie)).toContain('You cannot undo this')
     expect((await send(path, {}, cookie)).headers.get('location')).toContain('keyRevoked')
-    await refusalOf(service.keys.authenticate(key))
+    await refusalOf(service.host.authenticate({ key }))
     expect(await text('/console/keys', cookie)).toContain('revoked')
   })
 
@@ -70,11 +70,11 @@ describe('API keys', () => {
 
   it('of another project cannot be seen or revoked', async () => {
     const { signIn, send, text, service, otherKey } = await twoProjects()
-    const { id } = await service.keys.authenticate(otherKey)
+    const { id } = await service.host.authenticate({ key: otherKey })
     const cookie = await signIn()
     expect(await text('/console/keys', cookie)).not.toContain(id)
     expect((await send(`/console/keys/${id}/revoke`, {}, cookie)).status).toBe(404)
-    await service.keys.authenticate(otherKey)
+    await service.host.authenticate({ key: otherKey })
   })
 
   it.each(['/console/keys', '/console/audit-log'])('%s needs its permission', async (path) => {
@@ -117,7 +117,7 @@ describe('several projects in one session', () => {
     const refused = await send('/console/switch', { project: other.id }, cookie)
     expect([refused.status, cookieOf(refused)]).toEqual([404, ''])
     const both = cookieOf(await send('/console/sign-in', { key: otherKey, add: 'yes' }, cookie))
-    const { id } = await service.keys.authenticate(otherKey)
+    const { id } = await service.host.authenticate({ key: otherKey })
     const back = cookieOf(await send('/console/switch', { project: projectId }, both))
     await service.keys.revoke({ projectId: other.id, keyId: id })
     expect((await send('/console/switch', { project: other.id }, back)).status).toBe(404)
@@ -238,7 +238,7 @@ describe('the operator', () => {
     const form = { name: 'first', permissions: 'project:admin' }
     const created = await (await send(keys, form, cookie)).text()
     const key = KEY.exec(created)?.[0] ?? ''
-    await service.keys.authenticate(key)
+    await service.host.authenticate({ key })
     const opened = await send('/console/sign-in', { key, add: 'yes' }, cookie)
     const page = await text('/console/project', cookieOf(opened))
     expect(page).toContain('new shop')

@@ -46,7 +46,9 @@ export const projectRoutes = (d: ConsoleDeps) => {
 
     .get('/projects/:project/keys', (c) => {
       const of = keysOf(c)
-      return showFound(c, d.service.projects.get({ projectId: of.projectId }), () => keysPage(c, d, of))
+      return showFound(c, d.service.projects.get({ projectId: of.projectId }), () =>
+        keysPage(c, d, of),
+      )
     })
     .post('/projects/:project/keys', (c) => createKey(c, d, keysOf(c)))
     .get('/projects/:project/keys/:key/revoke', (c) => revokePage(c, d, keysOf(c)))

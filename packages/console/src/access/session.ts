@@ -35,13 +35,17 @@ export type Credential = { readonly key: string } | { readonly operatorKey: stri
  */
 export function beginSession(c: Context, d: Parts, credential: Credential): void {
   const id = Buffer.from(d.crypto.randomBytes(16)).toString('base64url')
-  write(c, d, withCredential({ id, until: d.service.now() + SESSION_MS, keys: [] }, credential))
+  write(
+    c,
+    d,
+    withCredential({ id, until: d.service.host.now() + SESSION_MS, keys: [] }, credential),
+  )
 }
 
 /** Adds the credential to the session, or starts one. The session ends at the same time. */
 export async function addToSession(c: Context, d: Parts, credential: Credential): Promise<void> {
   const session = sessionIn(c, d)
-  const isOver = session && (await orUndefined(d.service.signIns.isOver(session)))
+  const isOver = session && (await orUndefined(d.service.host.isSignInOver(session)))
   if (session === undefined || isOver !== false) beginSession(c, d, credential)
   else write(c, d, withCredential(session, credential))
 }
@@ -65,10 +69,10 @@ export async function switchProject(c: Context, d: Parts, projectId: string): Pr
 export const keysOfSession = (c: Context, d: Parts): Promise<readonly ApiKey[]> =>
   keysIn(sessionIn(c, d), d.service).then((found) => found.map(({ apiKey }) => apiKey))
 
-async function keysIn(session: Session | undefined, { keys }: MessagingService) {
+async function keysIn(session: Session | undefined, { host }: MessagingService) {
   const found = (session?.keys ?? []).map(async (key) => ({
     key,
-    apiKey: await orUndefined(keys.authenticate(key)),
+    apiKey: await orUndefined(host.authenticate({ key })),
   }))
   return (await Promise.all(found)).flatMap(({ key, apiKey }) => (apiKey ? [{ key, apiKey }] : []))
 }
@@ -80,7 +84,7 @@ async function keysIn(session: Session | undefined, { keys }: MessagingService) 
 export async function endSession(c: Context, d: Parts): Promise<void> {
   const session = sessionIn(c, d)
   forgetSession(c, d)
-  if (session) await d.service.signIns.end(session)
+  if (session) await d.service.host.endSignIn(session)
 }
 
 /** Deletes the cookie of this browser only. */
@@ -94,7 +98,7 @@ export type SignedIn = { readonly apiKey?: ApiKey; readonly isOperator: boolean 
 /** Returns the credentials of the request's session, if it has not ended and one is valid. */
 export async function signedIn(c: Context, d: Parts): Promise<SignedIn> {
   const session = sessionIn(c, d)
-  if (session === undefined || (await d.service.signIns.isOver(session)))
+  if (session === undefined || (await d.service.host.isSignInOver(session)))
     throw new MessagingError({ kind: 'unauthorized' })
   const isOperator = isOperatorKey(d, session.operatorKey)
   const [key] = session.keys
@@ -102,7 +106,7 @@ export async function signedIn(c: Context, d: Parts): Promise<SignedIn> {
     if (isOperator) return { isOperator }
     throw new MessagingError({ kind: 'unauthorized' })
   }
-  return { apiKey: await d.service.keys.authenticate(key), isOperator }
+  return { apiKey: await d.service.host.authenticate({ key }), isOperator }
 }
 
 /** Returns the name of a project, or its id if the storage is unavailable. */
@@ -126,7 +130,7 @@ function write(c: Context, { service, crypto, publicUrl }: Parts, session: Sessi
   const sealed = crypto.seal(JSON.stringify(session), PURPOSE)
   setCookie(c, NAME, Buffer.from(sealed).toString('base64url'), {
     ...cookieOptions(c, publicUrl()),
-    maxAge: Math.max(1, Math.floor((session.until - service.now()) / 1_000)),
+    maxAge: Math.max(1, Math.floor((session.until - service.host.now()) / 1_000)),
   })
 }
 

@@ -23,14 +23,14 @@ export function signInLinks({
   return {
     make(key) {
       const code = Buffer.from(crypto.randomBytes(24)).toString('base64url')
-      links.set(crypto.sha256(code), { key, until: service.now() + LINK_MS })
+      links.set(crypto.sha256(code), { key, until: service.host.now() + LINK_MS })
       return `${BASE}/enter?code=${code}`
     },
     use(code) {
       const digest = crypto.sha256(code)
       const link = links.get(digest)
       links.delete(digest)
-      return link && link.until > service.now() ? link.key : undefined
+      return link && link.until > service.host.now() ? link.key : undefined
     },
   }
 }

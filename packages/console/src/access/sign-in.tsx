@@ -86,7 +86,7 @@ export const signInRoutes = (d: ConsoleDeps) =>
 
 async function credentialOf(d: ConsoleDeps, text: string): Promise<Credential> {
   if (isOperatorKey(d, text)) return { operatorKey: text }
-  await d.service.keys.authenticate(text)
+  await d.service.host.authenticate({ key: text })
   return { key: text }
 }
 

@@ -64,7 +64,7 @@ async function isBackingOff(
   { projectId, webhookId }: WebhookDelivery,
 ) {
   const webhook = await orUndefined(service.webhooks.get({ projectId, webhookId }))
-  return webhook !== undefined && circuitAt(webhook.health, service.now()) !== 'closed'
+  return webhook !== undefined && circuitAt(webhook.health, service.host.now()) !== 'closed'
 }
 
 function deliveriesPage(c: PageRequest, { service }: ConsoleDeps) {

@@ -87,13 +87,13 @@ export const holdsDeliveries = ({ status, isPaused, health }: Webhook, now: Inst
 
 /** Lists the pending deliveries of the webhooks that keep theirs, newest first. */
 export async function listHeld(
-  { deliveries, now }: Pick<MessagingService, 'deliveries' | 'now'>,
+  { deliveries, host }: Pick<MessagingService, 'deliveries' | 'host'>,
   projectId: string,
   webhooks: readonly Webhook[],
   page: PageOf,
 ): Promise<Page<WebhookDelivery>> {
   const lists = webhooks
-    .filter((webhook) => holdsDeliveries(webhook, now()))
+    .filter((webhook) => holdsDeliveries(webhook, host.now()))
     .map(({ id }) => deliveries.list({ projectId, webhookId: id, status: 'pending', ...page }))
   return mergePages(await Promise.all(lists), page.limit)
 }

@@ -70,9 +70,7 @@ async function readSessions(
     ? (await service.agents.list({ projectId, limit: MAX_AGENTS })).data
     : []
   const isOpen = requested === undefined && canListAgents(c)
-  const [newest] = isOpen
-    ? (await service.messages.search({ projectId, limit: 1 })).data
-    : []
+  const [newest] = isOpen ? (await service.messages.search({ projectId, limit: 1 })).data : []
   const name = requested ?? newest?.message.agentId ?? agents[0]?.name
   if (name === undefined) return { agents } satisfies SessionsData
   const agent = await service.agents

@@ -35,7 +35,7 @@ export async function readCounts(
   webhookId?: string,
 ) {
   const { step, stepMs, bars, merged } = RANGES[range]
-  const now = service.now()
+  const now = service.host.now()
   const barMs = stepMs * merged
   const since = (Math.floor(now / barMs) - bars + 1) * barMs
   const asked = { projectId, step, from: since, to: now }

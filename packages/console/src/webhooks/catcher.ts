@@ -54,11 +54,11 @@ export function createCatcher({ service, crypto }: Options): Catcher {
   const routes = new Hono().post('/catch/:place', async (c) => {
     const projectId = c.req.param('place').slice(0, UUID_LENGTH)
     if (!crypto.equal(pathOf(projectId), c.req.path)) return c.notFound()
-    const caught = await catchWebhook(c.req.raw, secretOf(projectId), service.now)
+    const caught = await catchWebhook(c.req.raw, secretOf(projectId), service.host.now)
     const { status, delayMs } =
       caught.signature === 'too long' ? { status: 413, delayMs: 0 } : responseOf(projectId)
     const body = beginningOf(caught.body)
-    keep(projectId, { ...caught, at: service.now(), status, body })
+    keep(projectId, { ...caught, at: service.host.now(), status, body })
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
     return c.body(null, status as 200)
   })

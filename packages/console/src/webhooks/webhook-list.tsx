@@ -45,7 +45,8 @@ export function listPage(c: PageRequest, { service, catcher }: ConsoleDeps, draf
   const hasCatcher = catcher !== undefined && !isPortal
   const origin = isPortal ? undefined : new URL(c.req.url).origin
   return showFound(c, found, ([{ data: all }, counted]) => {
-    const shownIn = ({ matches }: Shown) => all.filter((webhook) => matches(webhook, service.now()))
+    const shownIn = ({ matches }: Shown) =>
+      all.filter((webhook) => matches(webhook, service.host.now()))
     return show(
       c,
       { title: 'Webhooks', section: 'Webhooks', problem: draft?.problem },

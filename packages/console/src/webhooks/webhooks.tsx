@@ -54,7 +54,7 @@ export const webhookRoutes = (d: ConsoleDeps) => {
         show(
           c,
           { title: page.webhook.description ?? page.webhook.url, section: 'Webhooks' },
-          <WebhookPage {...page} limit={service.webhooks.limitOf(page.webhook)} />,
+          <WebhookPage {...page} limit={service.host.limitOf(page.webhook)} />,
         ),
       )
     })

@@ -37,8 +37,10 @@ export const getAgent =
       found && seesAgent(access, found) ? ok(found) : fail('agent_not_found'),
     )
 
-export const listAgents = (d: Reading) => ({ projectId, ...page }: ListInput) =>
-  ofPage(page, (checked) => chain(d.storage.agents.list(projectId, checked)))
+export const listAgents =
+  (d: Reading) =>
+  ({ projectId, ...page }: ListInput) =>
+    ofPage(page, (checked) => chain(d.storage.agents.list(projectId, checked)))
 
 export type UpdateAgentInput = AgentRef & ByActor & { readonly change: AgentChanges }
 export type UpdateAgentError =

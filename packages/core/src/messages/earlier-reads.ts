@@ -29,6 +29,7 @@ export type SendingKey = {
   readonly isRecalled: boolean
 }
 
+type KeyText = { readonly key: string }
 export type AuthenticateError = Unavailable | { readonly kind: 'unauthorized' }
 /** The caller of a session token. */
 export type TokenUser = { readonly projectId: string; readonly access: Access }
@@ -52,7 +53,7 @@ export class EarlierReads {
    * Returns the key's project and permissions. Unknown, mistyped, revoked and expired keys get the
    * same error.
    */
-  authenticate = (key: string): ResultAsync<ApiKey, AuthenticateError> =>
+  authenticate = ({ key }: KeyText): ResultAsync<ApiKey, AuthenticateError> =>
     new ResultAsync(this.#authenticated(key))
 
   /**
@@ -60,7 +61,7 @@ export class EarlierReads {
    * storage. Another process can have revoked it. Give its id to `messages.send`, which checks that
    * in the commit, and authenticate before you answer anything else.
    */
-  recall = (key: string): ApiKey | undefined => {
+  recall = ({ key }: KeyText): ApiKey | undefined => {
     const { crypto } = this.#platform
     const known = this.#keys.get(crypto.sha256(key))
     return known && this.#isValid(known.apiKey) ? known.apiKey : undefined
@@ -70,8 +71,11 @@ export class EarlierReads {
    * Returns the project and the access of a session token. The key that made the token must be
    * valid, as it was at most `keyCheckMs` ago. Forged and expired tokens get the same error.
    */
-  authenticateToken = (token: string): ResultAsync<TokenUser, AuthenticateError> =>
-    new ResultAsync(this.#userOf(token))
+  authenticateToken = ({
+    token,
+  }: {
+    readonly token: string
+  }): ResultAsync<TokenUser, AuthenticateError> => new ResultAsync(this.#userOf(token))
 
   /**
    * Calls `store` with the agent as an earlier send read it. If there is none, or another version

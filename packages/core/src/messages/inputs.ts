@@ -139,11 +139,12 @@ export const withdrawInput =
 const isWithdrawn = ({ state, inputs }: Message, { id }: MessageInput): boolean =>
   state.kind === 'failed' && state.error.code === 'INPUT_WITHDRAWN' && inputs?.at(-1)?.id === id
 
-export type ListInputsInput = ByAccess & PageInput & {
-  readonly projectId: string
-  /** Only messages of this end user. */
-  readonly endUserId?: string | undefined
-}
+export type ListInputsInput = ByAccess &
+  PageInput & {
+    readonly projectId: string
+    /** Only messages of this end user. */
+    readonly endUserId?: string | undefined
+  }
 
 export const listInputs =
   (d: Reading) =>

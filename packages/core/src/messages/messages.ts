@@ -68,8 +68,6 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       list: shared(listInputs(context)),
       answer: answerInput(context),
       withdraw: withdrawInput(context),
-      readByLink: readByLink(context),
-      answerByLink: answerByLink(context),
     },
     /** Receivers of the events of one message, in the form of A2A's push notifications. */
     hooks: {
@@ -90,8 +88,12 @@ export function createMessages(platform: Platform, { deliverySender }: Webhooks)
       cancel: cancelMessage(context),
       retry: retryMessage(context),
       setMetadata: setMetadata(context),
-      answer: answerRun(context),
+    },
+    host: {
+      answerRun: answerRun(context),
       isRunToken: isRunToken(context),
+      readByLink: readByLink(context),
+      answerByLink: answerByLink(context),
     },
   }
 }

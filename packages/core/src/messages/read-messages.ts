@@ -151,13 +151,14 @@ function filterOf(d: Reading, { projectId, agent: name, access, ...given }: Mess
 }
 
 type Searched = Omit<MessageSearch, 'agentIds' | 'scope'>
-export type SearchMessagesInput = ByAccess & PageInput & {
-  readonly [K in keyof Searched]: Searched[K] | undefined
-} & {
-  readonly projectId: string
-  /** Once it is aborted, the search ends. */
-  readonly abort?: Caller | undefined
-}
+export type SearchMessagesInput = ByAccess &
+  PageInput & {
+    readonly [K in keyof Searched]: Searched[K] | undefined
+  } & {
+    readonly projectId: string
+    /** Once it is aborted, the search ends. */
+    readonly abort?: Caller | undefined
+  }
 /** A message with the newest deliveries of its events. A scoped caller sees no deliveries. */
 export type FoundMessage = {
   readonly message: Message

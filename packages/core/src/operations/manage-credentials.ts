@@ -117,8 +117,10 @@ export const createKey =
       return created === 'digest_taken' ? fail('key_taken') : ok({ apiKey, key })
     })
 
-export const listKeys = (d: Reading) => ({ projectId, ...page }: ListInput) =>
-  ofPage(page, (checked) => chain(d.storage.credentials.listKeys(projectId, checked)))
+export const listKeys =
+  (d: Reading) =>
+  ({ projectId, ...page }: ListInput) =>
+    ofPage(page, (checked) => chain(d.storage.credentials.listKeys(projectId, checked)))
 
 export type KeyRef = { readonly projectId: string; readonly keyId: string }
 

@@ -59,14 +59,20 @@ export type PortalLink = { readonly session: PortalSession; readonly isUsable: b
 
 type CodeReading = Pick<Platform, 'byCode' | 'clock' | 'crypto' | 'storage'>
 
-export const findPortalLink = (d: CodeReading) => (code: string) =>
-  byCode(d, code, (digest) => d.storage.portals.findByDigest(digest)).map((session) => ({
-    session,
-    isUsable: canOpen(session, d.clock.now()),
-  }))
+type PortalCode = { readonly code: string }
 
-export const openPortal = (d: CodeReading) => (code: string) =>
-  byCode(d, code, (digest) => d.storage.portals.open(digest, d.clock.now()))
+export const findPortalLink =
+  (d: CodeReading) =>
+  ({ code }: PortalCode) =>
+    byCode(d, code, (digest) => d.storage.portals.findByDigest(digest)).map((session) => ({
+      session,
+      isUsable: canOpen(session, d.clock.now()),
+    }))
+
+export const openPortal =
+  (d: CodeReading) =>
+  ({ code }: PortalCode) =>
+    byCode(d, code, (digest) => d.storage.portals.open(digest, d.clock.now()))
 
 /** Calls the storage in turn, if the code can be one of ours. */
 const byCode = (
@@ -78,10 +84,12 @@ const byCode = (
     ? d.byCode(() => existing(find(d.crypto.sha256(code)), 'portal_not_found'))
     : errAsync({ kind: 'portal_not_found' })
 
-export const findOpenPortal = (d: Pick<Platform, 'clock' | 'storage'>) => (id: string) =>
-  chain(d.storage.portals.find(id)).andThen((found) =>
-    found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
-  )
+export const findOpenPortal =
+  (d: Pick<Platform, 'clock' | 'storage'>) =>
+  ({ portalId }: { readonly portalId: string }) =>
+    chain(d.storage.portals.find(portalId)).andThen((found) =>
+      found && isOpen(found, d.clock.now()) ? ok(found) : fail('portal_not_found'),
+    )
 
 export type PortalRef = { readonly projectId: string; readonly portalId: string }
 

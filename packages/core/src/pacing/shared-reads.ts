@@ -9,12 +9,11 @@ const LIMITS = { places: 4, turnMs: 4, maxWaiting: 5_000, maxWaitMs: 5_000 }
 /** Returns a function that makes a read wait for its turn among the reads of all projects. */
 export function sharedReads(clock: Clock, limits: TurnLimits = LIMITS): SharedReads {
   const queue = new TurnQueue(clock, limits)
-  return (read) =>
-    (input) => {
-      const { projectId = '', abort } = input
-      const turn = { group: projectId, caller: abort }
-      return new ResultAsync(queue.run(turn, () => read(input)))
-    }
+  return (read) => (input) => {
+    const { projectId = '', abort } = input
+    const turn = { group: projectId, caller: abort }
+    return new ResultAsync(queue.run(turn, () => read(input)))
+  }
 }
 
 const BY_CODE = { places: 8, maxWaiting: 1_000, maxWaitMs: 5_000 }

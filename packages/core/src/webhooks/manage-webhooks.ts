@@ -91,12 +91,14 @@ export const readWebhook = (d: Reading) => (ref: WebhookRef) =>
     .andThen((webhook) => withFailures(d, ref.projectId, [webhook]))
     .map(([webhook]) => webhook as ReadWebhook)
 
-export const listWebhooks = (d: Reading) => ({ projectId, ...page }: ListInput) =>
-  ofPage(page, (checked) =>
-    chain(d.storage.webhooks.list(projectId, checked)).andThen(({ data, nextCursor }) =>
-      withFailures(d, projectId, data).map((webhooks) => ({ data: webhooks, nextCursor })),
-    ),
-  )
+export const listWebhooks =
+  (d: Reading) =>
+  ({ projectId, ...page }: ListInput) =>
+    ofPage(page, (checked) =>
+      chain(d.storage.webhooks.list(projectId, checked)).andThen(({ data, nextCursor }) =>
+        withFailures(d, projectId, data).map((webhooks) => ({ data: webhooks, nextCursor })),
+      ),
+    )
 
 /** Adds the last failure of each webhook. */
 const withFailures = (

@@ -54,8 +54,10 @@ export const getRecovery =
   ({ projectId, recoveryId }: RecoveryRef) =>
     existing(d.storage.recoveries.get(projectId, recoveryId), 'recovery_not_found')
 
-export const listRecoveries = (d: Reading) => ({ projectId, ...page }: ListInput) =>
-  ofPage(page, (checked) => chain(d.storage.recoveries.list(projectId, checked)))
+export const listRecoveries =
+  (d: Reading) =>
+  ({ projectId, ...page }: ListInput) =>
+    ofPage(page, (checked) => chain(d.storage.recoveries.list(projectId, checked)))
 
 export const cancelRecovery =
   (d: Changing) =>

@@ -52,8 +52,6 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       get: shared(readWebhook(context)),
       list: shared(listWebhooks(context)),
       sendTestEvent: sendTestEvent(context),
-      /** Returns the limit of the webhook in this process, which adapts to the receiver. */
-      limitOf: (webhook: Webhook): WebhookLimit => deliverySender.receivers.limitOf(webhook),
     },
     deliveries: {
       get: shared(getDelivery(context)),
@@ -67,7 +65,10 @@ export function createWebhooks(platform: Platform, maintenance: Maintenance) {
       cancel: cancelRecovery(context),
       get: shared(getRecovery(context)),
       list: shared(listRecoveries(context)),
-      advance: recoveryRunner.advance,
+    },
+    host: {
+      advanceRecovery: recoveryRunner.advance,
+      limitOf: (webhook: Webhook): WebhookLimit => deliverySender.receivers.limitOf(webhook),
     },
   }
 }

@@ -117,7 +117,7 @@ function withAllPermissions(service: MessagingService, projectId: string): Messa
   const key = { id: 'cli', projectId, name: 'cli', permissions: PERMISSIONS, createdAt: 0 }
   return {
     ...service,
-    keys: { ...service.keys, authenticate: async () => key, recall: () => undefined },
+    host: { ...service.host, authenticate: async () => key, recall: () => undefined },
   }
 }
 

@@ -77,7 +77,7 @@ function stopOnSignal(server: RunningServer, graceMs: number, logger: Logger) {
     if (stoppingSince !== undefined)
       return Date.now() - stoppingSince > SAME_SIGNAL_MS ? process.exit(1) : undefined
     stoppingSince = Date.now()
-    const { runs } = server.service.load()
+    const { runs } = server.service.host.load()
     logger.info({ signal, graceMs, runs }, 'stopping')
     // A warning, because `dev` does not log lower levels.
     if (runs > 0) {

@@ -11,15 +11,17 @@ const held = Object.fromEntries(HOLD_CAUSES.map((cause) => [cause, { count: 1 }]
 const messages = { queued: 1, running: 1, deferred: 1, inputRequired: 1 }
 const webhooks = { disabledWebhooks: 1, openCircuits: 1, halfOpenCircuits: 1 }
 const service = {
-  load: () => ({
-    waitingCallers: 0,
-    waitingReaders: 0,
-    runs: 0,
-    attempts: 0,
-    limits: { growing: 0, refusals: 0, slots: 0, setting: 0, circuit: 0 },
-  }),
   backlog: async () => ({ messages, deliveries: { open: 9, due: 1, held, ...webhooks } }),
-  now: () => 0,
+  host: {
+    load: () => ({
+      waitingCallers: 0,
+      waitingReaders: 0,
+      runs: 0,
+      attempts: 0,
+      limits: { growing: 0, refusals: 0, slots: 0, setting: 0, circuit: 0 },
+    }),
+    now: () => 0,
+  },
 }
 const run = { name: 'run.finished', durationMs: 1, agentName: 'a' } as const
 const attempt = { name: 'delivery.attempted', durationMs: 1, outcome: 'accepted' } as const

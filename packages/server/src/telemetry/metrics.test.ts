@@ -30,9 +30,11 @@ const backlog = {
 }
 const LIMITS = { growing: 3, refusals: 2, slots: 1, setting: 0, circuit: 0 }
 const service = {
-  load: () => ({ waitingCallers: 7, waitingReaders: 6, runs: 8, attempts: 9, limits: LIMITS }),
   backlog: async () => backlog,
-  now: () => NOW,
+  host: {
+    load: () => ({ waitingCallers: 7, waitingReaders: 6, runs: 8, attempts: 9, limits: LIMITS }),
+    now: () => NOW,
+  },
 }
 
 /** The service's metrics that are not zero, without histogram buckets. */

@@ -28,7 +28,9 @@ export type Metrics = {
   close(): Promise<void>
 }
 
-type Observed = Pick<MessagingService, 'backlog' | 'load' | 'now'>
+type Observed = Pick<MessagingService, 'backlog'> & {
+  readonly host: Pick<MessagingService['host'], 'load' | 'now'>
+}
 
 const REQUEST_BUCKETS = [0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 
@@ -51,7 +53,7 @@ export function createMetrics(exported?: MetricExport): Metrics {
   const state = stateGauges(make)
   const ofProcess = processMetrics(makeOfProcess)
   async function refresh(service: Observed) {
-    state.show(service.load(), await orUndefined(service.backlog()), service.now())
+    state.show(service.host.load(), await orUndefined(service.backlog()), service.host.now())
     ofProcess.show()
   }
   const declared = [...make.declared, ...makeOfProcess.declared]

@@ -6,7 +6,7 @@ import {
 } from '@org/agent-messaging-core'
 import type { Instruments } from './instruments.js'
 
-type Load = ReturnType<MessagingService['load']>
+type Load = ReturnType<MessagingService['host']['load']>
 
 /** The state at the time of a scrape. While the storage is unavailable, its gauges are absent. */
 export function stateGauges({ gauge }: Instruments) {

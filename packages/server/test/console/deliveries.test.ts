@@ -9,9 +9,12 @@ const text = async (page: Page): Promise<string> => (await page.textContent('mai
 const webhook = (n: number): string => browser.demo.webhooks[n]?.id ?? ''
 
 async function newestDelivery(webhookId: string, filter: object = {}): Promise<string> {
-  const found = await browser.demo.service.deliveries.list(
-    { projectId: browser.demo.projectId, webhookId, ...filter, limit: 1 },
-  )
+  const found = await browser.demo.service.deliveries.list({
+    projectId: browser.demo.projectId,
+    webhookId,
+    ...filter,
+    limit: 1,
+  })
   return found.data[0]?.id ?? ''
 }
 

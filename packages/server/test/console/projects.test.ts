@@ -42,15 +42,15 @@ describe(
         await page.keyboard.press('Space')
         await submit(page, 'Name', 'the importer')
         const key = (await page.locator('#secret').textContent()) ?? ''
-        const { keys } = browser.demo.service
-        const { permissions } = await keys.authenticate(key)
+        const { host } = browser.demo.service
+        const { permissions } = await host.authenticate({ key })
         expect(permissions).toEqual(['project:events'])
 
         await follow(page, 'Done')
         await follow(page, 'Revoke the importer')
         await page.getByRole('button', { name: 'Revoke key' }).focus()
         await enter(page)
-        await refusalOf(keys.authenticate(key))
+        await refusalOf(host.authenticate({ key }))
 
         await follow(page, 'demo')
         await follow(page, 'Audit log')

@@ -7,7 +7,10 @@ const list = (page: unknown) => ofPage(page as PageInput, (checked) => okAsync(c
 
 it.each([
   [{ limit: 1 }, { limit: 1 }],
-  [{ limit: 100, cursor: CURSOR }, { limit: 100, cursor: CURSOR }],
+  [
+    { limit: 100, cursor: CURSOR },
+    { limit: 100, cursor: CURSOR },
+  ],
   [{}, { limit: 50 }],
   [{ limit: undefined, cursor: undefined }, { limit: 50 }],
 ])('lists the page %o', async (page, checked) => {

@@ -181,7 +181,7 @@ async function followed({ client, service }: Backend, started: Recovery): Promis
     const { matched, redelivered } = recovery
     progress.show(`${matched} deliveries found, ${redelivered} of them are due again…`)
     const advanced =
-      service && (await orFail(service.recoveries.advance(), 'cannot continue the recovery'))
+      service && (await orFail(service.host.advanceRecovery(), 'cannot continue the recovery'))
     if (!advanced) await sleep(LOOK_MS)
     recovery = await orRefusal(client.recoveries.get(started.id), failure)
   }
