@@ -110,6 +110,7 @@ export type { TraceContext } from './domain/messages/trace.js'
 export type { SendRequest, WebhookSender } from './ports/webhook-sender.js'
 export type { AttemptMakerOptions } from './webhooks/attempt-maker.js'
 export { attemptMaker } from './webhooks/attempt-maker.js'
+export { isMissing, needsPackage } from './runtimes/missing-package.js'
 export {
   agentHeadersProblem,
   parseRemoteOptions,

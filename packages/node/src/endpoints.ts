@@ -1,6 +1,6 @@
 import type { RequestFacts } from '@org/agent-messaging-adapter-http'
 import type { MessagingService } from '@org/agent-messaging-core'
-import type { Crypto } from '@org/agent-messaging-core/runtime'
+import { isMissing, needsPackage, type Crypto } from '@org/agent-messaging-core/runtime'
 import type { Authenticate } from '@org/agent-messaging-http-kit'
 import { SetupError } from './setup-error.js'
 
@@ -84,9 +84,5 @@ export async function openEndpoints(
 /** Names the command that installs an optional package, if that is what the import lacks. */
 export function asMissing(error: unknown, folder: string): unknown {
   const name = `@org/agent-messaging-${folder}`
-  const { code, message } = error as NodeJS.ErrnoException
-  const isMissing = /^(?:ERR_)?MODULE_NOT_FOUND$/.test(code ?? '') && message.includes(name)
-  return isMissing
-    ? new SetupError(`the package ${name} is missing: npm install ${name}`, 2)
-    : error
+  return isMissing(error, name) ? new SetupError(`http ${needsPackage(name)}`, 2) : error
 }

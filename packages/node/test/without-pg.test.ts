@@ -5,10 +5,11 @@ import { expect, it } from 'vitest'
 function printedWithout(packages: readonly string[], program: string): string {
   const hide = `
     import { registerHooks } from 'node:module'
-    const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' })
     registerHooks({ resolve(name, context, next) {
-      if (${JSON.stringify(packages)}.includes(name)) throw missing
-      return next(name, context)
+      if (!${JSON.stringify(packages)}.some((hidden) => name === hidden || name.startsWith(hidden + '/')))
+        return next(name, context)
+      const missing = new Error("Cannot find package '" + name + "'")
+      throw Object.assign(missing, { code: 'ERR_MODULE_NOT_FOUND' })
     } })`
   const hooks = `data:text/javascript,${encodeURIComponent(hide)}`
   const { stdout, stderr } = spawnSync(
@@ -36,6 +37,29 @@ it('without pg, SQLite works, and a PostgreSQL URL names the command', () => {
   expect(printed).toBe(
     'HELLO\nSetupError a PostgreSQL database needs the package pg: npm install pg\n',
   )
+})
+
+it('without the SDKs, an agent that needs one is refused, and other agents work', () => {
+  const printed = printedWithout(
+    ['@a2a-js/sdk', '@agentclientprotocol/sdk'],
+    `
+    import { createMessaging } from '@org/agent-messaging-node'
+    const agents = { shouter: ({ message }) => message.toUpperCase() }
+    const programs = { editor: { command: process.execPath } }
+    const messaging = await createMessaging({ database: ':memory:', agents, programs })
+    console.log(await messaging.ask('shouter', 'hello'))
+    const create = (name, runtime) =>
+      messaging.agents
+        .create({ name, runtime })
+        .catch(({ kind, message }) => console.log(kind + ': ' + message))
+    await create('editor', { kind: 'acp', program: 'editor' })
+    await create('remote', { kind: 'a2a', url: 'https://agent.example/' })
+    await messaging.stop()`,
+  )
+  expect(printed).toBe(`HELLO
+invalid: runtime needs the package @agentclientprotocol/sdk: npm install @agentclientprotocol/sdk
+invalid: runtime needs the package @a2a-js/sdk: npm install @a2a-js/sdk
+`)
 })
 
 it('a fake needs no SQLite, PostgreSQL or Vitest', () => {

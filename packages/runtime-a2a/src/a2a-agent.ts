@@ -7,9 +7,10 @@ import {
   type RunRequest,
   type Telemetry,
 } from '@org/agent-messaging-core/runtime'
-import { connect, type Fetch, type Remote } from './a2a-client.js'
+import { connect } from './a2a-client.js'
 import { runTurn } from './a2a-turn.js'
 import { describeError, safeText } from './error-text.js'
+import type { Fetch, Remote } from './remote.js'
 
 export type A2aAgentDeps = {
   readonly fetch: Fetch

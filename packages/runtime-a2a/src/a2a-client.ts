@@ -1,21 +1,13 @@
 import type { AgentCard, AgentInterface } from '@a2a-js/sdk'
+import type { Client } from '@a2a-js/sdk/client'
+import { jsonTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
+import type { Fetch, Remote } from './remote.js'
 import {
   ClientFactory,
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
   RestTransportFactory,
-  type Client,
-} from '@a2a-js/sdk/client'
-import { jsonTextLimits, jsonTextProblem } from '@org/agent-messaging-core/runtime'
-
-export type Fetch = typeof globalThis.fetch
-
-export type Remote = {
-  /** The agent's base URL, or the URL of its card if it ends in `.json`. */
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly timeoutMs?: number
-}
+} from './sdk.js'
 
 /** A2A 0.3 and 1.x. The SDK counts an interface without a version as 0.3. */
 const SUPPORTED_VERSION = /^(?:0\.3|1)(?:\.\d+)*$/

@@ -2,8 +2,6 @@ import {
   type AgentRuntime,
   type Clock,
   failure,
-  isJsonObject,
-  type JsonObject,
   parseRemoteOptions,
   type PortResult,
   remoteOptionsSchema,
@@ -11,8 +9,8 @@ import {
   success,
   type Telemetry,
 } from '@org/agent-messaging-core/runtime'
-import type { Fetch, Remote } from './a2a-client.js'
 import { describeError, safeText } from './error-text.js'
+import { remoteOf, type Fetch } from './remote.js'
 
 export type A2aRuntimeOptions = {
   /** Sends every request. Must block private addresses and limit the size of responses. */
@@ -38,6 +36,8 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
     signsRequests: false,
     optionsSchema: () => remoteOptionsSchema(URL_TEXT),
     parseOptions: async (input) => {
+      const parts = await loadParts()
+      if (!parts.ok) return parts
       const parsed = parseRemoteOptions('a2a', input)
       if (!parsed.ok) return parsed
       const { url, ...rest } = parsed.value
@@ -49,11 +49,9 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
       if (!remote) return failure(exited('the agent has no url'))
       const vetted = await vet(remote.url)
       if (!vetted.ok) return failure(exited(`url ${vetted.error}`))
-      // The SDK loads slowly, and most processes have no such agent.
-      const [{ A2aAgent }, { connect }] = await Promise.all([
-        import('./a2a-agent.js'),
-        import('./a2a-client.js'),
-      ])
+      const parts = await loadParts()
+      if (!parts.ok) return failure(exited(`the agent ${parts.error}`))
+      const { A2aAgent, connect } = parts.value
       try {
         const timeout = AbortSignal.timeout(CARD_TIMEOUT_MS)
         const signal = stopping ? AbortSignal.any([timeout, stopping]) : timeout
@@ -67,14 +65,8 @@ export function a2aRuntime({ fetch, vet, clock, telemetry }: A2aRuntimeOptions):
   }
 }
 
-/** Reads the options that `parseOptions` accepted and the store kept. */
-function remoteOf({ url, timeoutMs }: JsonObject, { headers }: JsonObject): Remote | undefined {
-  if (typeof url !== 'string') return undefined
-  return {
-    url,
-    headers: isJsonObject(headers) ? (headers as Record<string, string>) : {},
-    ...(typeof timeoutMs === 'number' && { timeoutMs }),
-  }
-}
-
 const exited = (message: string): RunError => ({ code: 'RUNTIME_EXITED', message })
+
+/** Loads the parts that need the SDK. Says what to install if the SDK is missing. */
+const loadParts = () =>
+  import('./a2a-start.js').then(success, ({ message }: Error) => failure(message))

@@ -1,18 +1,5 @@
-import {
-  Role,
-  TaskState,
-  type Message,
-  type Part,
-  type SendMessageRequest,
-  type Task,
-} from '@a2a-js/sdk'
+import type { Message, Part, SendMessageRequest, Task } from '@a2a-js/sdk'
 import type { Client } from '@a2a-js/sdk/client'
-import {
-  A2AError,
-  RequestMalformedError,
-  TaskNotFoundError,
-  UnsupportedOperationError,
-} from '@a2a-js/sdk/errors'
 import {
   beginningOf,
   failedRun,
@@ -20,6 +7,14 @@ import {
   type FinishedRun,
   type RunRequest,
 } from '@org/agent-messaging-core/runtime'
+import {
+  A2AError,
+  RequestMalformedError,
+  Role,
+  TaskNotFoundError,
+  TaskState,
+  UnsupportedOperationError,
+} from './sdk.js'
 import { parseSessionState, type SessionState } from './session-state.js'
 import { questionOf, waitForTask, type PollDeps } from './task-poll.js'
 import { answerOf, answerPartsOf, lastMessage, otherPartsOf, textOf } from './task-text.js'

@@ -1,5 +1,5 @@
 import { beginningOf } from '@org/agent-messaging-core/runtime'
-import type { Remote } from './a2a-client.js'
+import type { Remote } from './remote.js'
 
 const MAX_LENGTH = 1_000
 

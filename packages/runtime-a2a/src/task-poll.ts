@@ -1,7 +1,7 @@
-import { TaskState, type Task } from '@a2a-js/sdk'
+import type { Task } from '@a2a-js/sdk'
 import type { Client } from '@a2a-js/sdk/client'
-import { TaskNotFoundError } from '@a2a-js/sdk/errors'
 import type { Clock } from '@org/agent-messaging-core/runtime'
+import { TaskNotFoundError, TaskState } from './sdk.js'
 
 /** The delays between polls of a running task, in ms. The last one repeats. */
 const POLL_DELAYS_MS = [100, 200, 400, 800, 1_600]

@@ -1,4 +1,5 @@
-import { Role, type Message, type Part, type Task } from '@a2a-js/sdk'
+import type { Message, Part, Task } from '@a2a-js/sdk'
+import { Role } from './sdk.js'
 
 /** The text of a message or artifact, without files and data. */
 export const textOf = ({ parts }: { readonly parts: readonly Part[] }): string =>

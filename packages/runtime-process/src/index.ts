@@ -1,4 +1,4 @@
-export type { AcpLimits } from './acp/acp-agent.js'
+export type { AcpLimits } from './acp/acp-limits.js'
 export { TOOL_KINDS, type PermissionPolicy } from './acp/acp-permissions.js'
 export { acpRuntime, type AcpProgram, type AcpRuntimeOptions } from './acp/acp-runtime.js'
 export type { ProgramOptions } from './named-programs.js'

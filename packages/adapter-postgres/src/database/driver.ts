@@ -1,3 +1,4 @@
+import { isMissing, needsPackage } from '@org/agent-messaging-core/runtime'
 import type pg from 'pg'
 import { PostgresOpenError } from './open-error.js'
 import { clientClass, type PostgresClient, type PostgresClientClass } from './postgres-client.js'
@@ -20,11 +21,6 @@ export const loadDriver = (): Promise<Driver> => (loading ??= load())
 
 async function load(): Promise<Driver> {
   const driver = await importDriver()
-  // A bundle of Next.js has an empty module in the place of a missing package.
-  if (driver?.Client === undefined) {
-    loading = undefined
-    throw new PostgresOpenError('a PostgreSQL database needs the package pg: npm install pg')
-  }
   const { Pool, DatabaseError, types } = driver
   return { Pool, DatabaseError, Client: clientClass(driver), types: withNumbers(types) }
 }
@@ -32,12 +28,14 @@ async function load(): Promise<Driver> {
 async function importDriver() {
   // Bundlers accept a missing package only in an `import` inside `try`.
   try {
-    return (await import('pg')).default
+    const { default: driver } = await import('pg')
+    // A bundle of Next.js has an empty module in the place of a missing package.
+    if (driver?.Client !== undefined) return driver
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND') return undefined
-    throw error
+    if (!isMissing(error, 'pg')) throw error
   }
+  loading = undefined
+  throw new PostgresOpenError(`a PostgreSQL database ${needsPackage('pg')}`)
 }
 
 /** Instants and counts are far below 2 ** 53, so `bigint` is parsed as a number. */

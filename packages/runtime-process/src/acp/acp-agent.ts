@@ -10,27 +10,12 @@ import {
 import type { AcpConnection } from './acp-connection.js'
 import { AgentTimeout, failureOf } from './acp-failure.js'
 import type { AgentInfo } from './acp-handshake.js'
+import type { AcpLimits } from './acp-limits.js'
 import { AcpSessions } from './acp-sessions.js'
 import { MessageTooLong } from './acp-stream.js'
 import { startTurn, type AcpTurn } from './acp-turn.js'
 import type { Child } from '../child.js'
 import { within } from '../within.js'
-
-export type AcpLimits = {
-  /** From the start to the end of the handshake. By default `npx` has time to fetch a package. */
-  readonly startTimeoutMs: number
-  /** Opening a session is slow for agents that read it from disk. */
-  readonly sessionTimeoutMs: number
-  /** The time to end a cancelled run. Core waits 5 s. */
-  readonly cancelGraceMs: number
-  /** From SIGTERM to SIGKILL. */
-  readonly stopGraceMs: number
-  readonly maxAnswerLength: number
-  /** How long a turn waits for the answer of a person. Later the message gets a new turn. */
-  readonly waitingTurnMs: number
-  /** More waiting turns end the oldest one. */
-  readonly maxWaitingTurns: number
-}
 
 export type AcpAgentOptions = {
   readonly limits: AcpLimits

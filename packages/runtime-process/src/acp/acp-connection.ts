@@ -1,15 +1,13 @@
-import {
-  client,
-  methods,
-  type PermissionOption,
-  type RequestPermissionRequest,
-  type RequestPermissionResponse,
-  type ToolKind,
+import type {
+  PermissionOption,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
 } from '@agentclientprotocol/sdk'
 import { parseQuestion } from '@org/agent-messaging-core/runtime'
 import { readUpdate, type AcpAnswer } from './acp-answer.js'
 import { AgentTimeout } from './acp-failure.js'
-import { decidePermission, policyOption, type PermissionPolicy } from './acp-permissions.js'
+import { decidePermission, type PermissionPolicy, type ToolKind } from './acp-permissions.js'
+import { client, methods } from './acp-sdk.js'
 import { agentStream, sentTooLong, type AgentPipes } from './acp-stream.js'
 import { permissionQuestion, readToolCall } from './acp-tool-call.js'
 import type { TurnQuestions } from './acp-turn-questions.js'
@@ -132,4 +130,16 @@ export class AcpConnection {
     this.#events.onDecision({ line, toolKind, answer: option?.kind ?? 'cancelled' })
     return option ? { outcome: { outcome: 'selected', optionId: option.optionId } } : CANCELLED
   }
+}
+
+/**
+ * Returns the option that the policy chooses, if one fits. The policy never allows permanently,
+ * because agents store that, and a stricter policy would come too late.
+ */
+function policyOption(
+  decision: 'allow' | 'deny',
+  options: readonly PermissionOption[],
+): PermissionOption | undefined {
+  const find = (kind: PermissionOption['kind']) => options.find((option) => option.kind === kind)
+  return decision === 'allow' ? find('allow_once') : (find('reject_once') ?? find('reject_always'))
 }

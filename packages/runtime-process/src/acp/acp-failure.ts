@@ -1,4 +1,3 @@
-import { RequestError } from '@agentclientprotocol/sdk'
 import {
   beginningOf,
   failedRun,
@@ -6,6 +5,7 @@ import {
   isStorableText,
   type FinishedRun,
 } from '@org/agent-messaging-core/runtime'
+import { RequestError } from './acp-sdk.js'
 import { RESPONSE_TOO_LONG } from './acp-stream.js'
 
 /** The agent did not answer a request in time. */

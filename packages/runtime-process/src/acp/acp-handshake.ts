@@ -1,12 +1,8 @@
-import {
-  methods,
-  PROTOCOL_VERSION,
-  type AuthenticateRequest,
-  type InitializeRequest,
-} from '@agentclientprotocol/sdk'
+import type { AuthenticateRequest, InitializeRequest } from '@agentclientprotocol/sdk'
 import { z } from 'zod'
 import type { AcpConnection, RequestLimits } from './acp-connection.js'
 import { InvalidResponse } from './acp-failure.js'
+import { methods, PROTOCOL_VERSION } from './acp-sdk.js'
 
 /** The agent's description of itself. */
 export type AgentInfo = {

@@ -1,4 +1,4 @@
-import type { PermissionOption, ToolKind } from '@agentclientprotocol/sdk'
+import type { ToolKind as SdkToolKind } from '@agentclientprotocol/sdk'
 
 /** The kinds of tool in the protocol. */
 export const TOOL_KINDS = [
@@ -12,7 +12,8 @@ export const TOOL_KINDS = [
   'fetch',
   'switch_mode',
   'other',
-] as const satisfies ToolKind[]
+] as const satisfies SdkToolKind[]
+export type ToolKind = (typeof TOOL_KINDS)[number]
 
 /**
  * Which tools an agent can use when it requests a permission: none, all, those that a person
@@ -32,16 +33,4 @@ export function decidePermission(
 ): 'allow' | 'deny' | 'ask' {
   if (typeof policy === 'string') return policy
   return policy.allow.includes(toolKind) ? 'allow' : (policy.otherwise ?? 'deny')
-}
-
-/**
- * Returns the option that the policy chooses, if one fits. The policy never allows permanently,
- * because agents store that, and a stricter policy would come too late.
- */
-export function policyOption(
-  decision: 'allow' | 'deny',
-  options: readonly PermissionOption[],
-): PermissionOption | undefined {
-  const find = (kind: PermissionOption['kind']) => options.find((option) => option.kind === kind)
-  return decision === 'allow' ? find('allow_once') : (find('reject_once') ?? find('reject_always'))
 }

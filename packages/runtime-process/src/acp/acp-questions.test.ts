@@ -8,7 +8,7 @@ import type {
 } from '@org/agent-messaging-core/runtime'
 import { anAgent, aRunRequest, fakeClock, unwrap } from '@org/agent-messaging-testing'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import type { AcpLimits } from './acp-agent.js'
+import type { AcpLimits } from './acp-limits.js'
 import type { PermissionPolicy } from './acp-permissions.js'
 import { acpRuntime } from './acp-runtime.js'
 

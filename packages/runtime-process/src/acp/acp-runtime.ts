@@ -1,10 +1,5 @@
-import {
-  type AgentRuntime,
-  defaultLimits,
-  failure,
-  success,
-} from '@org/agent-messaging-core/runtime'
-import type { AcpLimits } from './acp-agent.js'
+import { type AgentRuntime, failure, success } from '@org/agent-messaging-core/runtime'
+import { defaultAcpLimits, type AcpLimits } from './acp-limits.js'
 import type { PermissionPolicy } from './acp-permissions.js'
 import { namedPrograms, type ProgramOptions } from '../named-programs.js'
 import type { Program } from '../program.js'
@@ -21,23 +16,13 @@ export type AcpRuntimeOptions = ProgramOptions<AcpProgram> & {
   readonly limits?: Partial<AcpLimits>
 }
 
-const defaults: AcpLimits = {
-  startTimeoutMs: 60_000,
-  sessionTimeoutMs: 60_000,
-  cancelGraceMs: 3_000,
-  stopGraceMs: 5_000,
-  waitingTurnMs: 86_400_000,
-  maxWaitingTurns: 100,
-  maxAnswerLength: defaultLimits.responseLength,
-}
-
 /**
  * Runs agents that speak the Agent Client Protocol v1 on stdin and stdout. Each agent has one
  * process, and each session has a session of the agent. The only option is `{program}`, a
  * configured name.
  */
 export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
-  const limits = { ...defaults, ...options.limits }
+  const limits = { ...defaultAcpLimits, ...options.limits }
   const { has, optionsSchema, parseOptions, start } = namedPrograms('acp', options)
   return {
     kind: 'acp',
@@ -45,10 +30,14 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
     exclusive: true,
     has,
     optionsSchema,
-    parseOptions,
+    parseOptions: async (given) => {
+      const parts = await loadParts()
+      return parts.ok ? parseOptions(given) : parts
+    },
     start: async ({ agent }, onExit, signal) => {
-      const { AcpAgent, AcpConnection, agentExited, programEnd, reasonOf, shakeHands } =
-        await import('./acp-start.js')
+      const parts = await loadParts()
+      if (!parts.ok) return failure({ code: 'RUNTIME_EXITED', message: `the agent ${parts.error}` })
+      const { AcpAgent, AcpConnection, agentExited, programEnd, reasonOf, shakeHands } = parts.value
       const started = start(agent)
       if (!started.ok) return started
       const { program, child, log } = started.value
@@ -71,3 +60,7 @@ export function acpRuntime(options: AcpRuntimeOptions): AgentRuntime {
     },
   }
 }
+
+/** Loads the parts that need the SDK. Says what to install if the SDK is missing. */
+const loadParts = () =>
+  import('./acp-start.js').then(success, ({ message }: Error) => failure(message))

@@ -1,14 +1,10 @@
-import {
-  methods,
-  RequestError,
-  type LoadSessionRequest,
-  type NewSessionRequest,
-} from '@agentclientprotocol/sdk'
+import type { LoadSessionRequest, NewSessionRequest } from '@agentclientprotocol/sdk'
 import { isStorableText, type RunRequest, type Turn } from '@org/agent-messaging-core/runtime'
 import { z } from 'zod'
 import type { AcpConnection } from './acp-connection.js'
 import { InvalidResponse } from './acp-failure.js'
 import type { AgentInfo } from './acp-handshake.js'
+import { methods, RequestError } from './acp-sdk.js'
 
 export type AcpSessionsOptions = {
   readonly connection: Pick<AcpConnection, 'request'>

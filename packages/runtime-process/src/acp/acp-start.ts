@@ -1,4 +1,4 @@
-// The parts that need the SDK. It loads slowly, so the start of an agent loads it.
+// The parts that need the SDK. It loads slowly, so the first agent of the kind loads it.
 export { AcpAgent, agentExited, programEnd } from './acp-agent.js'
 export { AcpConnection } from './acp-connection.js'
 export { reasonOf } from './acp-failure.js'

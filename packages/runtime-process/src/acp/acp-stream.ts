@@ -1,13 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
-import {
-  CLIENT_METHODS,
-  RequestError,
-  type AnyMessage,
-  type JsonRpcId,
-  type Stream,
-} from '@agentclientprotocol/sdk'
+import type { AnyMessage, JsonRpcId, Stream } from '@agentclientprotocol/sdk'
 import { isJsonObject } from '@org/agent-messaging-core/runtime'
 import { readLines } from '../lines.js'
+import { CLIENT_METHODS, RequestError } from './acp-sdk.js'
 
 export type AgentPipes = { readonly stdin: Writable; readonly stdout: Readable }
 

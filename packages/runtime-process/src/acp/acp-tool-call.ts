@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { PermissionOption, ToolKind } from '@agentclientprotocol/sdk'
+import type { PermissionOption } from '@agentclientprotocol/sdk'
 import {
   beginningOf,
   canonicalJson,
@@ -7,6 +7,7 @@ import {
   type AskingRun,
   type Json,
 } from '@org/agent-messaging-core/runtime'
+import type { ToolKind } from './acp-permissions.js'
 
 /** The description of a tool call by the agent, short enough for a question. */
 export type ToolCall = {

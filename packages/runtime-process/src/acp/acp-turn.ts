@@ -1,9 +1,4 @@
-import {
-  methods,
-  type ContentBlock,
-  type PromptRequest,
-  type CancelNotification,
-} from '@agentclientprotocol/sdk'
+import type { CancelNotification, ContentBlock, PromptRequest } from '@agentclientprotocol/sdk'
 import {
   failedRun,
   isSameQuestion,
@@ -17,6 +12,7 @@ import { z } from 'zod'
 import { AcpAnswer } from './acp-answer.js'
 import type { AcpConnection } from './acp-connection.js'
 import { isSessionUnknown, storable, AgentTimeout } from './acp-failure.js'
+import { methods } from './acp-sdk.js'
 import type { AcpSessions } from './acp-sessions.js'
 import { TurnQuestions } from './acp-turn-questions.js'
 
