@@ -1923,8 +1923,11 @@ export interface components {
     readonly Recovery: {
       /** Format: uuid */
       readonly id: string
-      /** @enum {string} */
-      readonly status: 'running' | 'done' | 'cancelled' | 'failed'
+      /**
+       * @description `running` looks for matches. `sending` waits until each delivery is accepted or has failed.
+       * @enum {string}
+       */
+      readonly status: 'running' | 'sending' | 'done' | 'cancelled' | 'failed'
       /**
        * @description Present if the status is `failed`.
        * @enum {string}
@@ -1933,8 +1936,16 @@ export interface components {
       readonly filter: components['schemas']['RecoveryFilter']
       /** @description Deliveries that match the filter so far. */
       readonly matched: number
-      /** @description Matches that are due again. The others were due already or being sent. */
+      /** @description Matches that were made due again. The others were due already or being sent. The sum of the next five. */
       readonly redelivered: number
+      /** @description Not attempted since. */
+      readonly waiting: number
+      /** @description Attempted since, and not accepted yet. */
+      readonly failing: number
+      readonly delivered: number
+      readonly exhausted: number
+      /** @description Cancelled, erased, or made due again by a newer recovery. */
+      readonly cancelled: number
       /** Format: date-time */
       readonly createdAt: string
       /** Format: date-time */

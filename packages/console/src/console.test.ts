@@ -938,9 +938,8 @@ describe('recovering', () => {
     const place = started.headers.get('location') ?? ''
     await clock.advance(1_000)
     const last = await (await get(place, cookie)).text()
-    expect(last).toContain('450 deliveries are due again')
-    expect(last).toContain('450 of 450 matched.')
-    expect(last).toContain('<progress aria-label="Progress" max="450" value="450">')
+    expect(last).toMatch(/450 of 450 accepted by <time/)
+    expect(last).toMatch(/Matches<\/dt><dd>450</)
     expect(last).not.toContain('hx-trigger="every 1000ms"')
     expect(sender.requests).toHaveLength(sent + 450)
   })

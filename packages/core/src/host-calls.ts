@@ -12,7 +12,7 @@ import type { AnswerError, AnswerInput } from './messages/runs/answer-run.js'
 import type { PortalLink } from './operations/manage-portals.js'
 import type { AgentRuntime } from './ports/agent-runtime.js'
 import type { SignIn } from './ports/credential-store.js'
-import type { Recovery } from './ports/recovery-store.js'
+import type { RecoveryTask } from './ports/recovery-store.js'
 import type { Unavailable } from './ports/stored.js'
 
 type Failing<K extends string> = Unavailable | { readonly kind: K }
@@ -66,7 +66,7 @@ export interface HostCalls {
   /** Returns true if the visit to the console has ended. */
   isSignInOver(signIn: SignIn): Answer<boolean, Unavailable>
   /** Does a page of a running recovery. Returns undefined if this process finds no page to do. */
-  advanceRecovery(): Answer<Recovery | undefined, Unavailable>
+  advanceRecovery(): Answer<RecoveryTask | undefined, Unavailable>
   /**
    * Checks that the storage can be read and written. A check costs a commit and needs no permission,
    * so concurrent calls share one.

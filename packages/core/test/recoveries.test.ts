@@ -29,7 +29,7 @@ describe('a recovery', () => {
       projectId,
       filter: { webhookId: webhook.id },
     })
-    expect(started).toMatchObject({ state: { kind: 'running' }, matched: 0 })
+    expect(started).toMatchObject({ state: { kind: 'running' }, matched: 0, waiting: 0 })
     expect(sender.requests).toHaveLength(4)
     await clock.advance(0)
     expect(sender.requests).toHaveLength(7)
@@ -41,12 +41,17 @@ describe('a recovery', () => {
       state: { kind: 'done', finishedAt: clock.now() },
       matched: 3,
       redelivered: 3,
+      waiting: 0,
+      failing: 0,
+      delivered: 3,
+      exhausted: 0,
+      cancelled: 0,
       createdAt: clock.now(),
     })
+    await clock.advance(5_000) // until the next look
     expect(telemetry.named('recovery.finished')).toMatchObject([
-      { recoveryId: id, state: 'done', matched: 3, redelivered: 3 },
+      { recoveryId: id, state: 'done', matched: 3, redelivered: 3, delivered: 3 },
     ])
-    await clock.advance(40) // until all attempts are stored
     const all = await service.recoveries.start({ projectId, filter: { status: 'delivered' } })
     await clock.advance(0)
     expect(await stored(all.id)).toMatchObject({ matched: 4, redelivered: 4 })
@@ -80,6 +85,33 @@ describe('a recovery', () => {
     await clock.advance(5_000)
     expect(await stored(id)).toMatchObject({ state: { kind: 'done' }, matched: 2 })
     await other.stop()
+  })
+
+  it('sends until its deliveries have ended, and ends then', async () => {
+    const { service, projectId, sender, stored, clock, telemetry } = await afterFailures(2)
+    const { webhook } = await service.webhooks.create({
+      projectId,
+      url: 'https://other.example/',
+      events: ['*'],
+    })
+    await service.webhooks.update({
+      projectId,
+      webhookId: webhook.id,
+      change: { retrySchedule: [60_000] },
+    })
+    sender.script(refused(500), refused(500))
+    await service.webhooks.sendTestEvent({ projectId, webhookId: webhook.id })
+    await clock.advance(40) // until the attempt is stored
+    const { id } = await service.recoveries.start({ projectId, filter: { status: 'pending' } })
+    await clock.advance(40)
+    const sending = { state: { kind: 'sending' }, redelivered: 1, failing: 1, delivered: 0 }
+    expect(await stored(id)).toMatchObject(sending)
+    await clock.advance(5_000)
+    expect(await stored(id)).toMatchObject(sending)
+    expect(telemetry.named('recovery.finished')).toEqual([])
+    await clock.advance(120_000)
+    expect(await stored(id)).toMatchObject({ state: { kind: 'done' }, failing: 0, delivered: 1 })
+    expect(telemetry.named('recovery.finished')).toMatchObject([{ recoveryId: id, delivered: 1 }])
   })
 
   it('continues after the storage was away', async () => {
@@ -134,6 +166,7 @@ describe('a recovery', () => {
     await service.recoveries.start({ projectId })
     await service.tick({ budgetMs: 1 })
     await clock.advance(31 * 86_400_000)
+    await service.tick({ budgetMs: 1 })
     await service.tick({ budgetMs: 1 })
     expect((await service.recoveries.list({ projectId, limit: 9 })).data).toEqual([])
   })

@@ -265,7 +265,8 @@ describe('the commands on the database', SLOWLY, () => {
     expect((await cli(`deliveries show ${String(id)}`)).stdout).toContain('No attempts yet.')
     expect(await json(`deliveries cancel ${String(id)}`)).toMatchObject({ status: 'cancelled' })
     expect(await json(`deliveries recover ${String(webhook)} --status cancelled`)).toMatchObject({
-      status: 'done',
+      status: 'sending',
+      waiting: 1,
       filter: { webhookId: webhook, status: 'cancelled' },
       matched: 1,
       redelivered: 1,

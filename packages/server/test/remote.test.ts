@@ -197,7 +197,8 @@ describe.each(environments)('the commands on %s', SLOWLY, (place, environment) =
     })
     expect(await on(`deliveries cancel ${delivery}`)).toMatchObject({ status: 'cancelled' })
     expect(await on(`deliveries recover ${webhookId} --status cancelled`)).toMatchObject({
-      status: 'done',
+      status: 'sending',
+      waiting: 1,
       matched: 1,
       redelivered: 1,
     })

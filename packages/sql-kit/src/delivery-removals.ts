@@ -24,15 +24,21 @@ import {
   type Marked,
 } from './event-removals.js'
 import { all, one, run, sql, type Operation, type Runner } from './operation.js'
+import { leaveDeleted } from './redelivery.js'
 
 type Seq = { readonly seq: number }
 type Seqs = { readonly seqs: readonly number[] }
 type Before = { readonly eventsBefore: Instant }
-export type RemovedDelivery = Seq & { readonly projectId: string; readonly eventSeq: number }
+export type RemovedDelivery = Seq & {
+  readonly projectId: string
+  readonly eventSeq: number
+  readonly recoverySeq: number | null
+}
 type PrincipalDelivery = RemovedDelivery & OpenDelivery & Sending & { readonly body: string }
 
 /** The columns of a delivery `d` that is about to be deleted. */
-export const removedList = 'd.seq, d.project_id as "projectId", d.event_seq as "eventSeq"'
+export const removedList = `
+  d.seq, d.project_id as "projectId", d.event_seq as "eventSeq", d.recovery_seq as "recoverySeq"`
 export const finishedDeliveries = sql<Purge, RemovedDelivery>(
   ({ schema, lock }) => `
     select ${removedList} from ${schema}deliveries d where d.finished_at < @finishedBefore
@@ -87,6 +93,7 @@ export function* removeDeliveries(
   const events = { seqs: deliveries.map(({ eventSeq }) => eventSeq) }
   yield* lockLogs(deliveries)
   yield* lockEvents(events.seqs)
+  if (deliveries.some(({ recoverySeq }) => recoverySeq !== null)) yield* run(leaveDeleted, given)
   yield* run(removeAttempts, given)
   yield* run(remove, given)
   const deleted = yield* all(removeEvents, { ...events, eventsBefore })

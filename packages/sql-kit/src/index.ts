@@ -53,7 +53,7 @@ export {
 export { lastMove, lastSeenAt, moveTimes } from './move-times.js'
 export { keepRun, readRuns } from './past-runs.js'
 export { portalStore } from './portals.js'
-export { recoveryStore } from './recoveries.js'
+export { countedRecovery, recoveryStore, unsettledRecoveries } from './recoveries.js'
 export { deliveryLists, makeReadyToProbe } from './redelivery.js'
 export { inScope, scopeParameters } from './session-scope.js'
 export { selectWebhook, updateWebhook, webhookList } from './webhook-rows.js'

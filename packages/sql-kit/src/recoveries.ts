@@ -3,37 +3,89 @@ import {
   insertList,
   RECOVERY_COLUMNS,
   RECOVERY_UPDATE,
+  finishedAtOf,
   recoveryAfterPage,
   recoveryColumns,
   selectList,
   toRecovery,
+  toRecoveryTask,
+  type CountedRecoveryRow,
   type Instant,
   type Purge,
   type Recovery,
   type RecoveryRow,
   type RecoveryStore,
+  type RecoveryTask,
 } from '@org/agent-messaging-core/storage'
 import { record } from './audit.js'
 import { atMost, type Dialect } from './dialect.js'
-import { one, run, sql, type Operation, type Runner } from './operation.js'
+import { all, one, run, sql, type Operation, type Runner } from './operation.js'
 import { pagesOf, countIn, lockProject, type OfProject } from './pages.js'
 import { redeliver } from './redelivery.js'
 
 type Ref = OfProject & { readonly id: string }
 type Columns = Omit<RecoveryRow, 'seq'>
+type Seq = { readonly seq: number }
+type Settled = Seq &
+  Pick<Recovery, 'delivered' | 'exhausted' | 'cancelled'> & {
+    readonly state: string
+    readonly finishedAt: Instant | null
+  }
 
 const select = ({ schema }: Dialect): string =>
   `select seq, ${selectList(RECOVERY_COLUMNS)} from ${schema}recoveries`
-const ofProject = (d: Dialect): string => `${select(d)} where project_id = @projectId`
-const get = sql<Ref, RecoveryRow>((d) => `${ofProject(d)} and id = @id`)
-const lock = sql<Ref, RecoveryRow>((d) => `${get(d)} ${d.lock('update')}`)
+const lock = sql<Ref, RecoveryRow>(
+  (d) => `${select(d)} where project_id = @projectId and id = @id ${d.lock('update')}`,
+)
+
+/** The deliveries that count for a recovery `r`. */
+const counted = ({ schema }: Dialect): string =>
+  `from ${schema}deliveries d where d.recovery_seq = r.seq`
+const countOpen = (d: Dialect, which: string): string =>
+  `case when r.delivered is not null then 0 else (
+    select count(*) ${counted(d)} and d.state in ('pending', 'sending') and ${which}) end`
+const countEnded = (d: Dialect, state: string): string =>
+  `coalesce(r.${state}, (select count(*) ${counted(d)} and d.state = '${state}') + (
+    select count(*) from ${d.schema}recovery_leavers l
+    where l.recovery_seq = r.seq and l.state = '${state}')) as ${state}`
+const anOpen = (d: Dialect): string =>
+  `exists (select 1 ${counted(d)} and d.state in ('pending', 'sending'))`
+/**
+ * One statement, so that the counts are of one moment. Adding 0 keeps PostgreSQL from walking the
+ * index of all ended deliveries.
+ */
+const selectCounted = (d: Dialect): string => `
+  select r.seq, ${selectList(RECOVERY_COLUMNS, 'r')},
+    ${countOpen(d, 'd.attempt_count <= d.recovery_attempts')} as waiting,
+    ${countOpen(d, 'd.attempt_count > d.recovery_attempts')} as failing,
+    ${['delivered', 'exhausted', 'cancelled'].map((state) => countEnded(d, state)).join()},
+    case when r.state = 'sending' and not ${anOpen(d)} then (
+      select max(d.finished_at + 0) ${counted(d)}) end as "lastEndAt"
+  from ${d.schema}recoveries r`
+const ofProject = (d: Dialect): string => `${selectCounted(d)} where r.project_id = @projectId`
+export const countedRecovery = sql<Ref, CountedRecoveryRow>((d) => `${ofProject(d)} and r.id = @id`)
+export const unsettledRecoveries = sql<{ readonly limit: number }, CountedRecoveryRow>(
+  (d) => `
+    ${selectCounted(d)} where r.delivered is null and r.state <> 'running' and not ${anOpen(d)}
+    order by r.seq ${atMost('@limit')} ${d.lock('update of r skip locked')}`,
+)
+const settle = sql<Settled>(
+  ({ schema }) => `
+    update ${schema}recoveries set state = @state, finished_at = @finishedAt,
+      delivered = @delivered, exhausted = @exhausted, cancelled = @cancelled
+    where seq = @seq`,
+)
+const forgetLeavers = sql<{ readonly seqs: readonly number[] }>(
+  ({ schema, oneOf }) =>
+    `delete from ${schema}recovery_leavers where ${oneOf('recovery_seq', 'seqs', 'bigint')}`,
+)
 /** The row's lock is the claim of the page. It ends with the commit, or with the connection. */
 const next = sql<object, RecoveryRow>(
   (d) => `
-    ${select(d)} where finished_at is null order by last_page_at, seq limit 1
+    ${select(d)} where state = 'running' order by last_page_at, seq limit 1
     ${d.lock('update skip locked')}`,
 )
-const countRunning = countIn('recoveries', () => 'finished_at is null')
+const countRunning = countIn('recoveries', () => "state = 'running'")
 const webhook = sql<{ readonly webhookId: string }>(
   ({ schema, not }) =>
     `select 1 from ${schema}webhooks where id = @webhookId and ${not('is_deleted')}`,
@@ -44,16 +96,17 @@ const insert = sql<Columns>(
 const update = sql<Columns>(
   ({ schema }) => `update ${schema}recoveries set ${assignments(RECOVERY_UPDATE)} where id = @id`,
 )
-const purge = sql<Purge>(
+const purge = sql<Purge, Seq>(
   ({ schema, among }) => `
     delete from ${schema}recoveries where ${among(
       'seq',
-      `select seq from ${schema}recoveries where finished_at < @finishedBefore
+      `select seq from ${schema}recoveries
+      where finished_at < @finishedBefore and delivered is not null
       order by finished_at ${atMost('@limit')}`,
-    )}`,
+    )} returning seq`,
 )
 
-function* save(recovery: Recovery, now: Instant): Operation<Recovery> {
+function* save(recovery: RecoveryTask, now: Instant): Operation<RecoveryTask> {
   yield* run(update, recoveryColumns(recovery, now))
   return recovery
 }
@@ -61,27 +114,30 @@ function* save(recovery: Recovery, now: Instant): Operation<Recovery> {
 export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
   create: write(function* (recovery, limit, audit) {
     yield* run(lockProject, recovery)
-    if (yield* one(get, recovery)) return 'created'
+    if (yield* one(countedRecovery, recovery)) return 'created'
     if ((yield* countRunning(recovery)) >= limit) return 'limit_reached'
     yield* run(insert, recoveryColumns(recovery, recovery.createdAt))
     yield* record(audit)
     return 'created'
   }),
   get: read(function* (projectId, id) {
-    const row = yield* one(get, { projectId, id })
+    const row = yield* one(countedRecovery, { projectId, id })
     return row && toRecovery(row)
   }),
   list: read(pagesOf('recoveries', ofProject, toRecovery)),
   cancel: write(function* (projectId, id, now, audit) {
-    const row = yield* one(lock, { projectId, id })
+    const ref = { projectId, id }
+    const row = yield* one(lock, ref)
     if (row?.state !== 'running') return row && 'already_final'
     yield* record(audit)
-    return yield* save({ ...toRecovery(row), state: { kind: 'cancelled', finishedAt: now } }, now)
+    yield* save({ ...toRecoveryTask(row), state: { kind: 'cancelled', finishedAt: now } }, now)
+    const cancelled = yield* one(countedRecovery, ref)
+    return cancelled && toRecovery(cancelled)
   }),
   advance: write(function* ({ limit, now }) {
     const row = yield* one(next, {})
     if (!row) return undefined
-    const recovery = toRecovery(row)
+    const recovery = toRecoveryTask(row)
     const { id, projectId, filter, cursor, createdAt } = recovery
     const { webhookId } = filter
     if (webhookId !== undefined && !(yield* one(webhook, { webhookId }))) {
@@ -89,9 +145,28 @@ export const recoveryStore = ({ read, write }: Runner): RecoveryStore => ({
       return yield* save({ ...recovery, state }, now)
     }
     const page = { limit, ...(cursor !== undefined && { cursor }) }
-    const recovered = yield* redeliver({ ...filter, projectId }, page, now)
-    const progress = recoveryAfterPage(recovery, recovered, now)
+    const recovered = yield* redeliver({ ...filter, projectId }, page, now, undefined, row.seq)
+    const progress = recoveryAfterPage(recovery, recovered)
     return yield* save({ id, projectId, filter, createdAt, ...progress }, now)
   }),
-  purge: write((before) => run(purge, before)),
+  settle: write(function* (step) {
+    const settled = (yield* all(unsettledRecoveries, step)).map((row) => ({
+      row,
+      recovery: toRecovery(row),
+    }))
+    for (const { row, recovery } of settled) {
+      const { seq } = row
+      const { state, delivered, exhausted, cancelled } = recovery
+      const finishedAt = finishedAtOf(state)
+      yield* run(settle, { seq, state: state.kind, finishedAt, delivered, exhausted, cancelled })
+    }
+    const seqs = settled.map(({ row }) => row.seq)
+    if (seqs.length > 0) yield* run(forgetLeavers, { seqs })
+    return settled.map(({ recovery }) => recovery)
+  }),
+  purge: write(function* (before) {
+    const seqs = (yield* all(purge, before)).map(({ seq }) => seq)
+    if (seqs.length > 0) yield* run(forgetLeavers, { seqs })
+    return seqs.length
+  }),
 })

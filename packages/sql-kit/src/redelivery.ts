@@ -11,6 +11,7 @@ import {
 import { record } from './audit.js'
 import { deliveryBacklog } from './backlogs.js'
 import { deliveryDetail, lastFailures, listDeliveries } from './delivery-lists.js'
+import type { Dialect } from './dialect.js'
 import { run, sql, type Operation, type Runner } from './operation.js'
 
 type Circuits = { readonly webhookIds: readonly string[]; readonly now: Instant }
@@ -30,6 +31,9 @@ const makeDue = sql<{ readonly changes: string }>(
   ({ schema, setState, records }) => `
     update ${schema}deliveries as d
     set ${setState('pending')}, step = next.step, due_at = next.due_at, resume_at = next.resume_at,
+      recovery_seq = coalesce(next.recovery_seq, d.recovery_seq),
+      recovery_attempts = case when next.recovery_seq is null then d.recovery_attempts
+        else d.attempt_count end,
       finished_at = null, cancelled_reason = null,
       order_key = case when next.keeps_order then d.order_key end
     from ${records('changes', {
@@ -38,6 +42,7 @@ const makeDue = sql<{ readonly changes: string }>(
       due_at: 'bigint',
       resume_at: 'bigint',
       keeps_order: 'boolean',
+      recovery_seq: 'bigint',
     })} as next where d.id = next.id`,
 )
 
@@ -46,12 +51,30 @@ export function* makeReadyToProbe(webhookIds: readonly string[], now: Instant): 
   if ((yield* run(lockCircuits, circuits)) > 0) yield* run(readyToProbe, circuits)
 }
 
-/** `DeliveryStore.redeliver`. */
+/**
+ * Lets older recoveries keep the count of deliveries `d` that a newer one counts, or that are about
+ * to be deleted. A new row waits for no page of the older recovery.
+ */
+const leave = <P extends object>(which: (d: Dialect) => string) =>
+  sql<P>(
+    (d) => `
+      insert into ${d.schema}recovery_leavers (recovery_seq, state)
+      select d.recovery_seq, case when d.finished_at is null then 'cancelled' else d.state end
+      from ${d.schema}deliveries d ${d.join} ${d.schema}recoveries r on r.seq = d.recovery_seq
+      where ${which(d)} and r.delivered is null`,
+  )
+const leaveForNewer = leave<{ readonly ids: readonly string[] }>((d) => d.oneOf('d.id', 'ids'))
+export const leaveDeleted = leave<{ readonly seqs: readonly number[] }>((d) =>
+  d.oneOf('d.seq', 'seqs', 'bigint'),
+)
+
+/** `DeliveryStore.redeliver`. A recovery counts the deliveries from then on. */
 export function* redeliver(
   filter: RedeliverFilter,
   page: PageOf,
   now: Instant,
   audit?: AuditEntry,
+  recoverySeq?: number,
 ): Operation<Redelivered> {
   const { data, nextCursor } = yield* listDeliveries({ ...filter, lock: true }, page)
   yield* makeReadyToProbe([...new Set(data.map(({ webhookId }) => webhookId))], now)
@@ -60,8 +83,10 @@ export function* redeliver(
     if (!next) return []
     const { step, nextAttemptAt, resumeAt } = next
     const keeps_order = keepsOrder(state)
-    return [{ id, step, due_at: nextAttemptAt, resume_at: resumeAt, keeps_order }]
+    const recovery_seq = recoverySeq
+    return [{ id, step, due_at: nextAttemptAt, resume_at: resumeAt, keeps_order, recovery_seq }]
   })
+  if (recoverySeq !== undefined) yield* run(leaveForNewer, { ids: changed.map(({ id }) => id) })
   yield* run(makeDue, { changes: JSON.stringify(changed) })
   if (changed.length > 0) yield* record(audit)
   return { matched: data.length, count: changed.length, nextCursor }
@@ -75,5 +100,5 @@ export const deliveryLists = ({
   list: read((filter, page) => listDeliveries(filter, page)),
   lastFailures: read(lastFailures),
   backlog: read(deliveryBacklog),
-  redeliver: write(redeliver),
+  redeliver: write((filter, page, now, audit) => redeliver(filter, page, now, audit)),
 })

@@ -14,7 +14,7 @@ import {
   type Webhook,
   untried,
   type Project,
-  type Recovery,
+  type RecoveryTask,
   type NewMessage,
 } from '@org/agent-messaging-core/storage'
 import { agentDefaults, type RunRequest } from '@org/agent-messaging-core/runtime'
@@ -166,7 +166,7 @@ export const anAuditEntry = (entry: Partial<AuditEntry> = {}): AuditEntry => ({
 })
 
 /** A running recovery of exhausted deliveries, before its first page. */
-export const aRecovery = (recovery: Partial<Recovery> = {}): Recovery => ({
+export const aRecovery = (recovery: Partial<RecoveryTask> = {}): RecoveryTask => ({
   id: ids.next(),
   projectId: PROJECT_ID,
   filter: { status: 'exhausted', createdBefore: BUILT_AT + 1 },

@@ -40,15 +40,22 @@ describe('POST /v1/recoveries', () => {
       },
       matched: 0,
       redelivered: 0,
+      waiting: 0,
+      failing: 0,
+      delivered: 0,
+      exhausted: 0,
+      cancelled: 0,
       createdAt: '2030-01-01T00:00:00.000Z',
     }
     expect([started.status, started.json]).toEqual([202, recovery])
     await clock.until(() => sender.requests.length === 2)
+    await clock.advance(40) // until the attempt is stored
     const done = {
       ...recovery,
       status: 'done',
       matched: 1,
       redelivered: 1,
+      delivered: 1,
       finishedAt: '2030-01-01T00:00:00.000Z',
     }
     expect((await ask('GET', `/v1/recoveries/${started.json.id}`)).json).toEqual(done)

@@ -27,7 +27,11 @@ const newRecovery = fieldsOf(
 const recoverySchema = z
   .object({
     id: uuid,
-    status: z.enum(['running', 'done', 'cancelled', 'failed']),
+    status: z
+      .enum(['running', 'sending', 'done', 'cancelled', 'failed'])
+      .describe(
+        '`running` looks for matches. `sending` waits until each delivery is accepted or has failed.',
+      ),
     failure: z.enum(['webhook_deleted']).optional().describe('Present if the status is `failed`.'),
     filter: z
       .object({
@@ -41,8 +45,14 @@ const recoverySchema = z
       .meta({ id: 'RecoveryFilter' }),
     matched: count.describe('Deliveries that match the filter so far.'),
     redelivered: count.describe(
-      'Matches that are due again. The others were due already or being sent.',
+      'Matches that were made due again. The others were due already or being sent. The sum of the ' +
+        'next five.',
     ),
+    waiting: count.describe('Not attempted since.'),
+    failing: count.describe('Attempted since, and not accepted yet.'),
+    delivered: count,
+    exhausted: count,
+    cancelled: count.describe('Cancelled, erased, or made due again by a newer recovery.'),
     createdAt: at,
     finishedAt: at.optional(),
   })
@@ -52,9 +62,10 @@ const recoveryBody = ({
   id,
   state,
   filter: { createdAfter, createdBefore, ...filter },
-  matched,
-  redelivered,
   createdAt,
+  projectId: _,
+  cursor: __,
+  ...counts
 }: Recovery): BodyOf<typeof recoverySchema> => ({
   id,
   status: state.kind,
@@ -64,10 +75,9 @@ const recoveryBody = ({
     createdAfter: toIsoIfSet(createdAfter),
     createdBefore: toIso(createdBefore),
   },
-  matched,
-  redelivered,
+  ...counts,
   createdAt: toIso(createdAt),
-  ...(state.kind !== 'running' && { finishedAt: toIso(state.finishedAt) }),
+  ...('finishedAt' in state && { finishedAt: toIso(state.finishedAt) }),
 })
 
 export const recoveryRoutes = (d: HttpDeps) => {
@@ -124,7 +134,7 @@ export const recoveryRoutes = (d: HttpDeps) => {
         {
           operationId: 'cancelRecovery',
           summary: 'Cancel a running recovery',
-          description: 'Deliveries that are due again stay due.',
+          description: 'Ends the search. Deliveries that are due again stay due.',
           refusals: ['recovery_not_found', 'recovery_final'],
           answer: recovery,
         },

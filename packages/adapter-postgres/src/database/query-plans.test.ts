@@ -5,6 +5,7 @@ import {
   type RedeliverFilter,
 } from '@org/agent-messaging-core/storage'
 import {
+  countedRecovery,
   deliveryListSql as deliveryList,
   messageListSql as messageList,
   failuresOf,
@@ -16,6 +17,7 @@ import {
   principalDeliveries,
   principalEvents,
   principalMessages,
+  unsettledRecoveries,
 } from '@org/agent-messaging-sql-kit'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -61,11 +63,13 @@ const FILL = `
     select 'w' || n, 'p' || 1 + n % 100, '', '', '', false, 'none', false, 0, 0, 0, 0, false from generate_series(1, 500) n;
   insert into agent_messaging.events (id, project_id, position, has_deliveries, message_id, session_id, name, body, created_at)
     select n, 'p' || 1 + n % 100, case when n < 19900 then n end, n % 500 > 0, 'm' || n, 's' || n % 1000, 'message.responded', '', n from generate_series(1, 20000) n;
-  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, created_at)
+  insert into agent_messaging.deliveries (id, project_id, webhook_seq, event_seq, state, step, attempt_count, due_at, lease, finished_at, recovery_seq, recovery_attempts, created_at)
     select n, 'p' || 1 + n % 100, 1 + n % 500, n, case when n % 1000 = 0 then 'pending' else 'delivered' end, 0, 1,
-      case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, n from generate_series(1, 20000) n;
+      case when n % 1000 = 0 then n end, 0, case when n % 1000 > 0 then n end, case when n % 3 = 0 then 1 + n % 200 end, 0, n from generate_series(1, 20000) n;
   insert into agent_messaging.attempts (delivery_seq, attempt_number, started_at, duration_ms, outcome, failed_webhook_seq)
     select n, 1, n, 1, '', case when n % 2 = 0 then 1 + n % 500 end from generate_series(1, 20000) n;
+  insert into agent_messaging.recoveries (id, project_id, filter, state, matched, redelivered, delivered, last_page_at, created_at)
+    select 'r' || n, 'p' || 1 + n % 100, '', 'sending', 1, 1, case when n > 2 then 1 end, n, n from generate_series(1, 5000) n;
   insert into agent_messaging.event_logs (project_id, last_position, floor) select 'p' || n, 20000, 0 from generate_series(1, 100) n;
   analyze`
 
@@ -166,6 +170,18 @@ it.each<[string, string, Sql<never>, Record<string, unknown>]>([
     'attempts_failed',
     sql(failuresOf(dialect)),
     { projectId: 'p1', webhookIds: Array.from({ length: 100 }, (_, n) => `w${n}`) },
+  ],
+  [
+    'count the deliveries of a recovery',
+    'deliveries_recovery',
+    sql(countedRecovery(dialect)),
+    { projectId: 'p1', id: 'r1' },
+  ],
+  [
+    'find the recoveries that have ended',
+    'recoveries_unsettled',
+    sql(unsettledRecoveries(dialect)),
+    { limit: 20 },
   ],
   [
     'purge deliveries',

@@ -304,6 +304,9 @@ create table agent_messaging.deliveries (
   finished_at bigint,
   cancelled_reason text,
   order_key text collate "C",
+  -- The newest recovery that made the delivery due, and the number of attempts before that.
+  recovery_seq bigint,
+  recovery_attempts integer,
   created_at bigint not null
 ) with (autovacuum_vacuum_scale_factor = 0.05);
 -- First attempts come apart from retries, so that due ones of either kind are found at once.
@@ -318,11 +321,15 @@ create index deliveries_waiting on agent_messaging.deliveries (project_id, creat
   where due_at = 9007199254740991;
 create index deliveries_order on agent_messaging.deliveries (order_key, seq)
   where order_key is not null and finished_at is null;
+create index deliveries_recovery on agent_messaging.deliveries
+  (recovery_seq, state, attempt_count, recovery_attempts, finished_at)
+  where recovery_seq is not null;
 create index deliveries_finished on agent_messaging.deliveries (finished_at)
   where finished_at is not null;
 
--- Tasks that redeliver the matches of a filter. A running one has finished_at null, and continues
--- after the delivery page_cursor. The last page orders the turns of running tasks.
+-- Tasks that redeliver the matches of a filter. A running one continues after the delivery
+-- page_cursor. The last page orders the turns of running tasks. The counts of ended deliveries are
+-- null until the task is settled.
 create table agent_messaging.recoveries (
   seq bigint generated always as identity primary key,
   id text collate "C" not null unique,
@@ -332,6 +339,9 @@ create table agent_messaging.recoveries (
   failure text,
   matched bigint not null,
   redelivered bigint not null,
+  delivered bigint,
+  exhausted bigint,
+  cancelled bigint,
   page_cursor text collate "C",
   last_page_at bigint not null,
   finished_at bigint,
@@ -339,9 +349,19 @@ create table agent_messaging.recoveries (
 );
 create index recoveries_project on agent_messaging.recoveries (project_id, seq);
 create index recoveries_running on agent_messaging.recoveries (last_page_at, seq)
-  where finished_at is null;
+  where state = 'running';
+create index recoveries_unsettled on agent_messaging.recoveries (seq)
+  where delivered is null and state <> 'running';
 create index recoveries_finished on agent_messaging.recoveries (finished_at)
   where finished_at is not null;
+
+-- Deliveries that a newer recovery made due, or that were deleted, until their recovery is settled.
+create table agent_messaging.recovery_leavers (
+  seq bigint generated always as identity primary key,
+  recovery_seq bigint not null,
+  state text not null
+);
+create index recovery_leavers_recovery on agent_messaging.recovery_leavers (recovery_seq, state);
 
 -- The log of changes. An entry names fields, never values.
 create table agent_messaging.audit_log (

@@ -64,7 +64,7 @@ it('the next webhook to send to is found by descents of the same index and by si
 
 /**
  * The allowed scans: all agents, pending erasures, deleted webhooks, a list in a parameter, and
- * the webhooks that a claim has visited. A page takes the first running recovery, and the sweep
+ * the webhooks that a claim has visited. A page takes the first running recovery, a settlement the first others, and the sweep
  * the first deleted hook. The backlog counts all open rows. The sweep of a disabled webhook counts
  * a bounded subquery. A jump of the clock moves the times of all open rows, of all webhooks and of
  * all listeners. Counts read the entries that no process has folded yet, the rows found, and the
@@ -84,6 +84,7 @@ const SCANS = [
   'SCAN deliveries USING COVERING INDEX deliveries_waiting',
   'SCAN q',
   'SCAN recoveries USING INDEX recoveries_running',
+  'SCAN r USING INDEX recoveries_unsettled',
   'SCAN s USING INDEX sessions_due',
   'SCAN found',
   'SCAN queues',

@@ -39,6 +39,7 @@ const TABLES = [
   'header_names',
   'attempts',
   'recoveries',
+  'recovery_leavers',
   'audit_log',
   'portal_sessions',
   'count_entries',

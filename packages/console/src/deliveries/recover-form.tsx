@@ -2,6 +2,7 @@ import type { Recovery, Webhook } from '@org/agent-messaging-core'
 import {
   type Count,
   countText,
+  Facts,
   formatCount,
   FullTime,
   type Label,
@@ -133,7 +134,11 @@ export function Recoveries({ recoveries, webhooks }: RecoveriesProps) {
         State: ({ state }) => <Status {...recoveryLabel[state.kind]} />,
         Webhook: ({ filter: { webhookId } }) =>
           webhookId === undefined ? 'all' : (names.get(webhookId) ?? webhookId),
-        'Due again': { class: 'number', cell: ({ redelivered }) => formatCount(redelivered) },
+        Accepted: {
+          class: 'number',
+          cell: ({ delivered, redelivered }) =>
+            `${formatCount(delivered)} of ${formatCount(redelivered)}`,
+        },
       }}
     />
   )
@@ -145,30 +150,42 @@ type RecoveryPageProps = {
   readonly total: number | undefined
 }
 
-/** Shows the progress of a recovery. A running one is shown again every second. */
-export function RecoveryPage({ recovery, total }: RecoveryPageProps) {
+/** Shows the progress of a recovery. One that has not ended is shown again every second. */
+export function RecoveryPage({ recovery, total = 0 }: RecoveryPageProps) {
   const path = pathOf(useView().c)
   const { id, state, matched, redelivered, createdAt, filter } = recovery
   const isRunning = state.kind === 'running'
+  const isOpen = isRunning || state.kind === 'sending'
+  const ended = redelivered - recovery.waiting - recovery.failing
+  const [value, max] = isRunning ? [matched, Math.max(total, matched)] : [ended, redelivered]
+  const some = (count: number) => count > 0 && formatCount(count)
   return (
-    <div class="narrow card stack" {...(isRunning ? refreshed('recovery', 1_000, path) : {})}>
+    <div class="narrow card stack" {...(isOpen ? refreshed('recovery', 1_000, path) : {})}>
       <h1>Recover deliveries</h1>
       <p role="status" class="big">
-        {countText({ count: redelivered, isAll: true }, 'delivery is', 'deliveries are')} due again
+        {formatCount(recovery.delivered)} of {formatCount(redelivered)} accepted
+        {state.kind === 'done' && (
+          <>
+            {' by '}
+            <FullTime at={state.finishedAt} />
+          </>
+        )}
       </p>
-      {total !== undefined && (
-        <progress aria-label="Progress" max={Math.max(total, matched)} value={matched} />
-      )}
-      <p class="muted">
-        {formatCount(matched)}
-        {total !== undefined && ` of ${formatCount(Math.max(total, matched))}`}{' '}
-        {isRunning ? (matched === 1 && total === undefined ? 'matches' : 'match') : 'matched'}
-        {isRunning && ' so far'}.
-        {matched > redelivered && ' The others were due already or being sent.'}
-      </p>
+      {isOpen && max > 0 && <progress aria-label="Progress" max={max} value={value} />}
+      <Facts
+        isCard={false}
+        facts={{
+          Matches: `${formatCount(matched)}${isRunning ? ' so far' : ''}`,
+          'Due already or being sent': some(matched - redelivered),
+          'Waiting for their attempt': some(recovery.waiting),
+          'Failing, with retries left': some(recovery.failing),
+          'Out of retries': some(recovery.exhausted),
+          'Cancelled or erased': some(recovery.cancelled),
+        }}
+      />
       <p>
         <Status {...recoveryLabel[state.kind]} /> Started <FullTime at={createdAt} />.
-        {isRunning && ' The server continues without this page.'}
+        {isOpen && ' The server continues without this page.'}
       </p>
       {isRunning && (
         <Post to={`/recoveries/${id}/cancel`} id="cancel">
@@ -176,7 +193,7 @@ export function RecoveryPage({ recovery, total }: RecoveryPageProps) {
         </Post>
       )}
       <p class="buttons">
-        {isRunning && (
+        {isOpen && (
           <a class="button" href={path}>
             Reload
           </a>
@@ -196,7 +213,8 @@ export function RecoveryPage({ recovery, total }: RecoveryPageProps) {
 }
 
 const recoveryLabel: Readonly<Record<Recovery['state']['kind'], Label>> = {
-  running: { tone: 'busy', text: 'running' },
+  running: { tone: 'busy', text: 'looking for matches' },
+  sending: { tone: 'busy', text: 'sending' },
   done: { tone: 'good', text: 'done' },
   cancelled: { tone: 'idle', text: 'cancelled' },
   failed: { tone: 'bad', text: 'failed, because the webhook was deleted' },

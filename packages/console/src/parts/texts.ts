@@ -8,7 +8,7 @@ const texts: Partial<ByKind<ServiceError, string>> = {
   message_not_found: 'This message does not exist',
   webhook_not_found: 'This webhook does not exist',
   recovery_not_found: 'This recovery does not exist',
-  recovery_final: 'The recovery has ended already',
+  recovery_final: 'The recovery has found all matches already',
   too_many_recoveries: 'Too many recoveries are running. Wait, or cancel one',
   delivery_not_found: 'This delivery does not exist',
   agent_busy: 'This agent has messages that are waiting or running',

@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../domain/access/audit.js'
 import type { Instant } from '../domain/values/instant.js'
-import type { RecoveryProgress } from '../domain/webhooks/recovery.js'
+import type { RecoveryCounts, RecoveryProgress } from '../domain/webhooks/recovery.js'
 import type { DeliveryFilter } from './delivery-store.js'
 import type { Page, PageOf, Purge, Stored } from './stored.js'
 
@@ -10,7 +10,11 @@ export interface RecoveryStore {
    * Creates the recovery. Returns `limit_reached` if the project has `limit` running recoveries
    * already.
    */
-  create(recovery: Recovery, limit: number, audit?: AuditEntry): Stored<'created' | 'limit_reached'>
+  create(
+    recovery: RecoveryTask,
+    limit: number,
+    audit?: AuditEntry,
+  ): Stored<'created' | 'limit_reached'>
   get(projectId: string, id: string): Stored<Recovery | undefined>
   /** Lists recoveries, newest first. */
   list(projectId: string, page: PageOf): Stored<Page<Recovery>>
@@ -24,16 +28,26 @@ export interface RecoveryStore {
   /**
    * Redelivers the next page, as `DeliveryStore.redeliver` does, of the running recovery whose last
    * page is the oldest. Stores the progress of `recoveryAfterPage` in the same commit, so no number
-   * of processes, crashes and repeated calls does a page twice. Fails a recovery whose webhook is
-   * deleted. Returns the recovery after the page, or undefined if none is running here. A recovery
-   * whose page another process does now is skipped.
+   * of processes, crashes and repeated calls does a page twice. From this commit on, the recovery
+   * counts the deliveries that are due again, and no older recovery does. Fails a recovery whose
+   * webhook is deleted. Returns the recovery after the page, or undefined if none is running here. A
+   * recovery whose page another process does now is skipped.
    */
-  advance(step: { readonly limit: number; readonly now: Instant }): Stored<Recovery | undefined>
-  /** Deletes final recoveries. Returns their number. */
+  advance(step: { readonly limit: number; readonly now: Instant }): Stored<RecoveryTask | undefined>
+  /**
+   * Stores the counts of up to `limit` recoveries that do not run and have no open delivery, and
+   * ends them as `recoveryState` says. Later changes of their deliveries do not change the counts.
+   * Returns these recoveries.
+   */
+  settle(step: { readonly limit: number }): Stored<readonly Recovery[]>
+  /** Deletes settled recoveries. Returns their number. */
   purge(purge: Purge): Stored<number>
 }
 
-export type Recovery = RecoveryProgress & {
+/** The reads return the counts and the state of their moment. */
+export type Recovery = RecoveryTask & RecoveryCounts
+
+export type RecoveryTask = RecoveryProgress & {
   readonly id: string
   readonly projectId: string
   readonly filter: RecoveryFilter

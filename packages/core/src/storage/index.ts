@@ -61,7 +61,12 @@ export {
   type PastRun,
 } from '../domain/messages/past-run.js'
 export type { RunError } from '../domain/messages/run.js'
-export { recoveryAfterPage, type ResponseClass } from '../domain/webhooks/recovery.js'
+export {
+  recoveryAfterPage,
+  recoveryState,
+  type RecoveryCounts,
+  type ResponseClass,
+} from '../domain/webhooks/recovery.js'
 export { ShortLivedMap } from '../domain/values/short-lived-map.js'
 export type { Sealed } from '../domain/values/sealed.js'
 export type { TraceContext } from '../domain/messages/trace.js'
@@ -175,7 +180,7 @@ export type {
   SessionsOf,
 } from '../ports/message-store.js'
 export { failure, success, type PortResult } from '../ports/port-result.js'
-export type { Recovery, RecoveryStore } from '../ports/recovery-store.js'
+export type { Recovery, RecoveryStore, RecoveryTask } from '../ports/recovery-store.js'
 export type { ResponseSignal } from '../ports/response-signal.js'
 export type { AcceptStores, HostTransaction, Storage, TakenOver } from '../ports/storage.js'
 export { CALLER_LEFT, CLOSED } from '../ports/stored.js'
@@ -280,8 +285,11 @@ export {
 export {
   RECOVERY_COLUMNS,
   RECOVERY_UPDATE,
+  finishedAtOf,
   recoveryColumns,
   toRecovery,
+  toRecoveryTask,
+  type CountedRecoveryRow,
   type RecoveryRow,
 } from './recovery-row.js'
 export { resealRows, toPage, toTrace, traceColumn } from './rows.js'

@@ -1,8 +1,16 @@
-import type { RecoveryState } from '../domain/webhooks/recovery.js'
-import type { Recovery, RecoveryFilter } from '../ports/recovery-store.js'
+import {
+  recoveryState,
+  type RecoveryCounts,
+  type RecoveryState,
+} from '../domain/webhooks/recovery.js'
+import type { Recovery, RecoveryFilter, RecoveryTask } from '../ports/recovery-store.js'
 
 /** `lastPageAt` gives the running recoveries their turns. At first it is the creation time. */
 export type RecoveryRow = ReturnType<typeof recoveryColumns> & { readonly seq: number }
+
+/** `lastEndAt` is the last end of a delivery. Null if it is not needed. */
+export type CountedRecoveryRow = RecoveryRow &
+  RecoveryCounts & { readonly lastEndAt: number | null }
 
 export const RECOVERY_COLUMNS = [
   'id',
@@ -29,7 +37,7 @@ export const RECOVERY_UPDATE = [
   'finishedAt',
 ] as const satisfies readonly (keyof RecoveryRow)[]
 
-export const toRecovery = (row: Omit<RecoveryRow, 'seq'>): Recovery => ({
+export const toRecoveryTask = (row: Omit<RecoveryRow, 'seq'>): RecoveryTask => ({
   id: row.id,
   projectId: row.projectId,
   filter: JSON.parse(row.filter) as RecoveryFilter,
@@ -40,8 +48,16 @@ export const toRecovery = (row: Omit<RecoveryRow, 'seq'>): Recovery => ({
   createdAt: row.createdAt,
 })
 
+export function toRecovery(row: CountedRecoveryRow): Recovery {
+  const task = toRecoveryTask(row)
+  const { waiting, failing, delivered, exhausted, cancelled } = row
+  const counts = { waiting, failing, delivered, exhausted, cancelled }
+  const lastEndAt = Math.max(row.lastPageAt, row.lastEndAt ?? 0)
+  return { ...task, ...counts, state: recoveryState(task.state, counts, lastEndAt) }
+}
+
 /** `now` is the time of the commit. */
-export const recoveryColumns = (recovery: Recovery, now: number) => ({
+export const recoveryColumns = (recovery: RecoveryTask, now: number) => ({
   id: recovery.id,
   projectId: recovery.projectId,
   filter: JSON.stringify(recovery.filter),
@@ -51,13 +67,17 @@ export const recoveryColumns = (recovery: Recovery, now: number) => ({
   redelivered: recovery.redelivered,
   pageCursor: recovery.cursor ?? null,
   lastPageAt: now,
-  finishedAt: recovery.state.kind === 'running' ? null : recovery.state.finishedAt,
+  finishedAt: finishedAtOf(recovery.state),
   createdAt: recovery.createdAt,
 })
+
+export const finishedAtOf = (state: RecoveryState): number | null =>
+  'finishedAt' in state ? state.finishedAt : null
 
 function toState({ state: kind, finishedAt, failure }: Omit<RecoveryRow, 'seq'>): RecoveryState {
   switch (kind) {
     case 'running':
+    case 'sending':
       return { kind }
     case 'done':
     case 'cancelled':

@@ -4,7 +4,11 @@ import { fail } from '../domain/values/fail.js'
 import { broken } from '../domain/values/input-rules.js'
 import { ofPage, type ListInput } from '../domain/values/page-rules.js'
 import { rulesOf } from '../domain/values/setting.js'
-import { recoverySettings, type RecoverySettings } from '../domain/webhooks/recovery.js'
+import {
+  NOTHING_SENT,
+  recoverySettings,
+  type RecoverySettings,
+} from '../domain/webhooks/recovery.js'
 import type { Recovery } from '../ports/recovery-store.js'
 import type { Changing, Reading } from '../platform.js'
 import type { Needs } from './context.js'
@@ -29,6 +33,7 @@ export const startRecovery =
       if (webhookId !== undefined) yield* getWebhook(d)({ projectId, webhookId })
       const now = d.clock.now()
       const recovery: Recovery = {
+        ...NOTHING_SENT,
         id: d.ids.next(),
         projectId,
         filter: { ...filter, status, createdBefore: Math.min(createdBefore, now + 1) },

@@ -1,15 +1,15 @@
 import type { Platform } from '../platform.js'
 import { createLoop } from '../pacing/loop.js'
-import { reportUnavailable } from '../pacing/report-unavailable.js'
-import type { Recovery } from '../ports/recovery-store.js'
+import { reportUnavailable, valueOr } from '../pacing/report-unavailable.js'
+import type { Recovery, RecoveryTask } from '../ports/recovery-store.js'
 import type { DeliverySender } from './delivery-sender.js'
 import { chain, type Chained } from '../pacing/chain.js'
 
-/** Does the pages of running recoveries. Any number of processes can do so at the same time. */
+/** Does the pages of running recoveries, and settles the others. Any number of processes can do so at the same time. */
 export type RecoveryRunner = {
   wake(): void
   /** Does the next page. Returns its recovery, or undefined if no page is left. */
-  advance(): Chained<Recovery | undefined>
+  advance(): Chained<RecoveryTask | undefined>
   /** Does a few pages. */
   tick(): Promise<{ readonly isDone: boolean }>
   start(): void
@@ -21,6 +21,7 @@ const INTERVAL_MS = 5_000
 /** Deliveries per commit. Other writes run between two commits. */
 const PAGE = 200
 const MOST_PAGES = 10
+const MOST_SETTLED = 20
 
 export function createRecoveryRunner(
   d: Pick<Platform, 'storage' | 'clock' | 'telemetry' | 'stopping'>,
@@ -28,22 +29,24 @@ export function createRecoveryRunner(
 ): RecoveryRunner {
   const loop = createLoop(d, 'recoveries', INTERVAL_MS, tick)
 
-  const advance = (): Chained<Recovery | undefined> =>
+  const advance = (): Chained<RecoveryTask | undefined> =>
     chain(d.storage.recoveries.advance({ limit: PAGE, now: d.clock.now() })).map((recovery) => {
-      if (recovery) report(recovery)
+      if (recovery) deliverySender.wake()
       return recovery
     })
 
-  function report({ id, projectId, state, matched, redelivered }: Recovery): void {
-    deliverySender.wake()
-    if (state.kind === 'running') return
-    const counts = { matched, redelivered }
+  async function settle(): Promise<void> {
+    const settled = await d.storage.recoveries.settle({ limit: MOST_SETTLED })
+    valueOr(d, settled, []).forEach(report)
+  }
+
+  function report({ id, projectId, filter: _, createdAt: __, state, ...counts }: Recovery): void {
     d.telemetry.record({
       name: 'recovery.finished',
       recoveryId: id,
       projectId,
-      state: state.kind,
       ...counts,
+      state: state.kind,
     })
   }
 
@@ -51,7 +54,9 @@ export function createRecoveryRunner(
     for (let pages = 0; pages < MOST_PAGES && !d.stopping.aborted; pages++) {
       const advanced = await advance()
       if (advanced.isErr()) reportUnavailable(d, advanced.error)
-      if (advanced.isErr() || !advanced.value) return { isDone: true }
+      else if (advanced.value) continue
+      else await settle()
+      return { isDone: true }
     }
     // A stopping service would look again without end.
     if (d.stopping.aborted) return { isDone: true }

@@ -21,6 +21,7 @@ type Recovery = {
   readonly status: string
   readonly matched: number
   readonly redelivered: number
+  readonly delivered: number
 }
 
 const jsonOf = async <T>(response: Promise<Response>): Promise<T> =>
@@ -119,10 +120,12 @@ it('a recovery continues after a kill, and two processes do each page once', asy
       one.start(),
       fetch(`${other.url}/api/cron/webhooks`, { method: 'POST', headers }),
     ])
-    expect(await until(async () => (await read()).status === 'done')).toBe(true)
+    expect(await until(async () => (await read()).status !== 'running')).toBe(true)
     expect(await read()).toMatchObject({ matched: COUNT, redelivered: COUNT })
     const received = () => new Set(hook.received.map((got) => got.headers['x-service-delivery']))
     expect(await until(() => received().size === COUNT, 60_000)).toBe(true)
+    expect(await until(async () => (await read()).status === 'done', 60_000)).toBe(true)
+    expect(await read()).toMatchObject({ redelivered: COUNT, delivered: COUNT })
   } finally {
     await other.dispose()
     await one.dispose()

@@ -43,7 +43,15 @@ import {
 } from '@org/agent-messaging-core/storage'
 import { circuitAt } from '@org/agent-messaging-core'
 import { recorded } from './memory-audit.js'
-import { dueAt, finishedAt, isOpen, isRetry, matches } from './memory-delivery-rows.js'
+import {
+  dueAt,
+  finishedAt,
+  isOpen,
+  isRetry,
+  leaveRecovery,
+  matches,
+  removeDelivery,
+} from './memory-delivery-rows.js'
 import { eraseLoggedEvents, purgeLoggedEvents } from './memory-events.js'
 import { ofProject, type DeliveryRow, type Immediate, type Memory } from './memory.js'
 import { bodyOf, claimDelivery, publish, publishOne } from './memory-outbox.js'
@@ -93,7 +101,14 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     return publishOne(this.#memory, event, webhook, deliveryId).delivery
   }
 
-  redeliver(filter: RedeliverFilter, page: PageOf, now: Instant, audit?: AuditEntry): Redelivered {
+  /** `recoveryId`: the recovery that counts the deliveries from then on. */
+  redeliver(
+    filter: RedeliverFilter,
+    page: PageOf,
+    now: Instant,
+    audit?: AuditEntry,
+    recoveryId?: string,
+  ): Redelivered {
     const ofWebhooks = this.#find(filter).filter(({ webhookId }) =>
       this.#memory.webhooks.has(webhookId),
     )
@@ -102,6 +117,10 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
     const changed = data.filter((delivery) => {
       const state = decideRedelivery(delivery.state, now, filter.deliveryId !== undefined)
       const row = this.#memory.deliveries.get(delivery.id)
+      if (row && state && recoveryId !== undefined) {
+        leaveRecovery(this.#memory, row)
+        row.recovery = { id: recoveryId, attempts: delivery.attemptCount }
+      }
       if (row && state) row.delivery = redelivered(delivery, state)
       return state !== undefined
     })
@@ -386,7 +405,7 @@ export class MemoryDeliveries implements Immediate<DeliveryStore> {
   }
 
   #remove(removed: readonly WebhookDelivery[]): void {
-    for (const { id } of removed) this.#memory.deliveries.delete(id)
+    for (const { id } of removed) removeDelivery(this.#memory, id)
   }
 }
 

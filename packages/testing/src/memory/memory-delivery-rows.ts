@@ -5,7 +5,7 @@ import type {
   Instant,
   RedeliverFilter,
 } from '@org/agent-messaging-core/storage'
-import type { DeliveryRow } from './memory.js'
+import type { DeliveryRow, Memory } from './memory.js'
 
 export const isOpen = ({ kind }: DeliveryState): boolean =>
   kind === 'pending' || kind === 'sending' || kind === 'waiting'
@@ -30,6 +30,23 @@ export function finishedAt(state: DeliveryState): Instant {
     default:
       return Infinity
   }
+}
+
+/**
+ * Lets the older recovery keep the count of a delivery that a newer one counts, or that is about to
+ * be deleted.
+ */
+export function leaveRecovery({ recoveries }: Memory, { recovery, delivery }: DeliveryRow): void {
+  const older = recoveries.get(recovery?.id ?? '')
+  const { kind } = delivery.state
+  const isEnded = kind === 'delivered' || kind === 'exhausted'
+  if (older && !older.settled) older.leavers.push(isEnded ? kind : 'cancelled')
+}
+
+export function removeDelivery(memory: Memory, id: string): void {
+  const row = memory.deliveries.get(id)
+  if (row) leaveRecovery(memory, row)
+  memory.deliveries.delete(id)
 }
 
 export function matches(

@@ -13,6 +13,7 @@ import {
   type Outgoing,
 } from '@org/agent-messaging-core/storage'
 import { addToLog } from './memory-events.js'
+import { removeDelivery } from './memory-delivery-rows.js'
 import { openWithKey } from './memory-order.js'
 import type { DeliveryRow, Memory } from './memory.js'
 
@@ -126,6 +127,6 @@ export function deleteHooks(memory: Memory, which: (hook: HookOfMessage) => bool
   for (const webhook of [...memory.webhooks.values()].filter(isHook).filter(which)) {
     memory.webhooks.delete(webhook.id)
     for (const [id, { delivery }] of memory.deliveries)
-      if (delivery.webhookId === webhook.id) memory.deliveries.delete(id)
+      if (delivery.webhookId === webhook.id) removeDelivery(memory, id)
   }
 }

@@ -2,14 +2,17 @@ import {
   type AuditEntry,
   type Instant,
   recoveryAfterPage,
+  recoveryState,
   type Recovery,
   type RecoveryStore,
+  type RecoveryTask,
   type Page,
   type PageOf,
   type Purge,
 } from '@org/agent-messaging-core/storage'
 import type { MemoryDeliveries } from './memory-deliveries.js'
-import { ofProject, type Immediate, type Memory } from './memory.js'
+import { finishedAt, isOpen } from './memory-delivery-rows.js'
+import { ofProject, type Immediate, type Memory, type RecoveryRow } from './memory.js'
 import { recorded } from './memory-audit.js'
 import { newestFirst } from './memory-page.js'
 
@@ -22,21 +25,22 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     this.#deliveries = deliveries
   }
 
-  create(recovery: Recovery, limit: number, audit?: AuditEntry): 'created' | 'limit_reached' {
+  create(task: RecoveryTask, limit: number, audit?: AuditEntry): 'created' | 'limit_reached' {
     const { recoveries } = this.#memory
-    if (recoveries.has(recovery.id)) return 'created'
-    const running = this.#running().filter(({ projectId }) => projectId === recovery.projectId)
+    if (recoveries.has(task.id)) return 'created'
+    const running = this.#running().filter((row) => row.task.projectId === task.projectId)
     if (running.length >= limit) return 'limit_reached'
-    recoveries.set(recovery.id, recovery)
+    recoveries.set(task.id, { task, lastPageAt: task.createdAt, leavers: [] })
     return recorded(this.#memory, audit, 'created')
   }
 
   get(projectId: string, id: string): Recovery | undefined {
-    return ofProject(this.#memory.recoveries.get(id), projectId)
+    const row = this.#memory.recoveries.get(id)
+    return row && ofProject(this.#counted(row), projectId)
   }
 
   list(projectId: string, page: PageOf): Page<Recovery> {
-    const all = [...this.#memory.recoveries.values()]
+    const all = this.#rows().map((row) => this.#counted(row))
     return newestFirst(
       all.filter((recovery) => recovery.projectId === projectId),
       page,
@@ -49,43 +53,81 @@ export class MemoryRecoveries implements Immediate<RecoveryStore> {
     now: Instant,
     audit?: AuditEntry,
   ): Recovery | 'already_final' | undefined {
-    const recovery = this.get(projectId, id)
-    if (recovery?.state.kind !== 'running') return recovery && 'already_final'
+    const row = this.#memory.recoveries.get(id)
+    if (!row || row.task.projectId !== projectId) return undefined
+    if (row.task.state.kind !== 'running') return 'already_final'
     const state = { kind: 'cancelled', finishedAt: now } as const
-    return recorded(this.#memory, audit, this.#save({ ...recovery, state }))
+    this.#save(row, { ...row.task, state }, now)
+    return recorded(this.#memory, audit, this.get(projectId, id))
   }
 
   /** The rows are in the order of their turns: `#save` moves a row to the end. */
-  advance({ limit, now }: { limit: number; now: Instant }): Recovery | undefined {
-    const [recovery] = this.#running()
-    if (!recovery) return undefined
-    const { id, projectId, filter, cursor, createdAt } = recovery
+  advance({ limit, now }: { limit: number; now: Instant }): RecoveryTask | undefined {
+    const [row] = this.#running()
+    if (!row) return undefined
+    const { id, projectId, filter, cursor, createdAt } = row.task
     if (filter.webhookId !== undefined && !this.#memory.webhooks.has(filter.webhookId)) {
       const state = { kind: 'failed', finishedAt: now, reason: 'webhook_deleted' } as const
-      return this.#save({ ...recovery, state })
+      return this.#save(row, { ...row.task, state }, now)
     }
     const page = { limit, ...(cursor !== undefined && { cursor }) }
-    const recovered = this.#deliveries.redeliver({ ...filter, projectId }, page, now)
-    const progress = recoveryAfterPage(recovery, recovered, now)
-    return this.#save({ id, projectId, filter, createdAt, ...progress })
+    const found = { ...filter, projectId }
+    const recovered = this.#deliveries.redeliver(found, page, now, undefined, id)
+    const progress = recoveryAfterPage(row.task, recovered)
+    return this.#save(row, { id, projectId, filter, createdAt, ...progress }, now)
+  }
+
+  settle({ limit }: { limit: number }): Recovery[] {
+    const ended = this.#rows()
+      .filter((row) => !row.settled && row.task.state.kind !== 'running')
+      .map((row) => ({ row, settled: this.#counted(row) }))
+      .filter(({ settled }) => settled.waiting + settled.failing === 0)
+      .slice(0, limit)
+    for (const { row, settled } of ended)
+      this.#memory.recoveries.set(settled.id, { ...row, settled })
+    return ended.map(({ settled }) => settled)
   }
 
   purge({ finishedBefore, limit }: Purge): number {
-    const finished = [...this.#memory.recoveries.values()].filter(
-      ({ state }) => state.kind !== 'running' && state.finishedAt < finishedBefore,
-    )
-    const purged = finished.slice(0, limit)
-    for (const { id } of purged) this.#memory.recoveries.delete(id)
+    const purged = this.#rows()
+      .filter(({ settled }) => settled && endOf(settled) < finishedBefore)
+      .slice(0, limit)
+    for (const { task } of purged) this.#memory.recoveries.delete(task.id)
     return purged.length
   }
 
-  #running(): Recovery[] {
-    return [...this.#memory.recoveries.values()].filter(({ state }) => state.kind === 'running')
+  #rows(): RecoveryRow[] {
+    return [...this.#memory.recoveries.values()]
   }
 
-  #save(recovery: Recovery): Recovery {
-    this.#memory.recoveries.delete(recovery.id)
-    this.#memory.recoveries.set(recovery.id, recovery)
-    return recovery
+  #running(): RecoveryRow[] {
+    return this.#rows().filter(({ task }) => task.state.kind === 'running')
+  }
+
+  #counted({ task, lastPageAt, leavers, settled }: RecoveryRow): Recovery {
+    if (settled) return settled
+    const rows = [...this.#memory.deliveries.values()].flatMap(({ recovery, delivery }) =>
+      recovery?.id === task.id ? { ...delivery, before: recovery.attempts } : [],
+    )
+    const open = rows.filter(({ state }) => isOpen(state))
+    const ended = [...leavers, ...rows.map(({ state }) => state.kind)]
+    const waiting = open.filter(({ attemptCount, before }) => attemptCount <= before).length
+    const counts = {
+      waiting,
+      failing: open.length - waiting,
+      delivered: ended.filter((kind) => kind === 'delivered').length,
+      exhausted: ended.filter((kind) => kind === 'exhausted').length,
+      cancelled: ended.filter((kind) => kind === 'cancelled').length,
+    }
+    const lastEndAt = Math.max(lastPageAt, ...rows.map(({ state }) => finishedAt(state)))
+    return { ...task, ...counts, state: recoveryState(task.state, counts, lastEndAt) }
+  }
+
+  #save(row: RecoveryRow, task: RecoveryTask, lastPageAt: Instant): RecoveryTask {
+    this.#memory.recoveries.delete(task.id)
+    this.#memory.recoveries.set(task.id, { ...row, task, lastPageAt })
+    return task
   }
 }
+
+const endOf = ({ state }: Recovery): Instant => ('finishedAt' in state ? state.finishedAt : 0)

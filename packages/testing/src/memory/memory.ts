@@ -18,6 +18,7 @@ import type {
   Webhook,
   Project,
   Recovery,
+  RecoveryTask,
   ResealedRows,
   ResealStep,
   Stored,
@@ -42,7 +43,7 @@ export type Memory = {
   readonly eventFloors: Map<string, number>
   readonly listeners: Map<string, ListenStep & { readonly cursor: string }>
   readonly deliveries: Map<string, DeliveryRow>
-  readonly recoveries: Map<string, Recovery>
+  readonly recoveries: Map<string, RecoveryRow>
   readonly auditLog: Map<string, AuditEntry>
   readonly portals: Map<string, { session: PortalSession; readonly digest: string }>
   /** The counts of each commit that are not folded into rows yet. */
@@ -80,7 +81,16 @@ export type MessageRow = {
   readonly earlierTurns?: readonly EarlierTurn[]
   readonly pastRuns: PastRun[]
 }
+/** `leavers`: deliveries that a newer recovery made due, or that were deleted, by their end. */
+export type RecoveryRow = {
+  readonly task: RecoveryTask
+  readonly lastPageAt: Instant
+  readonly leavers: ('delivered' | 'exhausted' | 'cancelled')[]
+  readonly settled?: Recovery
+}
 export type DeliveryRow = {
+  /** The newest recovery that made the delivery due, and the number of attempts before that. */
+  recovery?: { readonly id: string; readonly attempts: number }
   delivery: WebhookDelivery
   token: number
   readonly attempts: DeliveryAttempt[]

@@ -275,21 +275,28 @@ create table deliveries (
   finished_at integer,
   cancelled_reason text,
   order_key text,
+  -- The newest recovery that made the delivery due, and the number of attempts before that.
+  recovery_seq integer,
+  recovery_attempts integer,
   created_at integer not null
 ) strict;
 create index deliveries_due on deliveries (webhook_seq, attempt_count > 0, due_at) where due_at is not null;
 create index deliveries_project on deliveries (project_id);
 create index deliveries_webhook on deliveries (webhook_seq);
 create index deliveries_undelivered on deliveries (project_id) where state <> 'delivered';
+create index deliveries_recovery on deliveries
+  (recovery_seq, state, attempt_count, recovery_attempts, finished_at)
+  where recovery_seq is not null;
 create index deliveries_finished on deliveries (finished_at) where finished_at is not null;
 create index deliveries_event on deliveries (event_seq);
 create index deliveries_order on deliveries (order_key) where order_key is not null and due_at is not null;
 create index deliveries_waiting on deliveries (project_id, created_at) where due_at = 9007199254740991;
 
--- Tasks that redeliver the matches of a filter. A running one has finished_at null, and continues
--- after the delivery page_cursor. The last page orders the turns of running tasks.
+-- Tasks that redeliver the matches of a filter. A running one continues after the delivery
+-- page_cursor. The last page orders the turns of running tasks. The counts of ended deliveries are
+-- null until the task is settled. Autoincrement uses no seq twice, because deliveries name it.
 create table recoveries (
-  seq integer primary key,
+  seq integer primary key autoincrement,
   id text not null unique,
   project_id text not null,
   filter text not null,
@@ -297,14 +304,29 @@ create table recoveries (
   failure text,
   matched integer not null,
   redelivered integer not null,
+  delivered integer,
+  exhausted integer,
+  cancelled integer,
   page_cursor text,
   last_page_at integer not null,
   finished_at integer,
   created_at integer not null
 ) strict;
 create index recoveries_project on recoveries (project_id);
-create index recoveries_running on recoveries (last_page_at) where finished_at is null;
-create index recoveries_finished on recoveries (finished_at) where finished_at is not null;
+create index recoveries_running on recoveries (last_page_at)
+  where state = 'running';
+create index recoveries_unsettled on recoveries (seq)
+  where delivered is null and state <> 'running';
+create index recoveries_finished on recoveries (finished_at)
+  where finished_at is not null;
+
+-- Deliveries that a newer recovery made due, or that were deleted, until their recovery is settled.
+create table recovery_leavers (
+  seq integer primary key,
+  recovery_seq integer not null,
+  state text not null
+) strict;
+create index recovery_leavers_recovery on recovery_leavers (recovery_seq, state);
 
 -- The log of changes. An entry names fields, never values.
 create table audit_log (

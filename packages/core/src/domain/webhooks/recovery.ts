@@ -43,9 +43,12 @@ export const recoverySettings = {
   },
 } as const satisfies SettingsOf<RecoverySettings>
 
-/** Final states have `finishedAt`. A recovery fails if its webhook is deleted. */
+/**
+ * A recovery is `running` while it looks for matches, and then `sending` until none of its
+ * deliveries is open. Final states have `finishedAt`. A recovery fails if its webhook is deleted.
+ */
 export type RecoveryState =
-  | { readonly kind: 'running' }
+  | { readonly kind: 'running' | 'sending' }
   | { readonly kind: 'done' | 'cancelled'; readonly finishedAt: Instant }
   | { readonly kind: 'failed'; readonly finishedAt: Instant; readonly reason: 'webhook_deleted' }
 
@@ -60,23 +63,52 @@ export type RecoveryProgress = {
   readonly cursor?: string
 }
 
+/** The deliveries that a recovery made due, as they are now. The sum is `redelivered`. */
+export type RecoveryCounts = {
+  /** Not attempted since. */
+  readonly waiting: number
+  /** Attempted since, and not accepted yet. */
+  readonly failing: number
+  readonly delivered: number
+  readonly exhausted: number
+  /** Cancelled, erased, or made due again by a newer recovery. */
+  readonly cancelled: number
+}
+
+export const NOTHING_SENT: RecoveryCounts = {
+  waiting: 0,
+  failing: 0,
+  delivered: 0,
+  exhausted: 0,
+  cancelled: 0,
+}
+
+/** Returns the state of a recovery whose last page or delivery ended at `lastEndAt`. */
+export const recoveryState = (
+  state: RecoveryState,
+  { waiting, failing }: RecoveryCounts,
+  lastEndAt: Instant,
+): RecoveryState =>
+  state.kind === 'sending' && waiting + failing === 0
+    ? { kind: 'done', finishedAt: lastEndAt }
+    : state
+
 type RecoveredPage = {
   readonly matched: number
   readonly count: number
   readonly nextCursor: string | null
 }
 
-/** Returns the progress after one more page. The last page ends the recovery. */
+/** Returns the progress after one more page. The last page ends the search. */
 export function recoveryAfterPage(
   before: RecoveryProgress,
   { matched, count, nextCursor }: RecoveredPage,
-  now: Instant,
 ): RecoveryProgress {
   const counts = {
     matched: before.matched + matched,
     redelivered: before.redelivered + count,
   }
   return nextCursor === null
-    ? { ...counts, state: { kind: 'done', finishedAt: now } }
+    ? { ...counts, state: { kind: 'sending' } }
     : { ...counts, state: before.state, cursor: nextCursor }
 }

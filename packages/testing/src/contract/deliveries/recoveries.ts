@@ -1,5 +1,9 @@
 import { expect } from 'vitest'
-import type { Recovery } from '@org/agent-messaging-core/storage'
+import type {
+  ClaimedDelivery,
+  RecoveryTask,
+  AttemptRecord,
+} from '@org/agent-messaging-core/storage'
 import { aRecovery, PROJECT_ID } from '../../builders.js'
 import { CLAIM_ALL, LEASE_MS, MINUTE, NOW, OTHER_PROJECT_ID, SECOND, UNKNOWN_ID } from '../scene.js'
 import type { Scene } from '../scene.js'
@@ -28,7 +32,7 @@ async function exhausted(storage: UnwrappedStorage, scene: Scene, count: number)
   return webhook
 }
 
-async function created({ recoveries }: UnwrappedStorage, change: Partial<Recovery> = {}) {
+async function created({ recoveries }: UnwrappedStorage, change: Partial<RecoveryTask> = {}) {
   const recovery = aRecovery(change)
   expect(await recoveries.create(recovery, 100)).toBe('created')
   return recovery
@@ -47,6 +51,49 @@ async function advanceAll({ recoveries }: UnwrappedStorage, limit: number): Prom
 const dueCount = async ({ deliveries }: UnwrappedStorage): Promise<number> =>
   (await deliveries.claim({ ...claims, now: later + MINUTE })).length
 
+const NOTHING = { waiting: 0, failing: 0, delivered: 0, exhausted: 0, cancelled: 0 }
+const refused = { kind: 'refused', statusCode: 500, responseBody: '' } as const
+const accepted = { kind: 'accepted', statusCode: 200, responseBody: '' } as const
+
+const claimAll = ({ deliveries }: UnwrappedStorage, now = later) =>
+  deliveries.claim({ ...claims, now, until: now + LEASE_MS })
+
+const recordEnd = (
+  { deliveries }: UnwrappedStorage,
+  { delivery, lease }: ClaimedDelivery,
+  state: AttemptRecord['state'],
+) =>
+  deliveries.recordAttempt({
+    deliveryId: delivery.id,
+    token: lease.token,
+    attempt: {
+      startedAt: later,
+      durationMs: 1,
+      outcome: state.kind === 'delivered' ? accepted : refused,
+    },
+    state,
+  })
+
+const deliveredAt = (at: number) => ({ kind: 'delivered', deliveredAt: at }) as const
+const exhaustedAt = (at: number) => ({ kind: 'exhausted', exhaustedAt: at }) as const
+
+/** Starts a recovery of `count` exhausted deliveries, does all pages, and claims the deliveries. */
+async function sending(storage: UnwrappedStorage, scene: Scene, count: number) {
+  const webhook = await exhausted(storage, scene, count)
+  const recovery = await created(storage)
+  await advanceAll(storage, 100)
+  const claimed = await claimAll(storage)
+  expect(claimed).toHaveLength(count)
+  const read = async (id = recovery.id) => {
+    const found = await storage.recoveries.get(PROJECT_ID, id)
+    if (!found) throw new Error('the recovery is gone')
+    const { waiting, failing, delivered, exhausted: ended, cancelled } = found
+    expect(waiting + failing + delivered + ended + cancelled).toBe(found.redelivered)
+    return found
+  }
+  return { webhook, recovery, claimed, read }
+}
+
 export function recoveriesSuite(it: StorageTest): void {
   it('redelivers page by page, and stores its progress with each page', async ({
     storage,
@@ -55,7 +102,7 @@ export function recoveriesSuite(it: StorageTest): void {
     const { recoveries } = storage
     await exhausted(storage, scene, 5)
     const recovery = await created(storage)
-    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(recovery)
+    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual({ ...NOTHING, ...recovery })
     const first = await recoveries.advance({ limit: 2, now: later })
     expect(first).toEqual({
       ...recovery,
@@ -63,12 +110,16 @@ export function recoveriesSuite(it: StorageTest): void {
       redelivered: 2,
       cursor: expect.any(String) as string,
     })
-    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(first)
+    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual({
+      ...NOTHING,
+      ...first,
+      waiting: 2,
+    })
     await recoveries.advance({ limit: 2, now: later })
     const last = { ...recovery, matched: 5, redelivered: 5 }
     expect(await recoveries.advance({ limit: 2, now: later + 1 })).toEqual({
       ...last,
-      state: { kind: 'done', finishedAt: later + 1 },
+      state: { kind: 'sending' },
     })
     expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
     expect(await dueCount(storage)).toBe(5)
@@ -82,7 +133,7 @@ export function recoveriesSuite(it: StorageTest): void {
     )
     await advanceAll(storage, 3)
     expect(await storage.recoveries.get(PROJECT_ID, recovery.id)).toMatchObject({
-      state: { kind: 'done' },
+      state: { kind: 'sending' },
       matched: 40,
       redelivered: 40,
     })
@@ -130,6 +181,108 @@ export function recoveriesSuite(it: StorageTest): void {
     expect(await storage.recoveries.advance({ limit: 2, now: later })).toBeUndefined()
   })
 
+  it('counts its deliveries as they are, until it is done', async ({ storage, scene }) => {
+    const { recovery, claimed, read } = await sending(storage, scene, 5)
+    expect(await read()).toEqual({
+      ...NOTHING,
+      ...recovery,
+      matched: 5,
+      redelivered: 5,
+      waiting: 5,
+      state: { kind: 'sending' },
+    })
+    const [one, two, three, four, five] = claimed as [
+      ClaimedDelivery,
+      ClaimedDelivery,
+      ClaimedDelivery,
+      ClaimedDelivery,
+      ClaimedDelivery,
+    ]
+    const again = { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 } as const
+    await recordEnd(storage, one, deliveredAt(later + 1))
+    await recordEnd(storage, two, again)
+    await recordEnd(storage, three, exhaustedAt(later + 9))
+    await storage.deliveries.cancel(PROJECT_ID, four.delivery.id, later + 2)
+    expect(await read()).toMatchObject({
+      state: { kind: 'sending' },
+      waiting: 1,
+      failing: 1,
+      delivered: 1,
+      exhausted: 1,
+      cancelled: 1,
+    })
+    expect(await storage.recoveries.settle({ limit: 9 })).toEqual([])
+    await recordEnd(storage, five, deliveredAt(later + 3))
+    expect(await read()).toMatchObject({ waiting: 0, failing: 1, delivered: 2 })
+    const [last] = await claimAll(storage, later + 2 * MINUTE)
+    expect(await read()).toMatchObject({ waiting: 0, failing: 1 })
+    if (last) await recordEnd(storage, last, deliveredAt(later + 2 * MINUTE))
+    const done = {
+      ...NOTHING,
+      ...recovery,
+      matched: 5,
+      redelivered: 5,
+      delivered: 3,
+      exhausted: 1,
+      cancelled: 1,
+      state: { kind: 'done', finishedAt: later + 2 * MINUTE },
+    }
+    expect(await read()).toEqual(done)
+    expect(await storage.recoveries.settle({ limit: 9 })).toEqual([done])
+    expect(await storage.recoveries.settle({ limit: 9 })).toEqual([])
+    const named = { projectId: PROJECT_ID, deliveryId: one.delivery.id }
+    await storage.deliveries.redeliver(named, { limit: 1 }, later)
+    expect(await read()).toEqual(done)
+  })
+
+  it('counts a delivery for the newest recovery only', async ({ storage, scene }) => {
+    const { claimed, read } = await sending(storage, scene, 3)
+    const [one, two] = claimed
+    if (!one || !two) throw new Error('no delivery was claimed')
+    await recordEnd(storage, one, exhaustedAt(later))
+    await recordEnd(storage, two, { kind: 'pending', nextAttemptAt: later + MINUTE, step: 1 })
+    const filter = { createdBefore: later }
+    const newer = [
+      await created(storage, { filter: { ...filter, status: 'exhausted' } }),
+      await created(storage, { filter: { ...filter, status: 'pending' } }),
+    ]
+    await advanceAll(storage, 100)
+    expect(await read()).toMatchObject({ waiting: 1, failing: 0, exhausted: 1, cancelled: 1 })
+    for (const { id } of newer)
+      expect(await read(id)).toMatchObject({ ...NOTHING, redelivered: 1, waiting: 1 })
+  })
+
+  it('keeps the counts of deliveries that are purged or erased', async ({ storage, scene }) => {
+    const { claimed, read, recovery } = await sending(storage, scene, 3)
+    const [one, two, three] = claimed
+    if (!one || !two || !three) throw new Error('no delivery was claimed')
+    await recordEnd(storage, one, deliveredAt(later))
+    await recordEnd(storage, two, exhaustedAt(later))
+    expect(await storage.deliveries.purge({ finishedBefore: later + 1, limit: 9 })).toBe(2)
+    expect(await read()).toMatchObject({ waiting: 1, delivered: 1, exhausted: 1 })
+    await recordEnd(storage, three, deliveredAt(later + 1))
+    expect(await read()).toMatchObject({
+      delivered: 2,
+      state: { kind: 'done', finishedAt: later + 1 },
+    })
+    await storage.recoveries.settle({ limit: 9 })
+    await storage.deliveries.purge({ finishedBefore: later + 2, limit: 9 })
+    expect(await read()).toMatchObject({ delivered: 2, exhausted: 1 })
+    expect(await storage.recoveries.purge({ finishedBefore: later + 2, limit: 9 })).toBe(1)
+    expect(await storage.recoveries.get(PROJECT_ID, recovery.id)).toBeUndefined()
+  })
+
+  it('is settled once, in any number of processes', async ({ storage, second, scene }) => {
+    await scene.webhook()
+    const all = [await created(storage), await created(storage)]
+    await advanceAll(storage, 100)
+    const settled = await Promise.all(
+      [storage, second ?? storage].map(({ recoveries }) => recoveries.settle({ limit: 9 })),
+    )
+    const ids = [...settled.flat(), ...(await storage.recoveries.settle({ limit: 9 }))]
+    expect(ids.map(({ id }) => id).toSorted()).toEqual(all.map(({ id }) => id).toSorted())
+  })
+
   it('is cancelled once, for good', async ({ storage, scene }) => {
     await exhausted(storage, scene, 3)
     const { recoveries } = storage
@@ -143,7 +296,15 @@ export function recoveriesSuite(it: StorageTest): void {
     expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(cancelled)
     expect(await recoveries.cancel(PROJECT_ID, recovery.id, later)).toBe('already_final')
     expect(await recoveries.advance({ limit: 2, now: later })).toBeUndefined()
-    expect(await dueCount(storage)).toBe(2)
+    expect(cancelled).toMatchObject({ waiting: 2 })
+    expect(await recoveries.settle({ limit: 9 })).toEqual([])
+    expect(await recoveries.purge({ finishedBefore: later + 1, limit: 9 })).toBe(0)
+    const due = await claimAll(storage)
+    for (const claimed of due) await recordEnd(storage, claimed, deliveredAt(later + 1))
+    expect(await recoveries.settle({ limit: 9 })).toMatchObject([
+      { state: { kind: 'cancelled', finishedAt: later }, delivered: 2, waiting: 0 },
+    ])
+    expect(due).toHaveLength(2)
   })
 
   it('is created once, up to the limit of running ones', async ({ storage: { recoveries } }) => {
@@ -163,20 +324,23 @@ export function recoveriesSuite(it: StorageTest): void {
   it('is listed newest first, in pages', async ({ storage }) => {
     const all = [await created(storage), await created(storage), await created(storage)]
     const { data, nextCursor } = await storage.recoveries.list(PROJECT_ID, { limit: 2 })
-    expect(data).toEqual([all[2], all[1]])
+    const shown = all.map((one) => ({ ...NOTHING, ...one }))
+    expect(data).toEqual([shown[2], shown[1]])
     expect(
       await storage.recoveries.list(PROJECT_ID, { limit: 2, cursor: nextCursor ?? '' }),
-    ).toEqual({ data: [all[0]], nextCursor: null })
+    ).toEqual({ data: [shown[0]], nextCursor: null })
   })
 
   it('is deleted after its retention, but never while it runs', async ({ storage }) => {
     const { recoveries } = storage
     const [done, running] = [await created(storage), await created(storage)]
     await recoveries.cancel(PROJECT_ID, done.id, NOW)
+    expect(await recoveries.purge({ finishedBefore: NOW + 1, limit: 9 })).toBe(0)
+    expect(await recoveries.settle({ limit: 9 })).toMatchObject([{ id: done.id }])
     expect(await recoveries.purge({ finishedBefore: NOW, limit: 9 })).toBe(0)
     expect(await recoveries.purge({ finishedBefore: NOW + 1, limit: 9 })).toBe(1)
     expect(await recoveries.get(PROJECT_ID, done.id)).toBeUndefined()
-    expect(await recoveries.get(PROJECT_ID, running.id)).toEqual(running)
+    expect(await recoveries.get(PROJECT_ID, running.id)).toEqual({ ...NOTHING, ...running })
   })
 
   it('G6: recoveries of another project are not there, and not cancelled', async ({ storage }) => {
@@ -186,6 +350,6 @@ export function recoveriesSuite(it: StorageTest): void {
     expect((await recoveries.list(OTHER_PROJECT_ID, { limit: 9 })).data).toEqual([])
     expect(await recoveries.cancel(OTHER_PROJECT_ID, recovery.id, NOW)).toBeUndefined()
     expect(await recoveries.cancel(PROJECT_ID, UNKNOWN_ID, NOW)).toBeUndefined()
-    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual(recovery)
+    expect(await recoveries.get(PROJECT_ID, recovery.id)).toEqual({ ...NOTHING, ...recovery })
   })
 }
