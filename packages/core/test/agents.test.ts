@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createService, defaultLimits, type AgentChanges } from '@org/agent-messaging-core'
+import { createService, defaultLimits, type AgentChanges, type SendInput } from '@org/agent-messaging-core'
 import { failure, success, isUuid } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import {
@@ -33,13 +33,14 @@ async function slowStart(startMs: number) {
   const slow = { projectId: project.id, name: 'slow', runtime: { kind: 'fake' } } as const
   const creating = service.agents.create(slow)
   await clock.advance(100)
-  const send = (waitMs?: number) =>
+  const send = (waitMs?: number, more: Partial<SendInput> = {}) =>
     service.messages.send({
       projectId: project.id,
       agent: 'slow',
       sessionId: 's',
       message: 'hello',
       waitMs,
+      ...more,
     })
   return { ...fakes, creating, sendToSlow: send }
 }
@@ -87,6 +88,30 @@ describe('a send to a starting agent', () => {
     expect((await refusalOf(sending)).kind).toBe('agent_not_running')
     await clock.advance(30_000)
     await stopping
+  })
+  it('counts as a wait of its caller, who has ten', async () => {
+    const { sendToSlow, clock } = await slowStart(9_000)
+    const access = { caller: 'u1', permissions: [], sessions: 'all' } as const
+    const sending = Array.from({ length: 10 }, () => sendToSlow(3_000, { access }))
+    const other = sendToSlow(3_000)
+    await clock.advance(0)
+    expect((await refusalOf(sendToSlow(3_000, { access }))).kind).toBe('agent_not_running')
+    await clock.advance(3_000)
+    for (const one of [...sending, other]) await refusalOf(one)
+    const again = sendToSlow(9_000, { access })
+    await clock.advance(9_000)
+    expect((await again).message.state.kind).toBe('responded')
+  })
+  it('stores nothing for a caller that has left', async () => {
+    const { sendToSlow, clock, service, project } = await slowStart(3_000)
+    const abort = { aborted: false }
+    const sending = sendToSlow(9_000, { abort })
+    await clock.advance(2_890)
+    abort.aborted = true
+    await clock.advance(8_000)
+    expect((await refusalOf(sending)).kind).toBe('agent_not_running')
+    const ref = { projectId: project.id, agent: 'slow' }
+    expect((await service.messages.list({ ...ref, page: { limit: 10 } })).data).toEqual([])
   })
   it('shares one read with all sends that wait for the same agent', async () => {
     const { sendToSlow, clock, storage } = await slowStart(9_000)

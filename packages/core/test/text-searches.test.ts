@@ -41,6 +41,27 @@ it('two searches for a text run at once, and others wait in turn by project', as
   expect(await Promise.all(all)).toHaveLength(5)
 })
 
+it('a caller with an access runs two searches for a text at once', async () => {
+  const { service, project, clock, search, endAll } = await heldSearches()
+  const permissions = ['project:message'] as const
+  const searchBy = (caller: string) =>
+    service.messages.search({
+      projectId: project.id,
+      text: caller,
+      access: { caller, permissions, sessions: 'all' },
+      page: PAGE,
+    })
+  const all = [searchBy('ada'), searchBy('ada'), search('by a key'), searchBy('bob')]
+  expect(await refusalOf(searchBy('ada'))).toMatchObject(OVERLOAD)
+  await clock.advance(0)
+  await endAll()
+  await Promise.all(all)
+  const next = searchBy('ada')
+  await clock.advance(0)
+  await endAll()
+  expect((await next).data).toEqual([])
+})
+
 it('a search is refused if 100 others wait, and if it waits for half a minute', async () => {
   const { service, clock, started, search, endAll } = await heldSearches()
   const all = Array.from({ length: 102 }, (_, n) => search(String(n)).catch(errorIn))

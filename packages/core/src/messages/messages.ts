@@ -1,3 +1,4 @@
+import { ProjectCounts } from './project-counts.js'
 import { ProjectLimits } from './project-limits.js'
 import type { Platform } from '../platform.js'
 import type { Webhooks } from '../webhooks/webhooks.js'
@@ -38,9 +39,10 @@ export type Messages = ReturnType<typeof createMessages>
 export function createMessages(platform: Platform, { deliverySender }: Webhooks) {
   const { shared } = platform
   const answerStreams = new AnswerStreams(platform)
-  const waitingRoom = new WaitingRoom(platform)
+  const waits = new ProjectCounts()
+  const waitingRoom = new WaitingRoom(platform, waits)
   const dispatcher = new Dispatcher({ ...platform, deliverySender, answerStreams })
-  const agentStarts = new AgentStarts(platform)
+  const agentStarts = new AgentStarts(platform, waits)
   const earlierReads = new EarlierReads(platform)
   const context = {
     ...platform,

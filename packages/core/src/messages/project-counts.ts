@@ -1,19 +1,24 @@
-import type { Access } from '../domain/access/access.js'
+import type { Access, ByAccess } from '../domain/access/access.js'
 
 /** The most streams, and the most waiting sends and reads, of one caller with an `Access`. */
 const MOST_OF_CALLER = 10
 
-type Opener = { readonly projectId: string; readonly access: Access | undefined }
+type Opener = ByAccess & { readonly projectId: string }
 
 /** Counts per project, and per caller with an `Access`. A count of 0 takes no memory. */
 export class ProjectCounts {
   readonly #counts = new Map<string, number>()
+  readonly #mostOfCaller: number
+
+  constructor(mostOfCaller = MOST_OF_CALLER) {
+    this.#mostOfCaller = mostOfCaller
+  }
 
   /** True if the project has `most`, or the caller has as many as one caller can. */
   isFull({ projectId, access }: Opener, most: number): boolean {
     return (
       this.#get(projectId) >= most ||
-      (access !== undefined && this.#get(callerOf(projectId, access)) >= MOST_OF_CALLER)
+      (access !== undefined && this.#get(callerOf(projectId, access)) >= this.#mostOfCaller)
     )
   }
 

@@ -25,6 +25,7 @@ import type {
 import { failure, success } from '../ports/port-result.js'
 import {
   CALLER_LEFT,
+  OVERLOAD,
   type Caller,
   type Page,
   type PageOf,
@@ -33,6 +34,7 @@ import {
 } from '../ports/stored.js'
 import type { Needs } from './context.js'
 import type { Platform, Reading } from '../platform.js'
+import { ProjectCounts } from './project-counts.js'
 import { scopeOf, searchOf } from './scoped-lists.js'
 import { chain, existing } from '../pacing/chain.js'
 
@@ -170,6 +172,9 @@ const MOST_DELIVERIES = 100
 
 /** Searches for a text, in each process. One that waits longer is refused. */
 const TEXT_SEARCHES = { places: 2, maxWaiting: 100, maxWaitMs: 30_000 }
+/** Searches for a text of one caller with an `Access`. Each page of one takes up to a second. */
+const TEXT_SEARCHES_OF_CALLER = 2
+const TOO_MANY_SEARCHES: Unavailable = { kind: 'unavailable', reason: OVERLOAD, retryInMs: 1_000 }
 const TEXT_TOO_LONG: Invalid = {
   kind: 'invalid',
   issues: [{ path: 'text', message: `must have at most ${MAX_SEARCHED_TEXT} characters` }],
@@ -182,9 +187,15 @@ export function searchMessages(
 ) => ResultAsync<Page<FoundMessage>, Unavailable | Invalid | AccessRestricted> {
   const find = d.shared(findMessages(d))
   const findText = sharedReads(d.clock, TEXT_SEARCHES)(findMessages(d))
+  const searches = new ProjectCounts(TEXT_SEARCHES_OF_CALLER)
   return (input) => {
     if (input.text === undefined) return find(input)
-    return isLonger(input.text, MAX_SEARCHED_TEXT) ? errAsync(TEXT_TOO_LONG) : findText(input)
+    if (isLonger(input.text, MAX_SEARCHED_TEXT)) return errAsync(TEXT_TOO_LONG)
+    if (searches.isFull(input, Infinity)) return errAsync(TOO_MANY_SEARCHES)
+    searches.add(input, 1)
+    const found = findText(input)
+    void found.then(() => searches.add(input, -1))
+    return found
   }
 }
 

@@ -71,7 +71,7 @@ async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendErro
   const checked = checkInput(asked, policy.limits).andThen(() => sendOf(d, asked))
   if (checked.isErr()) return err(checked.error)
   const input = checked.value
-  const { projectId, agent, hook, abort: caller } = input
+  const { projectId, agent, hook, abort: caller, access } = input
   const waitMs = Math.min(input.waitMs ?? policy.syncWaitMs, policy.syncWaitMs)
   let deadline = clock.elapsed() + waitMs
   const checkedHook = hook && (await checkHook(d, projectId, hook))
@@ -87,8 +87,10 @@ async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendErro
   let accepted = await acceptInTurn()
   // The message is not stored before the agent runs.
   while (accepted.isErr() && isStarting(accepted.error) && clock.elapsed() < deadline) {
-    await d.agentStarts.wait({ projectId, agent }, deadline, caller)
-    const hasTime = clock.elapsed() < deadline && !stopping.aborted && !caller?.aborted
+    const hasWaited = await d.agentStarts.wait({ projectId, agent, access }, deadline, caller)
+    const hasTime = hasWaited && clock.elapsed() < deadline && !stopping.aborted
+    // A caller whose access has ended has left, too.
+    if (caller?.aborted) break
     if (!hasTime) deadline = -Infinity
     accepted = await acceptInTurn()
   }
@@ -98,7 +100,7 @@ async function send(d: Sending, asked: SendInput): Promise<Result<Sent, SendErro
   const kept = attached && hook && (await keepHook(d, message, hook))
   if (kept && kept.isErr()) return err(kept.error)
   // Listens before the run can end.
-  const answer = d.waitingRoom.wait(message, deadline, caller, input.access)
+  const answer = d.waitingRoom.wait(message, deadline, caller, access)
   begin(d, accepted.value)
   // An await would keep this frame in memory for the whole wait.
   return answer.then((seen) => ok({ attached, message: seen, ...(levels && { levels }) }))

@@ -34,7 +34,7 @@ export class WaitingRoom {
   readonly #platform: Platform
   /** By number. */
   readonly #waiters = new ShortLivedMap<number, Waiter>()
-  readonly #perProject = new ProjectCounts()
+  readonly #perProject: ProjectCounts
   /** Waiters whose message the signal named without bringing it. */
   readonly #notified = new Set<Waiter>()
   #lastNumber = 0
@@ -43,8 +43,9 @@ export class WaitingRoom {
   #isFetching = false
   #isClosed = false
 
-  constructor(platform: Platform) {
+  constructor(platform: Platform, waits = new ProjectCounts()) {
     this.#platform = platform
+    this.#perProject = waits
   }
 
   get size(): number {

@@ -1,5 +1,7 @@
+import type { ByAccess } from '../../domain/access/access.js'
 import type { Platform } from '../../platform.js'
 import type { Caller } from '../../ports/stored.js'
+import type { ProjectCounts } from '../project-counts.js'
 
 const FIRST_LOOK_MS = 50
 
@@ -11,15 +13,36 @@ export class AgentStarts {
   readonly #looks = new Map<string, Promise<boolean>>()
   readonly #platform: Pick<Platform, 'storage' | 'clock' | 'policy' | 'stopping'>
 
-  constructor(platform: Pick<Platform, 'storage' | 'clock' | 'policy' | 'stopping'>) {
+  /** The waits of the process, here and for answers. */
+  readonly #waits: ProjectCounts
+
+  constructor(
+    platform: Pick<Platform, 'storage' | 'clock' | 'policy' | 'stopping'>,
+    waits: ProjectCounts,
+  ) {
     this.#platform = platform
+    this.#waits = waits
   }
 
   /**
    * Resolves when the agent no longer starts, at the deadline, or when the caller leaves or the
-   * service stops. `deadline` is in elapsed time.
+   * service stops. Returns false at once if the project or the caller has too many waits.
+   * `deadline` is in elapsed time.
    */
-  async wait(agent: AgentRef, deadline: number, caller?: Caller): Promise<void> {
+  async wait(
+    { access, ...agent }: AgentRef & ByAccess,
+    deadline: number,
+    caller?: Caller,
+  ): Promise<boolean> {
+    const opener = { projectId: agent.projectId, access }
+    if (this.#waits.isFull(opener, this.#platform.policy.maxWaitingPerProject)) return false
+    this.#waits.add(opener, 1)
+    await this.#started(agent, deadline, caller)
+    this.#waits.add(opener, -1)
+    return true
+  }
+
+  async #started(agent: AgentRef, deadline: number, caller?: Caller): Promise<void> {
     const { clock, stopping, policy } = this.#platform
     let isStarting = true
     let pauseMs = FIRST_LOOK_MS
