@@ -25,6 +25,7 @@ describe('A: authentication', () => {
       confirm: async () => undefined,
       learn: () => undefined,
       isRevoked: async () => false,
+      since: 0,
     }
     const authenticate: Authenticate = async ({ headers }) =>
       headers.get('authorization') === 'Session s-1' ? access : refusal({ kind: 'unauthorized' })

@@ -8,7 +8,7 @@ import type { HttpDeps } from './options.js'
 
 /** Accepts requests that have exactly this permission, and sets their `requester` and `actor`. */
 export function authorize(
-  d: Pick<HttpDeps, 'authenticate'>,
+  d: Pick<HttpDeps, 'authenticate' | 'now' | 'service'>,
   permission: Permission,
   { recalls = false }: { readonly recalls?: boolean } = {},
 ): MiddlewareHandler<Env> {

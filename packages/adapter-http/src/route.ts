@@ -1,7 +1,7 @@
 import { errorIn, type ErrorOf } from '@org/agent-messaging-core/runtime'
 import { zValidator } from '@hono/zod-validator'
 import type { Page } from '@org/agent-messaging-core'
-import { type Requester, errorFor, type HttpError, reply } from '@org/agent-messaging-http-kit'
+import { type Requester, errorFor, type HttpError, lateRefusal, reply } from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { z } from 'zod'
@@ -98,7 +98,7 @@ type Group = { readonly tag: string; readonly access?: MiddlewareHandler<Env> }
  * case: an undocumented error does not compile.
  */
 export const routesOf =
-  (d: Pick<HttpDeps, 'maxBodyBytes'>, { tag, access }: Group) =>
+  (d: Pick<HttpDeps, 'maxBodyBytes' | 'now' | 'service'>, { tag, access }: Group) =>
   <T, Sent extends z.ZodType, Found extends Promise<T>, Kind extends HttpError['kind'] = never>(
     declared: Declared<T, Sent, Kind>,
     handler: (c: Context<Env>, sent: z.output<Sent>) => Found & Exactly<Kind, KindIn<Found>>,
@@ -120,6 +120,12 @@ export const routesOf =
         const refusal = await refusalBy(one, c)
         if (refusal) return refusal
       }
+      const answered = await answerOf(c)
+      const ended = await lateRefusal(accessOf(c), d)
+      return ended ? refuse(c, ended) : answered
+    }
+
+    async function answerOf(c: Context<Env>): Promise<Response> {
       const sent = c.req.valid((body ? 'json' : 'query') as never)
       try {
         return answer.show(c, await handler(c, sent))

@@ -47,11 +47,12 @@ export const byApiKey =
   async (request, { recalls }) => {
     const { host } = service
     const key = bearerToken(request)
+    const since = now()
     if (key === undefined) return refusal({ kind: 'unauthorized' })
     if (isSessionToken(key)) return byToken({ service, now }, key)
     const recalled = recalls ? host.recall({ key }) : undefined
-    if (recalled) return new KeyAccess(host, key, recalled, true)
-    return new KeyAccess(host, key, await host.authenticate({ key }), false)
+    if (recalled) return new KeyAccess({ host, key, since, isRecalled: true }, recalled)
+    return new KeyAccess({ host, key, since, isRecalled: false }, await host.authenticate({ key }))
   }
 
 async function byToken({ service, now }: Watch, token: string): Promise<Requester> {
@@ -69,28 +70,30 @@ async function byToken({ service, now }: Watch, token: string): Promise<Requeste
   })
 }
 
+type KeyUse = {
+  readonly host: Keys
+  readonly key: string
+  readonly since: number
+  readonly isRecalled: boolean
+}
+
 class KeyAccess implements Requester {
   readonly projectId: string
   readonly permissions: readonly Permission[]
   readonly actor: Actor
   readonly sentBy: SendingKey
-  readonly #keys: Keys
-  readonly #key: string
+  readonly since: number
+  readonly #use: KeyUse
   /** What is known about a recalled key. */
   #known: { readonly refusal?: HttpError } | undefined
 
-  constructor(
-    keys: Keys,
-    key: string,
-    { projectId, permissions, id }: ApiKey,
-    isRecalled: boolean,
-  ) {
+  constructor(use: KeyUse, { projectId, permissions, id }: ApiKey) {
+    this.since = use.since
     this.projectId = projectId
     this.permissions = permissions
     this.actor = { kind: 'key', id }
-    this.sentBy = { id, isRecalled }
-    this.#keys = keys
-    this.#key = key
+    this.sentBy = { id, isRecalled: use.isRecalled }
+    this.#use = use
   }
 
   async confirm(): Promise<HttpError | undefined> {
@@ -108,7 +111,8 @@ class KeyAccess implements Requester {
   }
 
   async #read(): Promise<HttpError | undefined> {
-    return this.#keys.authenticate({ key: this.#key }).then(() => undefined, errorIn)
+    const { host, key } = this.#use
+    return host.authenticate({ key }).then(() => undefined, errorIn)
   }
 }
 
@@ -125,18 +129,26 @@ type Needed = {
  */
 export const allowAccess =
   <E extends KitEnv>(
-    { authenticate }: { readonly authenticate: Authenticate },
+    d: Watch & { readonly authenticate: Authenticate },
     { permission, recalls = false, call }: Needed,
     refuse: (c: Context<E>, error: HttpError) => Response,
   ): MiddlewareHandler<E> =>
   async (c, next) => {
-    const requester = await authenticate(c.req.raw, { recalls }).catch(errorIn)
+    const requester = await d.authenticate(c.req.raw, { recalls }).catch(errorIn)
     if ('kind' in requester) return refuse(c, requester)
     c.set('requester', requester)
     c.set('projectId', requester.projectId)
     const { permissions, access } = requester
     const isPermitted = permission === undefined || permissions.includes(permission)
-    if (isPermitted && mayCall(access, call ?? c.get('call') ?? '')) return next()
+    if (isPermitted && mayCall(access, call ?? c.get('call') ?? '')) {
+      await next()
+      const ended = await lateRefusal(requester, d)
+      if (!ended) return
+      // Hono would keep the headers of the answer that the caller does not get.
+      c.res = undefined
+      c.res = refuse(c, ended)
+      return
+    }
     const error = isPermitted ? RESTRICTED : ({ kind: 'forbidden', permission } as const)
     return refuse(c, (await requester.confirm()) ?? error)
   }
@@ -150,6 +162,15 @@ export async function errorFor<E extends { readonly kind: string }>(
 ): Promise<E | HttpError> {
   access?.learn(error)
   return (await access?.confirm()) ?? error
+}
+
+/** Returns the refusal of a caller whose access has ended during a wait for the answer. */
+export async function lateRefusal(
+  requester: Requester | undefined,
+  { service, now }: Watch,
+): Promise<HttpError | undefined> {
+  if (!requester || now() - requester.since < service.policy.stream.keyCheckMs) return undefined
+  return (await requester.isRevoked()) ? { kind: 'unauthorized' } : undefined
 }
 
 type Watch = {

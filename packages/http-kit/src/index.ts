@@ -3,6 +3,7 @@ export {
   bearerToken,
   byApiKey,
   errorFor,
+  lateRefusal,
   revocationCheck,
   type Authenticate,
   type KitEnv,

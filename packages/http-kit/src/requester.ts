@@ -23,6 +23,8 @@ export type Requester = {
   readonly learn: (error: { readonly kind: string } | undefined) => void
   /** Tells whether the key is revoked now. An unavailable storage revokes no key. */
   readonly isRevoked: () => Promise<boolean>
+  /** When the caller was authenticated, by the clock `now` of the app. */
+  readonly since: number
   /** Tells a wait that the caller's access has ended. Absent for API keys. */
   readonly hasEnded?: () => boolean
 }

@@ -19,6 +19,7 @@ export class User implements Requester {
   readonly permissions: Access['permissions']
   readonly actor: Actor
   readonly sentBy = undefined
+  readonly since: number
   readonly #options: UserOptions
   #askedAt: number
   #isOver = false
@@ -30,7 +31,8 @@ export class User implements Requester {
     this.permissions = access.permissions
     this.actor = actorOf(access)
     this.#options = options
-    this.#askedAt = now()
+    this.since = now()
+    this.#askedAt = this.since
   }
 
   async confirm(): Promise<undefined> {}

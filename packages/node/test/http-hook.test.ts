@@ -158,8 +158,50 @@ describe('authorize', () => {
     await expect.poll(() => messaging.service.host.load().waitingCallers).toBe(1)
     isIn = false
     expect(await rest()).not.toContain('event: message')
-    expect(await (await waiting).json()).toMatchObject({ messageId, state: 'running' })
+    expect((await waiting).status).toBe(401)
     expect((await fetch(`${url}/${messageId}`)).status).toBe(401)
+  })
+
+  it('an answer comes after a wait only if the key is still valid', async () => {
+    const { http, messaging, keyWith, goOn } = await openDoor(
+      { endpoints: ['openai', 'mcp', 'a2a'] },
+      { policy: { stream: { ...STREAM, keyCheckMs: 1 } } },
+    )
+    const { projectId, service } = messaging
+    const change = { a2a: { enabled: true } }
+    await service.agents.update({ projectId, agent: 'slow', change })
+    const key = await keyWith(['project:message'])
+    const post = (path: string, body: object) =>
+      http.fetch(
+        new Request(`http://h${path}`, {
+          method: 'POST',
+          headers: {
+            ...sending(key).headers,
+            accept: 'application/json, text/event-stream',
+            'a2a-version': '1.0',
+          },
+          body: JSON.stringify(body),
+        }),
+      )
+    const answers = [
+      post('/v1/agents/slow/messages', { sessionId: 's', message: 'go' }),
+      post('/openai/v1/responses', { model: 'slow', input: 'go' }),
+      post('/mcp', {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'send_message', arguments: { agent: 'slow', message: 'go' } },
+      }),
+      post('/a2a/slow/message:send', {
+        message: { role: 'ROLE_USER', messageId: 'm', parts: [{ text: 'go' }] },
+      }),
+    ]
+    await expect.poll(() => service.host.load().waitingCallers).toBe(answers.length)
+    const { data } = await service.keys.list({ projectId, limit: 10 })
+    for (const { id } of data) await service.keys.revoke({ projectId, keyId: id })
+    goOn()
+    const statuses = (await Promise.all(answers)).map(({ status }) => status)
+    expect(statuses).toEqual([401, 401, 401, 401])
   })
 })
 
