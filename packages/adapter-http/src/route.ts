@@ -1,7 +1,13 @@
 import { errorIn, type ErrorOf } from '@org/agent-messaging-core/runtime'
 import { zValidator } from '@hono/zod-validator'
 import type { Page } from '@org/agent-messaging-core'
-import { type Requester, errorFor, type HttpError, lateRefusal, reply } from '@org/agent-messaging-http-kit'
+import {
+  type Requester,
+  errorFor,
+  type HttpError,
+  lateRefusal,
+  reply,
+} from '@org/agent-messaging-http-kit'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { z } from 'zod'

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { createService, defaultLimits, type AgentChanges, type SendInput } from '@org/agent-messaging-core'
+import {
+  createService,
+  defaultLimits,
+  type AgentChanges,
+  type SendInput,
+} from '@org/agent-messaging-core'
 import { failure, success, isUuid } from '@org/agent-messaging-core/runtime'
 import { adoptMasterKey } from '../src/maintenance/master-key.js'
 import {
@@ -111,7 +116,7 @@ describe('a send to a starting agent', () => {
     await clock.advance(8_000)
     expect((await refusalOf(sending)).kind).toBe('agent_not_running')
     const ref = { projectId: project.id, agent: 'slow' }
-    expect((await service.messages.list({ ...ref, page: { limit: 10 } })).data).toEqual([])
+    expect((await service.messages.list({ ...ref, limit: 10 })).data).toEqual([])
   })
   it('shares one read with all sends that wait for the same agent', async () => {
     const { sendToSlow, clock, storage } = await slowStart(9_000)

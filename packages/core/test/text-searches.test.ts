@@ -49,7 +49,7 @@ it('a caller with an access runs two searches for a text at once', async () => {
       projectId: project.id,
       text: caller,
       access: { caller, permissions, sessions: 'all' },
-      page: PAGE,
+      ...PAGE,
     })
   const all = [searchBy('ada'), searchBy('ada'), search('by a key'), searchBy('bob')]
   expect(await refusalOf(searchBy('ada'))).toMatchObject(OVERLOAD)
