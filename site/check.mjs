@@ -1,4 +1,5 @@
-// Opens the built site in Chromium, and checks that the search works without other hosts.
+// Opens the built site in Chromium. Checks that the search works without other hosts, that it finds
+// documentation before sources, and that its button and the menu fit a phone.
 import assert from 'node:assert/strict'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
@@ -28,7 +29,41 @@ async function checkSearch() {
   await page.getByRole('heading', { level: 1 }).waitFor()
   assert.match(await page.locator('main').innerText(), /idempotency/i)
   assert.deepEqual(foreign, [])
+  const found = page.url()
+  await page.goto(origin)
+  await page.getByRole('button', { name: 'Search' }).first().click()
+  await page.getByRole('searchbox').fill('createMessaging')
+  await page.getByRole('option').first().waitFor()
+  const links = await page
+    .getByRole('option')
+    .locator('a')
+    .evaluateAll((all) => all.map((one) => one.pathname))
+  const isSource = (link) => !/^\/(?:docs\/)?[^/]*$/.test(link)
+  assert.equal(
+    links.findIndex(isSource),
+    links.findLastIndex((link) => !isSource(link)) + 1,
+    links.join('\n'),
+  )
+  await checkPhone(browser, origin)
   await browser.close()
-  console.log(`The search leads to ${page.url()}.`)
+  console.log(`The search leads to ${found}.`)
   process.exit()
+}
+
+/** The title, the search and the menu stand beside each other in the header. */
+async function checkPhone(browser, origin) {
+  const page = await browser.newPage({ viewport: { width: 320, height: 640 } })
+  await page.goto(`${origin}/docs/api.html`)
+  const header = page.locator('.VPNavBar')
+  const boxes = await Promise.all(
+    [
+      header.locator('a.title'),
+      header.locator('#local-search'),
+      header.locator('.VPNavBarHamburger'),
+    ].map((part) => part.boundingBox()),
+  )
+  const [title, search, menu] = boxes
+  assert.ok(title && search && menu)
+  assert.ok(title.x + title.width <= search.x && search.x + search.width <= menu.x + 1)
+  assert.ok(menu.x + menu.width <= 320)
 }

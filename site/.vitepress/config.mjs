@@ -23,5 +23,21 @@ export default defineConfig({
   outDir: 'build/dist',
   cacheDir: 'build/cache',
   markdown: { anchor: { slugify: slug }, attrs: { disable: true } },
-  themeConfig: { search: { provider: 'local' }, outline: [2, 3], sidebar },
+  themeConfig: {
+    // Leaves room for the search and the menu on a phone.
+    siteTitle: 'Agent Messaging',
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          searchOptions: {
+            // The browser gets the text of this function. Pages of other folders are sources.
+            boostDocument: (id) => (/^\/(?:docs\/)?[^/]*$/.test(id.replace(/#.*/, '')) ? 1 : 0.1),
+          },
+        },
+      },
+    },
+    outline: [2, 3],
+    sidebar,
+  },
 })
