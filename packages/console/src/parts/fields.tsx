@@ -2,7 +2,7 @@ import { type Setting, type Settings, toIso } from '@org/agent-messaging-core/ru
 import type { Child, JSX } from 'hono/jsx'
 import type { PageRequest } from '../context.js'
 import { type Form, textIn } from './input.js'
-import { Problem } from './parts.js'
+import { Problem, Unfold } from './parts.js'
 import { localIso, useView } from './zone.js'
 
 /** Describes a field of a form. The other attributes are those of its input. */
@@ -133,16 +133,26 @@ export const TIME_RANGE = {
   to: { label: 'To', type: 'datetime-local' },
 } as const
 
-/** A form whose fields are part of the address, so that a reader can share the result. */
-export const FilterForm = ({ path, ...fields }: FieldsProps & { readonly path: string }) => (
-  <form method="get" action={path} class="filters card">
-    <Fields {...fields} />
-    <p class="buttons">
-      <button class="primary">Filter</button>
-      <a href={path}>Clear</a>
-    </p>
-  </form>
-)
+/**
+ * A form whose fields are part of the address, so that a reader can share the result. A phone shows
+ * a button instead, which opens the form.
+ */
+export function FilterForm({ path, ...fields }: FieldsProps & { readonly path: string }) {
+  const { fields: shown, values = {} } = fields
+  const used = Object.keys(shown).filter((name) => (values[name] ?? '') !== '').length
+  return (
+    <>
+      <Unfold id="filter">Filter{used > 0 && ` (${used})`}</Unfold>
+      <form id="filter" popover="auto" method="get" action={path} class="filters card fold">
+        <Fields {...fields} />
+        <p class="buttons">
+          <button class="primary">Filter</button>
+          <a href={path}>Clear</a>
+        </p>
+      </form>
+    </>
+  )
+}
 
 type FormProps = FieldsProps & {
   readonly action: string

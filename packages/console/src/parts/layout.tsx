@@ -6,7 +6,7 @@ import type { Child } from 'hono/jsx'
 import { assets } from '../assets.js'
 import { noticeText, problemStatus, problemText } from './texts.js'
 import type { Env, PageRequest } from '../context.js'
-import { CopyButton, type Count } from './parts.js'
+import { CopyButton, type Count, Unfold } from './parts.js'
 import { QuestionCount } from '../messages/open-questions.js'
 import { BASE } from '../options.js'
 import { isPortalPath, isPortalRequest, ReturnLink } from '../access/portal-pages.js'
@@ -253,47 +253,53 @@ function Header({
         )}
         <span>{nameOf(c)}</span>
       </a>
-      {apiKey && (
-        <nav aria-label="Main">
-          {sectionsFor(c).map(({ name, path }) => (
-            <a href={path} aria-current={name === section ? 'page' : undefined}>
-              {name}
-              {path === QUESTIONS && <QuestionCount open={open} />}
-            </a>
-          ))}
-        </nav>
-      )}
-      {apiKey && (
-        <SearchField text={pathname === `${BASE}/search` ? c.req.query('q') : undefined} />
-      )}
-      <div class="session">
-        {apiKey && portal?.returnUrl !== undefined && <ReturnLink to={portal.returnUrl} />}
-        {apiKey && <ProjectName c={c} />}
-        {c.get('isOperator') && <a href={`${BASE}/projects`}>Projects</a>}
-        <form method="post" action={`${BASE}/theme`}>
-          <input
-            type="hidden"
-            name="to"
-            value={c.req.method === 'GET' ? pathname + search : BASE}
-          />
-          <button
-            class="quiet"
-            name="theme"
-            value={next}
-            title={`Theme: ${theme ?? 'auto'}. Switch to ${next}`}
-            aria-label={`Switch to ${next} theme`}
-          >
-            <svg viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
-              <path d="M12 3a9 9 0 0 1 0 18z" class="half" />
-              <circle cx="12" cy="12" r="9" />
-            </svg>
-          </button>
-        </form>
-        {(apiKey ?? c.get('isOperator')) && (
-          <form method="post" action={`${BASE}/sign-out`}>
-            <button class="quiet">{portal ? 'Leave' : 'Sign out'}</button>
-          </form>
+      <Unfold id="menu">
+        Menu
+        <QuestionCount open={open} />
+      </Unfold>
+      <div id="menu" popover="auto" class="fold">
+        {apiKey && (
+          <nav aria-label="Main">
+            {sectionsFor(c).map(({ name, path }) => (
+              <a href={path} aria-current={name === section ? 'page' : undefined}>
+                {name}
+                {path === QUESTIONS && <QuestionCount open={open} />}
+              </a>
+            ))}
+          </nav>
         )}
+        {apiKey && (
+          <SearchField text={pathname === `${BASE}/search` ? c.req.query('q') : undefined} />
+        )}
+        <div class="session">
+          {apiKey && portal?.returnUrl !== undefined && <ReturnLink to={portal.returnUrl} />}
+          {apiKey && <ProjectName c={c} />}
+          {c.get('isOperator') && <a href={`${BASE}/projects`}>Projects</a>}
+          <form method="post" action={`${BASE}/theme`}>
+            <input
+              type="hidden"
+              name="to"
+              value={c.req.method === 'GET' ? pathname + search : BASE}
+            />
+            <button
+              class="quiet"
+              name="theme"
+              value={next}
+              title={`Theme: ${theme ?? 'auto'}. Switch to ${next}`}
+              aria-label={`Switch to ${next} theme`}
+            >
+              <svg viewBox="0 0 24 24" width="16" height="16" aria-hidden="true">
+                <path d="M12 3a9 9 0 0 1 0 18z" class="half" />
+                <circle cx="12" cy="12" r="9" />
+              </svg>
+            </button>
+          </form>
+          {(apiKey ?? c.get('isOperator')) && (
+            <form method="post" action={`${BASE}/sign-out`}>
+              <button class="quiet">{portal ? 'Leave' : 'Sign out'}</button>
+            </form>
+          )}
+        </div>
       </div>
     </header>
   )

@@ -118,6 +118,13 @@ export const Command = ({ text }: { readonly text: string }) => (
   </div>
 )
 
+/** On a phone, opens the part of the page that has this id and the class `fold`. */
+export const Unfold = ({ id, children }: { readonly id: string; readonly children: Child }) => (
+  <button type="button" class="unfold" popovertarget={id}>
+    {children}
+  </button>
+)
+
 export const Problem = ({ text }: { readonly text: string | undefined }) =>
   text === undefined ? null : (
     <p class="problem" role="alert">
